@@ -1,0 +1,48 @@
+# Two commands from a fresh machine: make demo, make test. Set-up included.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+SUDO := $(if $(filter 0,$(shell id -u)),,sudo --preserve-env=CHAOSKIT_STATE,CHAOSKIT_CACHE)
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+.PHONY: help setup demo test chaos nightly check bench clean
+
+help: ## this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 20
+
+setup: .packages $(STAMP) ## install what is missing: Debian packages, .venv/
+
+.PHONY: .packages
+.packages:
+	@./setup/packages
+
+$(STAMP): pyproject.toml setup/requirements.txt
+	@./setup/environment
+
+demo: setup ## power cut on a real Kafka cluster, with and without fsync: what is lost (3 minutes)
+	@$(SUDO) $(BIN)/chaoskit run scenarios/kafka-power-all-os-flush.yaml scenarios/kafka-power-all-flush-each.yaml
+
+check: setup ## format, lint, types, import rules
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: check ## all tests: unit, integration, chaos tests on real Kafka (needs root or sudo)
+	$(SUDO) $(BIN)/python -m pytest
+	$(SUDO) $(BIN)/python -m pytest -m "chaos and not slow" tests/chaos
+
+chaos: setup ## the chaos tests alone, the slow ones too
+	$(SUDO) $(BIN)/python -m pytest -m chaos tests/chaos
+
+nightly: setup ## every chaos test ten times
+	$(SUDO) $(BIN)/python -m pytest -m chaos tests/chaos --chaos-times 10
+
+bench: setup ## measure recording and checking
+	$(SUDO) $(BIN)/python benchmarks/wal.py
+	$(BIN)/python benchmarks/check_log.py
+	$(SUDO) $(BIN)/python benchmarks/recording.py
+
+clean: ## remove what runs left on this machine, and .venv/
+	-test -x $(BIN)/chaoskit && $(SUDO) $(BIN)/chaoskit heal
+	rm -rf .venv

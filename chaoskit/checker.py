@@ -1,0 +1,93 @@
+"""A checker decides from the recorded history of one partition which anomalies occurred.
+
+Checkers are pure, deterministic and vectorised. The same function is called in process and inside
+Spark tasks; there is no second implementation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import pyarrow as pa
+
+FINDINGS = pa.schema(
+    [
+        pa.field("anomaly", pa.dictionary(pa.int32(), pa.string()), nullable=False),
+        pa.field("topic", pa.dictionary(pa.int32(), pa.string()), nullable=False),
+        pa.field("partition", pa.int32(), nullable=False),
+        pa.field("value", pa.int64()),
+        pa.field("position", pa.int64()),
+        pa.field("op", pa.int64()),
+        pa.field("other_value", pa.int64()),
+        pa.field("other_position", pa.int64()),
+        pa.field("other_op", pa.int64()),
+        pa.field("at_ns", pa.int64()),
+        pa.field("detail", pa.dictionary(pa.int32(), pa.string())),
+    ]
+)
+"""One row an anomaly. `value`, `position` and `op` are what the finding is about; the `other_`
+columns name what contradicts it; `at_ns` is when it came about (for a lost message: when it was
+acknowledged); `detail` is the reason in words, drawn from a small fixed set per anomaly."""
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What the final read knew of one partition.
+
+    Attributes:
+        low: first position that the broker still held (earlier ones expired).
+        end: end position that the broker reported after healing: one past the last readable one.
+        complete: whether the final read reached `end`.
+    """
+
+    low: int
+    end: int
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a checker may know besides the rows: which partition, and how its final read ended.
+
+    `auditor` is the `client` name of the final read's operations; `audit` is None without one.
+    """
+
+    topic: str
+    partition: int
+    audit: Audit | None = None
+    auditor: str = "auditor"
+
+
+class Checker(Protocol):
+    """A family of anomalies, decided for one (run, topic, partition)."""
+
+    anomalies: tuple[str, ...]
+
+    def check(self, messages: pa.Table, operations: pa.Table, context: Context) -> pa.Table:
+        """Return the findings, with schema `FINDINGS`.
+
+        Args:
+            messages: rows of this partition, schema `MESSAGES`, in `op` order.
+            operations: schema `OPERATIONS`, sorted by `op`; at least those that the messages name,
+                and every `assign`, `subscribe` and `seek`.
+            context: the partition and its audit.
+        """
+        ...
+
+
+@runtime_checkable
+class Settling(Protocol):
+    """Optional power: settle, across partitions, what one partition alone cannot decide."""
+
+    def open_values(self, findings: pa.Table) -> pa.Array:
+        """Return the distinct values (int64) whose sender must be looked for in other partitions."""
+        ...
+
+    def sent_here(self, messages: pa.Table, values: pa.Array) -> pa.Table:
+        """Return those of `values` that were sent to this partition: columns value, topic, partition, op."""
+        ...
+
+    def settle(self, findings: pa.Table, found: pa.Table) -> pa.Table:
+        """Return the findings with every open one decided, given all rows of `sent_here`."""
+        ...

@@ -1,0 +1,35 @@
+"""`chaoskit doctor`: what this machine can and cannot do, and how to mend it."""
+
+from __future__ import annotations
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from chaoskit import plugins
+from chaoskit.doctor import Finding
+from chaoskit.errors import BadInput
+
+
+@click.command()
+def doctor() -> int:
+    """Try every capability that runs on this machine need; exit 1 if a required one is missing."""
+    table = Table("capability", "", "seen", "how to mend", box=None, pad_edge=False)
+    healthy = True
+    for finding in _findings():
+        mark = "works" if finding.works else ("MISSING" if finding.required else "not here")
+        table.add_row(finding.capability, mark, finding.detail, "" if finding.works else finding.remedy)
+        healthy &= finding.works or not finding.required
+    Console().print(table)
+    return 0 if healthy else 1
+
+
+def _findings() -> list[Finding]:
+    findings: list[Finding] = []
+    for noun in ("host", "cluster"):
+        for name in plugins.names(noun):
+            try:
+                findings += plugins.load(noun, name, noun).diagnose()
+            except BadInput as error:
+                findings.append(Finding(f"{noun} {name}", False, str(error), "", required=False))
+    return findings

@@ -1,0 +1,20 @@
+"""`chaoskit heal`: remove what a killed run left on this machine."""
+
+from __future__ import annotations
+
+import click
+
+from chaoskit.heal import heal as heal_machine
+
+
+@click.command()
+def heal() -> None:
+    """End the hosts and processes, and remove the bridges, disks and folders, of runs whose harness is gone.
+
+    Runs that are still going on are left alone. On a clean machine it does nothing.
+    """
+    removed = list(heal_machine())
+    for item in removed:
+        click.echo(f"removed {item}")
+    if not removed:
+        click.echo("nothing to heal")

@@ -1,0 +1,38 @@
+"""`chaoskit list`: the runs of a store."""
+
+from __future__ import annotations
+
+import click
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from chaoskit.cli.run import store_option
+from chaoskit.store import VERDICT, read_json, run_name, runs
+
+
+@click.command("list")
+@store_option
+def list_runs(store: Path) -> None:
+    """List the runs of a store, oldest first, with their verdicts."""
+    table = Table("run", "verdict", "sent", "acked", "anomalies", "faults", box=None, pad_edge=False)
+    for folder in runs(store):
+        if not (folder / VERDICT).exists():
+            table.add_row(run_name(folder), "not judged", "", "", "", "")
+            continue
+        verdict = read_json(folder / VERDICT)
+        anomalies = ", ".join(
+            f"{name} {each['count']:,}" for name, each in verdict["anomalies"].items() if each["count"]
+        )
+        faults = ", ".join(f"{fault['kind']} {'+'.join(fault['targets'])}" for fault in verdict["faults"])
+        numbers = verdict["counts"]
+        table.add_row(
+            run_name(folder),
+            verdict["verdict"],
+            f"{numbers['sent']:,}",
+            f"{numbers['acked']:,}",
+            anomalies or "none",
+            faults or "none",
+        )
+    Console(soft_wrap=True).print(table)

@@ -1,0 +1,69 @@
+"""Progress on stderr: one live line on a terminal, a line for each event elsewhere."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+
+from rich.console import Console
+from rich.markup import escape
+from rich.status import Status
+
+from chaoskit.workload import Progress
+
+
+class LiveProgress:
+    """A `chaoskit.runner.Watcher` for people.
+
+    Args:
+        title: what is run.
+        duration_s: declared length of the load.
+        quiet: show nothing.
+    """
+
+    def __init__(self, title: str, duration_s: float, *, quiet: bool = False) -> None:
+        self._console = Console(stderr=True, quiet=quiet, highlight=False)
+        self._title = title
+        self._duration_s = duration_s
+        self._status: Status | None = None
+        self._began = time.monotonic()
+        self._last: tuple[float, Progress] = (0.0, Progress())
+
+    def phase(self, name: str) -> None:
+        if self._console.is_terminal:
+            self._show(name)
+        else:
+            self._console.print(f"{self._stamp()} {name}", soft_wrap=True)
+
+    def tell(self, line: str) -> None:
+        self._console.print(f"{self._stamp()} {escape(line)}", soft_wrap=True)
+
+    def tick(self, elapsed_s: float, progress: Progress, active: list[str]) -> None:
+        before_s, before = self._last
+        rate = (progress.sent - before.sent) / max(elapsed_s - before_s, 1e-3)
+        if elapsed_s - before_s >= 1:
+            self._last = elapsed_s, progress
+        faults = f"  [bold red]{escape(', '.join(active))}[/]" if active else ""
+        self._show(
+            f"load {elapsed_s:.0f}/{self._duration_s:.0f} s  {rate:,.0f} sends/s  acked {progress.acked:,}  "
+            f"unknown {progress.indeterminate:,}  received {progress.received:,}{faults}"
+        )
+
+    def __enter__(self) -> LiveProgress:
+        if self._console.is_terminal:
+            self._status = self._console.status(self._title)
+            self._status.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._status is not None:
+            self._status.stop()
+
+    def _show(self, text: str) -> None:
+        if self._status is not None:
+            self._status.update(f"{self._title}: {text}")
+
+    def _stamp(self) -> str:
+        return f"{self._title} {time.monotonic() - self._began:6.1f} s "

@@ -1,0 +1,35 @@
+"""`chaoskit replay`: run a recorded run's timeline again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from chaoskit.cli.run import json_option, run_and_show, store_option
+from chaoskit.cli.summary import comparison, worst_exit_code
+from chaoskit.plan import make_plan
+from chaoskit.scenario import parse_scenario
+from chaoskit.store import SCENARIO, TIMELINE, find_run, read_yaml
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--times", type=click.IntRange(min=1), default=1, show_default=True, help="How often.")
+@store_option
+@json_option
+def replay(run: Path, times: int, store: Path, as_json: bool) -> int:
+    """Run again what happened in RUN: the same scenario, the faults of its timeline.yaml.
+
+    Hosts that the seed drew are hit again; roles such as `leader` are looked up again.
+    """
+    folder = find_run(run)
+    content = read_yaml(folder / SCENARIO)
+    timeline = folder / TIMELINE
+    if timeline.exists():
+        content["faults"] = read_yaml(timeline)["faults"]
+    plan = make_plan(parse_scenario(content, str(folder / SCENARIO)), str(folder / SCENARIO))
+    verdicts = [run_and_show(plan, store, as_json=as_json) for _ in range(times)]
+    if times > 1 and not as_json:
+        comparison([plan] * times, verdicts)
+    return worst_exit_code(verdicts)

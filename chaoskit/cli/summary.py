@@ -1,0 +1,37 @@
+"""What the verbs print on stdout."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from chaoskit.plan import Plan
+from chaoskit.summary import COMPARISON_COLUMNS, comparison_rows, summary
+from chaoskit.verdict import EXIT_CODES, INVALID, UNKNOWN, VALID, Verdict
+
+_WORST_FIRST = (INVALID, UNKNOWN, VALID)
+_COLOURS = {VALID: "green", INVALID: "red", UNKNOWN: "yellow"}
+
+
+def show_summary(verdict: Verdict, folder: Path) -> None:
+    """Print the summary of one run."""
+    for line in summary(verdict, folder).splitlines():
+        verdict_line = line.startswith(("Verdict:", verdict.verdict.upper()))
+        click.secho(line, fg=_COLOURS[verdict.verdict] if verdict_line else None, bold=verdict_line)
+
+
+def comparison(plans: Sequence[Plan], verdicts: Sequence[Verdict]) -> None:
+    """Print one table that compares runs."""
+    table = Table(*COMPARISON_COLUMNS, pad_edge=False)
+    for row in comparison_rows([plan.resolved() for plan in plans], verdicts):
+        table.add_row(*row)
+    Console().print(table)
+
+
+def worst_exit_code(verdicts: Sequence[Verdict]) -> int:
+    """Return the exit code of the worst verdict."""
+    return EXIT_CODES[min((verdict.verdict for verdict in verdicts), key=_WORST_FIRST.index)]

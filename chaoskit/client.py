@@ -1,0 +1,111 @@
+"""Clients: how workloads speak to a system, and how every completion is classified.
+
+`ok` it happened; `fail` it certainly did not; `info` nobody knows. When in doubt, `info`. Each
+classification names the client library's error as its reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+OK, FAIL, INFO = range(3)
+"""Outcome codes: indexes into `chaoskit.history.schema.OUTCOMES`."""
+
+Completed = Callable[[int, int, str | None, int | None], None]
+"""Called once for each send: token, outcome code, error, position (None when not told)."""
+
+
+class Delivery(NamedTuple):
+    """One message as a consumer received it."""
+
+    topic: str
+    partition: int
+    key: bytes | None
+    payload: bytes
+    position: int
+    delivery: int | None
+
+
+class PositionLost(NamedTuple):
+    """The system no longer has the position that a consumer was at; it must seek to go on."""
+
+    topic: str
+    partition: int
+    error: str
+
+
+class Producer(Protocol):
+    """Sends messages asynchronously; completions arrive during `poll` and `flush`."""
+
+    def send(self, topic: str, partition: int, key: bytes | None, payload: bytes, token: int) -> bool:
+        """Hand over one message; False, with nothing handed over, when the client's queue is full."""
+        ...
+
+    def pending(self) -> int:
+        """Return how many sends have not completed."""
+        ...
+
+    def poll(self, timeout_s: float) -> None:
+        """Wait for completions, at most this long, and report them."""
+        ...
+
+    def close(self, timeout_s: float) -> None:
+        """Wait for all completions, then report the rest as what they are: never sent, or unknown."""
+        ...
+
+
+class Consumer(Protocol):
+    """Receives messages of assigned partitions or of a group."""
+
+    def assign(self, partitions: Sequence[tuple[str, int]]) -> None:
+        """Read these partitions from their beginning."""
+        ...
+
+    def subscribe(
+        self, topics: Sequence[str], rebalanced: Callable[[Sequence[tuple[str, int]]], None]
+    ) -> None:
+        """Join the group; `rebalanced` is called with the partitions of each new assignment."""
+        ...
+
+    def poll(
+        self, timeout_s: float, messages_max: int
+    ) -> tuple[list[Delivery], list[PositionLost], str | None]:
+        """Return what arrived in order, lost positions, and an error to be recorded, if any."""
+        ...
+
+    def seek_to_beginning(self, topic: str, partition: int) -> None:
+        """Go on from the first position that the system still has."""
+        ...
+
+    def close(self) -> None:
+        """Leave the group and disconnect."""
+        ...
+
+
+class Auditor(Consumer, Protocol):
+    """A consumer that also knows where each partition ends and how far it has come."""
+
+    def bounds(self, topic: str, partition: int, timeout_s: float) -> tuple[int, int]:
+        """Return the first readable position and the end position (one past the last readable)."""
+        ...
+
+    def position(self, topic: str, partition: int) -> int:
+        """Return the next position to be read."""
+        ...
+
+
+class ClientFactory(Protocol):
+    """Makes the clients of one system inside a worker process."""
+
+    def producer(self, settings: Mapping[str, Any], completed: Completed) -> Producer:
+        """Connect a producer with the system's own settings by name."""
+        ...
+
+    def consumer(self, settings: Mapping[str, Any]) -> Consumer:
+        """Connect a consumer with the system's own settings by name."""
+        ...
+
+    def auditor(self) -> Auditor:
+        """Connect the reader of the final read."""
+        ...

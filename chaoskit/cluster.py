@@ -1,0 +1,163 @@
+"""A system under test on the hosts of one run.
+
+A `System` is what an entry point in `chaoskit.clusters` names: it validates options, prepares
+artifacts, deploys, and knows the system's guarantees. A `Cluster` is one deployment of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from pydantic import BaseModel
+
+from chaoskit.client import ClientFactory
+from chaoskit.doctor import Finding
+from chaoskit.errors import ChaoskitError
+from chaoskit.host import ServiceHost
+
+
+class ClusterError(ChaoskitError):
+    """The system did not do what it was told; the message says where its logs are."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSpec:
+    """A topic to create."""
+
+    name: str
+    partitions: int
+    replication: int
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """A fault that took effect, as guarantees see it. Times are ns since the start of the run."""
+
+    kind: str
+    targets: tuple[str, ...]
+    start_ns: int
+    healed_ns: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """Whether the declared settings allow an anomaly under the faults that took effect, and why.
+
+    `remedy` says which setting to change so that it would no longer be allowed.
+    """
+
+    allowed: bool
+    why: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """The resolved configuration that the guarantees are derived from.
+
+    Attributes:
+        options: the system's validated options.
+        brokers: number of hosts that keep data.
+        replication: of the workload's topics.
+        producer: client settings of the producers.
+        consumer: client settings of the consumers.
+        grouped: whether consumers share a group.
+    """
+
+    options: Any
+    brokers: int
+    replication: int
+    producer: Mapping[str, Any]
+    consumer: Mapping[str, Any]
+    grouped: bool
+
+
+class Cluster(Protocol):
+    """One deployment. Everything it starts runs on its hosts; roles are looked up live."""
+
+    hosts: Sequence[ServiceHost]
+
+    def start(self, host: ServiceHost) -> None:
+        """Start the system's services on a host; nothing if they run."""
+        ...
+
+    def services(self, host: ServiceHost) -> tuple[str, ...]:
+        """Return the names of the services that belong on a host."""
+        ...
+
+    def answers(self, host: ServiceHost, timeout_s: float = 0.5) -> bool:
+        """Return whether the system on this host answers a request of its own protocol."""
+        ...
+
+    def wait_ready(self, timeout_s: float) -> None:
+        """Return when every host answers and every topic has all its replicas in sync.
+
+        Raises:
+            ClusterError: it took longer; the message says what was missing.
+        """
+        ...
+
+    def find(self, role: str, topic: str, partition: int) -> tuple[str, ...]:
+        """Return the names of the hosts that hold a role now.
+
+        Raises:
+            ClusterError: nobody holds it.
+        """
+        ...
+
+    def create_topic(self, topic: TopicSpec) -> None:
+        """Create a topic and return when all its replicas are in sync."""
+        ...
+
+    def client_settings(self) -> dict[str, Any]:
+        """Return what `System.clients` needs to connect, as JSON values."""
+        ...
+
+    def close(self) -> None:
+        """Drop connections to the system. The hosts are the lab's to end."""
+        ...
+
+
+class System(Protocol):
+    """A message system that chaoskit can deploy (entry point group `chaoskit.clusters`)."""
+
+    options: type[BaseModel]
+    roles: tuple[str, ...]
+
+    def check(self, declared: Declared, hosts: int) -> None:
+        """Refuse, before anything is made, what cannot work.
+
+        Raises:
+            BadInput: naming the key and the remedy.
+        """
+        ...
+
+    def prepare(self, options: Any) -> None:
+        """Fetch and verify the artifacts into the cache; nothing if they are there.
+
+        Raises:
+            BadInput: there is no such version, or it cannot be fetched.
+        """
+        ...
+
+    def deploy(self, hosts: Sequence[ServiceHost], options: Any) -> Cluster:
+        """Install, configure and format on every host, without starting."""
+        ...
+
+    def clients(self, settings: Mapping[str, Any]) -> ClientFactory:
+        """Return the factory of clients for a worker process."""
+        ...
+
+    def guarantees(self, declared: Declared, effects: Sequence[Effect]) -> dict[str, Allowance]:
+        """Return, for every anomaly that the system has a say in, whether it is allowed and why."""
+        ...
+
+    def brokers(self, options: Any, hosts: int) -> int:
+        """Return how many of the hosts keep data."""
+        ...
+
+    def diagnose(self) -> list[Finding]:
+        """Return what this machine has and lacks for this system."""
+        ...

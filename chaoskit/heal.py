@@ -1,0 +1,53 @@
+"""Undo what dead harnesses left behind, from their journals. Idempotent; live runs are left alone."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from chaoskit import plugins
+from chaoskit.errors import BadInput
+from chaoskit.host import HostProvider
+from chaoskit.journal import abandoned
+
+PROCESS = "process"
+"""Provider of entries that name a worker process by a word of its command line."""
+
+
+def heal() -> Iterator[str]:
+    """Undo every abandoned journal; yield what was removed.
+
+    Raises:
+        BadInput: not root, and there is something to heal.
+    """
+    for journal in abandoned():
+        if os.geteuid() != 0:
+            raise BadInput(
+                f"{journal.path}: hosts were left behind, and removing them needs root: sudo chaoskit heal"
+            )
+        for entry in journal.entries:
+            yield from _undo(entry)
+        journal.close()
+
+
+def _undo(entry: Mapping[str, Any]) -> list[str]:
+    if entry["provider"] == PROCESS:
+        return _end_process(entry["mark"])
+    provider: HostProvider = plugins.load("host", entry["provider"], "journal")
+    return provider.undo(entry)
+
+
+def _end_process(mark: str) -> list[str]:
+    ended = []
+    for command in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = command.read_bytes().split(b"\0")
+        except OSError:  # the process ended while we looked
+            continue
+        if mark.encode() in words:
+            os.kill(int(command.parent.name), signal.SIGKILL)
+            ended.append(f"process {command.parent.name}")
+    return ended

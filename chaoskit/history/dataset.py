@@ -1,0 +1,122 @@
+"""The Parquet files of a history, being written (docs/history.md).
+
+Topic and partition are constant within a row group, so their statistics in the footers tell a reader
+where a partition is. Counters and times are delta-encoded: they rise slowly, and take a byte or two.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from chaoskit.checker import Audit
+from chaoskit.history import durable
+from chaoskit.history.schema import MESSAGES, OPERATIONS
+
+ROW_GROUP_ROWS = 1_000_000
+AUDIT_KEY = b"chaoskit.audit"
+
+
+def _writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
+    texts = [field.name for field in schema if pa.types.is_dictionary(field.type)]
+    deltas = {field.name: "DELTA_BINARY_PACKED" for field in schema if pa.types.is_integer(field.type)}
+    return pq.ParquetWriter(
+        path,
+        schema,
+        compression="zstd",
+        compression_level=1,  # delta encoding has done the work; higher levels gain little
+        use_dictionary=texts,
+        column_encoding=deltas,
+    )
+
+
+def write_operations(path: Path, groups: Iterable[pa.Table], audits: dict[tuple[str, int], Audit]) -> None:
+    """Write operations.parquet, durably.
+
+    Args:
+        path: the file.
+        groups: tables of schema OPERATIONS, at most ROW_GROUP_ROWS each, in `op` order.
+        audits: what the final read knew, by topic and partition; kept in the file's metadata.
+    """
+    rows = [
+        {"topic": topic, "partition": partition, "low": a.low, "end": a.end, "complete": a.complete}
+        for (topic, partition), a in sorted(audits.items())
+    ]
+    with _writer(path, OPERATIONS.with_metadata({AUDIT_KEY: json.dumps(rows)})) as writer:
+        for group in groups:
+            writer.write_table(group, row_group_size=ROW_GROUP_ROWS)
+    durable.sync(path)
+
+
+class MessagesWriter:
+    """The folder messages.parquet: large partitions in files of their own, small ones together.
+
+    Args:
+        folder: the folder, which does not exist.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir()
+        self._folder = folder
+        self._files = 0
+        self._shared: pq.ParquetWriter | None = None
+        self._shared_path = folder
+        self._shared_rows = 0
+
+    def write(self, rows: int, groups: Iterable[pa.Table]) -> None:
+        """Write one partition, each partition once.
+
+        Args:
+            rows: how many rows it has.
+            groups: tables of schema MESSAGES, at most ROW_GROUP_ROWS each, in `op` order.
+        """
+        if rows > ROW_GROUP_ROWS:
+            path = self._next_path()
+            with _writer(path, MESSAGES) as writer:
+                _write_groups(writer, groups)
+            durable.sync(path)
+            return
+        if self._shared is None or self._shared_rows + rows > ROW_GROUP_ROWS:
+            self._open_shared()
+        _write_groups(self._shared, groups)
+        self._shared_rows += rows
+
+    def close(self) -> None:
+        """Finish the files, durably. A history without messages is one empty file."""
+        if not self._files:
+            self._open_shared()
+        self._close_shared()
+        durable.sync(self._folder)
+
+    def __enter__(self) -> MessagesWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _open_shared(self) -> None:
+        self._close_shared()
+        self._shared_path = self._next_path()
+        self._shared = _writer(self._shared_path, MESSAGES)
+        self._shared_rows = 0
+
+    def _close_shared(self) -> None:
+        if self._shared is not None:
+            self._shared.close()
+            durable.sync(self._shared_path)
+
+    def _next_path(self) -> Path:
+        self._files += 1
+        return self._folder / f"part-{self._files - 1:05}.parquet"
+
+
+def _write_groups(writer: pq.ParquetWriter, groups: Iterable[pa.Table]) -> None:
+    for group in groups:
+        writer.write_table(group, row_group_size=ROW_GROUP_ROWS)

@@ -1,0 +1,84 @@
+"""What was done to the cluster: each fault recorded as it happens, compacted to faults.parquet.
+
+Times are those of the history: CLOCK_MONOTONIC ns since the start of the run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from chaoskit.errors import nearest
+from chaoskit.history import durable
+from chaoskit.history.schema import FAULTS
+from chaoskit.history.segment import room_in
+
+_REQUIRED = {field.name for field in FAULTS if not field.nullable}
+
+
+class FaultLog:
+    """The faults of a run, being written: `faults.jsonl`, on the disk when `record` returns.
+
+    Args:
+        folder: the run's `wal` folder, which exists.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._file = (folder / "faults.jsonl").open("ab")
+        durable.sync(folder)
+
+    def record(self, fault: Mapping[str, Any]) -> None:
+        """Record the state of a fault: a row of schema FAULTS, in place of earlier ones of its number.
+
+        Raises:
+            ValueError: a column is unknown, or one that must be known is missing.
+            HistoryFull: there is no room for it.
+        """
+        for name in fault.keys() - set(FAULTS.names):
+            raise ValueError(f"a fault has no column {name!r}: {nearest(name, FAULTS.names)}")
+        missing = {name for name in _REQUIRED if fault.get(name) is None}
+        if missing:
+            raise ValueError(f"a fault needs {', '.join(sorted(missing))}")
+        with room_in(self._folder):
+            self._file.write(json.dumps(dict(fault)).encode() + b"\n")
+            self._file.flush()
+            os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """End the log."""
+        self._file.close()
+
+    def __enter__(self) -> FaultLog:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def compact_faults(run_folder: Path) -> int:
+    """Write faults.parquet, durably, and return how many faults it has; a torn last line is left out."""
+    faults = _read(run_folder / "wal" / "faults.jsonl")
+    table = pa.Table.from_pylist([faults[number] for number in sorted(faults)], schema=FAULTS)
+    unfinished = run_folder / ".faults.parquet.new"
+    pq.write_table(table, unfinished, compression="zstd")
+    durable.sync(unfinished)
+    durable.move(unfinished, run_folder / "faults.parquet")
+    return len(faults)
+
+
+def _read(path: Path) -> dict[int, dict[str, Any]]:
+    """Return the last state of each fault."""
+    if not path.exists():
+        return {}
+    lines = path.read_bytes().split(b"\n")[:-1]
+    return {fault["fault"]: fault for fault in map(json.loads, lines)}

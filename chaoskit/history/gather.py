@@ -1,0 +1,120 @@
+"""Finds the messages of each partition among the logs, and makes them rows of the history.
+
+What is held for all messages is 4 bytes each; 16 more for those of the partition at hand; whole
+records only for one row group at a time. The records themselves stay in the mapped files.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from chaoskit.history.dataset import ROW_GROUP_ROWS
+from chaoskit.history.naming import Names, dictionary
+from chaoskit.history.ranking import Ints, Operations
+from chaoskit.history.record import NO_DELIVERY, NO_POSITION, NO_TIME, RECEIVED, RECORD, SEND, Records
+from chaoskit.history.recover import ClientLog
+from chaoskit.history.schema import MESSAGES, PAYLOADS
+
+Rows = list[tuple[int, npt.NDArray[np.uint32]]]
+"""Some messages: by index of the segment (among those of all logs), which of its records."""
+
+
+class Messages:
+    """The messages of all clients.
+
+    Attributes:
+        partitions: where the messages of each (topic, partition) are.
+        count: how many there are in all.
+        orphans: how many messages have lost their operation, and are left out.
+    """
+
+    def __init__(
+        self, logs: Sequence[ClientLog], names: Names, operations: Operations, origin_ns: int
+    ) -> None:
+        self._names = names
+        self._operations = operations
+        self._origin_ns = origin_ns
+        self._segments = [(client, records) for client, log in enumerate(logs) for records in log.segments]
+        lengths = [len(records) for _, records in self._segments]
+        self._starts = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+        self.orphans = 0
+        self.partitions = self._find()
+        self.count = sum(len(rows) for pieces in self.partitions.values() for _, rows in pieces)
+
+    def groups(self, topic: str, partition: int) -> Iterator[pa.Table]:
+        """Yield the messages of a partition in `op` order, as tables of one row group each."""
+        pieces = self.partitions[topic, partition]
+        sources = np.concatenate([self._starts[segment] + rows for segment, rows in pieces])
+        ops = np.concatenate([self._ops(segment, rows) for segment, rows in pieces])
+        # Stable: the messages of one poll stay in the order delivered.
+        sources = sources[np.argsort(ops, kind="stable")]
+        for start in range(0, len(sources), ROW_GROUP_ROWS):
+            records = self._take(sources[start : start + ROW_GROUP_ROWS])
+            yield self._table(records, topic, partition)
+
+    def _find(self) -> dict[tuple[str, int], Rows]:
+        found: defaultdict[tuple[str, int], Rows] = defaultdict(list)
+        for segment, (client, records) in enumerate(self._segments):
+            rows = np.flatnonzero((records["kind"] == SEND) | (records["kind"] == RECEIVED))
+            owned = self._ops(segment, rows) >= 0
+            self.orphans += len(rows) - int(np.count_nonzero(owned))
+            rows = rows[owned]
+            ids = self._names.by_client[client]
+            topics = ids[records["name"][rows]]
+            codes = (topics << 32) + records["partition"][rows]
+            order = np.argsort(codes, kind="stable")
+            cuts = np.flatnonzero(np.diff(codes[order])) + 1
+            for piece in np.split(rows[order].astype(np.uint32), cuts) if len(rows) else ():
+                topic = self._names.texts[ids[records["name"][piece[0]]]]
+                found[topic, int(records["partition"][piece[0]])].append((segment, piece))
+        return dict(sorted(found.items()))
+
+    def _ops(self, segment: int, rows: npt.NDArray[np.integer]) -> Ints:
+        """Return the global operations of records of one segment; -1 where it was torn."""
+        client, records = self._segments[segment]
+        ranks: Ints = self._operations.rank[self._operations.bases[client] + records["op"][rows]]
+        return ranks
+
+    def _take(self, sources: Ints) -> Records:
+        """Return copies of records, in this order, with `op`, `key` and `position` as in the history."""
+        taken = np.empty(len(sources), dtype=RECORD)
+        order = np.argsort(sources, kind="stable")
+        cuts = np.searchsorted(sources[order], self._starts)
+        for segment in np.flatnonzero(np.diff(cuts)):
+            client, records = self._segments[segment]
+            places = order[cuts[segment] : cuts[segment + 1]]
+            chosen = records[sources[places] - self._starts[segment]]
+            sent = chosen["kind"] == SEND
+            operation = self._operations.bases[client] + chosen["op"]
+            chosen["position"][sent] = self._operations.position[operation[sent]]
+            chosen["op"] = self._operations.rank[operation]
+            chosen["key"] = self._names.by_client[client][chosen["key"]]
+            taken[places] = chosen
+        return taken
+
+    def _table(self, records: Records, topic: str, partition: int) -> pa.Table:
+        sent = records["kind"] == SEND
+        rows = len(records)
+        columns = {
+            "op": pa.array(records["op"]),
+            "direction": dictionary(np.where(sent, 0, 1), ["sent", "received"]),
+            "topic": dictionary(np.zeros(rows, dtype=np.int32), [topic]),
+            "partition": pa.array(np.full(rows, partition, dtype=np.int32)),
+            "key": self._names.column(records["key"]),
+            "value": pa.array(records["value"]),
+            "position": pa.array(records["position"], mask=records["position"] == NO_POSITION),
+            "intended_ns": self._times(records["intended_ns"]),
+            "sent_ns": self._times(records["start_ns"]),
+            "received_ns": self._times(np.where(sent, NO_TIME, records["end_ns"])),
+            "delivery": pa.array(records["delivery"], mask=sent | (records["delivery"] == NO_DELIVERY)),
+            "payload": dictionary(records["code"], PAYLOADS),
+        }
+        return pa.table(columns, schema=MESSAGES)
+
+    def _times(self, absolute_ns: Ints) -> pa.Array:
+        return pa.array(absolute_ns - self._origin_ns, mask=absolute_ns == NO_TIME)

@@ -1,0 +1,84 @@
+"""One order for the operations of all clients, and what each of them came to.
+
+Arrays hold one element an operation, client after client, by the client's own operation number; an
+operation's place in them is `bases[client] + op`. 51 bytes an operation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from chaoskit.history.naming import Names
+from chaoskit.history.record import AUDIT, COMPLETE, INVOKE, NO_POSITION, NO_TIME, SEND, Records
+from chaoskit.history.recover import ClientLog
+from chaoskit.history.schema import OUTCOMES
+
+Ints = npt.NDArray[np.int64]
+_OK, _INFO = OUTCOMES.index("ok"), OUTCOMES.index("info")
+
+
+class Operations:
+    """The operations of all clients.
+
+    Attributes:
+        bases: for each log, the place of its first operation.
+        order: the places of the operations in order of invocation (start, process, own number).
+        rank: the reverse, i.e. the global `op` by place; -1 where the invocation was torn.
+        client: index of the log.
+        f: id of the name of the operation.
+        error: id of the error; 0 without one.
+        start_ns: absolute time of the invocation.
+        end_ns: absolute time of the completion; NO_TIME without one.
+        outcome: index into OUTCOMES; `info` without a completion.
+        position: what an ok completion named, or NO_POSITION.
+    """
+
+    def __init__(self, logs: Sequence[ClientLog], names: Names) -> None:
+        counts = [_count(log) for log in logs]
+        total = sum(counts)
+        self.bases = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        self.client = np.repeat(np.arange(len(logs), dtype=np.int32), counts)
+        self.f = np.zeros(total, dtype=np.int32)
+        self.error = np.zeros(total, dtype=np.int32)
+        self.start_ns = np.full(total, NO_TIME, dtype=np.int64)
+        self.end_ns = np.full(total, NO_TIME, dtype=np.int64)
+        self.outcome = np.full(total, _INFO, dtype=np.int8)
+        self.position = np.full(total, NO_POSITION, dtype=np.int64)
+        for log, base, ids in zip(logs, self.bases, names.by_client, strict=False):
+            for records in log.segments:
+                self._invoked(records, base, ids, names.send)
+                self._completed(records, base, ids)
+        self.order = np.flatnonzero(self.start_ns != NO_TIME)
+        # Each client's starts rise, so a stable sort merges a few runs, and breaks ties by process
+        # (the order of the logs) and the client's own number.
+        self.order = self.order[np.argsort(self.start_ns[self.order], kind="stable")]
+        self.rank = np.full(total, -1, dtype=np.int64)
+        self.rank[self.order] = np.arange(len(self.order))
+
+    def _invoked(self, records: Records, base: int, ids: Ints, send: int) -> None:
+        kind = records["kind"]
+        invocations = records[(kind == SEND) | (kind == INVOKE)]
+        places = base + invocations["op"]
+        # The name of a send record is its topic.
+        self.f[places] = np.where(invocations["kind"] == SEND, send, ids[invocations["name"]])
+        self.start_ns[places] = invocations["start_ns"]
+
+    def _completed(self, records: Records, base: int, ids: Ints) -> None:
+        completions = records[records["kind"] == COMPLETE]
+        places = base + completions["op"]
+        self.end_ns[places] = completions["end_ns"]
+        self.outcome[places] = completions["code"]
+        self.error[places] = ids[completions["name"]]
+        self.position[places] = np.where(completions["code"] == _OK, completions["position"], NO_POSITION)
+
+
+def _count(log: ClientLog) -> int:
+    """Return one more than the highest operation that a log names."""
+    highest = -1
+    for records in log.segments:
+        named = records["op"][records["kind"] != AUDIT]
+        highest = max(highest, int(named.max(initial=-1)))
+    return highest + 1

@@ -1,0 +1,69 @@
+"""The binary layout of the write-ahead log, shared by its writer and its reader.
+
+A segment is a header of `HEADER_BYTES` and then records of 72 bytes, little-endian. One record is one
+event; its kind says which fields mean something (the others are zero):
+
+    kind      code     partition  name   key  op     value  position  intended_ns  start_ns  end_ns   delivery
+    SEND               partition  topic  key  op     value            intended     sent
+    INVOKE                        f           op                                   start
+    COMPLETE  outcome             error       op            position                         end
+    RECEIVED  payload  partition  topic  key  op     value  position  intended     sent      received delivery
+    AUDIT     reached  partition  topic              low    end
+
+`name` and `key` are ids into the client's names file (0: none); `op` counts the client's own
+operations from 0; times are CLOCK_MONOTONIC ns of the machine, not yet relative to the run.
+
+`mark`, the last field, is the record's byte offset in its file and is stored last, so a record that
+was cut short does not carry it and is never read as data. The first field, `kind`, is never 0: a
+record that lies across two pages is refused as well when only its second page reached the disk.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+MAGIC = b"CHAOSWAL"
+VERSION = 1
+HEADER_BYTES = 4096  # one page: the longest file name fits, and records stay 8-byte aligned
+HEADER = struct.Struct("<8sIiI")
+"""Magic, version, process, length of the client's name; the UTF-8 name follows."""
+
+SEND, INVOKE, COMPLETE, RECEIVED, AUDIT = range(1, 6)
+
+RECORD = np.dtype(
+    [
+        ("kind", "u1"),
+        ("code", "u1"),
+        ("unused", "<u2"),
+        ("partition", "<i4"),
+        ("name", "<u4"),
+        ("key", "<u4"),
+        ("op", "<i8"),
+        ("value", "<i8"),
+        ("position", "<i8"),
+        ("intended_ns", "<i8"),
+        ("start_ns", "<i8"),
+        ("end_ns", "<i8"),
+        ("delivery", "<i4"),
+        ("mark", "<u4"),
+    ]
+)
+RECORD_BYTES = RECORD.itemsize
+Records = npt.NDArray[Any]
+"""A structured array of dtype `RECORD`."""
+
+# One struct a kind, so that a store packs only the fields that mean something.
+SEND_FIELDS = struct.Struct("<B3xiIIqq8xqq12xI")
+INVOKE_FIELDS = struct.Struct("<B7xI4xq24xq12xI")
+COMPLETE_FIELDS = struct.Struct("<BB6xI4xq8xq16xq4xI")
+RECEIVED_FIELDS = struct.Struct("<BB2xiIIqqqqqqiI")
+AUDIT_FIELDS = struct.Struct("<BB2xiI12xqq28xI")
+
+NO_POSITION = NO_TIME = -(1 << 63)
+"""A position or time that is not known; the only int64 that no system and no clock gives."""
+NO_DELIVERY = -(1 << 31)
+"""A delivery count that the system does not tell."""

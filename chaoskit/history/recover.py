@@ -1,0 +1,108 @@
+"""Reads write-ahead logs back: of clients that ended, crashed, or are still writing.
+
+A record counts if its mark is right (see `record`); anything else up to the last byte written is a
+torn record, and is counted and left out. What is read of a living client is a prefix of its log.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from chaoskit.errors import BadInput
+from chaoskit.history.names import read_names
+from chaoskit.history.record import HEADER, HEADER_BYTES, MAGIC, RECORD, RECORD_BYTES, VERSION, Records
+
+
+@dataclass(frozen=True, slots=True)
+class ClientLog:
+    """What one client recorded.
+
+    Attributes:
+        client: its name.
+        process: its process number.
+        segments: its records in the order written, mapped from the files where these are whole.
+        names: the names of ids 1, 2, ...; None where one was damaged.
+        torn: how many records were cut short and left out.
+    """
+
+    client: str
+    process: int
+    segments: tuple[Records, ...]
+    names: tuple[str | None, ...]
+    torn: int
+
+
+def recover(folder: Path) -> list[ClientLog]:
+    """Return the logs in a `wal` folder, by process and name of their clients.
+
+    Raises:
+        BadInput: a segment is missing, or is not of this format.
+    """
+    paths: dict[str, dict[int, Path]] = {}
+    for path in folder.glob("*.wal"):
+        client, _, index = path.stem.rpartition("-")
+        if not index.isdecimal():
+            raise BadInput(f"{path} is not a segment of a write-ahead log; move it out of {folder}")
+        paths.setdefault(client, {})[int(index)] = path
+    logs = [_recover_client(folder, client, segments) for client, segments in paths.items()]
+    return sorted(logs, key=lambda log: (log.process, log.client))
+
+
+def _recover_client(folder: Path, client: str, paths: dict[int, Path]) -> ClientLog:
+    missing = set(range(max(paths))) - set(paths)
+    if missing:
+        raise BadInput(
+            f"segment {folder / f'{client}-{min(missing)}.wal'} is missing: the operations in it cannot be "
+            "judged. Put the file back, or run the scenario again"
+        )
+    processes, segments, torn = [], [], 0
+    # The newest first, so that a living client cannot fill a segment after we read it as half
+    # empty and then go on in one that we read as its continuation.
+    for index in sorted(paths, reverse=True):
+        processes.append(_read_header(paths[index], client))
+        records, dropped = _read_records(paths[index])
+        segments.append(records)
+        torn += dropped
+    names = tuple(read_names(folder / f"{client}.names"))
+    return ClientLog(client, processes[0], tuple(segments[::-1]), names, torn)
+
+
+def _read_header(path: Path, client: str) -> int:
+    """Return the process of a segment that is `client`'s."""
+    with path.open("rb") as file:
+        header = file.read(HEADER_BYTES)
+    if len(header) == HEADER_BYTES:
+        magic, version, process, length = HEADER.unpack_from(header)
+        name = header[HEADER.size : HEADER.size + length]
+        if (magic, version, name) == (MAGIC, VERSION, client.encode()):
+            return int(process)
+    raise BadInput(
+        f"{path} is not a segment of version {VERSION} of the log of client {client!r}. Read it with the "
+        "chaoskit that wrote it, or move it away if it belongs to another run"
+    )
+
+
+def _read_records(path: Path) -> tuple[Records, int]:
+    """Return the whole records of a segment, and how many were torn.
+
+    The file is read first and only the part found whole is mapped: a client that ends meanwhile
+    truncates its file, and touching a mapping beyond that would kill this process.
+    """
+    content = np.fromfile(path, dtype=np.uint8, offset=HEADER_BYTES)
+    found = content[: len(content) - len(content) % RECORD_BYTES].view(RECORD)
+    marks = HEADER_BYTES + RECORD_BYTES * np.arange(len(found), dtype=np.int64)
+    whole = (found["mark"] == marks) & (found["kind"] != 0)
+    count = int(np.count_nonzero(whole))
+    beyond = content[(int(np.flatnonzero(whole)[-1]) + 1) * RECORD_BYTES if count else 0 :]
+    written = np.flatnonzero(beyond)
+    tail = int(written[-1]) // RECORD_BYTES + 1 if len(written) else 0
+    holes = (len(content) - len(beyond)) // RECORD_BYTES - count
+    if holes:
+        return found[whole], holes + tail
+    if not count:
+        return np.empty(0, dtype=RECORD), tail
+    mapped = np.memmap(path, dtype=RECORD, mode="r", offset=HEADER_BYTES, shape=(count,))
+    return np.asarray(mapped), tail

@@ -1,0 +1,261 @@
+"""The write-ahead log: every event of one client, safe the moment the call returns.
+
+Records are stored into memory that is a shared mapping of a file. Such a store belongs to the kernel
+at once: `kill -9` of the process loses nothing, and yet an event costs no system call, which at
+100,000 messages a second would be the largest part of the client's work. (Power failure of the
+machine that drives the load loses what the kernel had not written back yet, some seconds.)
+
+A log is a series of segments, `<client>-<n>.wal`, each allocated in full before it is used, and the
+next one always before any operation is invoked. So when the disk is full, an invocation is refused
+with `HistoryFull`, while there is still a segment of room to record how the operations that are
+already under way complete.
+
+Not thread-safe: one client, one thread, one log.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from pathlib import Path
+from types import TracebackType
+
+from chaoskit.history.names import NameLog
+from chaoskit.history.record import (
+    AUDIT,
+    AUDIT_FIELDS,
+    COMPLETE,
+    COMPLETE_FIELDS,
+    HEADER_BYTES,
+    INVOKE,
+    INVOKE_FIELDS,
+    NO_DELIVERY,
+    NO_POSITION,
+    NO_TIME,
+    RECEIVED,
+    RECEIVED_FIELDS,
+    RECORD_BYTES,
+    SEND,
+    SEND_FIELDS,
+)
+from chaoskit.history.segment import HistoryFull, create
+
+__all__ = ["NO_DELIVERY", "NO_POSITION", "NO_TIME", "HistoryFull", "WalWriter"]
+
+SEGMENT_BYTES = 16 << 20  # 230,000 events: a second of full load, and cheap to hold one in reserve
+
+_pack_send = SEND_FIELDS.pack_into
+_pack_invoke = INVOKE_FIELDS.pack_into
+_pack_complete = COMPLETE_FIELDS.pack_into
+_pack_received = RECEIVED_FIELDS.pack_into
+_pack_audit = AUDIT_FIELDS.pack_into
+
+
+class WalWriter:
+    """The log of one client, being written.
+
+    Args:
+        folder: the run's `wal` folder, which exists.
+        client: the client's name, unique in the run; part of the file names.
+        process: its process number in the history, unique in the run.
+        segment_bytes: size of a segment, header included; room for one record at least, below 4 GiB.
+
+    Raises:
+        FileExistsError: this client has a log already.
+        HistoryFull: there is no room to begin.
+    """
+
+    __slots__ = (
+        "_admitted_end",
+        "_client",
+        "_end",
+        "_folder",
+        "_ids",
+        "_names",
+        "_next_op",
+        "_offset",
+        "_process",
+        "_segment",
+        "_segment_bytes",
+        "_segment_index",
+        "_spare",
+    )
+
+    def __init__(self, folder: Path, client: str, process: int, segment_bytes: int = SEGMENT_BYTES) -> None:
+        self._folder = folder
+        self._client = client
+        self._process = process
+        self._segment_bytes = segment_bytes
+        self._names = NameLog(folder / f"{client}.names")
+        self._ids = self._names.ids
+        self._next_op = 0
+        self._segment_index = 0
+        self._offset = HEADER_BYTES
+        self._end = segment_bytes - (segment_bytes - HEADER_BYTES) % RECORD_BYTES
+        self._segment = self._create(0)
+        self._spare: mmap.mmap | None = None
+        # How far invocations may go without another look at the spare segment: not at all, at first.
+        self._admitted_end = 0
+        self._admit()
+
+    def name(self, text: str) -> int:
+        """Return the id of a topic, key, error or `f`, the same for the same text.
+
+        Raises:
+            HistoryFull: there is no room for a new name.
+        """
+        return self._ids.get(text) or self._names.add(text)
+
+    def send(  # noqa: PLR0917 - keyword arguments would cost a tenth more for each message
+        self, topic_id: int, partition: int, key_id: int, value: int, intended_ns: int, sent_ns: int
+    ) -> int:
+        """Record the invocation of a `send` with its one message; return its operation.
+
+        Raises:
+            HistoryFull: nothing was recorded, so nothing may be sent; completions still can be.
+        """
+        offset = self._offset
+        if offset >= self._admitted_end:
+            offset = self._admit()
+        op = self._next_op
+        _pack_send(
+            self._segment, offset, SEND, partition, topic_id, key_id, op, value, intended_ns, sent_ns, offset
+        )
+        self._offset = offset + RECORD_BYTES
+        self._next_op = op + 1
+        return op
+
+    def invoke(self, f_id: int, start_ns: int) -> int:
+        """Record the invocation of any other operation and return it.
+
+        Raises:
+            HistoryFull: nothing was recorded, so nothing may be done; completions still can be.
+        """
+        offset = self._offset
+        if offset >= self._admitted_end:
+            offset = self._admit()
+        op = self._next_op
+        _pack_invoke(self._segment, offset, INVOKE, f_id, op, start_ns, offset)
+        self._offset = offset + RECORD_BYTES
+        self._next_op = op + 1
+        return op
+
+    def complete(
+        self, op: int, end_ns: int, outcome_code: int, error_id: int = 0, position: int = NO_POSITION
+    ) -> None:
+        """Record how an operation ended, once for each; `position` is what its acknowledgement named.
+
+        Raises:
+            HistoryFull: the disk is full and the reserve used up.
+        """
+        offset = self._offset
+        if offset >= self._end:
+            offset = self._advance()
+        _pack_complete(self._segment, offset, COMPLETE, outcome_code, error_id, op, position, end_ns, offset)
+        self._offset = offset + RECORD_BYTES
+
+    def received(  # noqa: PLR0917 - as `send`
+        self,
+        op: int,
+        topic_id: int,
+        partition: int,
+        key_id: int,
+        value: int,
+        position: int,
+        intended_ns: int,
+        sent_ns: int,
+        received_ns: int,
+        payload_code: int,
+        delivery: int = NO_DELIVERY,
+    ) -> None:
+        """Record a message that an invoked operation received, in the order of delivery.
+
+        `intended_ns` and `sent_ns` are the payload's own, or `NO_TIME` where it cannot be read.
+
+        Raises:
+            HistoryFull: the disk is full and the reserve used up.
+        """
+        offset = self._offset
+        if offset >= self._end:
+            offset = self._advance()
+        _pack_received(
+            self._segment,
+            offset,
+            RECEIVED,
+            payload_code,
+            partition,
+            topic_id,
+            key_id,
+            op,
+            value,
+            position,
+            intended_ns,
+            sent_ns,
+            received_ns,
+            delivery,
+            offset,
+        )
+        self._offset = offset + RECORD_BYTES
+
+    def audit(self, topic_id: int, partition: int, low: int, end: int, reached: int) -> None:
+        """Record what the final read knew of a partition; a later record replaces an earlier one.
+
+        Args:
+            topic_id: id of the topic's name.
+            partition: number of the partition.
+            low: first position that the system still held.
+            end: one past the last readable position.
+            reached: next position that the reader would have read; complete from `end` on.
+
+        Raises:
+            HistoryFull: the disk is full and the reserve used up.
+        """
+        offset = self._offset
+        if offset >= self._end:
+            offset = self._advance()
+        _pack_audit(self._segment, offset, AUDIT, reached >= end, partition, topic_id, low, end, offset)
+        self._offset = offset + RECORD_BYTES
+
+    def close(self) -> None:
+        """End the log and give back the room that was not used."""
+        if self._segment.closed:
+            return
+        self._segment.close()
+        os.truncate(self._path(self._segment_index), self._offset)
+        if self._spare is not None:
+            self._spare.close()
+            self._path(self._segment_index + 1).unlink()
+        self._names.close()
+
+    def __enter__(self) -> WalWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _admit(self) -> int:
+        """Return where to record an invocation, once there is a segment in reserve."""
+        offset = self._offset if self._offset < self._end else self._advance()
+        if self._spare is None:
+            self._spare = self._create(self._segment_index + 1)
+        self._admitted_end = self._end
+        return offset
+
+    def _advance(self) -> int:
+        """Go on in the next segment; the next invocation has to see to a new reserve."""
+        following = self._spare or self._create(self._segment_index + 1)
+        self._segment.close()
+        self._segment = following
+        self._segment_index += 1
+        self._spare = None
+        self._admitted_end = 0
+        self._offset = HEADER_BYTES
+        return HEADER_BYTES
+
+    def _create(self, index: int) -> mmap.mmap:
+        return create(self._path(index), self._segment_bytes, self._process, self._client)
+
+    def _path(self, index: int) -> Path:
+        return self._folder / f"{self._client}-{index}.wal"

@@ -1,0 +1,100 @@
+"""Counts, latency and availability of a run, from its history; vectorised.
+
+Send latency counts from the intended send time, so that a stalled broker is not omitted
+(coordinated omission); `send_from_actual` counts from the call. Unavailability is the longest time
+in which no send completed while sends were due.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from hdrh.histogram import HdrHistogram
+
+from chaoskit.workload import AUDITOR
+
+Nanoseconds = npt.NDArray[np.int64]
+
+_HIGHEST_US = 3_600_000_000
+_DIGITS = 3
+_MILLION = 1e6
+
+
+def load_only(operations: pa.Table) -> pa.Table:
+    """Return the operations of the load: those of the auditor left out."""
+    return operations.filter(pc.not_equal(operations["client"].cast(pa.string()), AUDITOR))
+
+
+def counts(sends: pa.Table, received: int) -> dict[str, int]:
+    """Return how many sends there were and what became of them, and how many messages were received."""
+    outcomes = {
+        row["values"]: row["counts"]
+        for row in pc.value_counts(sends["outcome"].cast(pa.string())).to_pylist()
+    }
+    return {
+        "sent": sends.num_rows,
+        "acked": outcomes.get("ok", 0),
+        "failed": outcomes.get("fail", 0),
+        "indeterminate": outcomes.get("info", 0),
+        "received": received,
+    }
+
+
+def histogram(durations_ns: Nanoseconds) -> HdrHistogram:
+    """Return durations as a mergeable histogram in microseconds, three significant digits."""
+    result = HdrHistogram(1, _HIGHEST_US, _DIGITS)
+    micros, occurrences = np.unique(np.clip(durations_ns // 1000, 1, _HIGHEST_US), return_counts=True)
+    for value, count in zip(micros.tolist(), occurrences.tolist(), strict=True):
+        result.record_value(value, count)
+    return result
+
+
+def summary(recorded: HdrHistogram) -> dict[str, float]:
+    """Return percentiles in milliseconds; empty without values."""
+    if recorded.get_total_count() == 0:
+        return {}
+    points = {"p50_ms": 50.0, "p99_ms": 99.0, "p999_ms": 99.9, "max_ms": 100.0}
+    return {name: recorded.get_value_at_percentile(point) / 1000 for name, point in points.items()}
+
+
+def write_histogram(recorded: HdrHistogram, path: Path) -> None:
+    """Write the percentile distribution, in milliseconds, in HdrHistogram's own text format."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        recorded.output_percentile_distribution(file, 1000.0)
+
+
+def availability(
+    ok_ends_ns: Nanoseconds, load_start_ns: int, load_end_ns: int, healed_ns: Sequence[int]
+) -> dict[str, Any]:
+    """Return the longest time without a completed send, and the longest from a healing to the next one.
+
+    Args:
+        ok_ends_ns: when acknowledged sends completed.
+        load_start_ns, load_end_ns: while sends were due.
+        healed_ns: when faults were proved healed.
+    """
+    ends = np.sort(ok_ends_ns)
+    inside = ends[(ends >= load_start_ns) & (ends <= load_end_ns)]
+    gaps = np.diff(np.concatenate(([load_start_ns], inside, [load_end_ns])))
+    after = [_next(ends, instant) for instant in healed_ns]
+    return {
+        "longest_unavailable_ms": round(float(gaps.max()) / _MILLION, 3)
+        if load_end_ns > load_start_ns
+        else 0,
+        "recovered_after_heal_ms": None
+        if None in after
+        else round(max([each for each in after if each is not None], default=0) / _MILLION, 3),
+    }
+
+
+def _next(ends: Nanoseconds, instant: int) -> int | None:
+    """Return how long after an instant the next send completed; None if none did."""
+    index = int(np.searchsorted(ends, instant))
+    return int(ends[index] - instant) if index < len(ends) else None

@@ -1,0 +1,81 @@
+"""Durations and sizes as people write them: `8s`, `250ms`, `512MiB`.
+
+Durations are held as integer nanoseconds, sizes as integer bytes. A bare number has no unit and is
+refused, so that nobody has to guess.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from pydantic import BeforeValidator, PlainSerializer
+
+MILLISECOND = 1_000_000
+SECOND = 1_000 * MILLISECOND
+
+_DURATION_UNITS = {"us": 1_000, "ms": MILLISECOND, "s": SECOND, "m": 60 * SECOND, "h": 3600 * SECOND}
+_SIZE_UNITS = {
+    "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30,
+}  # fmt: skip
+_QUANTITY = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*")
+
+
+def _parse(text: object, units: dict[str, int], what: str, example: str) -> int:
+    match = _QUANTITY.fullmatch(text) if isinstance(text, str) else None
+    if match is None or match[2] not in units:
+        known = ", ".join(units)
+        raise ValueError(f"{text!r} is not a {what}; write a number and a unit ({known}), such as {example}")
+    return round(float(match[1]) * units[match[2]])
+
+
+def parse_duration(text: object) -> int:
+    """Return nanoseconds.
+
+    >>> parse_duration("1.5s")
+    1500000000
+
+    Raises:
+        ValueError: the text is not a number with a unit.
+    """
+    return _parse(text, _DURATION_UNITS, "duration", "8s")
+
+
+def parse_size(text: object) -> int:
+    """Return bytes.
+
+    >>> parse_size("1KiB")
+    1024
+
+    Raises:
+        ValueError: the text is not a number with a unit.
+    """
+    return _parse(text, _SIZE_UNITS, "size", "512MiB")
+
+
+def _format(amount: int, units: dict[str, int]) -> str:
+    exact = [(factor, unit) for unit, factor in units.items() if amount % factor == 0]
+    factor, unit = max(exact, default=(1, ""))
+    return f"{amount // factor}{unit}"
+
+
+def format_duration(nanoseconds: int) -> str:
+    """Return the shortest exact text, to the microsecond.
+
+    >>> format_duration(1_500_000_000)
+    '1500ms'
+    """
+    return _format(round(nanoseconds, -3), _DURATION_UNITS) if nanoseconds else "0s"
+
+
+def format_size(size: int) -> str:
+    """Return the shortest exact text.
+
+    >>> format_size(512 * 2**20)
+    '512MiB'
+    """
+    return _format(size, _SIZE_UNITS)
+
+
+Duration = Annotated[int, BeforeValidator(parse_duration), PlainSerializer(format_duration)]
+Size = Annotated[int, BeforeValidator(parse_size), PlainSerializer(format_size)]

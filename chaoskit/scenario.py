@@ -1,0 +1,155 @@
+"""What to run: one model, the same from YAML, pytest and Python.
+
+The engine validates the keys that it knows; the rest of `cluster`, `workload` and each fault belongs
+to the plug-in that it names, whose own model validates it (see `chaoskit.plan`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from chaoskit import yaml12
+from chaoskit.errors import BadInput, nearest
+from chaoskit.quantities import SECOND, Duration
+
+Model = TypeVar("Model", bound=BaseModel)
+Expected = Literal["none", "some"] | int
+
+
+class ClusterSpec(BaseModel):
+    """Which system, on how many hosts; further keys are the system's options."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    system: str
+    hosts: int = Field(default=3, ge=1)
+    provider: str = "local"
+    disk: dict[str, Any] = {}
+    ready_within: Duration = 60 * SECOND
+
+
+class WorkloadSpec(BaseModel):
+    """Which load, for how long; further keys are the workload's options."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    kind: str
+    duration: Duration = 20 * SECOND
+
+
+class FaultSpec(BaseModel):
+    """One fault at a time, or faults drawn by the seed at intervals; further keys are its parameters.
+
+    `hit` and `began` stand in recorded timelines, for readers: which hosts, and when exactly.
+    """
+
+    model_config = ConfigDict(extra="allow", frozen=True, populate_by_name=True)
+
+    inject: str | list[str]
+    on: str | list[str] = "one"
+    at: Duration | None = None
+    start: Duration | None = Field(default=None, alias="from")
+    to: Duration | None = None
+    every: Duration | None = None
+    duration: Duration | None = Field(default=None, alias="for")
+    hit: list[str] = []
+    began: str = ""
+
+    @model_validator(mode="after")
+    def _one_kind_of_time(self) -> FaultSpec:
+        repeating = [self.start, self.to, self.every]
+        if (self.at is None) == (repeating == [None] * 3) or (self.at is None and None in repeating):
+            raise ValueError("say either at, or from, to and every")
+        if self.every == 0:
+            raise ValueError("every must be more than 0s")
+        return self
+
+
+class Scenario(BaseModel):
+    """A scenario; see docs/scenarios.md for every key."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    seed: int | None = None
+    cluster: ClusterSpec
+    workload: WorkloadSpec
+    faults: list[FaultSpec] = []
+    expect: dict[str, Expected] = {}
+    recovery: Duration = 60 * SECOND
+
+
+def load_scenario(path: Path) -> Scenario:
+    """Read a scenario file.
+
+    Raises:
+        BadInput: naming the file, the key and the remedy.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path}: cannot be read: {error}") from error
+    try:
+        content = yaml12.load(text)
+    except yaml.YAMLError as error:
+        raise BadInput(f"{path}: is not YAML: {error}") from error
+    if not isinstance(content, dict):
+        raise BadInput(f"{path}: a scenario is a mapping with name, cluster and workload")
+    content.setdefault("name", path.name.split(".")[0])
+    return parse_scenario(content, str(path))
+
+
+def parse_scenario(content: Mapping[str, Any], source: str) -> Scenario:
+    """Return the validated scenario.
+
+    Raises:
+        BadInput: naming the source, the key and the remedy.
+    """
+    return validated(Scenario, content, source, "")
+
+
+def validated(
+    model: type[Model], content: Mapping[str, Any], source: str, prefix: str, also_known: Iterable[str] = ()
+) -> Model:
+    """Return `content` as a model, its errors turned into one `BadInput`.
+
+    Args:
+        model: what it must be.
+        content: as the user wrote it.
+        source: file or place, for the error.
+        prefix: key under which the content stands, such as `cluster.`.
+        also_known: keys that are valid there besides the model's own, for the remedy.
+
+    Raises:
+        BadInput: naming the source, every wrong key and the remedy.
+    """
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        lines = [_explain(model, detail, prefix, also_known) for detail in error.errors()]
+        raise BadInput("\n".join(f"{source}: {line}" for line in dict.fromkeys(lines))) from error
+
+
+def _explain(model: type[BaseModel], detail: Any, prefix: str, also_known: Iterable[str]) -> str:
+    location = [part for part in detail["loc"] if not _is_branch(part)]
+    key = prefix + ".".join(str(part) for part in location)
+    if detail["type"] == "extra_forbidden":
+        known = [field.alias or name for name, field in model.model_fields.items()]
+        return f"{key}: unknown key; {nearest(str(location[-1]), [*known, *also_known])}"
+    if detail["type"] == "missing":
+        return f"{key}: is missing"
+    message = detail["msg"].removeprefix("Value error, ")
+    given = detail["input"] if isinstance(detail["input"], str | int | float) else ""
+    return f"{key or 'scenario'}: {message}" + (
+        f" (given: {given!r})" if given != "" and repr(given) not in message else ""
+    )
+
+
+def _is_branch(part: Any) -> bool:
+    """Return whether pydantic put the name of a type, not a key, into a location."""
+    return isinstance(part, str) and (part in ("str", "int") or "[" in part or part.endswith("()"))

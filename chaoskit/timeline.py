@@ -1,0 +1,110 @@
+"""Which fault, where, when: drawn once from the seed before the start, recorded as it happened.
+
+A planned fault names its targets as the scenario does. Fixed hosts are drawn here, so that the same
+seed gives the same hosts; roles (`leader`, ...) are looked up live, when the fault begins.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from chaoskit.errors import BadInput, nearest
+from chaoskit.quantities import SECOND, format_duration
+from chaoskit.scenario import FaultSpec
+
+COUNTED = ("one", "minority", "majority", "all")
+"""Targets that mean a number of hosts."""
+
+DEFAULT_DURATION = 5 * SECOND
+"""How long a fault holds when a scenario does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedFault:
+    """One fault of a run.
+
+    Attributes:
+        at_ns: when it begins, ns since the start of the load.
+        kind: entry point of the nemesis.
+        on: host names and roles.
+        for_ns: how long it holds; None for one that is over at once.
+        parameters: further keys.
+        pick: number in [0, 1) that chooses among the holders of a role.
+    """
+
+    at_ns: int
+    kind: str
+    on: tuple[str, ...]
+    for_ns: int | None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    pick: float = 0.0
+
+    def as_spec(self, hosts: Sequence[str]) -> dict[str, Any]:
+        """Return it as an entry of `faults:` that repeats it; hosts it hit are named beside a role."""
+        entry: dict[str, Any] = {"at": format_duration(self.at_ns), "inject": self.kind, "on": list(self.on)}
+        if self.for_ns is not None:
+            entry["for"] = format_duration(self.for_ns)
+        return {**entry, **self.parameters, "hit": list(hosts)}
+
+
+def draw(
+    specs: Sequence[FaultSpec], seed: int, hosts: Sequence[str], lasts: Callable[[str], bool]
+) -> list[PlannedFault]:
+    """Return all faults of a run in order of time; the same for the same seed.
+
+    Args:
+        specs: as in the scenario, validated by `check_targets`.
+        seed: of the run.
+        hosts: names of the hosts that faults may hit.
+        lasts: whether a kind of fault holds for a time.
+    """
+    drawn = []
+    for index, spec in enumerate(specs):
+        source = random.Random(f"{seed}/{index}")  # noqa: S311  # reproducible, not secret
+        kinds = [spec.inject] if isinstance(spec.inject, str) else spec.inject
+        parameters = dict(spec.model_extra or {})
+        for at_ns in _instants(spec):
+            kind = source.choice(kinds)
+            on = tuple(name for target in as_list(spec.on) for name in _fixed(target, hosts, source))
+            for_ns = (spec.duration or DEFAULT_DURATION) if lasts(kind) else None
+            drawn.append(PlannedFault(at_ns, kind, on, for_ns, parameters, source.random()))
+    return sorted(drawn, key=lambda fault: fault.at_ns)
+
+
+def check_targets(spec: FaultSpec, key: str, hosts: Sequence[str], roles: Sequence[str]) -> None:
+    """Refuse targets that cannot exist.
+
+    Raises:
+        BadInput: naming the key and what there is.
+    """
+    known = [*hosts, *COUNTED, *roles]
+    for target in as_list(spec.on):
+        if target.partition(":")[0] not in known:
+            raise BadInput(f"{key}.on: there is no host or role {target!r}; {nearest(target, known)}")
+
+
+def as_list(value: str | list[str]) -> list[str]:
+    """Return one or several names as a list."""
+    return [value] if isinstance(value, str) else value
+
+
+def _instants(spec: FaultSpec) -> list[int]:
+    if spec.at is not None:
+        return [spec.at]
+    assert spec.start is not None
+    assert spec.to is not None
+    assert spec.every is not None
+    return list(range(spec.start, spec.to, spec.every))
+
+
+def _fixed(target: str, hosts: Sequence[str], source: random.Random) -> list[str]:
+    if target not in COUNTED:
+        return [target]
+    majority = len(hosts) // 2 + 1
+    count = {"one": 1, "minority": max(1, len(hosts) - majority), "majority": majority, "all": len(hosts)}[
+        target
+    ]
+    return sorted(source.sample(list(hosts), count))

@@ -1,0 +1,102 @@
+"""A workload is what clients do during a run. Each task runs in a worker process of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from pydantic import BaseModel
+
+from chaoskit.client import ClientFactory
+from chaoskit.cluster import TopicSpec
+from chaoskit.history.wal import WalWriter
+
+PRODUCER, CONSUMER, AUDITOR = "producer", "consumer", "auditor"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One client of a workload: its role and its index among the clients of that role."""
+
+    role: str
+    index: int
+
+    @property
+    def client(self) -> str:
+        """The client's name in the history."""
+        return self.role if self.role == AUDITOR else f"{self.role}-{self.index}"
+
+
+@dataclass(slots=True)
+class Progress:
+    """What a worker has done so far."""
+
+    sent: int = 0
+    acked: int = 0
+    failed: int = 0
+    indeterminate: int = 0
+    received: int = 0
+
+
+class Control(Protocol):
+    """The worker's link to the harness.
+
+    Attributes:
+        stopping: whether the harness asked for the end, or is gone.
+        run_id: identifies this run in every payload.
+    """
+
+    stopping: bool
+    run_id: int
+
+    def wait_start(self) -> int:
+        """Say that this client is connected; return the common start, CLOCK_MONOTONIC ns."""
+        ...
+
+    def report(self, progress: Progress) -> None:
+        """Tell the harness, a few times a second, how far it is."""
+        ...
+
+    def result(self, result: Mapping[str, Any]) -> None:
+        """Tell the harness, once, what the auditor found: `accepted` and `audited`, both bool."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """All that a task gets in its worker process. `bound_ns`: how long the auditor's probes may take."""
+
+    task: Task
+    options: Any
+    clients: ClientFactory
+    wal: WalWriter
+    control: Control
+    bound_ns: int
+
+
+class Workload(Protocol):
+    """A kind of load (entry point group `chaoskit.workloads`)."""
+
+    options: type[BaseModel]
+
+    def topics(self, options: Any, brokers: int) -> list[TopicSpec]:
+        """Return the topics to create before the start, on this many brokers."""
+        ...
+
+    def tasks(self, options: Any) -> list[Task]:
+        """Return the producers and consumers."""
+        ...
+
+    def client_settings(self, options: Any, role: str) -> Mapping[str, Any]:
+        """Return the system's own settings for clients of a role."""
+        ...
+
+    def run(self, job: Job) -> None:
+        """Be one client: until `control.stopping` for producers and consumers; for the auditor,
+        send one probe to every partition, then read everything to the end that the brokers report."""
+        ...
+
+    def grouped(self, options: Any) -> bool:
+        """Return whether its consumers share a group."""
+        ...

@@ -1,0 +1,141 @@
+"""What local hosts need from this machine, found out by trying, not by reading version numbers."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+
+from chaoskit.doctor import Finding
+from chaoskit.errors import BadInput
+from chaoskit.state import state_folder
+from clusters.hosts import power
+
+_TOOLS = {
+    "ip": "iproute2", "unshare": "util-linux", "losetup": "mount", "sshd": "openssh-server",
+    "ssh-keygen": "openssh-client", "mkfs.ext4": "e2fsprogs",
+}  # fmt: skip
+_SPACE_MIN = 2 * 2**30
+
+
+def require(filesystem: str) -> None:
+    """Refuse early what would fail later.
+
+    Raises:
+        BadInput: naming everything that is missing, each with its remedy.
+    """
+    missing = [finding for finding in _essentials() if not finding.works]
+    if filesystem == "xfs" and shutil.which("mkfs.xfs") is None:
+        missing.append(Finding("xfs", False, "mkfs.xfs is not installed", "apt-get install xfsprogs"))
+    if missing:
+        raise BadInput("; ".join(f"{finding.detail}: {finding.remedy}" for finding in missing))
+
+
+def diagnose() -> list[Finding]:
+    """Return a finding for everything that local hosts can use."""
+    findings = _essentials()
+    if all(finding.works for finding in findings):
+        findings += [
+            _attempt(
+                "namespaces and overlay",
+                _try_namespaces,
+                "needs CAP_SYS_ADMIN and overlayfs: not an unprivileged container",
+            ),
+            _attempt(
+                "power cut, ext4", lambda: _try_power_cut("ext4"), "needs loop devices: modprobe loop ext4"
+            ),
+            _attempt(
+                "power cut, xfs",
+                lambda: _try_power_cut("xfs"),
+                "apt-get install xfsprogs; modprobe xfs",
+                required=False,
+            ),
+            _attempt("packet delay and loss (netem)", _try_netem, "modprobe sch_netem", required=False),
+        ]
+    return findings
+
+
+def _essentials() -> list[Finding]:
+    root = os.geteuid() == 0
+    findings = [
+        Finding(
+            "root",
+            root,
+            "running as root" if root else "not running as root",
+            "" if root else "run it with sudo",
+        )
+    ]
+    search = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
+    for tool, package in _TOOLS.items():
+        path = shutil.which(tool, path=search)
+        findings.append(
+            Finding(
+                tool,
+                path is not None,
+                path or f"{tool} is not installed",
+                "" if path else f"apt-get install {package}",
+            )
+        )
+    if root:
+        state_folder().mkdir(parents=True, exist_ok=True)
+        free = shutil.disk_usage(state_folder()).free
+        enough = free >= _SPACE_MIN
+        remedy = "" if enough else "free some, or set CHAOSKIT_STATE to a folder on a larger disk"
+        findings.append(
+            Finding("disk space", enough, f"{free / 2**30:.1f} GiB free in {state_folder()}", remedy)
+        )
+    return findings
+
+
+def _attempt(capability: str, attempt: Callable[[], str], remedy: str, *, required: bool = True) -> Finding:
+    try:
+        return Finding(capability, True, attempt(), required=required)
+    except (OSError, subprocess.CalledProcessError) as error:
+        output = getattr(error, "stderr", None) or str(error)
+        return Finding(capability, False, output.strip(), remedy, required)
+
+
+def _in_namespaces(script: str, *arguments: str) -> str:
+    argv = [
+        "unshare",
+        "--net",
+        "--mount",
+        "--uts",
+        "--ipc",
+        "--pid",
+        "--fork",
+        "--kill-child",
+        "sh",
+        "-euc",
+        script,
+        "try",
+    ]
+    return subprocess.run(
+        [*argv, *arguments], text=True, capture_output=True, check=True, timeout=20
+    ).stdout.strip()
+
+
+def _try_namespaces() -> str:
+    script = 'mount --make-rprivate /; mkdir "$1"/u "$1"/w "$1"/r; mount -t overlay overlay -o "lowerdir=/,upperdir=$1/u,workdir=$1/w" "$1"/r; chroot "$1"/r true'
+    with tempfile.TemporaryDirectory(dir=state_folder()) as folder:
+        _in_namespaces(script, folder)
+    return "made and entered"
+
+
+def _try_power_cut(filesystem: str) -> str:
+    """Cut a scratch disk inside a mount namespace of its own and read what it kept."""
+    script = """
+        mount --make-rprivate /; mkdir -p "$1/mnt"; truncate -s 320M "$1/disk"; mkfs.$2 -q "$1/disk"
+        mount -t $2 -o loop "$1/disk" "$1/mnt"; "$3" -m clusters.hosts.power cut "$1/mnt"; umount "$1/mnt"
+        mount -t $2 -o loop "$1/disk" "$1/mnt"; "$3" -m clusters.hosts.power read "$1/mnt"
+    """
+    with tempfile.TemporaryDirectory(dir=state_folder()) as folder:
+        return _in_namespaces(script, folder, filesystem, sys.executable)
+
+
+def _try_netem() -> str:
+    _in_namespaces("ip link set lo up; tc qdisc add dev lo root netem delay 1ms")
+    return "tc qdisc netem works"

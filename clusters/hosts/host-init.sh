@@ -1,0 +1,35 @@
+#!/bin/sh
+# First process of a local host, already in namespaces of its own (see local.py).
+# Arguments: lab folder, host name, address with prefix length, file system. Standard input: a line
+# once the cable is plugged in.
+set -eu
+lab=$1 name=$2 address=$3 filesystem=$4
+host=$lab/$name
+read -r _
+
+mount --make-rprivate /
+mount -t overlay overlay -o "lowerdir=/,upperdir=$host/upper,workdir=$host/work" "$host/root"
+cd "$host/root"
+mount --rbind /dev dev
+mount -t proc proc proc
+mount -t sysfs sysfs sys
+mount -t tmpfs tmpfs run
+mount -t tmpfs tmpfs tmp
+mkdir -p run/sshd data
+# Only here, in the host's own mount namespace: a mount seen elsewhere would outlive a power cut.
+mount -t "$filesystem" -o loop "$host/disk" data
+
+hostname "$name"
+cp "$lab/hosts" etc/hosts
+mkdir -p run/ssh-of-lab
+cp "$lab/sshd_config" "$lab/host_key" "$lab/client_key.pub" run/ssh-of-lab/
+chmod 600 run/ssh-of-lab/host_key
+# A locked root account is refused by sshd even with a key; a slow start-up file would delay every command.
+sed -i 's/^root:![^:]*:/root:*:/' etc/shadow
+sed -i 's#^\(root:.*\):[^:]*$#\1:/bin/sh#' etc/passwd
+
+ip link set lo up
+ip address add "$address" dev eth0
+ip link set eth0 up
+echo mounted
+exec chroot . /usr/sbin/sshd -D -e -f /run/ssh-of-lab/sshd_config >&2

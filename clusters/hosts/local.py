@@ -1,0 +1,173 @@
+"""Hosts on this machine: namespaces, an overlay of its own root, a data disk on a loop device.
+
+A local host is driven over SSH like any other; this file adds only the power switch, the disk and
+the cable. Everything lives in the namespaces of the host's first process: when that dies, processes,
+mounts, loop device and cable go with it. What is left, the bridge and the lab's folder, is journalled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import select
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from chaoskit.host import HostError
+from clusters.hosts import power
+from clusters.hosts.network import ip
+from clusters.hosts.ssh import SshHost
+
+LAB_VARIABLE = "CHAOSKIT_LAB"
+"""Environment variable that marks the first processes of a lab's hosts, so that only those are ended."""
+
+_BOOT_TIMEOUT_S = 20
+_INIT = Path(__file__).with_name("host-init.sh")
+
+
+class LocalHost(SshHost):
+    """A host in namespaces of this machine.
+
+    Args:
+        lab: name of its lab.
+        folder: the lab's folder, with keys and sshd_config.
+        name: host name.
+        address: address with prefix length, on the lab's bridge.
+        filesystem: of its data disk (`ext4` or `xfs`); the image is made already.
+    """
+
+    def __init__(self, lab: str, folder: Path, name: str, address: str, filesystem: str) -> None:
+        super().__init__(name, address.split("/")[0], folder / "client_key")
+        self._lab = lab
+        self._folder = folder
+        self._address = address
+        self._filesystem = filesystem
+        self._cable = f"{lab}{name}"
+        # The same after every boot, as a machine's is: peers remember it for half a minute.
+        self._mac = "02:" + ":".join(
+            f"{byte:02x}" for byte in hashlib.sha256(self._cable.encode()).digest()[:5]
+        )
+        self._init: subprocess.Popen[bytes] | None = None
+        self._init_pid = 0
+
+    @property
+    def disk(self) -> Path:
+        """The image of its data disk."""
+        return self._folder / self.name / "disk"
+
+    def boot(self) -> None:
+        """Start the host and plug in its cable, without waiting for it to answer."""
+        for part in ("upper", "work", "root"):
+            (self._folder / self.name / part).mkdir(parents=True, exist_ok=True)
+        namespaces = ["--net", "--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child"]
+        script = ["sh", str(_INIT), str(self._folder), self.name, self._address, self._filesystem]
+        with (self._folder / self.name / "console.log").open("ab") as console:
+            self._init = subprocess.Popen(
+                ["unshare", *namespaces, *script],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=console,
+                start_new_session=True,
+                env={"PATH": os.environ["PATH"], LAB_VARIABLE: self._lab},
+            )
+        self._init_pid = self._await_first_process()
+        ip(
+            f"link add {self._cable} type veth peer name eth0 address {self._mac} netns {self._init_pid}",
+            f"link set {self._cable} master {self._lab} up",
+        )
+        assert self._init.stdin is not None
+        self._init.stdin.write(b"plugged in\n")
+        self._init.stdin.close()
+
+    def wait_booted(self) -> None:
+        """Wait until the host answers.
+
+        Raises:
+            HostError: it did not, with its console.
+        """
+        assert self._init is not None
+        assert self._init.stdout is not None
+        readable, _, _ = select.select([self._init.stdout], [], [], _BOOT_TIMEOUT_S)
+        mounted = bool(readable) and self._init.stdout.readline() == b"mounted\n"
+        self._init.stdout.close()
+        deadline = time.monotonic() + _BOOT_TIMEOUT_S
+        while not (mounted and self.reachable()):
+            if not mounted or self._init.poll() is not None or time.monotonic() > deadline:
+                console = (self._folder / self.name / "console.log").read_text(errors="replace")
+                raise HostError(f"host {self.name} did not boot:\n{console.strip()}")
+            time.sleep(0.005)
+
+    def arm_canary(self) -> None:
+        """Write the fsynced canary that a later power cut must leave whole."""
+        power.write_synced_canary(self._mount_point)
+
+    def power_cut(self) -> None:
+        """Cut cable, disk and processes, in this order: peers hear nothing, as when a machine dies."""
+        power.write_unsynced_canary(self._mount_point)
+        ip(f"link set {self._cable} down")
+        power.shut_down(self._mount_point)
+        self.kill()
+
+    def kill(self) -> None:
+        """End the host's first process and with it everything in its namespaces."""
+        if self._init is None:
+            return
+        os.kill(self._init_pid, signal.SIGKILL)
+        self._init.wait()
+        self._init = None
+        # The kernel removes it too, but later than a host that boots again at once can bear.
+        ip(f"link delete {self._cable}", check=False)
+        self.disconnect()
+        self._await_detached()
+
+    def power_on(self) -> None:
+        self.boot()
+        self.wait_booted()
+
+    def prove_cut(self) -> str:
+        evidence = power.read_canaries(self._mount_point)
+        power.write_synced_canary(self._mount_point)
+        return evidence
+
+    def get(self, path: str, local: Path) -> None:
+        if self._init is not None:
+            super().get(path, local)
+            return
+        survivor = self._folder / self.name / "upper" / path.lstrip("/")
+        if not survivor.exists():
+            raise HostError(f"host {self.name} is down and {path} is not on its system disk")
+        local.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(survivor, local)
+
+    @property
+    def _mount_point(self) -> Path:
+        return Path(f"/proc/{self._init_pid}/root{self.data_dir}")
+
+    def _await_first_process(self) -> int:
+        assert self._init is not None
+        children = Path(f"/proc/{self._init.pid}/task/{self._init.pid}/children")
+        while self._init.poll() is None:
+            if pids := children.read_text().split():
+                return int(pids[0])
+            time.sleep(0.001)
+        raise HostError(
+            f"host {self.name}: unshare refused to make namespaces; `chaoskit doctor` says what is missing"
+        )
+
+    def _await_detached(self) -> None:
+        deadline = time.monotonic() + _BOOT_TIMEOUT_S
+        while attached(self.disk):
+            if time.monotonic() > deadline:
+                raise HostError(f"host {self.name}: the loop device of {self.disk} did not detach")
+            time.sleep(0.005)
+
+
+def attached(image: Path) -> list[str]:
+    """Return the loop devices that hold a disk image."""
+    listing = subprocess.run(
+        ["losetup", "-j", str(image), "-n", "-O", "NAME"], text=True, capture_output=True, check=False
+    )
+    return listing.stdout.split()

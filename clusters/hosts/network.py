@@ -1,0 +1,72 @@
+"""The cables of local hosts: one bridge a lab, one veth pair a host, an address range of its own."""
+
+from __future__ import annotations
+
+import fcntl
+import ipaddress
+import json
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from chaoskit.errors import BadInput
+from chaoskit.host import HostError
+from chaoskit.state import state_folder
+
+PREFIX_LENGTH = 24
+_RANGES = list(ipaddress.ip_network("10.197.0.0/16").subnets(new_prefix=PREFIX_LENGTH))
+
+
+def ip(*commands: str, check: bool = True) -> None:
+    """Run `ip` commands in one batch.
+
+    Raises:
+        HostError: a command failed and `check`.
+    """
+    force = [] if check else ["-force"]
+    batch = "\n".join(commands) + "\n"
+    done = subprocess.run(
+        ["ip", *force, "-batch", "-"], input=batch, text=True, capture_output=True, check=False
+    )
+    if check and done.returncode != 0:
+        raise HostError(f"ip failed: {done.stderr.strip()}; ran: {'; '.join(commands)}")
+
+
+def links() -> list[str]:
+    """Return the names of this machine's network interfaces."""
+    return [link["ifname"] for link in _query("link")]
+
+
+@contextmanager
+def choosing() -> Iterator[None]:
+    """Hold the machine-wide lock under which a lab chooses its address range."""
+    folder = state_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def free_range(claimed: Sequence[str]) -> ipaddress.IPv4Network:
+    """Return a range that no interface, route or claim of this machine overlaps.
+
+    Raises:
+        BadInput: all are in use.
+    """
+    taken = [ipaddress.ip_network(text) for text in claimed]
+    for link in _query("address"):
+        for info in link.get("addr_info", []):
+            if info["family"] == "inet":
+                taken.append(ipaddress.ip_network(f"{info['local']}/{info['prefixlen']}", strict=False))
+    for route in _query("-4", "route"):
+        if route["dst"] != "default":
+            taken.append(ipaddress.ip_network(route["dst"]))
+    for candidate in _RANGES:
+        if not any(candidate.overlaps(network) for network in taken if network.version == candidate.version):
+            return candidate
+    raise BadInput("every address range in 10.197.0.0/16 is in use; run `chaoskit heal` or end other runs")
+
+
+def _query(*arguments: str) -> list[dict]:
+    done = subprocess.run(["ip", "-json", *arguments], text=True, capture_output=True, check=True)
+    return json.loads(done.stdout or "[]")

@@ -1,0 +1,164 @@
+"""A host that is reached over SSH, whoever made it: one connection kept open, commands multiplexed.
+
+A command costs one channel on that connection: a few milliseconds. The connection is made again
+when it has died, as it does when a host loses power.
+"""
+
+from __future__ import annotations
+
+import io
+import shlex
+import socket
+import tarfile
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import paramiko
+from fabric import Connection
+
+from chaoskit.host import HostError, Result, ServiceState
+
+SERVICE_FOLDER = "/run/chaoskit"
+LOG_FOLDER = "/var/log/chaoskit"
+
+_CONNECT_TIMEOUT_S = 5
+
+
+class SshHost:
+    """A machine reached as root with a private key.
+
+    Args:
+        name: short name.
+        address: IP address.
+        key_file: private key.
+        data_dir: where its data disk is mounted.
+    """
+
+    def __init__(self, name: str, address: str, key_file: Path, data_dir: str = "/data") -> None:
+        self.name = name
+        self.address = address
+        self.data_dir = data_dir
+        self._key_file = key_file
+        self._connection: Connection | None = None
+        self._connecting = threading.Lock()
+
+    def run(self, argv: Sequence[str], *, timeout_s: float = 30, check: bool = True) -> Result:
+        return self._execute(argv, b"", timeout_s, check)
+
+    def put(self, content: bytes, path: str) -> None:
+        script = 'mkdir -p "$(dirname "$1")" && cat > "$1"'
+        self._execute(["sh", "-c", script, "put", path], content, 30, check=True)
+
+    def get(self, path: str, local: Path) -> None:
+        local.parent.mkdir(parents=True, exist_ok=True)
+        with self._transport().open_sftp_client() as sftp:
+            sftp.get(path, str(local))
+
+    def install(self, folder: Path) -> str:
+        if self.run(["test", "-e", str(folder)], check=False).status != 0:
+            archive = io.BytesIO()
+            with tarfile.open(fileobj=archive, mode="w") as tar:
+                tar.add(folder, arcname=folder.name)
+            script = 'mkdir -p "$1" && tar -x -C "$1"'
+            argv = ["sh", "-c", script, "install", str(folder.parent)]
+            self._execute(argv, archive.getvalue(), 300, check=True)
+        return str(folder)
+
+    def reachable(self, timeout_s: float = 0.5) -> bool:
+        try:
+            with socket.create_connection((self.address, 22), timeout=timeout_s) as probe:
+                probe.settimeout(timeout_s)
+                return probe.recv(4) == b"SSH-"
+        except OSError:
+            return False
+
+    def spawn(self, name: str, argv: Sequence[str], env: Mapping[str, str]) -> None:
+        script = (
+            f"mkdir -p {SERVICE_FOLDER} {LOG_FOLDER}; "
+            f'setsid sh -c \'echo $$ > {SERVICE_FOLDER}/"$0".pid; exec "$@"\' '
+            f'"$@" < /dev/null >> {LOG_FOLDER}/"$1".log 2>&1 & '
+            f'while [ ! -s {SERVICE_FOLDER}/"$1".pid ]; do sleep 0.01; done'
+        )
+        variables = [f"{key}={value}" for key, value in env.items()]
+        self.run(["rm", "-f", f"{SERVICE_FOLDER}/{name}.pid"])
+        self.run(["env", *variables, "sh", "-c", script, "spawn", name, *argv])
+
+    def signal(self, name: str, signal: str) -> None:
+        script = f'pid=$(cat {SERVICE_FOLDER}/"$1".pid) && kill -s {signal} -- "-$pid"'
+        self.run(["sh", "-c", script, "signal", name], check=False)
+
+    def state(self, name: str) -> ServiceState:
+        script = f'pid=$(cat {SERVICE_FOLDER}/"$1".pid) && cut -d")" -f2 "/proc/$pid/stat"'
+        fields = self.run(["sh", "-c", script, "state", name], check=False).out.split()
+        if not fields or fields[0] in "ZX":
+            return ServiceState.GONE
+        return ServiceState.PAUSED if fields[0] in "Tt" else ServiceState.RUNNING
+
+    def log_path(self, name: str) -> str:
+        return f"{LOG_FOLDER}/{name}.log"
+
+    def disconnect(self) -> None:
+        """Drop the connection; the next command makes a new one."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def _execute(self, argv: Sequence[str], stdin: bytes, timeout_s: float, check: bool) -> Result:
+        command = shlex.join(argv)
+        try:
+            channel = self._transport().open_session(timeout=timeout_s)
+            with channel:
+                channel.settimeout(timeout_s)
+                channel.exec_command(command)
+                channel.sendall(stdin)
+                channel.shutdown_write()
+                out, err = _drain(channel)
+                status = channel.recv_exit_status()
+        except (OSError, EOFError, paramiko.SSHException) as error:
+            self.disconnect()
+            raise HostError(
+                f"host {self.name} ({self.address}) did not answer: {error!r}; ran: {command}"
+            ) from error
+        if check and status != 0:
+            raise HostError(
+                f"host {self.name}: exit status {status} from: {command}\n{err.strip() or out.strip()}"
+            )
+        return Result(status, out, err)
+
+    def _transport(self) -> paramiko.Transport:
+        with self._connecting:
+            if self._connection is None or not self._connection.is_connected:
+                self._connection = Connection(
+                    self.address,
+                    user="root",
+                    connect_timeout=_CONNECT_TIMEOUT_S,
+                    connect_kwargs={
+                        "key_filename": str(self._key_file),
+                        "allow_agent": False,
+                        "look_for_keys": False,
+                    },
+                )
+                try:
+                    self._connection.open()
+                except (OSError, EOFError, paramiko.SSHException) as error:
+                    self._connection = None
+                    raise HostError(
+                        f"host {self.name} ({self.address}) cannot be reached: {error!r}"
+                    ) from error
+            transport = self._connection.transport
+            assert transport is not None
+            # Without this every command waits 40 ms for a delayed acknowledgement.
+            transport.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return transport
+
+
+def _drain(channel: paramiko.Channel) -> tuple[str, str]:
+    """Read both outputs to their end; the smaller one (errors) is kept in the channel's own buffer."""
+    out = bytearray()
+    while chunk := channel.recv(1 << 16):
+        out += chunk
+    err = bytearray()
+    while chunk := channel.recv_stderr(1 << 16):
+        err += chunk
+    return out.decode(errors="replace"), err.decode(errors="replace")

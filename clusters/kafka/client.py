@@ -1,0 +1,210 @@
+"""Kafka's clients (librdkafka through confluent-kafka), their completions classified.
+
+A delivery report with an error does not say that the message was not written: only errors that
+librdkafka or the broker raise before anything is appended, and after which no earlier attempt of
+the same message can be in flight, are `fail`. Everything else is `info`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from confluent_kafka import (
+    OFFSET_BEGINNING,
+    Consumer,
+    KafkaError,
+    KafkaException,
+    Message,
+    Producer,
+    TopicPartition,
+)
+
+from chaoskit.client import FAIL, INFO, OK, Completed, Delivery, PositionLost
+from chaoskit.cluster import ClusterError
+
+NEVER_SENT = {
+    KafkaError._QUEUE_FULL: "librdkafka's queue was full: nothing was enqueued",
+    KafkaError._PURGE_QUEUE: "purged from librdkafka's queue before it was sent",
+    KafkaError._UNKNOWN_TOPIC: "librdkafka knows no such topic: nothing was sent",
+    KafkaError._UNKNOWN_PARTITION: "librdkafka knows no such partition: nothing was sent",
+    KafkaError.MSG_SIZE_TOO_LARGE: "larger than allowed: refused before it is appended, never retried",
+    KafkaError.RECORD_LIST_TOO_LARGE: "batch larger than a segment: refused before it is appended, never retried",
+    KafkaError.INVALID_REQUIRED_ACKS: "acks not supported: refused before it is appended, never retried",
+    KafkaError.TOPIC_AUTHORIZATION_FAILED: "not authorised: refused before it is appended, never retried",
+    KafkaError.INVALID_MSG: "refused by the broker's validation before it is appended, never retried",
+}  # fmt: skip
+"""Errors that prove that a message was not written, and why."""
+
+_LOST_POSITIONS = {KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE, KafkaError._LOG_TRUNCATION}
+
+PRODUCER_DEFAULTS: dict[str, Any] = {
+    "acks": "all",
+    "enable.idempotence": True,
+    "linger.ms": 5,
+    "delivery.timeout.ms": 30_000,
+    "queue.buffering.max.messages": 200_000,
+}
+"""Ours where librdkafka's differ: idempotence as in Kafka's own (Java) producer since 3.0, and a
+delivery timeout short enough that a test run ends."""
+
+GROUP = "chaoskit"
+CONSUMER_DEFAULTS: dict[str, Any] = {
+    "group.id": GROUP,
+    "enable.partition.eof": False,
+    "fetch.wait.max.ms": 50,
+    "session.timeout.ms": 10_000,
+}
+"""A lost position is an error here, so that the workload sees it and records its seek."""
+
+_QUIET = {"log_level": 0, "reconnect.backoff.max.ms": 500, "socket.connection.setup.timeout.ms": 2000}
+
+
+def resolve_producer(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the producer settings in force: given ones over ours; null leaves librdkafka's default."""
+    base = dict(PRODUCER_DEFAULTS)
+    if str(given.get("acks", "all")) not in ("all", "-1"):
+        base["enable.idempotence"] = False
+    return {key: value for key, value in {**base, **given}.items() if value is not None}
+
+
+def classify(code: int) -> int:
+    """Return the outcome code of an errored delivery report.
+
+    >>> classify(KafkaError._MSG_TIMED_OUT) == INFO, classify(KafkaError.MSG_SIZE_TOO_LARGE) == FAIL
+    (True, True)
+    """
+    return FAIL if code in NEVER_SENT else INFO
+
+
+class KafkaProducer:
+    """See `chaoskit.client.Producer`."""
+
+    def __init__(self, settings: Mapping[str, Any], completed: Completed) -> None:
+        self._producer = Producer({**_QUIET, **settings})
+        self._completed = completed
+
+    def send(self, topic: str, partition: int, key: bytes | None, payload: bytes, token: int) -> bool:
+        try:
+            self._producer.produce(topic, payload, key, partition, partial(self._delivered, token))
+        except BufferError:
+            return False
+        except KafkaException as error:
+            self._completed(token, classify(error.args[0].code()), error.args[0].name(), None)
+        return True
+
+    def pending(self) -> int:
+        return len(self._producer)
+
+    def poll(self, timeout_s: float) -> None:
+        self._producer.poll(timeout_s)
+
+    def close(self, timeout_s: float) -> None:
+        if self._producer.flush(timeout_s) > 0:
+            self._producer.purge(in_queue=True, in_flight=True, blocking=True)
+            self._producer.flush(5)
+
+    def _delivered(self, token: int, error: KafkaError | None, message: Message) -> None:
+        if error is None:
+            offset = message.offset()
+            self._completed(token, OK, None, offset if offset >= 0 else None)
+        else:
+            self._completed(token, classify(error.code()), error.name(), None)
+
+
+class KafkaConsumer:
+    """See `chaoskit.client.Auditor`."""
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self._consumer = Consumer({**_QUIET, **settings, "auto.offset.reset": "error"})
+
+    def assign(self, partitions: Sequence[tuple[str, int]]) -> None:
+        self._consumer.assign(
+            [TopicPartition(topic, partition, OFFSET_BEGINNING) for topic, partition in partitions]
+        )
+
+    def subscribe(
+        self, topics: Sequence[str], rebalanced: Callable[[Sequence[tuple[str, int]]], None]
+    ) -> None:
+        def assigned(consumer: Consumer, partitions: list[TopicPartition]) -> None:
+            starts = consumer.committed(partitions, timeout=10)
+            for start in starts:
+                start.offset = OFFSET_BEGINNING if start.offset < 0 else start.offset
+            consumer.assign(starts)
+            rebalanced([(each.topic, each.partition) for each in partitions])
+
+        self._consumer.subscribe(list(topics), on_assign=assigned)
+
+    def poll(
+        self, timeout_s: float, messages_max: int
+    ) -> tuple[list[Delivery], list[PositionLost], str | None]:
+        deliveries, lost, failure = [], [], None
+        first = self._consumer.poll(timeout_s)
+        if first is None:
+            return deliveries, lost, failure
+        # consume() waits for all that it was asked for; without a wait it takes what is there.
+        for message in [first, *self._consumer.consume(messages_max - 1, 0)]:
+            error = message.error()
+            if error is None:
+                deliveries.append(
+                    Delivery(
+                        message.topic(),
+                        message.partition(),
+                        message.key(),
+                        message.value(),
+                        message.offset(),
+                        None,
+                    )
+                )
+            elif error.code() in _LOST_POSITIONS and message.topic():
+                lost.append(PositionLost(message.topic(), message.partition(), error.name()))
+            else:
+                failure = error.name()
+        return deliveries, lost, failure
+
+    def seek_to_beginning(self, topic: str, partition: int) -> None:
+        # librdkafka refuses seek() on a partition that stopped at an error; assigning anew restarts it.
+        assigned = self._consumer.position(self._consumer.assignment())
+        for each in assigned:
+            if (each.topic, each.partition) == (topic, partition) or each.offset < 0:
+                each.offset = OFFSET_BEGINNING
+        self._consumer.assign(assigned)
+
+    def bounds(self, topic: str, partition: int, timeout_s: float) -> tuple[int, int]:
+        try:
+            low, high = self._consumer.get_watermark_offsets(
+                TopicPartition(topic, partition), timeout=timeout_s
+            )
+        except KafkaException as error:
+            raise ClusterError(f"no end position of {topic}/{partition}: {error.args[0].name()}") from error
+        return low, high
+
+    def position(self, topic: str, partition: int) -> int:
+        return int(self._consumer.position([TopicPartition(topic, partition)])[0].offset)
+
+    def close(self) -> None:
+        self._consumer.close()
+
+
+class KafkaClients:
+    """The factory for worker processes; see `chaoskit.client.ClientFactory`."""
+
+    def __init__(self, connection: Mapping[str, Any]) -> None:
+        self._connection = connection
+
+    def producer(self, settings: Mapping[str, Any], completed: Completed) -> KafkaProducer:
+        return KafkaProducer({**self._connection, **resolve_producer(settings)}, completed)
+
+    def consumer(self, settings: Mapping[str, Any]) -> KafkaConsumer:
+        return KafkaConsumer({**self._connection, **CONSUMER_DEFAULTS, **settings})
+
+    def auditor(self) -> KafkaConsumer:
+        return KafkaConsumer(
+            {
+                **self._connection,
+                **CONSUMER_DEFAULTS,
+                "group.id": f"{GROUP}-auditor",
+                "enable.auto.commit": False,
+            }
+        )

@@ -1,0 +1,160 @@
+"""What Kafka promises under the declared settings and the faults that took effect.
+
+Each rule answers for one or more anomalies: allowed or not, why, and what to change. Sources are
+Kafka's own documentation: producer settings `acks`, `retries`, `enable.idempotence`,
+`max.in.flight.requests.per.connection`; topic settings `min.insync.replicas`,
+`unclean.leader.election.enable`, `flush.messages` (broker: `log.flush.interval.messages`);
+"Replication" (a message is committed once all in-sync replicas have it) and KIP-98 (idempotence).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from chaoskit.cluster import Allowance, Declared, Effect
+from clusters.kafka.client import resolve_producer
+from clusters.kafka.settings import KafkaOptions, is_true, setting
+
+POWER_CUT = "power-cut"
+_LEADER_LOSING = ("kill", "restart", "rolling-restart", POWER_CUT, "pause")
+"""Faults after which another replica may lead while the old leader still held unreplicated messages."""
+
+_NEVER = {
+    "phantom": "only messages that somebody sent can be read",
+    "corrupt": "record batches carry a CRC32C that brokers and clients verify",
+    "misrouted": "a message stays in the partition that it was sent to",
+    "failed-visible": "a send is classified as failed only where the error proves that nothing was appended",
+}
+
+
+def guarantees(declared: Declared, effects: Sequence[Effect]) -> dict[str, Allowance]:
+    """Return the verdict's table for one run."""
+    lost = _lost(declared, effects)
+    back = _log_goes_back(declared, effects)
+    duplicate = _duplicate(declared, effects)
+    reordered = lost if lost.allowed else _reordered(declared, duplicate)
+    table = {name: Allowance(False, why) for name, why in _NEVER.items()}
+    table |= {"lost": lost, "duplicate": duplicate, "reordered": reordered}
+    table["truncated"] = table["rewound"] = table["skipped"] = back
+    table["offset-conflict"] = lost if lost.allowed else back
+    table["redelivered"] = _redelivered(declared, back)
+    return table
+
+
+def flushes_each_message(options: KafkaOptions) -> bool:
+    """Return whether every message is fsynced before it is acknowledged."""
+    broker = setting(options.config, "log.flush.interval.messages", 0)
+    return str(setting(options.topic, "flush.messages", broker)) == "1"
+
+
+def min_insync(options: KafkaOptions) -> int:
+    """Return min.insync.replicas of the workload's topics; Kafka's default is 1."""
+    broker = setting(options.config, "min.insync.replicas", 1)
+    return int(setting(options.topic, "min.insync.replicas", broker))
+
+
+def unclean(options: KafkaOptions) -> bool:
+    """Return whether a replica outside the in-sync set may become leader."""
+    broker = setting(options.config, "unclean.leader.election.enable", False)
+    return is_true(setting(options.topic, "unclean.leader.election.enable", broker))
+
+
+def hosts_down_together(effects: Sequence[Effect], kinds: Sequence[str]) -> int:
+    """Return the largest number of hosts that were under these faults at one time."""
+    chosen = [effect for effect in effects if effect.kind in kinds]
+    return max((len(_hit_during(effect.start_ns, chosen)) for effect in chosen), default=0)
+
+
+def _hit_during(instant: int, effects: Sequence[Effect]) -> set[str]:
+    hit = (e for e in effects if e.start_ns <= instant and (e.healed_ns is None or instant < e.healed_ns))
+    return {host for effect in hit for host in effect.targets}
+
+
+def _acks(declared: Declared) -> str:
+    acks = str(resolve_producer(declared.producer)["acks"])
+    return "all" if acks == "-1" else acks
+
+
+def _lost(declared: Declared, effects: Sequence[Effect]) -> Allowance:
+    acks = _acks(declared)
+    hit = [effect for effect in effects if effect.kind in _LEADER_LOSING]
+    if acks == "0" and hit:
+        return Allowance(
+            True,
+            "acks=0: a send counts as done when it is written to the socket, before any broker has it",
+            "set acks=all",
+        )
+    if acks == "1" and hit:
+        return Allowance(
+            True,
+            "acks=1: the leader alone acknowledges, and a message that no follower had fetched is gone when another replica leads",
+            "set acks=all and min.insync.replicas=2",
+        )
+    return _log_goes_back(declared, effects)
+
+
+def _log_goes_back(declared: Declared, effects: Sequence[Effect]) -> Allowance:
+    """Whether messages that all in-sync replicas had may disappear."""
+    options: KafkaOptions = declared.options
+    insync = min(min_insync(options), declared.replication)
+    cut = hosts_down_together(effects, [POWER_CUT])
+    promise = f"acks={_acks(declared)}, min.insync.replicas={insync}, replication {declared.replication}"
+    if cut >= insync and not flushes_each_message(options):
+        return Allowance(
+            True,
+            f"flushing is left to the OS, and the power of {cut} host(s) was cut at once: the {insync} in-sync "
+            "replica(s) that a message needs may all have held it only in memory",
+            "set log.flush.interval.messages=1 (at the cost of an fsync for each batch), or keep replicas on separate power",
+        )
+    if unclean(options) and len({host for effect in effects for host in effect.targets}) >= insync:
+        return Allowance(
+            True,
+            "unclean.leader.election.enable=true: a replica that lacks acknowledged messages may become leader",
+            "set unclean.leader.election.enable=false",
+        )
+    return Allowance(
+        False, f"{promise}: a committed message survives as long as one in-sync replica keeps it"
+    )
+
+
+def _duplicate(declared: Declared, effects: Sequence[Effect]) -> Allowance:
+    producer = resolve_producer(declared.producer)
+    if is_true(producer.get("enable.idempotence")):
+        return Allowance(
+            False, "enable.idempotence=true: brokers drop a batch whose sequence they have already (KIP-98)"
+        )
+    retries = producer.get("retries", producer.get("message.send.max.retries", 1))
+    if str(retries) == "0" or _acks(declared) == "0":
+        return Allowance(False, "no send is ever tried again (retries=0 or acks=0)")
+    if not effects:
+        return Allowance(False, "no fault made the producer send a message again")
+    return Allowance(
+        True,
+        "enable.idempotence=false with retries: a batch that was written but whose acknowledgement was lost is sent again",
+        "set enable.idempotence=true",
+    )
+
+
+def _reordered(declared: Declared, duplicate: Allowance) -> Allowance:
+    producer = resolve_producer(declared.producer)
+    in_flight = int(
+        producer.get("max.in.flight.requests.per.connection", producer.get("max.in.flight", 1_000_000))
+    )
+    if duplicate.allowed and in_flight > 1:
+        return Allowance(
+            True,
+            f"retries without idempotence and max.in.flight={in_flight}: a batch sent again lands behind its successors",
+            "set enable.idempotence=true, or max.in.flight=1",
+        )
+    return Allowance(
+        False,
+        "one producer's messages to one partition keep their order (idempotence, or one request in flight)",
+    )
+
+
+def _redelivered(declared: Declared, back: Allowance) -> Allowance:
+    if declared.grouped:
+        return Allowance(
+            True, "consumer groups deliver at least once: what was not committed is delivered again", ""
+        )
+    return back

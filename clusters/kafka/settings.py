@@ -1,0 +1,124 @@
+"""Kafka's configuration files, from the options of a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from chaoskit.quantities import Size
+
+BROKER_PORT = 9092
+CONTROLLER_PORT = 9093
+DATA_FOLDER = "kafka"
+"""Kafka's log.dirs, below a host's data disk."""
+
+Scalar = str | int | float | bool | None
+"""A setting's value; null leaves the system's default."""
+
+
+class KafkaOptions(BaseModel):
+    """What a scenario may say of a Kafka cluster, besides its hosts.
+
+    Attributes:
+        version: release number, 2.8 or later.
+        config: broker settings by Kafka's own names, for all brokers.
+        topic: topic settings by Kafka's own names, for the workload's topics.
+        controllers: `combined` (every broker is a controller too), or how many of the hosts, the
+            last ones, are controllers only.
+        heap: JVM heap of each process.
+        jvm: further JVM options.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    version: str = "4.1.1"
+    config: dict[str, Scalar] = {}
+    topic: dict[str, Scalar] = {}
+    controllers: Literal["combined"] | int = "combined"
+    heap: Size = 400 * 2**20
+    jvm: list[str] = []
+
+
+_DEFAULTS: dict[str, Any] = {
+    "offsets.topic.num.partitions": 3,
+    "transaction.state.log.num.partitions": 3,
+    "group.initial.rebalance.delay.ms": 0,
+    "auto.create.topics.enable": False,
+    "num.network.threads": 2,
+    "num.io.threads": 4,
+}
+"""Sized for a small lab. None of them changes a durability guarantee."""
+
+_LOG4J2 = """\
+status=error
+rootLogger.level=info
+rootLogger.appenderRef.out.ref=out
+appender.out.type=Console
+appender.out.name=out
+appender.out.layout.type=PatternLayout
+appender.out.layout.pattern=[%d] %p %m (%c)%n
+"""
+_LOG4J = """\
+log4j.rootLogger=INFO,out
+log4j.appender.out=org.apache.log4j.ConsoleAppender
+log4j.appender.out.layout=org.apache.log4j.PatternLayout
+log4j.appender.out.layout.ConversionPattern=[%d] %p %m (%c)%n
+"""
+LOGGING = {"log4j2.properties": _LOG4J2, "log4j.properties": _LOG4J}
+"""Kafka 4 logs through log4j 2, earlier releases through log4j 1; each ignores the other's file."""
+
+
+def broker_count(options: KafkaOptions, hosts: int) -> int:
+    """Return how many of the hosts are brokers."""
+    return hosts if options.controllers == "combined" else hosts - options.controllers
+
+
+def setting(config: dict[str, Scalar], name: str, default: Any) -> Any:
+    """Return a setting; null means Kafka's default."""
+    value = config.get(name)
+    return default if value is None else value
+
+
+def is_true(value: Any) -> bool:
+    """Return whether a setting, as YAML or text, is true."""
+    return str(value).lower() == "true"
+
+
+def server_properties(options: KafkaOptions, addresses: Sequence[str], index: int, data_dir: str) -> str:
+    """Return server.properties of the host at `index`; node ids count from 1."""
+    brokers = broker_count(options, len(addresses))
+    combined = options.controllers == "combined"
+    is_broker = index < brokers
+    is_controller = combined or not is_broker
+    address = addresses[index]
+    voters = range(len(addresses)) if combined else range(brokers, len(addresses))
+    listeners = [f"PLAINTEXT://{address}:{BROKER_PORT}"] * is_broker
+    listeners += [f"CONTROLLER://{address}:{CONTROLLER_PORT}"] * is_controller
+    roles = ["broker"] * is_broker + ["controller"] * is_controller
+    replication = min(3, brokers)
+    properties = {
+        **_DEFAULTS,
+        "offsets.topic.replication.factor": replication,
+        "transaction.state.log.replication.factor": replication,
+        "transaction.state.log.min.isr": min(2, replication),
+        **{key: value for key, value in options.config.items() if value is not None},
+        "process.roles": ",".join(roles),
+        "node.id": index + 1,
+        "controller.quorum.voters": ",".join(
+            f"{voter + 1}@{addresses[voter]}:{CONTROLLER_PORT}" for voter in voters
+        ),
+        "listeners": ",".join(listeners),
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "controller.listener.names": "CONTROLLER",
+        "log.dirs": f"{data_dir}/{DATA_FOLDER}",
+    }
+    if is_broker:
+        properties["advertised.listeners"] = f"PLAINTEXT://{address}:{BROKER_PORT}"
+    return "".join(f"{key}={text(value)}\n" for key, value in properties.items())
+
+
+def text(value: Any) -> str:
+    """Return a setting's value as Kafka writes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,109 @@
+"""Kafka as chaoskit's engine sees it: check, prepare, deploy, clients, guarantees, diagnose."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from confluent_kafka import KafkaException
+
+from chaoskit.client import ClientFactory
+from chaoskit.cluster import Allowance, Declared, Effect
+from chaoskit.doctor import Finding
+from chaoskit.errors import BadInput
+from chaoskit.host import ServiceHost
+from clusters.kafka import artifacts
+from clusters.kafka.client import KafkaClients, KafkaConsumer, KafkaProducer, resolve_producer
+from clusters.kafka.deploy import KafkaCluster
+from clusters.kafka.guarantees import guarantees
+from clusters.kafka.roles import ROLES
+from clusters.kafka.settings import KafkaOptions, broker_count
+
+_JAVA_MIN = {True: 17, False: 8}
+"""Kafka 4 brokers need Java 17; earlier ones Java 8."""
+
+
+class System:
+    """Entry point `kafka` of `chaoskit.clusters`."""
+
+    options = KafkaOptions
+    roles = ROLES
+
+    def check(self, declared: Declared, hosts: int) -> None:
+        options: KafkaOptions = declared.options
+        version = artifacts.parse_version(options.version)
+        if options.controllers != "combined" and not 1 <= options.controllers < hosts:
+            raise BadInput(
+                f"cluster.controllers: {options.controllers} of {hosts} hosts leaves no broker; write fewer, or combined"
+            )
+        if declared.replication > declared.brokers:
+            raise BadInput(
+                f"workload.replication: {declared.replication} replicas need as many brokers; cluster.hosts gives {declared.brokers}"
+            )
+        _check_java(_JAVA_MIN[version >= (4,)], options.version)
+        _check_client("producer", lambda: KafkaProducer(resolve_producer(declared.producer), lambda *_: None))
+        _check_client("consumer", lambda: KafkaConsumer({"group.id": "check", **declared.consumer}).close())
+
+    def prepare(self, options: Any) -> None:
+        artifacts.fetch(options.version)
+
+    def deploy(self, hosts: Sequence[ServiceHost], options: Any) -> KafkaCluster:
+        return KafkaCluster(hosts, options, artifacts.fetch(options.version))
+
+    def clients(self, settings: Mapping[str, Any]) -> ClientFactory:
+        return KafkaClients(settings)
+
+    def guarantees(self, declared: Declared, effects: Sequence[Effect]) -> dict[str, Allowance]:
+        return guarantees(declared, effects)
+
+    def brokers(self, options: Any, hosts: int) -> int:
+        return broker_count(options, hosts)
+
+    def diagnose(self) -> list[Finding]:
+        java = _java_version()
+        cached = sorted(folder.name for folder in artifacts.cache_folder().glob("kafka-*") if folder.is_dir())
+        return [
+            Finding(
+                "Java for Kafka",
+                java >= 17,
+                f"Java {java}" if java else "no Java",
+                "" if java >= 17 else "apt-get install openjdk-17-jre-headless",
+            ),
+            Finding(
+                "Maven, to fetch Kafka",
+                bool(shutil.which("mvn") or cached),
+                f"cached: {', '.join(cached) or 'nothing'}",
+                "apt-get install maven",
+            ),
+        ]
+
+
+def _check_client(role: str, connect: Any) -> None:
+    try:
+        connect()
+    except (KafkaException, TypeError, ValueError) as error:
+        cause = error.args[0].str() if isinstance(error, KafkaException) else str(error)
+        raise BadInput(f"workload.{role}: librdkafka refuses it: {cause}") from error
+
+
+def _check_java(needed: int, version: str) -> None:
+    java = _java_version()
+    if java < needed:
+        seen = f"Java {java} is installed" if java else "there is no Java"
+        raise BadInput(
+            f"Kafka {version} needs Java {needed} and {seen}: apt-get install openjdk-17-jre-headless"
+        )
+
+
+def _java_version() -> int:
+    """Return the major version of `java` on PATH, 0 without one."""
+    path = shutil.which("java")
+    if path is None:
+        return 0
+    banner = subprocess.run([path, "-version"], text=True, capture_output=True, check=False).stderr
+    parts = banner.partition('"')[2].split(".")
+    major = parts[1] if parts[0] == "1" else parts[0]
+    digits = major.partition('"')[0].partition("-")[0]
+    return int(digits) if digits.isdigit() else 0

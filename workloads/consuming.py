@@ -1,0 +1,96 @@
+"""One consumer of the log workload, and the recording of what any reader receives."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from chaoskit.client import FAIL, OK, Consumer, Delivery
+from chaoskit.workload import Job, Progress
+from workloads import payload
+
+if TYPE_CHECKING:
+    from workloads.log import LogOptions
+
+POLL_TIMEOUT_S = 0.1
+MESSAGES_MAX = 1000
+
+_REPORT_NS = 200_000_000
+
+
+def consume(job: Job) -> None:
+    """Read until told to stop."""
+    options: LogOptions = job.options
+    reader = Reader(job, job.clients.consumer(options.consumer))
+    if options.consumption == "group":
+        topics = list(dict.fromkeys(topic for topic, _ in options.all_partitions()))
+        reader.subscribe(topics)
+    else:
+        everything = options.all_partitions()
+        index, members = job.task.index % len(everything), options.consumers
+        reader.assign(everything[index::members] if members < len(everything) else [everything[index]])
+    job.control.wait_start()
+    reported_ns = time.monotonic_ns()
+    while not job.control.stopping:
+        reader.poll()
+        if time.monotonic_ns() - reported_ns > _REPORT_NS:
+            job.control.report(reader.progress)
+            reported_ns = time.monotonic_ns()
+    reader.consumer.close()
+    job.control.report(reader.progress)
+
+
+class Reader:
+    """Polls a consumer and records every operation and every message."""
+
+    def __init__(self, job: Job, consumer: Consumer) -> None:
+        self.consumer = consumer
+        self.progress = Progress()
+        self._wal = job.wal
+        self._run_id = job.control.run_id
+        self._poll_id = job.wal.name("poll")
+
+    def assign(self, partitions: Sequence[tuple[str, int]]) -> None:
+        """Read these partitions from their beginning."""
+        op = self._begin("assign")
+        self.consumer.assign(partitions)
+        self._wal.complete(op, time.monotonic_ns(), OK)
+
+    def subscribe(self, topics: Sequence[str]) -> None:
+        """Join the group; every new assignment is recorded."""
+        op = self._begin("subscribe")
+        self.consumer.subscribe(topics, self._rebalanced)
+        self._wal.complete(op, time.monotonic_ns(), OK)
+
+    def poll(self) -> int:
+        """Receive what is there; return how many messages. A lost position is sought from the beginning."""
+        op = self._wal.invoke(self._poll_id, time.monotonic_ns())
+        deliveries, lost, error = self.consumer.poll(POLL_TIMEOUT_S, MESSAGES_MAX)
+        received_ns = time.monotonic_ns()
+        for delivery in deliveries:
+            self._record(op, delivery, received_ns)
+        outcome = OK if error is None else FAIL
+        self._wal.complete(op, received_ns, outcome, 0 if error is None else self._wal.name(error))
+        self.progress.received += len(deliveries)
+        for topic, partition, cause in lost:
+            seek = self._begin("seek")
+            self.consumer.seek_to_beginning(topic, partition)
+            self._wal.complete(seek, time.monotonic_ns(), OK, self._wal.name(f"{cause} {topic}/{partition}"))
+        return len(deliveries)
+
+    def _record(self, op: int, delivery: Delivery, received_ns: int) -> None:
+        topic, partition, key, content, position, count = delivery
+        code, value, intended_ns, sent_ns = payload.read(content, self._run_id)
+        wal = self._wal
+        key_id = 0 if key is None else wal.name(key.decode(errors="backslashreplace"))
+        wal.received(
+            op, wal.name(topic), partition, key_id, value, position, intended_ns, sent_ns, received_ns, code,
+            *(() if count is None else (count,)),
+        )  # fmt: skip
+
+    def _rebalanced(self, partitions: Sequence[tuple[str, int]]) -> None:
+        self._wal.complete(self._begin("assign"), time.monotonic_ns(), OK)
+
+    def _begin(self, f: str) -> int:
+        return self._wal.invoke(self._wal.name(f), time.monotonic_ns())

@@ -1,0 +1,58 @@
+"""What a message carries, so that its fate can be decided from the message itself.
+
+Layout, little endian: magic u32, run u64, value i64 (producer << 40 | sequence), intended and actual
+send time i64 (CLOCK_MONOTONIC, ns), CRC32C u32 of everything else, then filler up to the declared size.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+
+from google_crc32c import extend, value as crc32c
+
+_MAGIC = 0x314B4843  # "CHK1"
+_HEAD = struct.Struct("<IQqqq")
+_CHECK = struct.Struct("<I")
+_WHOLE = struct.Struct("<IQqqqI")
+
+SIZE_MIN = _WHOLE.size
+"""Bytes of the header; a message cannot be smaller."""
+
+OK, CORRUPT, FOREIGN = range(3)
+"""Payload codes: indexes into `chaoskit.history.schema.PAYLOADS`."""
+
+NO_VALUE = -1
+"""Value and times of a message whose header cannot be trusted."""
+
+
+class Writer:
+    """Builds the payloads of one client.
+
+    Args:
+        run_id: of this run, below 2**64.
+        size: bytes of each payload, at least `SIZE_MIN`.
+    """
+
+    def __init__(self, run_id: int, size: int) -> None:
+        self._run_id = run_id
+        self._filler = os.urandom(size - SIZE_MIN)
+
+    def build(self, value: int, intended_ns: int, sent_ns: int) -> bytes:
+        """Return a payload."""
+        head = _HEAD.pack(_MAGIC, self._run_id, value, intended_ns, sent_ns)
+        return head + _CHECK.pack(extend(crc32c(head), self._filler)) + self._filler
+
+
+def read(payload: bytes | None, run_id: int) -> tuple[int, int, int, int]:
+    """Return payload code, value, intended and actual send time.
+
+    A payload without our magic, or with a wrong checksum, is corrupt; a whole one of another run is
+    foreign.
+    """
+    if payload is None or len(payload) < SIZE_MIN:
+        return CORRUPT, NO_VALUE, NO_VALUE, NO_VALUE
+    magic, run, value, intended_ns, sent_ns, check = _WHOLE.unpack_from(payload)
+    if magic != _MAGIC or check != extend(crc32c(payload[: _HEAD.size]), payload[_WHOLE.size :]):
+        return CORRUPT, NO_VALUE, NO_VALUE, NO_VALUE
+    return (OK if run == run_id else FOREIGN), value, intended_ns, sent_ns
