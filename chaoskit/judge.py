@@ -5,21 +5,21 @@ Used at the end of a run and by `chaoskit check`, also on what a killed run has 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from chaoskit import metrics, plugins, store
+from chaoskit import plugins, store
 from chaoskit.checker import FINDINGS, Checker, Context, Settling
 from chaoskit.conductor import effects
 from chaoskit.history.compact import compact
 from chaoskit.history.faults import compact_faults
 from chaoskit.history.reader import History
+from chaoskit.metrics import measure
 from chaoskit.plan import Plan, make_plan
 from chaoskit.scenario import parse_scenario
 from chaoskit.verdict import Anomaly, Verdict, allow, decide
@@ -45,7 +45,7 @@ def check_run(folder: Path) -> Verdict:
     findings = find(history)
     pq.write_table(findings, folder / "findings.parquet", compression="zstd")
     recovery = folder / store.RECOVERY
-    liveness = store.read_json(recovery) if recovery.exists() else {"recovered": None, "problems": []}
+    liveness = store.read_json(recovery) if recovery.exists() else {"recovered": None}
     verdict = _verdict(plan, folder, history, findings, liveness)
     store.write_json(folder / store.VERDICT, verdict.as_json())
     return verdict
@@ -109,7 +109,8 @@ def _verdict(
         }
         for row in fault_rows
     )
-    load = _measure(folder, history, [row["healed_ns"] for row in fault_rows if row["healed_ns"] is not None])
+    healed = [row["healed_ns"] for row in fault_rows if row["healed_ns"] is not None]
+    load = measure(history, folder / "latency", healed, liveness.get("load_start_ns", 0))
     audit, complete = _audit(plan, history)
     problems = tuple(liveness.get("problems", ()))
     outcome, reasons = decide(
@@ -129,7 +130,7 @@ def _verdict(
         anomalies=anomalies,
         faults=faults,
         audit=audit,
-        liveness={key: value for key, value in liveness.items() if key != "problems"},
+        liveness={key: value for key, value in liveness.items() if key not in ("problems", "load_start_ns")},
         **load,
     )
 
@@ -165,50 +166,3 @@ def _audit(plan: Plan, history: History) -> tuple[dict[str, Any], bool]:
         f"{topic}/{partition}": audit.end for (topic, partition), audit in audits.items() if audit is not None
     }
     return {"complete": complete, "end_positions": ends}, complete
-
-
-def _measure(folder: Path, history: History, healed_ns: Sequence[int]) -> dict[str, Any]:
-    """Return counts, rates, availability and latency, and write the latency histograms."""
-    operations = metrics.load_only(history.operations)
-    sends = operations.filter(pc.equal(operations["f"].cast(pa.string()), "send"))
-    acked = sends.filter(pc.equal(sends["outcome"].cast(pa.string()), "ok"))
-    intended, end_to_end, received = _times(history, operations)
-    ends = acked["end_ns"].to_numpy()
-    starts = sends["start_ns"].to_numpy()
-    load_start, load_end = (int(starts.min()), int(starts.max())) if len(starts) else (0, 0)
-    distributions = {
-        "send": metrics.histogram(ends - intended[acked["op"].to_numpy()]),
-        "send_from_actual": metrics.histogram(ends - acked["start_ns"].to_numpy()),
-        "end_to_end": metrics.histogram(end_to_end),
-    }
-    for name, recorded in distributions.items():
-        metrics.write_histogram(recorded, folder / "latency" / f"{name}.hgrm")
-    seconds = max((load_end - load_start) / 1e9, 1e-9)
-    return {
-        "counts": metrics.counts(sends, received),
-        "rates": {
-            "sends_per_s": round(sends.num_rows / seconds, 1),
-            "acks_per_s": round(acked.num_rows / seconds, 1),
-        },
-        "availability": metrics.availability(ends, load_start, load_end, healed_ns),
-        "latency": {name: metrics.summary(recorded) for name, recorded in distributions.items()},
-    }
-
-
-def _times(history: History, load: pa.Table) -> tuple[metrics.Nanoseconds, metrics.Nanoseconds, int]:
-    """Return the intended send time by op, end-to-end latencies and the number of receives of the load."""
-    intended = np.zeros(history.operations.num_rows, dtype=np.int64)
-    in_load = np.zeros(history.operations.num_rows, dtype=bool)
-    in_load[load["op"].to_numpy()] = True
-    latencies = []
-    for partition in history.partitions:
-        messages = history.messages(partition.topic, partition.partition)
-        received = pc.equal(messages["direction"].cast(pa.string()), "received")
-        sent = messages.filter(pc.invert(received))
-        intended[sent["op"].to_numpy()] = sent["intended_ns"].to_numpy()
-        whole = pc.equal(messages["payload"].cast(pa.string()), "ok")
-        reads = messages.filter(pc.and_(received, whole))
-        reads = reads.filter(pa.array(in_load[reads["op"].to_numpy()]))
-        latencies.append(reads["received_ns"].to_numpy() - reads["intended_ns"].to_numpy())
-    joined = np.concatenate([np.zeros(0, np.int64), *latencies])
-    return intended, joined, len(joined)

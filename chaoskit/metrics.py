@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from hdrh.histogram import HdrHistogram
 
+from chaoskit.history.reader import History
 from chaoskit.workload import AUDITOR
 
 Nanoseconds = npt.NDArray[np.int64]
@@ -26,9 +27,44 @@ _DIGITS = 3
 _MILLION = 1e6
 
 
-def load_only(operations: pa.Table) -> pa.Table:
-    """Return the operations of the load: those of the auditor left out."""
-    return operations.filter(pc.not_equal(operations["client"].cast(pa.string()), AUDITOR))
+def measure(
+    history: History, latency_folder: Path, healed_ns: Sequence[int], load_start_ns: int
+) -> dict[str, Any]:
+    """Return counts, rates, availability and latency as in verdict.json, and write the histograms.
+
+    Counts include what clients sent to warm up before `load_start_ns`; the rest does not. What the
+    auditor did counts nowhere.
+
+    Args:
+        history: of the run.
+        latency_folder: where the `.hgrm` files go.
+        healed_ns: when faults were proved healed, ns since the start of the run.
+        load_start_ns: when all clients started together, ns since the start of the run.
+    """
+    operations = history.operations.filter(pc.invert(_is(history.operations["client"], AUDITOR)))
+    sends = operations.filter(_is(operations["f"], "send"))
+    load = sends.filter(pc.greater_equal(sends["start_ns"], load_start_ns))
+    acked = load.filter(_is(load["outcome"], "ok"))
+    intended, end_to_end, received = _times(history, operations, load_start_ns)
+    ends, starts = acked["end_ns"].to_numpy(), load["start_ns"].to_numpy()
+    begin, end = (int(starts.min()), int(starts.max())) if len(starts) else (0, 0)
+    distributions = {
+        "send": histogram(ends - intended[acked["op"].to_numpy()]),
+        "send_from_actual": histogram(ends - acked["start_ns"].to_numpy()),
+        "end_to_end": histogram(end_to_end),
+    }
+    for name, recorded in distributions.items():
+        write_histogram(recorded, latency_folder / f"{name}.hgrm")
+    seconds = max((end - begin) / 1e9, 1e-9)
+    return {
+        "counts": counts(sends, received),
+        "rates": {
+            "sends_per_s": round(load.num_rows / seconds, 1),
+            "acks_per_s": round(acked.num_rows / seconds, 1),
+        },
+        "availability": availability(ends, begin, end, healed_ns),
+        "latency": {name: summary(recorded) for name, recorded in distributions.items()},
+    }
 
 
 def counts(sends: pa.Table, received: int) -> dict[str, int]:
@@ -98,3 +134,27 @@ def _next(ends: Nanoseconds, instant: int) -> int | None:
     """Return how long after an instant the next send completed; None if none did."""
     index = int(np.searchsorted(ends, instant))
     return int(ends[index] - instant) if index < len(ends) else None
+
+
+def _times(history: History, load: pa.Table, load_start_ns: int) -> tuple[Nanoseconds, Nanoseconds, int]:
+    """Return the intended send time by op, end-to-end latencies, and how many messages the load received."""
+    intended = np.zeros(history.operations.num_rows, dtype=np.int64)
+    in_load = np.zeros(history.operations.num_rows, dtype=bool)
+    in_load[load["op"].to_numpy()] = True
+    latencies, received_count = [np.zeros(0, np.int64)], 0
+    for partition in history.partitions:
+        messages = history.messages(partition.topic, partition.partition)
+        received = _is(messages["direction"], "received")
+        sent = messages.filter(pc.invert(received))
+        intended[sent["op"].to_numpy()] = sent["intended_ns"].to_numpy()
+        reads = messages.filter(received)
+        reads = reads.filter(pa.array(in_load[reads["op"].to_numpy()]))
+        received_count += reads.num_rows
+        whole = reads.filter(_is(reads["payload"], "ok"))
+        begun = whole["intended_ns"].to_numpy()
+        latencies.append((whole["received_ns"].to_numpy() - begun)[begun >= load_start_ns])
+    return intended, np.concatenate(latencies), received_count
+
+
+def _is(column: pa.ChunkedArray, text: str) -> pa.ChunkedArray:
+    return pc.equal(column.cast(pa.string()), text)

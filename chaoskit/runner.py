@@ -91,6 +91,7 @@ class _Run:
         self.keep = keep
         self.origin_ns = write_origin(folder / "wal")
         self.interrupted = threading.Event()
+        self.load_start_ns = 0
         self.problems: list[str] = []
 
     def execute(self) -> None:
@@ -152,6 +153,7 @@ class _Run:
         conductor = Conductor(self.plan, cluster, self.folder, self.origin_ns, self.watcher.tell)
         self.watcher.phase("load")
         start_ns = fleet.go(clients)
+        self.load_start_ns = start_ns - self.origin_ns
         conductor.start(start_ns)
         self._wait_for_load(fleet, conductor, start_ns)
         fleet.stop(producers)
@@ -162,7 +164,10 @@ class _Run:
         liveness = self._recover(fleet, cluster, producers)
         fleet.stop(clients)
         self.problems += fleet.join(clients, _STOP_TIMEOUT_S)
-        store.write_json(self.folder / store.RECOVERY, {**liveness, "problems": self.problems})
+        store.write_json(
+            self.folder / store.RECOVERY,
+            {**liveness, "load_start_ns": self.load_start_ns, "problems": self.problems},
+        )
 
     def _wait_for_load(self, fleet: Fleet, conductor: Conductor, start_ns: int) -> None:
         end_ns = start_ns + self.plan.scenario.workload.duration

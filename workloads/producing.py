@@ -20,6 +20,7 @@ _BURST = 64
 """Sends between two looks at completions."""
 
 _REPORT_NS = 200_000_000
+_WARM_UP_TIMEOUT_S = 15
 _CLOSE_TIMEOUT_S = 45
 """Longer than the default delivery timeout, within which every send completes one way or another."""
 
@@ -31,15 +32,17 @@ def produce(job: Job) -> None:
     """Send until told to stop, then wait for every completion."""
     options: LogOptions = job.options
     sender = _Sender(job)
+    sender.warm_up(len(options.all_partitions()))
     start_ns = job.control.wait_start()
+    first = sender.sequence
     interval_ns = None if options.rate == "max" else 1e9 * options.producers / options.rate
     reported_ns = start_ns
     while not job.control.stopping:
         now = time.monotonic_ns()
-        due = sender.sequence + _BURST if interval_ns is None else int((now - start_ns) / interval_ns)
+        due = sender.sequence + _BURST if interval_ns is None else first + int((now - start_ns) / interval_ns)
         room = options.in_flight - sender.producer.pending()
         for _ in range(min(due - sender.sequence, room, _BURST)):
-            sender.send(None if interval_ns is None else start_ns + int(sender.sequence * interval_ns))
+            sender.send(None if interval_ns is None else start_ns + int((sender.sequence - first) * interval_ns))
         behind = due - sender.sequence > 0 and room > 0
         sender.producer.poll(0 if behind or interval_ns is None and room > 0 else 0.001)
         if now - reported_ns > _REPORT_NS:
@@ -61,6 +64,15 @@ class _Sender:
         self._writer = payload.Writer(job.control.run_id, options.message_size)
         self._first_value = job.task.index << PRODUCER_SHIFT
         self._routes = cycle(routes(job))
+
+    def warm_up(self, count: int) -> None:
+        """Send so many messages and wait for them: connections, producer id and brokers' code are ready
+        before the load begins, and its latency does not count them."""
+        for _ in range(count):
+            self.send(None)
+        deadline = time.monotonic() + _WARM_UP_TIMEOUT_S
+        while self.producer.pending() and time.monotonic() < deadline:
+            self.producer.poll(0.01)
 
     def send(self, intended_ns: int | None) -> None:
         topic, topic_id, partition, key_id, key = next(self._routes)

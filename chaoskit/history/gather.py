@@ -1,6 +1,6 @@
 """Finds the messages of each partition among the logs, and makes them rows of the history.
 
-What is held for all messages is 4 bytes each; 16 more for those of the partition at hand; whole
+What is held for all messages is 4 bytes each; 24 more for those of the partition at hand; whole
 records only for one row group at a time. The records themselves stay in the mapped files.
 """
 

@@ -39,7 +39,8 @@ class NameLog:
             HistoryFull: there is no room for it; nothing was written.
         """
         # What cannot be UTF-8 (an error message with raw bytes in it) is escaped, not lost.
-        line = json.dumps(text, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
+        encodable = text.encode("utf-8", "backslashreplace").decode()
+        line = json.dumps(encodable, ensure_ascii=False).encode() + b"\n"
         end = self._end + len(line)
         while end > self._allocated - _STEP_BYTES:
             try:

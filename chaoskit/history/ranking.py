@@ -1,7 +1,7 @@
 """One order for the operations of all clients, and what each of them came to.
 
 Arrays hold one element an operation, client after client, by the client's own operation number; an
-operation's place in them is `bases[client] + op`. 51 bytes an operation.
+operation's place in them is `bases[client] + op`. 53 bytes an operation.
 """
 
 from __future__ import annotations

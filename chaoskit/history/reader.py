@@ -163,6 +163,6 @@ def _missing(path: Path) -> BadInput:
 
 def _remedy(path: Path) -> str:
     return (
-        "Name a run folder (STORE/<scenario>/<run>); where its wal/ still holds the logs, "
-        f"`chaoskit check` on the folder writes {path.name} anew"
+        "Name a run folder (STORE/<scenario>/<run>). Where its wal/ still holds segments, delete its "
+        f"operations.parquet, and `chaoskit check` on the folder writes {path.name} anew"
     )

@@ -92,11 +92,15 @@ class WalWriter:
         self._segment_index = 0
         self._offset = HEADER_BYTES
         self._end = segment_bytes - (segment_bytes - HEADER_BYTES) % RECORD_BYTES
-        self._segment = self._create(0)
         self._spare: mmap.mmap | None = None
         # How far invocations may go without another look at the spare segment: not at all, at first.
         self._admitted_end = 0
-        self._admit()
+        try:
+            self._segment = self._create(0)
+            self._admit()
+        except HistoryFull:
+            self._names.close()
+            raise
 
     def name(self, text: str) -> int:
         """Return the id of a topic, key, error or `f`, the same for the same text.

@@ -1,0 +1,134 @@
+"""The pytest plugin: the `chaos` fixture and marker, `*.chaos.yaml` files as tests, `--chaos-...`.
+
+Tests marked `chaos` run with `pytest -m chaos` and are skipped otherwise. This module imports the
+engine only when a chaos test runs, so that it costs other tests nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from chaoskit.testing.session import ChaosSession, Run
+
+_RUNS = pytest.StashKey[list["Run"]]()
+_ROUND = "chaos_round"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("chaos", "chaos and durability tests (chaoskit)")
+    group.addoption(
+        "--chaos-store", type=Path, default=None, help="where run folders are kept (default: chaos-store)"
+    )
+    group.addoption(
+        "--chaos-seed", type=int, default=None, help="seed for all runs (default: each draws its own)"
+    )
+    group.addoption(
+        "--chaos-keep", action="store_true", help="leave the hosts of failed and passed runs running"
+    )
+    group.addoption("--chaos-times", type=int, default=1, help="run each chaos test this many times")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "chaos: runs a real cluster under faults; needs root; runs with -m chaos"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if re.search(r"\bchaos\b", config.option.markexpr):
+        return
+    skip = pytest.mark.skip(reason="chaos tests run real clusters: run them with -m chaos, as root")
+    for item in items:
+        if item.get_closest_marker("chaos"):
+            item.add_marker(skip)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    times = metafunc.config.getoption("--chaos-times")
+    if times > 1 and "chaos" in metafunc.fixturenames:
+        metafunc.fixturenames.append(_ROUND)
+        metafunc.parametrize(_ROUND, range(times), ids=lambda index: f"round{index}")
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    if file_path.name.endswith(".chaos.yaml"):
+        collector: pytest.Collector = ScenarioFile.from_parent(parent, path=file_path)
+        return collector
+    return None
+
+
+@pytest.fixture
+def chaos(request: pytest.FixtureRequest) -> Iterator[ChaosSession]:
+    """Run scenarios: `run = chaos(cluster={...}, workload={...}, faults=[...])`; see docs/pytest.md."""
+    from chaoskit.testing.session import ChaosSession  # noqa: PLC0415
+
+    callspec = getattr(request.node, "callspec", None)
+    index = callspec.params.get(_ROUND, 0) if callspec else 0
+    session = ChaosSession(_settings(request.config, index), request.node.name, str(request.node.nodeid))
+    request.node.stash[_RUNS] = session.runs
+    yield session
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    outcome = yield
+    report = outcome.get_result()  # type: ignore[attr-defined]
+    if report.when == "call" and report.failed:
+        for run in item.stash.get(_RUNS, []):
+            report.sections.append((f"chaos run {run.verdict.run}", run.summary))
+
+
+class ScenarioFile(pytest.File):
+    """A `*.chaos.yaml` file: one scenario, one test."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        times = self.config.getoption("--chaos-times")
+        for index in range(times):
+            name = self.path.name.removesuffix(".chaos.yaml")
+            yield ScenarioItem.from_parent(
+                self, name=name if times == 1 else f"{name}[round{index}]", index=index
+            )
+
+
+class ScenarioItem(pytest.Item):
+    """The run of a scenario file; it fails unless the verdict is valid."""
+
+    def __init__(self, *, index: int, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._index = index
+        self.add_marker("chaos")
+
+    def runtest(self) -> None:
+        from chaoskit.scenario import load_scenario  # noqa: PLC0415
+        from chaoskit.testing.session import ChaosSession  # noqa: PLC0415
+
+        session = ChaosSession(_settings(self.config, self._index), self.name, str(self.nodeid))
+        self.stash[_RUNS] = session.runs
+        session.run_scenario(load_scenario(self.path), str(self.path)).assert_valid()
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        from chaoskit.errors import ChaoskitError  # noqa: PLC0415
+
+        if isinstance(excinfo.value, ChaoskitError | AssertionError):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        return self.path, None, f"scenario {self.name}"
+
+
+def _settings(config: pytest.Config, index: int) -> Any:
+    from chaoskit.testing.session import Settings  # noqa: PLC0415
+
+    seed = config.getoption("--chaos-seed")
+    return Settings(
+        store=config.getoption("--chaos-store") or config.rootpath / "chaos-store",
+        seed=None if seed is None else seed + index,
+        keep=config.getoption("--chaos-keep"),
+    )

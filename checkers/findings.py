@@ -1,0 +1,70 @@
+"""Tables of findings, made in this one place from arrays of evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from chaoskit.checker import FINDINGS, Context
+from checkers.columns import NONE, Ints
+
+NO_ROWS: Ints = np.empty(0, np.int64)
+
+
+def findings_of(
+    context: Context,
+    anomaly: str,
+    *,
+    details: Sequence[str] = (),
+    detail: Ints | int = 0,
+    value: Ints,
+    position: Ints,
+    op: Ints,
+    **evidence: Ints,
+) -> pa.Table:
+    """Return findings in order of position, value and op.
+
+    Args:
+        context: the partition.
+        anomaly: the anomaly's name.
+        details: the reasons that this anomaly knows; none: `detail` stays null.
+        detail: for each finding (or for all) which of `details` applies.
+        value: what the finding is about; like all evidence, `NONE` is stored as null.
+        position: where.
+        op: which operation showed it.
+        evidence: further columns of `FINDINGS`, those left out are null.
+    """
+    evidence |= {"value": value, "position": position, "op": op}
+    order = np.lexsort((op, value, position))
+    count = order.size
+    columns = {
+        "anomaly": _word(anomaly, count),
+        "topic": _word(context.topic, count),
+        "partition": pa.array(np.full(count, context.partition, np.int32)),
+        "detail": _reasons(details, np.broadcast_to(detail, count)[order]),
+    }
+    for name, numbers in evidence.items():
+        ordered = numbers[order].astype(np.int64)
+        columns[name] = pa.array(ordered, mask=ordered == NONE)
+    return pa.table([columns.get(name, pa.nulls(count, pa.int64())) for name in FINDINGS.names], FINDINGS)
+
+
+def merged(tables: Sequence[pa.Table]) -> pa.Table:
+    """Return the findings of several tables as one, with one dictionary a column."""
+    return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
+
+
+def no_findings() -> pa.Table:
+    """Return a table of findings without any."""
+    return FINDINGS.empty_table()
+
+
+def _word(word: str, count: int) -> pa.Array:
+    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, np.int32)), pa.array([word]))
+
+
+def _reasons(details: Sequence[str], chosen: Ints) -> pa.Array:
+    indices = pa.array(chosen.astype(np.int32), mask=np.full(chosen.size, not details))
+    return pa.DictionaryArray.from_arrays(indices, pa.array(details, pa.string()))

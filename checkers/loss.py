@@ -1,0 +1,190 @@
+"""Messages that were acknowledged and are gone, and messages that should not be there.
+
+A message is missing when its send was acknowledged and nobody, the final read included, received
+it intact, or when a complete final read no longer finds it, although somebody had read it before.
+That alone proves nothing: it may lie where nobody looked. It is *lost* once something proves that
+somebody did look past it, else *unseen*; one that expired is neither. What cannot be concluded:
+without a final read nothing is known about the messages behind the last position read, and a missing
+message whose position is unknown may have expired if any did.
+
+Cost: O(n) time, no memory beyond the view's.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from chaoskit.history.schema import PRODUCER_SHIFT
+from checkers.columns import NONE, Ints, distinct, marked
+from checkers.findings import findings_of, no_findings
+from checkers.rows import FAIL
+from checkers.view import LogView
+
+LOST = (
+    "audited",
+    "read before, and gone at the final read",
+    "below a position that was read",
+    "a later acknowledged message of its producer is visible",
+)
+UNSEEN = ("the audit is incomplete", "its position is unknown and earlier positions expired")
+TRUNCATED = ("high watermark went back below it", "position is gone")
+
+_AUDITED, _GONE, _BELOW, _FOLLOWED, _UNPROVEN, _UNKNOWN, _EXPIRED = range(7)
+
+
+def lost_cases(view: LogView) -> pa.Table:
+    """Find acknowledged messages that are provably gone.
+
+    Acked, never visible, and either audited, or at or below the highest position that was read, or
+    (where the acknowledgement named no position) followed by a visible acknowledged message of the
+    same producer. Jepsen: lost-write. Beyond Jepsen: acked, read by somebody, and not found by a
+    complete final read; the log lost it, whoever was lucky enough to read it in time. Evidence: `op` sent it and `at_ns` is its acknowledgement;
+    `other_` is the audit's end, the highest read, or the message that follows.
+    """
+    fates = _fates(view)
+    rows, fate = view.missing[fates <= _FOLLOWED], fates[fates <= _FOLLOWED]
+    other_value, other_position, other_op = _proofs(view, rows, fate)
+    return findings_of(
+        view.context,
+        "lost",
+        details=LOST,
+        detail=fate,
+        **_send_evidence(view, rows),
+        other_value=other_value,
+        other_position=other_position,
+        other_op=other_op,
+    )
+
+
+def unseen_cases(view: LogView) -> pa.Table:
+    """Find acknowledged messages that nobody received, though nothing proves that they are lost.
+
+    Jepsen: unseen. Evidence: `op` sent it and `at_ns` is its acknowledgement.
+    """
+    fates = _fates(view)
+    chosen = (fates == _UNPROVEN) | (fates == _UNKNOWN)
+    return findings_of(
+        view.context,
+        "unseen",
+        details=UNSEEN,
+        detail=fates[chosen] - _UNPROVEN,
+        **_send_evidence(view, view.missing[chosen]),
+    )
+
+
+def failed_visible_cases(view: LogView) -> pa.Table:
+    """Find messages whose every send certainly failed, and that were received all the same.
+
+    Jepsen: G1a. Evidence: `op` sent it; `position`, `other_op` and `at_ns` are its first receive.
+    """
+    outcome = view.operations.outcome[view.sends.operation]
+    failed = np.flatnonzero(outcome == FAIL)
+    if not failed.size:
+        return no_findings()
+    sent_otherwise = marked(view.values.size, view.sent_values[outcome != FAIL])
+    values = view.sent_values[failed]
+    chosen = view.visible[values] & ~sent_otherwise[values]
+    rows, receives = failed[chosen], view.first_received(values[chosen])
+    return findings_of(
+        view.context,
+        "failed-visible",
+        value=view.sends.value[rows],
+        position=view.intact.position[receives],
+        op=view.operations.op[view.sends.operation[rows]],
+        other_op=view.operations.op[view.intact.operation[receives]],
+        at_ns=view.intact.received_ns[receives],
+    )
+
+
+def truncated_cases(view: LogView) -> pa.Table:
+    """Find positions that a consumer read and that are gone from the log.
+
+    Read by anyone but the auditor, not expired, and either at or after the end that the broker
+    reported after healing, or passed over by a complete audit. One finding for each position and
+    value. Evidence: `op` and `at_ns` are its first read, `other_position` the audit's end.
+    """
+    audit = view.context.audit
+    if audit is None:
+        return no_findings()
+    reads, audited = view.receives, view.operations.audits[view.receives.operation]
+    beyond = reads.position >= audit.end
+    gone = beyond.copy()
+    if audit.complete:
+        kept = view.read_positions[audited & (reads.position != NONE)]
+        gone |= ~marked(view.positions.size, kept)[view.read_positions]
+    rows = np.flatnonzero(gone & ~audited & (reads.position >= max(audit.low, 0)))
+    rows = rows[distinct(reads.position[rows], reads.value[rows])]
+    return findings_of(
+        view.context,
+        "truncated",
+        details=TRUNCATED,
+        detail=np.where(beyond[rows], 0, 1),
+        value=reads.value[rows],
+        position=reads.position[rows],
+        op=view.operations.op[reads.operation[rows]],
+        other_position=np.full(rows.size, audit.end),
+        at_ns=reads.received_ns[rows],
+    )
+
+
+def _fates(view: LogView) -> Ints:
+    """Say of each missing message what became of it."""
+    audit = view.context.audit
+    low = audit.low if audit else 0
+    position = view.sends.position[view.missing]
+    unknown = position == NONE
+    audited = np.full(position.size, audit is not None and audit.complete)
+    once_seen = view.visible[view.sent_values[view.missing]]
+    highest = view.receives.position.max(initial=NONE)
+    return np.select(
+        [
+            ~unknown & (position < low),
+            unknown & (low > 0) & once_seen,
+            unknown & (low > 0),
+            audited & once_seen,
+            audited,
+            ~unknown & (position <= highest),
+        ],
+        [_EXPIRED, _EXPIRED, _UNKNOWN, _GONE, _AUDITED, _BELOW],
+        np.where(unknown & (_followers(view, view.missing) != NONE), _FOLLOWED, _UNPROVEN),
+    )
+
+
+def _followers(view: LogView, rows: Ints) -> Ints:
+    """Return for each send the next acknowledged visible send of its producer, or `NONE`."""
+    visible = np.flatnonzero(view.acked & view.visible[view.sent_values])
+    if not (rows.size and visible.size):
+        return np.full(rows.size, NONE)
+    visible = visible[np.argsort(view.sends.value[visible], kind="stable")]
+    value, visible_value = view.sends.value[rows], view.sends.value[visible]
+    following = np.searchsorted(visible_value, value, side="right")
+    last = np.minimum(following, visible.size - 1)
+    same_producer = visible_value[last] >> PRODUCER_SHIFT == value >> PRODUCER_SHIFT
+    return np.where((following < visible.size) & same_producer, visible[last], NONE)
+
+
+def _proofs(view: LogView, rows: Ints, fate: Ints) -> tuple[Ints, Ints, Ints]:
+    """Return value, position and operation of what proves each of these sends lost."""
+    audit, reads = view.context.audit, view.receives
+    below, followed = fate == _BELOW, fate == _FOLLOWED
+    value, op = np.full(rows.size, NONE), np.full(rows.size, NONE)
+    position = np.full(rows.size, audit.end if audit else NONE)
+    if below.any():
+        highest = reads.position.argmax()
+        value[below], position[below] = reads.value[highest], reads.position[highest]
+        op[below] = view.operations.op[reads.operation[highest]]
+    followers = _followers(view, rows[followed])
+    value[followed], position[followed] = view.sends.value[followers], view.sends.position[followers]
+    op[followed] = view.operations.op[view.sends.operation[followers]]
+    return value, position, op
+
+
+def _send_evidence(view: LogView, rows: Ints) -> dict[str, Ints]:
+    operation = view.sends.operation[rows]
+    return {
+        "value": view.sends.value[rows],
+        "position": view.sends.position[rows],
+        "op": view.operations.op[operation],
+        "at_ns": view.operations.end_ns[operation],
+    }

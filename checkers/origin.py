@@ -1,0 +1,112 @@
+"""Messages that did not come from where they should, or did not arrive as they were sent.
+
+One partition cannot tell a message that nobody sent from one that was sent elsewhere. Both are
+first reported as a phantom that was not sent here; `settle` decides once the sends of all
+partitions were asked for these few values.
+
+Cost: O(n) time, one byte a message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from chaoskit.checker import FINDINGS
+from checkers.columns import Flags, distinct, is_one_of
+from checkers.findings import findings_of
+from checkers.rows import CORRUPT, FOREIGN, INTACT
+from checkers.view import LogView
+
+NOT_SENT_HERE = "not sent to this partition"
+FROM_ANOTHER_RUN = "from another run"
+SENT_BY_NOBODY = "sent by nobody"
+PHANTOM = (NOT_SENT_HERE, FROM_ANOTHER_RUN)
+
+SENDS = pa.schema(
+    [
+        pa.field("value", pa.int64()),
+        pa.field("topic", pa.string()),
+        pa.field("partition", pa.int32()),
+        pa.field("op", pa.int64()),
+    ]
+)
+"""What is asked of other partitions: who sent these values, and where to."""
+
+
+def phantom_cases(view: LogView) -> pa.Table:
+    """Find messages that were received though nobody sent them to this partition in this run.
+
+    Jepsen calls some of these unknown. One finding for each position and value. Evidence: `op` and
+    `at_ns` are the first receive.
+    """
+    payload = view.receives.payload
+    strange = payload == FOREIGN
+    strange[payload == INTACT] = ~view.sent[view.intact_values]
+    return _received(view, "phantom", strange, PHANTOM)
+
+
+def corrupt_cases(view: LogView) -> pa.Table:
+    """Find messages whose header or checksum does not match.
+
+    One finding for each position and value (as far as the header could be read). Evidence: `op` and
+    `at_ns` are the first receive.
+    """
+    return _received(view, "corrupt", view.receives.payload == CORRUPT, ())
+
+
+def unsettled(findings: pa.Table) -> pa.Array:
+    """Return for each finding whether it is a phantom that may have been sent elsewhere."""
+    return pa.array(is_one_of(findings["detail"], [NOT_SENT_HERE]))
+
+
+def sends_of(messages: pa.Table, values: pa.Array) -> pa.Table:
+    """Return value, topic, partition and op of the sends of these values."""
+    wanted = pc.is_in(messages["value"], value_set=values.cast(pa.int64()))
+    sends = messages.filter(wanted).select(["value", "topic", "partition", "op", "direction"])
+    sends = sends.filter(pa.array(is_one_of(sends["direction"], ["sent"]))).drop_columns("direction")
+    return sends.cast(SENDS)
+
+
+def settled(findings: pa.Table, found: pa.Table) -> pa.Table:
+    """Turn each unsettled phantom into a misrouted message or one that nobody sent.
+
+    Misrouted: received on another topic or partition than it was sent to. Evidence: as of the
+    phantom, and `other_op` sent it. Of several sends of one value the first by topic, partition and
+    op is named.
+    """
+    found = found.cast(SENDS).sort_by([(name, "ascending") for name in SENDS.names])
+    send = pc.index_in(findings["value"], value_set=found["value"].combine_chunks())
+    phantom = unsettled(findings)
+    misrouted = pc.and_(phantom, pc.is_valid(send))
+    place = pc.binary_join_element_wise(found["topic"], found["partition"].cast(pa.string()), "/")
+    sent_to = pc.binary_join_element_wise("sent to", place, " ").take(send)
+    detail = pc.if_else(phantom, pc.coalesce(sent_to, SENT_BY_NOBODY), findings["detail"].cast(pa.string()))
+    columns = {
+        "anomaly": pc.if_else(misrouted, "misrouted", findings["anomaly"].cast(pa.string())),
+        "other_op": pc.if_else(misrouted, found["op"].take(send), findings["other_op"]),
+        "detail": detail,
+    }
+    for name, column in columns.items():
+        encoded = column.cast(FINDINGS.field(name).type)
+        findings = findings.set_column(FINDINGS.names.index(name), FINDINGS.field(name), encoded)
+    return findings
+
+
+def _received(view: LogView, anomaly: str, chosen: Flags, details: Sequence[str]) -> pa.Table:
+    """Report the chosen receives, the first of each position, value and payload."""
+    receives = view.receives.take(np.flatnonzero(chosen))
+    receives = receives.take(distinct(receives.position, receives.value, receives.payload))
+    return findings_of(
+        view.context,
+        anomaly,
+        details=details,
+        detail=np.where(receives.payload == FOREIGN, 1, 0),
+        value=receives.value,
+        position=receives.position,
+        op=view.operations.op[receives.operation],
+        at_ns=receives.received_ns,
+    )

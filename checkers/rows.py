@@ -1,0 +1,108 @@
+"""The rows of one partition's history as arrays: operations, sends and receives.
+
+A row number of an operation joins the tables: `sends.operation[i]` is the row in `Operations` of
+the operation that sent message `i`. Cost: about 30 bytes a message; columns are copied once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Self
+
+import numpy as np
+import pyarrow as pa
+
+from chaoskit.errors import BadInput
+from chaoskit.history.schema import OUTCOMES, PAYLOADS
+from checkers.columns import Flags, Ints, codes, group_numbers, integers, is_one_of
+
+OK, FAIL, INFO = range(len(OUTCOMES))
+INTACT, CORRUPT, FOREIGN = range(len(PAYLOADS))
+
+REPOSITIONING = ("assign", "subscribe", "seek")
+"""Operations after which a consumer may be anywhere in the log."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operations:
+    """Operations in order of invocation; `end_ns` is `NONE` for those that never completed."""
+
+    op: Ints
+    process: Ints
+    start_ns: Ints
+    end_ns: Ints
+    outcome: Ints
+    repositions: Flags
+    audits: Flags
+
+    @classmethod
+    def of(cls, table: pa.Table, auditor: str) -> Operations:
+        """Read a table of schema `OPERATIONS`."""
+        return cls(
+            op=integers(table["op"]),
+            process=integers(table["process"]),
+            start_ns=integers(table["start_ns"]),
+            end_ns=integers(table["end_ns"]),
+            outcome=codes(table["outcome"], OUTCOMES),
+            repositions=is_one_of(table["f"], REPOSITIONING),
+            audits=is_one_of(table["client"], [auditor]),
+        )
+
+    def rows_of(self, op: Ints) -> Ints:
+        """Return the rows of these operations.
+
+        Raises:
+            BadInput: an operation is missing.
+        """
+        dense = self.op.size > 0 and self.op[-1] - self.op[0] + 1 == self.op.size
+        rows = op - self.op[0] if dense else np.searchsorted(self.op, op)
+        if rows.size and (rows.min() < 0 or rows.max() >= self.op.size or np.any(self.op[rows] != op)):
+            raise BadInput("the history has messages of operations that it does not have")
+        return rows
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Arrays of one length."""
+
+    def take(self, rows: Ints) -> Self:
+        """Return some of the rows."""
+        return type(self)(**{column.name: getattr(self, column.name)[rows] for column in fields(self)})
+
+
+@dataclass(frozen=True, slots=True)
+class Sends(Rows):
+    """Messages sent, in order of invocation. `position` is the acknowledged one, or `NONE`."""
+
+    value: Ints
+    position: Ints
+    key: Ints
+    operation: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Receives(Rows):
+    """Messages received, in order of invocation and within one poll in order of delivery."""
+
+    value: Ints
+    position: Ints
+    payload: Ints
+    received_ns: Ints
+    operation: Ints
+
+
+def split_messages(table: pa.Table, operations: Operations) -> tuple[Sends, Receives]:
+    """Read a table of schema `MESSAGES`."""
+    received = codes(table["direction"], ("sent", "received")).astype(np.bool_)
+    sent = ~received
+    value, position = integers(table["value"]), integers(table["position"])
+    operation = operations.rows_of(integers(table["op"]))
+    sends = Sends(value[sent], position[sent], group_numbers(table["key"])[sent], operation[sent])
+    receives = Receives(
+        value=value[received],
+        position=position[received],
+        payload=codes(table["payload"], PAYLOADS)[received],
+        received_ns=integers(table["received_ns"])[received],
+        operation=operation[received],
+    )
+    return sends, receives

@@ -1,0 +1,287 @@
+"""The log anomalies in slow, plain Python, written from their definitions and not from the checker.
+
+Quadratic and worse; only for small histories. Each function yields the evidence of its findings in
+any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Any
+
+from notation import AUDITOR, History, Row
+
+from chaoskit.history.schema import PRODUCER_SHIFT
+
+
+class Reference:
+    """One history with every message joined to its operation."""
+
+    def __init__(self, history: History) -> None:
+        operations = {row["op"]: row for row in history.operations}
+        rows = [{**operations[row["op"]], "key": None, **row} for row in history.messages]
+        self.operations = history.operations
+        self.audit = history.context.audit
+        self.sends = [row for row in rows if row["direction"] == "sent"]
+        self.receives = [row for row in rows if row["direction"] == "received"]
+        self.intact = [row for row in self.receives if row["payload"] == "ok"]
+        self.visible = {row["value"] for row in self.intact}
+
+    def findings(self) -> dict[str, list[Row]]:
+        """Return the evidence by anomaly, sorted, null columns left out."""
+        found: dict[str, list[Row]] = {}
+        for name, cases in CASES.items():
+            rows = [{key: value for key, value in row.items() if value is not None} for row in cases(self)]
+            if rows:
+                found[name] = sorted(rows, key=sort_key)
+        return found
+
+    def acked_position(self, send: Row) -> int | None:
+        return send["position"] if send["outcome"] == "ok" else None
+
+    def missing(self) -> list[Row]:
+        """Return the sends that were acknowledged, are not there (any more), and did not expire."""
+        low = self.audit.low if self.audit else 0
+        kept = self.visible
+        if self.audit and self.audit.complete:
+            kept = {row["value"] for row in self.intact if row["client"] == AUDITOR}
+        return [
+            send
+            for send in self.sends
+            if send["outcome"] == "ok"
+            and send["value"] not in kept
+            and (send["position"] is None or send["position"] >= low)
+            and not (send["position"] is None and low > 0 and send["value"] in self.visible)
+        ]
+
+    def proof_of_loss(self, send: Row) -> Row | None:
+        """Return detail and other evidence, or None if nothing proves the send lost."""
+        if send["position"] is None and self.audit and self.audit.low > 0:
+            return None
+        if self.audit and self.audit.complete:
+            seen = send["value"] in self.visible
+            detail = "read before, and gone at the final read" if seen else "audited"
+            return {"detail": detail, "other_position": self.audit.end}
+        read = [row for row in self.receives if row["position"] is not None]
+        if send["position"] is not None:
+            highest = max(read, key=lambda row: row["position"], default=None)
+            if highest is None or highest["position"] < send["position"]:
+                return None
+            return {"detail": "below a position that was read", **other(highest)}
+        followers = [
+            row
+            for row in self.sends
+            if row["outcome"] == "ok"
+            and row["value"] in self.visible
+            and producer(row) == producer(send)
+            and row["value"] > send["value"]
+        ]
+        if not followers:
+            return None
+        nearest = min(followers, key=lambda row: row["value"])
+        return {"detail": "a later acknowledged message of its producer is visible", **other(nearest)}
+
+    def same_session(self, before: Row, after: Row) -> bool:
+        """Say whether one process received both and was not repositioned in between."""
+
+        def repositionings(row: Row) -> int:
+            end_ns = row["end_ns"] if row["end_ns"] is not None else row["start_ns"]
+            return sum(
+                operation["process"] == row["process"]
+                and operation["f"] in ("assign", "subscribe", "seek")
+                and operation["start_ns"] <= end_ns
+                for operation in self.operations
+            )
+
+        return before["process"] == after["process"] and repositionings(before) == repositionings(after)
+
+    def moves(self) -> Iterator[tuple[Row, Row]]:
+        """Yield every two consecutive receives of one process in one session."""
+        for process in {row["process"] for row in self.receives}:
+            own = [row for row in self.receives if row["process"] == process and row["position"] is not None]
+            yield from ((a, b) for a, b in pairwise(own) if self.same_session(a, b))
+
+
+def producer(row: Row) -> int:
+    return int(row["value"]) >> PRODUCER_SHIFT
+
+
+def this(row: Row, at_ns: int | None) -> Row:
+    return {"value": row["value"], "position": row["position"], "op": row["op"], "at_ns": at_ns}
+
+
+def other(row: Row) -> Row:
+    return {"other_value": row["value"], "other_position": row["position"], "other_op": row["op"]}
+
+
+def sort_key(row: Row) -> list[tuple[str, Any]]:
+    return sorted((key, str(value)) for key, value in row.items())
+
+
+def lost(run: Reference) -> Iterator[Row]:
+    for send in run.missing():
+        proof = run.proof_of_loss(send)
+        if proof:
+            yield {**this(send, send["end_ns"]), **proof}
+
+
+def unseen(run: Reference) -> Iterator[Row]:
+    for send in run.missing():
+        if not run.proof_of_loss(send):
+            expired = send["position"] is None and run.audit is not None and run.audit.low > 0
+            unknown = "its position is unknown and earlier positions expired"
+            detail = unknown if expired else "the audit is incomplete"
+            yield {**this(send, send["end_ns"]), "detail": detail}
+
+
+def failed_visible(run: Reference) -> Iterator[Row]:
+    for send in run.sends:
+        outcomes = {row["outcome"] for row in run.sends if row["value"] == send["value"]}
+        if outcomes == {"fail"} and send["value"] in run.visible:
+            first = next(row for row in run.intact if row["value"] == send["value"])
+            evidence = this(send, first["received_ns"])
+            yield {**evidence, "position": first["position"], "other_op": first["op"]}
+
+
+def truncated(run: Reference) -> Iterator[Row]:
+    if run.audit is None:
+        return
+    kept = {row["position"] for row in run.receives if row["client"] == AUDITOR}
+    reported = set()
+    for row in run.receives:
+        position = row["position"]
+        if row["client"] == AUDITOR or position is None or position < run.audit.low:
+            continue
+        beyond, gone = position >= run.audit.end, run.audit.complete and position not in kept
+        if (beyond or gone) and (position, row["value"]) not in reported:
+            reported.add((position, row["value"]))
+            detail = "high watermark went back below it" if beyond else "position is gone"
+            yield {**this(row, row["received_ns"]), "other_position": run.audit.end, "detail": detail}
+
+
+def duplicate(run: Reference) -> Iterator[Row]:
+    for value in run.visible:
+        copies: dict[int, Row] = {}
+        for row in run.intact:
+            if row["value"] == value and row["position"] is not None:
+                copies.setdefault(row["position"], row)
+        original, *further = [copies[position] for position in sorted(copies)] or [None]
+        for copy in further:
+            yield {**this(copy, copy["received_ns"]), **other(original)}
+
+
+def redelivered(run: Reference) -> Iterator[Row]:
+    for number, row in enumerate(run.receives):
+        earlier = [
+            before
+            for before in run.receives[:number]
+            if before["position"] == row["position"] is not None and run.same_session(before, row)
+        ]
+        if earlier:
+            evidence = {**this(row, row["received_ns"]), **other(earlier[-1]), "other_position": None}
+            yield {**evidence, "detail": within(earlier[-1], row)}
+
+
+def within(before: Row, after: Row) -> str:
+    return "internal" if before["op"] == after["op"] else "between polls"
+
+
+def offset_conflict(run: Reference) -> Iterator[Row]:
+    received = [{**row, "kind": "received", "at": row["received_ns"]} for row in run.intact]
+    acked = [
+        {**row, "kind": "acknowledged", "at": row["end_ns"]} for row in run.sends if row["outcome"] == "ok"
+    ]
+    observations = [row for row in received + acked if row["position"] is not None]
+    for position in {row["position"] for row in observations}:
+        first: dict[int, Row] = {}
+        for row in observations:
+            if row["position"] == position:
+                first.setdefault(row["value"], row)
+        by_evidence = sorted(
+            first.values(), key=lambda row: (row["kind"] == "acknowledged", row["op"], row["value"])
+        )
+        for row in by_evidence[1:]:
+            yield {**this(row, row["at"]), **other(by_evidence[0]), "detail": row["kind"]}
+
+
+def reordered(run: Reference) -> Iterator[Row]:
+    placed = []
+    for number, send in enumerate(run.sends):
+        if any(before["value"] == send["value"] for before in run.sends[:number]):
+            continue
+        read = [row["position"] for row in run.intact if row["value"] == send["value"]]
+        known = [position for position in read if position is not None]
+        position = min(known) if known else run.acked_position(send)
+        if position is not None:
+            placed.append({**send, "position": position})
+    for later in placed:
+        above = [
+            row
+            for row in placed
+            if (producer(row), row["key"]) == (producer(later), later["key"])
+            and row["value"] < later["value"]
+            and row["position"] > later["position"]
+        ]
+        if above:
+            highest = max(above, key=lambda row: (row["position"], -row["value"]))
+            completed = highest["outcome"] == "ok" and highest["end_ns"] < later["start_ns"]
+            detail = "completed before the next was invoked" if completed else "one ordered pipeline"
+            yield {**this(later, later["end_ns"]), **other(highest), "detail": detail}
+
+
+def skipped(run: Reference) -> Iterator[Row]:
+    for before, after in run.moves():
+        passed = [
+            row
+            for row in run.intact
+            if row["position"] is not None and before["position"] < row["position"] < after["position"]
+        ]
+        if passed:
+            first = min(passed, key=lambda row: row["position"])
+            evidence = {**this(after, after["received_ns"]), **other(first), "other_op": before["op"]}
+            yield {**evidence, "detail": within(before, after)}
+
+
+def rewound(run: Reference) -> Iterator[Row]:
+    for before, after in run.moves():
+        if after["position"] < before["position"]:
+            yield {**this(after, after["received_ns"]), **other(before), "detail": within(before, after)}
+
+
+def phantom(run: Reference) -> Iterator[Row]:
+    sent = {row["value"] for row in run.sends}
+    unsent = [row for row in run.intact if row["value"] not in sent]
+    for row in first_of_each(unsent):
+        yield {**this(row, row["received_ns"]), "detail": "not sent to this partition"}
+    for row in first_of_each([row for row in run.receives if row["payload"] == "foreign"]):
+        yield {**this(row, row["received_ns"]), "detail": "from another run"}
+
+
+def corrupt(run: Reference) -> Iterator[Row]:
+    for row in first_of_each([row for row in run.receives if row["payload"] == "corrupt"]):
+        yield this(row, row["received_ns"])
+
+
+def first_of_each(receives: list[Row]) -> list[Row]:
+    """Return the first receive of each position and value."""
+    first: dict[tuple[int | None, int], Row] = {}
+    for row in receives:
+        first.setdefault((row["position"], row["value"]), row)
+    return list(first.values())
+
+
+CASES: dict[str, Callable[[Reference], Iterator[Row]]] = {
+    "lost": lost,
+    "unseen": unseen,
+    "failed-visible": failed_visible,
+    "truncated": truncated,
+    "duplicate": duplicate,
+    "redelivered": redelivered,
+    "offset-conflict": offset_conflict,
+    "reordered": reordered,
+    "skipped": skipped,
+    "rewound": rewound,
+    "phantom": phantom,
+    "corrupt": corrupt,
+}

@@ -1,0 +1,207 @@
+"""The checker agrees with the definitions, on histories that broken brokers might leave behind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+from notation import AUDITOR, History, Row, Step, history, poll, send
+from reference import CASES, Reference, sort_key
+
+from chaoskit.checker import FINDINGS, Audit, Context
+from chaoskit.errors import BadInput
+from chaoskit.history.schema import MESSAGES, OPERATIONS
+from checkers.log import LogChecker
+
+POSITIONS = st.one_of(st.none(), st.integers(0, 7))
+SPARSE_POSITIONS = st.sampled_from([None, 0, 1 << 20, (1 << 20) + 1, 1 << 45, 1 << 50])
+CONSUMERS = st.sampled_from(["c", "d", AUDITOR])
+
+
+@st.composite
+def sends(draw: st.DrawFn, positions: st.SearchStrategy[int | None]) -> Step:
+    return send(
+        draw(st.integers(0, 5)),
+        draw(st.sampled_from(["ok", "ok", "fail", "info"])),
+        at=draw(positions),
+        producer=draw(st.sampled_from([0, 1, 5])),
+        key=draw(st.sampled_from([None, "a", "b"])),
+        lasts=draw(st.integers(0, 2)),
+    )
+
+
+@st.composite
+def polls(draw: st.DrawFn, positions: st.SearchStrategy[int | None]) -> Step:
+    payloads = st.sampled_from(["ok", "ok", "ok", "ok", "corrupt", "foreign"])
+    values = st.builds(
+        lambda sequence, producer: producer << 40 | sequence, st.integers(0, 5), st.sampled_from([0, 0, 1, 5])
+    )
+    received = draw(st.lists(st.tuples(positions, values, payloads), max_size=4))
+    return poll(
+        draw(CONSUMERS), *received, lasts=draw(st.integers(0, 1)), completes=draw(st.integers(0, 9)) > 0
+    )
+
+
+@st.composite
+def audits(draw: st.DrawFn) -> Audit | None:
+    low = draw(st.sampled_from([0, 0, 0, 2]))
+    return draw(st.one_of(st.none(), st.builds(Audit, st.just(low), st.integers(low, 8), st.booleans())))
+
+
+@st.composite
+def arbitrary_histories(draw: st.DrawFn) -> History:
+    """Anything that the schema allows."""
+    positions = draw(st.sampled_from([POSITIONS, SPARSE_POSITIONS]))
+    moves = st.builds(Step, CONSUMERS, st.sampled_from(["assign", "subscribe", "seek", "commit"]))
+    steps = draw(st.lists(st.one_of(sends(positions), polls(positions), moves), max_size=12))
+    return history(*steps, audit=draw(audits()))
+
+
+@st.composite
+def broker_histories(draw: st.DrawFn) -> History:
+    """A log with cursors that drops, repeats, inverts, truncates and slips now and then."""
+    log: list[int] = []
+    cursors = {"c": 0, "d": 0}
+    steps = []
+    for sequence in range(draw(st.integers(1, 14))):
+        action = draw(st.sampled_from(["send", "send", "poll", "poll", "seek", "truncate"]))
+        client = draw(st.sampled_from(["c", "d"]))
+        if action == "send":
+            outcome = draw(st.sampled_from(["ok", "ok", "ok", "info", "fail"]))
+            at = draw(st.sampled_from([len(log), len(log), None]))
+            key = draw(st.sampled_from([None, None, "a"]))
+            steps.append(send(sequence, outcome, at=at, key=key, lasts=draw(st.integers(0, 1))))
+            place = max(0, len(log) - draw(st.sampled_from([0, 0, 0, 1])))
+            log[place:place] = [sequence] * draw(st.sampled_from([1, 1, 1, 1, 0, 2]))
+        elif action == "poll":
+            start = max(0, cursors[client] + draw(st.sampled_from([0, 0, 0, 0, 1, -1])))
+            received = list(enumerate(log))[start : start + draw(st.integers(0, 4))]
+            steps.append(poll(client, *received))
+            cursors[client] = start + len(received)
+        elif action == "seek":
+            cursors[client] = draw(st.integers(0, len(log)))
+            steps.append(Step(client, "seek"))
+        else:
+            del log[len(log) - draw(st.integers(0, min(2, len(log)))) :]
+    low = draw(st.sampled_from([0, 0, min(2, len(log))]))
+    read = list(enumerate(log))[low : draw(st.sampled_from([len(log), len(log) // 2]))]
+    steps.append(poll(AUDITOR, *read))
+    return history(*steps, audit=Audit(low, len(log), complete=low + len(read) == len(log)))
+
+
+HISTORIES = st.one_of(arbitrary_histories(), broker_histories())
+
+
+def by_anomaly(rows: list[Row]) -> dict[str, list[Row]]:
+    """Return evidence as `Reference.findings` gives it."""
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        evidence = {
+            name: value
+            for name, value in row.items()
+            if value is not None and name not in ("anomaly", "topic", "partition")
+        }
+        found.setdefault(row["anomaly"], []).append(evidence)
+    return {name: sorted(rows, key=sort_key) for name, rows in found.items()}
+
+
+@settings(max_examples=400, deadline=None)
+@given(HISTORIES)
+def test_findings_are_those_of_the_definitions(run: History) -> None:
+    expected = Reference(run).findings()
+    for name in expected:
+        event(name)
+
+    assert by_anomaly(run.check()) == expected
+
+
+@settings(max_examples=100, deadline=None)
+@given(HISTORIES, st.data())
+def test_findings_do_not_depend_on_how_tables_are_split(run: History, data: st.DataObject) -> None:
+    messages = split(run.messages, MESSAGES, data)
+    operations = split(run.operations, OPERATIONS, data)
+    findings = LogChecker().check(messages, operations, run.context)
+
+    assert findings.equals(LogChecker().check(*run.tables(), run.context))
+
+
+@settings(max_examples=100, deadline=None)
+@given(HISTORIES, st.integers(2, 5), st.integers(0, 100))
+def test_operations_may_be_a_sparse_part_of_the_history(run: History, step: int, start: int) -> None:
+    """The findings are the same, but for the numbers of the operations."""
+
+    def renumbered(rows: list[Row], *names: str) -> list[Row]:
+        return [
+            {
+                key: value * step + start if key in names and value is not None else value
+                for key, value in row.items()
+            }
+            for row in rows
+        ]
+
+    sparse = History(renumbered(run.messages, "op"), renumbered(run.operations, "op"), run.context)
+
+    assert sparse.check() == renumbered(run.check(), "op", "other_op")
+
+
+def split(rows: list[Row], schema: pa.Schema, data: st.DataObject) -> pa.Table:
+    """Build a table in chunks, each with dictionaries of its own, or with plain strings."""
+    cuts = sorted(data.draw(st.sets(st.integers(0, len(rows)))))
+    parts = [rows[start:end] for start, end in zip([0, *cuts], [*cuts, len(rows)], strict=True)]
+    table = pa.concat_tables(pa.Table.from_pylist(part, schema) for part in parts)
+    if data.draw(st.booleans()):
+        plain = [
+            field.with_type(pa.string()) if pa.types.is_dictionary(field.type) else field for field in schema
+        ]
+        table = table.cast(pa.schema(plain))
+    return table
+
+
+def test_findings_are_in_order_of_anomaly_and_position() -> None:
+    """Not in that of the producers' sequence or of the operations."""
+    run = history(send(2, at=4), send(1, at=3), send(3, "info"), poll("c", (9, 8, "corrupt"), (7, 3)))
+
+    assert [(row["anomaly"], row["position"]) for row in run.check()] == [
+        ("lost", 3),
+        ("lost", 4),
+        ("rewound", 7),
+        ("corrupt", 9),
+    ]
+
+
+def test_every_anomaly_has_a_definition() -> None:
+    assert LogChecker.anomalies == (*CASES, "misrouted")
+
+
+def test_empty_history_has_no_findings() -> None:
+    findings = LogChecker().check(MESSAGES.empty_table(), OPERATIONS.empty_table(), Context("t", 0))
+
+    assert findings.equals(FINDINGS.empty_table())
+
+
+def test_findings_have_the_schema_and_name_the_partition() -> None:
+    run = history(send(1, at=0), send(2, at=0))
+    findings = LogChecker().check(*run.tables(), Context("orders", 7))
+
+    assert findings.schema == FINDINGS
+    assert findings["detail"].num_chunks == 1, "readers of a dictionary column want one dictionary"
+    assert {(row["topic"], row["partition"]) for row in findings.to_pylist()} == {("orders", 7)}
+
+
+@pytest.mark.parametrize(
+    ("column", "wrong", "message"),
+    [
+        ("op", 7, "operations that it does not have"),
+        ("payload", "fine", "says 'fine' where it should say one of ok, corrupt, foreign"),
+        ("value", -3, "negative message value"),
+    ],
+)
+def test_malformed_history_is_refused(column: str, wrong: Any, message: str) -> None:
+    run = history(send(1, at=0), poll("c", (0, 1)))
+    run.messages[-1][column] = wrong
+
+    with pytest.raises(BadInput, match=message):
+        run.check()

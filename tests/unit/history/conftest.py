@@ -1,0 +1,17 @@
+"""A run folder whose clients can be written and compacted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chaoskit.history.origin import write_origin
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A run folder that has just begun."""
+    (tmp_path / "wal").mkdir()
+    write_origin(tmp_path / "wal")
+    return tmp_path

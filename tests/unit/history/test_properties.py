@@ -1,0 +1,146 @@
+"""Any events of any clients, interleaved in any way, in segments of any size, come back as written."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chaoskit.history.compact import compact
+from chaoskit.history.origin import read_origin, write_origin
+from chaoskit.history.reader import History
+from chaoskit.history.record import HEADER_BYTES, RECORD_BYTES
+from chaoskit.history.schema import OUTCOMES, PAYLOADS
+from chaoskit.history.wal import NO_DELIVERY, NO_POSITION, WalWriter
+
+CLIENTS = 3
+int64 = st.integers(-(1 << 63) + 1, (1 << 63) - 1)
+topics = st.sampled_from(["a", "b", "topic with ü"])
+partitions = st.integers(0, 2)
+keys = st.none() | st.sampled_from(["k", "", "ключ"])
+steps = st.tuples(
+    st.integers(0, CLIENTS - 1),
+    st.integers(0, 3),  # time passed: often none, so that starts are equal
+    st.one_of(
+        st.tuples(st.just("send"), topics, partitions, keys, int64),
+        st.tuples(st.just("invoke"), st.sampled_from(["poll", "seek"])),
+        st.tuples(
+            st.just("complete"), st.integers(0, 5), st.integers(0, 2), st.none() | st.integers(0, 9), keys
+        ),
+        st.tuples(
+            st.just("received"), topics, partitions, keys, int64, st.none() | int64, st.integers(0, 2),
+            st.none() | st.integers(0, 9),
+        ),
+    ),
+)  # fmt: skip
+
+
+@dataclass
+class Model:
+    """What the history must be: plain lists, filled event by event."""
+
+    operations: dict[tuple[int, int], dict[str, Any]] = field(default_factory=dict)
+    messages: list[tuple[tuple[int, int], dict[str, Any]]] = field(default_factory=list)
+
+    def ranked(self) -> list[tuple[int, int]]:
+        return sorted(self.operations, key=lambda place: (self.operations[place]["start_ns"], place))
+
+
+def _open(model: Model, client: int) -> list[int]:
+    """The client's operations that have not completed, oldest first."""
+    return [op for (c, op), row in model.operations.items() if c == client and row["end_ns"] is None]
+
+
+def _name(log: WalWriter, text: str | None) -> int:
+    return 0 if text is None else log.name(text)
+
+
+def _step(
+    model: Model, log: WalWriter, event: tuple[Any, ...], *, client: int, origin: int, now: int
+) -> None:
+    kind, *rest = event
+    if kind == "send":
+        topic, partition, key, value = rest
+        op = log.send(log.name(topic), partition, _name(log, key), value, origin + now - 1, origin + now)
+        model.operations[client, op] = _operation(client, "send", now)
+        row = {"direction": "sent", "topic": topic, "partition": partition, "key": key, "value": value,
+               "position": None, "intended_ns": now - 1, "sent_ns": now, "received_ns": None,
+               "delivery": None, "payload": "ok"}  # fmt: skip
+        model.messages.append(((client, op), row))
+    elif kind == "invoke":
+        op = log.invoke(log.name(rest[0]), origin + now)
+        model.operations[client, op] = _operation(client, rest[0], now)
+    elif pending := _open(model, client):
+        if kind == "complete":
+            choice, outcome, position, error = rest
+            op = pending[choice % len(pending)]
+            told = NO_POSITION if position is None else position
+            log.complete(op, origin + now, outcome, _name(log, error), told)
+            model.operations[client, op].update(end_ns=now, outcome=OUTCOMES[outcome], error=error)
+            for place, row in model.messages:
+                if place == (client, op) and row["direction"] == "sent" and OUTCOMES[outcome] == "ok":
+                    row["position"] = position
+        else:
+            topic, partition, key, value, position, payload, delivery = rest
+            told = NO_POSITION if position is None else position
+            count = NO_DELIVERY if delivery is None else delivery
+            ids = log.name(topic), partition, _name(log, key)
+            log.received(pending[-1], *ids, value, told, origin + 1, origin + 2, origin + now, payload, count)
+            row = {"direction": "received", "topic": topic, "partition": partition, "key": key,
+                   "value": value, "position": position, "intended_ns": 1, "sent_ns": 2,
+                   "received_ns": now, "delivery": delivery, "payload": PAYLOADS[payload]}  # fmt: skip
+            model.messages.append(((client, pending[-1]), row))
+
+
+def _operation(client: int, f: str, now: int) -> dict[str, Any]:
+    return {"process": client, "client": f"client-{client}", "f": f, "start_ns": now, "end_ns": None,
+            "outcome": "info", "error": None, "txn": None}  # fmt: skip
+
+
+@given(st.lists(steps, max_size=60), st.integers(1, 20), st.booleans())
+@settings(deadline=None, max_examples=150)
+def test_what_is_written_is_read(events: list[Any], records: int, compact_before_end: bool) -> None:
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as logs:
+        run = Path(folder)
+        (run / "wal").mkdir()
+        origin = write_origin(run / "wal")
+        assert origin == read_origin(run / "wal")
+        # Up to 71 bytes at the end of a segment hold no record.
+        size = HEADER_BYTES + records * RECORD_BYTES + records * 3
+        writers = [logs.enter_context(WalWriter(run / "wal", f"client-{c}", c, size)) for c in range(CLIENTS)]
+        model, now = Model(), 10
+        for client, passed, event in events:
+            now += passed
+            _step(model, writers[client], event, client=client, origin=origin, now=now)
+        if not compact_before_end:
+            logs.close()
+        compacted = compact(run)
+        assert (compacted.torn, compacted.orphans) == (0, 0)
+        _assert_same(model, History.open(run))
+
+
+def _assert_same(model: Model, history: History) -> None:
+    order = model.ranked()
+    assert history.operations.to_pylist() == [
+        {"op": rank, **model.operations[place]} for rank, place in enumerate(order)
+    ]
+    rank = {place: index for index, place in enumerate(order)}
+    rows = sorted(({"op": rank[place], **row} for place, row in model.messages), key=lambda row: row["op"])
+    places = {(row["topic"], row["partition"]) for row in rows}
+    assert [(p.topic, p.partition) for p in history.partitions] == sorted(places)
+    for partition in history.partitions:
+        place = partition.topic, partition.partition
+        expected = [row for row in rows if (row["topic"], row["partition"]) == place]
+        assert history.messages(*place).to_pylist() == expected
+        assert partition.rows == len(expected)
+        for group in partition.row_groups:
+            table = pq.ParquetFile(partition.file).read_row_group(group)
+            assert {place} == set(
+                zip(*(table[name].to_pylist() for name in ("topic", "partition")), strict=True)
+            )

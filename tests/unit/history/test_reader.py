@@ -1,0 +1,95 @@
+"""Files that are missing, damaged or foreign are refused by name, with a remedy."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from chaoskit.errors import BadInput
+from chaoskit.history.compact import compact
+from chaoskit.history.reader import History, read_partition
+from chaoskit.history.schema import FAULTS, MESSAGES, OPERATIONS
+from chaoskit.history.wal import WalWriter
+
+
+@pytest.fixture
+def written(run: Path) -> Path:
+    """A run folder with a history of two partitions in one file."""
+    with WalWriter(run / "wal", "p", 0) as log:
+        for index in range(10):
+            log.send(log.name("t"), index % 2, 0, index, index, index)
+    compact(run)
+    return run
+
+
+def test_the_tables_have_the_fixed_schemas(written: Path) -> None:
+    history = History.open(written)
+    assert history.operations.schema.equals(OPERATIONS, check_metadata=True)
+    assert history.messages("t", 0).schema.equals(MESSAGES)
+    assert history.messages("no such", 0).schema.equals(MESSAGES)
+    assert history.faults.schema.equals(FAULTS)
+    assert history.faults.num_rows == 0
+
+
+def test_a_descriptor_is_enough_to_read(written: Path) -> None:
+    odd = History.open(written).partitions[1]
+    assert read_partition(odd)["value"].to_pylist() == [1, 3, 5, 7, 9]
+
+
+@pytest.mark.parametrize("name", ["operations.parquet", "messages.parquet"])
+def test_missing(written: Path, name: str) -> None:
+    path = written / name
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    with pytest.raises(BadInput, match=rf"{name} is missing.*chaoskit check"):
+        History.open(written)
+
+
+@pytest.mark.parametrize("name", ["operations.parquet", "messages.parquet/part-00000.parquet"])
+@pytest.mark.parametrize("damage", ["empty", "cut", "text"])
+def test_damaged(written: Path, name: str, damage: str) -> None:
+    path = written / name
+    if damage == "text":
+        path.write_bytes(b"x" * 100)
+    else:
+        os.truncate(path, 0 if damage == "empty" else path.stat().st_size // 2)
+    with pytest.raises(BadInput, match=rf"{path.name} cannot be read.*chaoskit check"):
+        History.open(written)
+
+
+def test_data_damaged_behind_a_good_footer(written: Path) -> None:
+    history = History.open(written)
+    path = written / "messages.parquet" / "part-00000.parquet"
+    content = bytearray(path.read_bytes())
+    content[4:200] = b"\xff" * 196
+    path.write_bytes(content)
+    with pytest.raises(BadInput, match=r"part-00000\.parquet cannot be read"):
+        history.messages("t", 0)
+
+
+@pytest.mark.parametrize(
+    "name", ["operations.parquet", "messages.parquet/part-00000.parquet", "faults.parquet"]
+)
+def test_foreign(written: Path, name: str) -> None:
+    pq.write_table(pa.table({"op": [1]}), written / name)
+    with pytest.raises(BadInput, match="does not have the columns"):
+        _ = History.open(written).faults
+
+
+def test_a_row_group_of_two_partitions(written: Path) -> None:
+    history = History.open(written)
+    mixed = pa.concat_tables([history.messages("t", 0), history.messages("t", 1)])
+    pq.write_table(mixed, written / "messages.parquet" / "part-00000.parquet")
+    with pytest.raises(BadInput, match="more than one partition"):
+        History.open(written)
+
+
+def test_a_partition_in_two_files(written: Path) -> None:
+    folder = written / "messages.parquet"
+    shutil.copy(folder / "part-00000.parquet", folder / "part-00001.parquet")
+    with pytest.raises(BadInput, match="belongs in one file"):
+        History.open(written)
