@@ -62,15 +62,11 @@ class Consumer(Protocol):
         """Read these partitions from their beginning."""
         ...
 
-    def subscribe(
-        self, topics: Sequence[str], rebalanced: Callable[[Sequence[tuple[str, int]]], None]
-    ) -> None:
+    def subscribe(self, topics: Sequence[str], rebalanced: Callable[[Sequence[tuple[str, int]]], None]) -> None:
         """Join the group; `rebalanced` is called with the partitions of each new assignment."""
         ...
 
-    def poll(
-        self, timeout_s: float, messages_max: int
-    ) -> tuple[list[Delivery], list[PositionLost], str | None]:
+    def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Delivery], list[PositionLost], str | None]:
         """Return what arrived in order, lost positions, and an error to be recorded, if any."""
         ...
 

@@ -37,9 +37,7 @@ class Conductor:
         tell: called with a line for the user at each change.
     """
 
-    def __init__(
-        self, plan: Plan, cluster: Cluster, folder: Path, origin_ns: int, tell: Callable[[str], None]
-    ) -> None:
+    def __init__(self, plan: Plan, cluster: Cluster, folder: Path, origin_ns: int, tell: Callable[[str], None]) -> None:
         self._plan = plan
         self._cluster = cluster
         self._folder = folder
@@ -96,9 +94,7 @@ class Conductor:
         row.content["targets"] = names
         row.content["start_ns"] = self._now()
         self._log.record(row.content)
-        self._record_timeline(
-            row.index, fault, names, row.content["start_ns"] + self._origin_ns - load_start_ns
-        )
+        self._record_timeline(row.index, fault, names, row.content["start_ns"] + self._origin_ns - load_start_ns)
         self.active[row.index] = f"{fault.kind} on {', '.join(names)}"
         parameters = nemesis.parameters.model_validate(fault.parameters)
         nemesis.inject(targets, self._cluster, parameters)

@@ -5,6 +5,7 @@ Load never runs in the harness process, so that it cannot delay a fault.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -32,6 +33,7 @@ class Worker:
     task: Task
     process: subprocess.Popen[bytes]
     log: Path
+    listener: threading.Thread = field(init=False)
     ready: threading.Event = field(default_factory=threading.Event)
     progress: Progress = field(default_factory=Progress)
     result: dict[str, Any] = field(default_factory=dict)
@@ -39,23 +41,28 @@ class Worker:
     def listen(self) -> None:
         """Take in what the worker says, until it ends."""
         assert self.process.stdout is not None
-        for line in self.process.stdout:
-            message = json.loads(line)
-            if "ready" in message:
-                self.ready.set()
-            if "progress" in message:
-                self.progress = Progress(**message["progress"])
-            self.result |= message.get("result", {})
+        with self.process.stdout as said:
+            for line in said:
+                message = json.loads(line)
+                if "ready" in message:
+                    self.ready.set()
+                if "progress" in message:
+                    self.progress = Progress(**message["progress"])
+                self.result |= message.get("result", {})
 
     def tell(self, order: str) -> None:
         """Send an order; a worker that has ended takes none."""
         stdin: IO[bytes] | None = self.process.stdin
         assert stdin is not None
-        try:
+        with contextlib.suppress(BrokenPipeError, ValueError):  # it ended, or was told no more
             stdin.write(order.encode() + b"\n")
             stdin.flush()
-        except BrokenPipeError:
-            return
+
+    def tell_no_more(self) -> None:
+        """Close the link; a client that still runs takes it as the end."""
+        assert self.process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
 
 
 class Fleet:
@@ -108,15 +115,12 @@ class Fleet:
                 status = worker.process.wait(max(0.0, deadline - time.monotonic()))
             except subprocess.TimeoutExpired:
                 worker.process.kill()
-                worker.process.wait()
-                problems.append(
-                    f"client {worker.task.client} did not end within {timeout_s:g} s and was killed"
-                )
-                continue
-            if status != 0:
-                problems.append(
-                    f"client {worker.task.client} ended with status {status}: {_last_words(worker.log)}"
-                )
+                status = worker.process.wait()
+                problems.append(f"client {worker.task.client} did not end within {timeout_s:g} s and was killed")
+            worker.listener.join()
+            worker.tell_no_more()
+            if status > 0:
+                problems.append(f"client {worker.task.client} ended with status {status}: {_last_words(worker.log)}")
         return problems
 
     def failures(self) -> list[str]:
@@ -154,7 +158,8 @@ class Fleet:
             )
         worker = Worker(task, process, log)
         self.workers.append(worker)
-        threading.Thread(target=worker.listen, daemon=True).start()
+        worker.listener = threading.Thread(target=worker.listen, daemon=True)
+        worker.listener.start()
         return worker
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +17,20 @@ PROCESS = "process"
 """Provider of entries that name a worker process by a word of its command line."""
 
 
-def heal() -> Iterator[str]:
-    """Undo every abandoned journal; yield what was removed.
+def heal() -> list[str]:
+    """Undo every abandoned journal; return what was removed.
 
     Raises:
         BadInput: not root, and there is something to heal.
     """
+    removed = []
     for journal in abandoned():
         if os.geteuid() != 0:
-            raise BadInput(
-                f"{journal.path}: hosts were left behind, and removing them needs root: sudo chaoskit heal"
-            )
+            raise BadInput(f"{journal.path}: hosts were left behind, and removing them needs root: sudo chaoskit heal")
         for entry in journal.entries:
-            yield from _undo(entry)
+            removed += _undo(entry)
         journal.close()
+    return removed
 
 
 def _undo(entry: Mapping[str, Any]) -> list[str]:

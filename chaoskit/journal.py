@@ -76,13 +76,16 @@ class Abandoned:
 def abandoned() -> Iterator[Abandoned]:
     """Yield every journal whose harness is gone; those of live runs are left alone."""
     for path in sorted(_folder().glob("*.jsonl")):
-        file = path.open("r+", encoding="utf-8")
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.close()
+            file = path.open("r+", encoding="utf-8")
+        except FileNotFoundError:  # its run ended in order while we looked
             continue
-        yield Abandoned(path, file)
+        with file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                continue
+            yield Abandoned(path, file)
 
 
 def claims(key: str) -> list[Any]:
@@ -92,9 +95,13 @@ def claims(key: str) -> list[Any]:
 
 
 def _read(path: Path) -> list[dict[str, Any]]:
-    """A torn last line was never acted upon and is left out."""
+    """A torn last line was never acted upon and is left out; a run that has just ended has no entries."""
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return []
     entries = []
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+    for line in text.splitlines():
         try:
             entries.append(json.loads(line))
         except ValueError:

@@ -69,21 +69,16 @@ def _run_checker(checker: Checker, history: History) -> pa.Table:
     findings = pa.concat_tables([FINDINGS.empty_table(), *parts])
     if not isinstance(checker, Settling) or len(values := checker.open_values(findings)) == 0:
         return findings
-    found = [
-        checker.sent_here(history.messages(each.topic, each.partition), values) for each in history.partitions
-    ]
+    found = [checker.sent_here(history.messages(each.topic, each.partition), values) for each in history.partitions]
     return checker.settle(findings, pa.concat_tables(found))
 
 
-def _verdict(
-    plan: Plan, folder: Path, history: History, findings: pa.Table, liveness: dict[str, Any]
-) -> Verdict:
+def _verdict(plan: Plan, folder: Path, history: History, findings: pa.Table, liveness: dict[str, Any]) -> Verdict:
     fault_rows = history.faults.to_pylist()
     guarantees = plan.system.guarantees(plan.declared, effects(fault_rows))
     expect = plan.scenario.expect
     numbers = {
-        row["values"]: row["counts"]
-        for row in pc.value_counts(findings["anomaly"].cast(pa.string())).to_pylist()
+        row["values"]: row["counts"] for row in pc.value_counts(findings["anomaly"].cast(pa.string())).to_pylist()
     }
     anomalies = {}
     for name in sorted({*numbers, *expect}):
@@ -162,7 +157,5 @@ def _audit(plan: Plan, history: History) -> tuple[dict[str, Any], bool]:
     wanted = [(topic.name, partition) for topic in topics for partition in range(topic.partitions)]
     audits = {where: history.audit(*where) for where in wanted}
     complete = all(audit is not None and audit.complete for audit in audits.values())
-    ends = {
-        f"{topic}/{partition}": audit.end for (topic, partition), audit in audits.items() if audit is not None
-    }
+    ends = {f"{topic}/{partition}": audit.end for (topic, partition), audit in audits.items() if audit is not None}
     return {"complete": complete, "end_positions": ends}, complete

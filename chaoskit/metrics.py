@@ -27,9 +27,7 @@ _DIGITS = 3
 _MILLION = 1e6
 
 
-def measure(
-    history: History, latency_folder: Path, healed_ns: Sequence[int], load_start_ns: int
-) -> dict[str, Any]:
+def measure(history: History, latency_folder: Path, healed_ns: Sequence[int], load_start_ns: int) -> dict[str, Any]:
     """Return counts, rates, availability and latency as in verdict.json, and write the histograms.
 
     Counts include what clients sent to warm up before `load_start_ns`; the rest does not. What the
@@ -69,10 +67,7 @@ def measure(
 
 def counts(sends: pa.Table, received: int) -> dict[str, int]:
     """Return how many sends there were and what became of them, and how many messages were received."""
-    outcomes = {
-        row["values"]: row["counts"]
-        for row in pc.value_counts(sends["outcome"].cast(pa.string())).to_pylist()
-    }
+    outcomes = {row["values"]: row["counts"] for row in pc.value_counts(sends["outcome"].cast(pa.string())).to_pylist()}
     return {
         "sent": sends.num_rows,
         "acked": outcomes.get("ok", 0),
@@ -114,16 +109,16 @@ def availability(
     Args:
         ok_ends_ns: when acknowledged sends completed.
         load_start_ns, load_end_ns: while sends were due.
-        healed_ns: when faults were proved healed.
+        healed_ns: when faults were proved healed; those healed after the load's end count for nothing.
     """
     ends = np.sort(ok_ends_ns)
     inside = ends[(ends >= load_start_ns) & (ends <= load_end_ns)]
-    gaps = np.diff(np.concatenate(([load_start_ns], inside, [load_end_ns])))
-    after = [_next(ends, instant) for instant in healed_ns]
+    after_load = ends[len(ends) - np.count_nonzero(ends > load_end_ns) :][:1]
+    last = after_load if len(after_load) else [load_end_ns]
+    gaps = np.diff(np.concatenate(([load_start_ns], inside, last)))
+    after = [_next(ends, instant) for instant in healed_ns if instant < load_end_ns]
     return {
-        "longest_unavailable_ms": round(float(gaps.max()) / _MILLION, 3)
-        if load_end_ns > load_start_ns
-        else 0,
+        "longest_unavailable_ms": round(float(gaps.max()) / _MILLION, 3) if load_end_ns > load_start_ns else 0,
         "recovered_after_heal_ms": None
         if None in after
         else round(max([each for each in after if each is not None], default=0) / _MILLION, 3),

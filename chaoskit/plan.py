@@ -13,7 +13,7 @@ from chaoskit.errors import BadInput, nearest
 from chaoskit.host import HostProvider
 from chaoskit.nemesis import Nemesis
 from chaoskit.scenario import ClusterSpec, FaultSpec, Scenario, WorkloadSpec, validated
-from chaoskit.timeline import PlannedFault, as_list, check_targets, draw
+from chaoskit.timeline import PlannedFault, as_list, check_targets, draw, instants
 from chaoskit.workload import CONSUMER, PRODUCER, Workload
 
 _SEED_MAX = 2**31
@@ -134,7 +134,7 @@ def _lasts(kind: str) -> bool:
     return nemesis.lasts
 
 
-def _check_fault(
+def _check_fault(  # noqa: PLR0917
     spec: FaultSpec, key: str, source: str, hosts: list[str], roles: tuple[str, ...], duration: int
 ) -> None:
     for kind in as_list(spec.inject):
@@ -142,17 +142,12 @@ def _check_fault(
         known = [field.alias or name for name, field in FaultSpec.model_fields.items()]
         validated(nemesis.parameters, spec.model_extra or {}, source, f"{key}.", known)
     check_targets(spec, key, hosts, roles)
-    begins = spec.at if spec.at is not None else spec.start
-    if begins is not None and begins >= duration:
+    if instants(spec)[-1] >= duration:
         raise BadInput(f"{key}: begins after the load has ended; make workload.duration longer")
 
 
 def _check_expectations(expect: Mapping[str, Any]) -> None:
-    known = [
-        name
-        for checker in plugins.names("checker")
-        for name in plugins.load("checker", checker, "").anomalies
-    ]
+    known = [name for checker in plugins.names("checker") for name in plugins.load("checker", checker, "").anomalies]
     for anomaly in expect:
         if anomaly not in known:
             raise BadInput(f"expect.{anomaly}: no checker knows this anomaly; {nearest(anomaly, known)}")

@@ -22,22 +22,14 @@ _ROUND = "chaos_round"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("chaos", "chaos and durability tests (chaoskit)")
-    group.addoption(
-        "--chaos-store", type=Path, default=None, help="where run folders are kept (default: chaos-store)"
-    )
-    group.addoption(
-        "--chaos-seed", type=int, default=None, help="seed for all runs (default: each draws its own)"
-    )
-    group.addoption(
-        "--chaos-keep", action="store_true", help="leave the hosts of failed and passed runs running"
-    )
+    group.addoption("--chaos-store", type=Path, default=None, help="where run folders are kept (default: chaos-store)")
+    group.addoption("--chaos-seed", type=int, default=None, help="seed for all runs (default: each draws its own)")
+    group.addoption("--chaos-keep", action="store_true", help="leave the hosts of failed and passed runs running")
     group.addoption("--chaos-times", type=int, default=1, help="run each chaos test this many times")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line(
-        "markers", "chaos: runs a real cluster under faults; needs root; runs with -m chaos"
-    )
+    config.addinivalue_line("markers", "chaos: runs a real cluster under faults; needs root; runs with -m chaos")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -64,7 +56,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 @pytest.fixture
-def chaos(request: pytest.FixtureRequest) -> Iterator[ChaosSession]:
+def chaos(request: pytest.FixtureRequest) -> ChaosSession:
     """Run scenarios: `run = chaos(cluster={...}, workload={...}, faults=[...])`; see docs/pytest.md."""
     from chaoskit.testing.session import ChaosSession  # noqa: PLC0415
 
@@ -72,7 +64,7 @@ def chaos(request: pytest.FixtureRequest) -> Iterator[ChaosSession]:
     index = callspec.params.get(_ROUND, 0) if callspec else 0
     session = ChaosSession(_settings(request.config, index), request.node.name, str(request.node.nodeid))
     request.node.stash[_RUNS] = session.runs
-    yield session
+    return session
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -91,9 +83,7 @@ class ScenarioFile(pytest.File):
         times = self.config.getoption("--chaos-times")
         for index in range(times):
             name = self.path.name.removesuffix(".chaos.yaml")
-            yield ScenarioItem.from_parent(
-                self, name=name if times == 1 else f"{name}[round{index}]", index=index
-            )
+            yield ScenarioItem.from_parent(self, name=name if times == 1 else f"{name}[round{index}]", index=index)
 
 
 class ScenarioItem(pytest.Item):

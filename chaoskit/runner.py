@@ -108,9 +108,7 @@ class _Run:
 
     def _provision(self, journal: Journal) -> Lab:
         try:
-            return self.plan.provider.provision(
-                journal, self.plan.scenario.cluster.hosts, self.plan.provider_options
-            )
+            return self.plan.provider.provision(journal, self.plan.scenario.cluster.hosts, self.plan.provider_options)
         except ChaoskitError:
             journal.close()
             raise

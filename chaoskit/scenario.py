@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -18,7 +18,9 @@ from chaoskit.errors import BadInput, nearest
 from chaoskit.quantities import SECOND, Duration
 
 Model = TypeVar("Model", bound=BaseModel)
-Expected = Literal["none", "some"] | int
+Expected = Literal["none", "some"] | Annotated[int, Field(ge=0, strict=True)]
+
+Names = Annotated[list[str], Field(min_length=1)]
 
 
 class ClusterSpec(BaseModel):
@@ -50,8 +52,8 @@ class FaultSpec(BaseModel):
 
     model_config = ConfigDict(extra="allow", frozen=True, populate_by_name=True)
 
-    inject: str | list[str]
-    on: str | list[str] = "one"
+    inject: str | Names
+    on: str | Names = "one"
     at: Duration | None = None
     start: Duration | None = Field(default=None, alias="from")
     to: Duration | None = None
@@ -67,6 +69,8 @@ class FaultSpec(BaseModel):
             raise ValueError("say either at, or from, to and every")
         if self.every == 0:
             raise ValueError("every must be more than 0s")
+        if self.start is not None and self.to is not None and self.to <= self.start:
+            raise ValueError("to must be later than from")
         return self
 
 
@@ -152,4 +156,5 @@ def _explain(model: type[BaseModel], detail: Any, prefix: str, also_known: Itera
 
 def _is_branch(part: Any) -> bool:
     """Return whether pydantic put the name of a type, not a key, into a location."""
-    return isinstance(part, str) and (part in ("str", "int") or "[" in part or part.endswith("()"))
+    types = ("str", "int", "float", "bool")
+    return isinstance(part, str) and (part.removeprefix("constrained-") in types or "[" in part or part.endswith("()"))

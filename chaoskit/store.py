@@ -36,9 +36,7 @@ def new_run_folder(store: Path, scenario: str) -> Path:
         (folder / "wal").mkdir()
         free = shutil.disk_usage(folder).free
     except OSError as error:
-        raise BadInput(
-            f"store {store}: cannot be written: {error.strerror}; choose another with --store"
-        ) from error
+        raise BadInput(f"store {store}: cannot be written: {error.strerror}; choose another with --store") from error
     if free < _SPACE_MIN:
         shutil.rmtree(folder)
         raise BadInput(
@@ -60,9 +58,7 @@ def find_run(given: Path) -> Path:
         return folder
     if (folder / "latest" / SCENARIO).exists():
         return (folder / "latest").resolve()
-    raise BadInput(
-        f"{given}: is not a run folder (it has no {SCENARIO}); `chaoskit list` shows the runs of a store"
-    )
+    raise BadInput(f"{given}: is not a run folder (it has no {SCENARIO}); `chaoskit list` shows the runs of a store")
 
 
 def runs(store: Path) -> Iterator[Path]:

@@ -21,16 +21,16 @@ def summary(verdict: Verdict, folder: Path) -> str:
 
 def describe_anomaly(name: str, anomaly: Anomaly) -> list[str]:
     """Return what was found of one anomaly, why it may or may not be, and examples to follow by hand."""
+    if anomaly.count == 0:
+        return [f"  {name}: none, {'as expected' if anomaly.allowed else 'NOT as expected'}"]
     mark = "allowed" if anomaly.allowed else "NOT ALLOWED"
     between = ""
     if anomaly.between_s:
         between = f", between {anomaly.between_s[0]:.3f} s and {anomaly.between_s[1]:.3f} s"
     lines = [f"  {name}: {anomaly.count:,}  {mark}{between}", f"    why: {anomaly.why}"]
-    if anomaly.remedy and anomaly.count:
+    if anomaly.remedy:
         lines.append(f"    to change it: {anomaly.remedy}")
-    lines += [
-        f"    for example: {describe_example(example)}" for example in anomaly.examples[:_EXAMPLES_SHOWN]
-    ]
+    lines += [f"    for example: {describe_example(example)}" for example in anomaly.examples[:_EXAMPLES_SHOWN]]
     return lines
 
 
@@ -47,9 +47,7 @@ def describe_example(example: Mapping[str, Any]) -> str:
     return "; ".join(parts)
 
 
-def comparison_rows(
-    scenarios: Sequence[Mapping[str, Any]], verdicts: Sequence[Verdict]
-) -> Iterator[tuple[str, ...]]:
+def comparison_rows(scenarios: Sequence[Mapping[str, Any]], verdicts: Sequence[Verdict]) -> Iterator[tuple[str, ...]]:
     """Yield a row for each run: settings, sends/s, send p50 / p99, acked, lost, verdict.
 
     Args:
@@ -102,9 +100,8 @@ def _done(verdict: Verdict) -> list[str]:
     for fault in verdict.faults:
         healed = f"healed at {fault['healed_at_ms'] / 1000:.1f} s" if fault["healed"] else "NOT healed"
         effect = "" if fault["effective"] else "  NO EFFECT"
-        lines.append(
-            f"  fault: {fault['kind']} on {', '.join(fault['targets']) or 'nothing'} at {fault['at_ms'] / 1000:.1f} s, {healed}{effect}"
-        )
+        where = ", ".join(fault["targets"]) or "nothing"
+        lines.append(f"  fault: {fault['kind']} on {where} at {fault['at_ms'] / 1000:.1f} s, {healed}{effect}")
         lines.append(f"    seen: {fault['evidence']}")
     ends = ", ".join(f"{where} ends at {end:,}" for where, end in verdict.audit["end_positions"].items())
     lines.append(
@@ -113,16 +110,18 @@ def _done(verdict: Verdict) -> list[str]:
     recovered = verdict.liveness.get("recovered")
     if recovered is not None:
         word = "recovered" if recovered else "did NOT recover"
-        lines.append(
-            f"  cluster: {word} in {verdict.liveness['took_s']:.1f} s after healing (bound {verdict.liveness['bound_s']:.0f} s)"
-        )
+        took_s, bound_s = verdict.liveness["took_s"], verdict.liveness["bound_s"]
+        lines.append(f"  cluster: {word} in {took_s:.1f} s after healing (bound {bound_s:.0f} s)")
     return lines
 
 
 def _found(verdict: Verdict) -> list[str]:
     lines = ["What was found"]
     for name, anomaly in verdict.anomalies.items():
-        lines += describe_anomaly(name, anomaly)
+        said = [
+            line for line in describe_anomaly(name, anomaly) if line.startswith("    for example") or line not in lines
+        ]
+        lines += said
     return lines if len(lines) > 1 else [*lines, "  no anomaly"]
 
 
@@ -136,9 +135,7 @@ def _measured(verdict: Verdict) -> list[str]:
             )
     gap = verdict.availability["longest_unavailable_ms"]
     back = verdict.availability["recovered_after_heal_ms"]
-    after = (
-        "never sent again" if back is None else f"sent again at most {back:.0f} ms after a fault was healed"
-    )
+    after = "never sent again" if back is None else f"sent again at most {back:.0f} ms after a fault was healed"
     lines.append(f"  longest time without an acknowledged send: {gap:.0f} ms; {after}")
     return lines
 

@@ -66,10 +66,10 @@ def draw(
         source = random.Random(f"{seed}/{index}")  # noqa: S311  # reproducible, not secret
         kinds = [spec.inject] if isinstance(spec.inject, str) else spec.inject
         parameters = dict(spec.model_extra or {})
-        for at_ns in _instants(spec):
+        for at_ns in instants(spec):
             kind = source.choice(kinds)
             on = tuple(name for target in as_list(spec.on) for name in _fixed(target, hosts, source))
-            for_ns = (spec.duration or DEFAULT_DURATION) if lasts(kind) else None
+            for_ns = _duration(spec) if lasts(kind) else None
             drawn.append(PlannedFault(at_ns, kind, on, for_ns, parameters, source.random()))
     return sorted(drawn, key=lambda fault: fault.at_ns)
 
@@ -86,12 +86,8 @@ def check_targets(spec: FaultSpec, key: str, hosts: Sequence[str], roles: Sequen
             raise BadInput(f"{key}.on: there is no host or role {target!r}; {nearest(target, known)}")
 
 
-def as_list(value: str | list[str]) -> list[str]:
-    """Return one or several names as a list."""
-    return [value] if isinstance(value, str) else value
-
-
-def _instants(spec: FaultSpec) -> list[int]:
+def instants(spec: FaultSpec) -> list[int]:
+    """Return when a fault begins, each time, ns since the start of the load."""
     if spec.at is not None:
         return [spec.at]
     assert spec.start is not None
@@ -100,11 +96,18 @@ def _instants(spec: FaultSpec) -> list[int]:
     return list(range(spec.start, spec.to, spec.every))
 
 
+def as_list(value: str | list[str]) -> list[str]:
+    """Return one or several names as a list."""
+    return [value] if isinstance(value, str) else value
+
+
+def _duration(spec: FaultSpec) -> int:
+    return DEFAULT_DURATION if spec.duration is None else spec.duration
+
+
 def _fixed(target: str, hosts: Sequence[str], source: random.Random) -> list[str]:
     if target not in COUNTED:
         return [target]
     majority = len(hosts) // 2 + 1
-    count = {"one": 1, "minority": max(1, len(hosts) - majority), "majority": majority, "all": len(hosts)}[
-        target
-    ]
+    count = {"one": 1, "minority": max(1, len(hosts) - majority), "majority": majority, "all": len(hosts)}[target]
     return sorted(source.sample(list(hosts), count))

@@ -95,20 +95,15 @@ class Verdict:
         }
 
 
-def allow(
-    name: str, count: int, guarantees: Mapping[str, Allowance], expect: Mapping[str, Expected]
-) -> Allowance:
+def allow(name: str, count: int, guarantees: Mapping[str, Allowance], expect: Mapping[str, Expected]) -> Allowance:
     """Return whether this many of an anomaly are allowed: by the expectation if there is one, else by
     the guarantees; what neither mentions is not allowed."""
     derived = guarantees.get(name, Allowance(False, "no setting allows it"))
     if name not in expect:
         return derived
     expected = expect[name]
-    met = (
-        {"none": count == 0, "some": count > 0}.get(expected, count == expected)
-        if isinstance(expected, str)
-        else count == expected
-    )
+    wanted = {"none": count == 0, "some": count > 0}
+    met = wanted[expected] if isinstance(expected, str) else count == expected
     return Allowance(met, f"expected {name}: {expected}; {derived.why}", derived.remedy)
 
 

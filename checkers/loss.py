@@ -39,8 +39,9 @@ def lost_cases(view: LogView) -> pa.Table:
     Acked, never visible, and either audited, or at or below the highest position that was read, or
     (where the acknowledgement named no position) followed by a visible acknowledged message of the
     same producer. Jepsen: lost-write. Beyond Jepsen: acked, read by somebody, and not found by a
-    complete final read; the log lost it, whoever was lucky enough to read it in time. Evidence: `op` sent it and `at_ns` is its acknowledgement;
-    `other_` is the audit's end, the highest read, or the message that follows.
+    complete final read; the log lost it, whoever was lucky enough to read it in time. Evidence: `op`
+    sent it and `at_ns` is its acknowledgement; `other_` is the audit's end, the highest read, or the
+    message that follows.
     """
     fates = _fates(view)
     rows, fate = view.missing[fates <= _FOLLOWED], fates[fates <= _FOLLOWED]

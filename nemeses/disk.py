@@ -14,9 +14,7 @@ from nemeses.process import await_answers, names, on_each
 class PowerCut:
     """Cable, disk and processes are cut at one instant; un-synced data is gone. Healing boots the host."""
 
-    summary = (
-        "cut the power of hosts and their data disks: what was not fsynced is lost; boot them afterwards"
-    )
+    summary = "cut the power of hosts and their data disks: what was not fsynced is lost; boot them afterwards"
     parameters = NoParameters
     lasts = True
     needs = (PowerSwitch,)

@@ -64,11 +64,7 @@ class LogOptions(BaseModel):
 
     def all_partitions(self) -> list[tuple[str, int]]:
         """Return every (topic, partition)."""
-        return [
-            (f"log-{topic}", partition)
-            for topic in range(self.topics)
-            for partition in range(self.partitions)
-        ]
+        return [(f"log-{topic}", partition) for topic in range(self.topics) for partition in range(self.partitions)]
 
 
 class LogWorkload:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import struct
 
-from google_crc32c import extend, value as crc32c
+from google_crc32c import extend
+from google_crc32c import value as crc32c
 
 _MAGIC = 0x314B4843  # "CHK1"
 _HEAD = struct.Struct("<IQqqq")

@@ -44,7 +44,7 @@ def produce(job: Job) -> None:
         for _ in range(min(due - sender.sequence, room, _BURST)):
             sender.send(None if interval_ns is None else start_ns + int((sender.sequence - first) * interval_ns))
         behind = due - sender.sequence > 0 and room > 0
-        sender.producer.poll(0 if behind or interval_ns is None and room > 0 else 0.001)
+        sender.producer.poll(0 if behind or (interval_ns is None and room > 0) else 0.001)
         if now - reported_ns > _REPORT_NS:
             job.control.report(sender.progress)
             reported_ns = now

@@ -13,7 +13,7 @@ def heal() -> None:
 
     Runs that are still going on are left alone. On a clean machine it does nothing.
     """
-    removed = list(heal_machine())
+    removed = heal_machine()
     for item in removed:
         click.echo(f"removed {item}")
     if not removed:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import click
 from pathlib import Path
 
+import click
 from rich.console import Console
 from rich.table import Table
 

@@ -59,9 +59,7 @@ def compact(run_folder: Path) -> Compacted:
     """
     wal = run_folder / "wal"
     if (wal / _DROPPED).exists():
-        raise BadInput(
-            f"the logs in {wal} were dropped: {run_folder} has been compacted already; check it as it is"
-        )
+        raise BadInput(f"the logs in {wal} were dropped: {run_folder} has been compacted already; check it as it is")
     origin_ns = read_origin(wal)
     logs = recover(wal)
     names = Names(logs)
@@ -103,9 +101,7 @@ def drop_wal(run_folder: Path) -> None:
     """
     wal = run_folder / "wal"
     if not (run_folder / "operations.parquet").exists():
-        raise BadInput(
-            f"{run_folder} has no operations.parquet: compact it before its logs in {wal} are dropped"
-        )
+        raise BadInput(f"{run_folder} has no operations.parquet: compact it before its logs in {wal} are dropped")
     # First the mark, so that a crash half way leaves nothing that looks like the logs of a run.
     durable.write(wal / _DROPPED, b"")
     for pattern in ("*.wal", "*.names"):

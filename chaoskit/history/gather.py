@@ -33,9 +33,7 @@ class Messages:
         orphans: how many messages have lost their operation, and are left out.
     """
 
-    def __init__(
-        self, logs: Sequence[ClientLog], names: Names, operations: Operations, origin_ns: int
-    ) -> None:
+    def __init__(self, logs: Sequence[ClientLog], names: Names, operations: Operations, origin_ns: int) -> None:
         self._names = names
         self._operations = operations
         self._origin_ns = origin_ns

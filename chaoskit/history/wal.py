@@ -122,9 +122,7 @@ class WalWriter:
         if offset >= self._admitted_end:
             offset = self._admit()
         op = self._next_op
-        _pack_send(
-            self._segment, offset, SEND, partition, topic_id, key_id, op, value, intended_ns, sent_ns, offset
-        )
+        _pack_send(self._segment, offset, SEND, partition, topic_id, key_id, op, value, intended_ns, sent_ns, offset)
         self._offset = offset + RECORD_BYTES
         self._next_op = op + 1
         return op
@@ -144,9 +142,7 @@ class WalWriter:
         self._next_op = op + 1
         return op
 
-    def complete(
-        self, op: int, end_ns: int, outcome_code: int, error_id: int = 0, position: int = NO_POSITION
-    ) -> None:
+    def complete(self, op: int, end_ns: int, outcome_code: int, error_id: int = 0, position: int = NO_POSITION) -> None:
         """Record how an operation ended, once for each; `position` is what its acknowledgement named.
 
         Raises:

@@ -108,9 +108,7 @@ class ChaosSession:
             "faults": list(faults),
             **more,
         }
-        return self.run_scenario(
-            parse_scenario({**content, "expect": expect or {}}, self._source), self._source
-        )
+        return self.run_scenario(parse_scenario({**content, "expect": expect or {}}, self._source), self._source)
 
     def run_scenario(self, scenario: Scenario, source: str) -> Run:
         """Run a scenario that was parsed already; raises as `__call__` does."""

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from chaoskit.doctor import Finding
 from chaoskit.errors import BadInput
 from chaoskit.state import state_folder
-from clusters.hosts import power
 
 _TOOLS = {
     "ip": "iproute2", "unshare": "util-linux", "losetup": "mount", "sshd": "openssh-server",
@@ -44,9 +43,7 @@ def diagnose() -> list[Finding]:
                 _try_namespaces,
                 "needs CAP_SYS_ADMIN and overlayfs: not an unprivileged container",
             ),
-            _attempt(
-                "power cut, ext4", lambda: _try_power_cut("ext4"), "needs loop devices: modprobe loop ext4"
-            ),
+            _attempt("power cut, ext4", lambda: _try_power_cut("ext4"), "needs loop devices: modprobe loop ext4"),
             _attempt(
                 "power cut, xfs",
                 lambda: _try_power_cut("xfs"),
@@ -84,9 +81,7 @@ def _essentials() -> list[Finding]:
         free = shutil.disk_usage(state_folder()).free
         enough = free >= _SPACE_MIN
         remedy = "" if enough else "free some, or set CHAOSKIT_STATE to a folder on a larger disk"
-        findings.append(
-            Finding("disk space", enough, f"{free / 2**30:.1f} GiB free in {state_folder()}", remedy)
-        )
+        findings.append(Finding("disk space", enough, f"{free / 2**30:.1f} GiB free in {state_folder()}", remedy))
     return findings
 
 
@@ -113,13 +108,14 @@ def _in_namespaces(script: str, *arguments: str) -> str:
         script,
         "try",
     ]
-    return subprocess.run(
-        [*argv, *arguments], text=True, capture_output=True, check=True, timeout=20
-    ).stdout.strip()
+    return subprocess.run([*argv, *arguments], text=True, capture_output=True, check=True, timeout=20).stdout.strip()
 
 
 def _try_namespaces() -> str:
-    script = 'mount --make-rprivate /; mkdir "$1"/u "$1"/w "$1"/r; mount -t overlay overlay -o "lowerdir=/,upperdir=$1/u,workdir=$1/w" "$1"/r; chroot "$1"/r true'
+    script = """
+        mount --make-rprivate /; mkdir "$1/u" "$1/w" "$1/r"
+        mount -t overlay overlay -o "lowerdir=/,upperdir=$1/u,workdir=$1/w" "$1/r"; chroot "$1/r" true
+    """
     with tempfile.TemporaryDirectory(dir=state_folder()) as folder:
         _in_namespaces(script, folder)
     return "made and entered"

@@ -121,9 +121,7 @@ class LocalProvider:
         return capabilities.diagnose()
 
 
-def _prepare(
-    lab: str, folder: Path, network: IPv4Network, count: int, options: LocalOptions
-) -> list[LocalHost]:
+def _prepare(lab: str, folder: Path, network: IPv4Network, count: int, options: LocalOptions) -> list[LocalHost]:
     """Make keys, the table of names and the disks."""
     folder.mkdir(parents=True, mode=0o700)
     for key in ("host_key", "client_key"):
@@ -186,9 +184,7 @@ def _await_all_detached(folder: Path) -> None:
     for image in folder.glob("*/disk"):
         while devices := attached(image):
             if time.monotonic() > deadline:
-                raise HostError(
-                    f"{image} is still attached to {', '.join(devices)}: something keeps it mounted"
-                )
+                raise HostError(f"{image} is still attached to {', '.join(devices)}: something keeps it mounted")
             time.sleep(0.005)
 
 

@@ -40,16 +40,14 @@ class LocalHost(SshHost):
     """
 
     def __init__(self, lab: str, folder: Path, name: str, address: str, filesystem: str) -> None:
-        super().__init__(name, address.split("/")[0], folder / "client_key")
+        super().__init__(name, address.split("/", maxsplit=1)[0], folder / "client_key")
         self._lab = lab
         self._folder = folder
         self._address = address
         self._filesystem = filesystem
         self._cable = f"{lab}{name}"
         # The same after every boot, as a machine's is: peers remember it for half a minute.
-        self._mac = "02:" + ":".join(
-            f"{byte:02x}" for byte in hashlib.sha256(self._cable.encode()).digest()[:5]
-        )
+        self._mac = "02:" + ":".join(f"{byte:02x}" for byte in hashlib.sha256(self._cable.encode()).digest()[:5])
         self._init: subprocess.Popen[bytes] | None = None
         self._init_pid = 0
 
@@ -153,9 +151,7 @@ class LocalHost(SshHost):
             if pids := children.read_text().split():
                 return int(pids[0])
             time.sleep(0.001)
-        raise HostError(
-            f"host {self.name}: unshare refused to make namespaces; `chaoskit doctor` says what is missing"
-        )
+        raise HostError(f"host {self.name}: unshare refused to make namespaces; `chaoskit doctor` says what is missing")
 
     def _await_detached(self) -> None:
         deadline = time.monotonic() + _BOOT_TIMEOUT_S

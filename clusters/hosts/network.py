@@ -25,9 +25,7 @@ def ip(*commands: str, check: bool = True) -> None:
     """
     force = [] if check else ["-force"]
     batch = "\n".join(commands) + "\n"
-    done = subprocess.run(
-        ["ip", *force, "-batch", "-"], input=batch, text=True, capture_output=True, check=False
-    )
+    done = subprocess.run(["ip", *force, "-batch", "-"], input=batch, text=True, capture_output=True, check=False)
     if check and done.returncode != 0:
         raise HostError(f"ip failed: {done.stderr.strip()}; ran: {'; '.join(commands)}")
 
@@ -53,16 +51,12 @@ def free_range(claimed: Sequence[str]) -> ipaddress.IPv4Network:
     Raises:
         BadInput: all are in use.
     """
-    taken = [ipaddress.ip_network(text) for text in claimed]
-    for link in _query("address"):
-        for info in link.get("addr_info", []):
-            if info["family"] == "inet":
-                taken.append(ipaddress.ip_network(f"{info['local']}/{info['prefixlen']}", strict=False))
-    for route in _query("-4", "route"):
-        if route["dst"] != "default":
-            taken.append(ipaddress.ip_network(route["dst"]))
+    addresses = [info for link in _query("-4", "address") for info in link.get("addr_info", [])]
+    own = [f"{info['local']}/{info['prefixlen']}" for info in addresses]
+    routes = [route["dst"] for route in _query("-4", "route") if route["dst"] != "default"]
+    taken = [ipaddress.IPv4Network(text, strict=False) for text in (*claimed, *own, *routes)]
     for candidate in _RANGES:
-        if not any(candidate.overlaps(network) for network in taken if network.version == candidate.version):
+        if not any(map(candidate.overlaps, taken)):
             return candidate
     raise BadInput("every address range in 10.197.0.0/16 is in use; run `chaoskit heal` or end other runs")
 

@@ -60,9 +60,7 @@ def read_canaries(mount_point: Path) -> str:
     folder = mount_point / _FOLDER
     synced = (folder / _SYNCED).read_bytes() if (folder / _SYNCED).exists() else None
     if synced != _SONG:
-        raise HostError(
-            f"the disk at {mount_point} lost a file that was fsynced: not a power cut but a broken disk"
-        )
+        raise HostError(f"the disk at {mount_point} lost a file that was fsynced: not a power cut but a broken disk")
     unsynced = folder / _UNSYNCED
     if unsynced.exists() and unsynced.read_bytes() == _SONG:
         raise HostError(f"the disk at {mount_point} kept a file that was never synced: its power was not cut")

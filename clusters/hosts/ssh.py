@@ -117,13 +117,9 @@ class SshHost:
                 status = channel.recv_exit_status()
         except (OSError, EOFError, paramiko.SSHException) as error:
             self.disconnect()
-            raise HostError(
-                f"host {self.name} ({self.address}) did not answer: {error!r}; ran: {command}"
-            ) from error
+            raise HostError(f"host {self.name} ({self.address}) did not answer: {error!r}; ran: {command}") from error
         if check and status != 0:
-            raise HostError(
-                f"host {self.name}: exit status {status} from: {command}\n{err.strip() or out.strip()}"
-            )
+            raise HostError(f"host {self.name}: exit status {status} from: {command}\n{err.strip() or out.strip()}")
         return Result(status, out, err)
 
     def _transport(self) -> paramiko.Transport:
@@ -143,9 +139,7 @@ class SshHost:
                     self._connection.open()
                 except (OSError, EOFError, paramiko.SSHException) as error:
                     self._connection = None
-                    raise HostError(
-                        f"host {self.name} ({self.address}) cannot be reached: {error!r}"
-                    ) from error
+                    raise HostError(f"host {self.name} ({self.address}) cannot be reached: {error!r}") from error
             transport = self._connection.transport
             assert transport is not None
             # Without this every command waits 40 ms for a delayed acknowledgement.

@@ -27,6 +27,7 @@ _LOGGING = {
     ],
     False: [("org.slf4j", "slf4j-reload4j", "1.7.36")],
 }
+_RUNTIME = ["-DincludeScope=runtime"]
 _MANIFEST = "SHA256SUMS"
 
 
@@ -71,9 +72,11 @@ def _download(version: str, folder: Path) -> None:
         pom.write_text(_pom(version))
         target = Path(scratch, "jars")
         done = subprocess.run(
-            [maven, "-q", "-B", "--strict-checksums", "-f", str(pom), _COPY, f"-DoutputDirectory={target}", "-DincludeScope=runtime"],
-            text=True, capture_output=True, check=False,
-        )  # fmt: skip
+            [maven, "-q", "-B", "--strict-checksums", "-f", str(pom), _COPY, f"-DoutputDirectory={target}", *_RUNTIME],
+            text=True,
+            capture_output=True,
+            check=False,
+        )
         if done.returncode != 0 or not target.exists():
             raise BadInput(_explain(version, done.stdout + done.stderr))
         lines = [f"{_digest(jar)}  {jar.name}\n" for jar in sorted(target.glob("*.jar"))]
@@ -84,7 +87,10 @@ def _download(version: str, folder: Path) -> None:
 
 def _explain(version: str, output: str) -> str:
     if f"kafka_2.13:jar:{version}" in output or f"kafka_2.13:pom:{version}" in output:
-        return f"cluster.version: there is no Kafka {version}, or it cannot be downloaded now; released ones are listed on kafka.apache.org/downloads"
+        return (
+            f"cluster.version: there is no Kafka {version}, or it cannot be downloaded now; "
+            "released ones are listed on kafka.apache.org/downloads"
+        )
     errors = [line for line in output.splitlines() if "ERROR" in line]
     return "Kafka's jars could not be downloaded: " + "\n".join(errors[:3] or [output[-500:]])
 

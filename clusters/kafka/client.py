@@ -43,11 +43,13 @@ PRODUCER_DEFAULTS: dict[str, Any] = {
     "acks": "all",
     "enable.idempotence": True,
     "linger.ms": 5,
+    "request.timeout.ms": 10_000,
     "delivery.timeout.ms": 30_000,
     "queue.buffering.max.messages": 200_000,
 }
-"""Ours where librdkafka's differ: idempotence as in Kafka's own (Java) producer since 3.0, and a
-delivery timeout short enough that a test run ends."""
+"""Ours where librdkafka's differ: idempotence as in Kafka's own (Java) producer since 3.0, and timeouts
+short enough that a test run ends: a broker that lost power leaves its connections half open, and a
+request that it had received is only known to be unanswered when it times out."""
 
 GROUP = "chaoskit"
 CONSUMER_DEFAULTS: dict[str, Any] = {
@@ -58,7 +60,13 @@ CONSUMER_DEFAULTS: dict[str, Any] = {
 }
 """A lost position is an error here, so that the workload sees it and records its seek."""
 
-_QUIET = {"log_level": 0, "reconnect.backoff.max.ms": 500, "socket.connection.setup.timeout.ms": 2000}
+_CONNECTION_DEFAULTS = {
+    "log_level": 0,
+    "reconnect.backoff.max.ms": 500,
+    "socket.connection.setup.timeout.ms": 2000,
+    "socket.timeout.ms": 10_000,
+}
+"""For every client: no log of its own, and back soon when a broker is."""
 
 
 def resolve_producer(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -82,7 +90,7 @@ class KafkaProducer:
     """See `chaoskit.client.Producer`."""
 
     def __init__(self, settings: Mapping[str, Any], completed: Completed) -> None:
-        self._producer = Producer({**_QUIET, **settings})
+        self._producer = Producer({**_CONNECTION_DEFAULTS, **settings})
         self._completed = completed
 
     def send(self, topic: str, partition: int, key: bytes | None, payload: bytes, token: int) -> bool:
@@ -107,8 +115,8 @@ class KafkaProducer:
 
     def _delivered(self, token: int, error: KafkaError | None, message: Message) -> None:
         if error is None:
-            offset = message.offset()
-            self._completed(token, OK, None, offset if offset >= 0 else None)
+            offset = message.offset()  # none with acks=0, and none known for a duplicate that the broker dropped
+            self._completed(token, OK, None, offset if offset is not None and offset >= 0 else None)
         else:
             self._completed(token, classify(error.code()), error.name(), None)
 
@@ -117,16 +125,12 @@ class KafkaConsumer:
     """See `chaoskit.client.Auditor`."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
-        self._consumer = Consumer({**_QUIET, **settings, "auto.offset.reset": "error"})
+        self._consumer = Consumer({**_CONNECTION_DEFAULTS, **settings, "auto.offset.reset": "error"})
 
     def assign(self, partitions: Sequence[tuple[str, int]]) -> None:
-        self._consumer.assign(
-            [TopicPartition(topic, partition, OFFSET_BEGINNING) for topic, partition in partitions]
-        )
+        self._consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for topic, partition in partitions])
 
-    def subscribe(
-        self, topics: Sequence[str], rebalanced: Callable[[Sequence[tuple[str, int]]], None]
-    ) -> None:
+    def subscribe(self, topics: Sequence[str], rebalanced: Callable[[Sequence[tuple[str, int]]], None]) -> None:
         def assigned(consumer: Consumer, partitions: list[TopicPartition]) -> None:
             starts = consumer.committed(partitions, timeout=10)
             for start in starts:
@@ -136,9 +140,7 @@ class KafkaConsumer:
 
         self._consumer.subscribe(list(topics), on_assign=assigned)
 
-    def poll(
-        self, timeout_s: float, messages_max: int
-    ) -> tuple[list[Delivery], list[PositionLost], str | None]:
+    def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Delivery], list[PositionLost], str | None]:
         deliveries, lost, failure = [], [], None
         first = self._consumer.poll(timeout_s)
         if first is None:
@@ -173,9 +175,7 @@ class KafkaConsumer:
 
     def bounds(self, topic: str, partition: int, timeout_s: float) -> tuple[int, int]:
         try:
-            low, high = self._consumer.get_watermark_offsets(
-                TopicPartition(topic, partition), timeout=timeout_s
-            )
+            low, high = self._consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=timeout_s)
         except KafkaException as error:
             raise ClusterError(f"no end position of {topic}/{partition}: {error.args[0].name()}") from error
         return low, high

@@ -81,9 +81,7 @@ class KafkaCluster:
         return tuple(self.hosts[node - 1].name for node in self._nodes(role, topic, partition))
 
     def create_topic(self, topic: TopicSpec) -> None:
-        config = {
-            key: settings.text(value) for key, value in self._options.topic.items() if value is not None
-        }
+        config = {key: settings.text(value) for key, value in self._options.topic.items() if value is not None}
         new = NewTopic(topic.name, topic.partitions, topic.replication, config=config)
         try:
             self._admin.create_topics([new], operation_timeout=20, request_timeout=25)[topic.name].result()
@@ -154,6 +152,4 @@ class KafkaCluster:
         if state.leader < 0:
             raise ClusterError(f"{topic}/{partition} has no leader now")
         followers = [node for node in state.replicas if node != state.leader]
-        return {"leader": [state.leader], "isr": state.isrs, "followers": followers, "follower": followers}[
-            role
-        ]
+        return {"leader": [state.leader], "isr": state.isrs, "followers": followers, "follower": followers}[role]

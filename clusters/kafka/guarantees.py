@@ -87,7 +87,8 @@ def _lost(declared: Declared, effects: Sequence[Effect]) -> Allowance:
     if acks == "1" and hit:
         return Allowance(
             True,
-            "acks=1: the leader alone acknowledges, and a message that no follower had fetched is gone when another replica leads",
+            "acks=1: the leader alone acknowledges, and a message that no follower had fetched is gone when another "
+            "replica leads",
             "set acks=all and min.insync.replicas=2",
         )
     return _log_goes_back(declared, effects)
@@ -104,7 +105,7 @@ def _log_goes_back(declared: Declared, effects: Sequence[Effect]) -> Allowance:
             True,
             f"flushing is left to the OS, and the power of {cut} host(s) was cut at once: the {insync} in-sync "
             "replica(s) that a message needs may all have held it only in memory",
-            "set log.flush.interval.messages=1 (at the cost of an fsync for each batch), or keep replicas on separate power",
+            "set log.flush.interval.messages=1 (an fsync for each batch), or keep replicas on separate power",
         )
     if unclean(options) and len({host for effect in effects for host in effect.targets}) >= insync:
         return Allowance(
@@ -112,9 +113,7 @@ def _log_goes_back(declared: Declared, effects: Sequence[Effect]) -> Allowance:
             "unclean.leader.election.enable=true: a replica that lacks acknowledged messages may become leader",
             "set unclean.leader.election.enable=false",
         )
-    return Allowance(
-        False, f"{promise}: a committed message survives as long as one in-sync replica keeps it"
-    )
+    return Allowance(False, f"{promise}: a committed message survives as long as one in-sync replica keeps it")
 
 
 def _duplicate(declared: Declared, effects: Sequence[Effect]) -> Allowance:
@@ -130,20 +129,18 @@ def _duplicate(declared: Declared, effects: Sequence[Effect]) -> Allowance:
         return Allowance(False, "no fault made the producer send a message again")
     return Allowance(
         True,
-        "enable.idempotence=false with retries: a batch that was written but whose acknowledgement was lost is sent again",
+        "enable.idempotence=false with retries: a batch that was written, its acknowledgement lost, is sent again",
         "set enable.idempotence=true",
     )
 
 
 def _reordered(declared: Declared, duplicate: Allowance) -> Allowance:
     producer = resolve_producer(declared.producer)
-    in_flight = int(
-        producer.get("max.in.flight.requests.per.connection", producer.get("max.in.flight", 1_000_000))
-    )
+    in_flight = int(producer.get("max.in.flight.requests.per.connection", producer.get("max.in.flight", 1_000_000)))
     if duplicate.allowed and in_flight > 1:
         return Allowance(
             True,
-            f"retries without idempotence and max.in.flight={in_flight}: a batch sent again lands behind its successors",
+            f"retries without idempotence and max.in.flight={in_flight}: a retried batch lands behind later ones",
             "set enable.idempotence=true, or max.in.flight=1",
         )
     return Allowance(
@@ -154,7 +151,5 @@ def _reordered(declared: Declared, duplicate: Allowance) -> Allowance:
 
 def _redelivered(declared: Declared, back: Allowance) -> Allowance:
     if declared.grouped:
-        return Allowance(
-            True, "consumer groups deliver at least once: what was not committed is delivered again", ""
-        )
+        return Allowance(True, "consumer groups deliver at least once: what was not committed is delivered again", "")
     return back

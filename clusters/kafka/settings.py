@@ -106,9 +106,7 @@ def server_properties(options: KafkaOptions, addresses: Sequence[str], index: in
         **{key: value for key, value in options.config.items() if value is not None},
         "process.roles": ",".join(roles),
         "node.id": index + 1,
-        "controller.quorum.voters": ",".join(
-            f"{voter + 1}@{addresses[voter]}:{CONTROLLER_PORT}" for voter in voters
-        ),
+        "controller.quorum.voters": ",".join(f"{voter + 1}@{addresses[voter]}:{CONTROLLER_PORT}" for voter in voters),
         "listeners": ",".join(listeners),
         "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
         "controller.listener.names": "CONTROLLER",

@@ -35,12 +35,11 @@ class System:
         options: KafkaOptions = declared.options
         version = artifacts.parse_version(options.version)
         if options.controllers != "combined" and not 1 <= options.controllers < hosts:
-            raise BadInput(
-                f"cluster.controllers: {options.controllers} of {hosts} hosts leaves no broker; write fewer, or combined"
-            )
+            raise BadInput(f"cluster.controllers: {options.controllers} of {hosts} hosts leaves no broker; write fewer")
         if declared.replication > declared.brokers:
             raise BadInput(
-                f"workload.replication: {declared.replication} replicas need as many brokers; cluster.hosts gives {declared.brokers}"
+                f"workload.replication: {declared.replication} replicas need as many brokers; there are "
+                f"{declared.brokers}"
             )
         _check_java(_JAVA_MIN[version >= (4,)], options.version)
         _check_client("producer", lambda: KafkaProducer(resolve_producer(declared.producer), lambda *_: None))
@@ -92,9 +91,7 @@ def _check_java(needed: int, version: str) -> None:
     java = _java_version()
     if java < needed:
         seen = f"Java {java} is installed" if java else "there is no Java"
-        raise BadInput(
-            f"Kafka {version} needs Java {needed} and {seen}: apt-get install openjdk-17-jre-headless"
-        )
+        raise BadInput(f"Kafka {version} needs Java {needed} and {seen}: apt-get install openjdk-17-jre-headless")
 
 
 def _java_version() -> int:

@@ -189,18 +189,14 @@ def within(before: Row, after: Row) -> str:
 
 def offset_conflict(run: Reference) -> Iterator[Row]:
     received = [{**row, "kind": "received", "at": row["received_ns"]} for row in run.intact]
-    acked = [
-        {**row, "kind": "acknowledged", "at": row["end_ns"]} for row in run.sends if row["outcome"] == "ok"
-    ]
+    acked = [{**row, "kind": "acknowledged", "at": row["end_ns"]} for row in run.sends if row["outcome"] == "ok"]
     observations = [row for row in received + acked if row["position"] is not None]
     for position in {row["position"] for row in observations}:
         first: dict[int, Row] = {}
         for row in observations:
             if row["position"] == position:
                 first.setdefault(row["value"], row)
-        by_evidence = sorted(
-            first.values(), key=lambda row: (row["kind"] == "acknowledged", row["op"], row["value"])
-        )
+        by_evidence = sorted(first.values(), key=lambda row: (row["kind"] == "acknowledged", row["op"], row["value"]))
         for row in by_evidence[1:]:
             yield {**this(row, row["at"]), **other(by_evidence[0]), "detail": row["kind"]}
 

@@ -112,9 +112,7 @@ def test_unseen_when_its_known_position_lies_behind_all_that_was_read() -> None:
     """A later message of the producer that lies *before* it proves nothing."""
     run = history(send(1, at=2), send(2, at=1), poll("c", (1, 2)), audit=INCOMPLETE)
 
-    assert run.only("unseen") == [
-        finding(value=1, position=2, op=0, at_ns=5, detail="the audit is incomplete")
-    ]
+    assert run.only("unseen") == [finding(value=1, position=2, op=0, at_ns=5, detail="the audit is incomplete")]
 
 
 def test_unseen_when_it_may_have_expired() -> None:

@@ -67,9 +67,7 @@ def test_sends_that_promise_no_order_are_not_reordered(second: Step) -> None:
 
 
 def test_order_is_kept_for_each_key_among_others() -> None:
-    run = history(
-        send(1, at=5, key="a"), send(2, at=1, key="b"), send(3, at=4, key="a"), send(4, at=2, key="b")
-    )
+    run = history(send(1, at=5, key="a"), send(2, at=1, key="b"), send(3, at=4, key="a"), send(4, at=2, key="b"))
 
     assert run.anomalies()["reordered"] == [3]
 
@@ -114,9 +112,7 @@ def test_gap_in_which_nobody_saw_a_message_is_not_skipped() -> None:
 
 
 def test_corrupt_message_is_not_skipped_by_others() -> None:
-    run = history(
-        send(1, at=0), send(3, at=2), poll("c", (0, 1), (2, 3)), poll("d", (0, 1), (1, 9, "corrupt"), (2, 3))
-    )
+    run = history(send(1, at=0), send(3, at=2), poll("c", (0, 1), (2, 3)), poll("d", (0, 1), (1, 9, "corrupt"), (2, 3)))
 
     assert run.anomalies() == {"corrupt": [9]}
 

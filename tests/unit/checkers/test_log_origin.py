@@ -12,9 +12,7 @@ from checkers.log import LogChecker
 def test_phantom_that_nobody_sent() -> None:
     run = history(send(1, at=0), poll("c", (0, 1), (1, 8)), poll("d", (0, 1), (1, 8)))
 
-    assert run.only("phantom") == [
-        finding(value=8, position=1, op=1, at_ns=15, detail="not sent to this partition")
-    ]
+    assert run.only("phantom") == [finding(value=8, position=1, op=1, at_ns=15, detail="not sent to this partition")]
     assert run.anomalies() == {"phantom": [8]}
 
 
@@ -52,9 +50,7 @@ def test_settling_tells_misrouted_messages_from_phantoms() -> None:
     assert found.to_pylist() == [{"value": 8, "topic": "t", "partition": 0, "op": 1}]
     assert settled.schema == findings.schema
     columns = ("anomaly", "value", "position", "other_op", "detail")
-    settled_phantoms = settled.filter(
-        pa.compute.is_in(settled["anomaly"], pa.array(["phantom", "misrouted"]))
-    )
+    settled_phantoms = settled.filter(pa.compute.is_in(settled["anomaly"], pa.array(["phantom", "misrouted"])))
     assert [tuple(row[name] for name in columns) for row in settled_phantoms.to_pylist()] == [
         ("phantom", 1, 0, None, "from another run"),
         ("misrouted", 8, 1, 1, "sent to t/0"),

@@ -40,9 +40,7 @@ def polls(draw: st.DrawFn, positions: st.SearchStrategy[int | None]) -> Step:
         lambda sequence, producer: producer << 40 | sequence, st.integers(0, 5), st.sampled_from([0, 0, 1, 5])
     )
     received = draw(st.lists(st.tuples(positions, values, payloads), max_size=4))
-    return poll(
-        draw(CONSUMERS), *received, lasts=draw(st.integers(0, 1)), completes=draw(st.integers(0, 9)) > 0
-    )
+    return poll(draw(CONSUMERS), *received, lasts=draw(st.integers(0, 1)), completes=draw(st.integers(0, 9)) > 0)
 
 
 @st.composite
@@ -135,10 +133,7 @@ def test_operations_may_be_a_sparse_part_of_the_history(run: History, step: int,
 
     def renumbered(rows: list[Row], *names: str) -> list[Row]:
         return [
-            {
-                key: value * step + start if key in names and value is not None else value
-                for key, value in row.items()
-            }
+            {key: value * step + start if key in names and value is not None else value for key, value in row.items()}
             for row in rows
         ]
 
@@ -153,9 +148,7 @@ def split(rows: list[Row], schema: pa.Schema, data: st.DataObject) -> pa.Table:
     parts = [rows[start:end] for start, end in zip([0, *cuts], [*cuts, len(rows)], strict=True)]
     table = pa.concat_tables(pa.Table.from_pylist(part, schema) for part in parts)
     if data.draw(st.booleans()):
-        plain = [
-            field.with_type(pa.string()) if pa.types.is_dictionary(field.type) else field for field in schema
-        ]
+        plain = [field.with_type(pa.string()) if pa.types.is_dictionary(field.type) else field for field in schema]
         table = table.cast(pa.schema(plain))
     return table
 

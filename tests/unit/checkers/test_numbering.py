@@ -54,9 +54,7 @@ def test_stable_order_keeps_rows_of_one_number_in_order() -> None:
 
 
 def test_words_are_known_across_chunks_with_different_dictionaries() -> None:
-    chunks = [
-        pa.array(words, pa.string()).dictionary_encode() for words in (["a", "b"], ["b", None], ["c", "a"])
-    ]
+    chunks = [pa.array(words, pa.string()).dictionary_encode() for words in (["a", "b"], ["b", None], ["c", "a"])]
     column = pa.chunked_array([chunks[0], chunks[1].slice(1), chunks[2]])
 
     assert column.to_pylist() == ["a", "b", None, "c", "a"]
@@ -68,10 +66,7 @@ def test_words_are_known_across_chunks_with_different_dictionaries() -> None:
 
 
 def test_null_may_be_a_word_of_a_dictionary() -> None:
-    chunks = [
-        pa.DictionaryArray.from_arrays(pa.array([0, 1]), words)
-        for words in (pa.array([None, "a"]), ["a", "b"])
-    ]
+    chunks = [pa.DictionaryArray.from_arrays(pa.array([0, 1]), words) for words in (pa.array([None, "a"]), ["a", "b"])]
     column = pa.chunked_array([chunk.cast(pa.dictionary(pa.int64(), pa.string())) for chunk in chunks])
 
     null, first, same, other = group_numbers(column).tolist()

@@ -60,9 +60,7 @@ def test_kill_9_at_full_speed_loses_nothing(run: Path, attempt: int) -> None:
     history = History.open(run)
     completed = history.operations["end_ns"].drop_null()
     assert recorded <= len(completed) <= recorded + 1
-    values = [
-        value for partition in range(3) for value in history.messages("t", partition)["value"].to_pylist()
-    ]
+    values = [value for partition in range(3) for value in history.messages("t", partition)["value"].to_pylist()]
     assert sorted(values) == list(range(compacted.messages))
     assert history.messages("t", 2)["key"][1].as_py() == "key 5"
 

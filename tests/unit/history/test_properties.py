@@ -61,9 +61,7 @@ def _name(log: WalWriter, text: str | None) -> int:
     return 0 if text is None else log.name(text)
 
 
-def _step(
-    model: Model, log: WalWriter, event: tuple[Any, ...], *, client: int, origin: int, now: int
-) -> None:
+def _step(model: Model, log: WalWriter, event: tuple[Any, ...], *, client: int, origin: int, now: int) -> None:
     kind, *rest = event
     if kind == "send":
         topic, partition, key, value = rest
@@ -141,6 +139,4 @@ def _assert_same(model: Model, history: History) -> None:
         assert partition.rows == len(expected)
         for group in partition.row_groups:
             table = pq.ParquetFile(partition.file).read_row_group(group)
-            assert {place} == set(
-                zip(*(table[name].to_pylist() for name in ("topic", "partition")), strict=True)
-            )
+            assert {place} == set(zip(*(table[name].to_pylist() for name in ("topic", "partition")), strict=True))

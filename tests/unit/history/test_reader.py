@@ -71,9 +71,7 @@ def test_data_damaged_behind_a_good_footer(written: Path) -> None:
         history.messages("t", 0)
 
 
-@pytest.mark.parametrize(
-    "name", ["operations.parquet", "messages.parquet/part-00000.parquet", "faults.parquet"]
-)
+@pytest.mark.parametrize("name", ["operations.parquet", "messages.parquet/part-00000.parquet", "faults.parquet"])
 def test_foreign(written: Path, name: str) -> None:
     pq.write_table(pa.table({"op": [1]}), written / name)
     with pytest.raises(BadInput, match="does not have the columns"):

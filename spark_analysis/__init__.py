@@ -1,0 +1,1 @@
+"""Analysis of many runs, of any size, with Spark: the same checkers, one task for each partition."""

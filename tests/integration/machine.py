@@ -1,0 +1,46 @@
+"""What a run must leave as it was: everything on this machine that chaoskit makes things of."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from chaoskit.state import state_folder
+
+_LISTINGS = {
+    "network namespaces": ["ip", "netns", "list"],
+    "interfaces": ["ip", "-o", "link", "show"],
+    "routes": ["ip", "route", "show", "table", "all"],
+    "loop devices": ["losetup", "-a"],
+    "nftables": ["nft", "list", "ruleset"],
+    "iptables": ["iptables-save"],
+}
+
+
+def snapshot() -> dict[str, list[str]]:
+    """Return a listing of each kind of thing, in a fixed order."""
+    state = {name: _lines(argv) for name, argv in _LISTINGS.items()}
+    state["mounts"] = sorted(Path("/proc/self/mounts").read_text().splitlines())
+    state["processes"] = sorted(_own_processes())
+    state["labs"] = sorted(path.name for path in (state_folder() / "labs").glob("*"))
+    state["journals"] = sorted(path.name for path in (state_folder() / "journal").glob("*"))
+    return state
+
+
+def _lines(argv: list[str]) -> list[str]:
+    listing = subprocess.run(argv, text=True, capture_output=True, check=True).stdout
+    return sorted(line for line in listing.splitlines() if not line.startswith("#"))
+
+
+def _own_processes() -> list[str]:
+    """Command lines of hosts, services and clients that a run starts."""
+    marks = (b"unshare", b"sshd_config", b"kafka.Kafka", b"chaoskit.worker")
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            command = path.read_bytes()
+        except OSError:
+            continue
+        if any(mark in command for mark in marks):
+            found.append(command.replace(b"\0", b" ").decode())
+    return found

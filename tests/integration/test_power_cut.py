@@ -1,0 +1,111 @@
+"""The power cut of a disk, proved: what was fsynced is kept, what was not is gone, and the controls."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from chaoskit.host import HostError
+from clusters.hosts import power
+from clusters.hosts.lab import LocalLab
+
+CONTENT = b"0123456789" * 1000
+
+
+def write(lab: LocalLab, name: str, *, synced: bool) -> None:
+    host = lab.hosts[0]
+    host.put(CONTENT, f"/data/{name}")
+    if synced:
+        host.run(["sync", f"/data/{name}", "/data"])
+
+
+def read(lab: LocalLab, name: str) -> str:
+    return lab.hosts[0].run(["cat", f"/data/{name}"], check=False).out
+
+
+def test_only_what_was_synced_survives_a_power_cut(lab: LocalLab) -> None:
+    write(lab, "synced", synced=True)
+    write(lab, "not-synced", synced=False)
+
+    lab.hosts[0].power_cut()
+    lab.hosts[0].power_on()
+
+    assert read(lab, "synced") == CONTENT.decode()
+    assert read(lab, "not-synced") == ""
+    assert "un-synced canary" in lab.hosts[0].prove_cut()
+
+
+def test_an_unsynced_tail_is_lost_and_the_synced_head_kept(lab: LocalLab) -> None:
+    write(lab, "log", synced=True)
+    lab.hosts[0].run(["sh", "-c", "echo tail >> /data/log"])
+
+    lab.hosts[0].power_cut()
+    lab.hosts[0].power_on()
+
+    assert read(lab, "log") == CONTENT.decode()
+
+
+def test_control_without_a_cut_everything_survives_the_death_of_the_host(lab: LocalLab) -> None:
+    """Killing all processes is no power cut: the kernel still writes back. The canary must say so."""
+    host = lab.hosts[0]
+    write(lab, "not-synced", synced=False)
+    power.write_unsynced_canary(host._mount_point)
+
+    host.kill()
+    host.power_on()
+
+    assert read(lab, "not-synced") == CONTENT.decode()
+    with pytest.raises(HostError, match="never synced: its power was not cut"):
+        host.prove_cut()
+
+
+def test_a_disk_that_loses_synced_data_is_told_from_a_power_cut(lab: LocalLab) -> None:
+    host = lab.hosts[0]
+    host.run(["rm", "/data/.chaoskit/canary-synced"])
+    host.run(["sync"])
+
+    host.power_cut()
+    host.power_on()
+
+    with pytest.raises(HostError, match="lost a file that was fsynced"):
+        host.prove_cut()
+
+
+def test_a_host_without_power_answers_nothing(lab: LocalLab) -> None:
+    host, other = lab.hosts
+    host.run(["true"])
+
+    host.power_cut()
+
+    assert not host.reachable(timeout_s=0.2)
+    assert other.run(["ping", "-c1", "-W1", "n1"], check=False).status != 0
+    with pytest.raises(HostError, match="cannot be reached"):
+        host.run(["true"])
+    host.power_on()
+    assert host.run(["hostname"]).out == "n1\n"
+
+
+def test_peers_hear_nothing_when_power_is_cut(lab: LocalLab) -> None:
+    """The cable goes first: no FIN and no RST tells the other end, as when a machine dies."""
+    host, other = lab.hosts
+    connect = (
+        "import socket,sys; s=socket.create_connection(('n1', 22)); s.recv(9); print('up', flush=True); "
+        "s.settimeout(1.5)\ntry: s.recv(4096); s.recv(4096); print('heard')\nexcept TimeoutError: print('silence')"
+    )
+    other.spawn("peer", ["python3", "-c", connect], {})
+    deadline = time.monotonic() + 5
+    while "up" not in other.run(["cat", other.log_path("peer")]).out:
+        assert time.monotonic() < deadline
+
+    host.power_cut()
+    time.sleep(2.5)
+
+    assert other.run(["cat", other.log_path("peer")]).out.split() == ["up", "silence"]
+
+
+def test_power_can_be_cut_again_and_again(lab: LocalLab) -> None:
+    for _ in range(3):
+        lab.hosts[0].power_cut()
+        lab.hosts[0].power_on()
+        lab.hosts[0].prove_cut()

@@ -1,0 +1,54 @@
+"""Hosts and a cluster on paper: states of services in memory, for the real nemeses to act upon."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from chaoskit.cluster import ClusterError
+from chaoskit.host import ServiceState
+
+_AFTER = {"KILL": ServiceState.GONE, "STOP": ServiceState.PAUSED, "CONT": ServiceState.RUNNING}
+
+
+class PaperHost:
+    """A host with one service; `signals` are those that it got."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.seen = ServiceState.RUNNING
+        self.signals: list[str] = []
+
+    def signal(self, name: str, signal: str) -> None:
+        self.signals.append(signal)
+        self.seen = _AFTER[signal]
+
+    def state(self, name: str) -> ServiceState:
+        return self.seen
+
+
+class PaperCluster:
+    """A cluster of such hosts, led by the first; `immortal` hosts answer whatever happens to them."""
+
+    def __init__(self, count: int = 3, immortal: Sequence[str] = ()) -> None:
+        self.hosts = [PaperHost(f"n{index}") for index in range(1, count + 1)]
+        self.immortal = immortal
+        self.vacant = 0
+        self.asked: list[tuple[str, str, int]] = []
+
+    def start(self, host: Any) -> None:
+        host.seen = ServiceState.RUNNING
+
+    def services(self, host: Any) -> tuple[str, ...]:
+        return ("paper",)
+
+    def answers(self, host: Any, timeout_s: float = 0.5) -> bool:
+        return host.name in self.immortal or host.seen == ServiceState.RUNNING
+
+    def find(self, role: str, topic: str, partition: int) -> tuple[str, ...]:
+        """Return the holders of a role, after it was vacant `vacant` times."""
+        self.asked.append((role, topic, partition))
+        if self.vacant:
+            self.vacant -= 1
+            raise ClusterError("nobody leads")
+        return {"leader": ("n1",), "follower": ("n2", "n3"), "followers": ("n2", "n3")}[role]

@@ -1,0 +1,170 @@
+"""Each fault is made, proved, healed, proved and written down; one without effect is told as such."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from paper import PaperCluster
+from samples import plan
+
+from chaoskit import yaml12
+from chaoskit.conductor import Conductor, effects
+from chaoskit.history.faults import compact_faults
+from chaoskit.host import ServiceState
+from chaoskit.store import TIMELINE
+from chaoskit.timeline import PlannedFault
+
+MS = 1_000_000
+
+
+class Stage:
+    """A conductor with all that it needs, and what it left behind."""
+
+    def __init__(self, folder: Path, cluster: PaperCluster, faults: list[dict[str, Any]]) -> None:
+        (folder / "wal").mkdir()
+        self.folder = folder
+        self.cluster = cluster
+        self.told: list[str] = []
+        self.origin_ns = time.monotonic_ns() - 1000 * MS
+        self.plan = plan(faults)
+        self.conductor = Conductor(self.plan, cluster, folder, self.origin_ns, self.told.append)  # type: ignore[arg-type]
+
+    def perform(self) -> list[dict[str, Any]]:
+        """Run the whole timeline; return the recorded faults."""
+        self.conductor.start(time.monotonic_ns())
+        return self.end()
+
+    def end(self) -> list[dict[str, Any]]:
+        self.conductor.join()
+        compact_faults(self.folder)
+        rows: list[dict[str, Any]] = pq.read_table(self.folder / "faults.parquet").to_pylist()
+        return rows
+
+    def timeline(self) -> dict[str, Any]:
+        content: dict[str, Any] = yaml12.load((self.folder / TIMELINE).read_text())
+        return content
+
+
+def _kill(at: str = "1ms", **more: Any) -> dict[str, Any]:
+    return {"at": at, "inject": "kill", "on": "n2", "for": "20ms", **more}
+
+
+def test_a_fault_takes_effect_and_is_healed(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, PaperCluster(), [_kill()])
+
+    (fault,) = stage.perform()
+
+    assert (fault["fault"], fault["kind"], fault["targets"]) == (0, "kill", ["n2"])
+    assert 1000 * MS < fault["start_ns"] < fault["effective_ns"] < fault["heal_ns"] < fault["healed_ns"]
+    assert fault["heal_ns"] - fault["start_ns"] >= 20 * MS
+    assert fault["evidence"] == "no process of the system on n2; no answer from it; n2 answer again"
+    assert json.loads(fault["parameters"]) == {"on": ["n2"], "for_ns": 20 * MS}
+    assert [host.signals for host in stage.cluster.hosts] == [[], ["KILL"], []]
+    assert stage.conductor.problems == []
+    assert stage.conductor.active == {}
+    assert [line.split(":")[0] for line in stage.told] == ["kill on n2", "healed kill on n2"]
+
+
+def test_a_fault_without_effect_is_recorded_as_such_and_healed_all_the_same(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, PaperCluster(immortal=["n2"]), [_kill()])
+
+    (fault,) = stage.perform()
+
+    assert fault["effective_ns"] is None
+    assert fault["healed_ns"] is not None
+    assert fault["evidence"] == "no effect: n2 still answers; n2 answer again"
+    assert stage.conductor.problems == ["kill: no effect: n2 still answers"]
+    assert stage.cluster.hosts[1].seen == ServiceState.RUNNING
+    assert effects([fault]) == []
+
+
+def test_a_fault_holds_no_longer_once_all_must_be_healed(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, PaperCluster(), [_kill(**{"for": "1h"}), _kill(at="19s", on="n3")])
+    stage.conductor.start(time.monotonic_ns())
+    while not stage.told:
+        time.sleep(0.001)
+    assert list(stage.conductor.active.values()) == ["kill on n2"]
+
+    stage.conductor.heal_now()
+    (fault,) = stage.end()
+
+    assert fault["healed_ns"] - fault["start_ns"] < 10_000 * MS
+    assert stage.cluster.hosts[2].signals == []
+
+
+def test_a_host_under_a_fault_is_not_hit_by_a_second_one(tmp_path: Path) -> None:
+    faults = [_kill(**{"for": "300ms"}), {"at": "100ms", "inject": "pause", "on": ["n2", "n3"], "for": "20ms"}]
+    stage = Stage(tmp_path, PaperCluster(), faults)
+
+    first, second = stage.perform()
+
+    assert (first["targets"], second["targets"]) == (["n2"], ["n3"])
+    assert [host.signals for host in stage.cluster.hosts] == [[], ["KILL"], ["STOP", "CONT"]]
+
+
+def test_a_fault_that_has_no_free_host_has_no_effect(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, PaperCluster(), [_kill(**{"for": "300ms"}), _kill(at="100ms")])
+
+    first, second = stage.perform()
+
+    assert first["healed_ns"] is not None
+    assert (second["targets"], second["effective_ns"]) == ([], None)
+    assert second["evidence"] == "no effect: n2 already under a fault"
+    assert stage.conductor.problems == ["kill: no effect: n2 already under a fault"]
+
+
+def test_a_host_that_was_healed_may_be_hit_again(tmp_path: Path) -> None:
+    faults = Stage(tmp_path, PaperCluster(), [_kill(), _kill(at="400ms")]).perform()
+
+    assert [fault["targets"] for fault in faults if fault["effective_ns"]] == [["n2"], ["n2"]]
+
+
+@pytest.mark.parametrize(
+    ("target", "asked", "hit"),
+    [
+        ("leader", ("leader", "log-0", 0), 1),
+        ("leader:log-0/2", ("leader", "log-0", 2), 1),
+        ("follower", ("follower", "log-0", 0), 1),
+        ("followers", ("followers", "log-0", 0), 2),
+    ],
+)
+def test_roles_are_looked_up_when_the_fault_begins(
+    tmp_path: Path, target: str, asked: tuple[str, str, int], hit: int
+) -> None:
+    stage = Stage(tmp_path, PaperCluster(), [_kill(on=target)])
+    stage.cluster.vacant = 2
+
+    (fault,) = stage.perform()
+
+    assert stage.cluster.asked == [asked] * 3
+    assert len(fault["targets"]) == hit
+    assert ("n1" in fault["targets"]) == target.startswith("leader")
+
+
+def test_the_timeline_is_written_as_it_happened_and_gives_the_same_faults(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, PaperCluster(), [_kill(on="leader"), _kill(at="30ms", on="one", inject="pause")])
+
+    second = stage.perform()[1]
+    timeline = stage.timeline()
+    again = plan(timeline["faults"]).faults
+
+    def essence(faults: list[PlannedFault]) -> list[tuple[Any, ...]]:
+        return [(fault.at_ns, fault.kind, fault.on, fault.for_ns) for fault in faults]
+
+    assert timeline["seed"] == 7
+    assert [entry["hit"] for entry in timeline["faults"]] == [["n1"], second["targets"]]
+    assert all(entry["began"].endswith("s") for entry in timeline["faults"])
+    assert essence(again) == essence(stage.plan.faults)
+
+
+def test_effects_are_the_faults_that_took_effect(tmp_path: Path) -> None:
+    rows = Stage(tmp_path, PaperCluster(immortal=["n3"]), [_kill(), _kill(on="n3")]).perform()
+
+    assert [(effect.kind, effect.targets, effect.start_ns) for effect in effects(rows)] == [
+        ("kill", ("n2",), rows[0]["start_ns"])
+    ]

@@ -1,0 +1,192 @@
+"""Worker processes: started together, watched, stopped, and their last words kept."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from chaoskit.errors import RunFailed
+from chaoskit.fleet import Fleet
+from chaoskit.history.compact import compact
+from chaoskit.history.origin import write_origin
+from chaoskit.history.reader import History
+from chaoskit.journal import Journal, claims
+from chaoskit.workload import AUDITOR, CONSUMER, PRODUCER, Progress, Task
+
+_THIRD_PARTY = '''
+import time
+from pydantic import BaseModel
+from chaoskit.workload import AUDITOR, Progress
+
+class Options(BaseModel):
+    fail: str = ""
+
+class TinyWorkload:
+    options = Options
+
+    def run(self, job):
+        if job.options.fail == "start":
+            raise SystemExit("cannot connect to nowhere")
+        start_ns = job.control.wait_start()
+        job.wal.send(job.wal.name("t"), 0, 0, job.task.index, start_ns, start_ns)
+        job.control.report(Progress(sent=job.task.index + 1, acked=1))
+        if job.options.fail == "later":
+            raise SystemExit("the disk is full")
+        if job.task.role == AUDITOR:
+            job.control.result({"accepted": True, "audited": True})
+            return
+        while not job.control.stopping or job.options.fail == "deaf":
+            time.sleep(0.01)
+
+class TinySystem:
+    def clients(self, settings):
+        return None
+'''
+_ENTRY_POINTS = """
+[chaoskit.workloads]
+tiny = tiny_workload:TinyWorkload
+[chaoskit.clusters]
+tiny = tiny_workload:TinySystem
+"""
+
+
+@pytest.fixture(autouse=True)
+def third_party(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Install a workload and a system where only worker processes see them."""
+    site = tmp_path / "site"
+    metadata = site / "tiny-1.0.dist-info"
+    metadata.mkdir(parents=True)
+    (site / "tiny_workload.py").write_text(_THIRD_PARTY)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: tiny\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(_ENTRY_POINTS)
+    monkeypatch.setenv("PYTHONPATH", str(site))
+    monkeypatch.setenv("CHAOSKIT_STATE", str(tmp_path / "state"))
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    folder = tmp_path / "run"
+    (folder / "wal").mkdir(parents=True)
+    write_origin(folder / "wal")
+    return folder
+
+
+@pytest.fixture
+def journal() -> Iterator[Journal]:
+    with Journal("test") as journal:
+        yield journal
+
+
+def _fleet(run: Path, journal: Journal, fail: str = "") -> Fleet:
+    order = {
+        "system": "tiny",
+        "workload": "tiny",
+        "options": {"fail": fail},
+        "connection": {},
+        "wal": str(run / "wal"),
+        "run_id": 1,
+        "bound_ns": 0,
+    }
+    return Fleet(run, journal, order)
+
+
+def _await_sent(fleet: Fleet, sent: int) -> None:
+    deadline = time.monotonic() + 20
+    while fleet.progress().sent < sent and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
+def _close(fleet: Fleet) -> None:
+    for worker in fleet.workers:
+        assert worker.process.stdin is not None
+        assert worker.process.stdout is not None
+        worker.process.stdin.close()
+        worker.process.stdout.close()
+
+
+def test_clients_start_together_report_and_end_when_told(run: Path, journal: Journal) -> None:
+    fleet = _fleet(run, journal)
+    workers = fleet.launch([Task(PRODUCER, 0), Task(PRODUCER, 1), Task(CONSUMER, 0)])
+
+    start_ns = fleet.go(workers)
+    _await_sent(fleet, 4)
+    assert fleet.progress() == Progress(sent=4, acked=3)
+    assert fleet.failures() == []
+    fleet.stop(workers)
+    problems = fleet.join(workers, 20)
+    _close(fleet)
+    compact(run)
+
+    assert problems == []
+    operations = History.open(run).operations.to_pylist()
+    assert sorted(row["client"] for row in operations) == ["consumer-0", "producer-0", "producer-1"]
+    assert len({row["start_ns"] for row in operations}) == 1
+    assert start_ns > 0
+    assert len(set(claims("mark"))) == 3
+
+
+def test_the_auditor_tells_its_result(run: Path, journal: Journal) -> None:
+    fleet = _fleet(run, journal)
+    auditors = fleet.launch([Task(AUDITOR, 0)])
+
+    fleet.go(auditors)
+    problems = fleet.join(auditors, 20)
+    deadline = time.monotonic() + 5
+    while not auditors[0].result and time.monotonic() < deadline:
+        time.sleep(0.01)
+    _close(fleet)
+
+    assert problems == []
+    assert auditors[0].result == {"accepted": True, "audited": True}
+
+
+def test_a_client_that_does_not_start_is_told_with_its_last_words(run: Path, journal: Journal) -> None:
+    fleet = _fleet(run, journal, "start")
+
+    with pytest.raises(RunFailed, match=r"client producer-0 did not start:\ncannot connect to nowhere"):
+        fleet.launch([Task(PRODUCER, 0)])
+
+    fleet.join(fleet.workers, 20)
+    _close(fleet)
+
+
+def test_a_client_that_dies_is_seen_and_told(run: Path, journal: Journal) -> None:
+    fleet = _fleet(run, journal, "later")
+    workers = fleet.launch([Task(PRODUCER, 0)])
+
+    fleet.go(workers)
+    problems = fleet.join(workers, 20)
+    fleet.stop(workers)
+    _close(fleet)
+
+    assert fleet.failures() == ["client producer-0: the disk is full"]
+    assert problems == ["client producer-0 ended with status 1: the disk is full"]
+
+
+def test_a_client_that_does_not_end_is_killed_and_told(run: Path, journal: Journal) -> None:
+    fleet = _fleet(run, journal, "deaf")
+    workers = fleet.launch([Task(PRODUCER, 0)])
+
+    fleet.go(workers)
+    fleet.stop(workers)
+    problems = fleet.join(workers, 0.5)
+    _close(fleet)
+
+    assert problems == ["client producer-0 did not end within 0.5 s and was killed"]
+    assert workers[0].process.returncode == -9
+
+
+def test_clients_end_when_their_harness_is_gone(run: Path, journal: Journal) -> None:
+    fleet = _fleet(run, journal)
+    (worker,) = fleet.launch([Task(PRODUCER, 0)])
+    fleet.go([worker])
+
+    assert worker.process.stdin is not None
+    worker.process.stdin.close()
+
+    assert worker.process.wait(20) == 0
+    assert worker.process.stdout is not None
+    worker.process.stdout.close()

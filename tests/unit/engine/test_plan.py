@@ -1,0 +1,163 @@
+"""Everything that cannot work is refused before anything is started; what runs can be run again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from samples import content, plan
+
+from chaoskit.errors import BadInput
+from chaoskit.plan import host_names, make_plan
+from chaoskit.quantities import SECOND
+from chaoskit.scenario import load_scenario, parse_scenario
+from chaoskit.store import write_yaml
+
+SCENARIOS = sorted((Path(__file__).parents[3] / "scenarios").glob("*.yaml"))
+
+
+def _refusal(**changes: Any) -> str:
+    with pytest.raises(BadInput) as refused:
+        make_plan(parse_scenario(content(**changes), "bad.yaml"), "bad.yaml")
+    return str(refused.value)
+
+
+def _fault_refusal(**fault: Any) -> str:
+    return _refusal(faults=[{"at": "1s", "inject": "kill", **fault}])
+
+
+def test_hosts_count_from_one() -> None:
+    assert host_names(3) == ["n1", "n2", "n3"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "refusal"),
+    [
+        ({"cluster": {"system": "kafak"}}, "cluster.system: there is no cluster 'kafak'; did you mean \"kafka\"?"),
+        ({"workload": {"kind": "logs"}}, "workload.kind: there is no workload 'logs'; did you mean \"log\"?"),
+        ({"cluster": {"system": "kafka", "provider": "locl"}}, "cluster.provider: there is no host 'locl'; did you"),
+        ({"expect": {"losst": "none"}}, 'expect.losst: no checker knows this anomaly; did you mean "lost"?'),
+        ({"cluster": {"system": "kafka", "verzion": "4"}}, 'cluster.verzion: unknown key; did you mean "version"?'),
+        ({"workload": {"kind": "log", "producrs": 2}}, 'workload.producrs: unknown key; did you mean "producers"?'),
+        ({"cluster": {"system": "kafka", "disk": {"siez": "1GiB"}}}, "cluster.disk.siez: unknown key; did you mean"),
+    ],
+)
+def test_what_is_not_there_is_named_with_the_nearest_that_is(changes: dict[str, Any], refusal: str) -> None:
+    assert _refusal(**changes).startswith(f"bad.yaml: {refusal}")
+
+
+def test_a_misspelled_key_of_the_engine_is_known_beside_those_of_the_plug_in() -> None:
+    assert 'did you mean "hosts"?' in _refusal(cluster={"system": "kafka", "host": 3})
+
+
+def test_an_unknown_fault_is_refused() -> None:
+    refusal = _fault_refusal(inject="kil")
+
+    assert refusal.startswith("bad.yaml: faults.0.inject: there is no nemesis 'kil'; did you mean \"kill\"?")
+
+
+def test_each_of_several_faults_must_exist() -> None:
+    assert "no nemesis 'burn'" in _fault_refusal(inject=["kill", "burn"])
+
+
+def test_a_parameter_that_a_fault_does_not_have_is_refused() -> None:
+    assert _fault_refusal(fro="5s").startswith('bad.yaml: faults.0.fro: unknown key; did you mean "fro')
+
+
+@pytest.mark.parametrize("target", ["n9", "n0", "everyone", ["n1", "n4"]])
+def test_an_impossible_target_is_refused_with_those_there_are(target: str | list[str]) -> None:
+    refusal = _fault_refusal(on=target)
+
+    assert refusal.startswith("bad.yaml: faults.0.on: there is no host or role ")
+    assert "Known: all, controller" in refusal
+    assert "n1, n2, n3, one" in refusal
+
+
+def test_roles_may_name_a_partition() -> None:
+    fault = plan([{"at": "1s", "inject": "kill", "on": "leader:log-0/2"}]).faults[0]
+
+    assert fault.on == ("leader:log-0/2",)
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        {"at": "20s"},
+        {"at": "1m"},
+        {"at": None, "from": "20s", "to": "30s", "every": "1s"},
+        {"at": None, "from": "1s", "to": "21s", "every": "1s"},
+    ],
+)
+def test_a_fault_that_begins_after_the_load_is_refused(times: dict[str, str]) -> None:
+    refusal = _fault_refusal(**times)
+
+    assert refusal == "bad.yaml: faults.0: begins after the load has ended; make workload.duration longer"
+
+
+def test_the_last_of_repeated_faults_may_begin_just_before_the_end() -> None:
+    assert plan([{"from": "1s", "to": "20s", "every": "1s", "inject": "kill"}]).faults[-1].at_ns == 19 * SECOND
+
+
+def test_a_value_of_no_setting_is_told_by_its_key_alone() -> None:
+    lines = _refusal(cluster={"system": "kafka", "config": {"num.io.threads": [4]}}).splitlines()
+    lines += _refusal(workload={"kind": "log", "rate": "fast"}).splitlines()
+
+    assert {line.split(": ")[1] for line in lines} == {"cluster.config.num.io.threads", "workload.rate"}
+
+
+def test_the_seed_given_at_the_start_wins_over_the_one_of_the_scenario() -> None:
+    assert make_plan(parse_scenario(content(), "x"), "x", seed=0).seed == 0
+    assert make_plan(parse_scenario(content(), "x"), "x").seed == 7
+
+
+def test_a_seed_is_drawn_where_none_is_given() -> None:
+    seeds = {make_plan(parse_scenario(content(seed=None), "x"), "x").seed for _ in range(5)}
+
+    assert len(seeds) > 1
+    assert all(0 <= seed < 2**31 for seed in seeds)
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_every_scenario_of_this_repository_has_a_plan(path: Path) -> None:
+    scenario = load_scenario(path)
+
+    assert make_plan(scenario, str(path)).scenario.name == path.stem
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"seed": None},
+        {"expect": {"lost": "some", "duplicate": 3}, "recovery": "90s"},
+        {"cluster": {"system": "kafka", "hosts": 5, "controllers": 2, "config": {"num.io.threads": None, "x": True}}},
+        {"cluster": {"system": "kafka", "disk": {"size": "1GiB", "filesystem": "xfs"}}},
+        {"workload": {"kind": "log", "message_size": "1KiB", "rate": "max", "producer": {"acks": 1}}},
+        {"faults": [{"from": "1s", "to": "9s", "every": "1500ms", "inject": ["kill", "pause"], "for": "2s"}]},
+        {"faults": [{"at": "8s", "inject": "power-cut", "on": ["n2", "leader"]}]},
+    ],
+)
+def test_a_resolved_scenario_gives_the_same_plan_again(tmp_path: Path, changes: dict[str, Any]) -> None:
+    first = make_plan(parse_scenario(content(**changes), "x"), "x")
+    path = tmp_path / "scenario.yaml"
+
+    write_yaml(path, first.resolved())
+    second = make_plan(load_scenario(path), str(path))
+
+    assert second.resolved() == first.resolved()
+    assert (second.seed, second.faults, second.declared) == (first.seed, first.faults, first.declared)
+    assert second.provider_options == first.provider_options
+
+
+def test_a_resolved_scenario_says_what_was_left_to_defaults() -> None:
+    resolved = plan().resolved()
+
+    assert resolved["cluster"]["version"].count(".") == 2
+    assert (resolved["cluster"]["ready_within"], resolved["workload"]["rate"]) == ("1m", 5000)
+    assert resolved["cluster"]["disk"] == {"size": "4GiB", "filesystem": "ext4"}
+
+
+def test_replication_is_declared_as_the_workload_creates_it() -> None:
+    assert plan(cluster={"system": "kafka", "hosts": 2}).declared.replication == 2
+    assert plan(workload={"kind": "log", "replication": 1}).declared.replication == 1

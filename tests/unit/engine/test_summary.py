@@ -1,0 +1,140 @@
+"""The summary tells a tired engineer what was lost, an example, the setting, and what to change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from samples import verdict
+
+from chaoskit.history.schema import PRODUCER_SHIFT
+from chaoskit.summary import COMPARISON_COLUMNS, comparison_rows, describe_example, summary
+from chaoskit.verdict import Anomaly
+
+FOLDER = Path("/store/small/1")
+EXAMPLE = {
+    "topic": "log-0",
+    "partition": 0,
+    "value": 2 << PRODUCER_SHIFT | 1234,
+    "position": 56789,
+    "op": 41,
+    "operation": "send by producer-2 at 7.912 s, ok at 7.914 s",
+    "detail": "the final read passed its position",
+}
+LOST = Anomaly(12345, False, "acks=1: the leader alone acknowledges", "set acks=all", (7.9, 8.1), (EXAMPLE,) * 3)
+FAULT = {
+    "kind": "power-cut",
+    "targets": ["n1", "n2"],
+    "effective": True,
+    "healed": True,
+    "at_ms": 8000.0,
+    "healed_at_ms": 13100.0,
+    "evidence": "n1, n2 answer nothing",
+}
+
+
+def test_what_was_lost_stands_with_its_setting_and_its_remedy() -> None:
+    text = summary(verdict(anomalies={"lost": LOST}), FOLDER)
+
+    assert "  lost: 12,345  NOT ALLOWED, between 7.900 s and 8.100 s\n" in text
+    assert "    why: acks=1: the leader alone acknowledges\n" in text
+    assert "    to change it: set acks=all\n" in text
+
+
+def test_an_example_names_the_message_and_the_operation() -> None:
+    assert describe_example(EXAMPLE) == (
+        "log-0/0: message 1,234 of producer 2, position 56,789, "
+        "op 41 (send by producer-2 at 7.912 s, ok at 7.914 s); the final read passed its position"
+    )
+
+
+def test_an_example_names_what_contradicts_it() -> None:
+    example = {"topic": "t", "partition": 1, "value": 5, "other_value": 1 << PRODUCER_SHIFT | 6, "other_position": 9}
+
+    assert describe_example(example) == "t/1: message 5 of producer 0; against message 6 of producer 1, position 9"
+
+
+def test_a_few_examples_are_enough() -> None:
+    assert summary(verdict(anomalies={"lost": LOST}), FOLDER).count("for example") == 2
+
+
+def test_what_is_allowed_is_told_all_the_same() -> None:
+    text = summary(verdict(anomalies={"duplicate": Anomaly(2, True, "retries without idempotence")}), FOLDER)
+
+    assert "  duplicate: 2  allowed\n    why: retries without idempotence\n" in text
+
+
+def test_no_remedy_is_told_for_what_was_not_found() -> None:
+    assert "to change it" not in summary(verdict(anomalies={"lost": Anomaly(0, True, "x", "set acks=all")}), FOLDER)
+
+
+def test_a_run_without_anomalies_says_so() -> None:
+    assert "What was found\n  no anomaly\n" in summary(verdict(), FOLDER)
+
+
+def test_a_fault_is_told_with_its_evidence() -> None:
+    text = summary(verdict(faults=(FAULT,)), FOLDER)
+
+    assert "  fault: power-cut on n1, n2 at 8.0 s, healed at 13.1 s\n    seen: n1, n2 answer nothing\n" in text
+
+
+def test_a_fault_without_effect_and_one_that_was_not_healed_stand_out() -> None:
+    failed = {**FAULT, "effective": False, "healed": False, "healed_at_ms": None, "targets": []}
+
+    text = summary(verdict(faults=(failed,)), FOLDER)
+
+    assert "  fault: power-cut on nothing at 8.0 s, NOT healed  NO EFFECT\n" in text
+
+
+def test_the_first_line_and_the_last_ones_are_what_one_looks_for() -> None:
+    lines = summary(verdict(verdict="invalid", reasons=("3 lost: not allowed",)), FOLDER).splitlines()
+
+    assert lines[0] == "INVALID  small/20260101T000000-abc  seed 7"
+    assert lines[-4:] == [
+        "Verdict: invalid",
+        "  3 lost: not allowed",
+        "  run folder: /store/small/1",
+        "  again: chaoskit replay /store/small/1",
+    ]
+
+
+def test_an_incomplete_run_is_told_as_such() -> None:
+    text = summary(
+        verdict(
+            audit={"complete": False, "end_positions": {}},
+            liveness={"recovered": False, "bound_s": 60.0, "took_s": 60.0},
+            availability={"longest_unavailable_ms": 9000.0, "recovered_after_heal_ms": None},
+            latency={"send": {}},
+        ),
+        FOLDER,
+    )
+
+    assert "  final read: INCOMPLETE\n" in text
+    assert "  cluster: did NOT recover in 60.0 s after healing (bound 60 s)\n" in text
+    assert "  longest time without an acknowledged send: 9000 ms; never sent again\n" in text
+
+
+def test_a_killed_run_says_nothing_of_recovery() -> None:
+    assert "  cluster:" not in summary(verdict(liveness={"recovered": None}), FOLDER)
+
+
+def test_runs_are_compared_by_settings_cost_and_loss() -> None:
+    scenario = {
+        "name": "fast",
+        "cluster": {"config": {"log.flush.interval.messages": 1}, "topic": {"min.insync.replicas": 2}},
+        "workload": {"producer": {"acks": "all"}},
+        "expect": {"lost": "some"},
+    }
+
+    plain = {"name": "plain", "cluster": {}, "workload": {}}
+    first, second = comparison_rows([scenario, plain], [verdict(anomalies={"lost": LOST}), verdict()])
+
+    assert len(first) == len(COMPARISON_COLUMNS)
+    assert first == (
+        "fast: log.flush.interval.messages=1, min.insync.replicas=2, acks=all",
+        "5,000",
+        "1.0 / 2.0 ms",
+        "1,100",
+        "12,345",
+        "valid: NOT as expected (lost some)",
+    )
+    assert (second[0], second[4], second[5]) == ("plain: defaults", "0", "valid: as the guarantees say")

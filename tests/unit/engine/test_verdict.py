@@ -1,0 +1,127 @@
+"""The verdict: never valid on doubt, never unknown on proof."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from samples import verdict
+
+from chaoskit.cluster import Allowance
+from chaoskit.verdict import INVALID, UNKNOWN, UNSEEN, VALID, Anomaly, allow, decide
+
+LOST = {"lost": Anomaly(3, False, "acks=all")}
+ALLOWED = {"lost": Anomaly(3, True, "acks=1")}
+FAULT = {"kind": "kill", "targets": ["n1"], "effective": True, "healed": True, "evidence": "gone"}
+CALM: dict[str, Any] = {"anomalies": {}, "recovered": True, "audit_complete": True, "acked": 9, "faults": (FAULT,)}
+
+
+def _decide(**changes: Any) -> tuple[str, tuple[str, ...]]:
+    given = {**CALM, **changes}
+    return decide(given.pop("anomalies"), **given)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, (VALID, ())),
+        ({"faults": ()}, (VALID, ())),
+        ({"anomalies": ALLOWED}, (VALID, ())),
+        ({"anomalies": {UNSEEN: Anomaly(0, False, "")}}, (VALID, ())),
+        ({"anomalies": LOST}, (INVALID, ("3 lost: not allowed (acks=all)",))),
+        ({"recovered": False}, (INVALID, ("the cluster did not recover within the bound after healing",))),
+        ({"recovered": None}, (UNKNOWN, ("the run ended before the cluster's recovery was seen",))),
+        ({"audit_complete": False}, (UNKNOWN, ("the final read did not reach the end of every partition",))),
+        ({"acked": 0}, (UNKNOWN, ("nothing was acknowledged",))),
+        ({"problems": ("client consumer-0 died",)}, (UNKNOWN, ("client consumer-0 died",))),
+        ({"anomalies": {UNSEEN: Anomaly(2, False, "")}}, (UNKNOWN, ("2 acknowledged messages were not seen",))),
+        ({"anomalies": {UNSEEN: Anomaly(2, True, "")}}, (UNKNOWN, ("2 acknowledged messages were not seen",))),
+        ({"faults": (FAULT, {**FAULT, "effective": False})}, (UNKNOWN, ("kill had no effect: gone",))),
+        ({"faults": ({**FAULT, "healed": False},)}, (UNKNOWN, ("kill was not seen to be healed",))),
+        (
+            {"faults": ({**FAULT, "effective": False, "healed": False},)},
+            (UNKNOWN, ("kill had no effect: gone",)),
+        ),
+    ],
+)
+def test_each_thing_that_can_be_wrong_has_its_verdict(
+    changes: dict[str, Any], expected: tuple[str, tuple[str, ...]]
+) -> None:
+    assert _decide(**changes) == expected
+
+
+@pytest.mark.parametrize(
+    "doubt",
+    [{"recovered": None}, {"audit_complete": False}, {"acked": 0}, {"problems": ("x",)}, {"faults": ({**FAULT, "effective": False},)}],
+)  # fmt: skip
+def test_a_proof_outweighs_every_doubt(doubt: dict[str, Any]) -> None:
+    assert _decide(**doubt)[0] == UNKNOWN
+    assert _decide(**doubt, anomalies=LOST) == (INVALID, ("3 lost: not allowed (acks=all)",))
+
+
+def test_every_reason_is_told() -> None:
+    both = {**LOST, "reordered": Anomaly(1, False, "idempotence"), "duplicate": Anomaly(5, True, "retries")}
+
+    assert _decide(anomalies=both, recovered=False)[1] == (
+        "the cluster did not recover within the bound after healing",
+        "3 lost: not allowed (acks=all)",
+        "1 reordered: not allowed (idempotence)",
+    )
+    assert len(_decide(recovered=None, audit_complete=False, acked=0, problems=("x", "y"))[1]) == 5
+
+
+DERIVED = {"lost": Allowance(False, "acks=all", "nothing"), "duplicate": Allowance(True, "retries", "idempotence")}
+
+
+@pytest.mark.parametrize(
+    ("expected", "count", "met"),
+    [
+        ("none", 0, True), ("none", 1, False),
+        ("some", 0, False), ("some", 1, True), ("some", 99, True),
+        (0, 0, True), (0, 1, False), (3, 3, True), (3, 2, False), (3, 4, False),
+    ],
+)  # fmt: skip
+def test_an_expectation_overrides_the_guarantees(expected: Any, count: int, met: bool) -> None:
+    for anomaly in DERIVED:
+        assert allow(anomaly, count, DERIVED, {anomaly: expected}).allowed == met
+
+
+def test_without_an_expectation_the_guarantees_count() -> None:
+    assert allow("lost", 5, DERIVED, {"duplicate": "none"}) == DERIVED["lost"]
+    assert allow("duplicate", 5, DERIVED, {}) == DERIVED["duplicate"]
+
+
+def test_what_nobody_mentions_is_not_allowed() -> None:
+    assert allow("torn", 1, DERIVED, {}) == Allowance(False, "no setting allows it")
+
+
+def test_an_expectation_keeps_the_reason_and_the_remedy_of_the_guarantees() -> None:
+    allowance = allow("duplicate", 0, DERIVED, {"duplicate": "some"})
+
+    assert allowance == Allowance(False, "expected duplicate: some; retries", "idempotence")
+
+
+def test_a_control_that_finds_nothing_is_invalid() -> None:
+    allowance = allow("lost", 0, DERIVED, {"lost": "some"})
+
+    assert _decide(anomalies={"lost": Anomaly(0, allowance.allowed, allowance.why)})[0] == INVALID
+
+
+def test_verdict_json_has_its_fixed_keys() -> None:
+    anomaly = Anomaly(3, True, "acks=1", "acks=all", (1.0, 2.0), ({"value": 5},))
+
+    written = verdict(anomalies={"lost": anomaly}, faults=(FAULT,)).as_json()
+
+    fixed = {"run", "scenario", "seed", "verdict", "counts", "audit", "anomalies", "faults", "liveness", "availability"}
+    assert fixed | {"latency"} <= set(written)
+    assert written["anomalies"] == {
+        "lost": {
+            "count": 3,
+            "allowed": True,
+            "why": "acks=1",
+            "remedy": "acks=all",
+            "between_s": (1.0, 2.0),
+            "examples": [{"value": 5}],
+        }
+    }
+    assert written["faults"] == [FAULT]
