@@ -14,6 +14,7 @@ setup: .packages $(STAMP) ## install what is missing: Debian packages, .venv/
 
 .PHONY: .packages
 .packages:
+	@./setup/privilege
 	@./setup/packages
 
 $(STAMP): pyproject.toml setup/requirements.txt

@@ -79,13 +79,12 @@ class Conductor:
         try:
             targets = self._claim(fault)
             self._inject(row, nemesis, fault, targets, load_start_ns)
-        except ChaoskitError as error:
-            self._note(row, f"no effect: {error}")
-        finally:
-            if targets:
-                self._heal(row, nemesis, fault, targets)
-            self._release(targets)
-            self._log.record(row.content)
+        except Exception as error:  # noqa: BLE001  # a broken nemesis makes the run unknown, it does not end it
+            self._note(row, f"no effect: {_words(error)}")
+        if targets:
+            self._heal(row, nemesis, fault, targets)
+        self._release(targets)
+        self._log.record(row.content)
 
     def _inject(
         self, row: _Row, nemesis: Nemesis, fault: PlannedFault, targets: list[ServiceHost], load_start_ns: int
@@ -113,8 +112,8 @@ class Conductor:
         try:
             nemesis.heal(targets, self._cluster, parameters)
             evidence = nemesis.verify_healed(targets, self._cluster, parameters)
-        except ChaoskitError as error:
-            self._note(row, f"not healed: {error}")
+        except Exception as error:  # noqa: BLE001  # as above
+            self._note(row, f"not healed: {_words(error)}")
         else:
             row.content["healed_ns"] = self._now()
             row.say(evidence)
@@ -167,6 +166,10 @@ class Conductor:
 
     def _now(self) -> int:
         return time.monotonic_ns() - self._origin_ns
+
+
+def _words(error: Exception) -> str:
+    return str(error) if isinstance(error, ChaoskitError) else f"defect in the nemesis: {error!r}"
 
 
 class _Row:

@@ -115,11 +115,12 @@ class Fleet:
                 status = worker.process.wait(max(0.0, deadline - time.monotonic()))
             except subprocess.TimeoutExpired:
                 worker.process.kill()
-                status = worker.process.wait()
+                worker.process.wait()
+                status = 0  # told here
                 problems.append(f"client {worker.task.client} did not end within {timeout_s:g} s and was killed")
             worker.listener.join()
             worker.tell_no_more()
-            if status > 0:
+            if status != 0:
                 problems.append(f"client {worker.task.client} ended with status {status}: {_last_words(worker.log)}")
         return problems
 

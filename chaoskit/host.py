@@ -129,9 +129,10 @@ class Lab(Protocol):
 
 
 class HostProvider(Protocol):
-    """Makes hosts (entry point group `chaoskit.hosts`)."""
+    """Makes hosts (entry point group `chaoskit.hosts`). `powers`: optional powers of all of them."""
 
     options: type[BaseModel]
+    powers: tuple[type, ...]
 
     def check(self, count: int, options: Any) -> None:
         """Refuse, before anything is made, what this machine cannot provide.

@@ -81,7 +81,7 @@ def _verdict(plan: Plan, folder: Path, history: History, findings: pa.Table, liv
         row["values"]: row["counts"] for row in pc.value_counts(findings["anomaly"].cast(pa.string())).to_pylist()
     }
     anomalies = {}
-    for name in sorted({*numbers, *expect}):
+    for name in (name for name in plugins.anomalies() if name in numbers or name in expect):
         rows = findings.filter(pc.equal(findings["anomaly"].cast(pa.string()), name))
         allowance = allow(name, rows.num_rows, guarantees, expect)
         anomalies[name] = Anomaly(
@@ -105,7 +105,8 @@ def _verdict(plan: Plan, folder: Path, history: History, findings: pa.Table, liv
         for row in fault_rows
     )
     healed = [row["healed_ns"] for row in fault_rows if row["healed_ns"] is not None]
-    load = measure(history, folder / "latency", healed, liveness.get("load_start_ns", 0))
+    load_start_ns = liveness.get("load_start_ns", 0)
+    load = measure(history, folder / "latency", healed, load_start_ns)
     audit, complete = _audit(plan, history)
     problems = tuple(liveness.get("problems", ()))
     outcome, reasons = decide(
@@ -122,6 +123,7 @@ def _verdict(plan: Plan, folder: Path, history: History, findings: pa.Table, liv
         seed=plan.seed,
         verdict=outcome,
         reasons=reasons,
+        load_start_s=round(load_start_ns / 1e9, 3),
         anomalies=anomalies,
         faults=faults,
         audit=audit,

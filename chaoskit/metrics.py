@@ -106,6 +106,8 @@ def availability(
 ) -> dict[str, Any]:
     """Return the longest time without a completed send, and the longest from a healing to the next one.
 
+    The latter is None when no fault was healed while sends were due, or none completed afterwards.
+
     Args:
         ok_ends_ns: when acknowledged sends completed.
         load_start_ns, load_end_ns: while sends were due.
@@ -117,11 +119,10 @@ def availability(
     last = after_load if len(after_load) else [load_end_ns]
     gaps = np.diff(np.concatenate(([load_start_ns], inside, last)))
     after = [_next(ends, instant) for instant in healed_ns if instant < load_end_ns]
+    known = [each for each in after if each is not None]
     return {
         "longest_unavailable_ms": round(float(gaps.max()) / _MILLION, 3) if load_end_ns > load_start_ns else 0,
-        "recovered_after_heal_ms": None
-        if None in after
-        else round(max([each for each in after if each is not None], default=0) / _MILLION, 3),
+        "recovered_after_heal_ms": round(max(known) / _MILLION, 3) if known and known == after else None,
     }
 
 

@@ -84,8 +84,12 @@ def make_plan(scenario: Scenario, source: str, seed: int | None = None) -> Plan:
         provider_options = validated(provider.options, cluster.disk, source, "cluster.disk.")
         declared = _declare(cluster, system, system_options, workload, workload_options)
         names = host_names(cluster.hosts)
+        topics = workload.topics(workload_options, declared.brokers)
+        partitions = [f"{topic.name}/{number}" for topic in topics for number in range(topic.partitions)]
         for index, spec in enumerate(scenario.faults):
-            _check_fault(spec, f"faults.{index}", source, names, system.roles, load.duration)
+            key = f"faults.{index}"
+            check_targets(spec, key, names, system.roles, partitions)
+            _check_fault(spec, key, source, provider, load.duration)
         _check_expectations(scenario.expect)
     except BadInput as error:
         raise error if str(error).startswith(source) else BadInput(f"{source}: {error}") from error
@@ -134,20 +138,23 @@ def _lasts(kind: str) -> bool:
     return nemesis.lasts
 
 
-def _check_fault(  # noqa: PLR0917
-    spec: FaultSpec, key: str, source: str, hosts: list[str], roles: tuple[str, ...], duration: int
-) -> None:
-    for kind in as_list(spec.inject):
+def _check_fault(spec: FaultSpec, key: str, source: str, provider: HostProvider, duration: int) -> None:
+    kinds = as_list(spec.inject)
+    for kind in kinds:
         nemesis: Nemesis = plugins.load("nemesis", kind, f"{key}.inject")
         known = [field.alias or name for name, field in FaultSpec.model_fields.items()]
         validated(nemesis.parameters, spec.model_extra or {}, source, f"{key}.", known)
-    check_targets(spec, key, hosts, roles)
+        for power in nemesis.needs:
+            if power not in provider.powers:
+                raise BadInput(f"{key}.inject: {kind} needs hosts with a {power.__name__}, and these have none")
+    if spec.duration is not None and not any(map(_lasts, kinds)):
+        raise BadInput(f"{key}.for: {', '.join(kinds)} is over by itself; leave for out")
     if instants(spec)[-1] >= duration:
         raise BadInput(f"{key}: begins after the load has ended; make workload.duration longer")
 
 
 def _check_expectations(expect: Mapping[str, Any]) -> None:
-    known = [name for checker in plugins.names("checker") for name in plugins.load("checker", checker, "").anomalies]
+    known = plugins.anomalies()
     for anomaly in expect:
         if anomaly not in known:
             raise BadInput(f"expect.{anomaly}: no checker knows this anomaly; {nearest(anomaly, known)}")

@@ -28,6 +28,12 @@ def names(noun: str) -> list[str]:
 
 
 @cache
+def anomalies() -> tuple[str, ...]:
+    """Return the names of all anomalies that installed checkers find, in the checkers' order."""
+    return tuple(name for checker in names("checker") for name in load("checker", checker, "checker").anomalies)
+
+
+@cache
 def load(noun: str, name: str, key: str) -> Any:
     """Return an instance of the named implementation, the same one at every call.
 

@@ -109,8 +109,8 @@ class ScenarioItem(pytest.Item):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
 
-    def reportinfo(self) -> tuple[Path, None, str]:
-        return self.path, None, f"scenario {self.name}"
+    def reportinfo(self) -> tuple[Path, int, str]:
+        return self.path, 0, f"scenario {self.name}"  # pytest needs a line to tell where a test was skipped
 
 
 def _settings(config: pytest.Config, index: int) -> Any:

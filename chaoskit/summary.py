@@ -40,7 +40,9 @@ def describe_example(example: Mapping[str, Any]) -> str:
     this = _side(example, "")
     other = _side(example, "other_")
     parts = [f"{where}: {this}"]
-    if other:
+    if "other_op" not in example and "other_position" in example:
+        parts.append(f"the log ends at {example['other_position']:,}")
+    elif other:
         parts.append(f"against {other}")
     if "detail" in example:
         parts.append(str(example["detail"]))
@@ -96,12 +98,14 @@ def _done(verdict: Verdict) -> list[str]:
         "What was done",
         f"  load: {counts['sent']:,} sent at {verdict.rates['sends_per_s']:,.0f}/s: {counts['acked']:,} acknowledged, "
         f"{counts['failed']:,} failed, {counts['indeterminate']:,} unknown; {counts['received']:,} received",
+        f"  times count from the start of the run; the load began at {verdict.load_start_s:.1f} s",
     ]
     for fault in verdict.faults:
-        healed = f"healed at {fault['healed_at_ms'] / 1000:.1f} s" if fault["healed"] else "NOT healed"
+        healed = f"seen to be healed at {fault['healed_at_ms'] / 1000:.1f} s" if fault["healed"] else "NOT healed"
         effect = "" if fault["effective"] else "  NO EFFECT"
         where = ", ".join(fault["targets"]) or "nothing"
-        lines.append(f"  fault: {fault['kind']} on {where} at {fault['at_ms'] / 1000:.1f} s, {healed}{effect}")
+        began_s = fault["at_ms"] / 1000
+        lines.append(f"  fault: {fault['kind']} on {where} at {began_s:.1f} s, {healed}{effect}")
         lines.append(f"    seen: {fault['evidence']}")
     ends = ", ".join(f"{where} ends at {end:,}" for where, end in verdict.audit["end_positions"].items())
     lines.append(
@@ -135,8 +139,8 @@ def _measured(verdict: Verdict) -> list[str]:
             )
     gap = verdict.availability["longest_unavailable_ms"]
     back = verdict.availability["recovered_after_heal_ms"]
-    after = "never sent again" if back is None else f"sent again at most {back:.0f} ms after a fault was healed"
-    lines.append(f"  longest time without an acknowledged send: {gap:.0f} ms; {after}")
+    after = "" if back is None else f"; acknowledged again at most {back:.0f} ms after a fault was healed"
+    lines.append(f"  longest time without an acknowledged send: {gap:.0f} ms{after}")
     return lines
 
 

@@ -74,16 +74,28 @@ def draw(
     return sorted(drawn, key=lambda fault: fault.at_ns)
 
 
-def check_targets(spec: FaultSpec, key: str, hosts: Sequence[str], roles: Sequence[str]) -> None:
+def check_targets(
+    spec: FaultSpec, key: str, hosts: Sequence[str], roles: Sequence[str], partitions: Sequence[str]
+) -> None:
     """Refuse targets that cannot exist.
+
+    Args:
+        spec: the fault.
+        key: where it stands, for errors.
+        hosts: names of the hosts.
+        roles: that the system knows.
+        partitions: of the workload, as `topic/partition`.
 
     Raises:
         BadInput: naming the key and what there is.
     """
     known = [*hosts, *COUNTED, *roles]
     for target in as_list(spec.on):
-        if target.partition(":")[0] not in known:
-            raise BadInput(f"{key}.on: there is no host or role {target!r}; {nearest(target, known)}")
+        name, colon, partition = target.partition(":")
+        if name not in known or (colon and name not in roles):
+            raise BadInput(f"{key}.on: there is no host or role {target!r}; {nearest(name, known)}")
+        if colon and partition not in partitions:
+            raise BadInput(f"{key}.on: there is no partition {partition!r}; {nearest(partition, partitions)}")
 
 
 def instants(spec: FaultSpec) -> list[int]:

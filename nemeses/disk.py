@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from chaoskit.cluster import Cluster
 from chaoskit.host import PowerSwitch, ServiceHost
@@ -37,5 +37,5 @@ class PowerCut:
         on_each(targets, restore)
 
     def verify_healed(self, targets: Sequence[ServiceHost], cluster: Cluster, parameters: Any) -> str:
-        proofs = [f"{host.name}: {host.prove_cut()}" for host in targets if isinstance(host, PowerSwitch)]
+        proofs = [f"{host.name}: {cast(PowerSwitch, host).prove_cut()}" for host in targets]
         return "; ".join([*proofs, await_answers(targets, cluster)])

@@ -102,6 +102,7 @@ def _restart(host: ServiceHost, cluster: Cluster) -> None:
     while _states(host, cluster) != {ServiceState.GONE}:
         if time.monotonic() > deadline:
             signal_services([host], cluster, "KILL")
+            await_state([host], cluster, ServiceState.GONE)
         time.sleep(_POLL_S)
     cluster.start(host)
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import click
-from rich.console import Console
 from rich.table import Table
 
 from chaoskit import plugins
+from chaoskit.cli.summary import wide_console
 from chaoskit.doctor import Finding
 from chaoskit.errors import BadInput
 
@@ -20,7 +20,7 @@ def doctor() -> int:
         mark = "works" if finding.works else ("MISSING" if finding.required else "not here")
         table.add_row(finding.capability, mark, finding.detail, "" if finding.works else finding.remedy)
         healthy &= finding.works or not finding.required
-    Console().print(table)
+    wide_console().print(table)
     return 0 if healthy else 1
 
 

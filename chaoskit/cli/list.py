@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from rich.console import Console
 from rich.table import Table
 
 from chaoskit.cli.run import store_option
+from chaoskit.cli.summary import wide_console
 from chaoskit.store import VERDICT, read_json, run_name, runs
 
 
@@ -35,4 +35,4 @@ def list_runs(store: Path) -> None:
             anomalies or "none",
             faults or "none",
         )
-    Console(soft_wrap=True).print(table)
+    wide_console().print(table)

@@ -18,11 +18,10 @@ class LiveProgress:
     Args:
         title: what is run.
         duration_s: declared length of the load.
-        quiet: show nothing.
     """
 
-    def __init__(self, title: str, duration_s: float, *, quiet: bool = False) -> None:
-        self._console = Console(stderr=True, quiet=quiet, highlight=False)
+    def __init__(self, title: str, duration_s: float) -> None:
+        self._console = Console(stderr=True, highlight=False)
         self._title = title
         self._duration_s = duration_s
         self._status: Status | None = None

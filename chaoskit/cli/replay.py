@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from chaoskit.cli.run import json_option, run_and_show, store_option
-from chaoskit.cli.summary import comparison, worst_exit_code
+from chaoskit.cli.run import json_option, run_all, store_option
 from chaoskit.plan import make_plan
 from chaoskit.scenario import parse_scenario
 from chaoskit.store import SCENARIO, TIMELINE, find_run, read_yaml
@@ -29,7 +28,4 @@ def replay(run: Path, times: int, store: Path, as_json: bool) -> int:
     if timeline.exists():
         content["faults"] = read_yaml(timeline)["faults"]
     plan = make_plan(parse_scenario(content, str(folder / SCENARIO)), str(folder / SCENARIO))
-    verdicts = [run_and_show(plan, store, as_json=as_json) for _ in range(times)]
-    if times > 1 and not as_json:
-        comparison([plan] * times, verdicts)
-    return worst_exit_code(verdicts)
+    return run_all([plan] * times, store, as_json=as_json)

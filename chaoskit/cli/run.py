@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -13,7 +14,6 @@ from chaoskit.plan import Plan, make_plan
 from chaoskit.runner import run as execute
 from chaoskit.scenario import load_scenario
 from chaoskit.store import DEFAULT_STORE
-from chaoskit.verdict import Verdict
 
 store_option = click.option(
     "--store",
@@ -38,18 +38,24 @@ def run(scenarios: tuple[Path, ...], seed: int | None, store: Path, as_json: boo
     them, and the exit code is that of the worst.
     """
     plans = [make_plan(load_scenario(path), str(path), seed) for path in scenarios]
-    verdicts = [run_and_show(plan, store, as_json=as_json, keep=keep) for plan in plans]
-    if len(verdicts) > 1 and not as_json:
+    return run_all(plans, store, as_json=as_json, keep=keep)
+
+
+def run_all(plans: Sequence[Plan], store: Path, *, as_json: bool, keep: bool = False) -> int:
+    """Run plans one after the other, progress on stderr; return the worst exit code.
+
+    On stdout: a summary of each and, of several, a comparison; or verdict.json (of several: a list).
+    """
+    verdicts = []
+    for plan in plans:
+        with LiveProgress(plan.scenario.name, plan.scenario.workload.duration / 1e9) as progress:
+            folder, verdict = execute(plan, store, progress, keep=keep)
+        verdicts.append(verdict)
+        if not as_json:
+            show_summary(verdict, folder)
+    if as_json:
+        documents = [verdict.as_json() for verdict in verdicts]
+        click.echo(json.dumps(documents if len(documents) > 1 else documents[0], indent=2))
+    elif len(verdicts) > 1:
         comparison(plans, verdicts)
     return worst_exit_code(verdicts)
-
-
-def run_and_show(plan: Plan, store: Path, *, as_json: bool, keep: bool = False) -> Verdict:
-    """Run one plan with progress on stderr and its summary, or verdict.json, on stdout."""
-    with LiveProgress(plan.scenario.name, plan.scenario.workload.duration / 1e9, quiet=as_json) as progress:
-        folder, verdict = execute(plan, store, progress, keep=keep)
-    if as_json:
-        click.echo(json.dumps(verdict.as_json(), indent=2))
-    else:
-        show_summary(verdict, folder)
-    return verdict

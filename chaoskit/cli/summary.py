@@ -29,7 +29,13 @@ def comparison(plans: Sequence[Plan], verdicts: Sequence[Verdict]) -> None:
     table = Table(*COMPARISON_COLUMNS, pad_edge=False)
     for row in comparison_rows([plan.resolved() for plan in plans], verdicts):
         table.add_row(*row)
-    Console().print(table)
+    wide_console().print(table)
+
+
+def wide_console() -> Console:
+    """Return stdout: as wide as the terminal, or, elsewhere, wide enough that no name is cut."""
+    console = Console()
+    return console if console.is_terminal else Console(width=200)
 
 
 def worst_exit_code(verdicts: Sequence[Verdict]) -> int:

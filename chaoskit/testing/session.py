@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from chaoskit import plugins
+from chaoskit.errors import nearest
 from chaoskit.plan import make_plan
 from chaoskit.runner import run as execute
 from chaoskit.scenario import Scenario, parse_scenario
@@ -29,12 +31,14 @@ class Settings:
 
 
 class Anomalies(Mapping[str, Anomaly]):
-    """What was found by name; a name that was not found has count 0."""
+    """What was found by name; a known name that was not found has count 0, an unknown one is a KeyError."""
 
     def __init__(self, found: Mapping[str, Anomaly]) -> None:
         self._found = found
 
     def __getitem__(self, name: str) -> Anomaly:
+        if name not in plugins.anomalies():
+            raise KeyError(f"no checker knows the anomaly {name!r}; {nearest(name, plugins.anomalies())}")
         return self._found.get(name, _NOT_FOUND)
 
     def __iter__(self) -> Iterator[str]:

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict
 
 from chaoskit.doctor import Finding
 from chaoskit.errors import BadInput
-from chaoskit.host import HostError
+from chaoskit.host import HostError, PowerSwitch
 from chaoskit.journal import Journal, claims
 from chaoskit.quantities import Size
 from chaoskit.state import state_folder
@@ -82,6 +82,7 @@ class LocalProvider:
     """Hosts in namespaces of this machine (entry point `local`)."""
 
     options = LocalOptions
+    powers = (PowerSwitch,)
 
     def check(self, count: int, options: LocalOptions) -> None:
         if not 1 <= count <= _HOSTS_MAX:

@@ -33,7 +33,6 @@ NEVER_SENT = {
     KafkaError.RECORD_LIST_TOO_LARGE: "batch larger than a segment: refused before it is appended, never retried",
     KafkaError.INVALID_REQUIRED_ACKS: "acks not supported: refused before it is appended, never retried",
     KafkaError.TOPIC_AUTHORIZATION_FAILED: "not authorised: refused before it is appended, never retried",
-    KafkaError.INVALID_MSG: "refused by the broker's validation before it is appended, never retried",
 }  # fmt: skip
 """Errors that prove that a message was not written, and why."""
 
@@ -69,12 +68,22 @@ _CONNECTION_DEFAULTS = {
 """For every client: no log of its own, and back soon when a broker is."""
 
 
+_ALIASES = {
+    "request.required.acks": "acks",
+    "message.timeout.ms": "delivery.timeout.ms",
+    "message.send.max.retries": "retries",
+    "max.in.flight": "max.in.flight.requests.per.connection",
+}
+"""librdkafka's second names of settings that we set or that guarantees depend on."""
+
+
 def resolve_producer(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the producer settings in force: given ones over ours; null leaves librdkafka's default."""
+    named = {_ALIASES.get(key, key): value for key, value in given.items()}
     base = dict(PRODUCER_DEFAULTS)
-    if str(given.get("acks", "all")) not in ("all", "-1"):
+    if str(named.get("acks")) not in ("None", "all", "-1"):
         base["enable.idempotence"] = False
-    return {key: value for key, value in {**base, **given}.items() if value is not None}
+    return {key: value for key, value in {**base, **named}.items() if value is not None}
 
 
 def classify(code: int) -> int:

@@ -126,9 +126,11 @@ class KafkaCluster:
 
     def _missing(self) -> str:
         """Say what keeps the cluster from being ready; empty when it is."""
-        silent = [host.name for host in self.hosts if not self.answers(host)]
+        silent = [host for host in self.hosts if not self.answers(host)]
+        for host in silent:
+            self._check_alive(host)
         if silent:
-            return f"no answer from {', '.join(silent)}"
+            return f"no answer from {', '.join(host.name for host in silent)}"
         try:
             metadata = self._admin.list_topics(timeout=2)
         except KafkaException as error:
@@ -142,6 +144,17 @@ class KafkaCluster:
                 if state.leader < 0 or set(state.isrs) != set(state.replicas):
                     return f"{topic}/{partition} has in-sync replicas {sorted(state.isrs)} of {sorted(state.replicas)}"
         return ""
+
+    def _check_alive(self, host: ServiceHost) -> None:
+        """Raise if Kafka ended by itself: waiting longer would not help.
+
+        Raises:
+            ClusterError: with its last errors.
+        """
+        if host.state(SERVICE) is ServiceState.GONE:
+            argv = ["grep", "-E", "ERROR|FATAL|Exception", host.log_path(SERVICE)]
+            errors = host.run(argv, check=False).out.strip().splitlines()
+            raise ClusterError(f"Kafka on {host.name} ended by itself:\n" + "\n".join(errors[-3:]))
 
     def _nodes(self, role: str, topic: str, partition: int) -> list[int]:
         if role == "controller":

@@ -71,7 +71,7 @@ def _hit_during(instant: int, effects: Sequence[Effect]) -> set[str]:
 
 
 def _acks(declared: Declared) -> str:
-    acks = str(resolve_producer(declared.producer)["acks"])
+    acks = str(resolve_producer(declared.producer).get("acks", "all"))
     return "all" if acks == "-1" else acks
 
 
@@ -105,7 +105,7 @@ def _log_goes_back(declared: Declared, effects: Sequence[Effect]) -> Allowance:
             True,
             f"flushing is left to the OS, and the power of {cut} host(s) was cut at once: the {insync} in-sync "
             "replica(s) that a message needs may all have held it only in memory",
-            "set log.flush.interval.messages=1 (an fsync for each batch), or keep replicas on separate power",
+            "set flush.messages=1 on the topic or log.flush.interval.messages=1 on brokers, or keep replicas on separate power",
         )
     if unclean(options) and len({host for effect in effects for host in effect.targets}) >= insync:
         return Allowance(
@@ -122,7 +122,7 @@ def _duplicate(declared: Declared, effects: Sequence[Effect]) -> Allowance:
         return Allowance(
             False, "enable.idempotence=true: brokers drop a batch whose sequence they have already (KIP-98)"
         )
-    retries = producer.get("retries", producer.get("message.send.max.retries", 1))
+    retries = producer.get("retries", 1)
     if str(retries) == "0" or _acks(declared) == "0":
         return Allowance(False, "no send is ever tried again (retries=0 or acks=0)")
     if not effects:
@@ -136,7 +136,7 @@ def _duplicate(declared: Declared, effects: Sequence[Effect]) -> Allowance:
 
 def _reordered(declared: Declared, duplicate: Allowance) -> Allowance:
     producer = resolve_producer(declared.producer)
-    in_flight = int(producer.get("max.in.flight.requests.per.connection", producer.get("max.in.flight", 1_000_000)))
+    in_flight = int(producer.get("max.in.flight.requests.per.connection", 1_000_000))
     if duplicate.allowed and in_flight > 1:
         return Allowance(
             True,

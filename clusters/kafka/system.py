@@ -65,7 +65,7 @@ class System:
         cached = sorted(folder.name for folder in artifacts.cache_folder().glob("kafka-*") if folder.is_dir())
         return [
             Finding(
-                "Java for Kafka",
+                "Java for Kafka 4",
                 java >= 17,
                 f"Java {java}" if java else "no Java",
                 "" if java >= 17 else "apt-get install openjdk-17-jre-headless",

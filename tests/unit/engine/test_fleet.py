@@ -16,7 +16,7 @@ from chaoskit.history.reader import History
 from chaoskit.journal import Journal, claims
 from chaoskit.workload import AUDITOR, CONSUMER, PRODUCER, Progress, Task
 
-_THIRD_PARTY = '''
+_THIRD_PARTY = """
 import time
 from pydantic import BaseModel
 from chaoskit.workload import AUDITOR, Progress
@@ -44,7 +44,7 @@ class TinyWorkload:
 class TinySystem:
     def clients(self, settings):
         return None
-'''
+"""
 _ENTRY_POINTS = """
 [chaoskit.workloads]
 tiny = tiny_workload:TinyWorkload
@@ -99,14 +99,6 @@ def _await_sent(fleet: Fleet, sent: int) -> None:
         time.sleep(0.01)
 
 
-def _close(fleet: Fleet) -> None:
-    for worker in fleet.workers:
-        assert worker.process.stdin is not None
-        assert worker.process.stdout is not None
-        worker.process.stdin.close()
-        worker.process.stdout.close()
-
-
 def test_clients_start_together_report_and_end_when_told(run: Path, journal: Journal) -> None:
     fleet = _fleet(run, journal)
     workers = fleet.launch([Task(PRODUCER, 0), Task(PRODUCER, 1), Task(CONSUMER, 0)])
@@ -117,7 +109,6 @@ def test_clients_start_together_report_and_end_when_told(run: Path, journal: Jou
     assert fleet.failures() == []
     fleet.stop(workers)
     problems = fleet.join(workers, 20)
-    _close(fleet)
     compact(run)
 
     assert problems == []
@@ -134,10 +125,6 @@ def test_the_auditor_tells_its_result(run: Path, journal: Journal) -> None:
 
     fleet.go(auditors)
     problems = fleet.join(auditors, 20)
-    deadline = time.monotonic() + 5
-    while not auditors[0].result and time.monotonic() < deadline:
-        time.sleep(0.01)
-    _close(fleet)
 
     assert problems == []
     assert auditors[0].result == {"accepted": True, "audited": True}
@@ -150,7 +137,6 @@ def test_a_client_that_does_not_start_is_told_with_its_last_words(run: Path, jou
         fleet.launch([Task(PRODUCER, 0)])
 
     fleet.join(fleet.workers, 20)
-    _close(fleet)
 
 
 def test_a_client_that_dies_is_seen_and_told(run: Path, journal: Journal) -> None:
@@ -160,7 +146,6 @@ def test_a_client_that_dies_is_seen_and_told(run: Path, journal: Journal) -> Non
     fleet.go(workers)
     problems = fleet.join(workers, 20)
     fleet.stop(workers)
-    _close(fleet)
 
     assert fleet.failures() == ["client producer-0: the disk is full"]
     assert problems == ["client producer-0 ended with status 1: the disk is full"]
@@ -173,7 +158,6 @@ def test_a_client_that_does_not_end_is_killed_and_told(run: Path, journal: Journ
     fleet.go(workers)
     fleet.stop(workers)
     problems = fleet.join(workers, 0.5)
-    _close(fleet)
 
     assert problems == ["client producer-0 did not end within 0.5 s and was killed"]
     assert workers[0].process.returncode == -9
@@ -184,9 +168,27 @@ def test_clients_end_when_their_harness_is_gone(run: Path, journal: Journal) -> 
     (worker,) = fleet.launch([Task(PRODUCER, 0)])
     fleet.go([worker])
 
-    assert worker.process.stdin is not None
-    worker.process.stdin.close()
+    worker.tell_no_more()
 
     assert worker.process.wait(20) == 0
-    assert worker.process.stdout is not None
-    worker.process.stdout.close()
+    assert fleet.join([worker], 20) == []
+
+
+def test_a_client_that_was_killed_is_told(run: Path, journal: Journal) -> None:
+    fleet = _fleet(run, journal)
+    (worker,) = fleet.launch([Task(PRODUCER, 0)])
+    fleet.go([worker])
+    worker.process.kill()
+
+    assert fleet.join([worker], 20) == ["client producer-0 ended with status -9: it said nothing"]
+
+
+def test_a_client_that_has_ended_takes_no_more_orders(run: Path, journal: Journal) -> None:
+    fleet = _fleet(run, journal)
+    workers = fleet.launch([Task(PRODUCER, 0)])
+    fleet.stop(workers)
+    fleet.join(workers, 20)
+
+    fleet.stop(workers)
+
+    assert fleet.join(workers, 20) == []

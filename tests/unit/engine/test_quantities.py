@@ -35,13 +35,13 @@ def test_a_size_is_a_number_and_a_unit(text: str, size: int) -> None:
 
 @pytest.mark.parametrize("text", [8, 8.5, None, True, "8", "s", "", "-1s", "8 sec", "8S", "1s 2s", "1,5s"])
 def test_what_is_not_a_duration_is_refused_with_an_example(text: object) -> None:
-    with pytest.raises(ValueError, match="is not a duration; write a number and a unit .* such as 8s"):
+    with pytest.raises(ValueError, match=r"is not a duration; write a number and a unit .* such as 8s"):
         parse_duration(text)
 
 
 @pytest.mark.parametrize("text", [512, "512", "512mb", "1 byte", "8s"])
 def test_what_is_not_a_size_is_refused_with_an_example(text: object) -> None:
-    with pytest.raises(ValueError, match="is not a size; .* such as 512MiB"):
+    with pytest.raises(ValueError, match=r"is not a size; .* such as 512MiB"):
         parse_size(text)
 
 

@@ -167,7 +167,7 @@ def test_a_file_that_is_no_scenario_is_refused(tmp_path: Path, written: bytes, c
     path = tmp_path / "odd.yaml"
     path.write_bytes(written)
 
-    with pytest.raises(BadInput, match="odd.yaml: ") as refused:
+    with pytest.raises(BadInput, match=r"odd\.yaml: ") as refused:
         load_scenario(path)
 
     assert complaint in str(refused.value)

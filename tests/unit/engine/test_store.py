@@ -9,7 +9,17 @@ import pytest
 
 from chaoskit import store
 from chaoskit.errors import BadInput
-from chaoskit.store import SCENARIO, find_run, new_run_folder, read_json, read_yaml, run_name, runs, write_json, write_yaml
+from chaoskit.store import (
+    SCENARIO,
+    find_run,
+    new_run_folder,
+    read_json,
+    read_yaml,
+    run_name,
+    runs,
+    write_json,
+    write_yaml,
+)
 
 
 def _run(folder: Path, scenario: str = "small") -> Path:
@@ -55,7 +65,7 @@ def test_a_run_is_found_by_its_folder_by_latest_and_by_its_store(tmp_path: Path)
 def test_what_is_no_run_is_refused(tmp_path: Path, given: str) -> None:
     new_run_folder(tmp_path, "small")
 
-    with pytest.raises(BadInput, match="is not a run folder .*`chaoskit list` shows the runs"):
+    with pytest.raises(BadInput, match=r"is not a run folder .*`chaoskit list` shows the runs"):
         find_run(tmp_path / given)
 
 
@@ -80,7 +90,7 @@ def test_a_store_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_read_only_store_is_refused() -> None:
-    with pytest.raises(BadInput, match="store /proc/chaos: cannot be written: .*; choose another with --store"):
+    with pytest.raises(BadInput, match=r"store /proc/chaos: cannot be written: .*; choose another with --store"):
         new_run_folder(Path("/proc/chaos"), "small")
 
 

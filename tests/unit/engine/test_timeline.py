@@ -17,7 +17,7 @@ HOSTS = ["n1", "n2", "n3", "n4", "n5"]
 
 
 def _draw(*specs: dict[str, Any], seed: int = 7, hosts: list[str] = HOSTS, lasts: bool = True) -> list[PlannedFault]:
-    return draw([FaultSpec.model_validate(spec) for spec in specs], seed, hosts, lambda kind: lasts)
+    return draw([FaultSpec.model_validate(spec) for spec in specs], seed, hosts, lambda _: lasts)
 
 
 OFTEN = {"from": "1s", "to": "60s", "every": "1s", "inject": ["kill", "pause"], "on": "one"}

@@ -52,8 +52,14 @@ def test_each_thing_that_can_be_wrong_has_its_verdict(
 
 @pytest.mark.parametrize(
     "doubt",
-    [{"recovered": None}, {"audit_complete": False}, {"acked": 0}, {"problems": ("x",)}, {"faults": ({**FAULT, "effective": False},)}],
-)  # fmt: skip
+    [
+        {"recovered": None},
+        {"audit_complete": False},
+        {"acked": 0},
+        {"problems": ("x",)},
+        {"faults": ({**FAULT, "effective": False},)},
+    ],
+)
 def test_a_proof_outweighs_every_doubt(doubt: dict[str, Any]) -> None:
     assert _decide(**doubt)[0] == UNKNOWN
     assert _decide(**doubt, anomalies=LOST) == (INVALID, ("3 lost: not allowed (acks=all)",))

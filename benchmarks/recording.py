@@ -1,0 +1,133 @@
+"""How fast a producer runs with everything recorded, against the bare client in the same loop.
+
+A real three-broker Kafka on the same cores; 100-byte messages at the maximum rate, acks=all. Rounds
+alternate bare and recorded, each in a process of its own, so that a drift of the machine hits both.
+Prints one JSON line.
+
+    sudo .venv/bin/python benchmarks/recording.py [ROUNDS] [SECONDS]
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka import Producer
+
+from chaoskit.cluster import TopicSpec
+from chaoskit.history.wal import WalWriter
+from chaoskit.journal import Journal
+from chaoskit.workload import Job, Progress, Task
+from clusters.hosts.lab import LocalOptions, LocalProvider
+from clusters.kafka import System
+from clusters.kafka.client import KafkaClients, resolve_producer
+from clusters.kafka.settings import KafkaOptions
+from workloads.log import LogOptions
+from workloads.producing import produce
+
+_SIZE = 100
+_TOPIC = "log-0"
+
+
+class _Timer:
+    """A `chaoskit.workload.Control` that stops after a time."""
+
+    run_id = 1
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._deadline = float("inf")
+        self.progress = Progress()
+
+    @property
+    def stopping(self) -> bool:
+        return time.monotonic() > self._deadline
+
+    def wait_start(self) -> int:
+        self._deadline = time.monotonic() + self._seconds
+        return time.monotonic_ns()
+
+    def report(self, progress: Progress) -> None:
+        self.progress = progress
+
+    def result(self, result: Mapping[str, Any]) -> None:
+        """Nothing: no auditor runs here."""
+
+
+def recorded(connection: dict[str, Any], seconds: float) -> float:
+    """Return sends a second of the log workload's producer."""
+    timer = _Timer(seconds)
+    options = LogOptions(rate="max", message_size=_SIZE)
+    with tempfile.TemporaryDirectory() as folder, WalWriter(Path(folder), "producer-0", 0) as wal:
+        began = time.monotonic()
+        produce(Job(Task("producer", 0), options, KafkaClients(connection), wal, timer, 0))
+        return timer.progress.acked / (time.monotonic() - began)
+
+
+def bare(connection: dict[str, Any], seconds: float) -> float:
+    """Return sends a second of confluent-kafka alone: a constant payload, completions only counted."""
+    acked = 0
+
+    def delivered(error: object, message: object) -> None:
+        nonlocal acked
+        acked += error is None
+
+    producer = Producer({**connection, **resolve_producer({})})
+    payload = os.urandom(_SIZE)
+    in_flight = LogOptions().in_flight
+    began = time.monotonic()
+    while time.monotonic() - began < seconds:
+        for _ in range(min(64, in_flight - len(producer))):
+            producer.produce(_TOPIC, payload, partition=0, on_delivery=delivered)
+        producer.poll(0)
+    producer.flush(30)
+    return acked / (time.monotonic() - began)
+
+
+def main(rounds: int, seconds: float) -> None:
+    """Measure and print."""
+    system, options = System(), KafkaOptions(topic={"min.insync.replicas": 2})
+    system.prepare(options)
+    with Journal(f"benchmark-{os.getpid()}") as journal:
+        lab = LocalProvider().provision(journal, 3, LocalOptions())
+        try:
+            cluster = system.deploy(lab.hosts, options)
+            for host in cluster.hosts:
+                cluster.start(host)
+            cluster.wait_ready(60)
+            cluster.create_topic(TopicSpec(_TOPIC, 1, 3))
+            connection = cluster.client_settings()
+            _in_process(bare, connection, seconds)  # brokers warm up
+            pairs = [
+                (_in_process(bare, connection, seconds), _in_process(recorded, connection, seconds))
+                for _ in range(rounds)
+            ]
+        finally:
+            lab.close()
+            journal.close()
+    print(
+        json.dumps(
+            {
+                "bare_sends_per_s": [round(a) for a, _ in pairs],
+                "recorded_sends_per_s": [round(b) for _, b in pairs],
+                "median_ratio": round(statistics.median(b / a for a, b in pairs), 3),
+            }
+        )
+    )
+
+
+def _in_process(measure: Callable[[dict[str, Any], float], float], connection: dict[str, Any], seconds: float) -> float:
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(measure, (connection, seconds))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 5, float(sys.argv[2]) if len(sys.argv) > 2 else 8)

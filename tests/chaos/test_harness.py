@@ -1,0 +1,192 @@
+"""What becomes of a run, and of the machine, when the harness is killed, interrupted, starved or misled."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from machine import snapshot
+
+pytestmark = pytest.mark.chaos
+
+SCENARIO: dict[str, Any] = {
+    "name": "harness",
+    "cluster": {"system": "kafka", "hosts": 3, "topic": {"min.insync.replicas": 2}},
+    "workload": {"kind": "log", "rate": 2000, "duration": "8s"},
+    "faults": [{"at": "2s", "inject": "pause", "on": "one", "for": "2s"}],
+}
+
+
+def chaoskit(*arguments: object, **options: Any) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", "from chaoskit.cli.main import main; main()", *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+
+
+def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    out, err = process.communicate(timeout=180)
+    return process.returncode, out, err
+
+
+def write(folder: Path, **changes: Any) -> Path:
+    path = folder / "scenario.yaml"
+    path.write_text(yaml.safe_dump({**SCENARIO, **changes}))
+    return path
+
+
+def wait_for_line(process: subprocess.Popen[str], word: str) -> None:
+    assert process.stderr is not None
+    for line in process.stderr:
+        if word in line:
+            return
+    raise AssertionError(f"the run ended before {word!r}")
+
+
+def test_heal_and_check_after_kill_9_in_the_middle_of_a_fault(tmp_path: Path) -> None:
+    before = snapshot()
+    store = tmp_path / "store"
+    with chaoskit("run", write(tmp_path), "--store", store) as process:
+        wait_for_line(process, "pause on")
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    assert snapshot() != before
+
+    status, healed, _ = finish(chaoskit("heal"))
+
+    assert (status, "interface" in healed) == (0, True)
+    assert snapshot() == before
+    assert finish(chaoskit("heal"))[1] == "nothing to heal\n"
+    status, judged, _ = finish(chaoskit("check", store, "--json"))
+    verdict = json.loads(judged)
+    assert status == 2
+    assert verdict["verdict"] == "unknown"
+    assert verdict["counts"]["acked"] > 1000
+    assert verdict["faults"][0]["effective"]
+    assert "the run ended before the cluster's recovery was seen" in verdict["reasons"]
+
+
+def test_ctrl_c_heals_checks_what_there_is_and_cleans(tmp_path: Path) -> None:
+    before = snapshot()
+    with chaoskit("run", write(tmp_path), "--store", tmp_path / "store", "--json") as process:
+        wait_for_line(process, "pause on")
+        process.send_signal(signal.SIGINT)
+        status, out, _ = finish(process)
+
+    verdict = json.loads(out)
+    assert status == 2
+    assert verdict["reasons"] == ["interrupted before the load's declared end"]
+    assert verdict["audit"]["complete"]
+    assert verdict["faults"][0]["healed"]
+    assert snapshot() == before
+
+
+def test_two_runs_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
+    before = snapshot()
+    runs = [chaoskit("run", write(tmp_path), "--store", tmp_path / name, "--json") for name in ("a", "b")]
+
+    results = [finish(run) for run in runs]
+
+    assert [status for status, _, _ in results] == [0, 0]
+    assert all(json.loads(out)["counts"]["acked"] > 10_000 for _, out, _ in results)
+    assert snapshot() == before
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "small"
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=700m", "tmpfs", folder], check=True)
+    yield folder
+    subprocess.run(["umount", folder], check=True)
+
+
+def test_a_store_without_room_is_refused(tmp_path: Path, small_disk: Path) -> None:
+    with (small_disk / "filler").open("wb") as filler:
+        os.posix_fallocate(filler.fileno(), 0, 600 * 2**20)
+
+    status, _, err = finish(chaoskit("run", write(tmp_path), "--store", small_disk / "store"))
+
+    assert status == 254
+    assert "are free and a run may need" in err
+
+
+def test_a_disk_that_fills_up_loses_nothing_that_was_recorded(tmp_path: Path, small_disk: Path) -> None:
+    before = snapshot()
+    scenario = write(tmp_path, workload={"kind": "log", "rate": "max", "duration": "15s"}, faults=[])
+    with chaoskit("run", scenario, "--store", small_disk / "store") as process:
+        wait_for_line(process, "load")
+        with (small_disk / "filler").open("wb") as filler:
+            free = os.statvfs(small_disk).f_bavail * os.statvfs(small_disk).f_frsize
+            os.posix_fallocate(filler.fileno(), 0, free - 2**20)
+        status, _, err = finish(process)
+
+    assert status in (2, 255), err
+    assert snapshot() == before
+    (small_disk / "filler").unlink()
+    _, judged, _ = finish(chaoskit("check", small_disk / "store", "--json"))
+    verdict = json.loads(judged)
+    assert verdict["counts"]["acked"] > 0
+    assert verdict["anomalies"] == {} or set(verdict["anomalies"]) == {"unseen"}
+
+
+@pytest.mark.parametrize(
+    ("cluster", "status", "message"),
+    [
+        ({"version": "4.1.99"}, 254, "there is no Kafka 4.1.99"),
+        ({"config": {"num.io.threads": "many"}}, 255, "Kafka on n1 ended by itself"),
+        ({"topic": {"min.insync.replica": 2}}, 254, "Kafka refused topic log-0"),
+    ],
+)
+def test_a_cluster_that_cannot_be_is_told_and_leaves_nothing(
+    tmp_path: Path, cluster: dict[str, Any], status: int, message: str
+) -> None:
+    before = snapshot()
+    scenario = write(tmp_path, cluster={**SCENARIO["cluster"], **cluster})
+
+    seen, _, err = finish(chaoskit("run", scenario, "--store", tmp_path / "store"))
+
+    assert (seen, message in err) == (status, True), err
+    assert "Traceback" not in err
+    assert snapshot() == before
+
+
+def test_a_broker_that_never_gets_ready_ends_the_run_with_its_logs(tmp_path: Path) -> None:
+    before = snapshot()
+    cluster = {**SCENARIO["cluster"], "ready_within": "1s"}
+
+    status, _, err = finish(chaoskit("run", write(tmp_path, cluster=cluster), "--store", tmp_path / "store"))
+
+    assert status == 255
+    assert "Kafka was not ready within 1 s" in err
+    assert list((tmp_path / "store").glob("harness/*/logs/n1/kafka.log"))
+    assert snapshot() == before
+
+
+def test_without_root_it_says_what_to_do(tmp_path: Path) -> None:
+    tmp_path.chmod(0o777)
+    status, _, err = finish(chaoskit("run", write(tmp_path), "--store", tmp_path / "store", user=65534))
+
+    assert status == 254
+    assert "not running as root: run it with sudo" in err
+
+
+def test_without_java_it_says_what_to_install(tmp_path: Path) -> None:
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for tool in ("ip", "unshare", "losetup", "mkfs.ext4", "sshd", "ssh-keygen"):
+        found = subprocess.run(["which", tool], text=True, capture_output=True, check=True).stdout.strip()
+        (tools / tool).symlink_to(found)
+
+    run = chaoskit("run", write(tmp_path), "--store", tmp_path / "store", env={"PATH": str(tools)})
+    status, _, err = finish(run)
+
+    assert status == 254
+    assert "there is no Java: apt-get install openjdk-17-jre-headless" in err

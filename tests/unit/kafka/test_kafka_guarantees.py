@@ -1,0 +1,159 @@
+"""The table of Kafka's guarantees, line by line: settings and faults give what is allowed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chaoskit.cluster import Declared, Effect
+from clusters.kafka.guarantees import guarantees, hosts_down_together
+from clusters.kafka.settings import KafkaOptions
+
+SECOND = 1_000_000_000
+
+
+def _declared(
+    topic: dict[str, Any] | None = None,
+    producer: dict[str, Any] | None = None,
+    *,
+    config: dict[str, Any] | None = None,
+    replication: int = 3,
+    grouped: bool = False,
+) -> Declared:
+    options = KafkaOptions.model_validate({"topic": topic or {}, "config": config or {}})
+    return Declared(options, 3, replication, producer or {}, {}, grouped)
+
+
+def _effect(kind: str, *hosts: str, start_s: int = 8, healed_s: int | None = 10) -> Effect:
+    return Effect(kind, hosts, start_s * SECOND, None if healed_s is None else healed_s * SECOND)
+
+
+def _allowed(declared: Declared, *effects: Effect) -> set[str]:
+    return {name for name, allowance in guarantees(declared, effects).items() if allowance.allowed}
+
+
+ALL_CUT = _effect("power-cut", "n1", "n2", "n3")
+ONE_CUT = _effect("power-cut", "n1")
+TWO_CUT = _effect("power-cut", "n1", "n2")
+KILLED = _effect("kill", "n1")
+ROLLED = _effect("rolling-restart", "n1", "n2", "n3")
+
+SAFE = {"min.insync.replicas": 2}
+FLUSHED = {**SAFE, "flush.messages": 1}
+UNCLEAN = {"unclean.leader.election.enable": True}
+AT_LEAST_ONCE = {"enable.idempotence": False}
+
+BACK = {"lost", "truncated", "rewound", "skipped", "offset-conflict", "reordered"}
+"""What comes with logs that go back behind what was acknowledged."""
+
+BEHIND = {"lost", "reordered", "offset-conflict"}
+"""What comes with a leader that acknowledged more than its successor has."""
+
+
+@pytest.mark.parametrize("kind", ["kill", "restart", "rolling-restart", "power-cut", "pause"])
+@pytest.mark.parametrize("acks", [0, "0", 1, "1"])
+def test_without_acks_of_all_replicas_the_loss_of_a_leader_may_lose(acks: Any, kind: str) -> None:
+    table = guarantees(_declared(FLUSHED, {"acks": acks}), [_effect(kind, "n1")])
+
+    assert table["lost"].allowed
+    assert table["lost"].why.startswith(f"acks={acks}:")
+    assert table["lost"].remedy.startswith("set acks=all")
+
+
+@pytest.mark.parametrize("acks", [0, 1, "all"])
+def test_without_a_fault_nothing_may_be_lost(acks: Any) -> None:
+    assert _allowed(_declared(SAFE, {"acks": acks})) == set()
+
+
+@pytest.mark.parametrize("acks", ["all", "-1", -1, None])
+@pytest.mark.parametrize("fault", [KILLED, _effect("kill", "n1", "n2", "n3"), ROLLED, _effect("pause", "n1"), ONE_CUT])
+def test_acks_of_all_with_two_in_sync_survive_processes_and_one_power_cut(acks: Any, fault: Effect) -> None:
+    assert _allowed(_declared(SAFE, {"acks": acks}), fault) == set()
+
+
+@pytest.mark.parametrize(
+    ("declared", "effects", "allowed"),
+    [
+        # Power cuts: as many hosts at once as replicas must have a message, without an fsync of each message.
+        (_declared(SAFE), [ALL_CUT], BACK),
+        (_declared(SAFE), [TWO_CUT], BACK),
+        (_declared(SAFE), [ONE_CUT], set()),
+        (_declared({"min.insync.replicas": 3}), [TWO_CUT], set()),
+        (_declared({"min.insync.replicas": 3}), [ALL_CUT], BACK),
+        (_declared({}), [ONE_CUT], BACK),  # min.insync.replicas=1 is Kafka's default
+        (_declared({"min.insync.replicas": 1}), [KILLED], set()),
+        (_declared(SAFE, replication=1), [ONE_CUT], BACK),
+        (_declared(FLUSHED), [ALL_CUT], set()),
+        (_declared({**SAFE, "flush.messages": "1"}), [ALL_CUT], set()),
+        (_declared({**SAFE, "flush.messages": 2}), [ALL_CUT], BACK),
+        (_declared({**SAFE, "flush.messages": None}), [ALL_CUT], BACK),
+        (_declared(SAFE, config={"log.flush.interval.messages": 1}), [ALL_CUT], set()),
+        (_declared(SAFE, config={"log.flush.interval.messages": None}), [ALL_CUT], BACK),
+        (_declared({"flush.messages": 9}, config={"log.flush.interval.messages": 1}), [ALL_CUT], BACK),
+        (_declared(config={"min.insync.replicas": 2}), [ONE_CUT], set()),
+        (_declared({"min.insync.replicas": 1}, config={"min.insync.replicas": 2}), [ONE_CUT], BACK),
+        # One host after the other is not all at once.
+        (_declared(SAFE), [ONE_CUT, _effect("power-cut", "n2", start_s=12, healed_s=14)], set()),
+        (_declared(SAFE), [ONE_CUT, _effect("power-cut", "n2", start_s=9, healed_s=14)], BACK),
+        (_declared(SAFE), [_effect("power-cut", host, start_s=at, healed_s=None) for host, at in (("n1", 8), ("n2", 99))], BACK),
+        # Unclean elections: once as many hosts were hit as replicas must have a message.
+        (_declared({**FLUSHED, **UNCLEAN}), [KILLED, _effect("kill", "n2", start_s=12)], BACK),
+        (_declared({**FLUSHED, **UNCLEAN}), [KILLED], set()),
+        (_declared({**SAFE, "unclean.leader.election.enable": "true"}), [ROLLED], BACK),
+        (_declared(SAFE, config=UNCLEAN), [ROLLED], BACK),
+        (_declared({**SAFE, "unclean.leader.election.enable": False}, config=UNCLEAN), [ROLLED], set()),
+        (_declared(UNCLEAN, {"acks": 1}), [KILLED], BACK | {"duplicate"}),
+        # acks=1 and acks=0: what a leader alone had, or nobody.
+        (_declared(SAFE, {"acks": 1}), [KILLED], BEHIND | {"duplicate"}),
+        (_declared(SAFE, {"acks": 1, "retries": 0}), [KILLED], BEHIND),
+        (_declared(SAFE, {"acks": 0}), [KILLED], BEHIND),
+        (_declared(FLUSHED, {"acks": 1}), [ALL_CUT], BEHIND | {"duplicate"}),
+        (_declared(SAFE, {"request.required.acks": 1}), [KILLED], BEHIND | {"duplicate"}),
+        # Retries without idempotence.
+        (_declared(SAFE, AT_LEAST_ONCE), [KILLED], {"duplicate", "reordered"}),
+        (_declared(SAFE, AT_LEAST_ONCE), [_effect("reset", "n1")], {"duplicate", "reordered"}),
+        (_declared(SAFE, {**AT_LEAST_ONCE, "max.in.flight": 1}), [KILLED], {"duplicate"}),
+        (_declared(SAFE, {**AT_LEAST_ONCE, "max.in.flight.requests.per.connection": 1}), [KILLED], {"duplicate"}),
+        (_declared(SAFE, {**AT_LEAST_ONCE, "retries": 0}), [KILLED], set()),
+        (_declared(SAFE, {**AT_LEAST_ONCE, "message.send.max.retries": 0}), [KILLED], set()),
+        (_declared(SAFE, AT_LEAST_ONCE), [], set()),
+        (_declared(SAFE, {"enable.idempotence": True}), [KILLED], set()),
+        (_declared(SAFE, {"enable.idempotence": "true"}), [KILLED], set()),
+        (_declared(SAFE, {"enable.idempotence": None}), [KILLED], {"duplicate", "reordered"}),
+        # Groups deliver at least once, faults or not.
+        (_declared(SAFE, grouped=True), [], {"redelivered"}),
+        (_declared(SAFE, grouped=True), [KILLED], {"redelivered"}),
+    ],
+)  # fmt: skip
+def test_a_line_of_the_table(declared: Declared, effects: list[Effect], allowed: set[str]) -> None:
+    assert _allowed(declared, *effects) - ({"redelivered"} if allowed >= BACK else set()) == allowed
+
+
+@pytest.mark.parametrize("anomaly", ["phantom", "corrupt", "misrouted", "failed-visible"])
+def test_no_setting_and_no_fault_allows_what_may_never_be(anomaly: str) -> None:
+    worst = _declared(UNCLEAN, {"acks": 0}, replication=1, grouped=True)
+
+    assert anomaly not in _allowed(worst, ALL_CUT, KILLED)
+
+
+def test_a_consumer_without_a_group_may_read_again_only_what_went_back() -> None:
+    assert "redelivered" in _allowed(_declared(SAFE), ALL_CUT)
+    assert "redelivered" not in _allowed(_declared(SAFE), KILLED)
+
+
+@pytest.mark.parametrize("declared", [_declared(), _declared(SAFE, {"acks": 1}), _declared(UNCLEAN, AT_LEAST_ONCE)])
+@pytest.mark.parametrize("effects", [[], [ALL_CUT], [KILLED, ROLLED]])
+def test_every_line_says_why_and_what_to_change(declared: Declared, effects: list[Effect]) -> None:
+    table = guarantees(declared, effects)
+
+    assert all(allowance.why for allowance in table.values())
+    assert all(allowance.remedy for allowance in table.values() if allowance.allowed)
+
+
+def test_hosts_count_as_down_together_while_their_faults_overlap() -> None:
+    faults = [ONE_CUT, _effect("power-cut", "n2", start_s=9, healed_s=11), _effect("power-cut", "n3", start_s=10)]
+
+    assert hosts_down_together(faults, ["power-cut"]) == 2
+    assert hosts_down_together(faults, ["kill"]) == 0
+    assert hosts_down_together([ONE_CUT, ONE_CUT], ["power-cut"]) == 1

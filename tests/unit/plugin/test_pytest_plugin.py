@@ -1,0 +1,130 @@
+"""The pytest plugin, as tests of others meet it."""
+
+from __future__ import annotations
+
+import pytest
+
+_TESTS = """
+    import pytest
+
+    @pytest.mark.chaos
+    def test_marked():
+        pass
+
+    @pytest.mark.chaos
+    def test_with_a_session(chaos):
+        assert chaos.runs == []
+
+    def test_other():
+        pass
+"""
+_BAD_SCENARIO = "cluster: {system: kafka}\nworkload: {kind: log}\nfautls: []\n"
+_REASON = "chaos tests run real clusters: run them with -m chaos, as root"
+
+
+def _run(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
+    return pytester.runpytest_subprocess("-p", "no:cacheprovider", "--strict-markers", "-W", "error", *arguments)
+
+
+def test_chaos_tests_are_skipped_with_the_reason_and_others_run(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(_TESTS)
+
+    result = _run(pytester, "-rs")
+
+    result.assert_outcomes(passed=1, skipped=2)
+    result.stdout.fnmatch_lines([f"SKIPPED [[]1] *{_REASON}"] * 2)
+
+
+@pytest.mark.parametrize("expression", ["chaos", "chaos and not slow", "not slow and chaos"])
+def test_chaos_tests_run_when_they_are_asked_for(pytester: pytest.Pytester, expression: str) -> None:
+    pytester.makeini("[pytest]\nmarkers = slow: takes long")
+    pytester.makepyfile(_TESTS)
+
+    _run(pytester, "-m", expression).assert_outcomes(passed=2, deselected=1)
+
+
+def test_chaos_times_repeats_tests_that_use_the_fixture_alone(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(_TESTS)
+
+    result = _run(pytester, "--chaos-times", "3", "--collect-only", "-q")
+
+    names = [line.partition("::")[2] for line in result.outlines if "::" in line]
+    rounds = [f"test_with_a_session[round{index}]" for index in range(3)]
+    assert names == ["test_marked", *rounds, "test_other"]
+
+
+def test_rounds_are_parameters_beside_those_of_the_test(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.chaos
+        @pytest.mark.parametrize("flush", [1, None])
+        def test_cut(chaos, flush):
+            pass
+        """
+    )
+
+    _run(pytester, "-m", "chaos", "--chaos-times", "2").assert_outcomes(passed=4)
+
+
+def test_scenario_files_are_tests(pytester: pytest.Pytester) -> None:
+    pytester.makefile(".chaos.yaml", small="cluster: {system: kafka}")
+    pytester.makefile(".yaml", other="cluster: {system: kafka}")
+
+    result = _run(pytester, "--chaos-times", "2", "--collect-only", "-q")
+
+    names = [line for line in result.outlines if "::" in line]
+    assert names == ["small.chaos.yaml::small[round0]", "small.chaos.yaml::small[round1]"]
+
+
+def test_scenario_files_are_skipped_like_other_chaos_tests(pytester: pytest.Pytester) -> None:
+    pytester.makefile(".chaos.yaml", bad=_BAD_SCENARIO)
+
+    result = _run(pytester, "-rs")
+
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines([f"SKIPPED [[]1] bad.chaos.yaml*: {_REASON}"])
+
+
+def test_a_bad_scenario_file_fails_with_one_message(pytester: pytest.Pytester) -> None:
+    pytester.makefile(".chaos.yaml", bad=_BAD_SCENARIO)
+
+    result = _run(pytester, "-m", "chaos")
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(['*bad.chaos.yaml: fautls: unknown key; did you mean "faults"?*'])
+    result.stdout.no_fnmatch_line("*Traceback*")
+    result.stdout.no_fnmatch_line("*chaoskit/*.py*")
+    assert not (pytester.path / "chaos-store").exists()
+
+
+def test_a_bad_scenario_in_a_test_fails_with_its_place(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        test_it="""
+        import pytest
+
+        @pytest.mark.chaos
+        def test_cut(chaos):
+            chaos(cluster={"system": "kafka"}, workload={"kind": "log", "duration": 8})
+        """
+    )
+
+    result = _run(pytester, "-m", "chaos")
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["E *BadInput: test_it.py::test_cut: workload.duration: 8 is not a duration;*"])
+
+
+def test_tests_of_others_do_not_load_the_engine(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import sys
+
+        def test_other():
+            heavy = {"pyarrow", "numpy", "confluent_kafka", "pydantic", "chaoskit.runner"}
+            assert heavy & set(sys.modules) == set()
+        """
+    )
+
+    _run(pytester).assert_outcomes(passed=1)

@@ -1,0 +1,92 @@
+"""Rules of the whole repository."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LINES_MAX = 400
+_PARTS = ("chaoskit", "clusters", "nemeses", "workloads", "checkers", "spark_analysis", "tests", "benchmarks")
+
+_TRACKED = subprocess.run(
+    ["git", "-c", f"safe.directory={ROOT}", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+    cwd=ROOT, capture_output=True, text=True, check=False,
+).stdout.split("\0")  # fmt: skip
+FILES = [ROOT / name for name in _TRACKED if name and (ROOT / name).is_file()]
+
+
+@pytest.mark.skipif(not FILES, reason="not a git checkout")
+def test_the_files_of_the_repository_are_seen() -> None:
+    assert {"pyproject.toml", "chaoskit/runner.py"} <= {str(path.relative_to(ROOT)) for path in FILES}
+
+
+def test_imports_point_one_way() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "from importlinter.cli import lint_imports_command as lint; lint()", "--no-cache"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"Contracts: [1-9]\d* kept, 0 broken", done.stdout)
+
+
+def test_files_are_short() -> None:
+    paths = [path for part in _PARTS for path in (ROOT / part).rglob("*.py")]
+    lines = {str(path.relative_to(ROOT)): len(path.read_text().splitlines()) for path in paths}
+
+    assert len(lines) > 100
+    assert {name: count for name, count in lines.items() if count > LINES_MAX} == {}
+
+
+@pytest.mark.parametrize(
+    ("module", "heavy"),
+    [
+        ("chaoskit.pytest_plugin", ["pyarrow", "numpy", "confluent_kafka", "pydantic", "paramiko", "chaoskit.plan"]),
+        ("chaoskit.runner", ["confluent_kafka", "paramiko", "pytest", "pyspark"]),
+        ("chaoskit.worker", ["paramiko", "pytest", "pyspark"]),
+    ],
+)
+def test_a_module_loads_only_what_it_needs(module: str, heavy: list[str]) -> None:
+    code = f"import sys, {module}; print(*[name for name in {heavy!r} if name in sys.modules])"
+
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+
+    assert done.stdout.split() == []
+
+
+def test_packages_come_from_wherever_a_machine_gets_them() -> None:
+    """No file names a host of a package registry: machines behind a mirror have their own."""
+    hosts = [
+        ".".join(parts)
+        for parts in (
+            ("pypi", "org"),
+            ("files", "pythonhosted", "org"),
+            ("repo1", "maven", "org"),
+            ("repo", "maven", "apache", "org"),
+            ("registry", "npmjs", "org"),
+            ("deb", "debian", "org"),
+            ("archive", "ubuntu", "com"),
+            ("archive", "apache", "org"),
+            ("downloads", "apache", "org"),
+            ("dlcdn", "apache", "org"),
+        )
+    ]
+    named = [
+        f"{path.relative_to(ROOT)}: {host}" for path in FILES for host in hosts if host.encode() in path.read_bytes()
+    ]
+
+    assert named == []
+
+
+def test_test_files_have_different_names() -> None:
+    names = [path.name for path in (ROOT / "tests").rglob("*.py") if path.name != "conftest.py"]
+
+    assert sorted(set(names)) == sorted(names)

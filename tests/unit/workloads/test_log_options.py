@@ -1,0 +1,72 @@
+"""What a scenario may say of the log workload, and what that makes of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chaoskit.cluster import TopicSpec
+from chaoskit.errors import BadInput
+from chaoskit.scenario import validated
+from chaoskit.workload import CONSUMER, PRODUCER
+from workloads.log import LogOptions, LogWorkload
+
+
+def _options(**given: Any) -> LogOptions:
+    return validated(LogOptions, given, "x.yaml", "workload.")
+
+
+@pytest.mark.parametrize(
+    ("given", "refusal"),
+    [
+        ({"message_size": "1"}, "workload.message_size: '1' is not a size; write a number and a unit"),
+        ({"message_size": "39B"}, "workload.message_size: Input should be greater than or equal to 40"),
+        ({"message_size": "2GiB"}, "workload.message_size: Input should be less than or equal to 1073741824"),
+        ({"rate": 0}, "workload.rate: Input should be greater than or equal to 1"),
+        ({"rate": "fast"}, "workload.rate: Input should be 'max' (given: 'fast')"),
+        ({"partitions": 0}, "workload.partitions: Input should be greater than or equal to 1"),
+        ({"producers": 0}, "workload.producers: Input should be greater than or equal to 1"),
+        ({"producers": 2**20}, "workload.producers: Input should be less than 1048576"),
+        ({"consumers": -1}, "workload.consumers: Input should be greater than or equal to 0"),
+        ({"consumption": "groups"}, "workload.consumption: Input should be 'assigned' or 'group' (given: 'groups')"),
+        ({"produser": {}}, 'workload.produser: unknown key; did you mean "producer"?'),
+    ],
+)
+def test_what_cannot_be_is_refused(given: dict[str, Any], refusal: str) -> None:
+    with pytest.raises(BadInput) as refused:
+        _options(**given)
+
+    assert f"x.yaml: {refusal}" in str(refused.value)
+
+
+@pytest.mark.parametrize(("given", "size"), [(100, 100), ("100B", 100), ("1KiB", 1024)])
+def test_a_message_size_is_bytes_or_has_a_unit(given: object, size: int) -> None:
+    assert _options(message_size=given).message_size == size
+
+
+def test_every_client_is_a_task() -> None:
+    tasks = LogWorkload().tasks(_options(producers=2, consumers=1))
+
+    assert [task.client for task in tasks] == ["producer-0", "producer-1", "consumer-0"]
+
+
+@pytest.mark.parametrize(("given", "brokers", "replication"), [({}, 5, 3), ({}, 2, 2), ({"replication": 1}, 3, 1)])
+def test_topics_have_three_replicas_where_there_are_brokers_for_them(
+    given: dict[str, Any], brokers: int, replication: int
+) -> None:
+    topics = LogWorkload().topics(_options(topics=2, partitions=4, **given), brokers)
+
+    assert topics == [TopicSpec("log-0", 4, replication), TopicSpec("log-1", 4, replication)]
+
+
+def test_clients_get_the_settings_of_their_role() -> None:
+    options = _options(producer={"acks": 1}, consumer={"fetch.min.bytes": 9})
+
+    assert LogWorkload().client_settings(options, PRODUCER) == {"acks": 1}
+    assert LogWorkload().client_settings(options, CONSUMER) == {"fetch.min.bytes": 9}
+
+
+def test_only_a_group_is_grouped() -> None:
+    assert LogWorkload().grouped(_options(consumption="group"))
+    assert not LogWorkload().grouped(_options())
