@@ -161,8 +161,8 @@ class KafkaCluster:
             return [roles.controller_node(self.hosts)]
         if role == "coordinator":
             return [roles.coordinator_node(self._admin, _COORDINATED_GROUP)]
-        state = roles.partition_state(self._admin, topic, partition)
+        state = roles.partition_state(self._brokers, topic, partition)
         if state.leader < 0:
             raise ClusterError(f"{topic}/{partition} has no leader now")
         followers = [node for node in state.replicas if node != state.leader]
-        return {"leader": [state.leader], "isr": state.isrs, "followers": followers, "follower": followers}[role]
+        return {"leader": [state.leader], "isr": list(state.isr), "followers": followers, "follower": followers}[role]

@@ -1,26 +1,111 @@
-"""The smallest question that a Kafka broker answers: ApiVersions, version 0, in its wire protocol.
+"""Two questions to one Kafka broker in its wire protocol: are you there, and who leads what?
 
-Used to see whether a broker is alive, paused or gone. A client library would retry, cache and ask
-another broker; a probe must not. Layout: Kafka protocol guide, request header version 1.
+A client library would ask whichever broker it likes, cache, retry, and wait for one that is paused;
+a probe must ask this broker now. Layouts: Kafka protocol guide, ApiVersions 0 and Metadata 7.
 """
 
 from __future__ import annotations
 
 import socket
 import struct
+from dataclasses import dataclass
 
-_API_VERSIONS = 18
-_REQUEST = struct.pack(">ihhih", 10, _API_VERSIONS, 0, 1, -1)
-"""Size, API key, API version, correlation id 1, null client id."""
+_API_VERSIONS, _METADATA = (18, 0), (3, 7)
+_CORRELATION = 1
+_NO_CLIENT_ID = -1
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionState:
+    """What one broker knows of a partition: node ids, and the epoch of its leader."""
+
+    epoch: int
+    leader: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
 
 
 def answers(address: str, port: int, timeout_s: float) -> bool:
     """Return whether the node at this address answers within the time."""
     try:
-        with socket.create_connection((address, port), timeout=timeout_s) as connection:
-            connection.settimeout(timeout_s)
-            connection.sendall(_REQUEST)
-            response = connection.recv(8)
+        _ask(address, port, _API_VERSIONS, b"", timeout_s)
     except OSError:
         return False
-    return len(response) == 8 and struct.unpack(">i", response[4:])[0] == 1
+    return True
+
+
+def partition_states(address: str, port: int, topic: str, timeout_s: float) -> dict[int, PartitionState]:
+    """Return by number what this broker knows of a topic's partitions; empty if it knows no such topic.
+
+    Raises:
+        OSError: it does not answer within the time.
+    """
+    name = topic.encode()
+    no_creation = b"\0"
+    request = struct.pack(">ih", 1, len(name)) + name + no_creation
+    response = _Reader(_ask(address, port, _METADATA, request, timeout_s))
+    response.skip(4)  # throttle time
+    for _ in range(response.integer("i")):
+        response.skip(4)  # node id
+        response.text()  # host
+        response.skip(4)  # port
+        response.text()  # rack
+    response.text()  # cluster id
+    response.skip(4)  # controller id: any broker, in KRaft
+    states = {}
+    for _ in range(response.integer("i")):
+        response.skip(2)  # error
+        response.text()  # name
+        response.skip(1)  # internal
+        for _ in range(response.integer("i")):
+            response.skip(2)  # error
+            number, leader, epoch = (response.integer("i") for _ in range(3))
+            replicas, isr, _offline = response.integers(), response.integers(), response.integers()
+            states[number] = PartitionState(epoch, leader, replicas, isr)
+    return states
+
+
+def _ask(address: str, port: int, api: tuple[int, int], body: bytes, timeout_s: float) -> bytes:
+    """Send one request and return the response behind its correlation id."""
+    header = struct.pack(">hhih", *api, _CORRELATION, _NO_CLIENT_ID)
+    with socket.create_connection((address, port), timeout=timeout_s) as connection:
+        connection.settimeout(timeout_s)
+        connection.sendall(struct.pack(">i", len(header) + len(body)) + header + body)
+        (size,) = struct.unpack(">i", _receive(connection, 4))
+        response = _receive(connection, size)
+    if struct.unpack_from(">i", response)[0] != _CORRELATION:
+        raise ConnectionError(f"{address}:{port} does not speak Kafka's protocol")
+    return response[4:]
+
+
+def _receive(connection: socket.socket, size: int) -> bytes:
+    received = b""
+    while len(received) < size:
+        chunk = connection.recv(size - len(received))
+        if not chunk:
+            raise ConnectionError("the connection was closed in the middle of a response")
+        received += chunk
+    return received
+
+
+class _Reader:
+    """Reads a response from its start."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+        self._at = 0
+
+    def skip(self, size: int) -> None:
+        self._at += size
+
+    def integer(self, format_: str) -> int:
+        (value,) = struct.unpack_from(f">{format_}", self._content, self._at)
+        self._at += struct.calcsize(f">{format_}")
+        return int(value)
+
+    def integers(self) -> tuple[int, ...]:
+        return tuple(self.integer("i") for _ in range(self.integer("i")))
+
+    def text(self) -> None:
+        """Pass over a text, null included."""
+        self.skip(max(self.integer("h"), 0))

@@ -8,32 +8,43 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient, PartitionMetadata
+from confluent_kafka.admin import AdminClient
 
 from chaoskit.cluster import ClusterError
 from chaoskit.host import HostError, ServiceHost
-from clusters.kafka.settings import DATA_FOLDER
+from clusters.kafka.probe import PartitionState, partition_states
+from clusters.kafka.settings import BROKER_PORT, DATA_FOLDER
 
 ROLES = ("leader", "followers", "follower", "isr", "controller", "coordinator")
 _TIMEOUT_S = 5
+_ANSWER_TIMEOUT_S = 0.2
+"""A broker that runs answers in milliseconds; one that is paused must not hold up a fault."""
 
 
-def partition_state(admin: AdminClient, topic: str, partition: int) -> PartitionMetadata:
-    """Return leader, replicas and in-sync replicas (node ids).
+def partition_state(brokers: Sequence[ServiceHost], topic: str, partition: int) -> PartitionState:
+    """Return leader, replicas and in-sync replicas (node ids), from the broker that knows the newest leader.
+
+    All brokers are asked at once, so that one that is paused delays nothing.
 
     Raises:
         ClusterError: no broker knows the partition.
     """
-    try:
-        topics = admin.list_topics(topic, timeout=_TIMEOUT_S).topics
-    except KafkaException as error:
-        raise ClusterError(f"no broker answered which host leads {topic}/{partition}: {error}") from error
-    state = topics[topic].partitions.get(partition)
-    if state is None:
-        raise ClusterError(f"there is no partition {topic}/{partition}")
-    return state
+
+    def ask(host: ServiceHost) -> PartitionState | None:
+        try:
+            return partition_states(host.address, BROKER_PORT, topic, _ANSWER_TIMEOUT_S).get(partition)
+        except OSError:
+            return None
+
+    with ThreadPoolExecutor(len(brokers)) as pool:
+        asked = [pool.submit(ask, host) for host in brokers]
+        known = [state for each in asked if (state := each.result()) is not None]
+    if not known:
+        raise ClusterError(f"no broker knows who leads {topic}/{partition}")
+    return max(known, key=lambda state: state.epoch)
 
 
 def controller_node(hosts: Sequence[ServiceHost]) -> int:

@@ -12,14 +12,17 @@ _AFTER = {"KILL": ServiceState.GONE, "STOP": ServiceState.PAUSED, "CONT": Servic
 
 
 class PaperHost:
-    """A host with one service; `signals` are those that it got."""
+    """A host with one service; `signals` are those that it got, and `broken` those that it cannot get."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.seen = ServiceState.RUNNING
         self.signals: list[str] = []
+        self.broken: set[str] = set()
 
     def signal(self, name: str, signal: str) -> None:
+        if signal in self.broken:
+            raise OSError("the cable is out")
         self.signals.append(signal)
         self.seen = _AFTER[signal]
 

@@ -31,7 +31,7 @@ class Stage:
         self.cluster = cluster
         self.told: list[str] = []
         self.origin_ns = time.monotonic_ns() - 1000 * MS
-        self.plan = plan(faults)
+        self.plan = plan(faults, workload={"kind": "log", "duration": "20s", "partitions": 3})
         self.conductor = Conductor(self.plan, cluster, folder, self.origin_ns, self.told.append)  # type: ignore[arg-type]
 
     def perform(self) -> list[dict[str, Any]]:
@@ -83,8 +83,32 @@ def test_a_fault_without_effect_is_recorded_as_such_and_healed_all_the_same(tmp_
     assert effects([fault]) == []
 
 
+def test_a_nemesis_that_breaks_is_recorded_and_its_host_is_free_again(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, PaperCluster(), [_kill(), {"at": "200ms", "inject": "pause", "on": "n2", "for": "20ms"}])
+    stage.cluster.hosts[1].broken = {"KILL"}
+
+    broken, after = stage.perform()
+
+    assert broken["effective_ns"] is None
+    assert "no effect: " in broken["evidence"]
+    assert "the cable is out" in stage.conductor.problems[0]
+    assert after["effective_ns"] is not None
+
+
+def test_a_fault_that_cannot_be_healed_is_recorded_as_such(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, PaperCluster(), [{"at": "1ms", "inject": "pause", "on": "n2", "for": "20ms"}])
+    stage.cluster.hosts[1].broken = {"CONT"}
+
+    (fault,) = stage.perform()
+
+    assert fault["effective_ns"] is not None
+    assert fault["healed_ns"] is None
+    assert "the cable is out" in stage.conductor.problems[0]
+    assert stage.conductor.active == {}
+
+
 def test_a_fault_holds_no_longer_once_all_must_be_healed(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, PaperCluster(), [_kill(**{"for": "1h"}), _kill(at="19s", on="n3")])
+    stage = Stage(tmp_path, PaperCluster(), [_kill(**{"for": "10s"}), _kill(at="19s", on="n3")])
     stage.conductor.start(time.monotonic_ns())
     while not stage.told:
         time.sleep(0.001)
@@ -93,7 +117,7 @@ def test_a_fault_holds_no_longer_once_all_must_be_healed(tmp_path: Path) -> None
     stage.conductor.heal_now()
     (fault,) = stage.end()
 
-    assert fault["healed_ns"] - fault["start_ns"] < 10_000 * MS
+    assert fault["healed_ns"] - fault["start_ns"] < 5_000 * MS
     assert stage.cluster.hosts[2].signals == []
 
 

@@ -69,12 +69,12 @@ def test_the_longest_gap_counts_while_sends_were_due(ends_ms: list[int], longest
 
 
 def test_a_load_that_never_began_was_not_unavailable() -> None:
-    assert _available([], [], start_ms=0, end_ms=0) == (0, 0)
+    assert _available([], [], start_ms=0, end_ms=0) == (0, None)
 
 
 @pytest.mark.parametrize(
     ("healed_ms", "back_ms"),
-    [([], 0), ([40], 10), ([50], 0), ([40, 60], 30), ([40, 150], 10), ([40, 91], None), ([95], None)],
+    [([], None), ([200], None), ([40], 10), ([50], 0), ([40, 60], 30), ([40, 150], 10), ([40, 91], None), ([95], None)],
 )
 def test_recovery_is_the_longest_wait_from_a_healing_to_the_next_send(
     healed_ms: list[int], back_ms: int | None

@@ -75,9 +75,13 @@ def test_an_impossible_target_is_refused_with_those_there_are(target: str | list
 
 
 def test_roles_may_name_a_partition() -> None:
-    fault = plan([{"at": "1s", "inject": "kill", "on": "leader:log-0/2"}]).faults[0]
+    fault = plan([{"at": "1s", "inject": "kill", "on": "leader:log-0/0"}]).faults[0]
 
-    assert fault.on == ("leader:log-0/2",)
+    assert fault.on == ("leader:log-0/0",)
+
+
+def test_a_partition_that_the_workload_does_not_have_is_refused() -> None:
+    assert "there is no partition 'log-0/2'; did you mean \"log-0/0\"?" in _fault_refusal(on="leader:log-0/2")
 
 
 @pytest.mark.parametrize(

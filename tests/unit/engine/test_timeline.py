@@ -113,7 +113,15 @@ def test_a_recorded_fault_is_the_same_fault_again(seed: int) -> None:
 
 def test_a_role_may_be_of_a_partition_but_must_exist() -> None:
     spec = FaultSpec.model_validate({"at": "1s", "inject": "kill", "on": "leader:log-0/2"})
-    check_targets(spec, "faults.0", HOSTS, ["leader"])
+    check_targets(spec, "faults.0", HOSTS, ["leader"], ["log-0/2"])
 
     with pytest.raises(BadInput, match=r"faults\.3\.on: there is no host or role 'leader:log-0/2'; .*Known: all"):
-        check_targets(spec, "faults.3", HOSTS, ["follower"])
+        check_targets(spec, "faults.3", HOSTS, ["follower"], ["log-0/2"])
+
+
+@pytest.mark.parametrize("target", ["leader:log-0/3", "leader:", "leader:log-0", "n1:log-0/2", "all:log-0/2"])
+def test_only_a_role_may_be_of_a_partition_and_only_of_one_there_is(target: str) -> None:
+    spec = FaultSpec.model_validate({"at": "1s", "inject": "kill", "on": target})
+
+    with pytest.raises(BadInput, match=r"faults\.0\.on: there is no (host or role|partition)"):
+        check_targets(spec, "faults.0", HOSTS, ["leader"], ["log-0/2"])

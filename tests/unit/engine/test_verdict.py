@@ -27,14 +27,14 @@ def _decide(**changes: Any) -> tuple[str, tuple[str, ...]]:
         ({}, (VALID, ())),
         ({"faults": ()}, (VALID, ())),
         ({"anomalies": ALLOWED}, (VALID, ())),
-        ({"anomalies": {UNSEEN: Anomaly(0, False, "")}}, (VALID, ())),
+        ({"anomalies": {UNSEEN: Anomaly(0, True, "")}}, (VALID, ())),
         ({"anomalies": LOST}, (INVALID, ("3 lost: not allowed (acks=all)",))),
         ({"recovered": False}, (INVALID, ("the cluster did not recover within the bound after healing",))),
         ({"recovered": None}, (UNKNOWN, ("the run ended before the cluster's recovery was seen",))),
         ({"audit_complete": False}, (UNKNOWN, ("the final read did not reach the end of every partition",))),
         ({"acked": 0}, (UNKNOWN, ("nothing was acknowledged",))),
         ({"problems": ("client consumer-0 died",)}, (UNKNOWN, ("client consumer-0 died",))),
-        ({"anomalies": {UNSEEN: Anomaly(2, False, "")}}, (UNKNOWN, ("2 acknowledged messages were not seen",))),
+        ({"anomalies": {UNSEEN: Anomaly(2, False, "none")}}, (INVALID, ("2 unseen: not allowed (none)",))),
         ({"anomalies": {UNSEEN: Anomaly(2, True, "")}}, (UNKNOWN, ("2 acknowledged messages were not seen",))),
         ({"faults": (FAULT, {**FAULT, "effective": False})}, (UNKNOWN, ("kill had no effect: gone",))),
         ({"faults": ({**FAULT, "healed": False},)}, (UNKNOWN, ("kill was not seen to be healed",))),
@@ -105,6 +105,11 @@ def test_an_expectation_keeps_the_reason_and_the_remedy_of_the_guarantees() -> N
     allowance = allow("duplicate", 0, DERIVED, {"duplicate": "some"})
 
     assert allowance == Allowance(False, "expected duplicate: some; retries", "idempotence")
+
+
+def test_what_was_not_seen_is_no_proof_unless_it_was_expected_not_to_be() -> None:
+    assert allow(UNSEEN, 3, DERIVED, {}).allowed
+    assert not allow(UNSEEN, 3, DERIVED, {UNSEEN: "none"}).allowed
 
 
 def test_a_control_that_finds_nothing_is_invalid() -> None:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from clusters.kafka.probe import answers
+from clusters.kafka.probe import PartitionState, answers, partition_states
 
 ADDRESS = "127.0.0.1"
 Conversation = Callable[[socket.socket], None]
@@ -41,7 +41,7 @@ def _reply(correlation: int, length: int = 8) -> Conversation:
     def talk(connection: socket.socket) -> None:
         size, key, version, asked, client = struct.unpack(">ihhih", connection.recv(14))
         assert (size, key, version, client) == (10, 18, 0, -1)
-        connection.sendall(struct.pack(">ii", 100, asked + correlation)[:length])
+        connection.sendall(struct.pack(">ii", 4, asked + correlation)[:length])
 
     return talk
 
@@ -49,6 +49,34 @@ def _reply(correlation: int, length: int = 8) -> Conversation:
 def test_a_node_that_answers_is_alive() -> None:
     with _server(_reply(0)) as port:
         assert answers(ADDRESS, port, 5)
+
+
+def test_partition_states_are_read_from_a_metadata_response() -> None:
+    def text(content: str) -> bytes:
+        return struct.pack(">h", len(content)) + content.encode()
+
+    def numbers(*values: int) -> bytes:
+        return struct.pack(f">i{len(values)}i", len(values), *values)
+
+    brokers = b"".join(struct.pack(">i", node) + text("10.0.0.1") + struct.pack(">ih", 9092, -1) for node in (1, 2))
+    partitions = b"".join(
+        struct.pack(">hiii", 0, number, 2, 7) + numbers(2, 1, 3) + numbers(2, 1) + numbers(3) for number in (0, 1)
+    )
+    topic = struct.pack(">h", 0) + text("log-0") + b"\0" + struct.pack(">i", 2) + partitions
+    body = struct.pack(">iii", 1, 0, 2) + brokers + text("cluster") + struct.pack(">ii", 1, 1) + topic
+
+    def talk(connection: socket.socket) -> None:
+        (size,) = struct.unpack(">i", connection.recv(4))
+        request = connection.recv(size)
+        assert struct.unpack_from(">hhih", request) == (3, 7, 1, -1)
+        assert request[10:] == struct.pack(">i", 1) + text("log-0") + b"\0"
+        connection.sendall(struct.pack(">i", len(body)) + body)
+
+    with _server(talk) as port:
+        states = partition_states(ADDRESS, port, "log-0", 5)
+
+    state = PartitionState(epoch=7, leader=2, replicas=(2, 1, 3), isr=(2, 1))
+    assert states == {0: state, 1: state}
 
 
 def test_a_node_that_accepts_and_is_silent_does_not_answer() -> None:

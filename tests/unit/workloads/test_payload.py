@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import struct
+
+import google_crc32c
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,6 +44,12 @@ def test_a_payload_that_grew_is_corrupt() -> None:
 @pytest.mark.parametrize("payload", [None, b"", b"\0" * 100, b"somebody else's message, long enough to be one of ours"])
 def test_what_is_not_ours_is_corrupt(payload: bytes | None) -> None:
     assert read(payload, 7) == NOTHING
+
+
+def test_a_whole_message_of_another_format_is_corrupt() -> None:
+    head = struct.pack("<IQqqq", 0x324B4843, 7, 5, 6, 7)
+
+    assert read(head + struct.pack("<I", google_crc32c.value(head)), 7) == NOTHING
 
 
 def test_a_whole_payload_of_another_run_is_foreign() -> None:
