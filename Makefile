@@ -1,6 +1,7 @@
 # Two commands from a fresh machine: make demo, make test. Set-up included.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
+export PATH := $(PATH):/usr/sbin:/sbin
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo --preserve-env=CHAOSKIT_STATE,CHAOSKIT_CACHE)
 BIN := .venv/bin
 STAMP := .venv/.installed

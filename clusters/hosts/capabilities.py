@@ -17,6 +17,7 @@ _TOOLS = {
     "ip": "iproute2", "unshare": "util-linux", "losetup": "mount", "sshd": "openssh-server",
     "ssh-keygen": "openssh-client", "mkfs.ext4": "e2fsprogs",
 }  # fmt: skip
+_SYSTEM_PATH = "/usr/sbin:/sbin"
 _SPACE_MIN = 2 * 2**30
 
 
@@ -65,17 +66,12 @@ def _essentials() -> list[Finding]:
             "" if root else "run it with sudo",
         )
     ]
-    search = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
     for tool, package in _TOOLS.items():
-        path = shutil.which(tool, path=search)
-        findings.append(
-            Finding(
-                tool,
-                path is not None,
-                path or f"{tool} is not installed",
-                "" if path else f"apt-get install {package}",
-            )
-        )
+        path = shutil.which(tool)
+        off_path = path is None and shutil.which(tool, path=_SYSTEM_PATH)
+        detail = f"{tool} is not on PATH" if off_path else f"{tool} is not installed"
+        remedy = f"PATH=$PATH:{_SYSTEM_PATH}" if off_path else f"apt-get install {package}"
+        findings.append(Finding(tool, path is not None, path or detail, "" if path else remedy))
     if root:
         state_folder().mkdir(parents=True, exist_ok=True)
         free = shutil.disk_usage(state_folder()).free

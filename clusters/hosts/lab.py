@@ -28,6 +28,8 @@ from clusters.hosts.network import PREFIX_LENGTH, choosing, free_range, ip, link
 
 _PROVIDER = "local"
 _HOSTS_MAX = 200
+_NAME_LENGTH = 8
+"""With a host's name behind it, within the 15 characters of an interface name."""
 _XFS_SIZE_MIN = 300 * 2**20
 _DETACH_TIMEOUT_S = 10
 
@@ -92,9 +94,10 @@ class LocalProvider:
         capabilities.require(options.filesystem)
 
     def provision(self, journal: Journal, count: int, options: LocalOptions) -> LocalLab:
-        name = f"ck{secrets.token_hex(3)}"
-        folder = state_folder() / "labs" / name
         with choosing():
+            taken = {link[:_NAME_LENGTH] for link in links()}
+            name = next(name for name in iter(_draw_name, None) if name not in taken)
+            folder = state_folder() / "labs" / name
             network = free_range(claims("network"))
             journal.record(_PROVIDER, lab=name, folder=str(folder), network=str(network))
             gateway = network.broadcast_address - 1
@@ -120,6 +123,10 @@ class LocalProvider:
 
     def diagnose(self) -> list[Finding]:
         return capabilities.diagnose()
+
+
+def _draw_name() -> str:
+    return f"ck{secrets.token_hex((_NAME_LENGTH - 2) // 2)}"
 
 
 def _prepare(lab: str, folder: Path, network: IPv4Network, count: int, options: LocalOptions) -> list[LocalHost]:

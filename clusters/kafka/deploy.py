@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import shutil
 import time
 import uuid
 from collections.abc import Sequence
@@ -122,7 +123,14 @@ class KafkaCluster:
         host.run([*self._java(), *format_argv], timeout_s=60)
 
     def _java(self) -> list[str]:
-        return ["java", "-cp", self._classpath, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"]
+        return [
+            shutil.which("java") or "java",
+            "-cp",
+            self._classpath,
+            "-XX:+UseSerialGC",
+            "-XX:TieredStopAtLevel=1",
+            "-Xshare:auto",
+        ]
 
     def _missing(self) -> str:
         """Say what keeps the cluster from being ready; empty when it is."""

@@ -105,7 +105,7 @@ def _log_goes_back(declared: Declared, effects: Sequence[Effect]) -> Allowance:
             True,
             f"flushing is left to the OS, and the power of {cut} host(s) was cut at once: the {insync} in-sync "
             "replica(s) that a message needs may all have held it only in memory",
-            "set flush.messages=1 on the topic or log.flush.interval.messages=1 on brokers, or keep replicas on separate power",
+            "set flush.messages=1 (topic) or log.flush.interval.messages=1 (brokers), or keep replicas on separate power",
         )
     if unclean(options) and len({host for effect in effects for host in effect.targets}) >= insync:
         return Allowance(

@@ -59,7 +59,7 @@ def test_control_the_same_loss_is_invalid_when_none_is_expected(kafka: Any) -> N
     run = kafka(topic=SAFE, faults=[POWER_CUT_ALL], expect={"lost": "none"})
 
     assert run.verdict.verdict == "invalid"
-    with pytest.raises(AssertionError, match="lost: .* NOT ALLOWED"):
+    with pytest.raises(AssertionError, match=r"lost: .* NOT ALLOWED"):
         run.assert_valid()
 
 

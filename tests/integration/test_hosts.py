@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import signal
 import subprocess
 import sys
@@ -112,12 +113,15 @@ def test_a_closed_lab_leaves_no_trace() -> None:
 
 def test_heal_removes_the_lab_of_a_killed_harness_and_then_finds_nothing() -> None:
     before = snapshot()
-    script = (
-        "from chaoskit.journal import Journal; from clusters.hosts.lab import LocalOptions, LocalProvider; import time\n"
-        "with Journal('test-killed') as journal:\n"
-        "    lab = LocalProvider().provision(journal, 2, LocalOptions(size='512MiB'))\n"
-        "    print('up', flush=True); time.sleep(60)\n"
-    )
+    script = """
+import time
+from chaoskit.journal import Journal
+from clusters.hosts.lab import LocalOptions, LocalProvider
+with Journal("test-killed") as journal:
+    lab = LocalProvider().provision(journal, 2, LocalOptions(size="512MiB"))
+    print("up", flush=True)
+    time.sleep(60)
+"""
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as harness:
         assert harness.stdout.readline() == "up\n"
         alive = snapshot()
@@ -132,8 +136,6 @@ def test_heal_removes_the_lab_of_a_killed_harness_and_then_finds_nothing() -> No
 
 
 def _sha256(content: bytes) -> str:
-    import hashlib
-
     return hashlib.sha256(content).hexdigest()
 
 
