@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from chaoskit.errors import RunFailed
-from chaoskit.heal import PROCESS
+from chaoskit.heal import PROCESS, WORKER_MODULE
 from chaoskit.journal import Journal
 from chaoskit.workload import Progress, Task
 
@@ -151,7 +151,7 @@ class Fleet:
         self._journal.record(PROCESS, mark=str(order_path))
         with log.open("wb") as errors:
             process = subprocess.Popen(
-                [sys.executable, "-m", "chaoskit.worker", str(order_path)],
+                [sys.executable, "-m", WORKER_MODULE, str(order_path)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,

@@ -16,6 +16,8 @@ from chaoskit.journal import abandoned
 PROCESS = "process"
 """Provider of entries that name a worker process by a word of its command line."""
 
+WORKER_MODULE = "chaoskit.worker"
+
 
 def heal() -> list[str]:
     """Undo every abandoned journal; return what was removed.
@@ -47,7 +49,7 @@ def _end_process(mark: str) -> list[str]:
             words = command.read_bytes().split(b"\0")
         except OSError:  # the process ended while we looked
             continue
-        if mark.encode() in words:
+        if mark.encode() in words and WORKER_MODULE.encode() in words:
             os.kill(int(command.parent.name), signal.SIGKILL)
             ended.append(f"process {command.parent.name}")
     return ended

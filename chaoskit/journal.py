@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TextIO
 
 from chaoskit.state import state_folder
 
@@ -31,8 +31,7 @@ class Journal:
         folder = _folder()
         folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / f"{name}.jsonl"
-        self._file = self.path.open("a", encoding="utf-8")
-        fcntl.flock(self._file, fcntl.LOCK_EX)
+        self._file = self._open_locked()
         _fsync_folder(folder)
 
     def record(self, provider: str, **entry: Any) -> None:
@@ -45,6 +44,15 @@ class Journal:
         """Forget the journal: everything in it has been undone."""
         self.path.unlink(missing_ok=True)
         self._file.close()
+
+    def _open_locked(self) -> TextIO:
+        """Open and lock the file; again, if a `heal` deleted it in between, taking it for abandoned."""
+        while True:
+            file = self.path.open("a", encoding="utf-8")
+            fcntl.flock(file, fcntl.LOCK_EX)
+            if os.fstat(file.fileno()).st_nlink:
+                return file
+            file.close()
 
     def __enter__(self) -> Journal:
         return self

@@ -47,7 +47,8 @@ class WorkloadSpec(BaseModel):
 class FaultSpec(BaseModel):
     """One fault at a time, or faults drawn by the seed at intervals; further keys are its parameters.
 
-    `hit` and `began` stand in recorded timelines, for readers: which hosts, and when exactly.
+    `hit`, `began` and `pick` stand in recorded timelines: which hosts and when exactly, for readers, and
+    the draw that chooses among the holders of a role.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True, populate_by_name=True)
@@ -61,6 +62,7 @@ class FaultSpec(BaseModel):
     duration: Duration | None = Field(default=None, alias="for")
     hit: list[str] = []
     began: str = ""
+    pick: float | None = Field(default=None, ge=0, lt=1)
 
     @model_validator(mode="after")
     def _one_kind_of_time(self) -> FaultSpec:
@@ -80,7 +82,7 @@ class Scenario(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
-    seed: int | None = None
+    seed: int | None = Field(default=None, ge=0)
     cluster: ClusterSpec
     workload: WorkloadSpec
     faults: list[FaultSpec] = []

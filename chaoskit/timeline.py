@@ -47,7 +47,7 @@ class PlannedFault:
         entry: dict[str, Any] = {"at": format_duration(self.at_ns), "inject": self.kind, "on": list(self.on)}
         if self.for_ns is not None:
             entry["for"] = format_duration(self.for_ns)
-        return {**entry, **self.parameters, "hit": list(hosts)}
+        return {**entry, **self.parameters, "hit": list(hosts), "pick": self.pick}
 
 
 def draw(
@@ -70,7 +70,8 @@ def draw(
             kind = source.choice(kinds)
             on = tuple(name for target in as_list(spec.on) for name in _fixed(target, hosts, source))
             for_ns = _duration(spec) if lasts(kind) else None
-            drawn.append(PlannedFault(at_ns, kind, on, for_ns, parameters, source.random()))
+            pick = source.random()
+            drawn.append(PlannedFault(at_ns, kind, on, for_ns, parameters, pick if spec.pick is None else spec.pick))
     return sorted(drawn, key=lambda fault: fault.at_ns)
 
 

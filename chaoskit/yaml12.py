@@ -9,7 +9,13 @@ import yaml
 
 
 class _Loader(yaml.SafeLoader):
-    """A safe loader for which only `true` and `false` are booleans."""
+    """A safe loader for which only `true` and `false` are booleans, and no key may stand twice."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        mapping = super().construct_mapping(node, deep)
+        if len(mapping) < len(node.value):
+            raise yaml.constructor.ConstructorError(None, None, "a key stands twice", node.start_mark)
+        return mapping
 
 
 _Loader.yaml_implicit_resolvers = {

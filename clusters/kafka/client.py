@@ -25,10 +25,6 @@ from chaoskit.client import FAIL, INFO, OK, Completed, Delivery, PositionLost
 from chaoskit.cluster import ClusterError
 
 NEVER_SENT = {
-    KafkaError._QUEUE_FULL: "librdkafka's queue was full: nothing was enqueued",
-    KafkaError._PURGE_QUEUE: "purged from librdkafka's queue before it was sent",
-    KafkaError._UNKNOWN_TOPIC: "librdkafka knows no such topic: nothing was sent",
-    KafkaError._UNKNOWN_PARTITION: "librdkafka knows no such partition: nothing was sent",
     KafkaError.MSG_SIZE_TOO_LARGE: "larger than allowed: refused before it is appended, never retried",
     KafkaError.RECORD_LIST_TOO_LARGE: "batch larger than a segment: refused before it is appended, never retried",
     KafkaError.INVALID_REQUIRED_ACKS: "acks not supported: refused before it is appended, never retried",
@@ -107,8 +103,8 @@ class KafkaProducer:
             self._producer.produce(topic, payload, key, partition, partial(self._delivered, token))
         except BufferError:
             return False
-        except KafkaException as error:
-            self._completed(token, classify(error.args[0].code()), error.args[0].name(), None)
+        except KafkaException as error:  # raised by the call itself: nothing was enqueued
+            self._completed(token, FAIL, error.args[0].name(), None)
         return True
 
     def pending(self) -> int:

@@ -12,12 +12,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chaoskit.cluster import Allowance, Declared, Effect
+from chaoskit.quantities import SECOND
 from clusters.kafka.client import resolve_producer
 from clusters.kafka.settings import KafkaOptions, is_true, setting
 
 POWER_CUT = "power-cut"
 _LEADER_LOSING = ("kill", "restart", "rolling-restart", POWER_CUT, "pause")
 """Faults after which another replica may lead while the old leader still held unreplicated messages."""
+
+_CATCH_UP_NS = 5 * SECOND
+"""How long a broker that answers again may still lack what others have; until then it counts as down."""
 
 _NEVER = {
     "phantom": "only messages that somebody sent can be read",
@@ -66,7 +70,8 @@ def hosts_down_together(effects: Sequence[Effect], kinds: Sequence[str]) -> int:
 
 
 def _hit_during(instant: int, effects: Sequence[Effect]) -> set[str]:
-    hit = (e for e in effects if e.start_ns <= instant and (e.healed_ns is None or instant < e.healed_ns))
+    back = {effect: None if effect.healed_ns is None else effect.healed_ns + _CATCH_UP_NS for effect in effects}
+    hit = [effect for effect, at in back.items() if effect.start_ns <= instant and (at is None or instant < at)]
     return {host for effect in hit for host in effect.targets}
 
 
@@ -105,7 +110,7 @@ def _log_goes_back(declared: Declared, effects: Sequence[Effect]) -> Allowance:
             True,
             f"flushing is left to the OS, and the power of {cut} host(s) was cut at once: the {insync} in-sync "
             "replica(s) that a message needs may all have held it only in memory",
-            "set flush.messages=1 (topic) or log.flush.interval.messages=1 (brokers), or keep replicas on separate power",
+            "set flush.messages=1 (or log.flush.interval.messages=1 on brokers), or keep replicas on separate power",
         )
     if unclean(options) and len({host for effect in effects for host in effect.targets}) >= insync:
         return Allowance(

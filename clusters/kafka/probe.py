@@ -29,7 +29,7 @@ def answers(address: str, port: int, timeout_s: float) -> bool:
     """Return whether the node at this address answers within the time."""
     try:
         _ask(address, port, _API_VERSIONS, b"", timeout_s)
-    except OSError:
+    except (OSError, struct.error):
         return False
     return True
 
@@ -39,6 +39,7 @@ def partition_states(address: str, port: int, topic: str, timeout_s: float) -> d
 
     Raises:
         OSError: it does not answer within the time.
+        struct.error: it answers something else.
     """
     name = topic.encode()
     no_creation = b"\0"

@@ -7,6 +7,7 @@ the quorum state that every node keeps on its disk, since metadata names any bro
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -36,7 +37,7 @@ def partition_state(brokers: Sequence[ServiceHost], topic: str, partition: int) 
     def ask(host: ServiceHost) -> PartitionState | None:
         try:
             return partition_states(host.address, BROKER_PORT, topic, _ANSWER_TIMEOUT_S).get(partition)
-        except OSError:
+        except (OSError, struct.error):
             return None
 
     with ThreadPoolExecutor(len(brokers)) as pool:

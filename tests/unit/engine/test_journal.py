@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from chaoskit.errors import BadInput
-from chaoskit.heal import PROCESS, heal
+from chaoskit.heal import PROCESS, WORKER_MODULE, heal
 from chaoskit.journal import Journal, abandoned, claims
 
 pytestmark = pytest.mark.usefixtures("state")
@@ -25,8 +25,9 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def sleeper(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A process whose command line names this test's folder."""
-    command = [sys.executable, "-c", "import sys; print(flush=True); sys.stdin.read()", str(tmp_path / "order.json")]
+    """A process whose command line is a worker's, with an order in this test's folder."""
+    code = "import sys; print(flush=True); sys.stdin.read()"
+    command = [sys.executable, "-c", code, WORKER_MODULE, str(tmp_path / "order.json")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         process.stdout.readline()
@@ -120,6 +121,15 @@ def test_healing_leaves_other_processes_alone(tmp_path: Path, sleeper: subproces
 
     assert list(heal()) == []
     assert sleeper.poll() is None
+
+
+def test_healing_leaves_an_editor_on_the_order_alone(tmp_path: Path) -> None:
+    _leave("run-1", tmp_path / "order.json")
+    command = ["tail", "-f", "/dev/null", str(tmp_path / "order.json")]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as viewer:
+        assert heal() == []
+        assert viewer.poll() is None
+        viewer.kill()
 
 
 def test_a_harness_that_dies_leaves_its_journal(tmp_path: Path, sleeper: subprocess.Popen[bytes]) -> None:
