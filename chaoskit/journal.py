@@ -15,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
 
+from chaoskit import durable
 from chaoskit.state import state_folder
 
 
@@ -32,7 +33,7 @@ class Journal:
         folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / f"{name}.jsonl"
         self._file = self._open_locked()
-        _fsync_folder(folder)
+        durable.sync(folder)
 
     def record(self, provider: str, **entry: Any) -> None:
         """Write an entry durably. `provider` names the entry point in `chaoskit.hosts` that undoes it."""
@@ -119,11 +120,3 @@ def _read(path: Path) -> list[dict[str, Any]]:
 
 def _folder() -> Path:
     return state_folder() / "journal"
-
-
-def _fsync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -146,6 +146,7 @@ class _Run:
             fleet.join(fleet.workers, _STOP_TIMEOUT_S)
 
     def _drive(self, fleet: Fleet, cluster: Cluster) -> None:
+        self.watcher.phase("clients")
         clients = fleet.launch(self.plan.workload.tasks(self.plan.workload_options))
         producers = [worker for worker in clients if worker.task.role == PRODUCER]
         conductor = Conductor(self.plan, cluster, self.folder, self.origin_ns, self.watcher.tell)

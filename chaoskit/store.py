@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from chaoskit import yaml12
+from chaoskit import durable, yaml12
 from chaoskit.errors import BadInput
 
 DEFAULT_STORE = Path("chaos-store")
@@ -80,12 +80,12 @@ def run_name(folder: Path) -> str:
 
 def write_yaml(path: Path, content: Any) -> None:
     """Write a YAML file whole or not at all."""
-    _write(path, yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
+    durable.write(path, yaml.safe_dump(content, sort_keys=False, allow_unicode=True).encode())
 
 
 def write_json(path: Path, content: Any) -> None:
     """Write a JSON file whole or not at all."""
-    _write(path, json.dumps(content, indent=2) + "\n")
+    durable.write(path, json.dumps(content, indent=2).encode() + b"\n")
 
 
 def read_yaml(path: Path) -> Any:
@@ -110,12 +110,6 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise BadInput(f"{path}: cannot be read: {error}") from error
-
-
-def _write(path: Path, text: str) -> None:
-    scratch = path.with_name(f".{path.name}.new")
-    scratch.write_text(text, encoding="utf-8")
-    scratch.replace(path)
 
 
 def _point_latest(store: Path, folder: Path) -> None:

@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from chaoskit import durable
 from chaoskit.checker import Audit
 from chaoskit.errors import BadInput, RunFailed
-from chaoskit.history import durable
 from chaoskit.history.dataset import ROW_GROUP_ROWS, MessagesWriter, write_operations
 from chaoskit.history.gather import Messages
 from chaoskit.history.naming import Names, dictionary

@@ -7,9 +7,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from chaoskit import durable
 from chaoskit.errors import BadInput, RunFailed
 from chaoskit.history import compact as compaction
-from chaoskit.history import dataset, durable, gather
+from chaoskit.history import dataset, gather
 from chaoskit.history.compact import Compacted, compact, drop_wal
 from chaoskit.history.reader import History
 from chaoskit.history.wal import WalWriter
