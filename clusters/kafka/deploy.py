@@ -120,7 +120,12 @@ class KafkaCluster:
             "-c",
             f"{_FOLDER}/server.properties",
         ]
-        host.run([*self._java(), *format_argv], timeout_s=60)
+        done = host.run([*self._java(), *format_argv], timeout_s=60, check=False)
+        if done.status != 0:
+            refusals = [
+                line.partition("ConfigException: ")[2] for line in done.err.splitlines() if "Exception: " in line
+            ]
+            raise BadInput(f"cluster.config: Kafka refuses it: {refusals[0] if refusals else done.err or done.out}")
 
     def _java(self) -> list[str]:
         return [
@@ -160,7 +165,7 @@ class KafkaCluster:
             ClusterError: with its last errors.
         """
         if host.state(SERVICE) is ServiceState.GONE:
-            argv = ["grep", "-E", "ERROR|FATAL|Exception", host.log_path(SERVICE)]
+            argv = ["grep", "-E", "ERROR|FATAL|Exception|Error:|Unrecognized", host.log_path(SERVICE)]
             errors = host.run(argv, check=False).out.strip().splitlines()
             raise ClusterError(f"Kafka on {host.name} ended by itself:\n" + "\n".join(errors[-3:]))
 

@@ -22,7 +22,7 @@ class KafkaOptions(BaseModel):
     """What a scenario may say of a Kafka cluster, besides its hosts.
 
     Attributes:
-        version: release number, 2.8 or later.
+        version: release number, 3.0 or later.
         config: broker settings by Kafka's own names, for all brokers.
         topic: topic settings by Kafka's own names, for the workload's topics.
         controllers: `combined` (every broker is a controller too), or how many of the hosts, the

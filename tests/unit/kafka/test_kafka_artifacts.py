@@ -11,7 +11,7 @@ from chaoskit.errors import BadInput
 from clusters.kafka.artifacts import fetch, parse_version
 
 
-@pytest.mark.parametrize(("version", "parts"), [("4.1.1", (4, 1, 1)), ("2.8", (2, 8)), ("3.10.0", (3, 10, 0))])
+@pytest.mark.parametrize(("version", "parts"), [("4.1.1", (4, 1, 1)), ("3.0", (3, 0)), ("3.10.0", (3, 10, 0))])
 def test_a_release_number_has_parts(version: str, parts: tuple[int, ...]) -> None:
     assert parse_version(version) == parts
 
@@ -28,7 +28,7 @@ def test_what_is_no_release_number_is_refused(version: str) -> None:
 
 @pytest.mark.parametrize("version", ["2.7.2", "2.7", "1.0.0", "0.8.2"])
 def test_releases_without_kraft_are_refused(version: str) -> None:
-    with pytest.raises(BadInput, match=f"Kafka {version} has no KRaft; chaoskit runs 2.8 and later"):
+    with pytest.raises(BadInput, match=f"Kafka {version} has no KRaft, or only a preview; chaoskit runs 3.0 and later"):
         parse_version(version)
 
 
