@@ -123,6 +123,10 @@ class Lab(Protocol):
 
     hosts: Sequence[ServiceHost]
 
+    def access(self) -> list[str]:
+        """Return, for each host, the command that opens a shell on it."""
+        ...
+
     def close(self) -> None:
         """Remove the hosts and everything made for them."""
         ...

@@ -101,7 +101,9 @@ class _Run:
             try:
                 self._with_hosts(journal, lab)
             finally:
-                if not self.keep:
+                if self.keep:
+                    self.watcher.tell("hosts are kept; `chaoskit heal` ends them. To look: " + "; ".join(lab.access()))
+                else:
                     lab.close()
                     journal.close()
                 self._keep_recorded()
@@ -114,17 +116,14 @@ class _Run:
             raise
 
     def _with_hosts(self, journal: Journal, lab: Lab) -> None:
+        self.watcher.phase("deploy")
+        cluster = self.plan.system.deploy(lab.hosts, self.plan.system_options)
         try:
-            self.watcher.phase("deploy")
-            cluster = self.plan.system.deploy(lab.hosts, self.plan.system_options)
-            try:
-                self._bring_up(cluster)
-                self._with_cluster(journal, cluster)
-            finally:
-                _collect_logs(cluster, self.folder)
-                cluster.close()
-        except ClusterError as error:
-            raise RunFailed(str(error)) from error
+            self._bring_up(cluster)
+            self._with_cluster(journal, cluster)
+        finally:
+            _collect_logs(cluster, self.folder)
+            cluster.close()
 
     def _bring_up(self, cluster: Cluster) -> None:
         with ThreadPoolExecutor(len(cluster.hosts)) as pool:
@@ -133,9 +132,10 @@ class _Run:
         cluster.wait_ready(self.plan.scenario.cluster.ready_within / 1e9)
         for topic in self.plan.workload.topics(self.plan.workload_options, self.plan.declared.brokers):
             cluster.create_topic(topic)
-        for host in cluster.hosts:
+        if self.plan.scenario.cluster.sync:
             # Formatting tools do not fsync everything; a power cut soon after would test set-up, not the load.
-            host.run(["sync"])
+            for host in cluster.hosts:
+                host.run(["sync"])
 
     def _with_cluster(self, journal: Journal, cluster: Cluster) -> None:
         fleet = Fleet(self.folder, journal, self._order(cluster))

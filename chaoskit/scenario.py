@@ -33,6 +33,7 @@ class ClusterSpec(BaseModel):
     provider: str = "local"
     disk: dict[str, Any] = {}
     ready_within: Duration = 60 * SECOND
+    sync: bool = True
 
 
 class WorkloadSpec(BaseModel):

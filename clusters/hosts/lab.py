@@ -74,6 +74,9 @@ class LocalLab:
         self.folder = folder
         self.hosts = hosts
 
+    def access(self) -> list[str]:
+        return [f"ssh -i {self.folder / 'client_key'} root@{host.address}" for host in self.hosts]
+
     def close(self) -> None:
         with ThreadPoolExecutor(len(self.hosts)) as pool:
             list(pool.map(LocalHost.kill, self.hosts))

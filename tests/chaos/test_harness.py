@@ -98,6 +98,25 @@ def test_two_runs_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
     assert snapshot() == before
 
 
+def test_replay_repeats_the_faults_as_they_happened(tmp_path: Path) -> None:
+    faults = [
+        {"from": "1s", "to": "6s", "every": "2s", "inject": ["kill", "pause"], "on": "one", "for": "500ms"},
+        {"at": "7s", "inject": "pause", "on": "follower", "for": "500ms"},
+    ]
+    store = tmp_path / "store"
+    status, first, err = finish(chaoskit("run", write(tmp_path, faults=faults), "--store", store, "--json"))
+    assert status == 0, err
+
+    status, again, err = finish(chaoskit("replay", store / "latest", "--store", store, "--json"))
+
+    assert status == 0, err
+    verdicts = [json.loads(text) for text in (first, again)]
+    assert len(verdicts[0]["faults"]) == 4
+    drawn = [[(fault["kind"], fault["targets"]) for fault in verdict["faults"][:3]] for verdict in verdicts]
+    assert drawn[0] == drawn[1]
+    assert verdicts[0]["seed"] == verdicts[1]["seed"]
+
+
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     folder = tmp_path / "small"

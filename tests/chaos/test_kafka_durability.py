@@ -42,6 +42,16 @@ def test_acks_all_with_consumers_in_a_group_while_brokers_restart(kafka: Any) ->
     assert run.anomalies["lost"].count == 0
 
 
+@pytest.mark.parametrize("role", ["controller", "coordinator", "isr"])
+def test_roles_are_found_and_their_failure_loses_nothing(kafka: Any, role: str) -> None:
+    load = {"consumption": "group", "partitions": 3, "duration": "9s"}
+    run = kafka(topic=SAFE, workload=load, faults=[{"at": "3s", "inject": "restart", "on": role}])
+
+    run.assert_valid()
+    assert len(run.verdict.faults[0]["targets"]) == (3 if role == "isr" else 1)
+    assert run.anomalies["lost"].count == 0
+
+
 def test_power_cut_on_all_loses_what_the_os_had_not_written(kafka: Any) -> None:
     run = kafka(topic=SAFE, faults=[POWER_CUT_ALL], expect={"lost": "some"})
 
