@@ -1,7 +1,8 @@
 """Makes the faults of a run happen at their times, proves each, heals each, writes each down.
 
 One thread for each fault, so that a slow one delays no other. A host that is under a fault is not hit
-by a second one: the fault goes to the other targets, or, without any left, is recorded as ineffective.
+by a second one: one that the seed drew is replaced by the next host drawn; otherwise the fault goes to
+its other targets, or, without any left, is recorded as ineffective.
 """
 
 from __future__ import annotations
@@ -127,7 +128,9 @@ class Conductor:
         for target in fault.on:
             wanted += [target] if target in by_name else self._holders(target, fault.pick)
         with self._lock:
-            free = [name for name in dict.fromkeys(wanted) if name not in self._busy]
+            distinct = list(dict.fromkeys(wanted))
+            candidates = [name for name in dict.fromkeys((*distinct, *fault.spare)) if name not in self._busy]
+            free = candidates[: len(distinct)]
             if not free:
                 raise ChaoskitError(f"{', '.join(wanted)} already under a fault")
             self._busy.update(free)

@@ -30,6 +30,7 @@ class PlannedFault:
         at_ns: when it begins, ns since the start of the load.
         kind: entry point of the nemesis.
         on: host names and roles.
+        spare: further hosts, in the order drawn, that stand in for those of `on` that are under a fault.
         for_ns: how long it holds; None for one that is over at once.
         parameters: further keys.
         pick: number in [0, 1) that chooses among the holders of a role.
@@ -41,10 +42,12 @@ class PlannedFault:
     for_ns: int | None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     pick: float = 0.0
+    spare: tuple[str, ...] = ()
 
     def as_spec(self, hosts: Sequence[str]) -> dict[str, Any]:
-        """Return it as an entry of `faults:` that repeats it; hosts it hit are named beside a role."""
-        entry: dict[str, Any] = {"at": format_duration(self.at_ns), "inject": self.kind, "on": list(self.on)}
+        """Return it as an entry of `faults:` that repeats it: roles stay roles, drawn hosts are named."""
+        on = list(hosts) if self.spare else list(self.on)
+        entry: dict[str, Any] = {"at": format_duration(self.at_ns), "inject": self.kind, "on": on}
         if self.for_ns is not None:
             entry["for"] = format_duration(self.for_ns)
         return {**entry, **self.parameters, "hit": list(hosts), "pick": self.pick}
@@ -68,10 +71,12 @@ def draw(
         parameters = dict(spec.model_extra or {})
         for at_ns in instants(spec):
             kind = source.choice(kinds)
-            on = tuple(name for target in as_list(spec.on) for name in _fixed(target, hosts, source))
+            on, spare = _draw_hosts(as_list(spec.on), hosts, source)
             for_ns = _duration(spec) if lasts(kind) else None
             pick = source.random()
-            drawn.append(PlannedFault(at_ns, kind, on, for_ns, parameters, pick if spec.pick is None else spec.pick))
+            drawn.append(
+                PlannedFault(at_ns, kind, on, for_ns, parameters, pick if spec.pick is None else spec.pick, spare)
+            )
     return sorted(drawn, key=lambda fault: fault.at_ns)
 
 
@@ -118,9 +123,23 @@ def _duration(spec: FaultSpec) -> int:
     return DEFAULT_DURATION if spec.duration is None else spec.duration
 
 
-def _fixed(target: str, hosts: Sequence[str], source: random.Random) -> list[str]:
-    if target not in COUNTED:
-        return [target]
+def _draw_hosts(
+    targets: Sequence[str], hosts: Sequence[str], source: random.Random
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the hosts and roles to hit, counted targets drawn, and the hosts that the draws left over.
+
+    Beside a role none is left over: what a timeline names must tell drawn hosts from roles.
+    """
+    on: list[str] = []
+    spare: list[str] = []
     majority = len(hosts) // 2 + 1
-    count = {"one": 1, "minority": max(1, len(hosts) - majority), "majority": majority, "all": len(hosts)}[target]
-    return sorted(source.sample(list(hosts), count))
+    counts = {"one": 1, "minority": max(1, len(hosts) - majority), "majority": majority, "all": len(hosts)}
+    for target in targets:
+        if target in counts:
+            drawn = source.sample(list(hosts), len(hosts))
+            on += sorted(drawn[: counts[target]])
+            spare += drawn[counts[target] :]
+        else:
+            on.append(target)
+    fixed = set(on) <= set(hosts)
+    return tuple(on), tuple(spare) if fixed else ()

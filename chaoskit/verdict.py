@@ -139,7 +139,7 @@ def decide(
     if recovered is False:
         wrong.insert(0, "the cluster did not recover within the bound after healing")
     if wrong:
-        return INVALID, tuple(wrong)
+        return INVALID, (*wrong, *problems)
     doubts = list(problems)
     if recovered is None:
         doubts.append("the run ended before the cluster's recovery was seen")

@@ -153,6 +153,8 @@ def await_answers(targets: Sequence[ServiceHost], cluster: Cluster) -> str:
     deadline = time.monotonic() + ANSWER_TIMEOUT_S
     for host in targets:
         while not cluster.answers(host):
+            if ServiceState.GONE in _states(host, cluster):
+                raise NemesisError(f"on {host.name} the system was started and ended by itself")
             if time.monotonic() > deadline:
                 raise NemesisError(f"{host.name} does not answer {ANSWER_TIMEOUT_S} s after it was healed")
             time.sleep(_POLL_S)

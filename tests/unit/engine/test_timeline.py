@@ -111,6 +111,13 @@ def test_a_recorded_fault_is_the_same_fault_again(seed: int) -> None:
         assert again.parameters == fault.parameters
 
 
+def test_a_recorded_draw_names_the_hosts_that_were_hit() -> None:
+    fault = _draw({"at": "1s", "inject": "kill", "on": "one"})[0]
+
+    assert sorted((*fault.on, *fault.spare)) == sorted(HOSTS)
+    assert fault.as_spec([fault.spare[0]])["on"] == [fault.spare[0]]
+
+
 def test_a_role_may_be_of_a_partition_but_must_exist() -> None:
     spec = FaultSpec.model_validate({"at": "1s", "inject": "kill", "on": "leader:log-0/2"})
     check_targets(spec, "faults.0", HOSTS, ["leader"], ["log-0/2"])

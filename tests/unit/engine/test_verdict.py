@@ -62,7 +62,8 @@ def test_each_thing_that_can_be_wrong_has_its_verdict(
 )
 def test_a_proof_outweighs_every_doubt(doubt: dict[str, Any]) -> None:
     assert _decide(**doubt)[0] == UNKNOWN
-    assert _decide(**doubt, anomalies=LOST) == (INVALID, ("3 lost: not allowed (acks=all)",))
+    verdict, reasons = _decide(**doubt, anomalies=LOST)
+    assert (verdict, reasons[0]) == (INVALID, "3 lost: not allowed (acks=all)")
 
 
 def test_every_reason_is_told() -> None:
