@@ -68,7 +68,7 @@ class System:
                 "Java for Kafka 4",
                 java >= 17,
                 f"Java {java}" if java else "no Java",
-                "" if java >= 17 else "apt-get install openjdk-17-jre-headless",
+                "" if java >= 17 else "apt-get install default-jre-headless",
             ),
             Finding(
                 "Maven, to fetch Kafka",
@@ -91,7 +91,7 @@ def _check_java(needed: int, version: str) -> None:
     java = _java_version()
     if java < needed:
         seen = f"Java {java} is installed" if java else "there is no Java"
-        raise BadInput(f"Kafka {version} needs Java {needed} and {seen}: apt-get install openjdk-17-jre-headless")
+        raise BadInput(f"Kafka {version} needs Java {needed} and {seen}: apt-get install default-jre-headless")
 
 
 def _java_version() -> int:
