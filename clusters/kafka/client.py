@@ -97,6 +97,8 @@ class KafkaProducer:
     def __init__(self, settings: Mapping[str, Any], completed: Completed) -> None:
         self._producer = Producer({**_CONNECTION_DEFAULTS, **settings})
         self._completed = completed
+        # With acks=0 nobody tells an offset, and librdkafka counts up from -1001: past 0 in a large batch.
+        self._told_offsets = str(settings.get("acks")) != "0"
 
     def send(self, topic: str, partition: int, key: bytes | None, payload: bytes, token: int) -> bool:
         try:
@@ -120,8 +122,9 @@ class KafkaProducer:
 
     def _delivered(self, token: int, error: KafkaError | None, message: Message) -> None:
         if error is None:
-            offset = message.offset()  # none with acks=0, and none known for a duplicate that the broker dropped
-            self._completed(token, OK, None, offset if offset is not None and offset >= 0 else None)
+            offset = message.offset() if self._told_offsets else None
+            known = offset is not None and offset >= 0  # not for a duplicate that the broker dropped
+            self._completed(token, OK, None, offset if known else None)
         else:
             self._completed(token, classify(error.code()), error.name(), None)
 
