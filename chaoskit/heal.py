@@ -23,12 +23,10 @@ def heal() -> list[str]:
     """Undo every abandoned journal; return what was removed.
 
     Raises:
-        BadInput: not root, and there is something to heal.
+        BadInput: hosts were left behind, and this is not root.
     """
     removed = []
     for journal in abandoned():
-        if os.geteuid() != 0:
-            raise BadInput(f"{journal.path}: hosts were left behind, and removing them needs root: sudo chaoskit heal")
         for entry in journal.entries:
             removed += _undo(entry)
         journal.close()
@@ -39,6 +37,8 @@ def _undo(entry: Mapping[str, Any]) -> list[str]:
     if entry["provider"] == PROCESS:
         return _end_process(entry["mark"])
     provider: HostProvider = plugins.load("host", entry["provider"], "journal")
+    if os.geteuid() != 0:
+        raise BadInput("hosts were left behind, and removing them needs root: sudo chaoskit heal")
     return provider.undo(entry)
 
 

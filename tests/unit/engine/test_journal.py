@@ -127,9 +127,11 @@ def test_healing_leaves_an_editor_on_the_order_alone(tmp_path: Path) -> None:
     _leave("run-1", tmp_path / "order.json")
     command = ["tail", "-f", "/dev/null", str(tmp_path / "order.json")]
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as viewer:
-        assert heal() == []
-        assert viewer.poll() is None
-        viewer.kill()
+        try:
+            assert heal() == []
+            assert viewer.poll() is None
+        finally:
+            viewer.kill()
 
 
 def test_a_harness_that_dies_leaves_its_journal(tmp_path: Path, sleeper: subprocess.Popen[bytes]) -> None:
