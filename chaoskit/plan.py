@@ -23,6 +23,7 @@ _SEED_MAX = 2**31
 class Plan:
     """All that a run needs to know before it starts; see `make_plan`."""
 
+    source: str
     scenario: Scenario
     seed: int
     provider: HostProvider
@@ -97,6 +98,7 @@ def make_plan(scenario: Scenario, source: str, seed: int | None = None) -> Plan:
     chosen = secrets.randbelow(_SEED_MAX) if chosen is None else chosen
     faults = draw(scenario.faults, chosen, names, _lasts)
     return Plan(
+        source,
         scenario,
         chosen,
         provider,

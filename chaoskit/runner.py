@@ -68,17 +68,29 @@ def run(plan: Plan, store_folder: Path, watcher: Watcher, *, keep: bool = False)
         BadInput: the machine or the system refuses; nothing is left behind.
         RunFailed: the run broke; the message names the run folder.
     """
-    check_machine(plan)
+    with _naming(plan.source):
+        check_machine(plan)
     folder = store.new_run_folder(store_folder, plan.scenario.name)
     store.write_yaml(folder / store.SCENARIO, plan.resolved())
     try:
-        _Run(plan, folder, watcher, keep).execute()
+        with _naming(plan.source):
+            _Run(plan, folder, watcher, keep).execute()
         watcher.phase("check")
         return folder, check_run(folder)
     except BadInput:
         raise
     except ChaoskitError as error:
         raise RunFailed(f"{error}\nrun folder, with logs and what was recorded: {folder}") from error
+
+
+@contextmanager
+def _naming(source: str) -> Iterator[None]:
+    """Put the file into errors that blame one of its keys."""
+    try:
+        yield
+    except BadInput as error:
+        blames_key = str(error).startswith(("cluster.", "workload.", "faults."))
+        raise BadInput(f"{source}: {error}" if blames_key else str(error)) from error
 
 
 class _Run:

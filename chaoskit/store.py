@@ -48,7 +48,7 @@ def new_run_folder(store: Path, scenario: str) -> Path:
 
 
 def find_run(given: Path) -> Path:
-    """Return a run folder from its path, from `STORE/latest`, or from a store (its newest run).
+    """Return a run folder from its path, from a store (its newest run) or from a scenario's folder in it.
 
     Raises:
         BadInput: it is none of these.
@@ -58,6 +58,8 @@ def find_run(given: Path) -> Path:
         return folder
     if (folder / "latest" / SCENARIO).exists():
         return (folder / "latest").resolve()
+    if newest := max(folder.glob(f"*/{SCENARIO}"), default=None):
+        return newest.parent
     raise BadInput(f"{given}: is not a run folder (it has no {SCENARIO}); `chaoskit list` shows the runs of a store")
 
 
