@@ -21,7 +21,7 @@ setup: .packages $(STAMP) ## install what is missing: Debian packages, .venv/
 $(STAMP): pyproject.toml setup/requirements.txt
 	@./setup/environment
 
-demo: setup ## power cut on a real Kafka cluster, with and without fsync: what is lost (3 minutes)
+demo: setup ## power cut on a real Kafka cluster, with and without fsync: what is lost (2 minutes)
 	@$(SUDO) $(BIN)/chaoskit run scenarios/kafka-power-all-os-flush.yaml scenarios/kafka-power-all-flush-each.yaml
 
 check: setup ## format, lint, types, import rules

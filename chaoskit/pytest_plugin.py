@@ -72,7 +72,10 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     outcome = yield
     report = outcome.get_result()  # type: ignore[attr-defined]
     if report.when == "call" and report.failed:
+        said = str(report.longrepr)
         for run in item.stash.get(_RUNS, []):
+            if run.verdict.run in said:
+                continue
             report.sections.append((f"chaos run {run.verdict.run}", run.summary))
 
 

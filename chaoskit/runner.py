@@ -78,6 +78,7 @@ def run(plan: Plan, store_folder: Path, watcher: Watcher, *, keep: bool = False)
         watcher.phase("check")
         return folder, check_run(folder)
     except BadInput:
+        store.discard(folder)
         raise
     except ChaoskitError as error:
         raise RunFailed(f"{error}\nrun folder, with logs and what was recorded: {folder}") from error

@@ -139,7 +139,7 @@ def validated(
         return model.model_validate(content)
     except ValidationError as error:
         lines = [_explain(model, detail, prefix, also_known) for detail in error.errors()]
-        raise BadInput("\n".join(f"{source}: {line}" for line in dict.fromkeys(lines))) from error
+        raise BadInput("\n".join(f"{source}: {line}" for line in dict.fromkeys(lines))) from None
 
 
 def _explain(model: type[BaseModel], detail: Any, prefix: str, also_known: Iterable[str]) -> str:

@@ -47,6 +47,11 @@ def new_run_folder(store: Path, scenario: str) -> Path:
     return folder
 
 
+def discard(folder: Path) -> None:
+    """Remove the folder of a run that was refused before it began."""
+    shutil.rmtree(folder)
+
+
 def find_run(given: Path) -> Path:
     """Return a run folder from its path, from a store (its newest run) or from a scenario's folder in it.
 

@@ -16,7 +16,11 @@ from chaoskit.store import VERDICT, read_json, run_name, runs
 @store_option
 def list_runs(store: Path) -> None:
     """List the runs of a store, oldest first, with their verdicts."""
-    table = Table("run", "verdict", "sent", "acked", "anomalies", "faults", box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
+    for name in ("run", "verdict", "sent", "acked"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("anomalies")
+    table.add_column("faults")
     for folder in runs(store):
         if not (folder / VERDICT).exists():
             table.add_row(run_name(folder), "not judged", "", "", "", "")

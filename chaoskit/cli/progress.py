@@ -11,6 +11,8 @@ from rich.status import Status
 
 from chaoskit.workload import Progress
 
+_RATE_WINDOW_S = 2
+
 
 class LiveProgress:
     """A `chaoskit.runner.Watcher` for people.
@@ -27,6 +29,7 @@ class LiveProgress:
         self._status: Status | None = None
         self._began = time.monotonic()
         self._last: tuple[float, Progress] = (0.0, Progress())
+        self._rate = 0.0
 
     def phase(self, name: str) -> None:
         if self._console.is_terminal:
@@ -39,13 +42,13 @@ class LiveProgress:
 
     def tick(self, elapsed_s: float, progress: Progress, active: list[str]) -> None:
         before_s, before = self._last
-        rate = (progress.sent - before.sent) / max(elapsed_s - before_s, 1e-3)
-        if elapsed_s - before_s >= 1:
+        if elapsed_s - before_s >= _RATE_WINDOW_S:
+            self._rate = (progress.sent - before.sent) / (elapsed_s - before_s)
             self._last = elapsed_s, progress
-        faults = f"  [bold red]{escape(', '.join(active))}[/]" if active else ""
+        faults = f"[bold red]{escape(', '.join(active))}[/]  " if active else ""
         self._show(
-            f"load {elapsed_s:.0f}/{self._duration_s:.0f} s  {rate:,.0f} sends/s  acked {progress.acked:,}  "
-            f"unknown {progress.indeterminate:,}  received {progress.received:,}{faults}"
+            f"{elapsed_s:.0f}/{self._duration_s:.0f} s  {faults}{self._rate:,.0f}/s  acked {progress.acked:,}  "
+            f"unknown {progress.indeterminate:,}"
         )
 
     def __enter__(self) -> LiveProgress:

@@ -26,7 +26,11 @@ def show_summary(verdict: Verdict, folder: Path) -> None:
 
 def comparison(plans: Sequence[Plan], verdicts: Sequence[Verdict]) -> None:
     """Print one table that compares runs."""
-    table = Table(*COMPARISON_COLUMNS, pad_edge=False)
+    settings, *figures = COMPARISON_COLUMNS
+    table = Table(box=None, pad_edge=False)
+    table.add_column(settings, overflow="fold")
+    for name in figures:
+        table.add_column(name, no_wrap=True)
     for row in comparison_rows([plan.resolved() for plan in plans], verdicts):
         table.add_row(*row)
     wide_console().print(table)

@@ -71,8 +71,9 @@ class Run:
         Raises:
             AssertionError: with the summary.
         """
+        __tracebackhide__ = True
         if self.verdict.verdict != VALID:
-            raise AssertionError(f"the run is {self.verdict.verdict}\n{self.summary}")
+            raise AssertionError(f"the run is {self.verdict.verdict}: {self.verdict.reasons[0]}\n{self.summary}")
 
 
 class ChaosSession:

@@ -7,6 +7,7 @@ when it has died, as it does when a host loses power.
 from __future__ import annotations
 
 import io
+import logging
 import shlex
 import socket
 import tarfile
@@ -23,6 +24,9 @@ SERVICE_FOLDER = "/run/chaoskit"
 LOG_FOLDER = "/var/log/chaoskit"
 
 _CONNECT_TIMEOUT_S = 5
+
+# A host that loses power resets its connection: that is recorded as a fault, not printed by a library.
+logging.getLogger("paramiko").addHandler(logging.NullHandler())
 
 
 class SshHost:
