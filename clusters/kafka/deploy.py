@@ -41,7 +41,7 @@ class KafkaCluster:
         self._options = options
         self._brokers = hosts[: settings.broker_count(options, len(hosts))]
         self._topics: list[str] = []
-        self._cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        self._cluster_id = cluster_id()
         with ThreadPoolExecutor(len(hosts)) as pool:
             list(pool.map(lambda index: self._install(index, jars), range(len(hosts))))
         self._admin = AdminClient(
@@ -179,3 +179,11 @@ class KafkaCluster:
             raise ClusterError(f"{topic}/{partition} has no leader now")
         followers = [node for node in state.replicas if node != state.leader]
         return {"leader": [state.leader], "isr": list(state.isr), "followers": followers, "follower": followers}[role]
+
+
+def cluster_id() -> str:
+    """Return a new cluster id: 16 bytes in URL-safe Base64, without a leading dash, which `kafka-storage`
+    would take for an option (Kafka's own `Uuid.randomUuid` refuses those as well)."""
+    while (drawn := base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")).startswith("-"):
+        pass
+    return drawn
