@@ -47,16 +47,38 @@ class Audit:
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
-    """What a checker may know besides the rows: which partition, and how its final read ended.
+class FaultWindow:
+    """When a fault was under way, ns since the start of the run.
 
-    `auditor` is the `client` name of the final read's operations; `audit` is None without one.
+    `effective_ns` and `healed_ns` are None where the effect, or its end, was never proved.
+    """
+
+    number: int
+    kind: str
+    start_ns: int
+    effective_ns: int | None
+    healed_ns: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a checker may know besides the rows.
+
+    Attributes:
+        topic: the partition's topic.
+        partition: its number.
+        audit: how its final read ended; None without one.
+        auditor: the `client` name of the final read's operations.
+        faults: what was done to the cluster, by number.
+        bound_ns: within what time of a healing the system must serve again.
     """
 
     topic: str
     partition: int
     audit: Audit | None = None
     auditor: str = "auditor"
+    faults: tuple[FaultWindow, ...] = ()
+    bound_ns: int = 60_000_000_000
 
 
 class Checker(Protocol):
@@ -70,7 +92,7 @@ class Checker(Protocol):
         Args:
             messages: rows of this partition, schema `MESSAGES`, in `op` order.
             operations: schema `OPERATIONS`, sorted by `op`; at least those that the messages name,
-                and every `assign`, `subscribe` and `seek`.
+                and all whose `f` is none of `schema.CARRYING`.
             context: the partition and its audit.
         """
         ...
@@ -91,3 +113,31 @@ class Settling(Protocol):
     def settle(self, findings: pa.Table, found: pa.Table) -> pa.Table:
         """Return the findings with every open one decided, given all rows of `sent_here`."""
         ...
+
+
+@runtime_checkable
+class Spanning(Protocol):
+    """Optional power: find what shows only across partitions, from a compact extract of each."""
+
+    def extract(self, messages: pa.Table, operations: pa.Table, context: Context) -> pa.Table:
+        """Return what `conclude` must know of this partition; arguments as of `Checker.check`."""
+        ...
+
+    def conclude(self, extracts: pa.Table, operations: pa.Table) -> pa.Table:
+        """Return the findings that show only across partitions.
+
+        Args:
+            extracts: those of all partitions, one after the other, in any order of partitions.
+            operations: all operations of the run.
+        """
+        ...
+
+
+@runtime_checkable
+class Measuring(Protocol):
+    """Optional power: some anomalies are measurements that no system promises anything about.
+
+    They are reported, and allowed unless a scenario's `expect` says otherwise.
+    """
+
+    measured: tuple[str, ...]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -197,7 +197,7 @@ class _Row:
         self.content["evidence"] = "; ".join(filter(None, [self.content["evidence"], text]))
 
 
-def effects(faults: Sequence[dict[str, Any]]) -> list[Effect]:
+def effects(faults: Sequence[Mapping[str, Any]]) -> list[Effect]:
     """Return the recorded faults that took effect."""
     return [
         Effect(row["kind"], tuple(row["targets"]), row["start_ns"], row["healed_ns"])

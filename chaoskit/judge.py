@@ -1,4 +1,4 @@
-"""From a run folder to its verdict: runs every checker on every partition, then asks the guarantees.
+"""From a run folder to its verdict: what the checkers find, and what the guarantees say of it.
 
 Used at the end of a run and by `chaoskit check`, also on what a killed run has left.
 """
@@ -14,16 +14,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from chaoskit import plugins, store
-from chaoskit.checker import FINDINGS, Checker, Context, Settling
-from chaoskit.conductor import effects
+from chaoskit.checking import find
 from chaoskit.history.compact import compact
 from chaoskit.history.faults import compact_faults
 from chaoskit.history.reader import History
 from chaoskit.metrics import measure
-from chaoskit.plan import Plan, make_plan
-from chaoskit.scenario import parse_scenario
+from chaoskit.subject import Subject, read_subject
 from chaoskit.verdict import Anomaly, Verdict, allow, decide
-from chaoskit.workload import AUDITOR
 
 EXAMPLES_MAX = 5
 
@@ -36,54 +33,33 @@ def check_run(folder: Path) -> Verdict:
     Raises:
         BadInput: the folder does not hold a run, or is damaged.
     """
-    source = str(folder / store.SCENARIO)
-    plan = make_plan(parse_scenario(store.read_yaml(folder / store.SCENARIO), source), source)
+    subject = read_subject(folder)
     if not (folder / "operations.parquet").exists():
         compact_faults(folder)
         compact(folder)
     history = History.open(folder)
-    findings = find(history)
+    return judge(folder, subject, history, find(history, subject.bound_ns))
+
+
+def judge(folder: Path, subject: Subject, history: History, findings: pa.Table) -> Verdict:
+    """Turn the findings of a run into its verdict, and write both into its folder."""
     pq.write_table(findings, folder / "findings.parquet", compression="zstd")
-    recovery = folder / store.RECOVERY
-    liveness = store.read_json(recovery) if recovery.exists() else {"recovered": None}
-    verdict = _verdict(plan, folder, history, findings, liveness)
+    verdict = _verdict(subject, folder, history, findings)
     store.write_json(folder / store.VERDICT, verdict.as_json())
     return verdict
 
 
-def find(history: History) -> pa.Table:
-    """Return the findings of all installed checkers over all partitions (schema `FINDINGS`)."""
-    tables = [FINDINGS.empty_table()]
-    for name in plugins.names("checker"):
-        checker: Checker = plugins.load("checker", name, "checker")
-        tables.append(_run_checker(checker, history))
-    return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
-
-
-def _run_checker(checker: Checker, history: History) -> pa.Table:
-    parts = []
-    for partition in history.partitions:
-        topic, number = partition.topic, partition.partition
-        context = Context(topic, number, history.audit(topic, number), AUDITOR)
-        parts.append(checker.check(history.messages(topic, number), history.operations, context))
-    findings = pa.concat_tables([FINDINGS.empty_table(), *parts])
-    if not isinstance(checker, Settling) or len(values := checker.open_values(findings)) == 0:
-        return findings
-    found = [checker.sent_here(history.messages(each.topic, each.partition), values) for each in history.partitions]
-    return checker.settle(findings, pa.concat_tables(found))
-
-
-def _verdict(plan: Plan, folder: Path, history: History, findings: pa.Table, liveness: dict[str, Any]) -> Verdict:
+def _verdict(subject: Subject, folder: Path, history: History, findings: pa.Table) -> Verdict:
     fault_rows = history.faults.to_pylist()
-    guarantees = plan.system.guarantees(plan.declared, effects(fault_rows))
-    expect = plan.scenario.expect
+    guarantees = subject.guarantees(fault_rows)
+    expect, liveness = subject.expect, subject.liveness
     numbers = {
         row["values"]: row["counts"] for row in pc.value_counts(findings["anomaly"].cast(pa.string())).to_pylist()
     }
     anomalies = {}
     for name in (name for name in plugins.anomalies() if name in numbers or name in expect):
         rows = findings.filter(pc.equal(findings["anomaly"].cast(pa.string()), name))
-        allowance = allow(name, rows.num_rows, guarantees, expect)
+        allowance = allow(name, rows.num_rows, guarantees, expect, plugins.measured())
         anomalies[name] = Anomaly(
             rows.num_rows,
             allowance.allowed,
@@ -107,11 +83,11 @@ def _verdict(plan: Plan, folder: Path, history: History, findings: pa.Table, liv
     healed = [row["healed_ns"] for row in fault_rows if row["healed_ns"] is not None]
     load_start_ns = liveness.get("load_start_ns", 0)
     load = measure(history, folder / "latency", healed, load_start_ns)
-    audit, complete = _audit(plan, history)
+    audit, complete = _audit(subject, history)
     problems = tuple(liveness.get("problems", ()))
     outcome, reasons = decide(
         anomalies,
-        recovered=liveness["recovered"],
+        recovered=True if subject.imported else liveness["recovered"],
         audit_complete=complete,
         acked=load["counts"]["acked"],
         faults=faults,
@@ -119,8 +95,8 @@ def _verdict(plan: Plan, folder: Path, history: History, findings: pa.Table, liv
     )
     return Verdict(
         run=store.run_name(folder),
-        scenario=plan.scenario.name,
-        seed=plan.seed,
+        scenario=subject.name,
+        seed=subject.seed,
         verdict=outcome,
         reasons=reasons,
         load_start_s=round(load_start_ns / 1e9, 3),
@@ -154,10 +130,13 @@ def _describe(operations: pa.Table, op: int) -> str:
     return f"{row['f']} by {row['client']} at {row['start_ns'] / 1e9:.3f} s, {ended}{error}"
 
 
-def _audit(plan: Plan, history: History) -> tuple[dict[str, Any], bool]:
-    topics = plan.workload.topics(plan.workload_options, plan.declared.brokers)
-    wanted = [(topic.name, partition) for topic in topics for partition in range(topic.partitions)]
+def _audit(subject: Subject, history: History) -> tuple[dict[str, Any], bool]:
+    """Return what verdict.json says of the final read, and whether nothing is doubtful for lack of it.
+
+    An imported history may have had no final read at all; what that leaves open is `unseen`.
+    """
+    wanted = subject.partitions or [(each.topic, each.partition) for each in history.partitions]
     audits = {where: history.audit(*where) for where in wanted}
     complete = all(audit is not None and audit.complete for audit in audits.values())
     ends = {f"{topic}/{partition}": audit.end for (topic, partition), audit in audits.items() if audit is not None}
-    return {"complete": complete, "end_positions": ends}, complete
+    return {"complete": complete, "end_positions": ends}, complete or (subject.imported and not ends)

@@ -134,19 +134,20 @@ def _next(ends: Nanoseconds, instant: int) -> int | None:
 
 def _times(history: History, load: pa.Table, load_start_ns: int) -> tuple[Nanoseconds, Nanoseconds, int]:
     """Return the intended send time by op, end-to-end latencies, and how many messages the load received."""
-    intended = np.zeros(history.operations.num_rows, dtype=np.int64)
+    intended = history.operations["start_ns"].to_numpy().copy()
     in_load = np.zeros(history.operations.num_rows, dtype=bool)
     in_load[load["op"].to_numpy()] = True
     latencies, received_count = [np.zeros(0, np.int64)], 0
     for partition in history.partitions:
         messages = history.messages(partition.topic, partition.partition)
-        received = _is(messages["direction"], "received")
-        sent = messages.filter(pc.invert(received))
+        sent = messages.filter(_is(messages["direction"], "sent"))
+        sent = sent.filter(pc.is_valid(sent["intended_ns"]))
         intended[sent["op"].to_numpy()] = sent["intended_ns"].to_numpy()
-        reads = messages.filter(received)
+        reads = messages.filter(_is(messages["direction"], "received"))
         reads = reads.filter(pa.array(in_load[reads["op"].to_numpy()]))
         received_count += reads.num_rows
         whole = reads.filter(_is(reads["payload"], "ok"))
+        whole = whole.filter(pc.and_(pc.is_valid(whole["intended_ns"]), pc.is_valid(whole["received_ns"])))
         begun = whole["intended_ns"].to_numpy()
         latencies.append((whole["received_ns"].to_numpy() - begun)[begun >= load_start_ns])
     return intended, np.concatenate(latencies), received_count

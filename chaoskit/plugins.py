@@ -14,6 +14,8 @@ _GROUPS = {
     "workload": "chaoskit.workloads",
     "nemesis": "chaoskit.nemeses",
     "checker": "chaoskit.checkers",
+    "synthesizer": "chaoskit.synthesizers",
+    "analysis": "chaoskit.analysis",
 }
 
 
@@ -31,6 +33,14 @@ def names(noun: str) -> list[str]:
 def anomalies() -> tuple[str, ...]:
     """Return the names of all anomalies that installed checkers find, in the checkers' order."""
     return tuple(name for checker in names("checker") for name in load("checker", checker, "checker").anomalies)
+
+
+@cache
+def measured() -> frozenset[str]:
+    """Return the names of those anomalies that are measurements, allowed unless a scenario says otherwise."""
+    return frozenset(
+        name for checker in names("checker") for name in getattr(load("checker", checker, "checker"), "measured", ())
+    )
 
 
 @cache

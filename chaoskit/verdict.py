@@ -7,7 +7,7 @@ final read is incomplete, a fault had no effect, or nothing was acknowledged; el
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -97,11 +97,19 @@ class Verdict:
         }
 
 
-def allow(name: str, count: int, guarantees: Mapping[str, Allowance], expect: Mapping[str, Expected]) -> Allowance:
+def allow(
+    name: str,
+    count: int,
+    guarantees: Mapping[str, Allowance],
+    expect: Mapping[str, Expected],
+    measured: Collection[str] = (),
+) -> Allowance:
     """Return whether this many of an anomaly are allowed: by the expectation if there is one, else by
-    the guarantees; what neither mentions is not allowed."""
+    the guarantees; what neither mentions is not allowed, unless it is merely `measured`."""
     if name == UNSEEN:
         derived = Allowance(True, "no proof of loss: the final read did not reach it, so the verdict is unknown")
+    elif name in measured:
+        derived = guarantees.get(name, Allowance(True, "a measurement: no setting promises a time"))
     else:
         derived = guarantees.get(name, Allowance(False, "no setting allows it"))
     if name not in expect:

@@ -13,11 +13,12 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.errors import BadInput
-from chaoskit.history.schema import OUTCOMES, PAYLOADS
+from chaoskit.history.schema import DIRECTIONS, OUTCOMES, PAYLOADS
 from checkers.columns import Flags, Ints, codes, group_numbers, integers, is_one_of
 
 OK, FAIL, INFO = range(len(OUTCOMES))
 INTACT, CORRUPT, FOREIGN = range(len(PAYLOADS))
+SENT, RECEIVED, COMMITTED, ASSIGNED = range(len(DIRECTIONS))
 
 REPOSITIONING = ("assign", "subscribe", "seek")
 """Operations after which a consumer may be anywhere in the log."""
@@ -92,9 +93,9 @@ class Receives(Rows):
 
 
 def split_messages(table: pa.Table, operations: Operations) -> tuple[Sends, Receives]:
-    """Read a table of schema `MESSAGES`."""
-    received = codes(table["direction"], ("sent", "received")).astype(np.bool_)
-    sent = ~received
+    """Read a table of schema `MESSAGES`; rows that tell of no message are left out."""
+    direction = codes(table["direction"], DIRECTIONS)
+    sent, received = direction == SENT, direction == RECEIVED
     value, position = integers(table["value"]), integers(table["position"])
     operation = operations.rows_of(integers(table["op"]))
     sends = Sends(value[sent], position[sent], group_numbers(table["key"])[sent], operation[sent])

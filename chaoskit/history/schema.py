@@ -42,7 +42,11 @@ MESSAGES = pa.schema(
     ]
 )
 """One row a message sent or received by an operation, in `op` order (within one poll: in the order
-delivered). `position` of a sent message is the one that its acknowledgement named, if any."""
+delivered). `position` of a sent message is the one that its acknowledgement named, if any.
+
+Two more directions tell what consumer groups did, not messages: `committed` (a position that a
+`commit` committed: the next one to be read) and `assigned` (a partition that an `assign` gave to its
+consumer). Their `key` is the group, their `value` the generation, or -1 where it is not known."""
 
 FAULTS = pa.schema(
     [
@@ -58,6 +62,10 @@ FAULTS = pa.schema(
     ]
 )
 """One row a fault. `effective_ns` and `healed_ns` are null unless the effect, or its end, was measured."""
+
+DIRECTIONS = ("sent", "received", "committed", "assigned")
+CARRYING = ("send", "poll", "txn")
+"""Operations (`f`) that carry messages; all others control what a client does."""
 
 OUTCOMES = ("ok", "fail", "info")
 PAYLOADS = ("ok", "corrupt", "foreign")
