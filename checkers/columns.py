@@ -73,12 +73,17 @@ def _encoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.dictionary_encode()
 
 
+def is_sorted(numbers: Ints) -> bool:
+    """Return whether the numbers ascend; equal ones may follow each other."""
+    return bool(np.all(numbers[1:] >= numbers[:-1]))
+
+
 def stable_order(numbers: Ints) -> Ints:
     """Return the row numbers in ascending order of `numbers`, rows of one number in their own order.
 
     Radix sort in digits of 16 bits, the widest for which numpy's stable sort is linear.
     """
-    if np.all(numbers[1:] >= numbers[:-1]):
+    if is_sorted(numbers):
         return np.arange(numbers.size)
     shifted = numbers.astype(np.int64) - int(numbers.min())
     order = np.argsort(shifted.astype(np.uint16), kind="stable")

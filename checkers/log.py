@@ -12,20 +12,26 @@ import pyarrow.compute as pc
 from chaoskit.checker import Context
 from checkers.copies import duplicate_cases, offset_conflict_cases, redelivered_cases
 from checkers.findings import merged, no_findings
-from checkers.loss import failed_visible_cases, lost_cases, truncated_cases, unseen_cases
+from checkers.loss import dropped_cases, failed_visible_cases, lost_cases, truncated_cases, unseen_cases
 from checkers.order import reordered_cases, rewound_cases, skipped_cases
 from checkers.origin import corrupt_cases, phantom_cases, sends_of, settled, unsettled
+from checkers.realtime import late_cases, order_violation_cases
+from checkers.sequence import sequence_jump_cases
 from checkers.view import LogView
 
 _CASES = {
     "lost": lost_cases,
     "unseen": unseen_cases,
+    "late": late_cases,
+    "dropped-as-duplicate": dropped_cases,
     "failed-visible": failed_visible_cases,
     "truncated": truncated_cases,
     "duplicate": duplicate_cases,
     "redelivered": redelivered_cases,
     "offset-conflict": offset_conflict_cases,
     "reordered": reordered_cases,
+    "order-violation": order_violation_cases,
+    "sequence-jump": sequence_jump_cases,
     "skipped": skipped_cases,
     "rewound": rewound_cases,
     "phantom": phantom_cases,

@@ -17,8 +17,8 @@ import pyarrow as pa
 
 from chaoskit.history.schema import PRODUCER_SHIFT
 from checkers.columns import NONE, Ints, distinct, marked
+from checkers.ends import FAIL
 from checkers.findings import findings_of, no_findings
-from checkers.rows import FAIL
 from checkers.view import LogView
 
 LOST = (
@@ -74,16 +74,27 @@ def unseen_cases(view: LogView) -> pa.Table:
     )
 
 
+def dropped_cases(view: LogView) -> pa.Table:
+    """Find new messages that were acknowledged as duplicates and are nowhere: the loss of deduplication itself.
+
+    Each of them is `lost` too. Evidence: `op` sent it and `at_ns` is its acknowledgement.
+    """
+    rows = view.missing[_fates(view) <= _FOLLOWED]
+    rows = rows[view.operations.duplicate[view.sends.operation[rows]]]
+    return findings_of(view.context, "dropped-as-duplicate", details=(), **_send_evidence(view, rows))
+
+
 def failed_visible_cases(view: LogView) -> pa.Table:
     """Find messages whose every send certainly failed, and that were received all the same.
 
-    Jepsen: G1a. Evidence: `op` sent it; `position`, `other_op` and `at_ns` are its first receive.
+    Jepsen: G1a, but for sends that were undone with their transaction (`aborted-read`). Evidence: `op`
+    sent it; `position`, `other_op` and `at_ns` are its first receive.
     """
-    outcome = view.operations.outcome[view.sends.operation]
-    failed = np.flatnonzero(outcome == FAIL)
+    fate = view.operations.fate[view.sends.operation]
+    failed = np.flatnonzero(fate == FAIL)
     if not failed.size:
         return no_findings()
-    sent_otherwise = marked(view.values.size, view.sent_values[outcome != FAIL])
+    sent_otherwise = marked(view.values.size, view.sent_values[fate != FAIL])
     values = view.sent_values[failed]
     chosen = view.visible[values] & ~sent_otherwise[values]
     rows, receives = failed[chosen], view.first_received(values[chosen])

@@ -69,7 +69,7 @@ class Numbering:
             return ids
         if self._sorted is not None:
             return np.searchsorted(self._sorted, numbers).astype(self._dtype)
-        shifts: Ints = self._shifts[self._block(numbers)]
+        shifts: Ints = self._shifts if self._shifts.size == 1 else self._shifts[self._block(numbers)]
         return (numbers + shifts).astype(self._dtype)
 
     def numbers(self, ids: Ints) -> Ints:

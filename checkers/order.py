@@ -13,8 +13,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.history.schema import PRODUCER_SHIFT
-from checkers.columns import NONE, Ints, first_rows, marked, running_maximum, stable_order
+from checkers.columns import Ints
 from checkers.findings import findings_of
 from checkers.view import LogView
 
@@ -30,10 +29,8 @@ def reordered_cases(view: LogView) -> pa.Table:
     `at_ns`; `other_` is the earlier one that lies highest.
     """
     sends, operations = view.sends, view.operations
-    rows, group, place = _pipelines(view)
-    rank, highest = running_maximum(group, place, view.positions.size)
-    below = np.flatnonzero(rank < highest)
-    above = np.searchsorted(highest, highest[below])
+    rows, _, place = view.pipelines
+    below, above = view.inversions
     later, earlier = sends.operation[rows[below]], sends.operation[rows[above]]
     completed = view.acked[rows[above]] & (operations.end_ns[earlier] < operations.start_ns[later])
     return findings_of(
@@ -58,16 +55,10 @@ def skipped_cases(view: LogView) -> pa.Table:
     `other_op` is the receive before, `other_position` the first visible position passed over, and
     `other_value` what lies there.
     """
-    before, after = view.jumps
-    positions = view.positions
-    visible = np.flatnonzero(marked(positions.size, view.intact_positions[view.placed]))
-    # The appended id lies above all positions: it ends the search, and nobody lands above it.
-    visible = np.append(visible, positions.size)
-    passed = visible[np.searchsorted(visible, view.read_positions[before], side="right")]
-    over = passed < view.read_positions[after]
-    before, after, passed = before[over], after[over], passed[over]
+    before, after, first, _ = view.passed
+    passed = view.visible_positions[first]
     other = view.intact.value[view.first_received_at(passed)]
-    return _moves(view, "skipped", before, after, other_value=other, other_position=positions.numbers(passed))
+    return _moves(view, "skipped", before, after, other_value=other, other_position=view.positions.numbers(passed))
 
 
 def rewound_cases(view: LogView) -> pa.Table:
@@ -104,22 +95,3 @@ def _moves(view: LogView, anomaly: str, before: Ints, after: Ints, **other: Ints
         other_op=view.operations.op[previous.operation],
         at_ns=landed.received_ns,
     )
-
-
-def _pipelines(view: LogView) -> tuple[Ints, Ints, Ints]:
-    """Return the sends whose position is known, by producer and key in the order of their values.
-
-    Returns:
-        The row of each (the first one where a value was sent repeatedly), its group (ascending),
-        and the id of its position.
-    """
-    sends = view.sends
-    rows = first_rows(view.values.size, view.sent_values)
-    rows = rows[rows != NONE]
-    place = view.lowest_positions[view.sent_values[rows]]
-    place = np.where(place == NONE, view.acked_positions[rows], place)
-    rows, place = rows[place != NONE], place[place != NONE]
-    producer = sends.value[rows] >> PRODUCER_SHIFT
-    group = producer * (int(sends.key.max(initial=0)) + 1) + sends.key[rows]
-    order = stable_order(group)
-    return rows[order], group[order], place[order]

@@ -28,7 +28,8 @@ class Reading:
 def reading_of(receives: Receives, operations: Operations) -> Reading:
     """Return the order of reading. Costs O(n) time and 12 bytes a message."""
     order = stable_order(operations.process[receives.operation])
-    order = order[receives.position[order] != NONE]
+    if receives.position.min(initial=0) < 0:
+        order = order[receives.position[order] != NONE]
     operation = receives.operation[order]
     starts = changes(operation)
     polls = operation[starts]

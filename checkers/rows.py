@@ -14,11 +14,14 @@ import pyarrow as pa
 
 from chaoskit.errors import BadInput
 from chaoskit.history.schema import DIRECTIONS, OUTCOMES, PAYLOADS
-from checkers.columns import Flags, Ints, codes, group_numbers, integers, is_one_of
+from checkers.columns import NONE, Flags, Ints, codes, group_numbers, integers, is_one_of
+from checkers.ends import OK, Transactions
 
-OK, FAIL, INFO = range(len(OUTCOMES))
 INTACT, CORRUPT, FOREIGN = range(len(PAYLOADS))
 SENT, RECEIVED, COMMITTED, ASSIGNED = range(len(DIRECTIONS))
+
+DUPLICATE = "duplicate"
+"""Error of a send that was acknowledged, but not stored again, as the system had it already."""
 
 REPOSITIONING = ("assign", "subscribe", "seek")
 """Operations after which a consumer may be anywhere in the log."""
@@ -26,25 +29,36 @@ REPOSITIONING = ("assign", "subscribe", "seek")
 
 @dataclass(frozen=True, slots=True)
 class Operations:
-    """Operations in order of invocation; `end_ns` is `NONE` for those that never completed."""
+    """Operations in order of invocation; `end_ns` is `NONE` for those that never completed.
+
+    Attributes:
+        outcome: of the operation alone.
+        fate: with its transaction: `ABORTED` or `INFO` where that did not, or may not have, committed.
+        duplicate: whether it was acknowledged as something that the system had already.
+    """
 
     op: Ints
     process: Ints
     start_ns: Ints
     end_ns: Ints
     outcome: Ints
+    fate: Ints
+    duplicate: Flags
     repositions: Flags
     audits: Flags
 
     @classmethod
     def of(cls, table: pa.Table, auditor: str) -> Operations:
         """Read a table of schema `OPERATIONS`."""
+        outcome = codes(table["outcome"], OUTCOMES)
         return cls(
             op=integers(table["op"]),
             process=integers(table["process"]),
             start_ns=integers(table["start_ns"]),
             end_ns=integers(table["end_ns"]),
-            outcome=codes(table["outcome"], OUTCOMES),
+            outcome=outcome,
+            fate=_fates(table, outcome),
+            duplicate=(outcome == OK) & is_one_of(table["error"], [DUPLICATE]),
             repositions=is_one_of(table["f"], REPOSITIONING),
             audits=is_one_of(table["client"], [auditor]),
         )
@@ -60,6 +74,17 @@ class Operations:
         if rows.size and (rows.min() < 0 or rows.max() >= self.op.size or np.any(self.op[rows] != op)):
             raise BadInput("the history has messages of operations that it does not have")
         return rows
+
+
+def _fates(table: pa.Table, outcome: Ints) -> Ints:
+    if table["txn"].null_count == table.num_rows:
+        return outcome
+    transactions = Transactions.of(table)
+    member = np.flatnonzero(transactions.of_operation != NONE)
+    ended = transactions.fate[transactions.of_operation[member]]
+    fate = outcome.copy()
+    fate[member] = np.where(ended == OK, outcome[member], ended)
+    return fate
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,12 @@ import pyarrow as pa
 
 from chaoskit.checker import Context
 from chaoskit.errors import BadInput
-from checkers.columns import NONE, Flags, Ints, first_rows, marked
+from chaoskit.history.schema import PRODUCER_SHIFT
+from checkers.columns import NONE, Flags, Ints, first_rows, is_sorted, marked, running_maximum, stable_order
+from checkers.ends import OK
 from checkers.numbering import Numbering
 from checkers.reading import Reading, reading_of
-from checkers.rows import INTACT, OK, Operations, split_messages
+from checkers.rows import INTACT, Operations, split_messages
 
 
 class LogView:
@@ -66,13 +68,14 @@ class LogView:
 
     @cached_property
     def acked(self) -> Flags:
-        """Whether each send was acknowledged."""
-        return np.equal(self.operations.outcome[self.sends.operation], OK)
+        """Whether each send was acknowledged, and committed if it belongs to a transaction."""
+        return np.equal(self.operations.fate[self.sends.operation], OK)
 
     @cached_property
     def acked_positions(self) -> Ints:
         """Position id of each send, `NONE` where no acknowledgement named one."""
-        return self.positions.ids(np.where(self.acked, self.sends.position, NONE))
+        position = self.sends.position
+        return self.positions.ids(position if self.acked.all() else np.where(self.acked, position, NONE))
 
     @cached_property
     def read_positions(self) -> Ints:
@@ -127,6 +130,26 @@ class LogView:
         return lowest
 
     @cached_property
+    def first_sends(self) -> Ints:
+        """Row of the first send of each value, by value id, or `NONE`."""
+        return first_rows(self.values.size, self.sent_values)
+
+    @cached_property
+    def places(self) -> tuple[Ints, Ints]:
+        """Where each message lies: rows of first sends, ascending by value, and the ids of their positions.
+
+        It lies where it was first received, or if it never was, where its acknowledgement says; messages of
+        which neither is known are left out.
+        """
+        values = np.flatnonzero(self.first_sends != NONE)
+        rows, place = self.first_sends[values], self.lowest_positions[values]
+        unread = np.flatnonzero(place == NONE)
+        place[unread] = self.acked_positions[rows[unread]]
+        if not unread.size or (place[unread] != NONE).all():
+            return rows, place
+        return rows[place != NONE], place[place != NONE]
+
+    @cached_property
     def sent(self) -> Flags:
         """Whether anybody sent the value, by value id."""
         return marked(self.values.size, self.sent_values)
@@ -143,6 +166,41 @@ class LogView:
         irregular = (np.diff(position) != 1) & (session[1:] == session[:-1])
         before = np.flatnonzero(irregular)
         return self.reading.row[before], self.reading.row[before + 1]
+
+    @cached_property
+    def passed(self) -> tuple[Ints, Ints, Ints, Ints]:
+        """Jumps over positions that hold a visible message: rows (before, after), and how many positions (ids)
+        were passed from which index of `visible_positions` on."""
+        before, after = self.jumps
+        first = np.searchsorted(self.visible_positions, self.read_positions[before], side="right")
+        count = np.searchsorted(self.visible_positions, self.read_positions[after]) - first
+        over = count > 0
+        return before[over], after[over], first[over], count[over]
+
+    @cached_property
+    def visible_positions(self) -> Ints:
+        """Ids of the positions at which anybody received a message intact."""
+        return np.flatnonzero(marked(self.positions.size, self.intact_positions[self.placed]))
+
+    @cached_property
+    def pipelines(self) -> tuple[Ints, Ints, Ints]:
+        """`places` by producer and key, each in the order of values: rows, groups (ascending), position ids."""
+        rows, place = self.places
+        group = self.sends.value[rows] >> PRODUCER_SHIFT
+        if highest_key := int(self.sends.key.max(initial=0)):
+            group = group * (highest_key + 1) + self.sends.key[rows]
+        if is_sorted(group):
+            return rows, group, place
+        order = stable_order(group)
+        return rows[order], group[order], place[order]
+
+    @cached_property
+    def inversions(self) -> tuple[Ints, Ints]:
+        """Indexes into `pipelines`: messages below an earlier one of their pipeline, and the highest such one."""
+        _, group, place = self.pipelines
+        rank, highest = running_maximum(group, place, self.positions.size)
+        below = np.flatnonzero(rank < highest)
+        return below, np.searchsorted(highest, highest[below])
 
     def first_received(self, values: Ints) -> Ints:
         """Return the row of the first intact receive of each of these visible values (ids)."""

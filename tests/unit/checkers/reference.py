@@ -201,7 +201,14 @@ def offset_conflict(run: Reference) -> Iterator[Row]:
             yield {**this(row, row["at"]), **other(by_evidence[0]), "detail": row["kind"]}
 
 
-def reordered(run: Reference) -> Iterator[Row]:
+def dropped(run: Reference) -> Iterator[Row]:
+    for send in run.missing():
+        if send["error"] == "duplicate" and run.proof_of_loss(send):
+            yield this(send, send["end_ns"])
+
+
+def placed_sends(run: Reference) -> list[Row]:
+    """Return the first send of each value whose place in the log is known, with that place."""
     placed = []
     for number, send in enumerate(run.sends):
         if any(before["value"] == send["value"] for before in run.sends[:number]):
@@ -211,6 +218,67 @@ def reordered(run: Reference) -> Iterator[Row]:
         position = min(known) if known else run.acked_position(send)
         if position is not None:
             placed.append({**send, "position": position})
+    return placed
+
+
+def order_violation(run: Reference) -> Iterator[Row]:
+    placed = placed_sends(run)
+    for later in placed:
+        above = [
+            row
+            for row in placed
+            if row["outcome"] == "ok" and row["end_ns"] < later["start_ns"] and row["position"] > later["position"]
+        ]
+        if above:
+            highest = max(above, key=lambda row: (row["position"], -row["end_ns"], -row["op"]))
+            detail = "acknowledged before the other was invoked"
+            yield {**this(later, later["start_ns"]), **other(highest), "detail": detail}
+
+
+def late(run: Reference) -> Iterator[Row]:
+    moves = sorted(run.moves(), key=lambda move: move[1]["process"])
+    for position in {row["position"] for row in run.intact if row["position"] is not None}:
+        passes = [
+            after
+            for before, after in moves
+            if before["position"] < position < after["position"] and after["received_ns"] is not None
+        ]
+        value = next(row["value"] for row in run.intact if row["position"] == position)
+        send = next((row for row in run.sends if row["value"] == value), None)
+        if not passes or send is None or send["outcome"] != "ok":
+            continue
+        passer = min(passes, key=lambda row: row["received_ns"])
+        seen_ns = min(
+            -1 if row["received_ns"] is None else row["received_ns"] for row in run.intact if row["value"] == value
+        )
+        if seen_ns > passer["received_ns"]:
+            before = send["end_ns"] <= passer["received_ns"]
+            detail = "acknowledged before it was passed" if before else "acknowledged after it was passed"
+            evidence = {**this({**send, "position": position}, seen_ns), **other(passer), "other_value": None}
+            yield {**evidence, "detail": detail}
+
+
+def sequence_jump(run: Reference) -> Iterator[Row]:
+    groups = {}
+    for send in run.sends:
+        groups.setdefault(send["value"], (producer(send), send["key"]))
+    acked = {send["value"] for send in run.sends if send["outcome"] == "ok"}
+    reads = [row for row in run.intact if row["position"] is not None and row["value"] in groups]
+    for number, row in enumerate(reads):
+        session = [before for before in reads[:number] if run.same_session(before, row)]
+        own = [before for before in session if groups[before["value"]] == groups[row["value"]]]
+        if not own:
+            continue
+        last = own[-1]["value"]
+        over = [value for value in acked if last < value < row["value"] and groups[value] == groups[row["value"]]]
+        if over or row["value"] <= last:
+            seen = "seen" if any(before["value"] == row["value"] for before in session) else "new"
+            detail = f"{seen}, {'forward' if over else 'back'}"
+            yield {**this(row, row["received_ns"]), **other(own[-1]), "detail": detail}
+
+
+def reordered(run: Reference) -> Iterator[Row]:
+    placed = placed_sends(run)
     for later in placed:
         above = [
             row
@@ -270,12 +338,16 @@ def first_of_each(receives: list[Row]) -> list[Row]:
 CASES: dict[str, Callable[[Reference], Iterator[Row]]] = {
     "lost": lost,
     "unseen": unseen,
+    "late": late,
+    "dropped-as-duplicate": dropped,
     "failed-visible": failed_visible,
     "truncated": truncated,
     "duplicate": duplicate,
     "redelivered": redelivered,
     "offset-conflict": offset_conflict,
     "reordered": reordered,
+    "order-violation": order_violation,
+    "sequence-jump": sequence_jump,
     "skipped": skipped,
     "rewound": rewound,
     "phantom": phantom,

@@ -30,6 +30,7 @@ def sends(draw: st.DrawFn, positions: st.SearchStrategy[int | None]) -> Step:
         producer=draw(st.sampled_from([0, 1, 5])),
         key=draw(st.sampled_from([None, "a", "b"])),
         lasts=draw(st.integers(0, 2)),
+        error=draw(st.sampled_from([None, None, "duplicate"])),
     )
 
 
@@ -160,6 +161,7 @@ def test_findings_are_in_order_of_anomaly_and_position() -> None:
     assert [(row["anomaly"], row["position"]) for row in run.check()] == [
         ("lost", 3),
         ("lost", 4),
+        ("order-violation", 3),
         ("rewound", 7),
         ("corrupt", 9),
     ]

@@ -1,0 +1,52 @@
+"""How the transactions of a history ended, from its operations alone.
+
+A transaction commits when its `end` is acknowledged. It has aborted when the `end` failed, or can never
+have committed because no `end` was invoked. A whole transaction in one operation (`txn`) ends as that
+operation does. Cost: O(n) for n operations, none where no operation names a transaction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from chaoskit.history.schema import OUTCOMES
+from checkers.columns import NONE, Ints, codes, integers, is_one_of
+
+OK, FAIL, INFO = range(len(OUTCOMES))
+ABORTED = len(OUTCOMES)
+"""Fate of a transaction that did not commit; of those that did it is `OK`, of the others `INFO`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transactions:
+    """The transactions that some operations belong to, by number.
+
+    Attributes:
+        name: the `txn` of each, ascending.
+        of_operation: number of the transaction of each operation, or `NONE`.
+        fate: `OK`, `INFO` or `ABORTED`.
+        end: row of the operation that ended it, or `NONE`.
+    """
+
+    name: Ints
+    of_operation: Ints
+    fate: Ints
+    end: Ints
+
+    @classmethod
+    def of(cls, table: pa.Table) -> Transactions:
+        """Read a table of schema `OPERATIONS`."""
+        txn = integers(table["txn"])
+        member = np.flatnonzero(txn != NONE)
+        name, number = np.unique(txn[member], return_inverse=True)
+        of_operation = np.full(txn.size, NONE)
+        of_operation[member] = number
+        ending = np.flatnonzero(is_one_of(table["f"], ["end", "txn"]) & (txn != NONE))
+        end = np.full(name.size, NONE)
+        end[of_operation[ending]] = ending
+        outcome = codes(table["outcome"], OUTCOMES)[end]
+        fate = np.where((end == NONE) | (outcome == FAIL), ABORTED, outcome)
+        return cls(name, of_operation, fate, end)

@@ -1,0 +1,105 @@
+"""How a producer's sequence looks to a reader: what deduplication must keep whole.
+
+Within a session a reader should see each producer's acknowledged messages of one key one after the
+other, each once. The check knows sequences by `value`. What cannot be concluded: sends that failed, or
+whose outcome nobody knows, may be left out of the log, so that passing over them is no jump.
+
+Cost: O(n) time for unkeyed messages, a radix sort for keyed ones; some 40 bytes a message.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from chaoskit.history.schema import PRODUCER_SHIFT
+from checkers.columns import NONE, Flags, Ints, marked, stable_order
+from checkers.findings import findings_of, no_findings
+from checkers.rows import INTACT
+from checkers.view import LogView
+
+SEQUENCE_JUMP = ("new, forward", "new, back", "seen, forward", "seen, back")
+
+
+def sequence_jump_cases(view: LogView) -> pa.Table:
+    """Find where a reader's next message of a producer is not the one that the producer sent next.
+
+    Forward: passes over an acknowledged message. Back: to the same or an earlier one. Seen: the reader had
+    it already, in this session; else new. Evidence: `value`, `position` and `op` are where the reader
+    landed; `other_` is the receive before, of the same producer and key.
+    """
+    if _in_order(view):
+        return no_findings()
+    row, session = _readings(view)
+    value = view.intact_values[row]
+    group, rank, acked = _sequences(view)
+    pipeline = session * (int(group.max()) + 1) + group[value]
+    order = stable_order(pipeline)
+    row, session, value, pipeline = row[order], session[order], value[order], pipeline[order]
+    forward = rank[value[1:]] - rank[value[:-1]] > acked[value[1:]]
+    back = value[1:] <= value[:-1]
+    after = np.flatnonzero((forward | back) & (pipeline[1:] == pipeline[:-1])) + 1
+    detail = 2 * _seen(view, session, value, after) + back[after - 1]
+    previous, landed = view.intact.take(row[after - 1]), view.intact.take(row[after])
+    return findings_of(
+        view.context,
+        "sequence-jump",
+        details=SEQUENCE_JUMP,
+        detail=detail,
+        value=landed.value,
+        position=landed.position,
+        op=view.operations.op[landed.operation],
+        other_value=previous.value,
+        other_position=previous.position,
+        other_op=view.operations.op[previous.operation],
+        at_ns=landed.received_ns,
+    )
+
+
+def _in_order(view: LogView) -> bool:
+    """Return whether no reader can have seen a jump: the log keeps every producer's order, each message once
+    and no acknowledged one missing, and every reader went through all of it, forward."""
+    before, after = view.jumps
+    return not (
+        view.intact is not view.receives
+        or view.copied.size
+        or view.inversions[0].size
+        or view.passed[0].size
+        or np.any(view.receives.position[after] <= view.receives.position[before])
+        or np.any(view.acked & ~view.visible[view.sent_values])
+    )
+
+
+def _readings(view: LogView) -> tuple[Ints, Ints]:
+    """Return rows of intact receives of messages that were sent here, in the order of reading, with sessions."""
+    row, session = view.reading.row, view.reading.session
+    if view.intact is not view.receives:
+        intact = view.receives.payload == INTACT
+        chosen = intact[row]
+        row, session = (np.cumsum(intact) - 1)[row[chosen]], session[chosen]
+    known = view.sent[view.intact_values[row]]
+    return (row, session) if known.all() else (row[known], session[known])
+
+
+def _sequences(view: LogView) -> tuple[Ints, Ints, Flags]:
+    """Return for each value id its producer and key as one number, how many acknowledged messages of these
+    it ends a row of, and whether it is acknowledged itself."""
+    acked = marked(view.values.size, view.sent_values[view.acked])
+    sent = np.flatnonzero(view.first_sends != NONE)
+    sends = view.sends.take(view.first_sends[sent])
+    group = np.zeros(view.values.size, np.int64)
+    group[sent] = (sends.value >> PRODUCER_SHIFT) * (int(sends.key.max(initial=0)) + 1) + sends.key
+    order = sent[stable_order(group[sent])]
+    rank = np.zeros(view.values.size, np.int64)
+    rank[order] = np.cumsum(acked[order])
+    return group, rank, acked
+
+
+def _seen(view: LogView, session: Ints, value: Ints, after: Ints) -> Flags:
+    """Return for each of these rows whether its session had received its value before."""
+    related = np.flatnonzero(marked(view.values.size, value[after])[value])
+    reading = session[related].astype(np.int64) * view.values.size + value[related]
+    _, first, which = np.unique(reading, return_index=True, return_inverse=True)
+    earliest = np.zeros(value.size, np.int64)
+    earliest[related] = related[first[which]]
+    return np.less(earliest[after], after)
