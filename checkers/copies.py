@@ -15,10 +15,10 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
-from checkers.columns import NONE, Ints, changes, distinct, marked, run_starts, running_maximum
+from checkers.columns import Ints, changes, distinct, marked, run_starts, running_maximum
 from checkers.findings import findings_of
 from checkers.rows import Rows
-from checkers.view import LogView, disagreeing
+from checkers.view import LogView
 
 REDELIVERED = ("internal", "between polls")
 OFFSET_CONFLICT = ("received", "acknowledged")
@@ -116,14 +116,8 @@ class _Observations(Rows):
 
 def _conflicting(view: LogView) -> _Observations:
     """Return all observations of the positions where they disagree, receives first."""
-    acked = np.flatnonzero(view.acked_positions != NONE)
-    rows = disagreeing(
-        view.positions.size,
-        np.concatenate([view.intact_positions[view.placed], view.acked_positions[acked]]),
-        np.concatenate([view.intact_values[view.placed], view.sent_values[acked]]),
-    )
-    received = view.intact.take(view.placed[rows[rows < view.placed.size]])
-    sent = view.sends.take(acked[rows[rows >= view.placed.size] - view.placed.size])
+    receives, sends = view.conflicts
+    received, sent = view.intact.take(receives), view.sends.take(sends)
     return _Observations(
         value=np.concatenate([received.value, sent.value]),
         position=np.concatenate([received.position, sent.position]),

@@ -58,11 +58,12 @@ def sequence_jump_cases(view: LogView) -> pa.Table:
 
 def _in_order(view: LogView) -> bool:
     """Return whether no reader can have seen a jump: the log keeps every producer's order, each message once
-    and no acknowledged one missing, and every reader went through all of it, forward."""
+    and alone at its position, no acknowledged one is missing, and every reader went through all of it, forward."""
     before, after = view.jumps
     return not (
         view.intact is not view.receives
         or view.copied.size
+        or view.conflicts[0].size
         or view.inversions[0].size
         or view.passed[0].size
         or np.any(view.receives.position[after] <= view.receives.position[before])

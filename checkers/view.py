@@ -121,6 +121,19 @@ class LogView:
         return self.placed[disagreeing(self.values.size, value, position)]
 
     @cached_property
+    def conflicts(self) -> tuple[Ints, Ints]:
+        """Rows of the intact receives, and of the acknowledged sends, at positions where they disagree about
+        the value."""
+        acked = np.flatnonzero(self.acked_positions != NONE)
+        rows = disagreeing(
+            self.positions.size,
+            np.concatenate([self.intact_positions[self.placed], self.acked_positions[acked]]),
+            np.concatenate([self.intact_values[self.placed], self.sent_values[acked]]),
+        )
+        received = rows < self.placed.size
+        return self.placed[rows[received]], acked[rows[~received] - self.placed.size]
+
+    @cached_property
     def lowest_positions(self) -> Ints:
         """Lowest position id at which the value was received, by value id, or `NONE`."""
         lowest = np.full(self.values.size, NONE, self.intact_positions.dtype)
