@@ -65,6 +65,12 @@ def group_numbers(column: pa.ChunkedArray) -> Ints:
     return np.concatenate([np.empty(0, np.int32), *(integers(chunk.indices) + 1 for chunk in chunks)])
 
 
+def words_of(column: pa.ChunkedArray) -> tuple[Ints, list[str]]:
+    """Return for each entry of a column without nulls the index of its word, and the words."""
+    encoded = _encoded(column).unify_dictionaries().combine_chunks()
+    return integers(encoded.indices), encoded.dictionary.to_pylist()
+
+
 def _encoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_dictionary(column.type):
         if not any(chunk.dictionary.null_count for chunk in column.chunks):

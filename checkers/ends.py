@@ -50,3 +50,7 @@ class Transactions:
         outcome = codes(table["outcome"], OUTCOMES)[end]
         fate = np.where((end == NONE) | (outcome == FAIL), ABORTED, outcome)
         return cls(name, of_operation, fate, end)
+
+    def ending(self, operation: Ints) -> Ints:
+        """Return the row of the operation that ended the transaction of each of these rows, or `NONE`."""
+        return np.append(self.end, NONE)[self.of_operation[operation]]
