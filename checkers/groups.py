@@ -1,0 +1,185 @@
+"""The checker of consumer groups: committed positions and the ownership of partitions.
+
+What cannot be concluded: a group is taken to begin at the first position that the system holds; two
+owners are told apart by their generation, so that without one nothing is said of them; and an owner that
+never moved on may have died.
+
+Cost: O(n) for n messages, only where a group did something.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+
+from chaoskit.checker import Context
+from checkers.columns import NONE, Ints
+from checkers.findings import findings_of, merged, no_findings
+from checkers.membership import NEVER_NS, Commits, Membership, Ownerships, delivered, deliveries_ns, seeks_ns
+from checkers.view import LogView
+
+
+class GroupChecker:
+    """Decides the anomalies of consumer groups in one partition; a `Checker`."""
+
+    anomalies = ("commit-regression", "commit-beyond", "double-assignment", "stuck-partition")
+
+    def check(self, messages: pa.Table, operations: pa.Table, context: Context) -> pa.Table:
+        """Return the findings of all groups."""
+        if not messages.num_rows:
+            return no_findings()
+        view = LogView(messages, operations, context)
+        membership = Membership.of(messages, operations, view.operations)
+        if membership is None:
+            return no_findings()
+        found = [no_findings()]
+        for group in range(len(membership.groups)):
+            members = membership.members(group, view.operations)
+            commits = membership.commits.take(np.flatnonzero(membership.commits.group == group))
+            ownerships = membership.ownerships.take(np.flatnonzero(membership.ownerships.group == group))
+            found += [
+                regression_cases(view, commits, seeks_ns(operations, view.operations, members)),
+                beyond_cases(view, commits, members),
+                double_cases(view, ownerships),
+                stuck_cases(view, ownerships, members),
+            ]
+        return merged(found)
+
+
+def regression_cases(view: LogView, commits: Commits, seeks: Ints) -> pa.Table:
+    """Find commits below a position that the group had committed before, with no seek of a member in between.
+
+    Evidence: `op` committed `position` from `at_ns` on; `other_op` had committed `other_position`.
+    """
+    start_ns, end_ns = view.operations.start_ns[commits.operation], view.operations.end_ns[commits.operation]
+    stretch = np.searchsorted(seeks, start_ns)
+    rows, before = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for one in np.unique(stretch):
+        own = np.flatnonzero(stretch == one)
+        ended = own[np.argsort(end_ns[own], kind="stable")]
+        highest = np.maximum.accumulate(commits.position[ended])
+        count = np.searchsorted(end_ns[ended], start_ns[own])
+        above = highest[count - 1]
+        back = (count > 0) & (above > commits.position[own])
+        rows.append(own[back])
+        before.append(ended[np.searchsorted(highest, above[back])])
+    return _commit_findings(view, "commit-regression", commits, np.concatenate(rows), np.concatenate(before))
+
+
+def beyond_cases(view: LogView, commits: Commits, members: Ints) -> pa.Table:
+    """Find commits past a visible message that no member of the group had received: a restart loses it.
+
+    Evidence: `op` committed `position` from `at_ns` on; `other_position` and `other_value` are the first
+    such message.
+    """
+    known = delivered(view, members)
+    audit = view.context.audit
+    kept = known.position >= (audit.low if audit else 0)
+    position, first_ns = known.position[kept], known.first_ns[kept]
+    if not (position.size and commits.position.size):
+        return no_findings()
+    start_ns = view.operations.start_ns[commits.operation]
+    latest_ns = np.maximum.accumulate(first_ns)
+    count = np.searchsorted(position, commits.position)
+    rows = np.flatnonzero((count > 0) & (latest_ns[count - 1] > start_ns))
+    missed = np.searchsorted(latest_ns, start_ns[rows], side="right")
+    at = view.first_received_at(view.visible_positions[kept][missed])
+    return findings_of(
+        view.context,
+        "commit-beyond",
+        value=np.full(rows.size, NONE),
+        position=commits.position[rows],
+        op=view.operations.op[commits.operation[rows]],
+        other_value=view.intact.value[at],
+        other_position=position[missed],
+        at_ns=start_ns[rows],
+    )
+
+
+def double_cases(view: LogView, ownerships: Ownerships) -> pa.Table:
+    """Find members that owned the partition while another did, in one generation.
+
+    Evidence: `op` assigned it from `at_ns` on, while it was still assigned by `other_op`.
+    """
+    sure = np.flatnonzero((ownerships.generation >= 0) & (ownerships.from_ns != NONE))
+    sure = sure[ownerships.until_ns[sure] > ownerships.from_ns[sure]]
+    sure = sure[np.lexsort((ownerships.from_ns[sure], ownerships.generation[sure]))]
+    pairs = []
+    longest = sure[0] if sure.size else NONE
+    for before, row in pairwise(sure.tolist()):
+        longest = before if ownerships.until_ns[before] >= ownerships.until_ns[longest] else longest
+        if ownerships.generation[longest] != ownerships.generation[row]:
+            longest = row
+        elif ownerships.until_ns[longest] > ownerships.from_ns[row]:
+            pairs.append((row, longest))
+    later, earlier = np.array(pairs, np.int64).reshape(-1, 2).T
+    return findings_of(
+        view.context,
+        "double-assignment",
+        value=np.full(later.size, NONE),
+        position=np.full(later.size, NONE),
+        op=view.operations.op[ownerships.operation[later]],
+        other_op=view.operations.op[ownerships.operation[earlier]],
+        at_ns=ownerships.from_ns[later],
+    )
+
+
+def stuck_cases(view: LogView, ownerships: Ownerships, members: Ints) -> pa.Table:
+    """Find owners that were given nothing for the whole bound, after all healing, though there was something.
+
+    Evidence: `op` assigned the partition; `other_op` had sent `value`, which nobody of the group had received
+    when the bound ended, at `at_ns`.
+    """
+    context = view.context
+    healed_ns = max((NEVER_NS if fault.healed_ns is None else fault.healed_ns for fault in context.faults), default=0)
+    quiet = [
+        (row, gap)
+        for row in np.flatnonzero(ownerships.until_ns - np.maximum(ownerships.from_ns, healed_ns) > context.bound_ns)
+        for gap in _gaps(view, ownerships, int(row), healed_ns)
+    ]
+    if not quiet:
+        return no_findings()
+    known = delivered(view, members)
+    acked = np.flatnonzero(known.send != NONE)
+    acked = acked[view.acked[known.send[acked]]]
+    acked_ns = view.operations.end_ns[view.sends.operation[known.send[acked]]]
+    rows, pending, ends = [], [], []
+    for row, (from_ns, until_ns) in quiet:
+        waiting = acked[(acked_ns <= until_ns - context.bound_ns) & (known.first_ns[acked] >= until_ns)]
+        if waiting.size:
+            rows.append(row)
+            pending.append(waiting[0])
+            ends.append(max(from_ns, int(acked_ns[acked == waiting[0]][0])) + context.bound_ns)
+    send = known.send[np.array(pending, np.int64)]
+    return findings_of(
+        context,
+        "stuck-partition",
+        value=view.sends.value[send],
+        position=known.position[np.array(pending, np.int64)],
+        op=view.operations.op[ownerships.operation[np.array(rows, np.int64)]],
+        other_op=view.operations.op[view.sends.operation[send]],
+        at_ns=np.array(ends, np.int64),
+    )
+
+
+def _gaps(view: LogView, ownerships: Ownerships, row: int, healed_ns: int) -> list[tuple[int, int]]:
+    """Return the times, longer than the bound, in which an owner received nothing after all healing."""
+    from_ns, until_ns = max(int(ownerships.from_ns[row]), healed_ns), int(ownerships.until_ns[row])
+    times = deliveries_ns(view, int(view.operations.process[ownerships.operation[row]]))
+    inside = times[(times > from_ns) & (times < until_ns)].tolist()
+    return [(a, b) for a, b in pairwise([from_ns, *inside, until_ns]) if b - a > view.context.bound_ns]
+
+
+def _commit_findings(view: LogView, anomaly: str, commits: Commits, rows: Ints, before: Ints) -> pa.Table:
+    return findings_of(
+        view.context,
+        anomaly,
+        value=np.full(rows.size, NONE),
+        position=commits.position[rows],
+        op=view.operations.op[commits.operation[rows]],
+        other_position=commits.position[before],
+        other_op=view.operations.op[commits.operation[before]],
+        at_ns=view.operations.start_ns[commits.operation[rows]],
+    )

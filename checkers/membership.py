@@ -1,0 +1,138 @@
+"""Who owned a partition when, what was committed, and when a group received what: the rows of consumer groups.
+
+A consumer owns an assigned partition from the end of the `assign` to the start of its process's next
+`assign`, `revoke` or `close`. If there is none, nobody knows until when: no time at all is taken for sure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import pyarrow as pa
+
+from chaoskit.history.schema import DIRECTIONS
+from checkers.columns import NONE, Flags, Ints, codes, integers, is_one_of, words_of
+from checkers.rows import ASSIGNED, COMMITTED, Operations, Rows
+from checkers.view import LogView
+
+NEVER_NS = np.iinfo(np.int64).max
+
+_MOVING = ("assign", "revoke", "close")
+
+
+@dataclass(frozen=True, slots=True)
+class Commits(Rows):
+    """Positions that were committed, acknowledged ones only, by group."""
+
+    group: Ints
+    position: Ints
+    operation: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Ownerships(Rows):
+    """Times of ownership; `until_ns` is not after `from_ns` where nothing is known for sure."""
+
+    group: Ints
+    generation: Ints
+    operation: Ints
+    from_ns: Ints
+    until_ns: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """What consumer groups did in one partition.
+
+    Attributes:
+        groups: their names; the other tables number them.
+        commits: in order of invocation.
+        ownerships: in order of invocation.
+    """
+
+    groups: list[str]
+    commits: Commits
+    ownerships: Ownerships
+
+    @classmethod
+    def of(cls, messages: pa.Table, operations: pa.Table, rows: Operations) -> Self | None:
+        """Read the rows of one partition; None where no group did anything there.
+
+        Args:
+            messages: schema `MESSAGES`.
+            operations: schema `OPERATIONS`.
+            rows: the same.
+        """
+        direction = codes(messages["direction"], DIRECTIONS)
+        telling = np.flatnonzero(direction >= COMMITTED)
+        if not telling.size:
+            return None
+        messages, direction = messages.take(pa.array(telling)), direction[telling]
+        group, groups = words_of(messages["key"])
+        operation = rows.rows_of(integers(messages["op"]))
+        committed = (direction == COMMITTED) & (rows.outcome[operation] == 0)
+        assigned = direction == ASSIGNED
+        commits = Commits(group[committed], integers(messages["position"])[committed], operation[committed])
+        until_ns = _next_move_ns(operation[assigned], operations, rows)
+        ownerships = Ownerships(
+            group[assigned],
+            integers(messages["value"])[assigned],
+            operation[assigned],
+            rows.end_ns[operation[assigned]],
+            until_ns,
+        )
+        return cls(groups, commits, ownerships)
+
+    def members(self, group: int, rows: Operations) -> Ints:
+        """Return the processes that owned the partition, or committed, for a group."""
+        acted = np.concatenate([each.operation[each.group == group] for each in (self.commits, self.ownerships)])
+        return np.unique(rows.process[acted])
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """Each visible position, ascending, and when a group first received it.
+
+    Attributes:
+        position: the position.
+        first_ns: when a member first received it; never: the largest time.
+        send: row of the send of what lies there, or `NONE`.
+    """
+
+    position: Ints
+    first_ns: Ints
+    send: Ints
+
+
+def delivered(view: LogView, members: Ints) -> Delivered:
+    """Return when these processes first received what lies at each visible position."""
+    ids, reads = view.visible_positions, view.receives
+    by_member = np.isin(view.operations.process[reads.operation], members) & (view.read_positions != NONE)
+    first_ns = np.full(view.positions.size, NEVER_NS)
+    np.minimum.at(first_ns, view.read_positions[by_member], reads.received_ns[by_member])
+    send = view.first_sends[view.intact_values[view.first_received_at(ids)]]
+    return Delivered(view.positions.numbers(ids), first_ns[ids], send)
+
+
+def deliveries_ns(view: LogView, process: int) -> Ints:
+    """Return when a process received something, ascending."""
+    own = view.operations.process[view.receives.operation] == process
+    return np.unique(view.receives.received_ns[own])
+
+
+def seeks_ns(operations: pa.Table, rows: Operations, members: Ints) -> Ints:
+    """Return when any of these processes sought another position, ascending."""
+    seeks: Flags = is_one_of(operations["f"], ["seek"]) & np.isin(rows.process, members)
+    return np.sort(rows.start_ns[seeks])
+
+
+def _next_move_ns(operation: Ints, operations: pa.Table, rows: Operations) -> Ints:
+    """Return when the process of each of these operations moved next; `NONE` if it never did."""
+    moving = np.flatnonzero(is_one_of(operations["f"], _MOVING))
+    moving = moving[np.lexsort((rows.start_ns[moving], rows.process[moving]))]
+    following = np.full(rows.op.size, NONE)
+    same = rows.process[moving[1:]] == rows.process[moving[:-1]]
+    following[moving[:-1][same]] = rows.start_ns[moving[1:][same]]
+    return following[operation]

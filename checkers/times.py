@@ -1,0 +1,137 @@
+"""What faults did to time, in one partition: measurements, which no system promises anything about.
+
+A send waits from when it was due (`intended_ns`) to when it was acknowledged. Cost: O(n) for n messages and
+one sort of the acknowledgements, 24 bytes a message.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from chaoskit.checker import Context
+from chaoskit.history.schema import DIRECTIONS, OUTCOMES
+from checkers.columns import NONE, codes, integers, is_one_of
+from checkers.ends import OK
+from checkers.findings import findings_of, merged, no_findings
+from checkers.rows import SENT
+
+UNAVAILABLE_NS = 1_000_000_000
+"""A partition is unavailable when for so long no send completed although one was due."""
+
+OUTLIER_FACTOR, OUTLIER_NS = 10, 100_000_000
+"""A send is an outlier when it took so many times the 99th percentile outside of faults, and at least so long."""
+
+_UNDISTURBED_MIN = 100
+"""Sends outside of faults below which their percentiles say nothing."""
+
+
+class TimeChecker:
+    """Measures unavailability, recovery and outliers; a `Checker` with the power `Measuring`."""
+
+    anomalies = ("unavailable", "slow-recovery", "latency-outlier")
+    measured = anomalies
+
+    def check(self, messages: pa.Table, operations: pa.Table, context: Context) -> pa.Table:
+        """Return the windows, the faults and the sends that stand out."""
+        sends = _Sends(messages, operations, context)
+        if not sends.acked.size:
+            return no_findings()
+        return merged([unavailable_cases(sends), slow_recovery_cases(sends), outlier_cases(sends)])
+
+
+class _Sends:
+    """The timed sends of a partition: operation numbers, when due, when completed, which acknowledged."""
+
+    def __init__(self, messages: pa.Table, operations: pa.Table, context: Context) -> None:
+        self.context = context
+        sent = np.flatnonzero(codes(messages["direction"], DIRECTIONS) == SENT)
+        due_ns = integers(messages["intended_ns"])[sent]
+        timed = due_ns != NONE
+        self.op, self.due_ns = integers(messages["op"])[sent][timed], due_ns[timed]
+        row = np.searchsorted(integers(operations["op"]), self.op)
+        audits = is_one_of(operations["client"], [context.auditor])[row]
+        self.op, self.due_ns, row = self.op[~audits], self.due_ns[~audits], row[~audits]
+        self.end_ns = integers(operations["end_ns"])[row]
+        acked = np.flatnonzero(codes(operations["outcome"], OUTCOMES)[row] == OK)
+        self.acked = acked[np.argsort(self.end_ns[acked], kind="stable")]
+
+
+def unavailable_cases(sends: _Sends) -> pa.Table:
+    """Find windows in which no send was acknowledged though some were due.
+
+    Evidence: from `at_ns` (the acknowledgement before, or when the next send was due) to the end of `op`;
+    `other_op` was acknowledged last before.
+    """
+    end_ns = sends.end_ns[sends.acked]
+    due_ns = np.sort(sends.due_ns)
+    following = np.searchsorted(due_ns, end_ns[:-1], side="right")
+    first_due_ns = due_ns[np.minimum(following, due_ns.size - 1)]
+    begin_ns = np.where(first_due_ns <= end_ns[1:], np.maximum(first_due_ns, end_ns[:-1]), end_ns[1:])
+    waits = np.flatnonzero(end_ns[1:] - begin_ns > UNAVAILABLE_NS)
+    return findings_of(
+        sends.context,
+        "unavailable",
+        value=np.full(waits.size, NONE),
+        position=np.full(waits.size, NONE),
+        op=sends.op[sends.acked[waits + 1]],
+        other_op=sends.op[sends.acked[waits]],
+        at_ns=begin_ns[waits],
+    )
+
+
+def slow_recovery_cases(sends: _Sends) -> pa.Table:
+    """Find faults after whose healing, at `at_ns`, the first acknowledgement took longer than the bound.
+
+    Evidence: `op` was acknowledged first; `other_value` is the number of the fault.
+    """
+    end_ns, bound_ns = sends.end_ns[sends.acked], sends.context.bound_ns
+    healed = [(each.number, each.healed_ns) for each in sends.context.faults if each.healed_ns is not None]
+    number, healed_ns = np.array(healed, np.int64).reshape(-1, 2).T
+    following = np.searchsorted(end_ns, healed_ns)
+    due = healed_ns <= sends.due_ns.max()
+    first = np.minimum(following, end_ns.size - 1)
+    slow = np.flatnonzero(due & (following < end_ns.size) & (end_ns[first] - healed_ns > bound_ns))
+    return findings_of(
+        sends.context,
+        "slow-recovery",
+        value=np.full(slow.size, NONE),
+        position=np.full(slow.size, NONE),
+        op=sends.op[sends.acked[first[slow]]],
+        other_value=number[slow],
+        at_ns=healed_ns[slow],
+    )
+
+
+def outlier_cases(sends: _Sends) -> pa.Table:
+    """Find for each fault, and outside of all of them, the slowest send, if it is an outlier.
+
+    Evidence: `op` was acknowledged at `at_ns`; `other_value` is the number of the fault that it was due in.
+    """
+    due_ns, end_ns = sends.due_ns[sends.acked], sends.end_ns[sends.acked]
+    took_ns = end_ns - due_ns
+    windows = [(each.number, each.start_ns, each.healed_ns or int(end_ns.max())) for each in sends.context.faults]
+    inside = [np.flatnonzero((due_ns < healed_ns) & (end_ns >= start_ns)) for _, start_ns, healed_ns in windows]
+    disturbed = np.zeros(due_ns.size, np.bool_)
+    for rows in inside:
+        disturbed[rows] = True
+    quiet = np.flatnonzero(~disturbed)
+    if quiet.size < _UNDISTURBED_MIN:
+        return no_findings()
+    limit_ns = max(OUTLIER_NS, OUTLIER_FACTOR * int(np.percentile(took_ns[quiet], 99)))
+    worst: list[tuple[int, int]] = []
+    for number, rows in zip([each[0] for each in windows] + [NONE], [*inside, quiet], strict=True):
+        if rows.size and took_ns[slowest := rows[np.argmax(took_ns[rows])]] > limit_ns:
+            worst.append((int(slowest), number))
+    row, fault = np.array(worst, np.int64).reshape(-1, 2).T
+    return findings_of(
+        sends.context,
+        "latency-outlier",
+        details=("under a fault", "under none"),
+        detail=np.where(fault == NONE, 1, 0),
+        value=np.full(row.size, NONE),
+        position=np.full(row.size, NONE),
+        op=sends.op[sends.acked[row]],
+        other_value=fault,
+        at_ns=end_ns[row],
+    )

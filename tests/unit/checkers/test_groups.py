@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import pytest
+from story import Story, assigned, committed, received, sent
+
+from chaoskit.checker import FaultWindow
+
+P = "t/0"
+
+
+def filled(count: int = 4, **more: object) -> Story:
+    """A log with some messages, acknowledged and later read by somebody outside of the group."""
+    story = Story(**more)  # type: ignore[arg-type]
+    for index in range(count):
+        story.op("p", "send", sent(P, index, index))
+    return story
+
+
+def outsider(story: Story, count: int = 4) -> None:
+    story.op("auditor", "poll", *(received(P, index, index) for index in range(count)))
+
+
+def test_commit_regression() -> None:
+    story = filled()
+    story.op("a", "assign", assigned(P, generation=1))
+    story.op("a", "poll", *(received(P, index, index) for index in range(4)))
+    high = story.op("a", "commit", committed(P, 4))
+    low = story.op("a", "commit", committed(P, 2))
+
+    assert story.check() == [
+        {"anomaly": "commit-regression", "topic": "t", "partition": 0, "position": 2, "op": low}
+        | {"other_position": 4, "other_op": high, "at_ns": 10 * low}
+    ]
+
+
+@pytest.mark.parametrize("between", ["seek", "another group", "failed", "concurrent"])
+def test_committing_a_lower_position_for_a_reason(between: str) -> None:
+    story = filled()
+    story.op("a", "assign", assigned(P, generation=1))
+    story.op("a", "poll", *(received(P, index, index) for index in range(4)))
+    story.op("a", "commit", committed(P, 4), lasts=50 if between == "concurrent" else 5)
+    if between == "seek":
+        story.op("a", "seek")
+    group = "h" if between == "another group" else "g"
+    story.op("a", "commit", committed(P, 2, group), outcome="fail" if between == "failed" else "ok")
+
+    assert story.only("commit-regression") == []
+
+
+def test_commit_beyond_what_the_group_received() -> None:
+    story = filled()
+    story.op("a", "assign", assigned(P, generation=1))
+    story.op("a", "poll", received(P, 0, 0), received(P, 1, 1))
+    commit = story.op("a", "commit", committed(P, 4))
+    outsider(story)
+
+    assert story.check() == [
+        {"anomaly": "commit-beyond", "topic": "t", "partition": 0, "position": 4, "op": commit}
+        | {"other_value": 2, "other_position": 2, "at_ns": 10 * commit}
+    ]
+
+
+@pytest.mark.parametrize("position", [0, 1, 2])
+def test_committing_what_was_received_or_less(position: int) -> None:
+    story = filled()
+    story.op("a", "assign", assigned(P, generation=1))
+    story.op("a", "poll", received(P, 0, 0), received(P, 1, 1))
+    story.op("a", "commit", committed(P, position))
+    outsider(story)
+
+    assert story.names() == set()
+
+
+def test_committing_what_another_member_had_received() -> None:
+    story = filled()
+    story.op("a", "assign", assigned(P, generation=1))
+    story.op("a", "poll", received(P, 0, 0), received(P, 1, 1))
+    story.op("a", "revoke")
+    story.op("b", "assign", assigned(P, generation=2))
+    story.op("b", "poll", received(P, 2, 2))
+    story.op("b", "commit", committed(P, 3))
+    outsider(story)
+
+    assert story.names() == set()
+
+
+def test_double_assignment() -> None:
+    story = filled()
+    first = story.op("a", "assign", assigned(P, generation=3))
+    second = story.op("b", "assign", assigned(P, generation=3))
+    story.op("a", "close")
+    story.op("b", "close")
+
+    assert story.only("double-assignment") == [
+        {"anomaly": "double-assignment", "topic": "t", "partition": 0, "op": second}
+        | {"other_op": first, "at_ns": 10 * second + 5}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("generation", "handover", "place"), [(4, None, P), (3, "revoke", P), (3, None, "t/1"), (-1, None, P)]
+)
+def test_assignments_that_do_not_clash(generation: int, handover: str | None, place: str) -> None:
+    story = filled()
+    story.op("a", "assign", assigned(P, generation=-1 if generation == -1 else 3))
+    if handover:
+        story.op("a", handover)
+    story.op("b", "assign", assigned(place, generation=generation))
+    story.op("a", "close")
+    story.op("b", "close")
+
+    assert story.only("double-assignment") == []
+
+
+def stuck(story: Story, *, until: int = 1000) -> list[dict]:
+    story.op("a", "assign", assigned(P, generation=1), start=50)
+    story.op("a", "poll", received(P, 0, 0), start=60)
+    story.op("a", "close", start=until)
+    outsider(story)
+    return story.only("stuck-partition")
+
+
+def test_stuck_partition() -> None:
+    (found,) = stuck(filled())
+
+    assert (found["value"], found["position"], found["op"], found["other_op"]) == (1, 1, 4, 1)
+    assert found["at_ns"] == 65 + 100, "the bound after the last delivery"
+
+
+@pytest.mark.parametrize("reason", ["nothing waits", "soon gone", "fault not healed", "healed late"])
+def test_a_partition_that_is_not_stuck(reason: str) -> None:
+    story = filled(count=1 if reason == "nothing waits" else 4)
+    if reason == "fault not healed":
+        story.faults = (FaultWindow(0, "kill", 0, 0, None),)
+    if reason == "healed late":
+        story.faults = (FaultWindow(0, "kill", 0, 0, 950),)
+
+    assert stuck(story, until=150 if reason == "soon gone" else 1000) == []
+
+
+def test_what_only_plain_consumers_did_is_not_judged() -> None:
+    story = filled()
+    story.op("a", "assign")
+    outsider(story)
+
+    assert story.names() == set()

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from story import Story, sent
+
+from chaoskit.checker import FaultWindow
+
+SECOND = 1_000_000_000
+MS = 1_000_000
+
+
+def load(*waits_ms: float, faults: tuple[FaultWindow, ...] = ()) -> Story:
+    """Sends every 10 ms, each acknowledged after 1 ms or, for the last ones, as told."""
+    story = Story(faults=faults, bound_ns=2 * SECOND)
+    for index, wait_ms in enumerate([1.0] * 200 + list(waits_ms)):
+        due_ns = 10 * MS * index
+        story.op("p", "send", sent("t/0", index, index, intended_ns=due_ns), start=due_ns, lasts=int(wait_ms * MS))
+    return story
+
+
+def test_unavailable_while_sends_were_due() -> None:
+    story = load(1500, 1490, 1480)
+
+    (found,) = story.only("unavailable")
+    assert (found["op"], found["other_op"], found["at_ns"]) == (200, 199, 200 * 10 * MS)
+
+
+def test_no_load_is_not_unavailability() -> None:
+    story = load()
+    story.op("p", "send", sent("t/0", 500, 500, intended_ns=20 * SECOND), start=20 * SECOND, lasts=1 * MS)
+
+    assert story.names() == {"unseen"}, "nobody read anything"
+
+
+def test_slow_recovery_after_healing() -> None:
+    story = load(4000, faults=(FaultWindow(7, "kill", 1990 * MS, 1995 * MS, 2 * SECOND),))
+
+    (found,) = story.only("slow-recovery")
+    assert (found["op"], found["other_value"], found["at_ns"]) == (200, 7, 2 * SECOND)
+
+
+def test_recovery_within_the_bound() -> None:
+    story = load(1900, faults=(FaultWindow(7, "kill", 1990 * MS, 1995 * MS, 2 * SECOND),))
+
+    assert story.only("slow-recovery") == []
+
+
+def test_latency_outlier_under_a_fault() -> None:
+    story = load(300, 1, 400, faults=(FaultWindow(3, "pause", 1999 * MS, 2 * SECOND, 2030 * MS),))
+
+    (found,) = story.only("latency-outlier")
+    assert (found["op"], found["other_value"], found["detail"]) == (202, 3, "under a fault")
+
+
+def test_latency_outlier_without_a_fault() -> None:
+    (found,) = load(300).only("latency-outlier")
+
+    assert (found["op"], found["detail"]) == (200, "under none")
+
+
+def test_a_slow_send_that_is_no_outlier() -> None:
+    assert load(90).names() == {"unseen"}, "less than 100 ms never is"
+
+
+def test_the_auditor_is_not_measured() -> None:
+    story = load()
+    story.op("auditor", "send", sent("t/0", 1 << 40, 500, intended_ns=0), start=3 * SECOND, lasts=900 * MS)
+
+    assert story.names() == {"unseen"}, "nobody read anything"
