@@ -12,6 +12,9 @@ from typing import Any, NamedTuple, Protocol
 OK, FAIL, INFO = range(3)
 """Outcome codes: indexes into `chaoskit.history.schema.OUTCOMES`."""
 
+DUPLICATE = "duplicate"
+"""Error of a send that is ok, but that the system did not store again, as it had it already."""
+
 Completed = Callable[[int, int, str | None, int | None], None]
 """Called once for each send: token, outcome code, error, position (None when not told)."""
 
@@ -33,6 +36,27 @@ class PositionLost(NamedTuple):
     topic: str
     partition: int
     error: str
+
+
+class Commit(NamedTuple):
+    """What a group's commit came to: (topic, partition, next position to be read) of each partition, outcome
+    code, error."""
+
+    positions: list[tuple[str, int, int]]
+    outcome: int
+    error: str | None
+
+
+class Membership(Protocol):
+    """Told by a consumer, during `poll` and `close`, of what its group gives it and takes away."""
+
+    def assigned(self, group: str, generation: int, partitions: Sequence[tuple[str, int]]) -> None:
+        """All partitions that it owns from now on; generation -1 where the system does not tell one."""
+        ...
+
+    def revoked(self) -> None:
+        """It is about to lose all partitions; it may still commit."""
+        ...
 
 
 class Producer(Protocol):
@@ -62,8 +86,13 @@ class Consumer(Protocol):
         """Read these partitions from their beginning."""
         ...
 
-    def subscribe(self, topics: Sequence[str], rebalanced: Callable[[Sequence[tuple[str, int]]], None]) -> None:
-        """Join the group; `rebalanced` is called with the partitions of each new assignment."""
+    def subscribe(self, topics: Sequence[str], membership: Membership) -> None:
+        """Join the group; `membership` is told of each rebalance."""
+        ...
+
+    def commit(self) -> Commit | None:
+        """Commit the group's positions of the owned partitions, and wait for it; None if there is nothing to
+        commit, or the client commits by itself."""
         ...
 
     def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Delivery], list[PositionLost], str | None]:

@@ -12,6 +12,7 @@ from typing import Self
 import numpy as np
 import pyarrow as pa
 
+from chaoskit.client import DUPLICATE
 from chaoskit.errors import BadInput
 from chaoskit.history.schema import DIRECTIONS, OUTCOMES, PAYLOADS
 from checkers.columns import NONE, Flags, Ints, codes, group_numbers, integers, is_one_of
@@ -19,9 +20,6 @@ from checkers.ends import OK, Transactions
 
 INTACT, CORRUPT, FOREIGN = range(len(PAYLOADS))
 SENT, RECEIVED, COMMITTED, ASSIGNED = range(len(DIRECTIONS))
-
-DUPLICATE = "duplicate"
-"""Error of a send that was acknowledged, but not stored again, as the system had it already."""
 
 REPOSITIONING = ("assign", "subscribe", "seek")
 """Operations after which a consumer may be anywhere in the log."""

@@ -83,11 +83,11 @@ def unavailable_cases(sends: _Sends) -> pa.Table:
 def slow_recovery_cases(sends: _Sends) -> pa.Table:
     """Find faults after whose healing, at `at_ns`, the first acknowledgement took longer than the bound.
 
-    Evidence: `op` was acknowledged first; `other_value` is the number of the fault.
+    Evidence: `op` was acknowledged first.
     """
     end_ns, bound_ns = sends.end_ns[sends.acked], sends.context.bound_ns
-    healed = [(each.number, each.healed_ns) for each in sends.context.faults if each.healed_ns is not None]
-    number, healed_ns = np.array(healed, np.int64).reshape(-1, 2).T
+    faults = [each for each in sends.context.faults if each.healed_ns is not None]
+    healed_ns = np.array([each.healed_ns for each in faults], np.int64)
     following = np.searchsorted(end_ns, healed_ns)
     due = healed_ns <= sends.due_ns.max()
     first = np.minimum(following, end_ns.size - 1)
@@ -95,10 +95,11 @@ def slow_recovery_cases(sends: _Sends) -> pa.Table:
     return findings_of(
         sends.context,
         "slow-recovery",
+        details=[f"after {each.kind} (fault {each.number})" for each in faults] or ("",),
+        detail=slow,
         value=np.full(slow.size, NONE),
         position=np.full(slow.size, NONE),
         op=sends.op[sends.acked[first[slow]]],
-        other_value=number[slow],
         at_ns=healed_ns[slow],
     )
 
@@ -106,12 +107,15 @@ def slow_recovery_cases(sends: _Sends) -> pa.Table:
 def outlier_cases(sends: _Sends) -> pa.Table:
     """Find for each fault, and outside of all of them, the slowest send, if it is an outlier.
 
-    Evidence: `op` was acknowledged at `at_ns`; `other_value` is the number of the fault that it was due in.
+    Evidence: `op` was acknowledged at `at_ns`.
     """
     due_ns, end_ns = sends.due_ns[sends.acked], sends.end_ns[sends.acked]
     took_ns = end_ns - due_ns
-    windows = [(each.number, each.start_ns, each.healed_ns or int(end_ns.max())) for each in sends.context.faults]
-    inside = [np.flatnonzero((due_ns < healed_ns) & (end_ns >= start_ns)) for _, start_ns, healed_ns in windows]
+    faults, last_ns = sends.context.faults, int(end_ns.max())
+    inside = [
+        np.flatnonzero((due_ns < (last_ns if each.healed_ns is None else each.healed_ns)) & (end_ns >= each.start_ns))
+        for each in faults
+    ]
     disturbed = np.zeros(due_ns.size, np.bool_)
     for rows in inside:
         disturbed[rows] = True
@@ -119,19 +123,16 @@ def outlier_cases(sends: _Sends) -> pa.Table:
     if quiet.size < _UNDISTURBED_MIN:
         return no_findings()
     limit_ns = max(OUTLIER_NS, OUTLIER_FACTOR * int(np.percentile(took_ns[quiet], 99)))
-    worst: list[tuple[int, int]] = []
-    for number, rows in zip([each[0] for each in windows] + [NONE], [*inside, quiet], strict=True):
-        if rows.size and took_ns[slowest := rows[np.argmax(took_ns[rows])]] > limit_ns:
-            worst.append((int(slowest), number))
-    row, fault = np.array(worst, np.int64).reshape(-1, 2).T
+    slowest = np.array([rows[np.argmax(took_ns[rows])] if rows.size else NONE for rows in (*inside, quiet)])
+    standing_out = np.flatnonzero((slowest != NONE) & (took_ns[slowest] > limit_ns))
+    row = slowest[standing_out]
     return findings_of(
         sends.context,
         "latency-outlier",
-        details=("under a fault", "under none"),
-        detail=np.where(fault == NONE, 1, 0),
+        details=[*(f"under {each.kind} (fault {each.number})" for each in faults), "under no fault"],
+        detail=standing_out,
         value=np.full(row.size, NONE),
         position=np.full(row.size, NONE),
         op=sends.op[sends.acked[row]],
-        other_value=fault,
         at_ns=end_ns[row],
     )

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from chaoskit.client import FAIL, OK, Consumer, Delivery
+from chaoskit.history.schema import DIRECTIONS
+from chaoskit.history.wal import NO_POSITION
 from chaoskit.workload import Job, Progress
 from workloads import payload
 
@@ -17,6 +19,7 @@ POLL_TIMEOUT_S = 0.1
 MESSAGES_MAX = 1000
 
 _REPORT_NS = 200_000_000
+_COMMIT_NS = 1_000_000_000
 
 
 def consume(job: Job) -> None:
@@ -32,12 +35,17 @@ def consume(job: Job) -> None:
         reader.assign(everything[index::members] if members < len(everything) else [everything[index]])
     job.control.wait_start()
     reported_ns = time.monotonic_ns()
+    committed_ns = reported_ns
     while not job.control.stopping:
         reader.poll()
-        if time.monotonic_ns() - reported_ns > _REPORT_NS:
+        now = time.monotonic_ns()
+        if now - reported_ns > _REPORT_NS:
             job.control.report(reader.progress)
-            reported_ns = time.monotonic_ns()
-    reader.consumer.close()
+            reported_ns = now
+        if options.consumption == "group" and now - committed_ns > _COMMIT_NS:
+            reader.commit()
+            committed_ns = now
+    reader.close()
     job.control.report(reader.progress)
 
 
@@ -50,6 +58,7 @@ class Reader:
         self._wal = job.wal
         self._run_id = job.control.run_id
         self._poll_id = job.wal.name("poll")
+        self._membership = ("", -1)
 
     def assign(self, partitions: Sequence[tuple[str, int]]) -> None:
         """Read these partitions from their beginning."""
@@ -60,7 +69,38 @@ class Reader:
     def subscribe(self, topics: Sequence[str]) -> None:
         """Join the group; every new assignment is recorded."""
         op = self._begin("subscribe")
-        self.consumer.subscribe(topics, self._rebalanced)
+        self.consumer.subscribe(topics, self)
+        self._wal.complete(op, time.monotonic_ns(), OK)
+
+    def assigned(self, group: str, generation: int, partitions: Sequence[tuple[str, int]]) -> None:
+        """Record a new assignment; see `chaoskit.client.Membership`."""
+        self._membership = group, generation
+        op = self._begin("assign")
+        for topic, partition in partitions:
+            self._tell(op, "assigned", topic, partition, NO_POSITION)
+        self._wal.complete(op, time.monotonic_ns(), OK)
+
+    def revoked(self) -> None:
+        """Commit a last time, and record that all partitions are given back."""
+        self.commit()
+        self._wal.complete(self._begin("revoke"), time.monotonic_ns(), OK)
+
+    def commit(self) -> None:
+        """Commit what was received, for the group."""
+        invoked_ns = time.monotonic_ns()
+        commit = self.consumer.commit()
+        if commit is None:
+            return
+        op = self._wal.invoke(self._wal.name("commit"), invoked_ns)
+        for topic, partition, position in commit.positions:
+            self._tell(op, "committed", topic, partition, position)
+        error_id = 0 if commit.error is None else self._wal.name(commit.error)
+        self._wal.complete(op, time.monotonic_ns(), commit.outcome, error_id)
+
+    def close(self) -> None:
+        """Leave the group and disconnect."""
+        op = self._begin("close")
+        self.consumer.close()
         self._wal.complete(op, time.monotonic_ns(), OK)
 
     def poll(self) -> int:
@@ -89,8 +129,10 @@ class Reader:
             *(() if count is None else (count,)),
         )  # fmt: skip
 
-    def _rebalanced(self, partitions: Sequence[tuple[str, int]]) -> None:
-        self._wal.complete(self._begin("assign"), time.monotonic_ns(), OK)
+    def _tell(self, op: int, direction: str, topic: str, partition: int, position: int) -> None:
+        group, generation = self._membership
+        wal, code = self._wal, DIRECTIONS.index(direction)
+        wal.group(op, code, wal.name(topic), partition, wal.name(group), generation, position)
 
     def _begin(self, f: str) -> int:
         return self._wal.invoke(self._wal.name(f), time.monotonic_ns())

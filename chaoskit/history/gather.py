@@ -16,9 +16,9 @@ import pyarrow as pa
 from chaoskit.history.dataset import ROW_GROUP_ROWS
 from chaoskit.history.naming import Names, dictionary
 from chaoskit.history.ranking import Ints, Operations
-from chaoskit.history.record import NO_DELIVERY, NO_POSITION, NO_TIME, RECEIVED, RECORD, SEND, Records
+from chaoskit.history.record import GROUP, NO_DELIVERY, NO_POSITION, NO_TIME, RECEIVED, RECORD, SEND, Records
 from chaoskit.history.recover import ClientLog
-from chaoskit.history.schema import MESSAGES, PAYLOADS
+from chaoskit.history.schema import DIRECTIONS, MESSAGES, PAYLOADS
 
 Rows = list[tuple[int, npt.NDArray[np.uint32]]]
 """Some messages: by index of the segment (among those of all logs), which of its records."""
@@ -58,7 +58,7 @@ class Messages:
     def _find(self) -> dict[tuple[str, int], Rows]:
         found: defaultdict[tuple[str, int], Rows] = defaultdict(list)
         for segment, (client, records) in enumerate(self._segments):
-            rows = np.flatnonzero((records["kind"] == SEND) | (records["kind"] == RECEIVED))
+            rows = np.flatnonzero(np.isin(records["kind"], (SEND, RECEIVED, GROUP)))
             owned = self._ops(segment, rows) >= 0
             self.orphans += len(rows) - int(np.count_nonzero(owned))
             rows = rows[owned]
@@ -96,11 +96,12 @@ class Messages:
         return taken
 
     def _table(self, records: Records, topic: str, partition: int) -> pa.Table:
-        sent = records["kind"] == SEND
+        sent, group = records["kind"] == SEND, records["kind"] == GROUP
         rows = len(records)
+        direction = np.where(sent, 0, np.where(group, records["code"], 1))
         columns = {
             "op": pa.array(records["op"]),
-            "direction": dictionary(np.where(sent, 0, 1), ["sent", "received"]),
+            "direction": dictionary(direction, DIRECTIONS),
             "topic": dictionary(np.zeros(rows, dtype=np.int32), [topic]),
             "partition": pa.array(np.full(rows, partition, dtype=np.int32)),
             "key": self._names.column(records["key"]),
@@ -110,7 +111,7 @@ class Messages:
             "sent_ns": self._times(records["start_ns"]),
             "received_ns": self._times(np.where(sent, NO_TIME, records["end_ns"])),
             "delivery": pa.array(records["delivery"], mask=sent | (records["delivery"] == NO_DELIVERY)),
-            "payload": dictionary(records["code"], PAYLOADS),
+            "payload": dictionary(np.where(group, 0, records["code"]), PAYLOADS),
         }
         return pa.table(columns, schema=MESSAGES)
 

@@ -9,6 +9,7 @@ event; its kind says which fields mean something (the others are zero):
     COMPLETE  outcome             error       op            position                         end
     RECEIVED  payload  partition  topic  key  op     value  position  intended     sent      received delivery
     AUDIT     reached  partition  topic              low    end
+    GROUP     direction partition topic  group op     generation position
 
 `name` and `key` are ids into the client's names file (0: none); `op` counts the client's own
 operations from 0; times are CLOCK_MONOTONIC ns of the machine, not yet relative to the run.
@@ -32,7 +33,7 @@ HEADER_BYTES = 4096  # one page: the longest file name fits, and records stay 8-
 HEADER = struct.Struct("<8sIiI")
 """Magic, version, process, length of the client's name; the UTF-8 name follows."""
 
-SEND, INVOKE, COMPLETE, RECEIVED, AUDIT = range(1, 6)
+SEND, INVOKE, COMPLETE, RECEIVED, AUDIT, GROUP = range(1, 7)
 
 RECORD = np.dtype(
     [

@@ -26,6 +26,7 @@ from chaoskit.history.record import (
     AUDIT_FIELDS,
     COMPLETE,
     COMPLETE_FIELDS,
+    GROUP,
     HEADER_BYTES,
     INVOKE,
     INVOKE_FIELDS,
@@ -195,6 +196,30 @@ class WalWriter:
             delivery,
             offset,
         )
+        self._offset = offset + RECORD_BYTES
+
+    def group(  # noqa: PLR0917 - as `send`
+        self, op: int, direction: int, topic_id: int, partition: int, group_id: int, generation: int, position: int
+    ) -> None:
+        """Record a partition that an `assign` gave, or a position that a `commit` committed.
+
+        Args:
+            op: the invoked operation.
+            direction: index into `schema.DIRECTIONS`.
+            topic_id: id of the topic's name.
+            partition: number of the partition.
+            group_id: id of the group's name.
+            generation: of the group, or -1.
+            position: the next one to be read, or `NO_POSITION`.
+
+        Raises:
+            HistoryFull: the disk is full and the reserve used up.
+        """
+        offset = self._offset
+        if offset >= self._end:
+            offset = self._advance()
+        place = partition, topic_id, group_id, op, generation, position
+        _pack_received(self._segment, offset, GROUP, direction, *place, NO_TIME, NO_TIME, NO_TIME, NO_DELIVERY, offset)
         self._offset = offset + RECORD_BYTES
 
     def audit(self, topic_id: int, partition: int, low: int, end: int, reached: int) -> None:

@@ -7,7 +7,8 @@ the same message can be in flight, are `fail`. Everything else is `info`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -21,7 +22,7 @@ from confluent_kafka import (
     TopicPartition,
 )
 
-from chaoskit.client import FAIL, INFO, OK, Completed, Delivery, PositionLost
+from chaoskit.client import DUPLICATE, FAIL, INFO, OK, Commit, Completed, Delivery, Membership, PositionLost
 from chaoskit.cluster import ClusterError
 
 NEVER_SENT = {
@@ -49,11 +50,13 @@ request that it had received is only known to be unanswered when it times out.""
 GROUP = "chaoskit"
 CONSUMER_DEFAULTS: dict[str, Any] = {
     "group.id": GROUP,
+    "enable.auto.commit": False,
     "enable.partition.eof": False,
     "fetch.wait.max.ms": 50,
     "session.timeout.ms": 10_000,
 }
-"""A lost position is an error here, so that the workload sees it and records its seek."""
+"""A lost position is an error here, so that the workload sees it and records its seek. The workload commits, so
+that each commit is recorded; with `enable.auto.commit` librdkafka does, and nobody knows when."""
 
 _CONNECTION_DEFAULTS = {
     "log_level": 0,
@@ -91,6 +94,17 @@ def classify(code: int) -> int:
     return FAIL if code in NEVER_SENT else INFO
 
 
+def generation(metadata: bytes) -> int:
+    """Return the generation in librdkafka's serialised group metadata, or -1 in a form that is not known.
+
+    >>> generation(b"CGMDv2:" + (5).to_bytes(4, "little") + b"group")
+    5
+    """
+    magic = b"CGMDv2:"
+    end = len(magic) + 4
+    return int.from_bytes(metadata[len(magic) : end], sys.byteorder, signed=True) if metadata.startswith(magic) else -1
+
+
 class KafkaProducer:
     """See `chaoskit.client.Producer`."""
 
@@ -123,8 +137,10 @@ class KafkaProducer:
     def _delivered(self, token: int, error: KafkaError | None, message: Message) -> None:
         if error is None:
             offset = message.offset() if self._told_offsets else None
-            known = offset is not None and offset >= 0  # not for a duplicate that the broker dropped
-            self._completed(token, OK, None, offset if known else None)
+            if offset is not None and offset < 0:  # a duplicate that the broker dropped
+                self._completed(token, OK, DUPLICATE, None)
+            else:
+                self._completed(token, OK, None, offset)
         else:
             self._completed(token, classify(error.code()), error.name(), None)
 
@@ -134,19 +150,39 @@ class KafkaConsumer:
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._consumer = Consumer({**_CONNECTION_DEFAULTS, **settings, "auto.offset.reset": "error"})
+        self._group = str(settings.get("group.id"))
+        self._commits_itself = str(settings.get("enable.auto.commit")).lower() != "false"
 
     def assign(self, partitions: Sequence[tuple[str, int]]) -> None:
         self._consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for topic, partition in partitions])
 
-    def subscribe(self, topics: Sequence[str], rebalanced: Callable[[Sequence[tuple[str, int]]], None]) -> None:
+    def subscribe(self, topics: Sequence[str], membership: Membership) -> None:
         def assigned(consumer: Consumer, partitions: list[TopicPartition]) -> None:
             starts = consumer.committed(partitions, timeout=10)
             for start in starts:
                 start.offset = OFFSET_BEGINNING if start.offset < 0 else start.offset
             consumer.assign(starts)
-            rebalanced([(each.topic, each.partition) for each in partitions])
+            owned = [(each.topic, each.partition) for each in partitions]
+            membership.assigned(self._group, generation(consumer.consumer_group_metadata()), owned)
 
-        self._consumer.subscribe(list(topics), on_assign=assigned)
+        def revoked(consumer: Consumer, partitions: list[TopicPartition]) -> None:
+            membership.revoked()
+
+        self._consumer.subscribe(list(topics), on_assign=assigned, on_revoke=revoked, on_lost=revoked)
+
+    def commit(self) -> Commit | None:
+        if self._commits_itself:
+            return None
+        reached = [each for each in self._consumer.position(self._consumer.assignment()) if each.offset >= 0]
+        if not reached:
+            return None
+        positions = [(each.topic, each.partition, each.offset) for each in reached]
+        try:
+            answers = self._consumer.commit(offsets=reached, asynchronous=False)
+        except KafkaException as error:
+            return Commit(positions, INFO, error.args[0].name())
+        refused = [each.error for each in answers if each.error is not None]
+        return Commit(positions, INFO, refused[0].name()) if refused else Commit(positions, OK, None)
 
     def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Delivery], list[PositionLost], str | None]:
         deliveries, lost, failure = [], [], None
@@ -213,6 +249,5 @@ class KafkaClients:
                 **self._connection,
                 **CONSUMER_DEFAULTS,
                 "group.id": f"{GROUP}-auditor",
-                "enable.auto.commit": False,
             }
         )

@@ -28,7 +28,17 @@ _NEVER = {
     "corrupt": "record batches carry a CRC32C that brokers and clients verify",
     "misrouted": "a message stays in the partition that it was sent to",
     "failed-visible": "a send is classified as failed only where the error proves that nothing was appended",
+    "double-assignment": "the group's leader assigns each partition to one member of a generation",
+    "stuck-partition": "an assigned partition is delivered again once its leader and the group's coordinator are back",
 }
+
+_CYCLES = tuple(base + suffix for suffix in ("", "-process", "-realtime") for base in ("G0", "G1c", "G-single", "G2"))
+_NOT_ISOLATED = Allowance(
+    True,
+    "Kafka's transactions are atomic and read committed, not isolated from each other: their writes interleave in the "
+    "log (KIP-98); reading before a commit, or half of it, is found as precommitted-read and torn-transaction",
+    "no setting isolates them: let one transactional producer write what must not interleave",
+)
 
 
 def guarantees(declared: Declared, effects: Sequence[Effect]) -> dict[str, Allowance]:
@@ -42,6 +52,14 @@ def guarantees(declared: Declared, effects: Sequence[Effect]) -> dict[str, Allow
     table["truncated"] = table["rewound"] = table["skipped"] = back
     table["offset-conflict"] = lost if lost.allowed else back
     table["redelivered"] = _redelivered(declared, back)
+    table["order-violation"] = _order_violation(declared, reordered)
+    table["late"] = back
+    table["dropped-as-duplicate"] = lost
+    table["sequence-jump"] = _sequence_jump([lost, duplicate, reordered, back, table["redelivered"]])
+    table["commit-regression"] = table["commit-beyond"] = back
+    table["torn-transaction"] = table["zombie-write"] = back
+    table["aborted-read"] = table["precommitted-read"] = _dirty_read(declared)
+    table |= dict.fromkeys(_CYCLES, _NOT_ISOLATED)
     return table
 
 
@@ -152,6 +170,35 @@ def _reordered(declared: Declared, duplicate: Allowance) -> Allowance:
         False,
         "one producer's messages to one partition keep their order (idempotence, or one request in flight)",
     )
+
+
+def _order_violation(declared: Declared, reordered: Allowance) -> Allowance:
+    if _acks(declared) == "0":
+        return Allowance(
+            True,
+            "acks=0: a send counts as done before any broker has it, so that a later one may arrive first",
+            "set acks=all",
+        )
+    return reordered
+
+
+def _sequence_jump(causes: Sequence[Allowance]) -> Allowance:
+    """A reader sees a producer's sequence jump where something else went wrong that is allowed."""
+    return next(
+        (cause for cause in causes if cause.allowed),
+        Allowance(False, "the log keeps each producer's sequence, and readers follow the log"),
+    )
+
+
+def _dirty_read(declared: Declared) -> Allowance:
+    isolation = str(declared.consumer.get("isolation.level", "read_committed"))
+    if isolation == "read_uncommitted":
+        return Allowance(
+            True,
+            "isolation.level=read_uncommitted: consumers are given what has not committed",
+            "set isolation.level=read_committed",
+        )
+    return Allowance(False, "isolation.level=read_committed (librdkafka's default)")
 
 
 def _redelivered(declared: Declared, back: Allowance) -> Allowance:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from chaoskit import plugins
 from chaoskit.cluster import Declared, Effect
 from clusters.kafka.guarantees import guarantees, hosts_down_together
 from clusters.kafka.settings import KafkaOptions
@@ -29,8 +31,23 @@ def _effect(kind: str, *hosts: str, start_s: int = 8, healed_s: int | None = 10)
     return Effect(kind, hosts, start_s * SECOND, None if healed_s is None else healed_s * SECOND)
 
 
+FOLLOWING = {
+    "order-violation": ["reordered"],
+    "late": ["truncated"],
+    "dropped-as-duplicate": ["lost"],
+    "sequence-jump": ["lost", "duplicate", "reordered", "truncated", "redelivered"],
+    "commit-regression": ["truncated"],
+    "commit-beyond": ["truncated"],
+    "torn-transaction": ["truncated"],
+    "zombie-write": ["truncated"],
+}
+"""Anomalies that are allowed where one of some others is."""
+
+
 def _allowed(declared: Declared, *effects: Effect) -> set[str]:
-    return {name for name, allowance in guarantees(declared, effects).items() if allowance.allowed}
+    """Return what is allowed, without what only follows and without cycles of transactions."""
+    table = guarantees(declared, effects)
+    return {name for name, each in table.items() if each.allowed and name not in (*FOLLOWING, *CYCLES)}
 
 
 ALL_CUT = _effect("power-cut", "n1", "n2", "n3")
@@ -44,6 +61,8 @@ SAFE = {"min.insync.replicas": 2}
 FLUSHED = {**SAFE, "flush.messages": 1}
 UNCLEAN = {"unclean.leader.election.enable": True}
 AT_LEAST_ONCE = {"enable.idempotence": False}
+
+CYCLES = [f"{base}{suffix}" for base in ("G0", "G1c", "G-single", "G2") for suffix in ("", "-process", "-realtime")]
 
 BACK = {"lost", "truncated", "rewound", "skipped", "offset-conflict", "reordered"}
 """What comes with logs that go back behind what was acknowledged."""
@@ -133,7 +152,41 @@ def test_a_line_of_the_table(declared: Declared, effects: list[Effect], allowed:
     assert _allowed(declared, *effects) - ({"redelivered"} if allowed >= BACK else set()) == allowed
 
 
-@pytest.mark.parametrize("anomaly", ["phantom", "corrupt", "misrouted", "failed-visible"])
+@pytest.mark.parametrize("declared", [_declared(SAFE), _declared(SAFE, {"acks": 1}), _declared(SAFE, AT_LEAST_ONCE)])
+@pytest.mark.parametrize("effects", [[], [KILLED], [ALL_CUT]])
+@pytest.mark.parametrize("name", FOLLOWING)
+def test_what_follows_from_an_allowed_anomaly_is_allowed(name: str, effects: list[Effect], declared: Declared) -> None:
+    table = guarantees(declared, effects)
+
+    assert table[name].allowed == any(table[cause].allowed for cause in FOLLOWING[name])
+
+
+def test_acks_0_orders_nothing_between_producers() -> None:
+    assert guarantees(_declared(SAFE, {"acks": 0}), [])["order-violation"].allowed
+
+
+@pytest.mark.parametrize("cycle", CYCLES)
+def test_kafka_does_not_isolate_transactions(cycle: str) -> None:
+    assert guarantees(_declared(SAFE), [])[cycle].allowed
+
+
+@pytest.mark.parametrize("anomaly", ["aborted-read", "precommitted-read"])
+def test_only_consumers_that_ask_for_it_read_what_did_not_commit(anomaly: str) -> None:
+    asking = replace(_declared(SAFE), consumer={"isolation.level": "read_uncommitted"})
+
+    assert guarantees(asking, [])[anomaly].allowed
+    assert not guarantees(_declared(SAFE), [KILLED])[anomaly].allowed
+
+
+def test_every_anomaly_that_is_no_measurement_has_a_line() -> None:
+    proving_nothing = {"unseen"}
+
+    assert set(plugins.anomalies()) - plugins.measured() - proving_nothing == set(guarantees(_declared(), []))
+
+
+@pytest.mark.parametrize(
+    "anomaly", ["phantom", "corrupt", "misrouted", "failed-visible", "double-assignment", "stuck-partition"]
+)
 def test_no_setting_and_no_fault_allows_what_may_never_be(anomaly: str) -> None:
     worst = _declared(UNCLEAN, {"acks": 0}, replication=1, grouped=True)
 
