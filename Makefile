@@ -37,7 +37,8 @@ test: check ## all tests: unit, integration, chaos tests on real Kafka (needs ro
 chaos: setup ## the chaos tests on real Kafka alone
 	$(SUDO) $(BIN)/python -m pytest -m chaos tests/chaos
 
-nightly: setup ## every chaos test ten times
+nightly: setup ## thousands of generated histories against the reference checkers; every chaos test ten times
+	$(BIN)/python -m pytest tests/unit --hypothesis-profile nightly -k "reference or metamorphic or synthetic or propert"
 	$(SUDO) $(BIN)/python -m pytest -m chaos tests/chaos --chaos-times 10
 
 bench: setup ## measure recording and checking

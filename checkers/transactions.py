@@ -66,9 +66,8 @@ def aborted_read_cases(view: LogView) -> pa.Table:
 
     Jepsen: G1a. Evidence: `op` sent it; `position`, `other_op` and `at_ns` are its first receive.
     """
-    send = view.first_sends[view.intact_values]
-    fate = np.where(send == NONE, OK, view.operations.fate[view.sends.operation[send]])
-    receives = np.flatnonzero(fate == ABORTED)
+    receives, writer = _written(view)
+    receives = receives[view.operations.fate[writer] == ABORTED]
     receives = receives[distinct(view.intact_values[receives])]
     return _received(view, "aborted-read", receives)
 
@@ -78,16 +77,22 @@ def precommitted_read_cases(view: LogView, operations: pa.Table) -> pa.Table:
 
     Jepsen: precommitted-read. Evidence: `op` sent it; `position`, `other_op` and `at_ns` are that receive.
     """
-    send = view.first_sends[view.intact_values]
-    ending = Transactions.of(operations).ending(view.sends.operation[send])
-    candidate = np.flatnonzero((send != NONE) & (ending != NONE))
-    writer, ending = view.sends.operation[send[candidate]], ending[candidate]
+    candidate, writer = _written(view)
+    ending = Transactions.of(operations).ending(writer)
+    candidate, writer, ending = (each[ending != NONE] for each in (candidate, writer, ending))
     received_ns = view.intact.received_ns[candidate]
     early = (received_ns != NONE) & (received_ns < view.operations.start_ns[ending])
     early |= view.intact.operation[candidate] == writer
     early &= view.operations.fate[writer] != ABORTED
     receives = candidate[early]
     return _received(view, "precommitted-read", receives[distinct(view.intact_values[receives])])
+
+
+def _written(view: LogView) -> tuple[Ints, Ints]:
+    """Return the intact receives of messages that were sent here, and the operations that sent them."""
+    send = view.first_sends[view.intact_values]
+    receives = np.flatnonzero(send != NONE)
+    return receives, view.sends.operation[send[receives]]
 
 
 def _received(view: LogView, anomaly: str, receives: Ints) -> pa.Table:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 from notation import AUDITOR, History, Row, Step, history, poll, send
 from reference import CASES, Reference, sort_key
@@ -107,7 +107,6 @@ def by_anomaly(rows: list[Row]) -> dict[str, list[Row]]:
     return {name: sorted(rows, key=sort_key) for name, rows in found.items()}
 
 
-@settings(max_examples=400, deadline=None)
 @given(HISTORIES)
 def test_findings_are_those_of_the_definitions(run: History) -> None:
     expected = Reference(run).findings()
@@ -117,7 +116,6 @@ def test_findings_are_those_of_the_definitions(run: History) -> None:
     assert by_anomaly(run.check()) == expected
 
 
-@settings(max_examples=100, deadline=None)
 @given(HISTORIES, st.data())
 def test_findings_do_not_depend_on_how_tables_are_split(run: History, data: st.DataObject) -> None:
     messages = split(run.messages, MESSAGES, data)
@@ -127,7 +125,6 @@ def test_findings_do_not_depend_on_how_tables_are_split(run: History, data: st.D
     assert findings.equals(LogChecker().check(*run.tables(), run.context))
 
 
-@settings(max_examples=100, deadline=None)
 @given(HISTORIES, st.integers(2, 5), st.integers(0, 100))
 def test_operations_may_be_a_sparse_part_of_the_history(run: History, step: int, start: int) -> None:
     """The findings are the same, but for the numbers of the operations."""

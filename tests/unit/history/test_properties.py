@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chaoskit.history.compact import compact
@@ -102,7 +102,6 @@ def _operation(client: int, f: str, now: int) -> dict[str, Any]:
 
 
 @given(st.lists(steps, max_size=60), st.integers(1, 20), st.booleans())
-@settings(deadline=None, max_examples=150)
 def test_what_is_written_is_read(events: list[Any], records: int, compact_before_end: bool) -> None:
     with tempfile.TemporaryDirectory() as folder, ExitStack() as logs:
         run = Path(folder)

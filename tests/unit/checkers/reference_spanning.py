@@ -1,0 +1,153 @@
+"""Anomalies of transactions and consumer groups in slow, plain Python, written from their definitions.
+
+Only for small histories (`story.Story`). Each function yields (anomaly, place, what identifies the finding).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from story import Story
+
+Row = dict[str, Any]
+Found = tuple[Any, ...]
+
+
+class Whole:
+    """A story with every message joined to its operation, and every operation to its transaction's end."""
+
+    def __init__(self, story: Story) -> None:
+        self.story = story
+        self.operations = story.operations
+        self.rows = [{**self.operations[row["op"]], "key": None, **row} for row in story.messages]
+        self.places = sorted({(row["topic"], row["partition"]) for row in self.rows})
+
+    def end(self, txn: int | None) -> Row | None:
+        ends = [row for row in self.operations if row["txn"] == txn and row["f"] in ("end", "txn")]
+        return ends[-1] if txn is not None and ends else None
+
+    def fate(self, row: Row) -> str:
+        """Say what became of an operation: ok, fail, info, or aborted with its transaction."""
+        if row["txn"] is None:
+            return str(row["outcome"])
+        end = self.end(row["txn"])
+        if end is None or end["outcome"] == "fail":
+            return "aborted"
+        return str(row["outcome"]) if end["outcome"] == "ok" else "info"
+
+    def at(self, place: Found, direction: str) -> list[Row]:
+        return [row for row in self.rows if (row["topic"], row["partition"]) == place and row["direction"] == direction]
+
+    def first_send(self, place: Found, value: int) -> Row | None:
+        return next((row for row in self.at(place, "sent") if row["value"] == value), None)
+
+    def findings(self) -> set[Found]:
+        """Return everything that the definitions find."""
+        cases = (dirty_reads, torn, zombies, regressions, beyond, doubles)
+        return {found for case in cases for found in case(self)}
+
+
+def dirty_reads(run: Whole) -> Iterator[Found]:
+    for place in run.places:
+        for read in run.at(place, "received"):
+            send = run.first_send(place, read["value"])
+            if send is None or send["txn"] is None:
+                continue
+            end = run.end(send["txn"])
+            if run.fate(send) == "aborted":
+                yield "aborted-read", place, read["value"]
+            elif end is not None and (read["op"] == send["op"] or read["received_ns"] < end["start_ns"]):
+                yield "precommitted-read", place, read["value"]
+
+
+def torn(run: Whole) -> Iterator[Found]:
+    present, absent = set(), set()
+    for place in run.places:
+        audit = run.story.audits.get(f"{place[0]}/{place[1]}")
+        reads = run.at(place, "received")
+        kept = {row["value"] for row in reads}
+        if audit and audit.complete:
+            kept = {row["value"] for row in reads if row["client"] == "auditor"}
+        highest = max((row["position"] for row in reads), default=-1)
+        for send in run.at(place, "sent"):
+            if send["txn"] is None or run.fate(send) == "aborted" or send["outcome"] != "ok":
+                continue
+            if send["value"] in kept:
+                present.add(send["txn"])
+            elif (audit and audit.complete) or (send["position"] is not None and send["position"] <= highest):
+                absent.add(send["txn"])
+    for txn in present & absent:
+        yield "torn-transaction", txn
+
+
+def zombies(run: Whole) -> Iterator[Found]:
+    for place in run.places:
+        visible = {row["value"] for row in run.at(place, "received")}
+        for send in run.at(place, "sent"):
+            name, _, number = send["client"].partition("#")
+            end = run.end(send["txn"])
+            for fence in run.operations:
+                other, _, later = fence["client"].partition("#")
+                if fence["f"] == "init" and fence["outcome"] == "ok" and other == name and int(later) > int(number):
+                    after = send["start_ns"] > fence["end_ns"] or (end and end["start_ns"] > fence["end_ns"])
+                    if after and send["value"] in visible:
+                        yield "zombie-write", place, send["value"]
+
+
+def regressions(run: Whole) -> Iterator[Found]:
+    for place in run.places:
+        commits = [row for row in run.at(place, "committed") if row["outcome"] == "ok"]
+        for commit in commits:
+            members = {row["process"] for row in acting(run, place) if row["key"] == commit["key"]}
+            for before in commits:
+                sought = any(
+                    row["f"] == "seek"
+                    and row["process"] in members
+                    and before["start_ns"] < row["start_ns"] < commit["start_ns"]
+                    for row in run.operations
+                )
+                ordered = before["end_ns"] < commit["start_ns"] and before["key"] == commit["key"]
+                if ordered and not sought and before["position"] > commit["position"]:
+                    yield "commit-regression", place, commit["op"]
+
+
+def acting(run: Whole, place: Found) -> list[Row]:
+    commits = [row for row in run.at(place, "committed") if row["outcome"] == "ok"]
+    return commits + run.at(place, "assigned")
+
+
+def beyond(run: Whole) -> Iterator[Found]:
+    for place in run.places:
+        reads = run.at(place, "received")
+        for commit in run.at(place, "committed"):
+            members = {row["process"] for row in acting(run, place) if row["key"] == commit["key"]}
+            had = {
+                row["position"]
+                for row in reads
+                if row["process"] in members and row["received_ns"] <= commit["start_ns"]
+            }
+            missed = {row["position"] for row in reads if row["position"] < commit["position"]} - had
+            if commit["outcome"] == "ok" and missed:
+                yield "commit-beyond", place, commit["op"]
+
+
+def doubles(run: Whole) -> Iterator[Found]:
+    for place in run.places:
+        owned = []
+        for row in run.at(place, "assigned"):
+            moves = [
+                each["start_ns"]
+                for each in run.operations
+                if each["process"] == row["process"]
+                and each["f"] in ("assign", "revoke", "close")
+                and each["op"] > row["op"]
+            ]
+            if moves and row["value"] >= 0 and moves[0] > row["end_ns"]:
+                owned.append((row, row["end_ns"], moves[0]))
+        for row, from_ns, until_ns in owned:
+            for other, other_from_ns, other_until_ns in owned:
+                same = (row["key"], row["value"]) == (other["key"], other["value"])
+                earlier = (other_from_ns, other["op"]) < (from_ns, row["op"])
+                if row is not other and same and earlier and other_until_ns > from_ns and until_ns > from_ns:
+                    yield "double-assignment", place, row["op"]
