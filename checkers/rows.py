@@ -69,7 +69,8 @@ class Operations:
         """
         dense = self.op.size > 0 and self.op[-1] - self.op[0] + 1 == self.op.size
         rows = op - self.op[0] if dense else np.searchsorted(self.op, op)
-        if rows.size and (rows.min() < 0 or rows.max() >= self.op.size or np.any(self.op[rows] != op)):
+        inside = not rows.size or (rows.min() >= 0 and rows.max() < self.op.size)
+        if not inside or not (dense or np.array_equal(self.op[rows], op)):
             raise BadInput("the history has messages of operations that it does not have")
         return rows
 
@@ -118,7 +119,7 @@ class Receives(Rows):
 def split_messages(table: pa.Table, operations: Operations) -> tuple[Sends, Receives]:
     """Read a table of schema `MESSAGES`; rows that tell of no message are left out."""
     direction = codes(table["direction"], DIRECTIONS)
-    sent, received = direction == SENT, direction == RECEIVED
+    sent, received = np.flatnonzero(direction == SENT), np.flatnonzero(direction == RECEIVED)
     value, position = integers(table["value"]), integers(table["position"])
     operation = operations.rows_of(integers(table["op"]))
     sends = Sends(value[sent], position[sent], group_numbers(table["key"])[sent], operation[sent])

@@ -1,0 +1,112 @@
+"""How the time of checking grows with the history, on one core, in process.
+
+    python -m benchmarks.check_scaling [1M 10M 100M] [--partitions 1 16] [--store DIR]
+
+Writes a correct history of each size (`chaoskit synthesize`), reads it back partition by partition, and
+checks it. Prints one JSON line for each size and layout, then the ratios from size to size. Times are of
+this process (CPU); memory is the growth of its peak over that of the tables alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from chaoskit.checking import check_partition, contexts, relevant
+from chaoskit.history.reader import History
+from chaoskit.history.schema import CARRYING
+from checkers.log import LogChecker
+
+BOUND_NS = 60 * 10**9
+
+
+def main() -> None:
+    """Write, check, print."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("sizes", nargs="*", default=["1M", "10M", "100M"])
+    parser.add_argument("--partitions", type=int, nargs="*", default=[1, 16])
+    parser.add_argument("--store", type=Path, help="where the histories are written (and removed)")
+    options = parser.parse_args()
+    for partitions in options.partitions:
+        before = None
+        for size in options.sizes:
+            with tempfile.TemporaryDirectory(dir=options.store) as store:
+                figures = _measured(Path(store), size, partitions)
+            print(json.dumps(figures), flush=True)
+            if before:
+                ratio = figures["log_check_s"] / before["log_check_s"]
+                grown = figures["messages"] / before["messages"]
+                print(json.dumps({"messages_x": round(grown, 2), "log_check_time_x": round(ratio, 2)}), flush=True)
+            before = figures
+
+
+def _measured(store: Path, size: str, partitions: int) -> dict[str, float]:
+    program = Path(sys.executable).with_name("chaoskit")
+    load = ["--messages", size, "--partitions", str(partitions), "--rate", "200000"]
+    done = subprocess.run([program, "synthesize", "--store", store, *load], capture_output=True, text=True, check=True)
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(_check, (done.stdout.strip(), partitions))
+
+
+def _check(folder: str, partitions: int) -> dict[str, float]:
+    history = History.open(Path(folder))
+    operations = history.operations
+    control = pc.invert(pc.is_in(operations["f"].cast(pa.string()), value_set=pa.array(CARRYING))).to_numpy()
+    log, everything, read_s, found, extra = 0.0, 0.0, 0.0, 0, 0.0
+    count = sum(each.rows for each in history.partitions)
+    for context in contexts(history, BOUND_NS):
+        began = time.process_time()
+        messages = history.messages(context.topic, context.partition)
+        needed = relevant(messages, operations, np.asarray(control))
+        read_s += time.process_time() - began
+        Path("/proc/self/clear_refs").write_text("5")
+        resident = _bytes("VmRSS")
+        took_s, findings = _timed(lambda m=messages, o=needed, c=context: LogChecker().check(m, o, c))
+        extra = max(extra, (_bytes("VmHWM") - resident) / messages.num_rows)
+        log, found = log + took_s, found + findings.num_rows
+        if partitions > 1:
+            everything += _timed(lambda m=messages, o=needed, c=context: check_partition(m, o, c))[0]
+    assert found == 0, f"{found} findings in a correct history"
+    return {
+        "messages": count,
+        "partitions": partitions,
+        "read_s": round(read_s, 2),
+        "log_check_s": round(log, 3),
+        "messages_per_cpu_s": round(count / log),
+        "extra_bytes_per_message": round(extra, 1),
+        **({"all_checks_s": round(everything, 2)} if partitions > 1 else {}),
+        "peak_gib": round(_peak_gib(), 2),
+    }
+
+
+def _timed(call: Callable[[], pa.Table]) -> tuple[float, pa.Table]:
+    began = time.process_time()
+    result = call()
+    return time.process_time() - began, result
+
+
+def _bytes(field: str) -> int:
+    found = re.search(rf"{field}:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    assert found
+    return int(found[1]) * 1024
+
+
+def _peak_gib() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+if __name__ == "__main__":
+    main()
