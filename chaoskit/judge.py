@@ -66,7 +66,7 @@ def _verdict(subject: Subject, folder: Path, history: History, findings: pa.Tabl
             allowance.why,
             allowance.remedy,
             _between_s(rows),
-            tuple(_examples(rows, history.operations)),
+            tuple(examples(rows, history.operations)),
         )
     faults = tuple(
         {
@@ -113,8 +113,8 @@ def _between_s(rows: pa.Table) -> tuple[float, float] | None:
     return None if extent["min"] is None else (extent["min"] / 1e9, extent["max"] / 1e9)
 
 
-def _examples(rows: pa.Table, operations: pa.Table) -> Iterator[dict[str, Any]]:
-    """Yield the first findings, the operations that they name put into words."""
+def examples(rows: pa.Table, operations: pa.Table) -> Iterator[dict[str, Any]]:
+    """Yield the first findings as rows, the operations that they name put into words."""
     for row in rows.slice(0, EXAMPLES_MAX).to_pylist():
         example = {key: value for key, value in row.items() if value is not None and key != "anomaly"}
         for key in ("op", "other_op"):

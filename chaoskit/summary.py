@@ -41,7 +41,7 @@ def describe_example(example: Mapping[str, Any]) -> str:
     this = _side(example, "")
     other = _side(example, "other_")
     parts = [f"{where}: {this}"]
-    if "other_op" not in example and "other_position" in example:
+    if "other_position" in example and not example.keys() & {"other_op", "other_value"}:
         parts.append(f"the log ends at {example['other_position']:,}")
     elif other:
         parts.append(f"against {other}")

@@ -4,8 +4,8 @@
     story.op("a", "begin", txn=0)
     story.op("a", "send", sent("t/0", 1, 0), txn=0)
 
-Operations are numbered as they come; each starts at 10 * op and ends 5 ns later unless told otherwise. A
-client is a process of its own.
+Operations are numbered as they come; each starts at 10 * op and ends 5 later unless told otherwise, in
+`unit_ns`. A client is a process of its own.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ class Story:
     audits: dict[str, Audit] = field(default_factory=dict)
     faults: tuple[FaultWindow, ...] = ()
     bound_ns: int = 100
+    unit_ns: int = 1
     operations: list[Row] = field(default_factory=list)
     messages: list[Row] = field(default_factory=list)
 
@@ -70,9 +71,9 @@ class Story:
     ) -> int:
         """Add an operation with its messages and return its number."""
         op = len(self.operations)
-        start_ns = 10 * op if start is None else start
+        start_ns = self.unit_ns * (10 * op if start is None else start)
         clients = list(dict.fromkeys([*(row["client"] for row in self.operations), client]))
-        end_ns = start_ns + lasts if lasts else None
+        end_ns = start_ns + self.unit_ns * lasts if lasts else None
         times = {"op": op, "start_ns": start_ns, "end_ns": end_ns, "process": clients.index(client)}
         self.operations.append({**times, "client": client, "f": f, "outcome": outcome, "error": error, "txn": txn})
         for message in messages:
