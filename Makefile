@@ -30,7 +30,11 @@ check: setup ## format, lint, types, import rules
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: check ## all tests: unit, integration, chaos tests on real Kafka (needs root or sudo)
+.PHONY: .browser
+.browser: .packages
+	@./setup/packages browser
+
+test: check .browser ## all tests: unit, integration, chaos tests on real Kafka (needs root or sudo)
 	$(SUDO) $(BIN)/python -m pytest
 	$(SUDO) $(BIN)/python -m pytest -m chaos tests/chaos
 
@@ -41,10 +45,14 @@ nightly: setup ## thousands of generated histories against the reference checker
 	$(BIN)/python -m pytest tests/unit --hypothesis-profile nightly -k "reference or metamorphic or synthetic or propert"
 	$(SUDO) $(BIN)/python -m pytest -m chaos tests/chaos --chaos-times 10
 
-bench: setup ## measure recording and checking
+bench: setup ## measure recording and checking, up to 100 million messages (an hour; 24 GiB of memory, 10 of disk)
 	$(SUDO) $(BIN)/python benchmarks/wal.py
-	$(BIN)/python benchmarks/check_log.py
 	$(SUDO) $(BIN)/python benchmarks/recording.py
+	$(BIN)/python benchmarks/check_log.py
+	$(BIN)/python -m benchmarks.check_scaling
+	$(BIN)/python -m benchmarks.check_transactions
+	$(BIN)/python -m benchmarks.edn
+	$(BIN)/python -m benchmarks.check_spark 100M
 
 clean: ## remove what runs left on this machine, and .venv/
 	-test -x $(BIN)/chaoskit && $(SUDO) $(BIN)/chaoskit heal

@@ -1,4 +1,4 @@
-"""`chaoskit check`: judge a recorded run again, also one that was killed."""
+"""`chaoskit check`: judge a recorded run again, also one that was killed, or a history of Jepsen's."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from pathlib import Path
 
 import click
 
-from chaoskit.cli.run import json_option
+from chaoskit.cli.run import json_option, store_option
 from chaoskit.cli.summary import show_summary
+from chaoskit.errors import BadInput
+from chaoskit.history.jepsen.importing import import_edn
 from chaoskit.judge import check_run
 from chaoskit.store import find_run
 from chaoskit.verdict import EXIT_CODES
@@ -16,13 +18,24 @@ from chaoskit.verdict import EXIT_CODES
 
 @click.command()
 @click.argument("run", type=click.Path(path_type=Path))
+@store_option
 @json_option
-def check(run: Path, as_json: bool) -> int:
-    """Judge RUN, a run folder or a store (its latest run), from what was recorded."""
-    folder = find_run(run)
+def check(run: Path, store: Path, as_json: bool) -> int:
+    """Judge RUN, a run folder or a store (its latest run), from what was recorded.
+
+    RUN may also be a file: a history of Jepsen's Kafka workload as EDN. It is imported into the --store,
+    and judged without allowing it any anomaly.
+    """
+    folder = import_edn(run, store) if _is_history(run) else find_run(run)
     verdict = check_run(folder)
     if as_json:
         click.echo(json.dumps(verdict.as_json(), indent=2))
     else:
         show_summary(verdict, folder)
     return EXIT_CODES[verdict.verdict]
+
+
+def _is_history(path: Path) -> bool:
+    if path.suffix == ".edn" and not path.exists():
+        raise BadInput(f"{path}: there is no such file")
+    return path.is_file()

@@ -10,12 +10,16 @@ import traceback
 
 import click
 
+from chaoskit.cli.analyze import analyze
 from chaoskit.cli.check import check
 from chaoskit.cli.doctor import doctor
+from chaoskit.cli.export import export
 from chaoskit.cli.heal import heal
 from chaoskit.cli.list import list_runs
 from chaoskit.cli.replay import replay
+from chaoskit.cli.report import report
 from chaoskit.cli.run import run
+from chaoskit.cli.synthesize import synthesize
 from chaoskit.errors import BadInput, ChaoskitError
 
 BAD_INPUT, CRASH = BadInput.exit_code, ChaoskitError.exit_code
@@ -30,7 +34,7 @@ def cli() -> None:
     """
 
 
-for verb in (run, check, replay, list_runs, doctor, heal):
+for verb in (run, check, replay, analyze, report, list_runs, synthesize, export, doctor, heal):
     cli.add_command(verb)
 
 

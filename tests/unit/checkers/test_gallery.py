@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from gallery import GALLERY, table
+from gallery import GALLERY
+from gallery_table import table
 
 from chaoskit import plugins
 
@@ -23,4 +24,4 @@ def test_it_does_not_fire_beside(name: str) -> None:
 
 
 def test_the_documented_examples_are_what_is_printed() -> None:
-    assert table() in DOCS.read_text(encoding="utf-8"), "run python tests/unit/checkers/gallery.py"
+    assert table() in DOCS.read_text(encoding="utf-8"), "run python tests/unit/checkers/gallery_table.py"

@@ -1,0 +1,54 @@
+"""`chaoskit analyze`: many runs, judged, measured and compared with Spark."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import click
+from rich.table import Table
+
+from chaoskit import plugins
+from chaoskit.cli.summary import wide_console
+from chaoskit.report.words import milliseconds
+
+
+@click.command()
+@click.argument("store", type=click.Path(path_type=Path))
+@click.option("--master", default="local[*]", show_default=True, help="Spark master URL.")
+@click.option("--out", type=click.Path(path_type=Path), help="Where the files go.  [default: STORE/analysis]")
+@click.option("--recheck", is_flag=True, help="Judge also the runs that have a verdict.")
+@click.option("--spark-conf", "settings", multiple=True, metavar="KEY=VALUE", help="A Spark setting; repeatable.")
+def analyze(store: Path, master: str, out: Path | None, recheck: bool, settings: tuple[str, ...]) -> None:
+    """Compare all runs of STORE: verdicts, what faults and settings cost, trends.
+
+    Runs without a verdict are judged. Writes Parquet files and report.html; docs/analysis.md says which.
+    """
+    began = time.monotonic()
+
+    def tell(line: str) -> None:
+        click.echo(f"analyze {time.monotonic() - began:6.1f} s  {line}", err=True)
+
+    analysis = plugins.load("analysis", "spark", "analyze")
+    found = analysis.analyze(
+        store, master=master, out=out or store / "analysis", recheck=recheck, settings=settings, tell=tell
+    )
+    console = wide_console()
+    table = Table(box=None, pad_edge=False)
+    table.add_column("configuration", overflow="fold")
+    for name in ("runs", "valid", "invalid", "unknown", "acked", "lost", "p50", "p99", "p99.9", "acks/s"):
+        table.add_column(name, no_wrap=True, justify="right")
+    for row in found.tables["configurations"]:
+        table.add_row(
+            row["configuration"],
+            *(f"{row[name]:,}" for name in ("runs", "valid", "invalid", "unknown", "acked", "lost")),
+            *(milliseconds(row[name]) for name in ("p50_ms", "p99_ms", "p999_ms")),
+            f"{row['acks_per_s']:,.0f}",
+        )
+    console.print(table)
+    for row in found.tables["trends"]:
+        if row["regressions"]:
+            console.print(f"regression: {row['run']}: {', '.join(row['regressions'])}", markup=False, soft_wrap=True)
+    for name, why in found.skipped.items():
+        console.print(f"left out: {name}: {why}", markup=False, soft_wrap=True)
+    console.print(f"report: {found.report}", markup=False, soft_wrap=True)

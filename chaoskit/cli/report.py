@@ -1,0 +1,19 @@
+"""`chaoskit report`: a run as one HTML file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from chaoskit.store import find_run
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), help="Write it there instead of RUN/report.html.")
+def report(run: Path, out: Path | None) -> None:
+    """Write the report of RUN, a run folder or a store (its latest run): one HTML file that works offline."""
+    from chaoskit.report.run_page import write_report  # noqa: PLC0415  # loads optional packages
+
+    click.echo(write_report(find_run(run), out))

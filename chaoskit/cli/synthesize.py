@@ -1,0 +1,90 @@
+"""`chaoskit synthesize`: write a history of a simulated system, of any size."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from chaoskit import plugins, store
+from chaoskit.cli.run import store_option
+from chaoskit.errors import BadInput
+from chaoskit.synthesizer import Synthesizer
+
+_TOLD_FROM = 2_000_000
+"""Histories of fewer messages are written before anybody asks how long it takes."""
+
+
+@click.command()
+@store_option
+@click.option("--name", default="synthetic", show_default=True, help="Name of the scenario: the folder in the store.")
+@click.option("--seed", type=int, default=0, show_default=True, help="The same options and seed give the same history.")
+@click.option("--mode", default="log", show_default=True, help="`log`, `group` (consumer groups) or `transactions`.")
+@click.option(
+    "--messages",
+    default="100k",
+    show_default=True,
+    help="Rows of messages: each is sent once and received twice, by a consumer and the final read.",
+)
+@click.option("--transactions", help="How many, in mode `transactions`.  [default: 10k]")
+@click.option("--topics", type=int, default=1, show_default=True, help="Number of topics.")
+@click.option("--partitions", type=int, default=4, show_default=True, help="Partitions of each topic.")
+@click.option("--producers", type=int, default=4, show_default=True, help="Number of producers.")
+@click.option("--consumers", type=int, default=2, show_default=True, help="Number of consumers.")
+@click.option("--keys", type=int, default=0, show_default=True, help="Number of distinct keys; 0: none.")
+@click.option("--rate", type=int, help="Sends a second of all producers together.  [default: 20000]")
+@click.option("--skew", type=float, help="Share of all messages that one partition holds, such as 0.95.")
+@click.option("--faults", type=int, default=2, show_default=True, help="Number of faults.")
+@click.option("--crashes", type=int, default=4, show_default=True, help="Number of consumer crashes or rebalances.")
+@click.option("--errors", type=float, help="Share of sends that fail or end unknown.  [default: 0.001]")
+@click.option("--inject", multiple=True, metavar="CAUSE=N", help="Make N anomalies of this cause; may be repeated.")
+@click.option("--list-causes", is_flag=True, help="List what can be injected, and end.")
+@click.option("--synthesizer", default="log", show_default=True, help="Which installed synthesizer.")
+def synthesize(
+    store: Path, name: str, inject: tuple[str, ...], list_causes: bool, synthesizer: str, **given: Any
+) -> int:  # fmt: skip
+    """Write a history of a simulated system, correct but for what is injected.
+
+    Prints the new run folder; `chaoskit check` judges it. Its truth.parquet says what must be found.
+    """
+    chosen: Synthesizer = plugins.load("synthesizer", synthesizer, "--synthesizer")
+    if list_causes:
+        width = max((len(cause) for cause in chosen.causes), default=0)
+        for cause, words in chosen.causes.items():
+            click.echo(f"{cause:{width}}  {words}")
+        return 0
+    options = {key: value for key, value in given.items() if value is not None}
+    parameters = chosen.parameters({**options, "inject": _injections(inject)})
+    click.echo(str(_write(chosen, parameters, name, store)))
+    return 0
+
+
+def _write(synthesizer: Synthesizer, parameters: Any, name: str, where: Path) -> Path:
+    if Path(name).name != name or name in {"", ".", ".."}:
+        raise BadInput(f"--name {name!r}: is to be the name of a folder, without slashes")
+    folder = store.new_run_folder(where, name)
+    try:
+        synthesizer.write(parameters, name, folder, _progress)
+    except BaseException:
+        store.discard(folder)
+        raise
+    return folder
+
+
+def _progress(done: int, total: int) -> None:
+    if total >= _TOLD_FROM and sys.stderr.isatty():
+        click.echo(f"\r{done / 1e6:.1f} M of {total / 1e6:.1f} M messages", err=True, nl=done >= total)
+
+
+def _injections(given: tuple[str, ...]) -> dict[str, int]:
+    injections: dict[str, int] = {}
+    for each in given:
+        cause, equals, count = each.partition("=")
+        if not equals:
+            count = "1"
+        if not count.isdigit() or not cause:
+            raise BadInput(f"--inject {each}: write CAUSE=N, such as lost-tail=3; --list-causes shows the causes")
+        injections[cause] = injections.get(cause, 0) + int(count)
+    return injections

@@ -1,0 +1,1 @@
+"""Histories of Jepsen's Kafka workload (jepsen.tests.kafka), read and written as EDN."""

@@ -1,0 +1,39 @@
+"""Processes that do one thing at a time, as Jepsen's do, for clients that pipeline their operations."""
+
+from __future__ import annotations
+
+import heapq
+
+import numpy as np
+
+_NEVER_NS = np.iinfo(np.int64).max
+
+
+def lanes(process: np.ndarray, start_ns: np.ndarray, end_ns: np.ndarray) -> np.ndarray:
+    """Return a process for each operation, such that the operations of each do not overlap.
+
+    A process that never overlaps keeps its number. One that does is split: its further lanes get numbers of
+    their own. What never completed takes its lane for ever.
+
+    Args:
+        process: of each operation, in order of invocation.
+        start_ns, end_ns: its times; -1: never completed.
+    """
+    end_ns = np.where(end_ns < 0, _NEVER_NS, end_ns)
+    order = np.argsort(process, kind="stable")
+    same = process[order[1:]] == process[order[:-1]]
+    overlapping = np.unique(process[order[1:]][same & (start_ns[order[1:]] < end_ns[order[:-1]])])
+    result = process.copy()
+    following = int(process.max(initial=0)) + 1
+    for each in overlapping.tolist():
+        rows = np.flatnonzero(process == each)
+        busy: list[tuple[int, int]] = []
+        lane = each
+        for row, start, end in zip(rows.tolist(), start_ns[rows].tolist(), end_ns[rows].tolist(), strict=True):
+            if busy and busy[0][0] <= start:
+                _, lane = heapq.heappop(busy)
+            elif busy:
+                lane, following = following, following + 1
+            result[row] = lane
+            heapq.heappush(busy, (end, lane))
+    return result

@@ -1,0 +1,144 @@
+"""Charts that compare runs: by configuration, by fault, over nights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from chaoskit.report.charts import BLUE, RED, Rows, Spec, chart, value_y
+
+_LEGEND: Spec = {"orient": "top", "direction": "horizontal", "title": None}
+_PALETTE = ("#d1495b", "#3f88c5", "#e08a1e", "#3a9d6e", "#8e6bbf", "#8a8f98", "#c46fa5", "#5aa9a3")
+_ROW = 30
+
+
+def dots(rows: Rows, title: str | None, series: Sequence[str], colours: Sequence[str]) -> Spec:
+    """Return latencies on a logarithmic axis, one row a name, one dot a series.
+
+    Args:
+        rows: name, series, value (ms), what (told by the tooltip).
+        title: of the names.
+        series: in the legend's order.
+        colours: theirs.
+    """
+    names = list(dict.fromkeys(row["name"] for row in rows))
+    y = {
+        "field": "name",
+        "type": "nominal",
+        "sort": names,
+        "title": title,
+        "axis": {"grid": True, "labelLimit": 150},
+    }
+    x = {
+        "field": "value",
+        "type": "quantitative",
+        "title": "latency (ms)",
+        "scale": {"type": "log", "nice": True},
+        "axis": {"format": "~g", "labelOverlap": "greedy", "tickCount": 5},
+    }
+    told = [
+        {"field": "what", "title": "what"},
+        {"field": "series", "title": "which"},
+        {"field": "value", "title": "ms", "format": ",.4~r"},
+    ]
+    encoding = {"x": x, "y": y, "color": _colour(series, colours), "tooltip": told}
+    between = {
+        "mark": {"type": "line", "color": "#8a8f98", "strokeWidth": 1, "opacity": 0.6},
+        "encoding": {"x": x, "y": y, "detail": {"field": "name"}},
+    }
+    layers = [between, {"mark": {"type": "circle", "size": 90, "opacity": 0.95}, "encoding": encoding}]
+    return chart("latency", _ROW * len(names), layers, data={"values": list(rows)})
+
+
+def grouped_bars(rows: Rows, title: str, series: Sequence[str], colours: Sequence[str]) -> Spec:
+    """Return bars side by side: rows of name, series, value."""
+    names = list(dict.fromkeys(row["name"] for row in rows))
+    encoding = {
+        "y": {"field": "name", "type": "nominal", "sort": names, "title": None, "axis": {"labelLimit": 150}},
+        "yOffset": {"field": "series", "type": "nominal", "sort": list(series)},
+        "x": {"field": "value", "type": "quantitative", "title": title, "axis": {"format": "~s", "tickCount": 5}},
+        "color": _colour(series, colours),
+        "tooltip": [{"field": "name"}, {"field": "series"}, {"field": "value", "title": title, "format": ",.0f"}],
+    }
+    bars = [{"mark": {"type": "bar", "cornerRadiusEnd": 2}, "encoding": encoding}]
+    return chart(title, 54 * len(names), bars, data={"values": list(rows)})
+
+
+def histogram(rows: Rows, names: Sequence[str], x_title: str, y_title: str) -> Spec:
+    """Return counts by bin, stacked by series: rows of name (the bin), series, value."""
+    series = list(dict.fromkeys(row["series"] for row in rows))
+    colours = [_PALETTE[index % len(_PALETTE)] for index in range(len(series))]
+    encoding = {
+        "x": {
+            "field": "name",
+            "type": "nominal",
+            "sort": list(names),
+            "scale": {"domain": list(names)},
+            "title": x_title,
+            "axis": {"labelAngle": -40, "labelOverlap": False},
+        },
+        "y": {**value_y(y_title), "field": "value", "stack": True},
+        "color": _colour(series, colours),
+        "tooltip": [
+            {"field": "name", "title": "age"},
+            {"field": "series", "title": "fault"},
+            {"field": "value", "format": ","},
+        ],
+    }
+    return chart(y_title, 230, [{"mark": {"type": "bar"}, "encoding": encoding}], data={"values": list(rows)})
+
+
+def trend(rows: Rows) -> Spec:
+    """Return the p99 of runs over time, regressions marked: rows of t (ISO), p99_ms, acks_per_s, lost, run, marked."""
+    x = {
+        "field": "t",
+        "type": "temporal",
+        "title": "start of the run",
+        "axis": {"labelOverlap": "greedy", "tickCount": {"signal": "max(2, min(8, floor(width/110)))"}, "grid": False},
+    }
+    y = {**value_y("send p99 (ms)"), "field": "p99_ms"}
+    told = [
+        {"field": "run"},
+        {"field": "p99_ms", "title": "p99 ms", "format": ",.4~r"},
+        {"field": "acks_per_s", "title": "acknowledged /s", "format": ",.0f"},
+        {"field": "lost", "title": "lost", "format": ","},
+        {"field": "marked", "title": "regressions"},
+    ]
+    marked = {"filter": "datum.marked !== ''"}
+    layers: list[Spec] = [
+        {"mark": {"type": "line", "color": BLUE, "strokeWidth": 1.2, "opacity": 0.7}, "encoding": {"x": x, "y": y}},
+        {
+            "mark": {"type": "circle", "color": BLUE, "size": 45, "opacity": 1},
+            "encoding": {"x": x, "y": y, "tooltip": told},
+        },
+        {
+            "transform": [marked],
+            "mark": {
+                "type": "point",
+                "shape": "triangle-down",
+                "filled": True,
+                "color": RED,
+                "size": 140,
+                "opacity": 1,
+            },
+            "encoding": {"x": x, "y": y, "tooltip": told},
+        },
+        {
+            "transform": [marked],
+            "mark": {"type": "text", "color": RED, "align": "right", "dx": 8, "dy": -14, "fontSize": 11},
+            "encoding": {"x": x, "y": y, "text": {"field": "marked"}},
+        },
+    ]
+    if not any(row["marked"] for row in rows):
+        layers = layers[:2]
+    return chart("trend", 190, layers, data={"values": list(rows)})
+
+
+def _colour(series: Sequence[str], colours: Sequence[str]) -> Spec:
+    return {
+        "field": "series",
+        "type": "nominal",
+        "sort": list(series),
+        "scale": {"domain": list(series), "range": list(colours)},
+        "legend": _LEGEND,
+        "title": None,
+    }

@@ -1,0 +1,50 @@
+"""Turns a template and its charts into one self-contained HTML file.
+
+Charts are Vega-Lite specifications; the library that draws them is taken from the Python package
+vl-convert-python and written into the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any
+
+from chaoskit.errors import BadInput
+from chaoskit.report.words import milliseconds, number, seconds_of
+
+try:
+    import jinja2
+    import vl_convert
+except ModuleNotFoundError as _missing:
+    raise BadInput(f"the report needs the package {_missing.name}: pip install 'chaoskit[report]'") from _missing
+
+_FILTERS: dict[str, Callable[..., str]] = {"number": number, "ms": milliseconds, "ns": seconds_of}
+
+
+def render(template: str, packages: Sequence[str] = (), **content: Any) -> str:
+    """Return a page.
+
+    Args:
+        template: its name, among the templates of `packages` and of this package.
+        packages: further Python packages that have a folder `templates`.
+        content: what the template names.
+    """
+    environment = jinja2.Environment(
+        loader=jinja2.ChoiceLoader([jinja2.PackageLoader(name) for name in (*packages, "chaoskit.report")]),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters.update(_FILTERS)
+    made = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
+    return environment.get_template(template).render(library=chart_library(), made=made, **content)
+
+
+@cache
+def chart_library() -> str:
+    """Return the JavaScript that draws charts: Vega, Vega-Lite and vega-embed."""
+    bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    return bundle.replace("</script", "<\\/script")

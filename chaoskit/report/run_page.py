@@ -1,0 +1,160 @@
+"""The report of one run: verdict, what was done, anomalies, and charts on one time axis."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from chaoskit import durable, store
+from chaoskit.checker import FINDINGS
+from chaoskit.errors import BadInput, ChaoskitError
+from chaoskit.history.reader import History
+from chaoskit.report import charts
+from chaoskit.report.series import Series, anomalies_of, series_of
+from chaoskit.summary import describe_example
+
+REPORT = "report.html"
+_LABELS_MAX = 8
+_GONE = "no send acknowledged"
+
+
+def run_page(folder: Path) -> str:
+    """Return the report of a judged run.
+
+    Raises:
+        BadInput: the run has no verdict, is damaged, or the packages of chaoskit[report] are missing.
+    """
+    from chaoskit.report.html import render  # noqa: PLC0415  # loads optional packages
+
+    if not (folder / store.VERDICT).exists():
+        raise BadInput(f"{folder}: has no verdict yet; `chaoskit check {folder}` judges it")
+    verdict, history = store.read_json(folder / store.VERDICT), History.open(folder)
+    recovery = folder / store.RECOVERY
+    load_start_ns = store.read_json(recovery).get("load_start_ns", 0) if recovery.exists() else 0
+    faults = history.faults.to_pylist()
+    instants = [row[name] or 0 for row in faults for name in ("start_ns", "healed_ns")]
+    series = series_of(history, load_start_ns, max(instants, default=0))
+    found = folder / "findings.parquet"
+    findings = pq.read_table(found) if found.exists() else FINDINGS.empty_table()
+    return render(
+        "run.html.j2",
+        title=verdict["run"],
+        verdict=verdict,
+        scenario=store.read_yaml(folder / store.SCENARIO),
+        faults=faults,
+        anomalies=_anomalies(verdict),
+        figures=_figures(series, _faults(faults, series), anomalies_of(findings, series.axis)),
+        unavailable=series.unavailable,
+        bin_s=series.axis.bin_ns / 1e9,
+        folder=str(folder),
+    )
+
+
+def write_report(folder: Path, out: Path | None = None) -> Path:
+    """Write the report of a judged run, whole or not at all; return where.
+
+    Raises:
+        BadInput: as of `run_page`, or the file cannot be written.
+    """
+    path = out or folder / REPORT
+    content = run_page(folder)
+    try:
+        durable.write(path, content.encode())
+    except OSError as error:
+        raise BadInput(f"--out {path}: cannot be written: {error.strerror}; choose another") from error
+    return path
+
+
+def try_report(folder: Path) -> str | None:
+    """Write a run's report if that can be done; else return why not. A run never fails for its report."""
+    try:
+        write_report(folder)
+    except ChaoskitError as error:
+        return f"no {REPORT}: {error}"
+    except Exception as error:  # noqa: BLE001  # the boundary: a report must not cost a run its verdict
+        return f"no {REPORT}: {type(error).__name__}: {error}; please report this"
+    return None
+
+
+def _anomalies(verdict: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the anomalies, those that are not allowed first, their examples in words."""
+    rows = [
+        {"name": name, **each, "examples": [describe_example(example) for example in each["examples"]]}
+        for name, each in verdict["anomalies"].items()
+    ]
+    return sorted(rows, key=lambda row: (row["allowed"], -row["count"]))
+
+
+def _faults(faults: list[dict[str, Any]], series: Series) -> list[dict[str, Any]]:
+    end_s = (series.axis.start_ns + series.axis.count * series.axis.bin_ns) / 1e9
+    labels = len(faults) <= _LABELS_MAX
+    rows, previous = [], ""
+    for row in sorted(faults, key=lambda each: each["start_ns"]):
+        start = row["start_ns"] / 1e9
+        effective = row["effective_ns"] / 1e9 if row["effective_ns"] is not None else start
+        healed = row["healed_ns"] / 1e9 if row["healed_ns"] is not None else end_s
+        rows.append(
+            {
+                "kind": row["kind"],
+                "what": f"{row['kind']} on {', '.join(row['targets']) or 'nothing'}",
+                "label": row["kind"] if labels and row["kind"] != previous else "",
+                "start": start,
+                "effective": effective,
+                "healed": healed,
+            }
+        )
+        previous = row["kind"]
+    return rows
+
+
+def _figures(series: Series, faults: list[dict[str, Any]], anomalies: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    axis = series.axis
+    domain = [axis.start_ns / 1e9, (axis.start_ns + axis.count * axis.bin_ns) / 1e9]
+    send = "Send latency, from when a message was due to its acknowledgement"
+    end_to_end = "End-to-end latency, from when a message was due to its receipt"
+    figures = [
+        ("send", send, _latency(series.send, faults, domain)),
+        ("throughput", "Throughput", _throughput(series, faults, domain)),
+        ("events", "Faults, unavailability and anomalies", _events(series, faults, anomalies, domain)),
+        ("end-to-end", end_to_end, _latency(series.end_to_end, faults, domain)),
+    ]
+    return [{"id": name, "title": title, "spec": spec} for name, title, spec in figures if spec is not None]
+
+
+def _latency(rows: list[dict[str, float]], faults: list[dict[str, Any]], domain: list[float]) -> charts.Spec | None:
+    if not rows:
+        return None
+    points = {"p50": ("p50", charts.BLUE), "p99": ("p99", charts.ORANGE), "max": ("max", charts.RED)}
+    told = charts.told(t="at s", p50="p50 ms", p99="p99 ms", max="max ms", n="messages")
+    y = charts.log_y("latency (ms)", rows, list(points))
+    lines = charts.lines(rows, points, charts.time_x(domain), y, told)
+    return charts.chart("latency", 230, [*charts.bands(faults, domain, labels=True), *lines])
+
+
+def _throughput(series: Series, faults: list[dict[str, Any]], domain: list[float]) -> charts.Spec:
+    rates = {"due": ("sends due", charts.GREY), "acked": ("acknowledged", charts.GREEN)}
+    told = charts.told(t="at s", due="due /s", acked="acknowledged /s")
+    lines = charts.lines(series.throughput, rates, charts.time_x(domain), charts.value_y("messages/s"), told)
+    return charts.chart("throughput", 170, [*charts.bands(faults, domain, labels=False), *lines])
+
+
+def _events(
+    series: Series, faults: list[dict[str, Any]], anomalies: list[dict[str, Any]], domain: list[float]
+) -> charts.Spec | None:
+    stretches = (("start", "effective", 0.4), ("effective", "healed", 0.9))
+    spans = [
+        {"name": row["kind"], "from": row[first], "to": row[last], "what": row["what"]}
+        | {"colour": charts.RED, "opacity": opacity}
+        for row in faults
+        for first, last, opacity in stretches
+    ]
+    spans += [
+        {"name": _GONE, **gap, "what": f"{gap['to'] - gap['from']:.2f} s without one"}
+        | {"colour": charts.GREY, "opacity": 1}
+        for gap in series.unavailable
+    ]
+    names = [*(row["name"] for row in spans), *(row["name"] for row in anomalies)]
+    return charts.events(anomalies, spans, list(dict.fromkeys(names)), domain) if names else None

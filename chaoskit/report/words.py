@@ -1,0 +1,35 @@
+"""Figures in words, for reports and tables."""
+
+from __future__ import annotations
+
+
+def number(value: float | None) -> str:
+    """Return a whole number with separators; a dash for None.
+
+    >>> number(1234567)
+    '1,234,567'
+    """
+    return "-" if value is None else f"{value:,.0f}"
+
+
+def milliseconds(value: float | None) -> str:
+    """Return milliseconds with three digits that count, and their unit.
+
+    >>> milliseconds(0.4567), milliseconds(12.34), milliseconds(45678)
+    ('0.457 ms', '12.3 ms', '45.7 s')
+    """
+    if value is None:
+        return "-"
+    seconds = value >= 10_000
+    shown = value / 1000 if seconds else value
+    digits = 3 if shown < 1 else 2 if shown < 10 else 1 if shown < 100 else 0
+    return f"{shown:,.{digits}f} {'s' if seconds else 'ms'}"
+
+
+def seconds_of(nanoseconds: float | None) -> str:
+    """Return nanoseconds as seconds.
+
+    >>> seconds_of(1_500_000_000)
+    '1.500 s'
+    """
+    return "-" if nanoseconds is None else f"{nanoseconds / 1e9:,.3f} s"

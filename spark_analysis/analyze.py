@@ -1,0 +1,193 @@
+"""`chaoskit analyze`: one or thousands of runs, judged, measured and compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from chaoskit import durable, store
+from chaoskit.errors import BadInput, ChaoskitError
+from spark_analysis.check import Outcome, findings_of, judge, survey
+from spark_analysis.configuration import configuration
+from spark_analysis.impact import Impact, by_kind, impacts, lost_ages, unavailable
+from spark_analysis.latency import encoded, merged, percentiles
+from spark_analysis.load import of_series
+from spark_analysis.page import page
+from spark_analysis.runs import Run, open_run
+from spark_analysis.session import parsed_settings, start
+from spark_analysis.tables import SCHEMAS
+from spark_analysis.trends import began_at, trends
+
+_OUTCOMES = ("valid", "invalid", "unknown")
+REPORT = "report.html"
+
+
+@dataclass(frozen=True)
+class Analysed:
+    """What an analysis found.
+
+    Attributes:
+        folder: where its files are.
+        tables: rows by the name of the Parquet file (docs/analysis.md).
+        skipped: runs that could not be read, and why.
+    """
+
+    folder: Path
+    tables: Mapping[str, list[dict[str, Any]]]
+    skipped: Mapping[str, str]
+
+    @property
+    def report(self) -> Path:
+        """The HTML report."""
+        return self.folder / REPORT
+
+
+class SparkAnalysis:
+    """The analysis that the entry point `spark` names."""
+
+    def analyze(
+        self,
+        store_folder: Path,
+        *,
+        master: str,
+        out: Path,
+        recheck: bool,
+        settings: tuple[str, ...],
+        tell: Callable[[str], None],
+    ) -> Analysed:
+        """Analyse all runs of a store, and write Parquet files and the report.
+
+        Args:
+            store_folder: the store.
+            master: any master URL.
+            out: where the files go.
+            recheck: judge also the runs that have a verdict.
+            settings: Spark's, as KEY=VALUE.
+            tell: told about progress.
+
+        Raises:
+            BadInput: there is no such store, it has no runs that can be read, or Spark does not start.
+        """
+        chosen = parsed_settings(settings)
+        runs, skipped = _opened(store_folder, recheck, tell)
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise BadInput(f"--out {out}: cannot be written: {error.strerror}; choose another") from error
+        messages = sum(each.rows for run in runs for each in run.history.partitions)
+        tell(f"{len(runs):,} runs, {messages:,} messages; starting Spark on {master}")
+        spark = start(master, chosen, out / "spark.log")
+        try:
+            outcomes = survey(spark, runs, tell)
+            unread = {run.name: outcomes[run.number].error for run in runs}
+            skipped |= {name: error for name, error in unread.items() if error is not None}
+            runs = [run for run in runs if unread[run.name] is None]
+            to_judge = [run for run in runs if run.subject is not None]
+            tell(f"rows read; judging {len(to_judge):,} runs")
+            findings = {run.number: findings_of(spark, run, outcomes[run.number]) for run in to_judge}
+        finally:
+            spark.stop()
+        for run in to_judge:
+            judge(run, outcomes[run.number], findings.pop(run.number))
+        tell("comparing")
+        analysed = Analysed(out, _tables(runs, outcomes), skipped)
+        _write(analysed)
+        return analysed
+
+
+def _opened(store_folder: Path, recheck: bool, tell: Callable[[str], None]) -> tuple[list[Run], dict[str, str]]:
+    runs: list[Run] = []
+    skipped: dict[str, str] = {}
+    for folder in store.runs(store_folder):
+        try:
+            runs.append(open_run(len(runs), folder, recheck=recheck))
+        except ChaoskitError as error:
+            skipped[store.run_name(folder)] = str(error)
+            tell(f"left out {store.run_name(folder)}: {error}")
+    if not runs:
+        raise BadInput(f"store {store_folder}: has no run that can be analysed; `chaoskit list` shows its runs")
+    return runs, skipped
+
+
+def _tables(runs: list[Run], outcomes: Mapping[int, Outcome]) -> dict[str, list[dict[str, Any]]]:
+    found = {run.number: impacts(run, outcomes[run.number]) for run in runs}
+    everything: list[Impact] = [each for run in runs for each in found[run.number]]
+    rows = [_run_row(run, outcomes[run.number]) for run in runs]
+    return {
+        "runs": rows,
+        "fault_windows": [each.row() for each in everything],
+        "fault_kinds": by_kind(everything),
+        "unavailable": [row for run in runs for row in unavailable(run, outcomes[run.number])],
+        "lost_ages": [row for run in runs for row in lost_ages(run)],
+        "configurations": _configurations(runs, rows, outcomes),
+        "trends": trends(rows),
+    }
+
+
+def _run_row(run: Run, outcome: Outcome) -> dict[str, Any]:
+    verdict = store.read_json(run.folder / store.VERDICT)
+    send = of_series(outcome.counts, "send")
+    recorded = merged(send["bucket"].to_numpy(), send["count"].to_numpy())
+    anomalies = {name: each["count"] for name, each in verdict["anomalies"].items() if each["count"]}
+    return {
+        "run": run.name,
+        "scenario": verdict["scenario"],
+        "seed": verdict["seed"],
+        "time": began_at(run),
+        "configuration": configuration(run.scenario),
+        "verdict": verdict["verdict"],
+        "reasons": verdict["reasons"],
+        **verdict["counts"],
+        "anomalies": list(anomalies.items()),
+        "disallowed": [name for name, each in verdict["anomalies"].items() if not each["allowed"]],
+        "lost": anomalies.get("lost", 0),
+        "seconds": (run.end_ns - run.begin_ns) / 1e9,
+        "acks_per_s": verdict["rates"].get("acks_per_s", 0.0),
+        "longest_unavailable_ms": verdict["availability"].get("longest_unavailable_ms"),
+        **{name: value for name, value in percentiles(recorded).items() if name != "count"},
+        "histogram": encoded(recorded),
+    }
+
+
+def _configurations(
+    runs: list[Run], rows: list[dict[str, Any]], outcomes: Mapping[int, Outcome]
+) -> list[dict[str, Any]]:
+    result = []
+    for name in sorted({row["configuration"] for row in rows}):
+        own = [(run, row) for run, row in zip(runs, rows, strict=True) if row["configuration"] == name]
+        sends = [of_series(outcomes[run.number].counts, "send") for run, _ in own]
+        recorded = merged(
+            np.concatenate([each["bucket"].to_numpy() for each in sends]),
+            np.concatenate([each["count"].to_numpy() for each in sends]),
+        )
+        seconds = sum(row["seconds"] for _, row in own)
+        result.append(
+            {
+                "configuration": name,
+                "runs": len(own),
+                **{each: sum(row["verdict"] == each for _, row in own) for each in _OUTCOMES},
+                "acked": sum(row["acked"] for _, row in own),
+                "lost": sum(row["lost"] for _, row in own),
+                "runs_with_loss": sum(row["lost"] > 0 for _, row in own),
+                "disallowed": sorted({each for _, row in own for each in row["disallowed"]}),
+                "acks_per_s": sum(row["acks_per_s"] * row["seconds"] for _, row in own) / seconds if seconds else 0.0,
+                **{key: value for key, value in percentiles(recorded).items() if key != "count"},
+                "histogram": encoded(recorded),
+            }
+        )
+    return result
+
+
+def _write(analysed: Analysed) -> None:
+    for name, rows in analysed.tables.items():
+        unfinished = analysed.folder / f".{name}.parquet.new"
+        pq.write_table(pa.Table.from_pylist(rows, SCHEMAS[name]), unfinished, compression="zstd")
+        durable.sync(unfinished)
+        durable.move(unfinished, analysed.folder / f"{name}.parquet")
+    durable.write(analysed.report, page(analysed.tables, analysed.skipped).encode())

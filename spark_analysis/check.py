@@ -1,0 +1,166 @@
+"""The distributed check: partitions checked in tasks, joined and judged on the driver.
+
+What is found is the same as in process (`chaoskit.checking.find`): the same functions do it. Nothing
+is written before all tasks of all runs have ended; then each run's findings and verdict replace the
+old ones. A job that is killed leaves every run as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+from unittest.mock import patch
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+
+import chaoskit.judge as judging
+from chaoskit.checker import FINDINGS, Settling
+from chaoskit.checking import Checked, checkers, settle_and_conclude
+from chaoskit.errors import BadInput
+from chaoskit.history.reader import History
+from chaoskit.metrics import measure
+from chaoskit.verdict import Verdict
+from spark_analysis.counting import COUNTS, ENDS
+from spark_analysis.load import load_of
+from spark_analysis.runs import Run
+from spark_analysis.session import run_tasks, task_rows
+from spark_analysis.task import ask, unpacked, work
+from spark_analysis.units import Task, into_tasks
+
+
+@dataclass
+class Outcome:
+    """What the tasks found in one run.
+
+    Attributes:
+        counts: COUNTS, merged.
+        ends: ENDS.
+        checked: of each partition, what each checker found.
+        error: why the run could not be read.
+    """
+
+    counts: pa.Table = field(default_factory=COUNTS.empty_table)
+    ends: pa.Table = field(default_factory=ENDS.empty_table)
+    checked: list[list[Checked]] = field(default_factory=list)
+    error: str | None = None
+
+
+def survey(
+    spark: SparkSession, runs: Sequence[Run], tell: Callable[[str], None] = lambda _: None
+) -> dict[int, Outcome]:
+    """Measure all runs, and check those that are to be judged; return the outcomes by number."""
+    units = [unit for run in runs for unit in run.units()]
+    tasks = into_tasks(units, task_rows(spark, sum(unit.rows for unit in units)))
+    rows = run_tasks(spark, tasks, work, tell)
+    order = pc.sort_indices(rows, [("run", "ascending"), ("place", "ascending")])
+    rows = rows.take(order)  # stable: pieces of one table stay in their order
+    number = rows["run"].to_numpy()
+    outcomes = {}
+    for run in runs:
+        first, last = np.searchsorted(number, [run.number, run.number + 1])
+        outcomes[run.number] = _outcome(rows.slice(first, last - first))
+    return outcomes
+
+
+def findings_of(spark: SparkSession, run: Run, outcome: Outcome) -> pa.Table:
+    """Return the findings of a run, as `chaoskit.checking.find` does, from those of its partitions."""
+
+    def sent(checker: Settling, values: pa.Array) -> list[pa.Table]:
+        index = checkers().index(cast("Any", checker))
+        tasks = into_tasks(unit for unit in run.units() if unit.partition is not None)
+        rows = run_tasks(spark, tasks, partial(_ask, checker=index, values=values))
+        return [unpacked(content) for content in rows.sort_by("place")["content"].to_pylist()]
+
+    return settle_and_conclude(outcome.checked, sent, lambda: History.open(run.folder).operations)
+
+
+def judge(run: Run, outcome: Outcome, findings: pa.Table) -> Verdict:
+    """Judge a run by its findings, and write them and its verdict.json, as `chaoskit check` does."""
+    assert run.subject is not None
+
+    def measured(*given: Any) -> dict[str, Any]:
+        """Take the load's figures from the tasks instead of reading all rows again."""
+        return load_of(run, outcome.counts, outcome.ends) or measure(History.open(run.folder), *given[1:])
+
+    with patch.object(judging, "measure", measured):
+        return judging.judge(run.folder, run.subject, LeanHistory.open(run.folder), findings)
+
+
+def check(spark: SparkSession, run: Run) -> Verdict:
+    """Check one run, judge it and write its findings and verdict."""
+    outcome = survey(spark, [run])[run.number]
+    if outcome.error is not None:
+        raise BadInput(outcome.error)
+    return judge(run, outcome, findings_of(spark, run, outcome))
+
+
+class LeanHistory(History):
+    """A history whose operations are read where they are looked at, never all."""
+
+    @property
+    def operations(self) -> Any:
+        """Operations, of which only `slice` can be asked."""
+        return _Slices(self.folder / "operations.parquet")
+
+
+class _Slices:
+    """The rows of a Parquet file, read one row group at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = pq.ParquetFile(path)
+        sizes = [self._file.metadata.row_group(index).num_rows for index in range(self._file.num_row_groups)]
+        self._first = np.cumsum([0, *sizes])
+        self._read: tuple[int, pa.Table] | None = None
+
+    def slice(self, first: int, rows: int) -> pa.Table:
+        """Return so many rows from `first` on, all of one row group."""
+        group = int(np.searchsorted(self._first, first, side="right")) - 1
+        if self._read is None or self._read[0] != group:
+            self._read = group, self._file.read_row_group(group)
+        return self._read[1].slice(first - int(self._first[group]), rows)
+
+
+def _ask(task: Task, checker: int, values: pa.Array) -> Iterator[pa.RecordBatch]:
+    return ask(task.units, checker, values)
+
+
+def _outcome(rows: pa.Table) -> Outcome:
+    kinds = rows["kind"]
+    errors = rows.filter(pc.equal(kinds, "error"))
+    if errors.num_rows:
+        return Outcome(error=errors["content"][0].as_py().decode())
+    counts = pa.concat_tables([COUNTS.empty_table(), *_contents(rows, "counts")])
+    merged = counts.group_by(["series", "segment", "bucket"]).aggregate([("count", "sum")])
+    ends = pa.concat_tables([ENDS.empty_table(), *_contents(rows, "ends")])
+    return Outcome(merged.rename_columns(COUNTS.names), ends, _checked(rows))
+
+
+def _checked(rows: pa.Table) -> list[list[Checked]]:
+    """Return of each partition, in order, what each checker found."""
+    found = rows.filter(pc.is_in(rows["kind"], value_set=pa.array(["findings", "extract"])))
+    tables: dict[tuple[str, int, str], list[pa.Table]] = {}
+    for row in found.to_pylist():
+        tables.setdefault((row["place"], row["checker"], row["kind"]), []).append(unpacked(row["content"]))
+    joined = {key: pa.concat_tables(pieces) for key, pieces in tables.items()}
+    places = sorted({place for place, _, _ in joined})
+    count = len(checkers())
+    return [
+        [
+            Checked(
+                joined.get((place, index, "findings"), FINDINGS.empty_table()), joined.get((place, index, "extract"))
+            )
+            for index in range(count)
+        ]
+        for place in places
+    ]
+
+
+def _contents(rows: pa.Table, kind: str) -> list[pa.Table]:
+    return [unpacked(content) for content in rows.filter(pc.equal(rows["kind"], kind))["content"].to_pylist()]

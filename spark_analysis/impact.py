@@ -1,0 +1,172 @@
+"""What faults cost: latency, throughput and unavailability before, during and after each; and how
+young the messages were that they lost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from spark_analysis.check import Outcome
+from spark_analysis.latency import Ints, encoded, merged, percentiles
+from spark_analysis.load import completions, of_series
+from spark_analysis.runs import Run
+from spark_analysis.windows import AFTER, BEFORE, DURING, Window
+
+PHASES = (BEFORE, DURING, AFTER)
+UNAVAILABLE_MIN_NS = 500_000_000
+"""A shorter time without an acknowledged send is no unavailability."""
+
+AGE_EDGES_MS = (0, 1, 3, 10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000)
+"""Lost messages are counted by these ages: from their acknowledgement to the next fault's effect."""
+
+
+@dataclass(frozen=True)
+class Impact:
+    """One window of one fault, measured."""
+
+    run: Run
+    window: Window
+    bucket: Ints
+    count: Ints
+    due: int
+    acked: int
+    longest_gap_ms: float
+    recovery_ms: float | None
+
+    def row(self) -> dict[str, Any]:
+        """Return it as a row of faults.parquet of the analysis."""
+        recorded = merged(self.bucket, self.count)
+        seconds = (self.window.end_ns - self.window.start_ns) / 1e9
+        return {
+            "run": self.run.name,
+            "scenario": self.run.folder.parent.name,
+            "fault": self.window.fault,
+            "kind": self.window.kind,
+            "phase": self.window.phase,
+            "start_ns": self.window.start_ns,
+            "end_ns": self.window.end_ns,
+            "due": self.due,
+            "acked": self.acked,
+            "acked_per_s": self.acked / seconds,
+            "longest_gap_ms": self.longest_gap_ms,
+            "recovery_ms": self.recovery_ms,
+            **percentiles(recorded),
+            "histogram": encoded(recorded),
+        }
+
+
+def impacts(run: Run, outcome: Outcome) -> list[Impact]:
+    """Return what each fault of a run did to its load."""
+    send = of_series(outcome.counts, "send")
+    segment, bucket, count = (send[name].to_numpy() for name in ("segment", "bucket", "count"))
+    ends = completions(outcome.ends)
+    result = []
+    for window in run.windows:
+        first, last = np.searchsorted(run.timing.edges, [window.start_ns, window.end_ns], side="right")
+        inside = (segment >= first) & (segment < last)
+        due, acked = (_sum(outcome.counts, series, int(first), int(last)) for series in ("due", "acked"))
+        gap, recovery = _gap_ms(ends, window), _recovery_ms(ends, window)
+        result.append(Impact(run, window, bucket[inside], count[inside], due, acked, gap, recovery))
+    return result
+
+
+def by_kind(found: Sequence[Impact]) -> list[dict[str, Any]]:
+    """Return for each kind of fault and phase the merged distribution, throughput and recovery."""
+    rows = []
+    for kind in sorted({each.window.kind for each in found}):
+        for phase in PHASES:
+            chosen = [each for each in found if (each.window.kind, each.window.phase) == (kind, phase)]
+            if not chosen:
+                continue
+            recorded = merged(
+                np.concatenate([each.bucket for each in chosen]), np.concatenate([each.count for each in chosen])
+            )
+            seconds = sum(each.window.end_ns - each.window.start_ns for each in chosen) / 1e9
+            recoveries = [each.recovery_ms for each in chosen if each.recovery_ms is not None]
+            rows.append(
+                {
+                    "kind": kind,
+                    "phase": phase,
+                    "faults": len(chosen),
+                    "acked_per_s": sum(each.acked for each in chosen) / seconds,
+                    **percentiles(recorded),
+                    "longest_gap_ms": max(each.longest_gap_ms for each in chosen),
+                    "recovery_ms": max(recoveries, default=None),
+                    "histogram": encoded(recorded),
+                }
+            )
+    return rows
+
+
+def unavailable(run: Run, outcome: Outcome) -> list[dict[str, Any]]:
+    """Return the times in which sends were due and none completed, UNAVAILABLE_MIN_NS or longer."""
+    ends = completions(outcome.ends)
+    inside = ends[(ends >= run.begin_ns) & (ends <= run.end_ns)]
+    points = np.concatenate(([run.begin_ns], inside, [run.end_ns]))
+    return [
+        {"run": run.name, "start_ns": int(points[index]), "end_ns": int(points[index + 1])}
+        for index in np.flatnonzero(np.diff(points) >= UNAVAILABLE_MIN_NS).tolist()
+    ]
+
+
+def lost_ages(run: Run) -> list[dict[str, Any]]:
+    """Return how many lost messages there are by age: ms from the acknowledgement to the next fault's effect.
+
+    `kind` is that fault's; None for messages after which no fault took effect.
+    """
+    path = run.folder / "findings.parquet"
+    findings = pq.read_table(path, columns=["anomaly", "at_ns"])
+    lost = findings.filter(pc.equal(findings["anomaly"].cast(pa.string()), "lost"))["at_ns"].drop_null().to_numpy()
+    faults = [row for row in run.history.faults.to_pylist() if row["effective_ns"] is not None]
+    return [{"run": run.name, **row} for row in ages(lost, faults)]
+
+
+def ages(acked_ns: Ints, faults: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return counts by age and kind of the next fault, given rows of faults.parquet that had an effect."""
+    ordered = sorted(faults, key=lambda row: row["effective_ns"])
+    effective = np.array([row["effective_ns"] for row in ordered], np.int64)
+    following = np.searchsorted(effective, acked_ns)
+    rows = []
+    for index in np.unique(following).tolist():
+        chosen = acked_ns[following == index]
+        if index == effective.size:
+            rows.append({"kind": None, "from_ms": None, "to_ms": None, "count": int(chosen.size)})
+            continue
+        age_ms = (effective[index] - chosen) / 1e6
+        bins = np.bincount(np.searchsorted(AGE_EDGES_MS, age_ms, side="right") - 1, minlength=len(AGE_EDGES_MS))
+        rows += [
+            {
+                "kind": ordered[index]["kind"],
+                "from_ms": AGE_EDGES_MS[number],
+                "to_ms": AGE_EDGES_MS[number + 1] if number + 1 < len(AGE_EDGES_MS) else None,
+                "count": int(bins[number]),
+            }
+            for number in np.flatnonzero(bins).tolist()
+        ]
+    return rows
+
+
+def _sum(counts: pa.Table, series: str, first: int, last: int) -> int:
+    rows = of_series(counts, series)
+    segment = rows["segment"].to_numpy()
+    return int(rows["count"].to_numpy()[(segment >= first) & (segment < last)].sum())
+
+
+def _gap_ms(ends: Ints, window: Window) -> float:
+    """Return the longest time within a window in which no send completed."""
+    inside = ends[slice(*np.searchsorted(ends, [window.start_ns, window.end_ns]))]
+    return float(np.diff(np.concatenate(([window.start_ns], inside, [window.end_ns]))).max() / 1e6)
+
+
+def _recovery_ms(ends: Ints, window: Window) -> float | None:
+    """Return how long after the healing the next send completed; None if none did."""
+    if window.phase != AFTER:
+        return None
+    index = int(np.searchsorted(ends, window.start_ns))
+    return float((ends[index] - window.start_ns) / 1e6) if index < ends.size else None

@@ -1,0 +1,97 @@
+"""The figures of a run's load, from merged counts: what `chaoskit.metrics.measure` says from all rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from hdrh.histogram import HdrHistogram
+
+from chaoskit.history.schema import OUTCOMES
+from chaoskit.metrics import availability, summary, write_histogram
+from spark_analysis.counting import are_sends, is_word
+from spark_analysis.latency import Ints, merged
+from spark_analysis.runs import Run
+
+DISTRIBUTIONS = ("send", "send_from_actual", "end_to_end")
+
+
+def load_of(run: Run, counts: pa.Table, ends: pa.Table) -> dict[str, Any] | None:
+    """Return counts, rates, availability and latency as in verdict.json, and write the histograms.
+
+    None when the counts cannot tell: acknowledged sends without a message, or with several.
+    """
+    acked = total(counts, "acked")
+    if total(counts, "send") != acked:
+        return None
+    for name in DISTRIBUTIONS:
+        write_histogram(distribution(counts, name), run.folder / "latency" / f"{name}.hgrm")
+    outcome = of_series(counts, "outcome")
+    became = np.bincount(outcome["bucket"].to_numpy(), weights=outcome["count"].to_numpy(), minlength=len(OUTCOMES))
+    ok, failed, indeterminate = became.astype(np.int64).tolist()
+    seconds = max((run.end_ns - run.begin_ns) / 1e9, 1e-9)
+    return {
+        "counts": {
+            "sent": ok + failed + indeterminate,
+            "acked": ok,
+            "failed": failed,
+            "indeterminate": indeterminate,
+            "received": total(counts, "received"),
+        },
+        "rates": {
+            "sends_per_s": round(total(counts, "sends") / seconds, 1),
+            "acks_per_s": round(acked / seconds, 1),
+        },
+        "availability": available(run, ends),
+        "latency": {name: summary(distribution(counts, name)) for name in DISTRIBUTIONS},
+    }
+
+
+def available(run: Run, ends: pa.Table) -> dict[str, Any]:
+    """Return availability as in verdict.json.
+
+    Bins give it exactly unless the longest gap is no longer than a bin: then all completions are read.
+    """
+    told = availability(completions(ends), run.begin_ns, run.end_ns, run.healed_ns)
+    if run.timing.bin_ns < told["longest_unavailable_ms"] * 1e6 or not ends.num_rows:
+        return told
+    return availability(_all_completions(run), run.begin_ns, run.end_ns, run.healed_ns)
+
+
+def completions(ends: pa.Table) -> Ints:
+    """Return when sends completed, ascending: the first and the last of each bin."""
+    return np.unique(np.concatenate([ends["first_ns"].to_numpy(), ends["last_ns"].to_numpy()]))
+
+
+def of_series(counts: pa.Table, series: str) -> pa.Table:
+    """Return COUNTS of one series."""
+    return counts.filter(pc.equal(counts["series"], series))
+
+
+def total(counts: pa.Table, series: str) -> int:
+    """Return the sum of a series."""
+    return pc.sum(of_series(counts, series)["count"]).as_py() or 0
+
+
+def distribution(counts: pa.Table, series: str, segments: tuple[int, int] | None = None) -> HdrHistogram:
+    """Return a series as one histogram: all of it, or its segments from the first to below the last."""
+    rows = of_series(counts, series)
+    if segments is not None:
+        within = pc.and_(pc.greater_equal(rows["segment"], segments[0]), pc.less(rows["segment"], segments[1]))
+        rows = rows.filter(within)
+    return merged(rows["bucket"].to_numpy(), rows["count"].to_numpy())
+
+
+def _all_completions(run: Run) -> Ints:
+    """Return when each acknowledged send of the load completed; 8 bytes each."""
+    file = pq.ParquetFile(run.folder / "operations.parquet")
+    parts = [np.zeros(0, np.int64)]
+    for group in range(file.num_row_groups):
+        table = file.read_row_group(group, columns=["f", "client", "start_ns", "end_ns", "outcome"])
+        chosen = are_sends(table) & is_word(table["outcome"], "ok")
+        chosen &= table["start_ns"].to_numpy() >= run.timing.load_start_ns
+        parts.append(table["end_ns"].fill_null(0).to_numpy()[chosen])
+    return np.concatenate(parts)

@@ -1,0 +1,157 @@
+"""`spark.read.format("chaoskit")`: the histories of all runs of a store as DataFrames.
+
+    register(spark)
+    spark.read.format("chaoskit").option("table", "messages").load("chaos-store")
+
+Tables: `operations` (default), `messages`, `faults`, `verdicts`; each with columns `run` and
+`scenario` before its own. Messages are read one partition of the history a task, operations up to
+eight row groups a task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
+
+from chaoskit import store
+from chaoskit.errors import BadInput, nearest
+from chaoskit.history.reader import History
+from chaoskit.history.schema import FAULTS, MESSAGES, OPERATIONS
+
+VERDICTS = pa.schema(
+    [
+        pa.field("seed", pa.int64()),
+        pa.field("verdict", pa.string()),
+        pa.field("reasons", pa.list_(pa.string())),
+        *(pa.field(name, pa.int64()) for name in ("sent", "acked", "failed", "indeterminate", "received")),
+        pa.field("anomalies", pa.map_(pa.string(), pa.int64())),
+        pa.field("json", pa.string()),
+    ]
+)
+"""One row a judged run; `json` is its verdict.json."""
+
+_TABLES = {"operations": OPERATIONS, "messages": MESSAGES, "faults": FAULTS, "verdicts": VERDICTS}
+_GROUPS_A_TASK = 8
+_BATCH_ROWS = 65_536
+
+
+def register(spark: SparkSession) -> None:
+    """Make the format `chaoskit` known to a session."""
+    spark.dataSource.register(HistorySource)
+
+
+class HistorySource(DataSource):
+    """The data source; options `table` and the path."""
+
+    @classmethod
+    def name(cls) -> str:
+        """Return the name of the format."""
+        return "chaoskit"
+
+    def schema(self) -> StructType:
+        """Return the columns of the table asked for."""
+        return from_arrow_schema(plain(_TABLES[self._table()]))
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """Return what plans and reads."""
+        path = self.options.get("path")
+        if not path:
+            raise BadInput('spark.read.format("chaoskit"): no store is named; name one: .load("chaos-store")')
+        return HistoryReader(Path(path), self._table())
+
+    def _table(self) -> str:
+        table = self.options.get("table", "operations")
+        if table not in _TABLES:
+            raise BadInput(f'option "table": there is no table {table!r}; {nearest(table, _TABLES)}')
+        return table
+
+
+@dataclass
+class _Piece(InputPartition):
+    """Row groups of a file, or a whole small file, of one run."""
+
+    run: str
+    scenario: str
+    file: str
+    groups: tuple[int, ...] | None = None
+
+
+class HistoryReader(DataSourceReader):
+    """Plans from the footers alone; each piece is read in a task.
+
+    Args:
+        path: a store.
+        table: which table.
+    """
+
+    def __init__(self, path: Path, table: str) -> None:
+        self._path = path.resolve()
+        self._table = table
+
+    def partitions(self) -> list[InputPartition]:
+        """Return the pieces of all runs that have the table; of an unfinished or damaged run there are none."""
+        return [piece for folder in store.runs(self._path) for piece in self._pieces(folder)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of one piece."""
+        assert isinstance(partition, _Piece)
+        columns = plain(_TABLES[self._table])
+        for batch in self._batches(partition):
+            names = [pa.repeat(text, batch.num_rows) for text in (partition.run, partition.scenario)]
+            cast = [column.cast(field.type) for column, field in zip(batch.columns, list(columns)[2:], strict=True)]
+            yield pa.RecordBatch.from_arrays([*names, *cast], schema=columns)
+
+    def _pieces(self, folder: Path) -> Iterator[_Piece]:
+        run, scenario = store.run_name(folder), folder.parent.name
+        if self._table == "verdicts":
+            path = folder / store.VERDICT
+        elif self._table == "messages":
+            if (folder / "messages.parquet").is_dir() and (folder / "operations.parquet").is_file():
+                for each in History.open(folder).partitions:
+                    yield _Piece(run, scenario, str(each.file), each.row_groups)
+            return
+        else:
+            path = folder / f"{self._table}.parquet"
+        if not path.is_file():
+            return
+        count = pq.read_metadata(path).num_row_groups if path.suffix == ".parquet" else 1
+        for first in range(0, count, _GROUPS_A_TASK):
+            yield _Piece(run, scenario, str(path), tuple(range(first, min(first + _GROUPS_A_TASK, count))))
+
+    def _batches(self, piece: _Piece) -> Iterator[pa.RecordBatch]:
+        if self._table == "verdicts":
+            yield _verdict(store.read_json(Path(piece.file)), Path(piece.file).read_text(encoding="utf-8"))
+            return
+        file = pq.ParquetFile(piece.file)
+        for group in piece.groups or ():
+            yield from file.read_row_group(group).to_batches(max_chunksize=_BATCH_ROWS)
+
+
+def plain(schema: pa.Schema) -> pa.Schema:
+    """Return a schema with `run` and `scenario` before its own columns, words instead of dictionaries."""
+    fields = [pa.field("run", pa.string()), pa.field("scenario", pa.string())]
+    for each in schema:
+        words = pa.types.is_dictionary(each.type)
+        fields.append(pa.field(each.name, each.type.value_type if words else each.type))
+    return pa.schema(fields)
+
+
+def _verdict(content: dict[str, Any], text: str) -> pa.RecordBatch:
+    row = {
+        "seed": content["seed"],
+        "verdict": content["verdict"],
+        "reasons": content["reasons"],
+        **content["counts"],
+        "anomalies": [(name, each["count"]) for name, each in content["anomalies"].items()],
+        "json": text,
+    }
+    return pa.RecordBatch.from_pylist([row], VERDICTS)

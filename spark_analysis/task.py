@@ -1,0 +1,190 @@
+"""What one Spark task does: reads its units with pyarrow, checks and measures them, yields small tables.
+
+Runs in Python workers; the rows of the history never enter the JVM.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from chaoskit.checker import Settling
+from chaoskit.checking import check_partition, checkers
+from chaoskit.errors import BadInput, ChaoskitError
+from chaoskit.history.reader import Partition, read_partition
+from chaoskit.history.schema import CARRYING, OPERATIONS
+from spark_analysis.counting import Flags, is_word, messages_measured, operations_measured
+from spark_analysis.latency import Ints
+from spark_analysis.units import Task, Unit
+
+RESULTS = pa.schema(
+    [
+        pa.field("run", pa.int64()),
+        pa.field("place", pa.string()),
+        pa.field("kind", pa.string()),
+        pa.field("checker", pa.int32()),
+        pa.field("content", pa.binary()),
+    ]
+)
+RESULTS_DDL = "run long, place string, kind string, checker int, content binary"
+"""What tasks yield. `place` sorts as the partitions do. `kind` is `findings`, `extract`, `counts`, `ends` or
+`sent`: `content` is a table in Arrow's IPC format; or `error`: text. `checker` is the number of its checker."""
+
+_PIECE_ROWS = 250_000
+_COUNTED = ["f", "client", "start_ns", "end_ns", "outcome"]
+
+
+@dataclass(frozen=True)
+class _Known:
+    """Operations of a run: those that some partitions name, and all that control clients."""
+
+    table: pa.Table
+
+    def of(self, messages: pa.Table) -> pa.Table:
+        """Return those that this partition needs, or all if that is hardly more."""
+        op = self.table["op"].to_numpy()
+        chosen = ~is_carrying(self.table["f"])
+        chosen[np.searchsorted(op, messages["op"].to_numpy())] = True
+        return self.table if 2 * np.count_nonzero(chosen) > chosen.size else self.table.filter(pa.array(chosen))
+
+
+def work(task: Task) -> Iterator[pa.RecordBatch]:
+    """Do the units of a task, those of one run together; yield rows of RESULTS.
+
+    A run that cannot be read gives an `error` and does not end the job.
+    """
+    for number, group in groupby(task.units, key=lambda unit: unit.run):
+        try:
+            yield from _of_one_run(number, list(group))
+        except ChaoskitError as error:
+            yield _row(number, "", "error", -1, str(error).encode())
+        pa.default_memory_pool().release_unused()
+
+
+def ask(units: Sequence[Unit], checker: int, values: pa.Array) -> Iterator[pa.RecordBatch]:
+    """Yield which of some values each partition was sent, as a checker's `sent_here` tells."""
+    asked = checkers()[checker]
+    assert isinstance(asked, Settling)
+    for unit in units:
+        if unit.partition is not None:
+            yield from _table(unit, "sent", checker, asked.sent_here(read_partition(unit.partition), values))
+
+
+def unpacked(content: bytes) -> pa.Table:
+    """Return the table that a row of RESULTS holds."""
+    return pa.ipc.open_stream(content).read_all()
+
+
+def is_carrying(column: pa.ChunkedArray) -> Flags:
+    """Return for each operation whether it carries messages."""
+    carrying: Flags = np.logical_or.reduce([is_word(column, f) for f in CARRYING])
+    return carrying
+
+
+def _of_one_run(number: int, units: list[Unit]) -> Iterator[pa.RecordBatch]:
+    for unit in units:
+        if unit.partition is None:
+            yield from _operations(unit)
+    units = [unit for unit in units if unit.partition is not None]
+    if not units:
+        return
+    known = _Known(_needed(units[0].folder / "operations.parquet", [u.partition for u in units if u.partition]))
+    for unit in units:
+        yield from _messages(unit, known)
+
+
+def _operations(unit: Unit) -> Iterator[pa.RecordBatch]:
+    path = unit.folder / "operations.parquet"
+    for group in unit.groups:
+        with _naming(path):
+            table = pq.ParquetFile(path).read_row_group(group, columns=_COUNTED)
+        counts, ends = operations_measured(table, unit.timing)
+        yield from _table(unit, "counts", -1, counts)
+        yield from _table(unit, "ends", -1, ends)
+
+
+def _messages(unit: Unit, known: _Known) -> Iterator[pa.RecordBatch]:
+    assert unit.partition is not None
+    messages = read_partition(unit.partition)
+    operations = known.of(messages)
+    yield from _table(unit, "counts", -1, messages_measured(messages, operations, unit.timing))
+    if unit.context is None:
+        return
+    for index, checked in enumerate(check_partition(messages, operations, unit.context)):
+        yield from _table(unit, "findings", index, checked.findings)
+        if checked.extract is not None:
+            yield from _table(unit, "extract", index, checked.extract)
+
+
+def _needed(path: Path, partitions: Sequence[Partition]) -> pa.Table:
+    """Return those operations that the partitions' messages name, and all that control clients.
+
+    One row group is in memory at a time. `op` is the row number.
+
+    Raises:
+        BadInput: messages name operations that the history does not have.
+    """
+    wanted = _ops_of(partitions)
+    file = pq.ParquetFile(path)
+    if wanted.size and wanted[-1] >= file.metadata.num_rows:
+        raise BadInput(f"{path}: the history has messages of operations that it does not have")
+    tables, first = [OPERATIONS.empty_table()], 0
+    for group in range(file.num_row_groups):
+        rows = file.metadata.row_group(group).num_rows
+        named = wanted[slice(*np.searchsorted(wanted, [first, first + rows]))] - first
+        with _naming(path):
+            tables.append(_chosen(file, group, named))
+        first += rows
+    return pa.concat_tables(tables).replace_schema_metadata().unify_dictionaries()
+
+
+def _chosen(file: pq.ParquetFile, group: int, rows: Ints) -> pa.Table:
+    """Return some rows of a row group, and all that control clients."""
+    table = file.read_row_group(group).replace_schema_metadata()
+    chosen = ~is_carrying(table["f"])
+    chosen[rows] = True
+    return table if chosen.all() else table.filter(pa.array(chosen))
+
+
+def _ops_of(partitions: Sequence[Partition]) -> Ints:
+    """Return the distinct operations that the messages of some partitions name, ascending."""
+    parts = [np.zeros(0, np.int64)]
+    for partition in partitions:
+        with _naming(partition.file):
+            file = pq.ParquetFile(partition.file)
+            op = file.read_row_groups(list(partition.row_groups), columns=["op"])["op"].to_numpy()
+        parts.append(op[np.append(True, op[1:] != op[:-1])] if op.size else op)
+    ops = np.concatenate(parts)
+    return ops if len(partitions) == 1 else np.unique(ops)
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Put the file into errors of reading it."""
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        raise BadInput(f"{path} cannot be read ({error}); restore it, or leave its run out") from error
+
+
+def _table(unit: Unit, kind: str, checker: int, table: pa.Table) -> Iterator[pa.RecordBatch]:
+    place = f"{unit.partition.topic}\0{unit.partition.partition:010d}" if unit.partition else ""
+    for first in range(0, max(table.num_rows, 1), _PIECE_ROWS):
+        piece, sink = table.slice(first, _PIECE_ROWS), io.BytesIO()
+        with pa.ipc.new_stream(sink, piece.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+            writer.write_table(piece)
+        yield _row(unit.run, place, kind, checker, sink.getvalue())
+
+
+def _row(run: int, place: str, kind: str, checker: int, content: bytes) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist(
+        [{"run": run, "place": place, "kind": kind, "checker": checker, "content": content}], RESULTS
+    )

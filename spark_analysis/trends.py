@@ -1,0 +1,73 @@
+"""The same scenario over time, with regressions marked.
+
+A value is a regression if it is worse than the median of the preceding ones (at most 20, at least 5)
+by more than 5 times their median absolute deviation, and by at least 25 %.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from chaoskit.errors import BadInput
+from chaoskit.store import read_json
+from spark_analysis.runs import Run
+
+PRECEDING_MIN, PRECEDING_MAX = 5, 20
+DEVIATIONS = 5
+WORSE_BY = 0.25
+
+MEASURES = {"p99_ms": 1, "acks_per_s": -1, "lost": 1}
+"""What is watched: 1 if more is worse, -1 if less is."""
+
+
+def is_regression(preceding: Sequence[float], value: float, worse: int) -> bool:
+    """Return whether a value is a regression against those before it.
+
+    Args:
+        preceding: oldest first.
+        value: the newer one.
+        worse: 1 if more is worse, -1 if less is.
+    """
+    if len(preceding) < PRECEDING_MIN:
+        return False
+    known = np.array(preceding[-PRECEDING_MAX:], np.float64)
+    median = float(np.median(known))
+    deviation = float(np.median(np.abs(known - median)))
+    by = (value - median) * worse
+    return by > DEVIATIONS * deviation and by > 0 and by >= WORSE_BY * abs(median)
+
+
+def trends(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return scenario, run, time, measures and `regressions` (names) of runs, by scenario and time.
+
+    Args:
+        rows: with scenario, run, time and the measures; a measure that is None is left out.
+    """
+    result: list[dict[str, Any]] = []
+    for row in sorted(rows, key=lambda each: (each["scenario"], each["time"], each["run"])):
+        before = [each for each in result if each["scenario"] == row["scenario"]][-PRECEDING_MAX:]
+        marked = [
+            name
+            for name, worse in MEASURES.items()
+            if row[name] is not None
+            and is_regression([each[name] for each in before if each[name] is not None], row[name], worse)
+        ]
+        kept = {name: row[name] for name in ("scenario", "run", "time", *MEASURES)}
+        result.append({**kept, "regressions": marked})
+    return result
+
+
+def began_at(run: Run) -> datetime:
+    """Return when a run began: from its origin.json, else from the name of its folder, else from its history."""
+    try:
+        return datetime.fromisoformat(read_json(run.folder / "wal" / "origin.json")["wall"])
+    except (BadInput, KeyError, ValueError, TypeError):
+        pass
+    try:
+        return datetime.strptime(run.folder.name.split("-")[0], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
+    except ValueError:
+        return datetime.fromtimestamp((run.folder / "operations.parquet").stat().st_mtime, UTC)

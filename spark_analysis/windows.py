@@ -1,0 +1,62 @@
+"""Before, during and after each fault: stretches of a run's time, and their edges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from spark_analysis.latency import Ints
+
+SECOND = 1_000_000_000
+AROUND_MIN_NS, AROUND_MAX_NS = 2 * SECOND, 30 * SECOND
+"""Before and after are as long as the fault was, within these bounds."""
+
+BEFORE, DURING, AFTER = "before", "during", "after"
+
+
+@dataclass(frozen=True)
+class Window:
+    """A stretch of time around one fault, ns since the start of the run; `end_ns` is not in it."""
+
+    fault: int
+    kind: str
+    phase: str
+    start_ns: int
+    end_ns: int
+
+
+def windows_of(faults: Sequence[Mapping[str, Any]], begin_ns: int, end_ns: int) -> list[Window]:
+    """Return the windows of faults (rows of faults.parquet) that had an effect while sends were due.
+
+    During: from the proved effect to the proved end. Before and after reach no further than the load and
+    the neighbouring faults; where nothing is left, because faults overlap, there is no such window.
+    """
+    windows = []
+    spans = [(row["start_ns"], row["healed_ns"] or end_ns) for row in faults]
+    for index, row in enumerate(faults):
+        if row["effective_ns"] is None:
+            continue
+        start, healed = spans[index]
+        length = min(max(healed - start, AROUND_MIN_NS), AROUND_MAX_NS)
+        others = [span for number, span in enumerate(spans) if number != index]
+        previous = max((healed_ns for start_ns, healed_ns in others if start_ns <= start), default=begin_ns)
+        following = min((start_ns for start_ns, healed_ns in others if healed_ns >= healed), default=end_ns)
+        phases = {
+            BEFORE: (max(begin_ns, start - length, previous), start),
+            DURING: (max(begin_ns, row["effective_ns"]), min(healed, end_ns)),
+            AFTER: (healed, min(end_ns, healed + length, following)),
+        }
+        windows += [
+            Window(row["fault"], row["kind"], phase, first, last)
+            for phase, (first, last) in phases.items()
+            if first < last
+        ]
+    return windows
+
+
+def edges_of(windows: Sequence[Window]) -> Ints:
+    """Return the instants at which a window begins or ends, ascending."""
+    return np.unique(np.array([edge for each in windows for edge in (each.start_ns, each.end_ns)], np.int64))

@@ -1,0 +1,93 @@
+"""The EDN reader, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chaoskit.errors import BadInput
+from chaoskit.history.jepsen.edn import read_all, write
+from chaoskit.history.jepsen.importing import import_edn
+from chaoskit.history.jepsen.values import micro_ops
+
+INVOKE = "{:index 0, :time 1, :type :invoke, :process 0, :f :send, :value [[:send 5 1]]}\n"
+OK = "{:index 1, :time 2, :type :ok, :process 0, :f :send, :value [[:send 5 [0 1]]]}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ('"a\\"b\\n"', 'a"b\n'),
+        ("#{1 2}", [1, 2]),
+        ("(1 -2 3N)", [1, -2, 3]),
+        ("#inst 5", 5),
+        ("#_ignored {:a/b nil} ; comment", {"a/b": None}),
+        ("[true false \\a 1.5]", [True, False, "\\a", 1.5]),
+        ("#jepsen.history.Op{:f :send}", {"f": "send"}),
+    ],
+)
+def test_edn_is_read(text: str, form: object) -> None:
+    assert list(read_all(text)) == [form]
+
+
+def test_edn_is_written_as_it_was_read() -> None:
+    text = '{:a [1 nil true false "x\\"y"], "k" {:b 2}}'
+
+    assert [write(form) for form in read_all(text)] == [text]
+
+
+def test_micro_operations_of_many_operations_are_told_apart() -> None:
+    texts = [
+        b"[[:send 5 140]]",
+        b"nil",
+        b"[[:poll]]",
+        b"[[:send 5 [0 140]] [:poll {5 [[0 140] [nil 7]], 6 []}] [:send 6 1]]",
+    ]
+
+    found = micro_ops(texts)
+
+    rows = zip(found.entry, found.sent, found.nth, found.key, found.position, found.value, strict=True)
+    assert [tuple(int(each) for each in row) for row in rows] == [
+        (0, 1, 0, 5, -1, 140),
+        (3, 1, 0, 5, 0, 140),
+        (3, 0, 1, 5, 0, 140),
+        (3, 0, 1, 5, -1, 7),
+        (3, 1, 1, 6, -1, 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "reason"),
+    [
+        (INVOKE + OK[:-2], 2, "unbalanced"),
+        (INVOKE + OK.replace(":ok", ":okay"), 2, "unknown :type :okay"),
+        (INVOKE + OK.replace(":f :send", ":f :read"), 2, "unknown :f :read"),
+        (OK, 1, "a completion without an invocation"),
+        (INVOKE + OK + OK, 3, "a completion without an invocation"),
+        (INVOKE + INVOKE, 2, "invokes before its process's last operation completed"),
+        (INVOKE + OK.replace("[[:send 5 [0 1]]]", "[[:append 5 1]]"), 2, "not a micro-operation"),
+        (INVOKE + OK.replace("[[:send 5 [0 1]]]", "7"), 2, "is not a vector"),
+        (INVOKE + OK.replace(":time 2, ", ""), 2, "has no :time"),
+        (INVOKE + OK.replace(":f :send", ":f :poll"), 2, "completes another operation as a :poll"),
+        ("7\n", 1, "is not an operation"),
+        (INVOKE + "]\n", 2, "unbalanced"),
+        (INVOKE + '{:a "b\n', 2, "unbalanced"),
+    ],
+)
+def test_what_is_no_history_is_refused_with_its_line(tmp_path: Path, text: str, line: int, reason: str) -> None:
+    path = tmp_path / "bad.edn"
+    path.write_text(text)
+
+    with pytest.raises(BadInput, match=f"bad.edn, line {line}: .*{reason}"):
+        import_edn(path, tmp_path / "store")
+
+    assert list((tmp_path / "store").glob("*/*/scenario.yaml")) == []
+
+
+def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "bad.edn"
+    path.write_bytes(b"\xff\xfe\x00")
+
+    with pytest.raises(BadInput, match="line 1: not UTF-8"):
+        import_edn(path, tmp_path / "store")

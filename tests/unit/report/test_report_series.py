@@ -1,0 +1,73 @@
+"""Binned series against plain numpy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chaoskit.checker import FINDINGS
+from chaoskit.history.reader import History
+from chaoskit.report.series import BINS_MAX, Axis, Percentiles, anomalies_of, series_of
+from chaoskit.store import read_json
+
+S = 1_000_000_000
+
+
+@given(st.integers(0, 10**13), st.integers(1, 10**13))
+def test_an_axis_holds_both_ends_in_few_round_bins(start_ns: int, length_ns: int) -> None:
+    axis = Axis.over(start_ns, start_ns + length_ns)
+
+    assert 1 <= axis.count <= BINS_MAX
+    assert axis.start_ns <= start_ns
+    assert start_ns + length_ns < axis.start_ns + axis.count * axis.bin_ns
+    assert str(axis.bin_ns).rstrip("0") in ("1", "2", "5")
+
+
+@given(st.lists(st.integers(1_000, 10**11), min_size=1, max_size=300))
+def test_percentiles_of_a_bin_are_within_two_percent(durations: list[int]) -> None:
+    axis = Axis(0, S, 3)
+    counted = Percentiles(axis)
+    counted.add(np.full(len(durations), S), np.array(durations))
+
+    (row,) = counted.rows()
+
+    assert (row["t"], row["n"]) == (1.0, len(durations))
+    for name, point in (("p50", 50), ("p99", 99), ("max", 100)):
+        exact = float(np.percentile(durations, point, method="inverted_cdf")) / 1e6
+        assert row[name] == pytest.approx(exact, rel=0.02)
+
+
+def test_series_agree_with_the_verdict(judged: Path) -> None:
+    verdict = read_json(judged / "verdict.json")
+    series = series_of(History.open(judged), 0)
+
+    assert sum(row["n"] for row in series.send) == verdict["counts"]["acked"]
+    assert sum(row["n"] for row in series.end_to_end) == verdict["counts"]["received"]
+    seconds = series.axis.bin_ns / 1e9
+    assert sum(row["acked"] for row in series.throughput) * seconds == pytest.approx(
+        verdict["counts"]["acked"], rel=0.01
+    )
+    assert max(row["max"] for row in series.send) == pytest.approx(verdict["latency"]["send"]["max_ms"], rel=0.02)
+    longest = max(row["to"] - row["from"] for row in series.unavailable)
+    assert longest * 1000 == pytest.approx(verdict["availability"]["longest_unavailable_ms"], abs=2)
+
+
+def test_anomalies_are_counted_by_bin_and_name() -> None:
+    rows = [{"anomaly": "lost", "at_ns": at} for at in (0, 1, S, 99 * S, None)] + [{"anomaly": "ghost", "at_ns": S}]
+    columns = [pa.array([row.get(name) for row in rows], FINDINGS.field(name).type) if name in ("anomaly", "at_ns")
+               else pa.nulls(len(rows), FINDINGS.field(name).type) for name in FINDINGS.names]  # fmt: skip
+    findings = pa.table(columns, names=FINDINGS.names)
+    assert pc.count_distinct(findings["anomaly"].cast(pa.string())).as_py() == 2
+
+    assert anomalies_of(findings, Axis(0, S, 10)) == [
+        {"name": "ghost", "t": 1.0, "n": 1},
+        {"name": "lost", "t": 0.0, "n": 2},
+        {"name": "lost", "t": 1.0, "n": 1},
+        {"name": "lost", "t": 9.0, "n": 1},
+    ]

@@ -1,0 +1,79 @@
+"""`chaoskit analyze` over judged, unjudged and damaged runs, as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from hdrh.histogram import HdrHistogram
+
+from chaoskit.judge import check_run
+from chaoskit.store import read_json
+
+PROGRAM = [sys.executable, "-c", "from chaoskit.cli.main import main; main()", "analyze"]
+
+
+def analyze(store: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*PROGRAM, str(store), *options], capture_output=True, text=True, timeout=180, check=False)
+
+
+def test_a_store_becomes_tables_and_a_report(make_run: Callable[..., Path], tmp_path: Path) -> None:
+    judged = make_run("a", 0, inject={"lost-message": 2})
+    check_run(judged)
+    kept = (judged / "verdict.json").stat().st_mtime_ns
+    unjudged = make_run("a", 1)
+    damaged = make_run("b", 2)
+    (damaged / "operations.parquet").write_bytes(b"PAR1")
+
+    done = analyze(tmp_path / "store", "--master", "local[2]")
+
+    assert done.returncode == 0, done.stderr
+    assert "left out: b/" in done.stdout
+    assert "WARN" not in done.stderr
+    assert (judged / "verdict.json").stat().st_mtime_ns == kept
+    assert read_json(unjudged / "verdict.json")["verdict"] == "valid"
+    out = tmp_path / "store" / "analysis"
+    runs = pq.read_table(out / "runs.parquet").to_pylist()
+    assert [(row["verdict"], row["lost"]) for row in runs] == [("invalid", 2), ("valid", 0)]
+    for row, folder in zip(runs, (judged, unjudged), strict=True):
+        send = read_json(folder / "verdict.json")["latency"]["send"]
+        assert [row[name] for name in ("p50_ms", "p99_ms", "p999_ms", "max_ms")] == [send[name] for name in send]
+    (configuration,) = pq.read_table(out / "configurations.parquet").to_pylist()
+    assert (configuration["runs"], configuration["valid"], configuration["lost"]) == (2, 1, 2)
+    assert HdrHistogram.decode(configuration["histogram"]).get_total_count() <= configuration["acked"]
+    windows = pq.read_table(out / "fault_windows.parquet").to_pylist()
+    assert {"before", "during", "after"} >= {row["phase"] for row in windows} != set()
+    assert sum(row["count"] for row in pq.read_table(out / "lost_ages.parquet").to_pylist()) == 2
+    page = (out / "report.html").read_text()
+    assert "What each configuration costs and buys" in page
+    assert json.dumps("left out")[1:-1] not in page
+    assert str(damaged.name) in page
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--spark-conf", "x"], "--spark-conf x: is not KEY=VALUE"),
+        (["--out", "/proc/nowhere"], "--out /proc/nowhere: cannot be written"),
+    ],
+)
+def test_bad_input_is_named(options: list[str], said: str, make_run: Callable[..., Path], tmp_path: Path) -> None:
+    make_run("a")
+
+    done = analyze(tmp_path / "store", *options)
+
+    assert done.returncode == 254
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_store_without_runs_is_refused(tmp_path: Path) -> None:
+    done = analyze(tmp_path)
+
+    assert done.returncode == 254
+    assert "has no run that can be analysed" in done.stderr

@@ -1,0 +1,170 @@
+"""The check by Spark finds and says what the check in process does, also when workers die."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark import cloudpickle
+
+from chaoskit import checking
+from chaoskit.checker import FINDINGS
+from chaoskit.judge import check_run
+from chaoskit.verdict import Verdict
+from spark_analysis import check
+from spark_analysis.runs import Run, open_run
+from spark_analysis.session import run_tasks
+from spark_analysis.task import RESULTS, work
+from spark_analysis.units import Task, into_tasks
+
+LOSSY = {"lost-message": 3, "wrong-partition": 4, "ghost": 2, "resent-batch": 1}
+MODES: dict[str, dict[str, Any]] = {
+    "correct": {},
+    "lossy": {"inject": LOSSY},
+    "many-topics": {"topics": 3, "partitions": 5, "inject": {"wrong-partition": 4}},
+    "group": {"mode": "group", "inject": {"commit-back": 1}},
+    "transactions": {"mode": "transactions", "transactions": 2_000, "inject": {"aborted-visible": 2}},
+}
+
+
+def canonical(findings: pa.Table) -> pa.Table:
+    """Return findings as plain words in one order."""
+    names = FINDINGS.names
+    plain = pa.schema(
+        [(each.name, each.type.value_type if pa.types.is_dictionary(each.type) else each.type) for each in FINDINGS]
+    )
+    return findings.select(names).cast(plain).sort_by([(name, "ascending") for name in names])
+
+
+def said(verdict: Verdict) -> dict[str, Any]:
+    """Return a verdict as it is written."""
+    return dict(json.loads(json.dumps(verdict.as_json())))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_findings_and_verdict_are_those_of_the_check_in_process(
+    mode: str, spark: Any, make_run: Callable[..., Path]
+) -> None:
+    folder = make_run(mode, **MODES[mode])
+    in_process = said(check_run(folder))
+    files = {path.name: path.read_text() for path in (folder / "latency").iterdir()}
+    findings = canonical(pq.read_table(folder / "findings.parquet"))
+
+    by_spark = said(check.check(spark, open_run(0, folder, recheck=True)))
+
+    assert by_spark == in_process
+    assert canonical(pq.read_table(folder / "findings.parquet")).equals(findings)
+    assert {path.name for path in (folder / "latency").iterdir()} == set(files)
+
+
+def test_runs_checked_together_are_kept_apart(spark: Any, make_run: Callable[..., Path]) -> None:
+    folders = [make_run("a", 0), make_run("b", 1, inject={"lost-message": 2}), make_run("c", 2, partitions=1)]
+    runs = [open_run(number, folder, recheck=True) for number, folder in enumerate(folders)]
+
+    outcomes = check.survey(spark, runs)
+
+    for run in runs:
+        found = canonical(check.findings_of(spark, run, outcomes[run.number]))
+        assert found.equals(canonical(checking.find(run.history, 60_000_000_000)))
+
+
+def test_a_damaged_run_does_not_end_the_others(spark: Any, make_run: Callable[..., Path]) -> None:
+    sound, damaged = make_run("a"), make_run("b", 1)
+    runs = [open_run(0, sound, recheck=True), open_run(1, damaged, recheck=True)]
+    path = next((damaged / "messages.parquet").iterdir())
+    content = bytearray(path.read_bytes())
+    content[100:3000] = bytes(2900)
+    path.write_bytes(content)
+
+    outcomes = check.survey(spark, runs)
+
+    assert outcomes[0].error is None
+    assert path.name in str(outcomes[1].error)
+
+
+def test_torn_findings_are_no_verdict(make_run: Callable[..., Path]) -> None:
+    folder = make_run("a")
+    check_run(folder)
+    assert open_run(0, folder, recheck=False).subject is None
+
+    path = folder / "findings.parquet"
+    path.write_bytes(path.read_bytes()[:-20])
+
+    assert open_run(0, folder, recheck=False).subject is not None
+
+
+def _killed_once(task: Task, marker: Path) -> Iterator[pa.RecordBatch]:
+    """Work on a task; the first worker that gets here dies half way."""
+    for number, batch in enumerate(work(task)):
+        yield batch
+        if number == 1:
+            try:
+                marker.touch(exist_ok=False)
+            except FileExistsError:
+                continue
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_killed_worker_changes_nothing(spark: Any, make_run: Callable[..., Path], tmp_path: Path) -> None:
+    run = open_run(0, make_run("a", inject={"lost-message": 3}), recheck=True)
+    tasks = into_tasks(run.units(), task_rows=6_000)
+    marker = tmp_path / "killed"
+
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import this file
+    rows = run_tasks(spark, tasks, partial(_killed_once, marker=marker))
+
+    assert marker.exists()
+    expected = [batch for task in tasks for batch in work(task)]
+    keys = [(name, "ascending") for name in ("run", "place", "kind", "checker", "content")]
+    assert rows.cast(RESULTS).sort_by(keys).equals(pa.Table.from_batches(expected).sort_by(keys))
+
+
+def test_a_killed_analysis_changes_nothing_and_can_be_run_again(make_run: Callable[..., Path], tmp_path: Path) -> None:
+    folders = [make_run("a", number, messages=200_000, inject={"lost-message": 3}) for number in range(2)]
+    store, out = tmp_path / "store", tmp_path / "out"
+    command = [sys.executable, "-c", "from chaoskit.cli.main import main; main()", "analyze", str(store)]
+    command += ["--master", "local[2]", "--out", str(out)]
+    before = {path: path.stat().st_mtime_ns for path in store.rglob("*") if path.is_file()}
+
+    first = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    deadline = time.monotonic() + 60
+    while not _workers(first.pid) and first.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert _workers(first.pid), "no Python worker was seen"
+    os.killpg(first.pid, signal.SIGKILL)
+    first.wait()
+    assert {path: path.stat().st_mtime_ns for path in store.rglob("*") if path.is_file()} == before
+
+    subprocess.run(command, check=True, timeout=120, capture_output=True)
+
+    for folder in folders:
+        run: Run = open_run(0, folder, recheck=True)
+        found = canonical(pq.read_table(folder / "findings.parquet"))
+        assert found.num_rows
+        assert found.equals(canonical(checking.find(run.history, 60_000_000_000)))
+    assert (out / "report.html").exists()
+
+
+def _workers(session: int) -> list[str]:
+    """Return the Python workers of a process group."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes().decode().split("\0")
+            group = int((path.parent / "stat").read_text().rpartition(")")[2].split()[2])
+        except OSError:
+            continue
+        if group == session and "pyspark.daemon" in words:
+            found.append(path.parent.name)
+    return found

@@ -1,0 +1,162 @@
+"""Windows around faults, ages of lost messages, units and waves, trends, configurations: by hand."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from chaoskit.history.reader import Partition
+from spark_analysis.configuration import configuration
+from spark_analysis.counting import binned
+from spark_analysis.impact import ages
+from spark_analysis.load import completions
+from spark_analysis.trends import is_regression, trends
+from spark_analysis.units import MESSAGE_BYTES, TASK_BYTES, Task, Timing, Unit, into_tasks, waves
+from spark_analysis.windows import windows_of
+
+S, MS = 1_000_000_000, 1_000_000
+
+
+def _fault(number: int, start_s: float, effective_s: float | None, healed_s: float | None) -> dict[str, Any]:
+    times = [None if each is None else int(each * S) for each in (start_s, effective_s, healed_s)]
+    return {"fault": number, "kind": "kill", **dict(zip(("start_ns", "effective_ns", "healed_ns"), times, strict=True))}
+
+
+def _windows(*faults: dict[str, Any], end_s: float = 60) -> dict[tuple[int, str], tuple[float, float]]:
+    return {
+        (each.fault, each.phase): (each.start_ns / S, each.end_ns / S) for each in windows_of(faults, 0, int(end_s * S))
+    }
+
+
+def test_before_and_after_are_as_long_as_the_fault() -> None:
+    assert _windows(_fault(0, 20, 21, 25)) == {
+        (0, "before"): (15, 20),
+        (0, "during"): (21, 25),
+        (0, "after"): (25, 30),
+    }
+
+
+def test_they_last_at_least_two_seconds_and_end_with_the_load() -> None:
+    assert _windows(_fault(0, 1, 1, 2), end_s=3) == {
+        (0, "before"): (0, 1),
+        (0, "during"): (1, 2),
+        (0, "after"): (2, 3),
+    }
+
+
+def test_neighbours_bound_them_and_overlapping_faults_have_none() -> None:
+    beside = _windows(_fault(0, 10, 10, 20), _fault(1, 23, 23, 30))
+    assert beside[0, "after"] == beside[1, "before"] == (20, 23)
+
+    overlapping = _windows(_fault(0, 10, 10, 20), _fault(1, 15, 15, 30))
+    assert set(overlapping) == {(0, "before"), (0, "during"), (1, "during"), (1, "after")}
+
+
+def test_a_fault_without_effect_has_no_window_and_one_never_healed_lasts_to_the_end() -> None:
+    assert _windows(_fault(0, 10, None, 20)) == {}
+    assert _windows(_fault(0, 10, 11, None))[0, "during"] == (11, 60)
+
+
+def test_ages_count_from_the_acknowledgement_to_the_next_fault() -> None:
+    faults = [{"kind": "pause", "effective_ns": 20 * S}, {"kind": "kill", "effective_ns": 10 * S}]
+    acked = np.array([10 * S - 500_000, 10 * S - 2 * S, 12 * S, 21 * S])
+
+    assert ages(acked, faults) == [
+        {"kind": "kill", "from_ms": 0, "to_ms": 1, "count": 1},
+        {"kind": "kill", "from_ms": 1_000, "to_ms": 3_000, "count": 1},
+        {"kind": "pause", "from_ms": 3_000, "to_ms": 10_000, "count": 1},
+        {"kind": None, "from_ms": None, "to_ms": None, "count": 1},
+    ]
+
+
+def test_bins_keep_every_gap_that_is_longer_than_one_and_do_not_straddle_instants() -> None:
+    ends = np.array([0, 100, 900, 5 * MS, 5 * MS + 10, 5 * MS + 20, 9 * MS])
+    kept = completions(binned(ends, Timing(0, instants=np.array([5 * MS + 15]))))
+
+    assert kept.tolist() == [0, 900, 5 * MS, 5 * MS + 10, 5 * MS + 20, 9 * MS]
+    assert completions(binned(np.zeros(0, np.int64), Timing(0))).size == 0
+
+
+def _unit(rows: int, run: int = 0) -> Unit:
+    place = Partition("t", 0, Path("x"), (0,), rows)
+    return Unit(run, Path(), Timing(0), rows, place)
+
+
+def test_small_units_share_a_task_and_the_largest_task_comes_first() -> None:
+    tasks = into_tasks([_unit(10), _unit(30), _unit(900), _unit(50)], task_rows=100)
+
+    assert [[unit.rows for unit in task.units] for task in tasks] == [[900], [50], [10, 30]]
+
+
+def test_tasks_that_do_not_fit_beside_each_other_run_before_the_others() -> None:
+    rows = 10_000_000
+    large, small = Task((_unit(rows),)), Task((_unit(1000),))
+    memory = 2 * (TASK_BYTES + rows * MESSAGE_BYTES)
+
+    assert waves([large, large, small, small], memory, cores=2) == [[large, large, small, small]]
+    assert waves([large, large, small, small], memory, cores=4) == [[large, large], [small, small]]
+    assert waves([large, large, small], memory - 1, cores=2) == [[large], [large], [small]]
+    assert waves([large], 1, cores=1) == [[large]]
+    assert waves([], memory, 2) == []
+
+
+STEADY = [10.0, 10.5, 9.8, 10.1, 9.9, 10.2]
+
+
+@pytest.mark.parametrize(
+    ("preceding", "value", "worse", "regression"),
+    [
+        (STEADY, 14.0, 1, True),
+        (STEADY, 12.0, 1, False),  # beyond five deviations, but not 25 % worse
+        (STEADY, 6.0, 1, False),  # better
+        (STEADY, 6.0, -1, True),
+        (STEADY, 14.0, -1, False),
+        ([5.0, 20.0, 8.0, 15.0, 10.0, 30.0], 30.0, 1, False),  # it always varied like that
+        (STEADY[:4], 99.0, 1, False),  # too few
+        ([0.0] * 6, 1.0, 1, True),  # the first loss
+        ([0.0] * 6, 0.0, 1, False),
+        ([50.0] * 30 + STEADY * 4, 14.0, 1, True),  # only the last twenty count
+    ],
+)
+def test_a_regression_is_far_from_the_median_and_much_worse(
+    preceding: list[float], value: float, worse: int, regression: bool
+) -> None:
+    assert is_regression(preceding, value, worse) is regression
+
+
+def test_trends_mark_the_run_that_got_worse() -> None:
+    begin = datetime(2026, 1, 1, tzinfo=UTC)
+    rows = [
+        {"scenario": "a", "run": f"a/{day}", "time": begin + timedelta(days=day), "acks_per_s": 5000.0, "lost": 0,
+         "p99_ms": 30.0 if day == 7 else 10.0 + day % 2 / 10}
+        for day in reversed(range(9))
+    ]  # fmt: skip
+
+    found = trends(rows)
+
+    assert [row["run"] for row in found] == [f"a/{day}" for day in range(9)]
+    assert {row["run"]: row["regressions"] for row in found if row["regressions"]} == {"a/7": ["p99_ms"]}
+
+
+def test_a_configuration_is_one_readable_line() -> None:
+    cluster = {
+        "system": "pulsar",
+        "version": "4.0.7",
+        "hosts": 3,
+        "config": {"bookie": {"journalSyncData": False}, "broker": {}},
+        "persistence": {"ack_quorum": 2},
+    }
+
+    assert configuration({"cluster": cluster, "workload": {"producer": {"acks": "all"}, "rate": 9}}) == (
+        "pulsar 4.0.7, bookie.journalSyncData=false, ack_quorum=2, acks=all"
+    )
+    assert configuration({"name": "x", "imported": {}}) == "imported"
+
+
+def test_an_empty_table_of_ends_is_no_completion() -> None:
+    assert completions(pa.table({"first_ns": pa.array([], pa.int64()), "last_ns": pa.array([], pa.int64())})).size == 0
