@@ -100,6 +100,7 @@ def _verdict(subject: Subject, folder: Path, history: History, findings: pa.Tabl
         verdict=outcome,
         reasons=reasons,
         load_start_s=round(load_start_ns / 1e9, 3),
+        replayable=not subject.imported,
         anomalies=anomalies,
         faults=faults,
         audit=audit,

@@ -31,6 +31,7 @@ from chaoskit.host import Lab, ServiceHost
 from chaoskit.journal import Journal
 from chaoskit.judge import check_run
 from chaoskit.plan import Plan, check_machine
+from chaoskit.report.run_page import try_report
 from chaoskit.verdict import Verdict
 from chaoskit.workload import AUDITOR, PRODUCER, Progress, Task
 
@@ -76,7 +77,10 @@ def run(plan: Plan, store_folder: Path, watcher: Watcher, *, keep: bool = False)
         with _naming(plan.source):
             _Run(plan, folder, watcher, keep).execute()
         watcher.phase("check")
-        return folder, check_run(folder)
+        verdict = check_run(folder)
+        if why_not := try_report(folder):
+            watcher.tell(why_not)
+        return folder, verdict
     except BadInput:
         store.discard(folder)
         raise

@@ -147,7 +147,10 @@ def _measured(verdict: Verdict) -> list[str]:
 def _conclusion(verdict: Verdict, folder: Path) -> list[str]:
     lines = [f"Verdict: {verdict.verdict}"]
     lines += [f"  {reason}" for reason in verdict.reasons]
-    return [*lines, f"  run folder: {folder}", f"  again: {sys.prefix}/bin/chaoskit replay {folder}"]
+    lines.append(f"  run folder: {folder}")
+    if verdict.replayable:
+        lines.append(f"  again: {sys.prefix}/bin/chaoskit replay {folder}")
+    return lines
 
 
 def _side(example: Mapping[str, Any], prefix: str) -> str:

@@ -50,6 +50,7 @@ class Verdict:
         reasons: why it is not valid, in sentences; empty when it is.
         faults: kind, targets, effective, healed of each.
         liveness, availability, latency, counts, audit: as in verdict.json.
+        replayable: whether `chaoskit replay` can run it again; not an imported history.
     """
 
     run: str
@@ -66,6 +67,7 @@ class Verdict:
     latency: Mapping[str, Any]
     rates: Mapping[str, float] = field(default_factory=dict)
     load_start_s: float = 0.0
+    replayable: bool = True
 
     def as_json(self) -> dict[str, Any]:
         """Return the content of verdict.json."""

@@ -12,6 +12,7 @@ from chaoskit.cli.summary import show_summary
 from chaoskit.errors import BadInput
 from chaoskit.history.jepsen.importing import import_edn
 from chaoskit.judge import check_run
+from chaoskit.report.run_page import try_report
 from chaoskit.store import find_run
 from chaoskit.verdict import EXIT_CODES
 
@@ -28,6 +29,8 @@ def check(run: Path, store: Path, as_json: bool) -> int:
     """
     folder = import_edn(run, store) if _is_history(run) else find_run(run)
     verdict = check_run(folder)
+    if why_not := try_report(folder):
+        click.echo(why_not, err=True)
     if as_json:
         click.echo(json.dumps(verdict.as_json(), indent=2))
     else:

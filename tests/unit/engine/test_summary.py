@@ -107,6 +107,10 @@ def test_the_first_line_and_the_last_ones_are_what_one_looks_for() -> None:
     ]
 
 
+def test_an_imported_history_cannot_be_run_again() -> None:
+    assert "replay" not in summary(verdict(replayable=False), FOLDER)
+
+
 def test_an_incomplete_run_is_told_as_such() -> None:
     text = summary(
         verdict(
