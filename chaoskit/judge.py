@@ -5,7 +5,7 @@ Used at the end of a run and by `chaoskit check`, also on what a killed run has 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from chaoskit import plugins, store
+from chaoskit import durable, plugins, store
 from chaoskit.checking import find
 from chaoskit.history.compact import compact
 from chaoskit.history.faults import compact_faults
@@ -38,18 +38,35 @@ def check_run(folder: Path) -> Verdict:
         compact_faults(folder)
         compact(folder)
     history = History.open(folder)
-    return judge(folder, subject, history, find(history, subject.bound_ns))
+    return judge(folder, subject, history, find(history, subject.bound_ns), measured(folder, history, subject))
 
 
-def judge(folder: Path, subject: Subject, history: History, findings: pa.Table) -> Verdict:
-    """Turn the findings of a run into its verdict, and write both into its folder."""
-    pq.write_table(findings, folder / "findings.parquet", compression="zstd")
-    verdict = _verdict(subject, folder, history, findings)
+def judge(folder: Path, subject: Subject, history: History, findings: pa.Table, load: Mapping[str, Any]) -> Verdict:
+    """Turn the findings of a run into its verdict, and write both into its folder.
+
+    Args:
+        folder: the run.
+        subject: its declared side.
+        history: of the run; of its operations only `slice` is asked.
+        findings: of all checkers.
+        load: as of `measured`.
+    """
+    unfinished = folder / ".findings.parquet.new"
+    pq.write_table(findings, unfinished, compression="zstd")
+    durable.sync(unfinished)
+    durable.move(unfinished, folder / "findings.parquet")
+    verdict = _verdict(subject, folder, history, findings, load)
     store.write_json(folder / store.VERDICT, verdict.as_json())
     return verdict
 
 
-def _verdict(subject: Subject, folder: Path, history: History, findings: pa.Table) -> Verdict:
+def measured(folder: Path, history: History, subject: Subject) -> dict[str, Any]:
+    """Return counts, rates, availability and latency of a run, and write its histograms."""
+    healed_ns = [row["healed_ns"] for row in history.faults.to_pylist() if row["healed_ns"] is not None]
+    return measure(history, folder / "latency", healed_ns, subject.load_start_ns)
+
+
+def _verdict(subject: Subject, folder: Path, history: History, findings: pa.Table, load: Mapping[str, Any]) -> Verdict:
     fault_rows = history.faults.to_pylist()
     guarantees = subject.guarantees(fault_rows)
     expect, liveness = subject.expect, subject.liveness
@@ -80,9 +97,6 @@ def _verdict(subject: Subject, folder: Path, history: History, findings: pa.Tabl
         }
         for row in fault_rows
     )
-    healed = [row["healed_ns"] for row in fault_rows if row["healed_ns"] is not None]
-    load_start_ns = liveness.get("load_start_ns", 0)
-    load = measure(history, folder / "latency", healed, load_start_ns)
     audit, complete = _audit(subject, history)
     problems = tuple(liveness.get("problems", ()))
     outcome, reasons = decide(
@@ -99,7 +113,7 @@ def _verdict(subject: Subject, folder: Path, history: History, findings: pa.Tabl
         seed=subject.seed,
         verdict=outcome,
         reasons=reasons,
-        load_start_s=round(load_start_ns / 1e9, 3),
+        load_start_s=round(subject.load_start_ns / 1e9, 3),
         replayable=not subject.imported,
         anomalies=anomalies,
         faults=faults,

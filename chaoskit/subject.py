@@ -53,6 +53,11 @@ class Subject:
         return self.plan.scenario.recovery if self.plan else _BOUND_NS
 
     @property
+    def load_start_ns(self) -> int:
+        """When all clients started together, ns since the start of the run."""
+        return int(self.liveness.get("load_start_ns", 0))
+
+    @property
     def partitions(self) -> list[tuple[str, int]]:
         """The partitions that the final read had to reach; none if the history alone knows them."""
         if self.plan is None:

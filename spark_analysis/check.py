@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
-from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -20,12 +19,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-import chaoskit.judge as judging
+from chaoskit import judge as judging
 from chaoskit.checker import FINDINGS, Settling
 from chaoskit.checking import Checked, checkers, settle_and_conclude
 from chaoskit.errors import BadInput
 from chaoskit.history.reader import History
-from chaoskit.metrics import measure
 from chaoskit.verdict import Verdict
 from spark_analysis.counting import COUNTS, ENDS
 from spark_analysis.load import load_of
@@ -84,13 +82,9 @@ def findings_of(spark: SparkSession, run: Run, outcome: Outcome) -> pa.Table:
 def judge(run: Run, outcome: Outcome, findings: pa.Table) -> Verdict:
     """Judge a run by its findings, and write them and its verdict.json, as `chaoskit check` does."""
     assert run.subject is not None
-
-    def measured(*given: Any) -> dict[str, Any]:
-        """Take the load's figures from the tasks instead of reading all rows again."""
-        return load_of(run, outcome.counts, outcome.ends) or measure(History.open(run.folder), *given[1:])
-
-    with patch.object(judging, "measure", measured):
-        return judging.judge(run.folder, run.subject, LeanHistory.open(run.folder), findings)
+    load = load_of(run, outcome.counts, outcome.ends)
+    load = load or judging.measured(run.folder, History.open(run.folder), run.subject)
+    return judging.judge(run.folder, run.subject, LeanHistory.open(run.folder), findings, load)
 
 
 def check(spark: SparkSession, run: Run) -> Verdict:
