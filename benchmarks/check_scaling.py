@@ -4,9 +4,9 @@
 
 Writes a correct history of each size (`chaoskit synthesize`), reads it back partition by partition, and
 checks it three times. Prints one JSON line for each size and layout, then the ratios from size to size.
-Times are of this process (CPU): the median of the three, and the first, in which the kernel (in a virtual
-machine: also its host) hands out the memory for the first time. Memory is the growth of the peak over that of
-the tables alone.
+Times are of this process (CPU, user and system): the median of the three, and the first, in which the kernel
+(in a virtual machine: also its host) hands out the memory for the first time. Memory is the growth of the
+peak over that of the tables alone.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from chaoskit.checker import Context
 from chaoskit.checking import check_partition, contexts, relevant
 from chaoskit.history.reader import History
 from chaoskit.history.schema import CARRYING
+from chaoskit.memory import keep_freed_memory
 from checkers.log import LogChecker
 
 BOUND_NS = 60 * 10**9
@@ -66,6 +67,7 @@ def _measured(store: Path, size: str, partitions: int) -> dict[str, float]:
 
 
 def _check(folder: str, partitions: int) -> dict[str, float]:
+    keep_freed_memory()
     history = History.open(Path(folder))
     operations = history.operations
     control = pc.invert(pc.is_in(operations["f"].cast(pa.string()), value_set=pa.array(CARRYING))).to_numpy()

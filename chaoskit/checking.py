@@ -17,6 +17,7 @@ from chaoskit import plugins
 from chaoskit.checker import FINDINGS, Checker, Context, FaultWindow, Settling, Spanning
 from chaoskit.history.reader import History
 from chaoskit.history.schema import CARRYING
+from chaoskit.memory import keep_freed_memory
 from chaoskit.workload import AUDITOR
 
 
@@ -56,6 +57,7 @@ def contexts(history: History, bound_ns: int) -> list[Context]:
 
 def find(history: History, bound_ns: int) -> pa.Table:
     """Return the findings of all checkers over all partitions (schema `FINDINGS`)."""
+    keep_freed_memory()
     operations = history.operations
     carrying = pc.is_in(operations["f"].cast(pa.string()), value_set=pa.array(CARRYING))
     control = pc.invert(carrying).to_numpy()

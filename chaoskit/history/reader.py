@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -74,9 +75,15 @@ class History:
 
     @cached_property
     def operations(self) -> pa.Table:
-        """All operations, schema OPERATIONS, by `op`."""
+        """All operations, schema OPERATIONS, in `op` order, whatever order the file has."""
         path = self.folder / "operations.parquet"
-        return _read(path, lambda: pq.ParquetFile(path).read()).replace_schema_metadata()
+        table = _by_op(_read(path, lambda: pq.ParquetFile(path).read()).replace_schema_metadata())
+        first = 0
+        for chunk in table["op"].chunks:
+            if not np.array_equal(chunk.to_numpy(), np.arange(first, first + len(chunk))):
+                raise BadInput(f"{path}: its `op` do not count from 0 without gaps (docs/history.md). {_remedy(path)}")
+            first += len(chunk)
+        return table
 
     @cached_property
     def faults(self) -> pa.Table:
@@ -116,7 +123,19 @@ def read_partition(partition: Partition) -> pa.Table:
     """
     path, groups = partition.file, list(partition.row_groups)
     table = _read(path, lambda: pq.ParquetFile(path).read_row_groups(groups))
-    return table.unify_dictionaries()
+    return _by_op(table.unify_dictionaries())
+
+
+def _by_op(table: pa.Table) -> pa.Table:
+    """Return a table with its rows in `op` order, those of one operation in the order that they have."""
+    last = None
+    for chunk in table["op"].chunks:
+        op = chunk.to_numpy()
+        if op.size and ((last is not None and op[0] < last) or np.any(op[1:] < op[:-1])):
+            order = np.argsort(table["op"].to_numpy(), kind="stable")
+            return table.unify_dictionaries().take(pa.array(order))
+        last = op[-1] if op.size else last
+    return table
 
 
 def _partitions(path: Path) -> list[Partition]:
@@ -125,6 +144,8 @@ def _partitions(path: Path) -> list[Partition]:
     groups: dict[tuple[str, int], list[int]] = {}
     for index in range(footer.num_row_groups):
         group = footer.row_group(index)
+        if not group.num_rows:
+            continue
         place = tuple(_constant(group, path, name) for name in ("topic", "partition"))
         groups.setdefault(place, []).append(index)
     return [
