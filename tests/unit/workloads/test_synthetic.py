@@ -30,7 +30,7 @@ from workloads.synthetic.parameters import make_parameters, parse_count
 from workloads.synthetic.strategies import anomalous_histories, histories
 
 NEVER = 2**62
-SLOW = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+SLOW = settings(suppress_health_check=list(HealthCheck))
 
 
 def found(history: Generated) -> pa.Table:
