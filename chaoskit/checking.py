@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from chaoskit import plugins
 from chaoskit.checker import FINDINGS, Checker, Context, FaultWindow, Settling, Spanning
+from chaoskit.errors import BadInput
 from chaoskit.history.reader import History
 from chaoskit.history.schema import CARRYING
 from chaoskit.memory import keep_freed_memory
@@ -73,9 +74,16 @@ def find(history: History, bound_ns: int) -> pa.Table:
 
 
 def relevant(messages: pa.Table, operations: pa.Table, control: np.ndarray) -> pa.Table:
-    """Return the operations that a partition's messages name, and all that control clients."""
+    """Return the operations that a partition's messages name, and all that control clients.
+
+    Raises:
+        BadInput: an operation is missing.
+    """
+    named = messages["op"].to_numpy()
+    if named.max(initial=-1) >= control.size:
+        raise BadInput(f"the history has messages of operation {named.max()}, but only {control.size} operations")
     chosen = control.copy()
-    chosen[messages["op"].to_numpy()] = True
+    chosen[named] = True
     return operations if 2 * np.count_nonzero(chosen) > chosen.size else operations.filter(pa.array(chosen))
 
 

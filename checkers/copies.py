@@ -85,7 +85,7 @@ def offset_conflict_cases(view: LogView) -> pa.Table:
     """
     observations = _conflicting(view)
     observations = observations.take(distinct(observations.position, observations.value))
-    by_evidence = (observations.value, observations.operation, observations.kind, observations.position)
+    by_evidence = (observations.row, observations.operation, observations.kind, observations.position)
     observations = observations.take(np.lexsort(by_evidence))
     truth, further = _first_and_further(observations, observations.position)
     return findings_of(
@@ -105,8 +105,9 @@ def offset_conflict_cases(view: LogView) -> pa.Table:
 
 @dataclass(frozen=True, slots=True)
 class _Observations(Rows):
-    """That a value lies at a position; `kind` indexes `OFFSET_CONFLICT`."""
+    """That a value lies at a position, in the order observed (`row`); `kind` indexes `OFFSET_CONFLICT`."""
 
+    row: Ints
     value: Ints
     position: Ints
     operation: Ints
@@ -119,6 +120,7 @@ def _conflicting(view: LogView) -> _Observations:
     receives, sends = view.conflicts
     received, sent = view.intact.take(receives), view.sends.take(sends)
     return _Observations(
+        row=np.arange(received.value.size + sent.value.size),
         value=np.concatenate([received.value, sent.value]),
         position=np.concatenate([received.position, sent.position]),
         operation=np.concatenate([received.operation, sent.operation]),

@@ -44,7 +44,7 @@ def late_cases(view: LogView) -> pa.Table:
     jump = np.repeat(np.arange(count.size), count)
     passed = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count - first, count)
     reads = view.receives
-    earliest = np.lexsort((reads.received_ns[after[jump]], passed))
+    earliest = np.lexsort((reads.operation[after[jump]], reads.received_ns[after[jump]], passed))
     earliest = earliest[np.flatnonzero(np.diff(passed[earliest], prepend=NONE))]
     jump, passed = jump[earliest], view.visible_positions[passed[earliest]]
     value = view.intact_values[view.first_received_at(passed)]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from chaoskit.cli.pipes import to_stdout
 from chaoskit.cli.run import json_option, store_option
 from chaoskit.cli.summary import show_summary
 from chaoskit.errors import BadInput
@@ -31,10 +32,11 @@ def check(run: Path, store: Path, as_json: bool) -> int:
     verdict = check_run(folder)
     if why_not := try_report(folder):
         click.echo(why_not, err=True)
-    if as_json:
-        click.echo(json.dumps(verdict.as_json(), indent=2))
-    else:
-        show_summary(verdict, folder)
+    with to_stdout():
+        if as_json:
+            click.echo(json.dumps(verdict.as_json(), indent=2))
+        else:
+            show_summary(verdict, folder)
     return EXIT_CODES[verdict.verdict]
 
 

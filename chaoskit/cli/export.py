@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from chaoskit import durable
+from chaoskit.cli.pipes import to_stdout
 from chaoskit.errors import BadInput
 from chaoskit.history.jepsen.exporting import export_edn
 from chaoskit.store import find_run
@@ -21,18 +22,28 @@ def export(run: Path, jepsen: bool, out: Path | None) -> None:
     """Write the history of RUN, a run folder or a store (its latest run), for Jepsen's checkers to judge."""
     folder = find_run(run)
     if out is None:
-        export_edn(folder, sys.stdout)
+        with to_stdout():
+            export_edn(folder, sys.stdout)
         return
-    scratch = out.with_name(f".{out.name}.part")
+    try:
+        count = _write(folder, out)
+    except OSError as error:
+        raise BadInput(f"--out {out}: cannot be written: {error.strerror}; name another file") from error
+    click.echo(f"{count:,} operations in {out}", err=True)
+
+
+def _write(folder: Path, out: Path) -> int:
+    """Write a whole file or none; straight into what is no file, such as /dev/null or a named pipe."""
+    if out.exists() and not out.is_file():
+        with out.open("w", encoding="utf-8") as device:
+            return export_edn(folder, device)
+    target = out.resolve()
+    scratch = target.with_name(f".{target.name}.part")
     try:
         with scratch.open("w", encoding="utf-8") as file:
             count = export_edn(folder, file)
         durable.sync(scratch)
-        scratch.replace(out)
-    except OSError as error:
-        raise BadInput(
-            f"--out {out}: cannot be written: {error.strerror}; name a file in a folder that exists"
-        ) from error
+        scratch.replace(target)
     finally:
         scratch.unlink(missing_ok=True)
-    click.echo(f"{count} operations in {out}", err=True)
+    return count

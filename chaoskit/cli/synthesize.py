@@ -24,9 +24,8 @@ _TOLD_FROM = 2_000_000
 @click.option("--mode", default="log", show_default=True, help="`log`, `group` (consumer groups) or `transactions`.")
 @click.option(
     "--messages",
-    default="100k",
-    show_default=True,
-    help="Rows of messages: each is sent once and received twice, by a consumer and the final read.",
+    help="Rows of messages: each is sent once and received twice, by a consumer and the final read; not in "
+    "mode `transactions`.  [default: 100k]",
 )
 @click.option("--transactions", help="How many, in mode `transactions`.  [default: 10k]")
 @click.option("--topics", type=int, default=1, show_default=True, help="Number of topics.")
@@ -56,14 +55,17 @@ def synthesize(
             click.echo(f"{cause:{width}}  {words}")
         return 0
     options = {key: value for key, value in given.items() if value is not None}
+    size, other = ("transactions", "messages") if given["mode"] == "transactions" else ("messages", "transactions")
+    if other in options:
+        raise BadInput(f"--{other}: says nothing in mode {given['mode']}; write --{size}")
     parameters = chosen.parameters({**options, "inject": _injections(inject)})
     click.echo(str(_write(chosen, parameters, name, store)))
     return 0
 
 
 def _write(synthesizer: Synthesizer, parameters: Any, name: str, where: Path) -> Path:
-    if Path(name).name != name or name in {"", ".", ".."}:
-        raise BadInput(f"--name {name!r}: is to be the name of a folder, without slashes")
+    if Path(name).name != name or name in {"", ".", ".."} or not name.isprintable():
+        raise BadInput(f"--name {name!r}: is to be the name of a folder, printable and without slashes")
     folder = store.new_run_folder(where, name)
     try:
         synthesizer.write(parameters, name, folder, _progress)

@@ -103,9 +103,7 @@ def make_parameters(given: dict[str, Any]) -> Parameters:
     except ValueError as error:
         details = error.errors() if hasattr(error, "errors") else []
         said = "; ".join(
-            f"--{detail['loc'][0]}: {detail['msg']}"
-            if detail["loc"]
-            else str(detail["msg"]).removeprefix("Value error, ")
+            (f"--{detail['loc'][0]}: " if detail["loc"] else "") + str(detail["msg"]).removeprefix("Value error, ")
             for detail in details
         )
         raise BadInput(f"synthesize: {said or error}; `chaoskit synthesize --help` shows the options") from error

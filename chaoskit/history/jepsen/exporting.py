@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from chaoskit.errors import BadInput
 from chaoskit.history.jepsen.lanes import lanes
 from chaoskit.history.jepsen.side import SIDE_FILE
 from chaoskit.history.reader import History
@@ -115,6 +116,8 @@ class Export:
             direction = _codes(table["direction"], DIRECTIONS)
             intact = _codes(table["payload"], PAYLOADS) == 0
             chosen = np.flatnonzero((direction <= _RECEIVED) & intact)
+            if table.num_rows and table["op"][-1].as_py() >= self._history.operations.num_rows:
+                raise BadInput(f"{each.file} has messages of operations that operations.parquet does not have")
             keys.append(self._names.key(each.topic, each.partition))
             position = pc.fill_null(table["position"], -1).to_numpy()
             columns = [table["op"].to_numpy(), direction == _SENT, np.full(table.num_rows, number),

@@ -196,7 +196,7 @@ def offset_conflict(run: Reference) -> Iterator[Row]:
         for row in observations:
             if row["position"] == position:
                 first.setdefault(row["value"], row)
-        by_evidence = sorted(first.values(), key=lambda row: (row["kind"] == "acknowledged", row["op"], row["value"]))
+        by_evidence = sorted(first.values(), key=lambda row: (row["kind"] == "acknowledged", row["op"]))
         for row in by_evidence[1:]:
             yield {**this(row, row["at"]), **other(by_evidence[0]), "detail": row["kind"]}
 
@@ -247,7 +247,7 @@ def late(run: Reference) -> Iterator[Row]:
         send = next((row for row in run.sends if row["value"] == value), None)
         if not passes or send is None or send["outcome"] != "ok":
             continue
-        passer = min(passes, key=lambda row: row["received_ns"])
+        passer = min(passes, key=lambda row: (row["received_ns"], row["op"]))
         seen_ns = min(
             -1 if row["received_ns"] is None else row["received_ns"] for row in run.intact if row["value"] == value
         )

@@ -91,3 +91,55 @@ def test_a_partition_in_two_files(written: Path) -> None:
     shutil.copy(folder / "part-00000.parquet", folder / "part-00001.parquet")
     with pytest.raises(BadInput, match="belongs in one file"):
         History.open(written)
+
+
+def rewritten(path: Path, order: list[int]) -> None:
+    """Write a file's rows in another order, two to a row group."""
+    table = pq.read_table(path, schema=pq.read_schema(path))
+    pq.write_table(table.take(order), path, row_group_size=2)
+
+
+def test_operations_that_are_not_in_order_are_sorted(written: Path) -> None:
+    expected = History.open(written).operations
+
+    rewritten(written / "operations.parquet", [3, 1, 2, 0, 9, 8, 7, 6, 5, 4])
+
+    assert History.open(written).operations.to_pylist() == expected.to_pylist()
+
+
+def test_messages_that_are_not_in_order_are_sorted_and_those_of_one_operation_keep_theirs(run: Path) -> None:
+    with WalWriter(run / "wal", "c", 0) as log:
+        topic = log.name("t")
+        for index in range(3):
+            log.send(topic, 0, 0, index, index, index)
+    compact(run)
+    path = run / "messages.parquet" / "part-00000.parquet"
+    table = pq.read_table(path, schema=pq.read_schema(path))
+    twice = table.take([0, 1, 1, 2]).set_column(5, table.schema.field("value"), [[10, 21, 20, 30]])
+    pq.write_table(twice.take([3, 1, 0, 2]), path, row_group_size=1)
+
+    history = History.open(run)
+
+    assert history.messages("t", 0)["op"].to_pylist() == [0, 1, 1, 2]
+    assert history.messages("t", 0)["value"].to_pylist() == [10, 21, 20, 30]
+    assert history.messages("t", 0).schema.equals(MESSAGES)
+
+
+def test_an_empty_row_group_belongs_to_no_partition(written: Path) -> None:
+    path = written / "messages.parquet" / "part-00000.parquet"
+    table = History.open(written).messages("t", 0)
+    with pq.ParquetWriter(path, MESSAGES) as writer:
+        writer.write_table(table.slice(0, 0))
+        writer.write_table(table)
+
+    assert [(each.partition, each.row_groups) for each in History.open(written).partitions] == [(0, (1,))]
+
+
+@pytest.mark.parametrize("numbers", [[0, 1, 3], [1, 2, 3], [0, 1, 1]])
+def test_operations_that_do_not_count_from_0_are_refused(written: Path, numbers: list[int]) -> None:
+    path = written / "operations.parquet"
+    table = pq.read_table(path, schema=pq.read_schema(path)).slice(0, 3)
+    pq.write_table(table.set_column(0, table.schema.field("op"), [numbers]), path)
+
+    with pytest.raises(BadInput, match="do not count from 0"):
+        _ = History.open(written).operations

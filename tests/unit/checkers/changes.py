@@ -1,0 +1,274 @@
+"""Changes of a history that say nothing, each with its undoing in the findings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from hypothesis import event
+from hypothesis import strategies as st
+
+from chaoskit.checker import Context, FaultWindow
+from chaoskit.checking import check_partition, settle_and_conclude
+from chaoskit.history.schema import MESSAGES, OPERATIONS, PRODUCER_SHIFT
+from checkers.cycles import CYCLES
+
+Row = dict[str, Any]
+Rows = list[Row]
+Draw = st.DrawFn
+Undo = Callable[[Row], Row]
+SEQUENCE = (1 << PRODUCER_SHIFT) - 1
+EVIDENCE = ("topic", "partition", "value", "position", "op", "other_value", "other_position", "other_op", "at_ns")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A history in memory: each partition's context and messages, and all operations."""
+
+    parts: tuple[tuple[Context, pa.Table], ...]
+    operations: pa.Table
+
+    def findings(self) -> Rows:
+        """Return what all checkers find."""
+        checked = [check_partition(messages, self.operations, context) for context, messages in self.parts]
+        return settle_and_conclude(
+            checked,
+            lambda checker, values: [checker.sent_here(messages, values) for _, messages in self.parts],
+            lambda: self.operations,
+        ).to_pylist()
+
+    def mapped(self, messages: Callable[[pa.Table], pa.Table], operations: Callable[[pa.Table], pa.Table]) -> Case:
+        """Return it with all tables changed."""
+        return Case(tuple((context, messages(table)) for context, table in self.parts), operations(self.operations))
+
+
+Change = Callable[[Draw, Case], tuple[Case, Undo]]
+CHANGES: dict[str, Change] = {}
+
+
+def change(function: Change) -> Change:
+    """Note a change of histories."""
+    CHANGES[function.__name__] = function
+    return function
+
+
+def same(row: Row) -> Row:
+    """The undoing of what leaves findings as they are."""
+    return row
+
+
+@change
+def partitions_in_another_order(draw: Draw, case: Case) -> tuple[Case, Undo]:
+    return replace(case, parts=tuple(draw(st.permutations(case.parts)))), same
+
+
+@change
+def other_topics_and_partition_numbers(draw: Draw, case: Case) -> tuple[Case, Undo]:
+    old = [(context.topic, context.partition) for context, _ in case.parts]
+    topics = list(dict.fromkeys(topic for topic, _ in old))
+    names = dict(zip(topics, draw(st.permutations([f"{'zmab'[i % 4]}.{i}" for i in range(len(topics))])), strict=True))
+    numbers = dict(zip(old, draw(st.permutations([3 * i + 1 for i in range(len(old))])), strict=True))
+    new = {place: (names[place[0]], numbers[place]) for place in old}
+    back = {there: here for here, there in new.items()}
+
+    def written_back(match: re.Match[str]) -> str:
+        place = match[1], int(match[2])
+        topic, number = back.get(place, place)
+        return f"{topic}/{number}"
+
+    def undo(row: Row) -> Row:
+        place = row["topic"], row["partition"]
+        topic, partition = back.get(place, place)
+        detail = row["detail"] and re.sub(r"(\S+)/(\d+)", written_back, row["detail"])
+        return row | {"topic": topic, "partition": partition, "detail": detail}
+
+    parts = []
+    for context, messages in case.parts:
+        topic, number = new[context.topic, context.partition]
+        columns = {"topic": pa.array([topic] * messages.num_rows), "partition": [number] * messages.num_rows}
+        parts.append((replace(context, topic=topic, partition=number), replaced(messages, **columns)))
+    return Case(tuple(parts), case.operations), undo
+
+
+@change
+def other_chunks(draw: Draw, case: Case) -> tuple[Case, Undo]:
+    def cut(table: pa.Table) -> pa.Table:
+        return pa.concat_tables([table.slice(0, 0), *pieces(draw, table)])
+
+    return case.mapped(cut, cut), same
+
+
+@change
+def plain_strings(draw: Draw, case: Case) -> tuple[Case, Undo]:
+    def plain(table: pa.Table) -> pa.Table:
+        return table.cast(pa.schema([field.with_type(plain_type(field.type)) for field in table.schema]))
+
+    return case.mapped(plain, plain), same
+
+
+@change
+def other_dictionaries(draw: Draw, case: Case) -> tuple[Case, Undo]:
+    """Entries in another order, and some that no row names; another one in each chunk."""
+
+    def encoded(chunk: pa.Array) -> pa.Array:
+        texts = chunk.cast(pa.string())
+        entries = draw(st.permutations([*texts.drop_null().unique().to_pylist(), "nobody", "", "auditor#9"]))
+        indices = pc.index_in(texts, value_set=pa.array(entries))
+        return pa.DictionaryArray.from_arrays(indices.cast(pa.int32()), pa.array(entries))
+
+    def recoded(table: pa.Table) -> pa.Table:
+        for index, field in enumerate(table.schema):
+            if pa.types.is_dictionary(field.type):
+                chunks = [encoded(chunk) for chunk in table.column(index).chunks]
+                table = table.set_column(index, field, pa.chunked_array(chunks, field.type))
+        return table
+
+    return case.mapped(recoded, recoded), same
+
+
+@change
+def another_origin_of_time(draw: Draw, case: Case) -> tuple[Case, Undo]:
+    by_ns = draw(st.sampled_from([1, 10**9, 3 * 10**15]))
+
+    def later(table: pa.Table) -> pa.Table:
+        names = [name for name in table.schema.names if name.endswith("_ns")]
+        return replaced(table, **{name: pc.add(table[name], by_ns) for name in names})
+
+    def moved(window: FaultWindow) -> FaultWindow:
+        times = {name: getattr(window, name) for name in ("start_ns", "effective_ns", "healed_ns")}
+        return replace(window, **{name: at if at is None else at + by_ns for name, at in times.items()})
+
+    case = case.mapped(later, later)
+    faults = [tuple(moved(window) for window in context.faults) for context, _ in case.parts]
+    parts = [
+        (replace(context, faults=windows), table) for (context, table), windows in zip(case.parts, faults, strict=True)
+    ]
+    return replace(
+        case, parts=tuple(parts)
+    ), lambda row: row | {"at_ns": row["at_ns"] if row["at_ns"] is None else row["at_ns"] - by_ns}
+
+
+@change
+def other_process_numbers(draw: Draw, case: Case) -> tuple[Case, Undo]:
+    known = case.operations["process"].unique()
+    numbers = draw(st.permutations([7 * i + 2 for i in range(len(known))]))
+    renumbered = pa.array(numbers, pa.int32()).take(pc.index_in(case.operations["process"], value_set=known))
+    return replace(case, operations=replaced(case.operations, process=renumbered)), same
+
+
+@change
+def other_producer_numbers(draw: Draw, case: Case) -> tuple[Case, Undo]:
+    known = sorted({producer for _, table in case.parts for producer in producers(table)})
+    numbers = draw(st.permutations([*known, *range(1000, 1003)]))[: len(known)]
+    there, back = dict(zip(known, numbers, strict=True)), dict(zip(numbers, known, strict=True))
+
+    def renamed(table: pa.Table) -> pa.Table:
+        value = table["value"].to_numpy().copy()
+        chosen = named(table)
+        new = np.array([there.get(producer, 0) for producer in range(max(known, default=0) + 1)], np.int64)
+        value[chosen] = new[value[chosen] >> PRODUCER_SHIFT] << PRODUCER_SHIFT | value[chosen] & SEQUENCE
+        return replaced(table, value=value)
+
+    def undone(value: int | None) -> int | None:
+        if value is None or value < 0:
+            return value
+        producer = value >> PRODUCER_SHIFT
+        return back.get(producer, producer) << PRODUCER_SHIFT | value & SEQUENCE
+
+    return case.mapped(renamed, same), lambda row: row | {name: undone(row[name]) for name in ("value", "other_value")}
+
+
+@change
+def an_unrelated_partition(draw: Draw, case: Case) -> tuple[Case, Undo]:
+    """Its messages are sent and received by others when all else has begun."""
+    count, operations = draw(st.integers(1, 5)), case.operations.num_rows
+    start_ns = pc.max(case.operations["start_ns"]).as_py() or 0
+    process = (pc.max(case.operations["process"]).as_py() or 0) + 1
+    producer = 1 + max((number for _, table in case.parts for number in producers(table)), default=0)
+    topic = draw(st.sampled_from(["unrelated", "a"]))
+    made: dict[str, Rows] = {"operations": [], "messages": []}
+    for op in range(2 * count):
+        f, number = ("send", op) if op < count else ("poll", op - count)
+        client = {"client": f"unrelated-{f}", "process": process + (f == "poll"), "f": f, "outcome": "ok"}
+        made["operations"].append({"op": operations + op, "start_ns": start_ns, "end_ns": start_ns, **client})
+        message = {"topic": topic, "partition": 900, "value": producer << PRODUCER_SHIFT | number, "position": number}
+        direction = {"direction": "sent" if f == "send" else "received", "payload": "ok"}
+        made["messages"].append({"op": operations + op, **message, **direction})
+    context = replace(case.parts[0][0] if case.parts else Context(topic, 900), topic=topic, partition=900, audit=None)
+    part = context, pa.Table.from_pylist(made["messages"], MESSAGES)
+    parts = list(case.parts)
+    parts.insert(draw(st.integers(0, len(parts))), part)
+    more = pa.Table.from_pylist(made["operations"], OPERATIONS).cast(case.operations.schema)
+    return Case(tuple(parts), pa.concat_tables([case.operations, more]).unify_dictionaries()), same
+
+
+def replaced(table: pa.Table, **columns: Any) -> pa.Table:
+    """Return a table with other columns in place of those of their names."""
+    for name, column in columns.items():
+        index = table.schema.get_field_index(name)
+        field = table.schema.field(index)
+        arrow = column if isinstance(column, pa.Array | pa.ChunkedArray) else pa.array(column, field.type)
+        table = table.set_column(index, field, arrow.cast(field.type) if arrow.type != field.type else arrow)
+    return table
+
+
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """Return a type without its dictionary."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def named(table: pa.Table) -> np.ndarray:
+    """Return which rows have a value that names a producer."""
+    messages = pc.is_in(table["direction"].cast(pa.string()), value_set=pa.array(["sent", "received"]))
+    return np.asarray(messages) & (table["value"].to_numpy() >= 0)
+
+
+def producers(table: pa.Table) -> list[int]:
+    """Return the numbers of all producers of a partition."""
+    return np.unique(table["value"].to_numpy()[named(table)] >> PRODUCER_SHIFT).tolist()
+
+
+def pieces(draw: Draw, table: pa.Table) -> Iterator[pa.Table]:
+    """Yield a table cut anywhere."""
+    bounds = [0, *sorted(draw(st.lists(st.integers(0, table.num_rows), max_size=4))), table.num_rows]
+    for start, stop in pairwise(bounds):
+        yield table.slice(start, stop - start)
+
+
+TIES: dict[str, dict[str, tuple[str, ...]]] = {
+    "other_topics_and_partition_numbers": dict.fromkeys(CYCLES, EVIDENCE),
+}
+"""What a change may decide between equals: which of the smallest cycles is told."""
+
+
+def changed_by(names: list[str], draw: Draw, case: Case) -> tuple[Case, Undo]:
+    """Make several changes one after the other."""
+    undoings: list[Undo] = []
+    for name in names:
+        event(name)
+        case, undo = CHANGES[name](draw, case)
+        undoings.insert(0, undo)
+
+    def undo_all(row: Row) -> Row:
+        for undo in undoings:
+            row = undo(row)
+        return row
+
+    return case, undo_all
+
+
+def untied(row: Row, ties: dict[str, tuple[str, ...]]) -> Row:
+    """Return a finding without what may be told in several ways; of a cycle its size remains."""
+    size = {"detail": row["detail"].count("->")} if row["anomaly"] in CYCLES and row["anomaly"] in ties else {}
+    return row | dict.fromkeys(ties.get(row["anomaly"], ())) | size
+
+
+def unrelated(row: Row) -> bool:
+    """Tell whether a finding is of the partition that `an_unrelated_partition` adds."""
+    return bool(row["partition"] == 900)

@@ -1,0 +1,191 @@
+"""What is found does not depend on what says nothing: names, numbers, the clock's origin, how tables are laid out.
+
+Each change of a history comes with its undoing in the findings; both histories must then give the same.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from unittest.mock import patch
+
+import gallery_transactions  # noqa: F401  # hangs its histories in the gallery
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from changes import CHANGES, TIES, Case, Draw, Rows, changed_by, pieces, replaced, unrelated, untied
+from gallery import GALLERY
+from hypothesis import HealthCheck, event, given, settings
+from hypothesis import strategies as st
+from notation import History as Notated
+from story import Story
+from test_log_reference import arbitrary_histories, broker_histories
+from test_spanning_reference import group_stories, transactional_stories
+
+from chaoskit import durable, plugins
+from chaoskit.checker import Audit, Context
+from chaoskit.checking import find
+from chaoskit.history import dataset
+from chaoskit.history.reader import History
+from chaoskit.history.schema import FAULTS, MESSAGES, OPERATIONS
+from chaoskit.workload import AUDITOR
+from workloads.synthetic.memory import Generated
+from workloads.synthetic.strategies import anomalous_histories, histories
+
+Data = st.DataObject
+PATIENT = settings(suppress_health_check=list(HealthCheck))
+PRODUCING = {"send", "txn", "init", "begin", "end"}
+
+
+def of_story(story: Story) -> Case:
+    """Return a story's tables."""
+    places = sorted({(row["topic"], row["partition"]) for row in story.messages})
+    parts = []
+    for topic, partition in places:
+        context = Context(topic, partition, story.audits.get(f"{topic}/{partition}"), AUDITOR, story.faults)
+        rows = [row for row in story.messages if (row["topic"], row["partition"]) == (topic, partition)]
+        parts.append((replace(context, bound_ns=story.bound_ns), pa.Table.from_pylist(rows, MESSAGES)))
+    return Case(tuple(parts), pa.Table.from_pylist(story.operations, OPERATIONS))
+
+
+def of_notation(history: Notated) -> Case:
+    """Return the tables of a history of one partition."""
+    messages, operations = history.tables()
+    return Case(((history.context, messages),), operations)
+
+
+def of_generated(history: Generated) -> Case:
+    """Return a synthetic history's tables."""
+    return Case(tuple(history.partitions), history.operations)
+
+
+STORIES = st.one_of(
+    st.builds(lambda make, broken: of_story(make(broken)), st.sampled_from(list(GALLERY.values())), st.booleans()),
+    st.one_of(transactional_stories(), group_stories()).map(of_story),
+    st.one_of(arbitrary_histories(), broker_histories()).map(of_notation),
+)
+SYNTHETIC = st.one_of(histories(), anomalous_histories()).map(of_generated)
+
+
+SEVERAL = st.lists(st.sampled_from(sorted(CHANGES)), min_size=1, max_size=3, unique=True)
+
+
+def canonical(rows: Rows) -> Rows:
+    """Return findings in an order of their own."""
+    return sorted(rows, key=lambda row: [(value is not None, value) for value in row.values()])
+
+
+def assert_same(case: Case, names: list[str], draw: Draw) -> None:
+    """Compare what is found in a history and in a changed one."""
+    changed, undo = changed_by(names, draw, case)
+    ties = {anomaly: columns for name in names for anomaly, columns in TIES.get(name, {}).items()}
+    found = [untied(undo(row), ties) for row in changed.findings()]
+    expected = [untied(row, ties) for row in case.findings()]
+    for anomaly in {row["anomaly"] for row in expected}:
+        event(anomaly)
+    related = [row for row in found if not unrelated(row)]
+
+    assert [row for row in related if row not in expected] == []
+    assert canonical(related) == canonical(expected)
+    assert {row["anomaly"] for row in found if unrelated(row)} <= plugins.measured()
+
+
+@PATIENT
+@given(STORIES, SEVERAL, st.data())
+def test_findings_in_small_histories_do_not_depend_on_changes(case: Case, names: list[str], data: Data) -> None:
+    assert_same(case, names, data.draw)
+
+
+@PATIENT
+@given(SYNTHETIC, SEVERAL, st.data())
+def test_findings_in_synthetic_histories_do_not_depend_on_changes(case: Case, names: list[str], data: Data) -> None:
+    assert_same(case, names, data.draw)
+
+
+@PATIENT
+@given(st.one_of(STORIES, STORIES, SYNTHETIC), st.integers(1, 50), st.booleans(), st.data())
+def test_findings_do_not_depend_on_files(case: Case, rows: int, shuffled: bool, data: Data) -> None:
+    """Row groups of any size, partitions together or in files of their own, rows not in `op` order."""
+    rows = max(rows, max((table.num_rows for _, table in case.parts), default=1) // 8)
+    seed = data.draw(st.integers(0, 2**32))
+    mixed = case.mapped(lambda table: out_of_order(table, seed), lambda table: out_of_order(table, seed))
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        patch.object(dataset, "ROW_GROUP_ROWS", rows),
+        patch.object(durable, "sync"),
+    ):
+        write(mixed if shuffled else case, Path(folder), data.draw)
+        found = find(History.open(Path(folder)), case.parts[0][0].bound_ns if case.parts else 1).to_pylist()
+
+    assert canonical(found) == canonical(case.findings())
+
+
+def out_of_order(table: pa.Table, seed: int) -> pa.Table:
+    """Return a table with the rows of any one operation in their order, but all operations mixed."""
+    random = np.random.default_rng(seed)
+    op = table["op"].to_numpy()
+    places = random.permutation(op.size)
+    order = np.empty(op.size, np.int64)
+    # Where the rows of an operation come to lie is random; they fill those places in their order.
+    by_op, by_place = np.argsort(op, kind="stable"), np.lexsort((places, op[np.argsort(op, kind="stable")]))
+    order[places[by_place]] = by_op
+    return table.take(pa.array(order))
+
+
+def write(case: Case, folder: Path, draw: Draw) -> None:
+    """Write a run folder's files."""
+    audits: dict[tuple[str, int], Audit] = {}
+    with dataset.MessagesWriter(folder / "messages.parquet") as writer:
+        for context, messages in case.parts:
+            if context.audit is not None:
+                audits[context.topic, context.partition] = context.audit
+            writer.write(messages.num_rows, pieces(draw, messages))
+    dataset.write_operations(folder / "operations.parquet", pieces(draw, case.operations), audits)
+    windows = case.parts[0][0].faults if case.parts else ()
+    rows = [
+        {"fault": each.number, "kind": each.kind, "targets": [], "parameters": "{}", "evidence": ""}
+        | {"start_ns": each.start_ns, "effective_ns": each.effective_ns, "healed_ns": each.healed_ns}
+        for each in windows
+    ]
+    pq.write_table(pa.Table.from_pylist(rows, FAULTS), folder / "faults.parquet")
+
+
+@PATIENT
+@given(st.one_of(STORIES, SYNTHETIC), st.data())
+def test_what_is_lost_stays_lost_without_a_consumer(case: Case, data: Data) -> None:
+    """What a complete final read did not find is lost, whoever else read it."""
+    parts = tuple((context, table) for context, table in case.parts if context.audit and context.audit.complete)
+    case = replace(case, parts=parts)
+    senders = {client for client, f in clients(case.operations) if f in PRODUCING}
+    consumers = sorted({client for client, _ in clients(case.operations)} - senders - {AUDITOR})
+    if not parts or not consumers:
+        return
+    gone = data.draw(st.sampled_from(consumers))
+    keep = np.asarray(pc.not_equal(case.operations["client"].cast(pa.string()), gone))
+    number = np.cumsum(keep) - 1
+
+    def kept(table: pa.Table) -> pa.Table:
+        chosen = table.filter(pa.array(keep[table["op"].to_numpy()]))
+        columns = {"op": number[chosen["op"].to_numpy()]}
+        if "txn" in chosen.schema.names:
+            columns["txn"] = [None if txn is None else int(number[txn]) for txn in chosen["txn"].to_pylist()]
+        return replaced(chosen, **columns)
+
+    assert lost(case) <= lost(case.mapped(kept, kept))
+
+
+def clients(operations: pa.Table) -> set[tuple[str, str]]:
+    """Return each client with whatever it does."""
+    pairs = operations.select(["client", "f"])
+    return set(zip(pairs["client"].to_pylist(), pairs["f"].to_pylist(), strict=True))
+
+
+def lost(case: Case) -> set[tuple[str, int, int, str]]:
+    """Return what is lost and where."""
+    return {
+        (row["topic"], row["partition"], row["value"], row["anomaly"])
+        for row in case.findings()
+        if row["anomaly"] in {"lost", "dropped-as-duplicate"}
+    }
