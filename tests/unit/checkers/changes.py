@@ -242,9 +242,9 @@ def pieces(draw: Draw, table: pa.Table) -> Iterator[pa.Table]:
 
 
 TIES: dict[str, dict[str, tuple[str, ...]]] = {
-    "other_topics_and_partition_numbers": dict.fromkeys(CYCLES, EVIDENCE),
+    "other_topics_and_partition_numbers": dict.fromkeys((*CYCLES, "torn-transaction"), EVIDENCE),
 }
-"""What a change may decide between equals: which of the smallest cycles is told."""
+"""What a change may decide between equals: which of the smallest cycles is told, which parts of a transaction."""
 
 
 def changed_by(names: list[str], draw: Draw, case: Case) -> tuple[Case, Undo]:
