@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 from workloads.synthetic.causes import Cause
-from workloads.synthetic.consumption import COMMIT_EVERY, Mark, mark_rows
+from workloads.synthetic.consumption import COMMIT_EVERY, Control, Mark, mark_rows
 from workloads.synthetic.windows import Windows
 
 _AHEAD = 1_000_000
@@ -13,10 +14,17 @@ _GROUP = ("group",)
 
 
 def _commits(windows: Windows, cause: str) -> tuple[int, Mark]:
-    """Return a partition and a commit of it with no rebalance near, each once."""
+    """Return a partition and a commit of it with no rebalance and no other such commit near."""
     window = windows.take(cause)
-    marks = windows.consumption.marks[window.index]
-    fits = [mark for mark in marks if mark.direction == "committed" and mark.control[0] >= window.slot]
+    marks = [mark for mark in windows.consumption.marks[window.index] if mark.direction == "committed"]
+    taken = [mark.control[0] for mark in marks if mark.shift]
+    fits = [
+        mark
+        for before, mark in pairwise(marks)
+        if mark.control[0] >= window.slot
+        and mark.control[0] - before.control[0] <= COMMIT_EVERY
+        and all(abs(mark.control[0] - slot) > 3 * COMMIT_EVERY for slot in taken)
+    ]
     if not fits:
         raise windows.refuse(cause, "there are too few commits")
     return window.index, fits[0]
@@ -41,17 +49,26 @@ def commit_ahead(windows: Windows, cause: str) -> None:
 
 def double_owner(windows: Windows, cause: str) -> None:
     consumption = windows.consumption
-    assigns = [each for each in consumption.controls if each.f == "assign"]
+    assigns = {(each.slot, each.number): each for each in consumption.controls if each.f == "assign"}
     for index in windows.rng.permutation(windows.layout.parameters.places).tolist():
         for mark in [each for each in consumption.marks[index] if each.direction == "assigned"]:
             used = {(at, other.control) for at, other in windows.edits.marks}
-            for other in assigns:
-                control = other.slot, other.number
-                if other.slot == mark.control[0] and control != mark.control and (index, control) not in used:
+            for control, other in assigns.items():
+                sure = _moves_on(windows, other) and _moves_on(windows, assigns[mark.control])
+                if control[0] == mark.control[0] and control != mark.control and (index, control) not in used and sure:
                     windows.edits.marks.append((index, replace(mark, control=control)))
                     windows.edits.truth.append({"anomaly": "double-assignment", "cause": cause, "index": index})
                     return
     raise windows.refuse(cause, "there is no second member to give a partition to")
+
+
+def _moves_on(windows: Windows, assign: Control) -> bool:
+    """Return whether the member that was given partitions moves on later; one that crashed may own them or not."""
+    if windows.consumption.lasts(assign):
+        return True
+    moves = [each for each in windows.consumption.controls if each.f in ("assign", "revoke", "close")]
+    after = (assign.slot, assign.number)
+    return any(each.process == assign.process and (each.slot, each.number) > after for each in moves)
 
 
 def stuck(windows: Windows, cause: str) -> None:

@@ -94,6 +94,10 @@ class Consumption:
         era = np.searchsorted(self._births[consumer], slots, side="right") - 1
         return np.asarray(self._processes[consumer])[era]
 
+    def lasts(self, control: Control) -> bool:
+        """Return whether the process of a control closes at the end, and does not crash before."""
+        return control.process == self._processes[control.consumer][-1]
+
     def _events(self, rng: np.random.Generator) -> list[int]:
         """Return the slots before which consumers crash or the group rebalances, a commit between any two."""
         calm = 2 if "stuck" in self.layout.parameters.inject else 1  # who is stuck must stay so for long
