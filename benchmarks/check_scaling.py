@@ -23,14 +23,11 @@ import tempfile
 import time
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from chaoskit.checker import Context
-from chaoskit.checking import check_partition, contexts, relevant
+from chaoskit.checking import check_partition, contexts, controlling, relevant
 from chaoskit.history.reader import History
-from chaoskit.history.schema import CARRYING
 from chaoskit.memory import keep_freed_memory
 from checkers.log import LogChecker
 
@@ -70,13 +67,13 @@ def _check(folder: str, partitions: int) -> dict[str, float]:
     keep_freed_memory()
     history = History.open(Path(folder))
     operations = history.operations
-    control = pc.invert(pc.is_in(operations["f"].cast(pa.string()), value_set=pa.array(CARRYING))).to_numpy()
+    control = controlling(operations)
     log, first, everything, read_s, extra = 0.0, 0.0, 0.0, 0.0, 0.0
     count = sum(each.rows for each in history.partitions)
     for context in contexts(history, BOUND_NS):
         began = time.process_time()
         messages = history.messages(context.topic, context.partition)
-        needed = relevant(messages, operations, np.asarray(control))
+        needed = relevant(messages, operations, control)
         read_s += time.process_time() - began
         Path("/proc/self/clear_refs").write_text("5")
         resident = _bytes("VmRSS")

@@ -60,8 +60,7 @@ def find(history: History, bound_ns: int) -> pa.Table:
     """Return the findings of all checkers over all partitions (schema `FINDINGS`)."""
     keep_freed_memory()
     operations = history.operations
-    carrying = pc.is_in(operations["f"].cast(pa.string()), value_set=pa.array(CARRYING))
-    control = pc.invert(carrying).to_numpy()
+    control = controlling(operations)
     checked = []
     for context in contexts(history, bound_ns):
         messages = history.messages(context.topic, context.partition)
@@ -71,6 +70,12 @@ def find(history: History, bound_ns: int) -> pa.Table:
         return [checker.sent_here(history.messages(each.topic, each.partition), values) for each in history.partitions]
 
     return settle_and_conclude(checked, sent, lambda: operations)
+
+
+def controlling(operations: pa.Table) -> np.ndarray:
+    """Return for each operation whether it controls a client, and does not carry messages."""
+    carrying = pc.is_in(operations["f"].cast(pa.string()), value_set=pa.array(CARRYING))
+    return np.asarray(pc.invert(carrying))
 
 
 def relevant(messages: pa.Table, operations: pa.Table, control: np.ndarray) -> pa.Table:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -23,7 +25,17 @@ def move(source: Path, target: Path) -> None:
 
 def write(path: Path, content: bytes) -> None:
     """Write a small file, durably and at once."""
+    with whole(path) as unfinished:
+        unfinished.write_bytes(content)
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """Yield the path under which to write a file; it gets its own name, durably, only if that succeeds."""
     unfinished = path.with_name(f".{path.name}.new")
-    unfinished.write_bytes(content)
-    sync(unfinished)
-    move(unfinished, path)
+    try:
+        yield unfinished
+        sync(unfinished)
+        move(unfinished, path)
+    finally:
+        unfinished.unlink(missing_ok=True)

@@ -51,10 +51,8 @@ def judge(folder: Path, subject: Subject, history: History, findings: pa.Table, 
         findings: of all checkers.
         load: as of `measured`.
     """
-    unfinished = folder / ".findings.parquet.new"
-    pq.write_table(findings, unfinished, compression="zstd")
-    durable.sync(unfinished)
-    durable.move(unfinished, folder / "findings.parquet")
+    with durable.whole(folder / "findings.parquet") as unfinished:
+        pq.write_table(findings, unfinished, compression="zstd")
     verdict = _verdict(subject, folder, history, findings, load)
     store.write_json(folder / store.VERDICT, verdict.as_json())
     return verdict

@@ -186,8 +186,6 @@ def _configurations(
 
 def _write(analysed: Analysed) -> None:
     for name, rows in analysed.tables.items():
-        unfinished = analysed.folder / f".{name}.parquet.new"
-        pq.write_table(pa.Table.from_pylist(rows, SCHEMAS[name]), unfinished, compression="zstd")
-        durable.sync(unfinished)
-        durable.move(unfinished, analysed.folder / f"{name}.parquet")
+        with durable.whole(analysed.folder / f"{name}.parquet") as unfinished:
+            pq.write_table(pa.Table.from_pylist(rows, SCHEMAS[name]), unfinished, compression="zstd")
     durable.write(analysed.report, page(analysed.tables, analysed.skipped).encode())

@@ -37,13 +37,5 @@ def _write(folder: Path, out: Path) -> int:
     if out.exists() and not out.is_file():
         with out.open("w", encoding="utf-8") as device:
             return export_edn(folder, device)
-    target = out.resolve()
-    scratch = target.with_name(f".{target.name}.part")
-    try:
-        with scratch.open("w", encoding="utf-8") as file:
-            count = export_edn(folder, file)
-        durable.sync(scratch)
-        scratch.replace(target)
-    finally:
-        scratch.unlink(missing_ok=True)
-    return count
+    with durable.whole(out.resolve()) as unfinished, unfinished.open("w", encoding="utf-8") as file:
+        return export_edn(folder, file)

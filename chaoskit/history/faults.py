@@ -69,10 +69,8 @@ def compact_faults(run_folder: Path) -> int:
     """Write faults.parquet, durably, and return how many faults it has; a torn last line is left out."""
     faults = _read(run_folder / "wal" / "faults.jsonl")
     table = pa.Table.from_pylist([faults[number] for number in sorted(faults)], schema=FAULTS)
-    unfinished = run_folder / ".faults.parquet.new"
-    pq.write_table(table, unfinished, compression="zstd")
-    durable.sync(unfinished)
-    durable.move(unfinished, run_folder / "faults.parquet")
+    with durable.whole(run_folder / "faults.parquet") as unfinished:
+        pq.write_table(table, unfinished, compression="zstd")
     return len(faults)
 
 

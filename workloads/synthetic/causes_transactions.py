@@ -77,22 +77,22 @@ class Picker:
             column[[one, other]] = column[[other, one]]
 
 
-def aborted_visible(pick: Picker) -> None:
-    for txn in pick.any(pick.all.ended == ABORTED):
+def _turned(pick: Picker, ended: int, anomaly: str, *, visible: bool) -> None:
+    """Show, or hide, all messages of a transaction that ended so."""
+    for txn in pick.any(pick.all.ended == ended):
         for message in pick.messages(txn):
-            pick.all.messages.visible[message] = True
-            pick.expect("aborted-read", message)
+            pick.all.messages.visible[message] = visible
+            pick.expect(anomaly, message)
         return pick.use(txn)
     raise pick.refuse()
+
+
+def aborted_visible(pick: Picker) -> None:
+    _turned(pick, ABORTED, "aborted-read", visible=True)
 
 
 def lost_transaction(pick: Picker) -> None:
-    for txn in pick.any(pick.all.ended == COMMITTED):
-        for message in pick.messages(txn):
-            pick.all.messages.visible[message] = False
-            pick.expect("lost", message)
-        return pick.use(txn)
-    raise pick.refuse()
+    _turned(pick, COMMITTED, "lost", visible=False)
 
 
 def torn(pick: Picker) -> None:
