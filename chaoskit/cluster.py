@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from pydantic import BaseModel
 
@@ -120,11 +120,86 @@ class Cluster(Protocol):
         ...
 
 
+@runtime_checkable
+class Leadership(Protocol):
+    """Optional power: hand leadership over, as an operator does."""
+
+    def led_by(self, host: ServiceHost) -> tuple[str, ...]:
+        """Return the partitions, as `topic/number`, that a host leads now."""
+        ...
+
+    def give_up_leadership(self, host: ServiceHost) -> None:
+        """Have other in-sync replicas elected for all partitions that a host leads.
+
+        Raises:
+            ClusterError: a partition has no other in-sync replica, or the system refused.
+        """
+        ...
+
+
+@runtime_checkable
+class Reassignment(Protocol):
+    """Optional power: move replicas between brokers, as an operator does."""
+
+    def replicas_on(self, host: ServiceHost) -> tuple[str, ...]:
+        """Return the partitions, as `topic/number`, of which a host keeps a replica."""
+        ...
+
+    def drain(self, host: ServiceHost) -> None:
+        """Move all replicas off a host; return when they are in sync elsewhere.
+
+        Raises:
+            ClusterError: there are too few other brokers, or it took longer than a minute.
+        """
+        ...
+
+    def refill(self, host: ServiceHost) -> None:
+        """Move back what `drain` had moved off; nothing if nothing was. Raises as `drain`."""
+        ...
+
+
+@runtime_checkable
+class Upgrade(Protocol):
+    """Optional power: replace the system's release, host by host."""
+
+    def release_of(self, host: ServiceHost) -> str:
+        """Return the release number that runs on a host."""
+        ...
+
+    def install_release(self, host: ServiceHost, version: str) -> None:
+        """Have the next start on this host run another release."""
+        ...
+
+    def finish_upgrade(self, version: str) -> str:
+        """Have the cluster use what is new in the release, once all hosts run it; return evidence."""
+        ...
+
+
+@runtime_checkable
+class DataFiles(Protocol):
+    """Optional power: say which files of a host's data disk hold what."""
+
+    def files(self, host: ServiceHost, what: str, topic: str, partition: int) -> list[str]:
+        """Return the absolute paths, oldest first, of one sort of file (such as `segment`) of a partition's replica.
+
+        Raises:
+            ClusterError: there is no such sort of file; the message names those that there are.
+        """
+        ...
+
+
 class System(Protocol):
-    """A message system that chaoskit can deploy (entry point group `chaoskit.clusters`)."""
+    """A message system that chaoskit can deploy (entry point group `chaoskit.clusters`).
+
+    Attributes:
+        options: model of its further keys under `cluster:`.
+        roles: names that `on:` of a fault may use.
+        powers: optional powers (protocols, below) of its clusters.
+    """
 
     options: type[BaseModel]
     roles: tuple[str, ...]
+    powers: tuple[type, ...]
 
     def check(self, declared: Declared, hosts: int) -> None:
         """Refuse, before anything is made, what cannot work.

@@ -1,4 +1,4 @@
-"""The worker processes of a run: started, started together, watched and stopped.
+"""The clients of a run, each a worker process: started, started together, watched, crashed and stopped.
 
 Load never runs in the harness process, so that it cannot delay a fault.
 """
@@ -11,8 +11,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from typing import IO, Any
 
@@ -26,9 +27,9 @@ _HEAD_START_NS = 100_000_000
 """All clients start together, this long after the last was ready."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Worker:
-    """One worker process and what it has said."""
+    """One worker process, an incarnation of a client, and what it has said."""
 
     task: Task
     process: subprocess.Popen[bytes]
@@ -65,6 +66,92 @@ class Worker:
             self.process.stdin.close()
 
 
+class Client:
+    """A client of the workload through all its incarnations; see `chaoskit.nemesis.ClientProcess`.
+
+    Args:
+        task: of the first incarnation.
+        start: starts the process of an incarnation.
+    """
+
+    def __init__(self, task: Task, start: Callable[[Task], Worker]) -> None:
+        self.name = task.client
+        self.workers = [start(task)]
+        self._start = start
+        self._crashed: list[Worker] = []
+        self._stopped = False
+
+    @property
+    def worker(self) -> Worker:
+        """The incarnation that runs, or ran last."""
+        return self.workers[-1]
+
+    @property
+    def pid(self) -> int:
+        return self.worker.process.pid
+
+    def running(self) -> bool:
+        return self.worker.process.poll() is None
+
+    def crash(self) -> None:
+        if self.running():
+            self._crashed.append(self.worker)
+            self.worker.process.kill()
+            self.worker.process.wait()
+
+    def restart(self) -> None:
+        if self.running():
+            return
+        following = self._start(replace(self.worker.task, incarnation=self.worker.task.incarnation + 1))
+        self.workers.append(following)
+        self.await_ready(time.monotonic() + _READY_TIMEOUT_S)
+        following.tell(f"start {time.monotonic_ns()}")
+        if self._stopped:
+            following.tell("stop")
+
+    def await_ready(self, deadline: float) -> None:
+        """Return when the client is connected.
+
+        Raises:
+            RunFailed: it ended, or hung; the message has its last words.
+        """
+        worker = self.worker
+        while not worker.ready.wait(0.02):
+            if worker.process.poll() is not None or time.monotonic() > deadline:
+                raise RunFailed(f"client {worker.task.client} did not start:\n{_last_words(worker.log)}")
+
+    def stop(self) -> None:
+        """Tell it, and incarnations to come, to end."""
+        self._stopped = True
+        self.worker.tell("stop")
+
+    def failure(self) -> str | None:
+        """Say how it ended by itself with an error; None if it did not."""
+        worker = self.worker
+        if worker in self._crashed or worker.process.poll() in (None, 0):
+            return None
+        return f"client {worker.task.client}: {_last_words(worker.log)}"
+
+    def join(self, deadline: float) -> str | None:
+        """Wait for its end, and end it at the deadline; return what went wrong."""
+        for before in self.workers[:-1]:
+            before.listener.join()
+            before.tell_no_more()
+        worker, problem = self.worker, None
+        try:
+            status = worker.process.wait(max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            worker.process.kill()
+            worker.process.wait()
+            problem = f"client {worker.task.client} did not end in time and was killed"
+        else:
+            if status != 0 and worker not in self._crashed:
+                problem = f"client {worker.task.client} ended with status {status}: {_last_words(worker.log)}"
+        worker.listener.join()
+        worker.tell_no_more()
+        return problem
+
+
 class Fleet:
     """The clients of one run.
 
@@ -78,61 +165,47 @@ class Fleet:
         self._folder = folder
         self._journal = journal
         self._order = order
-        self.workers: list[Worker] = []
+        self._started = count()
+        self.clients: list[Client] = []
 
-    def launch(self, tasks: Sequence[Task]) -> list[Worker]:
+    def launch(self, tasks: Sequence[Task]) -> list[Client]:
         """Start a process for each task and return when all clients are connected.
 
         Raises:
             RunFailed: one ended or hung; the message has its last words.
         """
-        launched = [self._start(task) for task in tasks]
+        launched = [Client(task, self._start) for task in tasks]
+        self.clients += launched
         deadline = time.monotonic() + _READY_TIMEOUT_S
-        for worker in launched:
-            while not worker.ready.wait(0.02):
-                if worker.process.poll() is not None or time.monotonic() > deadline:
-                    raise RunFailed(f"client {worker.task.client} did not start:\n{_last_words(worker.log)}")
+        for client in launched:
+            client.await_ready(deadline)
         return launched
 
-    def go(self, workers: Sequence[Worker]) -> int:
+    def go(self, clients: Sequence[Client]) -> int:
         """Start the clients together; return the start, CLOCK_MONOTONIC ns."""
         start_ns = time.monotonic_ns() + _HEAD_START_NS
-        for worker in workers:
-            worker.tell(f"start {start_ns}")
+        for client in clients:
+            client.worker.tell(f"start {start_ns}")
         return start_ns
 
-    def stop(self, workers: Sequence[Worker]) -> None:
+    def stop(self, clients: Sequence[Client]) -> None:
         """Tell clients to end, without waiting."""
-        for worker in workers:
-            worker.tell("stop")
+        for client in clients:
+            client.stop()
 
-    def join(self, workers: Sequence[Worker], timeout_s: float) -> list[str]:
+    def join(self, clients: Sequence[Client], timeout_s: float) -> list[str]:
         """Wait for clients to end; end those that do not. Return what went wrong."""
         deadline = time.monotonic() + timeout_s
-        problems = []
-        for worker in workers:
-            try:
-                status = worker.process.wait(max(0.0, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                worker.process.kill()
-                worker.process.wait()
-                status = 0  # told here
-                problems.append(f"client {worker.task.client} did not end within {timeout_s:g} s and was killed")
-            worker.listener.join()
-            worker.tell_no_more()
-            if status != 0:
-                problems.append(f"client {worker.task.client} ended with status {status}: {_last_words(worker.log)}")
-        return problems
+        return [problem for client in clients if (problem := client.join(deadline)) is not None]
 
     def failures(self) -> list[str]:
         """Return the clients that ended by themselves with an error."""
-        dead = [worker for worker in self.workers if worker.process.poll() not in (None, 0)]
-        return [f"client {worker.task.client}: {_last_words(worker.log)}" for worker in dead]
+        return [failure for client in self.clients if (failure := client.failure()) is not None]
 
     def progress(self) -> Progress:
-        """Return the sums over all clients."""
+        """Return the sums over all clients and their incarnations."""
         total = Progress()
-        for worker in self.workers:
+        for worker in (worker for client in self.clients for worker in client.workers):
             part = worker.progress
             total.sent += part.sent
             total.acked += part.acked
@@ -142,9 +215,8 @@ class Fleet:
         return total
 
     def _start(self, task: Task) -> Worker:
-        index = len(self.workers)
         order_path = self._folder / "wal" / f"{task.client}.order.json"
-        order = {**self._order, "task": {"role": task.role, "index": task.index}, "process": index}
+        order = {**self._order, "task": asdict(task), "process": next(self._started)}
         order_path.write_text(json.dumps(order), encoding="utf-8")
         log = self._folder / "logs" / "clients" / f"{task.client}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -158,7 +230,6 @@ class Fleet:
                 start_new_session=True,
             )
         worker = Worker(task, process, log)
-        self.workers.append(worker)
         worker.listener = threading.Thread(target=worker.listen, daemon=True)
         worker.listener.start()
         return worker

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -41,11 +41,13 @@ class Host(Protocol):
     Attributes:
         name: short name, resolvable on every host of the same lab.
         address: IP address that clients reach it by.
+        address6: its IPv6 address; empty if it has none.
         data_dir: mount point of its data disk.
     """
 
     name: str
     address: str
+    address6: str
     data_dir: str
 
     def run(self, argv: Sequence[str], *, timeout_s: float = 30, check: bool = True) -> Result:
@@ -88,6 +90,10 @@ class Services(Protocol):
         """Return what the service is doing now."""
         ...
 
+    def pid_path(self, name: str) -> str:
+        """Return the path, on the host, of the file that holds the id of a service's process group."""
+        ...
+
     def log_path(self, name: str) -> str:
         """Return the path of a service's output on the host."""
         ...
@@ -127,18 +133,25 @@ class Lab(Protocol):
         """Return, for each host, the command that opens a shell on it."""
         ...
 
+    def keep(self, folder: Path) -> Sequence[Path]:
+        """Copy what the disks of hosts recorded to a folder, one folder a host; return those folders."""
+        ...
+
     def close(self) -> None:
         """Remove the hosts and everything made for them."""
         ...
 
 
 class HostProvider(Protocol):
-    """Makes hosts (entry point group `chaoskit.hosts`). `powers`: optional powers of all of them."""
+    """Makes hosts (entry point group `chaoskit.hosts`)."""
 
     options: type[BaseModel]
-    powers: tuple[type, ...]
 
-    def check(self, count: int, options: Any) -> None:
+    def powers(self, options: Any) -> tuple[type, ...]:
+        """Return the optional powers of hosts with these options."""
+        ...
+
+    def check(self, count: int, options: Any, needed: Collection[type]) -> None:
         """Refuse, before anything is made, what this machine cannot provide.
 
         Raises:
@@ -146,9 +159,9 @@ class HostProvider(Protocol):
         """
         ...
 
-    def provision(self, journal: Journal, count: int, options: Any) -> Lab:
+    def provision(self, journal: Journal, count: int, options: Any, needed: Collection[type] = ()) -> Lab:
         """Make the hosts, journalled before each step, and return when all answer; if that fails,
-        remove what was made."""
+        remove what was made. `needed`: optional powers that the faults of the run use."""
         ...
 
     def undo(self, entry: Mapping[str, Any]) -> list[str]:

@@ -18,7 +18,7 @@ from chaoskit.checking import find
 from chaoskit.history.compact import compact
 from chaoskit.history.faults import compact_faults
 from chaoskit.history.reader import History
-from chaoskit.metrics import measure
+from chaoskit.metrics import measure, spans_of
 from chaoskit.subject import Subject, read_subject
 from chaoskit.verdict import Anomaly, Verdict, allow, decide
 
@@ -60,8 +60,7 @@ def judge(folder: Path, subject: Subject, history: History, findings: pa.Table, 
 
 def measured(folder: Path, history: History, subject: Subject) -> dict[str, Any]:
     """Return counts, rates, availability and latency of a run, and write its histograms."""
-    healed_ns = [row["healed_ns"] for row in history.faults.to_pylist() if row["healed_ns"] is not None]
-    return measure(history, folder / "latency", healed_ns, subject.load_start_ns)
+    return measure(history, folder / "latency", spans_of(history.faults.to_pylist()), subject.load_start_ns)
 
 
 def _verdict(subject: Subject, folder: Path, history: History, findings: pa.Table, load: Mapping[str, Any]) -> Verdict:
@@ -92,9 +91,11 @@ def _verdict(subject: Subject, folder: Path, history: History, findings: pa.Tabl
             "at_ms": round(row["start_ns"] / 1e6, 1),
             "healed_at_ms": None if row["healed_ns"] is None else round(row["healed_ns"] / 1e6, 1),
             "evidence": row["evidence"],
+            **times,
         }
-        for row in fault_rows
+        for row, times in zip(fault_rows, load["availability"]["by_fault"], strict=True)
     )
+    availability = {key: value for key, value in load["availability"].items() if key != "by_fault"}
     audit, complete = _audit(subject, history)
     problems = tuple(liveness.get("problems", ()))
     outcome, reasons = decide(
@@ -116,8 +117,10 @@ def _verdict(subject: Subject, folder: Path, history: History, findings: pa.Tabl
         anomalies=anomalies,
         faults=faults,
         audit=audit,
-        liveness={key: value for key, value in liveness.items() if key not in ("problems", "load_start_ns")},
-        **load,
+        liveness={
+            key: value for key, value in liveness.items() if key not in ("problems", "load_start_ns")
+        },
+        **{**load, "availability": availability},
     )
 
 

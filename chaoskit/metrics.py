@@ -7,7 +7,7 @@ in which no send completed while sends were due.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,16 @@ _DIGITS = 3
 _MILLION = 1e6
 
 
-def measure(history: History, latency_folder: Path, healed_ns: Sequence[int], load_start_ns: int) -> dict[str, Any]:
+Span = tuple[int, int | None]
+"""When a fault began, and when it was proved healed (None: it was not), ns since the start of the run."""
+
+
+def spans_of(faults: Sequence[Mapping[str, Any]]) -> list[Span]:
+    """Return when the faults of a run (rows of faults.parquet) began and ended."""
+    return [(row["start_ns"], row["healed_ns"]) for row in faults]
+
+
+def measure(history: History, latency_folder: Path, faults: Sequence[Span], load_start_ns: int) -> dict[str, Any]:
     """Return counts, rates, availability and latency as in verdict.json, and write the histograms.
 
     Counts include what clients sent to warm up before `load_start_ns`; the rest does not. What the
@@ -36,7 +45,7 @@ def measure(history: History, latency_folder: Path, healed_ns: Sequence[int], lo
     Args:
         history: of the run.
         latency_folder: where the `.hgrm` files go.
-        healed_ns: when faults were proved healed, ns since the start of the run.
+        faults: of the run.
         load_start_ns: when all clients started together, ns since the start of the run.
     """
     operations = history.operations.filter(pc.invert(_is(history.operations["client"], AUDITOR)))
@@ -60,7 +69,7 @@ def measure(history: History, latency_folder: Path, healed_ns: Sequence[int], lo
             "sends_per_s": round(load.num_rows / seconds, 1),
             "acks_per_s": round(acked.num_rows / seconds, 1),
         },
-        "availability": availability(ends, begin, end, healed_ns),
+        "availability": availability(ends, begin, end, faults),
         "latency": {name: summary(recorded) for name, recorded in distributions.items()},
     }
 
@@ -102,28 +111,48 @@ def write_histogram(recorded: HdrHistogram, path: Path) -> None:
 
 
 def availability(
-    ok_ends_ns: Nanoseconds, load_start_ns: int, load_end_ns: int, healed_ns: Sequence[int]
+    ok_ends_ns: Nanoseconds, load_start_ns: int, load_end_ns: int, faults: Sequence[Span]
 ) -> dict[str, Any]:
     """Return the longest time without a completed send, and the longest from a healing to the next one.
 
-    The latter is None when no fault was healed while sends were due, or none completed afterwards.
+    The latter is None when no fault was healed while sends were due, or none completed afterwards. `by_fault`
+    has both for each fault alone: of the times without a completed send those that overlap it; None for a fault
+    outside of the load.
 
     Args:
         ok_ends_ns: when acknowledged sends completed.
         load_start_ns, load_end_ns: while sends were due.
-        healed_ns: when faults were proved healed; those healed after the load's end count for nothing.
+        faults: those healed after the load's end count for no recovery.
     """
     ends = np.sort(ok_ends_ns)
     inside = ends[(ends >= load_start_ns) & (ends <= load_end_ns)]
     after_load = ends[len(ends) - np.count_nonzero(ends > load_end_ns) :][:1]
     last = after_load if len(after_load) else [load_end_ns]
-    gaps = np.diff(np.concatenate(([load_start_ns], inside, last)))
-    after = [_next(ends, instant) for instant in healed_ns if instant < load_end_ns]
+    instants = np.concatenate(([load_start_ns], inside, last)).astype(np.int64)
+    after = [_next(ends, healed) for _, healed in faults if healed is not None and healed < load_end_ns]
     known = [each for each in after if each is not None]
     return {
-        "longest_unavailable_ms": round(float(gaps.max()) / _MILLION, 3) if load_end_ns > load_start_ns else 0,
-        "recovered_after_heal_ms": round(max(known) / _MILLION, 3) if known and known == after else None,
+        "longest_unavailable_ms": _milliseconds(np.diff(instants).max()) if load_end_ns > load_start_ns else 0,
+        "recovered_after_heal_ms": _milliseconds(max(known)) if known and known == after else None,
+        "by_fault": [_around(fault, instants, ends) for fault in faults],
     }
+
+
+def _around(fault: Span, instants: Nanoseconds, ends: Nanoseconds) -> dict[str, float | None]:
+    start, healed = fault
+    first = max(int(np.searchsorted(instants, start, "right")) - 1, 0)
+    until = instants[-1] if healed is None else healed
+    touched = instants[first : int(np.searchsorted(instants, until, "left")) + 1]
+    after = None if healed is None or healed >= instants[-1] else _next(ends, healed)
+    within = start < instants[-1] and until > instants[0] and len(touched) > 1
+    return {
+        "unavailable_ms": _milliseconds(np.diff(touched).max()) if within else None,
+        "recovered_after_heal_ms": None if after is None else _milliseconds(after),
+    }
+
+
+def _milliseconds(duration_ns: int) -> float:
+    return round(float(duration_ns) / _MILLION, 3)
 
 
 def _next(ends: Nanoseconds, instant: int) -> int | None:

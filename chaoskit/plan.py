@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +11,9 @@ from chaoskit import plugins
 from chaoskit.cluster import Declared, System
 from chaoskit.errors import BadInput, nearest
 from chaoskit.host import HostProvider
-from chaoskit.nemesis import Nemesis
-from chaoskit.scenario import ClusterSpec, FaultSpec, Scenario, WorkloadSpec, validated
-from chaoskit.timeline import PlannedFault, as_list, check_targets, draw, instants
+from chaoskit.nemesis import Nemesis, Preparing
+from chaoskit.scenario import Choice, ClusterSpec, FaultSpec, Scenario, WorkloadSpec, validated
+from chaoskit.timeline import CLIENT_ROLES, PlannedFault, Targets, check_targets, draw, instants
 from chaoskit.workload import CONSUMER, PRODUCER, Workload
 
 _SEED_MAX = 2**31
@@ -40,10 +40,10 @@ class Plan:
         """Names of the lab's hosts."""
         return host_names(self.scenario.cluster.hosts)
 
-    def nemesis(self, kind: str) -> Nemesis:
-        """Return the nemesis of a kind of fault."""
-        nemesis: Nemesis = plugins.load("nemesis", kind, "faults.inject")
-        return nemesis
+    @property
+    def powers_needed(self) -> frozenset[type]:
+        """Optional powers that the faults use."""
+        return frozenset(power for fault in self.faults for power in nemesis(fault.kind).needs)
 
     def resolved(self) -> dict[str, Any]:
         """Return the scenario as it runs, every default and the seed written out; it can be run again."""
@@ -72,6 +72,8 @@ def make_plan(scenario: Scenario, source: str, seed: int | None = None) -> Plan:
         BadInput: naming the source, the key and the remedy.
     """
     cluster, load = scenario.cluster, scenario.workload
+    chosen = seed if seed is not None else scenario.seed
+    chosen = secrets.randbelow(_SEED_MAX) if chosen is None else chosen
     try:
         provider: HostProvider = plugins.load("host", cluster.provider, "cluster.provider")
         system: System = plugins.load("cluster", cluster.system, "cluster.system")
@@ -84,19 +86,31 @@ def make_plan(scenario: Scenario, source: str, seed: int | None = None) -> Plan:
         )
         provider_options = validated(provider.options, cluster.disk, source, "cluster.disk.")
         declared = _declare(cluster, system, system_options, workload, workload_options)
-        names = host_names(cluster.hosts)
+        targets = Targets(
+            hosts=host_names(cluster.hosts),
+            clients=[task.client for task in workload.tasks(workload_options)],
+            hits_clients=lambda kind: nemesis(kind).hits == "clients",
+            lasts=lambda kind: nemesis(kind).lasts,
+        )
         topics = workload.topics(workload_options, declared.brokers)
         partitions = [f"{topic.name}/{number}" for topic in topics for number in range(topic.partitions)]
+        powers = (*provider.powers(provider_options), *system.powers)
         for index, spec in enumerate(scenario.faults):
-            key = f"faults.{index}"
-            check_targets(spec, key, names, system.roles, partitions)
-            _check_fault(spec, key, source, provider, load.duration)
+            choices = list(_choices(spec, f"faults.{index}", source))
+            if spec.duration is not None and not any(targets.lasts(choice.kind) for _, choice in choices):
+                raise BadInput(f"faults.{index}.for: {choices[0][1].kind} is over by itself; leave for out")
+            for key, choice in choices:
+                _check_choice(spec, choice, key, source, powers)
+                on, on_key = (choice.on, f"{key}.on") if choice.on else (spec.on, f"faults.{index}.on")
+                hits_clients = targets.hits_clients(choice.kind)
+                roles = CLIENT_ROLES if hits_clients else system.roles
+                check_targets(on, on_key, targets.pool(choice.kind), roles, [] if hits_clients else partitions)
+            if instants(spec, chosen, index)[-1:] > [load.duration - 1]:
+                raise BadInput(f"faults.{index}: begins after the load has ended; make workload.duration longer")
         _check_expectations(scenario.expect)
     except BadInput as error:
         raise error if str(error).startswith(source) else BadInput(f"{source}: {error}") from error
-    chosen = seed if seed is not None else scenario.seed
-    chosen = secrets.randbelow(_SEED_MAX) if chosen is None else chosen
-    faults = draw(scenario.faults, chosen, names, _lasts)
+    faults = draw(scenario.faults, chosen, targets)
     return Plan(
         source,
         scenario,
@@ -118,9 +132,13 @@ def check_machine(plan: Plan) -> None:
     Raises:
         BadInput: with the remedy.
     """
-    plan.provider.check(plan.scenario.cluster.hosts, plan.provider_options)
+    plan.provider.check(plan.scenario.cluster.hosts, plan.provider_options, plan.powers_needed)
     plan.system.check(plan.declared, plan.scenario.cluster.hosts)
     plan.system.prepare(plan.system_options)
+    for fault in plan.faults:
+        each = nemesis(fault.kind)
+        if isinstance(each, Preparing):
+            each.prepare(plan.system, plan.system_options, each.parameters.model_validate(fault.parameters))
 
 
 def _declare(cluster: ClusterSpec, system: System, options: Any, workload: Workload, load: Any) -> Declared:
@@ -135,24 +153,46 @@ def _declare(cluster: ClusterSpec, system: System, options: Any, workload: Workl
     )
 
 
-def _lasts(kind: str) -> bool:
-    nemesis: Nemesis = plugins.load("nemesis", kind, "faults.inject")
-    return nemesis.lasts
+def nemesis(kind: str, key: str = "faults.inject") -> Nemesis:
+    """Return the nemesis of a kind of fault.
+
+    Raises:
+        BadInput: there is none, blaming `key`.
+    """
+    found: Nemesis = plugins.load("nemesis", kind, key)
+    return found
 
 
-def _check_fault(spec: FaultSpec, key: str, source: str, provider: HostProvider, duration: int) -> None:
-    kinds = as_list(spec.inject)
-    for kind in kinds:
-        nemesis: Nemesis = plugins.load("nemesis", kind, f"{key}.inject")
-        known = [field.alias or name for name, field in FaultSpec.model_fields.items()]
-        validated(nemesis.parameters, spec.model_extra or {}, source, f"{key}.", known)
-        for power in nemesis.needs:
-            if power not in provider.powers:
-                raise BadInput(f"{key}.inject: {kind} needs hosts with a {power.__name__}, and these have none")
-    if spec.duration is not None and not any(map(_lasts, kinds)):
-        raise BadInput(f"{key}.for: {', '.join(kinds)} is over by itself; leave for out")
-    if instants(spec)[-1] >= duration:
-        raise BadInput(f"{key}: begins after the load has ended; make workload.duration longer")
+def _choices(spec: FaultSpec, key: str, source: str) -> Iterator[tuple[str, Choice]]:
+    """Yield each kind that a fault is drawn from, and the key under which it stands."""
+    if isinstance(spec.inject, str):
+        yield f"{key}.inject", spec.choices()[0]
+        return
+    for index, given in enumerate(spec.inject):
+        where = f"{key}.inject.{index}"
+        if isinstance(given, str):
+            yield where, Choice(kind=given)
+        else:
+            kind, keys = next(iter(given.items()))
+            yield f"{where}.{kind}", validated(Choice, {"kind": kind, **keys}, source, f"{where}.{kind}.")
+
+
+def _check_choice(spec: FaultSpec, choice: Choice, key: str, source: str, powers: Collection[type]) -> None:
+    fault = nemesis(choice.kind, key)
+    known = [field.alias or name for name, field in FaultSpec.model_fields.items()]
+    prefix = f"{key}." if choice.model_extra else f"{key.partition('.inject')[0]}."
+    validated(fault.parameters, {**(spec.model_extra or {}), **(choice.model_extra or {})}, source, prefix, known)
+    for power in fault.needs:
+        if power not in powers:
+            raise BadInput(f"{key}: {choice.kind} needs {_first_line(power)}, which this cluster does not have")
+    if choice.duration is not None and not fault.lasts:
+        raise BadInput(f"{key}.for: {choice.kind} is over by itself; leave for out")
+
+
+def _first_line(power: type) -> str:
+    """Return what a power is, in the words of its documentation."""
+    text = (power.__doc__ or power.__name__).splitlines()[0].removeprefix("Optional power: ").rstrip(".")
+    return f"{power.__name__} ({text})"
 
 
 def _check_expectations(expect: Mapping[str, Any]) -> None:

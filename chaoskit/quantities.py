@@ -77,5 +77,31 @@ def format_size(size: int) -> str:
     return _format(size, _SIZE_UNITS)
 
 
+def parse_range(given: object) -> tuple[int, int]:
+    """Return the least and the greatest nanoseconds of a duration, or of a list of two.
+
+    >>> parse_range(["2s", "8s"]), parse_range("5s")
+    ((2000000000, 8000000000), (5000000000, 5000000000))
+
+    Raises:
+        ValueError: it is neither, or the first of two is greater than the second.
+    """
+    if not isinstance(given, list):
+        return (parse_duration(given), parse_duration(given))
+    if len(given) != 2:
+        raise ValueError(f"{given!r} is neither a duration nor a range; write 8s, or [2s, 8s]")
+    low, high = map(parse_duration, given)
+    if low > high:
+        raise ValueError(f"the range {given!r} is empty; write the shorter duration first")
+    return low, high
+
+
+def format_range(bounds: tuple[int, int]) -> str | list[str]:
+    """Return a range as a scenario writes it: one duration where both bounds are the same."""
+    low, high = map(format_duration, bounds)
+    return low if low == high else [low, high]
+
+
 Duration = Annotated[int, BeforeValidator(parse_duration), PlainSerializer(format_duration)]
 Size = Annotated[int, BeforeValidator(parse_size), PlainSerializer(format_size)]
+DurationRange = Annotated[tuple[int, int], BeforeValidator(parse_range), PlainSerializer(format_range)]

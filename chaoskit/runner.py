@@ -23,7 +23,7 @@ from chaoskit import store
 from chaoskit.cluster import Cluster, ClusterError
 from chaoskit.conductor import Conductor
 from chaoskit.errors import BadInput, ChaoskitError, RunFailed
-from chaoskit.fleet import Fleet, Worker
+from chaoskit.fleet import Client, Fleet
 from chaoskit.history.compact import compact, drop_wal
 from chaoskit.history.faults import compact_faults
 from chaoskit.history.origin import write_origin
@@ -118,6 +118,7 @@ class _Run:
             try:
                 self._with_hosts(journal, lab)
             finally:
+                lab.keep(self.folder / store.RECORDINGS)
                 if self.keep:
                     self.watcher.tell("hosts are kept; `chaoskit heal` ends them. To look: " + "; ".join(lab.access()))
                 else:
@@ -127,7 +128,9 @@ class _Run:
 
     def _provision(self, journal: Journal) -> Lab:
         try:
-            return self.plan.provider.provision(journal, self.plan.scenario.cluster.hosts, self.plan.provider_options)
+            return self.plan.provider.provision(
+                journal, self.plan.scenario.cluster.hosts, self.plan.provider_options, self.plan.powers_needed
+            )
         except ChaoskitError:
             journal.close()
             raise
@@ -159,19 +162,22 @@ class _Run:
         try:
             self._drive(fleet, cluster)
         finally:
-            fleet.stop(fleet.workers)
-            fleet.join(fleet.workers, _STOP_TIMEOUT_S)
+            fleet.stop(fleet.clients)
+            fleet.join(fleet.clients, _STOP_TIMEOUT_S)
 
     def _drive(self, fleet: Fleet, cluster: Cluster) -> None:
         self.watcher.phase("clients")
         clients = fleet.launch(self.plan.workload.tasks(self.plan.workload_options))
-        producers = [worker for worker in clients if worker.task.role == PRODUCER]
-        conductor = Conductor(self.plan, cluster, self.folder, self.origin_ns, self.watcher.tell)
+        producers = [client for client in clients if client.worker.task.role == PRODUCER]
+        conductor = Conductor(
+            self.plan, cluster, clients, self.folder, origin_ns=self.origin_ns, tell=self.watcher.tell
+        )
         self.watcher.phase("load")
         start_ns = fleet.go(clients)
         self.load_start_ns = start_ns - self.origin_ns
         conductor.start(start_ns)
         self._wait_for_load(fleet, conductor, start_ns)
+        conductor.load_is_over()
         fleet.stop(producers)
         if self.interrupted.is_set():
             conductor.heal_now()
@@ -197,7 +203,7 @@ class _Run:
         if self.interrupted.is_set():
             self.problems.append("interrupted before the load's declared end")
 
-    def _recover(self, fleet: Fleet, cluster: Cluster, producers: list[Worker]) -> dict[str, Any]:
+    def _recover(self, fleet: Fleet, cluster: Cluster, producers: list[Client]) -> dict[str, Any]:
         """Wait until the healed cluster is whole, then probe it and read everything."""
         self.watcher.phase("recover")
         bound_ns = self.plan.scenario.recovery
@@ -214,7 +220,7 @@ class _Run:
         auditors = fleet.launch([Task(AUDITOR, 0)])
         fleet.go(auditors)
         self.problems += fleet.join(auditors, _AUDIT_TIMEOUT_S)
-        accepted = auditors[0].result.get("accepted", False)
+        accepted = auditors[0].worker.result.get("accepted", False)
         if whole and not accepted:
             self.problems.append("a partition did not accept a message after healing")
         return {"recovered": whole and accepted, "bound_s": bound_ns / 1e9, "took_s": round(took_s, 3)}

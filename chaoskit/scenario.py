@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from chaoskit import yaml12
 from chaoskit.errors import BadInput, nearest
-from chaoskit.quantities import SECOND, Duration
+from chaoskit.quantities import SECOND, Duration, DurationRange
 
 Model = TypeVar("Model", bound=BaseModel)
 Expected = Literal["none", "some"] | Annotated[int, Field(ge=0, strict=True)]
@@ -48,19 +48,31 @@ class WorkloadSpec(BaseModel):
 class FaultSpec(BaseModel):
     """One fault at a time, or faults drawn by the seed at intervals; further keys are its parameters.
 
-    `hit`, `began` and `pick` stand in recorded timelines: which hosts and when exactly, for readers, and
+    `hit`, `began` and `pick` stand in recorded timelines: which targets and when exactly, for readers, and
     the draw that chooses among the holders of a role.
+
+    Attributes:
+        inject: a kind, or several of which one is drawn each time; a kind may be a mapping of its name to
+            `Choice` and further keys.
+        on: hosts, roles, clients or counts.
+        at: when a single fault begins.
+        start, to, every: of a series: from when, until when, and the gap, or range of gaps, between beginnings.
+        quiet: in which times no fault of a series begins.
+        duration: how long it holds, or a range.
+        at_most: how many hosts may be under faults at once, this one included; it waits until it may begin.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True, populate_by_name=True)
 
-    inject: str | Names
+    inject: str | Annotated[list[str | dict[str, dict[str, Any]]], Field(min_length=1)]
     on: str | Names = "one"
     at: Duration | None = None
     start: Duration | None = Field(default=None, alias="from")
     to: Duration | None = None
-    every: Duration | None = None
-    duration: Duration | None = Field(default=None, alias="for")
+    every: DurationRange | None = None
+    quiet: list[tuple[Duration, Duration]] = []
+    duration: DurationRange | None = Field(default=None, alias="for")
+    at_most: int | None = Field(default=None, ge=1)
     hit: list[str] = []
     began: str = ""
     pick: float | None = Field(default=None, ge=0, lt=1)
@@ -70,11 +82,43 @@ class FaultSpec(BaseModel):
         repeating = [self.start, self.to, self.every]
         if (self.at is None) == (repeating == [None] * 3) or (self.at is None and None in repeating):
             raise ValueError("say either at, or from, to and every")
-        if self.every == 0:
+        if self.every is not None and self.every[0] == 0:
             raise ValueError("every must be more than 0s")
         if self.start is not None and self.to is not None and self.to <= self.start:
             raise ValueError("to must be later than from")
+        if self.quiet and self.at is not None:
+            raise ValueError("quiet is for a series (from, to, every)")
         return self
+
+    @model_validator(mode="after")
+    def _one_kind_a_mapping(self) -> FaultSpec:
+        for each in [] if isinstance(self.inject, str) else self.inject:
+            if isinstance(each, dict) and len(each) != 1:
+                raise ValueError("each of inject is a kind, or a mapping of one kind to its keys")
+        return self
+
+    def choices(self) -> list[Choice]:
+        """Return the kinds that are drawn from, each with the keys that it does not share."""
+        given = [self.inject] if isinstance(self.inject, str) else self.inject
+        named = [(each, {}) if isinstance(each, str) else next(iter(each.items())) for each in given]
+        return [Choice.model_validate({"kind": kind, **keys}) for kind, keys in named]
+
+
+class Choice(BaseModel):
+    """One kind of a series that draws among several; its keys go before those of the series.
+
+    Attributes:
+        kind: entry point of the nemesis.
+        weight: how often it is drawn, against the others' weights.
+        on, duration: as in `FaultSpec`.
+    """
+
+    model_config = ConfigDict(extra="allow", frozen=True, populate_by_name=True)
+
+    kind: str
+    weight: float = Field(default=1, gt=0)
+    on: str | Names | None = None
+    duration: DurationRange | None = Field(default=None, alias="for")
 
 
 class Scenario(BaseModel):

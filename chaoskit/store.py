@@ -19,6 +19,9 @@ DEFAULT_STORE = Path("chaos-store")
 
 SCENARIO, VERDICT, TIMELINE, RECOVERY = "scenario.yaml", "verdict.json", "timeline.yaml", "recovery.json"
 
+RECORDINGS = "disks"
+"""Folder with what the disks of a run's hosts recorded."""
+
 _SPACE_MIN = 512 * 2**20
 """A run is refused with less room than this: some 7 million events."""
 

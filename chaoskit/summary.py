@@ -107,6 +107,10 @@ def _done(verdict: Verdict) -> list[str]:
         began_s = fault["at_ms"] / 1000
         lines.append(f"  fault: {fault['kind']} on {where} at {began_s:.1f} s, {healed}{effect}")
         lines.append(f"    seen: {fault['evidence']}")
+        if fault.get("unavailable_ms") is not None:
+            again_ms = fault["recovered_after_heal_ms"]
+            again = "" if again_ms is None else f"; acknowledged {again_ms:,.0f} ms after it was healed"
+            lines.append(f"    at most {fault['unavailable_ms']:,.0f} ms without an acknowledged send{again}")
     ends = ", ".join(f"{where} ends at {end:,}" for where, end in verdict.audit["end_positions"].items())
     lines.append(
         f"  final read: {'complete' if verdict.audit['complete'] else 'INCOMPLETE'}{': ' if ends else ''}{ends}"

@@ -17,15 +17,18 @@ PRODUCER, CONSUMER, AUDITOR = "producer", "consumer", "auditor"
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One client of a workload: its role and its index among the clients of that role."""
+    """One client of a workload: its role, its index among the clients of that role, and how often it was
+    started again after a crash."""
 
     role: str
     index: int
+    incarnation: int = 0
 
     @property
     def client(self) -> str:
-        """The client's name in the history."""
-        return self.role if self.role == AUDITOR else f"{self.role}-{self.index}"
+        """The client's name in the history; one that was started again has its incarnation behind it."""
+        name = self.role if self.role == AUDITOR else f"{self.role}-{self.index}"
+        return f"{name}#{self.incarnation}" if self.incarnation else name
 
 
 @dataclass(slots=True)

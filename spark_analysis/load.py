@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from hdrh.histogram import HdrHistogram
 
 from chaoskit.history.schema import OUTCOMES
-from chaoskit.metrics import availability, summary, write_histogram
+from chaoskit.metrics import availability, spans_of, summary, write_histogram
 from spark_analysis.counting import are_sends, is_word
 from spark_analysis.latency import Ints, merged
 from spark_analysis.runs import Run
@@ -53,12 +53,14 @@ def load_of(run: Run, counts: pa.Table, ends: pa.Table) -> dict[str, Any] | None
 def available(run: Run, ends: pa.Table) -> dict[str, Any]:
     """Return availability as in verdict.json.
 
-    Bins give it exactly unless the longest gap is no longer than a bin: then all completions are read.
+    Bins give it exactly unless a gap that is told is no longer than a bin: then all completions are read.
     """
-    told = availability(completions(ends), run.begin_ns, run.end_ns, run.healed_ns)
-    if run.timing.bin_ns < told["longest_unavailable_ms"] * 1e6 or not ends.num_rows:
+    faults = spans_of(run.history.faults.to_pylist())
+    told = availability(completions(ends), run.begin_ns, run.end_ns, faults)
+    gaps = [told["longest_unavailable_ms"], *(each["unavailable_ms"] for each in told["by_fault"])]
+    if not ends.num_rows or all(run.timing.bin_ns < gap * 1e6 for gap in gaps if gap is not None):
         return told
-    return availability(_all_completions(run), run.begin_ns, run.end_ns, run.healed_ns)
+    return availability(_all_completions(run), run.begin_ns, run.end_ns, faults)
 
 
 def completions(ends: pa.Table) -> Ints:

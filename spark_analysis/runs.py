@@ -54,11 +54,6 @@ class Run:
         """Scenario and folder."""
         return store.run_name(self.folder)
 
-    @property
-    def healed_ns(self) -> list[int]:
-        """When faults were proved healed."""
-        return [each for each in self.history.faults["healed_ns"].to_pylist() if each is not None]
-
     def units(self) -> Iterator[Unit]:
         """Yield all work there is: row groups of operations, then partitions."""
         footer = pq.read_metadata(self.folder / "operations.parquet")

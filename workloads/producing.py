@@ -62,7 +62,9 @@ class _Sender:
         self.producer = job.clients.producer(options.producer, self._completed)
         self._wal = job.wal
         self._writer = payload.Writer(job.control.run_id, options.message_size)
-        self._first_value = job.task.index << PRODUCER_SHIFT
+        # Each incarnation counts as a producer of its own: it cannot know how far the one before came.
+        number = job.task.index + job.task.incarnation * options.producers
+        self._first_value = number << PRODUCER_SHIFT
         self._routes = cycle(routes(job))
 
     def warm_up(self, count: int) -> None:

@@ -13,12 +13,15 @@ import click
 from chaoskit.cli.analyze import analyze
 from chaoskit.cli.check import check
 from chaoskit.cli.doctor import doctor
+from chaoskit.cli.explore import explore
 from chaoskit.cli.export import export
 from chaoskit.cli.heal import heal
 from chaoskit.cli.list import list_runs
+from chaoskit.cli.nemeses import nemeses
 from chaoskit.cli.replay import replay
 from chaoskit.cli.report import report
 from chaoskit.cli.run import run
+from chaoskit.cli.shrink import shrink
 from chaoskit.cli.synthesize import synthesize
 from chaoskit.errors import BadInput, ChaoskitError
 
@@ -34,7 +37,21 @@ def cli() -> None:
     """
 
 
-for verb in (run, check, replay, analyze, report, list_runs, synthesize, export, doctor, heal):
+for verb in (
+    run,
+    check,
+    replay,
+    shrink,
+    explore,
+    analyze,
+    report,
+    list_runs,
+    nemeses,
+    synthesize,
+    export,
+    doctor,
+    heal,
+):
     cli.add_command(verb)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from types import TracebackType
+from typing import Self
 
 from rich.console import Console
 from rich.markup import escape
@@ -19,10 +20,10 @@ class LiveProgress:
 
     Args:
         title: what is run.
-        duration_s: declared length of the load.
+        duration_s: declared length of the load; 0 where it differs from run to run.
     """
 
-    def __init__(self, title: str, duration_s: float) -> None:
+    def __init__(self, title: str, duration_s: float = 0) -> None:
         self._console = Console(stderr=True, highlight=False)
         self._title = title
         self._duration_s = duration_s
@@ -46,12 +47,13 @@ class LiveProgress:
             self._rate = (progress.sent - before.sent) / (elapsed_s - before_s)
             self._last = elapsed_s, progress
         faults = f"[bold red]{escape(', '.join(active))}[/]  " if active else ""
+        of = f"/{self._duration_s:.0f}" if self._duration_s else ""
         self._show(
-            f"{elapsed_s:.0f}/{self._duration_s:.0f} s  {faults}{self._rate:,.0f}/s  acked {progress.acked:,}  "
+            f"{elapsed_s:.0f}{of} s  {faults}{self._rate:,.0f}/s  acked {progress.acked:,}  "
             f"unknown {progress.indeterminate:,}"
         )
 
-    def __enter__(self) -> LiveProgress:
+    def __enter__(self) -> Self:
         if self._console.is_terminal:
             self._status = self._console.status(self._title)
             self._status.start()
@@ -69,3 +71,10 @@ class LiveProgress:
 
     def _stamp(self) -> str:
         return f"{self._title} {time.monotonic() - self._began:6.1f} s "
+
+
+class SeriesProgress(LiveProgress):
+    """Progress of many runs: the phases of each only on the live line."""
+
+    def phase(self, name: str) -> None:
+        self._show(name)

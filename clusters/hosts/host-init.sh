@@ -1,9 +1,10 @@
 #!/bin/sh
 # First process of a local host, already in namespaces of its own (see local.py).
-# Arguments: lab folder, host name, address with prefix length, file system. Standard input: a line
+# Arguments: lab folder, host name, IPv4 and IPv6 address with prefix length (or empty), file system, and
+# for a programmable disk the Python that serves it. Standard input: a line
 # once the cable is plugged in.
 set -eu
-lab=$1 name=$2 address=$3 filesystem=$4
+lab=$1 name=$2 address=$3 address6=$4 filesystem=$5 python=${6:-}
 host=$lab/$name
 read -r _
 
@@ -17,7 +18,21 @@ mount -t tmpfs tmpfs run
 mount -t tmpfs tmpfs tmp
 mkdir -p run/sshd data
 # Only here, in the host's own mount namespace: a mount seen elsewhere would outlive a power cut.
-mount -t "$filesystem" -o loop "$host/disk" data
+backing=$host/disk
+if [ "$python" ]; then
+    "$python" -m clusters.hosts.disk.server "$host" >&2 &
+    backing=$host/fuse/disk
+    until [ -e "$backing" ]; do
+        kill -0 $!
+        sleep 0.01
+    done
+fi
+# As a machine does at boot: check the file system, with repair where it cannot be mounted.
+mount -t "$filesystem" -o loop "$backing" data || {
+    if [ "$filesystem" = ext4 ]; then fsck.ext4 -y "$backing" >&2 || true; else xfs_repair -L "$backing" >&2; fi
+    mount -t "$filesystem" -o loop "$backing" data
+}
+[ -z "$python" ] || losetup --direct-io=on "$(findmnt -no SOURCE "$PWD/data")"
 
 hostname "$name"
 cp "$lab/hosts" etc/hosts
@@ -30,6 +45,7 @@ sed -i 's#^\(root:.*\):[^:]*$#\1:/bin/sh#' etc/passwd
 
 ip link set lo up
 ip address add "$address" dev eth0
+[ -z "$address6" ] || ip address add "$address6" dev eth0 nodad
 ip link set eth0 up
 echo mounted
 exec chroot . /usr/sbin/sshd -D -e -f /run/ssh-of-lab/sshd_config >&2

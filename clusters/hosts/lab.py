@@ -8,29 +8,33 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from ipaddress import IPv4Network
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
+from chaoskit.disk import BreakableDisk, CutMode, OnCut, ProgrammableDisk, ReplaceableDisk, SlowDisk
 from chaoskit.doctor import Finding
 from chaoskit.errors import BadInput
 from chaoskit.host import HostError, PowerSwitch
 from chaoskit.journal import Journal, claims
-from chaoskit.quantities import Size
 from chaoskit.state import state_folder
 from clusters.hosts import capabilities
+from clusters.hosts.disk.crash import copy_sparse, make_crash_image, operation_times
+from clusters.hosts.disk.hosts import PlainDiskHost, ProgrammableDiskHost
+from clusters.hosts.disk.layout import BASE, LOG, THROTTLE
+from clusters.hosts.disk.options import DiskOptions, check_disk
+from clusters.hosts.disk.throttle import lift
 from clusters.hosts.local import LAB_VARIABLE, LocalHost, attached
-from clusters.hosts.network import PREFIX_LENGTH, choosing, free_range, ip, links
+from clusters.hosts.network import PREFIX_LENGTH, PREFIX_LENGTH6, address6, choosing, free_range, ip, links
+from clusters.hosts.power import thaw
 
 _PROVIDER = "local"
 _HOSTS_MAX = 200
 _NAME_LENGTH = 8
 """With a host's name behind it, within the 15 characters of an interface name."""
-_XFS_SIZE_MIN = 300 * 2**20
 _DETACH_TIMEOUT_S = 10
 
 _SSHD_CONFIG = """\
@@ -51,13 +55,8 @@ Subsystem sftp internal-sftp
 """
 
 
-class LocalOptions(BaseModel):
-    """The data disk of each local host: `cluster: {disk: {size: 2GiB, filesystem: xfs}}`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    size: Size = 4 * 2**30
-    filesystem: Literal["ext4", "xfs"] = "ext4"
+class LocalOptions(DiskOptions):
+    """What a scenario may say of local hosts: their data disks (`cluster.disk`)."""
 
 
 class LocalLab:
@@ -77,9 +76,24 @@ class LocalLab:
     def access(self) -> list[str]:
         return [f"ssh -i {self.folder / 'client_key'} root@{host.address}" for host in self.hosts]
 
+    def keep(self, folder: Path) -> list[Path]:
+        """Copy what the hosts' disks recorded (`cluster.disk.record`) to a folder, one folder a host, before `close`.
+
+        Returns:
+            The hosts' folders, each with `disk-base` and `disk-operations`; see `clusters.hosts.disk.crash`.
+        """
+        kept = []
+        for base in sorted(self.folder.glob(f"*/{BASE}")):
+            target = folder / base.parent.name
+            target.mkdir(parents=True, exist_ok=True)
+            copy_sparse(base, target / BASE)
+            copy_sparse(base.with_name(LOG), target / LOG)
+            kept.append(target)
+        return kept
+
     def close(self) -> None:
         with ThreadPoolExecutor(len(self.hosts)) as pool:
-            list(pool.map(LocalHost.kill, self.hosts))
+            list(pool.map(lambda host: host.kill(), self.hosts))
         _remove(self.name, self.folder)
 
 
@@ -87,16 +101,18 @@ class LocalProvider:
     """Hosts in namespaces of this machine (entry point `local`)."""
 
     options = LocalOptions
-    powers = (PowerSwitch,)
 
-    def check(self, count: int, options: LocalOptions) -> None:
+    def powers(self, options: LocalOptions) -> tuple[type, ...]:
+        disk = (ProgrammableDisk,) if options.kind == "programmable" else ()
+        return (PowerSwitch, SlowDisk, BreakableDisk, ReplaceableDisk, *disk)
+
+    def check(self, count: int, options: LocalOptions, needed: Collection[type]) -> None:
         if not 1 <= count <= _HOSTS_MAX:
             raise BadInput(f"cluster.hosts is {count}; a lab has 1 to {_HOSTS_MAX} hosts")
-        if options.filesystem == "xfs" and options.size < _XFS_SIZE_MIN:
-            raise BadInput("cluster.disk.size: XFS needs at least 300MiB")
+        check_disk(options, count)
         capabilities.require(options.filesystem)
 
-    def provision(self, journal: Journal, count: int, options: LocalOptions) -> LocalLab:
+    def provision(self, journal: Journal, count: int, options: LocalOptions, needed: Collection[type] = ()) -> LocalLab:
         with choosing():
             taken = {link[:_NAME_LENGTH] for link in links()}
             name = next(name for name in iter(_draw_name, None) if name not in taken)
@@ -109,13 +125,15 @@ class LocalProvider:
                 f"address add {gateway}/{PREFIX_LENGTH} dev {name}",
                 f"link set {name} up",
             )
+            if gateway6 := address6(str(gateway)):
+                ip(f"address add {gateway6}/{PREFIX_LENGTH6} dev {name} nodad")
         try:
             hosts = _prepare(name, folder, network, count, options)
             lab = LocalLab(name, folder, hosts)
             with ThreadPoolExecutor(count) as pool:
-                list(pool.map(LocalHost.boot, hosts))
-                list(pool.map(LocalHost.wait_booted, hosts))
-                list(pool.map(LocalHost.arm_canary, hosts))
+                list(pool.map(lambda host: host.boot(), hosts))
+                list(pool.map(lambda host: host.wait_booted(), hosts))
+                list(pool.map(lambda host: host.arm_canary(), hosts))
         except BaseException:
             _remove(name, folder)
             raise
@@ -123,6 +141,17 @@ class LocalProvider:
 
     def undo(self, entry: Mapping[str, Any]) -> list[str]:
         return _remove(entry["lab"], Path(entry["folder"]))
+
+    def operation_times(self, recording: Path) -> list[int]:
+        return operation_times(recording / LOG)
+
+    def crash_image(self, recording: Path, image: Path, after: int, on_cut: str, seed: int) -> dict[str, Any]:
+        survivors = OnCut(mode=CutMode(on_cut))
+        cut = make_crash_image(recording / BASE, recording / LOG, image, after=after, on_cut=survivors, seed=seed)
+        return cut.as_json()
+
+    def disk_with(self, options: LocalOptions, images: Mapping[str, Path]) -> dict[str, Any]:
+        return options.model_copy(update={"kind": "plain", "record": False, "images": images}).model_dump(mode="json")
 
     def diagnose(self) -> list[Finding]:
         return capabilities.diagnose()
@@ -139,32 +168,27 @@ def _prepare(lab: str, folder: Path, network: IPv4Network, count: int, options: 
         _run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / key))
     addresses = {f"n{index}": network[index] for index in range(1, count + 1)}
     table = "".join(f"{address} {name}\n" for name, address in addresses.items())
-    (folder / "hosts").write_text(f"127.0.0.1 localhost\n{table}")
+    table6 = "".join(
+        f"{address6(str(address))} {name}-v6\n" for name, address in addresses.items() if address6(str(address))
+    )
+    (folder / "hosts").write_text(f"127.0.0.1 localhost\n{table}{table6}")
     (folder / "sshd_config").write_text(_SSHD_CONFIG)
-    hosts = [
-        LocalHost(lab, folder, name, f"{address}/{PREFIX_LENGTH}", options.filesystem)
-        for name, address in addresses.items()
-    ]
-    for host in hosts:
-        _make_disk(host.disk, options)
-    return hosts
-
-
-def _make_disk(image: Path, options: LocalOptions) -> None:
-    image.parent.mkdir(parents=True)
-    with image.open("wb") as file:
-        file.truncate(options.size)
-    if options.filesystem == "ext4":
-        _run("mkfs.ext4", "-q", "-F", "-m", "0", "-E", "nodiscard", str(image))
-    else:
-        _run("mkfs.xfs", "-q", "-K", str(image))
+    kind = ProgrammableDiskHost if options.kind == "programmable" else PlainDiskHost
+    return [kind(lab, folder, name, f"{address}/{PREFIX_LENGTH}", options) for name, address in addresses.items()]
 
 
 def _remove(lab: str, folder: Path) -> list[str]:
     """Remove every trace of a lab that is still there; idempotent."""
     removed = []
-    for pid in _first_processes(lab):
-        os.kill(pid, signal.SIGKILL)
+    for note in folder.glob(f"*/{THROTTLE}"):
+        lift(note)
+    pids = _first_processes(lab)
+    for pid in pids:  # all before any ends: nothing thaws the disk of a host that is gone
+        for child in _children(pid):
+            thaw(Path(f"/proc/{child}/root/data"))
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
         removed.append(f"process {pid}")
     _await_all_detached(folder)
     for link in links():
@@ -189,14 +213,22 @@ def _first_processes(lab: str) -> list[int]:
     return found
 
 
+def _children(pid: int) -> list[str]:
+    try:
+        return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:  # it ended while we looked
+        return []
+
+
 def _await_all_detached(folder: Path) -> None:
     """Wait for the kernel to detach the disks of hosts that were just ended."""
     deadline = time.monotonic() + _DETACH_TIMEOUT_S
-    for image in folder.glob("*/disk"):
-        while devices := attached(image):
-            if time.monotonic() > deadline:
-                raise HostError(f"{image} is still attached to {', '.join(devices)}: something keeps it mounted")
-            time.sleep(0.005)
+    while devices := attached(folder):
+        if time.monotonic() > deadline:
+            raise HostError(
+                f"disks in {folder} are still attached to {', '.join(devices)}: something keeps them mounted"
+            )
+        time.sleep(0.005)
 
 
 def _run(*argv: str) -> None:

@@ -14,11 +14,12 @@ import shutil
 import signal
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from chaoskit.host import HostError
 from clusters.hosts import power
-from clusters.hosts.network import ip
+from clusters.hosts.network import PREFIX_LENGTH6, address6, ip
 from clusters.hosts.ssh import SshHost
 
 LAB_VARIABLE = "CHAOSKIT_LAB"
@@ -41,9 +42,11 @@ class LocalHost(SshHost):
 
     def __init__(self, lab: str, folder: Path, name: str, address: str, filesystem: str) -> None:
         super().__init__(name, address.split("/", maxsplit=1)[0], folder / "client_key")
+        self.address6 = address6(self.address)
         self._lab = lab
         self._folder = folder
         self._address = address
+        self._address6 = f"{self.address6}/{PREFIX_LENGTH6}" if self.address6 else ""
         self._filesystem = filesystem
         self._cable = f"{lab}{name}"
         # The same after every boot, as a machine's is: peers remember it for half a minute.
@@ -56,12 +59,17 @@ class LocalHost(SshHost):
         """The image of its data disk."""
         return self._folder / self.name / "disk"
 
+    @property
+    def backing(self) -> Path:
+        """The file that its loop device lies on, by its name in the host's mount namespace."""
+        return self.disk
+
     def boot(self) -> None:
         """Start the host and plug in its cable, without waiting for it to answer."""
         for part in ("upper", "work", "root"):
             (self._folder / self.name / part).mkdir(parents=True, exist_ok=True)
         namespaces = ["--net", "--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child"]
-        script = ["sh", str(_INIT), str(self._folder), self.name, self._address, self._filesystem]
+        script = ["sh", str(_INIT), str(self._folder), self.name, self._address, self._address6, *self._arguments()]
         with (self._folder / self.name / "console.log").open("ab") as console:
             self._init = subprocess.Popen(
                 ["unshare", *namespaces, *script],
@@ -104,16 +112,17 @@ class LocalHost(SshHost):
 
     def power_cut(self) -> None:
         """Cut cable, disk and processes, in this order: peers hear nothing, as when a machine dies."""
-        power.write_unsynced_canary(self._mount_point)
+        self._sing()
         ip(f"link set {self._cable} down")
-        power.shut_down(self._mount_point)
+        self._stop_disk()
         self.kill()
 
     def kill(self) -> None:
         """End the host's first process and with it everything in its namespaces."""
         if self._init is None:
             return
-        os.kill(self._init_pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.kill(self._init_pid, signal.SIGKILL)
         self._init.wait()
         self._init = None
         # The kernel removes it too, but later than a host that boots again at once can bear.
@@ -140,6 +149,18 @@ class LocalHost(SshHost):
         local.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(survivor, local)
 
+    def _arguments(self) -> list[str]:
+        """What host-init.sh must know of the data disk."""
+        return [self._filesystem]
+
+    def _sing(self) -> None:
+        """Write the un-synced canary."""
+        power.write_unsynced_canary(self._mount_point)
+
+    def _stop_disk(self) -> None:
+        """From now on, nothing more reaches the disk."""
+        power.shut_down(self._mount_point)
+
     @property
     def _mount_point(self) -> Path:
         return Path(f"/proc/{self._init_pid}/root{self.data_dir}")
@@ -155,15 +176,19 @@ class LocalHost(SshHost):
 
     def _await_detached(self) -> None:
         deadline = time.monotonic() + _BOOT_TIMEOUT_S
-        while attached(self.disk):
+        while attached(self.backing):
             if time.monotonic() > deadline:
                 raise HostError(f"host {self.name}: the loop device of {self.disk} did not detach")
             time.sleep(0.005)
 
 
-def attached(image: Path) -> list[str]:
-    """Return the loop devices that hold a disk image."""
-    listing = subprocess.run(
-        ["losetup", "-j", str(image), "-n", "-O", "NAME"], text=True, capture_output=True, check=False
-    )
-    return listing.stdout.split()
+def attached(backing: Path) -> list[str]:
+    """Return the loop devices that lie on a file, or on files below a folder."""
+    devices = []
+    for path in Path("/sys/block").glob("loop*/loop/backing_file"):
+        try:
+            if Path(path.read_text().strip()).is_relative_to(backing):
+                devices.append(f"/dev/{path.parts[3]}")
+        except OSError:  # detached while we looked
+            continue
+    return devices

@@ -8,13 +8,30 @@ import json
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from chaoskit.errors import BadInput
 from chaoskit.host import HostError
 from chaoskit.state import state_folder
 
 PREFIX_LENGTH = 24
+PREFIX_LENGTH6 = 64
 _RANGES = list(ipaddress.ip_network("10.197.0.0/16").subnets(new_prefix=PREFIX_LENGTH))
+
+
+_UNIQUE_LOCAL = int(ipaddress.IPv6Address("fd63:6861:6f73::"))
+"""A /48 of unique local addresses (RFC 4193) for all labs: their IPv4 ranges make them unique on the machine."""
+
+
+def address6(address: str) -> str:
+    """Return the IPv6 address that goes with a local IPv4 address; none if the kernel has no IPv6.
+
+    Its subnet is the third byte of the IPv4 address, its interface identifier the fourth.
+    """
+    if not Path("/proc/sys/net/ipv6").exists():
+        return ""
+    *_, subnet, interface = ipaddress.IPv4Address(address).packed
+    return str(ipaddress.IPv6Address(_UNIQUE_LOCAL | subnet << 64 | interface))
 
 
 def ip(*commands: str, check: bool = True) -> None:

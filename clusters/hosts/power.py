@@ -7,6 +7,7 @@ written and not synced must be gone (or empty), one that was fsynced at boot mus
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import sys
@@ -14,6 +15,8 @@ from pathlib import Path
 
 from chaoskit.host import HostError
 
+_FREEZE = 0xC0045877  # FIFREEZE: _IOWR('X', 119, int)
+_THAW = 0xC0045878  # FITHAW: _IOWR('X', 120, int)
 _SHUTDOWN = 0x8004587D  # EXT4_IOC_SHUTDOWN and XFS_IOC_GOINGDOWN: _IOR('X', 125, __u32)
 _NO_LOG_FLUSH = (2).to_bytes(4, "little")
 _FOLDER = ".chaoskit"
@@ -24,11 +27,21 @@ _SONG = b"tweet" * 200
 
 def shut_down(mount_point: Path) -> None:
     """Stop all I/O of the file system mounted there, at once, losing what was not flushed."""
-    descriptor = os.open(mount_point, os.O_RDONLY)
+    _control(mount_point, _SHUTDOWN, _NO_LOG_FLUSH)
+
+
+def freeze(mount_point: Path) -> None:
+    """Sync the file system mounted there and let writers wait until `thaw`."""
+    _control(mount_point, _FREEZE, bytes(4))
+
+
+def thaw(mount_point: Path) -> None:
+    """Let writers go on; nothing if it is not frozen, or not mounted any more."""
     try:
-        fcntl.ioctl(descriptor, _SHUTDOWN, _NO_LOG_FLUSH)
-    finally:
-        os.close(descriptor)
+        _control(mount_point, _THAW, bytes(4))
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOENT, errno.EIO, errno.ENOTTY, errno.ESRCH):
+            raise
 
 
 def write_synced_canary(mount_point: Path) -> None:
@@ -47,8 +60,12 @@ def write_synced_canary(mount_point: Path) -> None:
 
 
 def write_unsynced_canary(mount_point: Path) -> None:
-    """Write, without syncing, what the cut must destroy."""
-    (mount_point / _FOLDER / _UNSYNCED).write_bytes(_SONG)
+    """Write, without syncing, what the cut must destroy; nothing on a disk that takes no writes any more."""
+    try:
+        (mount_point / _FOLDER / _UNSYNCED).write_bytes(_SONG)
+    except OSError as error:
+        if error.errno not in (errno.EIO, errno.EROFS, errno.ENOSPC, errno.ESHUTDOWN):
+            raise
 
 
 def read_canaries(mount_point: Path) -> str:
@@ -57,15 +74,32 @@ def read_canaries(mount_point: Path) -> str:
     Raises:
         HostError: it did not.
     """
-    folder = mount_point / _FOLDER
-    synced = (folder / _SYNCED).read_bytes() if (folder / _SYNCED).exists() else None
-    if synced != _SONG:
-        raise HostError(f"the disk at {mount_point} lost a file that was fsynced: not a power cut but a broken disk")
-    unsynced = folder / _UNSYNCED
+    evidence = read_synced_canary(mount_point)
+    unsynced = mount_point / _FOLDER / _UNSYNCED
     if unsynced.exists() and unsynced.read_bytes() == _SONG:
         raise HostError(f"the disk at {mount_point} kept a file that was never synced: its power was not cut")
     state = "empty" if unsynced.exists() else "gone"
-    return f"un-synced canary {state}, fsynced canary whole"
+    return f"un-synced canary {state}, {evidence}"
+
+
+def read_synced_canary(mount_point: Path) -> str:
+    """Return evidence that the last cut kept what was synced.
+
+    Raises:
+        HostError: it did not.
+    """
+    path = mount_point / _FOLDER / _SYNCED
+    if not path.exists() or path.read_bytes() != _SONG:
+        raise HostError(f"the disk at {mount_point} lost a file that was fsynced: not a power cut but a broken disk")
+    return "fsynced canary whole"
+
+
+def _control(mount_point: Path, request: int, argument: bytes) -> None:
+    descriptor = os.open(mount_point, os.O_RDONLY)
+    try:
+        fcntl.ioctl(descriptor, request, argument)
+    finally:
+        os.close(descriptor)
 
 
 def main(verb: str, mount_point: Path) -> None:

@@ -37,11 +37,13 @@ class SshHost:
         address: IP address.
         key_file: private key.
         data_dir: where its data disk is mounted.
+        address6: IPv6 address; empty if it has none.
     """
 
-    def __init__(self, name: str, address: str, key_file: Path, data_dir: str = "/data") -> None:
+    def __init__(self, name: str, address: str, key_file: Path, data_dir: str = "/data", address6: str = "") -> None:
         self.name = name
         self.address = address
+        self.address6 = address6
         self.data_dir = data_dir
         self._key_file = key_file
         self._connection: Connection | None = None
@@ -98,6 +100,9 @@ class SshHost:
         if not fields or fields[0] in "ZX":
             return ServiceState.GONE
         return ServiceState.PAUSED if fields[0] in "Tt" else ServiceState.RUNNING
+
+    def pid_path(self, name: str) -> str:
+        return f"{SERVICE_FOLDER}/{name}.pid"
 
     def log_path(self, name: str) -> str:
         return f"{LOG_FOLDER}/{name}.log"

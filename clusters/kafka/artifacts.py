@@ -53,24 +53,33 @@ def fetch(version: str) -> Path:
     Raises:
         BadInput: no such version, no Maven, or a cached jar was changed.
     """
+    return _fetch("kafka", "kafka_2.13", version)
+
+
+def fetch_tools(version: str) -> Path:
+    """Return the folder with the jars of Kafka's command line tools; as `fetch`."""
+    return _fetch("kafka-tools", "kafka-tools", version)
+
+
+def _fetch(name: str, artifact: str, version: str) -> Path:
     parse_version(version)
-    folder = cache_folder() / f"kafka-{version}"
+    folder = cache_folder() / f"{name}-{version}"
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with (folder.parent / f"kafka-{version}.lock").open("w") as lock:
+    with (folder.parent / f"{folder.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / _MANIFEST).exists():
-            _download(version, folder)
+            _download(artifact, version, folder)
         _verify(folder)
     return folder
 
 
-def _download(version: str, folder: Path) -> None:
+def _download(artifact: str, version: str, folder: Path) -> None:
     maven = shutil.which("mvn")
     if maven is None:
         raise BadInput("Maven is not installed, and Kafka's jars are not in the cache: apt-get install maven")
     with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
         pom = Path(scratch, "pom.xml")
-        pom.write_text(_pom(version))
+        pom.write_text(_pom(artifact, version))
         target = Path(scratch, "jars")
         done = subprocess.run(
             [maven, "-q", "-B", "--strict-checksums", "-f", str(pom), _COPY, f"-DoutputDirectory={target}", *_RUNTIME],
@@ -79,15 +88,15 @@ def _download(version: str, folder: Path) -> None:
             check=False,
         )
         if done.returncode != 0 or not target.exists():
-            raise BadInput(_explain(version, done.stdout + done.stderr))
+            raise BadInput(_explain(artifact, version, done.stdout + done.stderr))
         lines = [f"{_digest(jar)}  {jar.name}\n" for jar in sorted(target.glob("*.jar"))]
         (target / _MANIFEST).write_text("".join(lines))
         shutil.rmtree(folder, ignore_errors=True)
         target.rename(folder)
 
 
-def _explain(version: str, output: str) -> str:
-    if f"kafka_2.13:jar:{version}" in output or f"kafka_2.13:pom:{version}" in output:
+def _explain(artifact: str, version: str, output: str) -> str:
+    if f"{artifact}:jar:{version}" in output or f"{artifact}:pom:{version}" in output:
         return (
             f"cluster.version: there is no Kafka {version}, or it cannot be downloaded now; "
             "released ones are listed on kafka.apache.org/downloads"
@@ -109,8 +118,8 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _pom(version: str) -> str:
-    wanted = [("org.apache.kafka", "kafka_2.13", version), *_LOGGING[parse_version(version) >= (4,)]]
+def _pom(artifact: str, version: str) -> str:
+    wanted = [("org.apache.kafka", artifact, version), *_LOGGING[parse_version(version) >= (4,)]]
     dependencies = "".join(
         f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{release}</version></dependency>"
         for group, artifact, release in wanted

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 import shutil
 import time
 import uuid
@@ -17,14 +18,17 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from chaoskit.cluster import ClusterError, TopicSpec
 from chaoskit.errors import BadInput
 from chaoskit.host import ServiceHost, ServiceState
-from clusters.kafka import roles, settings
+from clusters.kafka import artifacts, roles, settings
+from clusters.kafka.operator import Operator
 from clusters.kafka.probe import answers
 from clusters.kafka.settings import BROKER_PORT, CONTROLLER_PORT, KafkaOptions
 
 SERVICE = "kafka"
 _FOLDER = "/etc/kafka"
+PROPERTIES = f"{_FOLDER}/server.properties"
 _COORDINATED_GROUP = "chaoskit"
 _POLL_S = 0.05
+_CREATE_TIMEOUT_S = 30
 
 
 class KafkaCluster:
@@ -41,7 +45,8 @@ class KafkaCluster:
         self._options = options
         self._brokers = hosts[: settings.broker_count(options, len(hosts))]
         self._topics: list[str] = []
-        self._cluster_id = cluster_id()
+        self._cluster_id = self._given_id() or cluster_id()
+        self._jars: dict[str, str] = {}
         with ThreadPoolExecutor(len(hosts)) as pool:
             list(pool.map(lambda index: self._install(index, jars), range(len(hosts))))
         self._admin = AdminClient(
@@ -52,17 +57,23 @@ class KafkaCluster:
             },
             logger=None,
         )
+        operator = Operator(self._brokers, self._admin, options.version, java, self.answers)
+        self.led_by, self.give_up_leadership = operator.led_by, operator.give_up_leadership
+        self.replicas_on, self.drain, self.refill = operator.replicas_on, operator.drain, operator.refill
+        self.finish_upgrade = operator.finish_upgrade
 
     def start(self, host: ServiceHost) -> None:
         if host.state(SERVICE) is not ServiceState.GONE:
             return
+        if host.run(["test", "-e", f"{self._log_folder(host)}/meta.properties"], check=False).status != 0:
+            self._format(host)
         options = self._options
         logging = [
             f"-Dlog4j2.configurationFile={_FOLDER}/log4j2.properties",
             f"-Dlog4j.configuration=file:{_FOLDER}/log4j.properties",
         ]
-        argv = [*self._java(), f"-Xms{options.heap}", f"-Xmx{options.heap}", *options.jvm, *logging]
-        host.spawn(SERVICE, [*argv, "kafka.Kafka", f"{_FOLDER}/server.properties"], {})
+        argv = [*self._java(host), f"-Xms{options.heap}", f"-Xmx{options.heap}", *options.jvm, *logging]
+        host.spawn(SERVICE, [*argv, "kafka.Kafka", PROPERTIES], {})
 
     def services(self, host: ServiceHost) -> tuple[str, ...]:
         return (SERVICE,)
@@ -78,23 +89,48 @@ class KafkaCluster:
                 raise ClusterError(f"Kafka was not ready within {timeout_s:g} s: {missing}")
             time.sleep(_POLL_S)
 
+    def release_of(self, host: ServiceHost) -> str:
+        script = "tr '\\0' '\\n' < /proc/$(pgrep -o -f kafka.Kafka)/cmdline"
+        running = re.search(r"/kafka-([0-9.]+)/", host.run(["sh", "-c", script]).out)
+        if running is None:
+            raise ClusterError(f"no Kafka runs on {host.name}")
+        return running[1]
+
+    def install_release(self, host: ServiceHost, version: str) -> None:
+        self._jars[host.name] = host.install(artifacts.fetch(version))
+
+    def files(self, host: ServiceHost, what: str, topic: str, partition: int) -> list[str]:
+        pattern = settings.DATA_FILES.get(what)
+        if pattern is None:
+            raise ClusterError(f"Kafka has no files called {what!r}; there are {', '.join(settings.DATA_FILES)}")
+        place = f"{self._log_folder(host)}/{pattern.format(topic=topic, partition=partition)}"
+        listed = host.run(["sh", "-c", "ls -tr $1 2>/dev/null", "list", place], check=False)
+        return listed.out.split()
+
     def find(self, role: str, topic: str, partition: int) -> tuple[str, ...]:
         return tuple(self.hosts[node - 1].name for node in self._nodes(role, topic, partition))
 
     def create_topic(self, topic: TopicSpec) -> None:
         config = {key: settings.text(value) for key, value in self._options.topic.items() if value is not None}
         new = NewTopic(topic.name, topic.partitions, topic.replication, config=config)
-        try:
-            self._admin.create_topics([new], operation_timeout=20, request_timeout=25)[topic.name].result()
-        except KafkaException as error:
-            refused = error.args[0].code() in (
-                KafkaError.INVALID_CONFIG,
-                KafkaError.INVALID_REPLICATION_FACTOR,
-            )
-            kind = BadInput if refused else ClusterError
-            raise kind(f"cluster.topic: Kafka refused topic {topic.name}: {error.args[0].str()}") from error
+        deadline = time.monotonic() + _CREATE_TIMEOUT_S
+        while error := self._create(new):
+            if error.code() in (KafkaError.INVALID_CONFIG, KafkaError.INVALID_REPLICATION_FACTOR):
+                raise BadInput(f"cluster.topic: Kafka refused topic {topic.name}: {error.str()}")
+            if time.monotonic() > deadline:
+                raise ClusterError(f"topic {topic.name} could not be created: {error.str()}")
+            time.sleep(_POLL_S)
         self._topics.append(topic.name)
         self.wait_ready(20)
+
+    def _create(self, topic: NewTopic) -> KafkaError | None:
+        """Create a topic; return the error if it is not known to exist."""
+        try:
+            self._admin.create_topics([topic], operation_timeout=20, request_timeout=25)[topic.topic].result()
+        except KafkaException as error:
+            refusal: KafkaError = error.args[0]
+            return None if refusal.code() == KafkaError.TOPIC_ALREADY_EXISTS else refusal
+        return None
 
     def client_settings(self) -> dict[str, Any]:
         return {"bootstrap.servers": ",".join(f"{host.address}:{BROKER_PORT}" for host in self._brokers)}
@@ -105,37 +141,43 @@ class KafkaCluster:
     def _install(self, index: int, jars: Path) -> None:
         host = self.hosts[index]
         addresses = [host.address for host in self.hosts]
-        self._classpath = f"{host.install(jars)}/*"
+        self._jars[host.name] = host.install(jars)
         properties = settings.server_properties(self._options, addresses, index, host.data_dir)
-        host.put(properties.encode(), f"{_FOLDER}/server.properties")
+        host.put(properties.encode(), PROPERTIES)
         for name, content in settings.LOGGING.items():
             host.put(content.encode(), f"{_FOLDER}/{name}")
-        log_folder = f"{host.data_dir}/{settings.DATA_FOLDER}"
-        host.run(["mkdir", "-p", log_folder])
-        format_argv = [
-            "kafka.tools.StorageTool",
-            "format",
-            "-t",
-            self._cluster_id,
-            "-c",
-            f"{_FOLDER}/server.properties",
-        ]
-        done = host.run([*self._java(), *format_argv], timeout_s=60, check=False)
+        self._format(host)
+
+    def _format(self, host: ServiceHost) -> None:
+        """Format the log folder; nothing if it is formatted already.
+
+        Raises:
+            BadInput: Kafka refuses the configuration.
+        """
+        host.run(["mkdir", "-p", self._log_folder(host)])
+        tool = ["kafka.tools.StorageTool", "format", "--ignore-formatted", "-t", self._cluster_id, "-c", PROPERTIES]
+        done = host.run([*self._java(host), *tool], timeout_s=60, check=False)
         if done.status != 0:
             refusals = [
                 line.partition("ConfigException: ")[2] for line in done.err.splitlines() if "Exception: " in line
             ]
             raise BadInput(f"cluster.config: Kafka refuses it: {refusals[0] if refusals else done.err or done.out}")
 
-    def _java(self) -> list[str]:
-        return [
-            shutil.which("java") or "java",
-            "-cp",
-            self._classpath,
-            "-XX:+UseSerialGC",
-            "-XX:TieredStopAtLevel=1",
-            "-Xshare:auto",
-        ]
+    def _given_id(self) -> str:
+        """Return the cluster id of disks that were formatted before; empty without any."""
+        for host in self.hosts:
+            found = host.run(
+                ["sed", "-n", "s/^cluster.id=//p", f"{self._log_folder(host)}/meta.properties"], check=False
+            )
+            if found.out.strip():
+                return found.out.strip()
+        return ""
+
+    def _log_folder(self, host: ServiceHost) -> str:
+        return f"{host.data_dir}/{settings.DATA_FOLDER}"
+
+    def _java(self, host: ServiceHost) -> list[str]:
+        return java(f"{self._jars[host.name]}/*")
 
     def _missing(self) -> str:
         """Say what keeps the cluster from being ready; empty when it is."""
@@ -179,6 +221,18 @@ class KafkaCluster:
             raise ClusterError(f"{topic}/{partition} has no leader now")
         followers = [node for node in state.replicas if node != state.leader]
         return {"leader": [state.leader], "isr": list(state.isr), "followers": followers, "follower": followers}[role]
+
+
+def java(classpath: str) -> list[str]:
+    """Return the command that runs a Java program on a small host."""
+    return [
+        shutil.which("java") or "java",
+        "-cp",
+        classpath,
+        "-XX:+UseSerialGC",
+        "-XX:TieredStopAtLevel=1",
+        "-Xshare:auto",
+    ]
 
 
 def cluster_id() -> str:

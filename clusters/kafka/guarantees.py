@@ -16,9 +16,14 @@ from chaoskit.quantities import SECOND
 from clusters.kafka.client import resolve_producer
 from clusters.kafka.settings import KafkaOptions, is_true, setting
 
-POWER_CUT = "power-cut"
-_LEADER_LOSING = ("kill", "restart", "rolling-restart", POWER_CUT, "pause")
-"""Faults after which another replica may lead while the old leader still held unreplicated messages."""
+FORGETTING = ("power-cut", "disk-dead", "disk-read-only")
+"""Faults after which a host has lost what was not fsynced (the last two are healed by a reboot)."""
+
+DESTROYING = ("fsync-lies", "disk-wipe", "time-travel", "disk-errors", "disk-program")
+"""Faults after which a host may have lost what was fsynced too."""
+
+DAMAGING = ("bit-flip", "truncate")
+"""Faults that change files behind the broker's back."""
 
 _CATCH_UP_NS = 5 * SECOND
 """How long a broker that answers again may still lack what others have; until then it counts as down."""
@@ -93,6 +98,11 @@ def _hit_during(instant: int, effects: Sequence[Effect]) -> set[str]:
     return {host for effect in hit for host in effect.targets}
 
 
+def _on_hosts(effects: Sequence[Effect]) -> list[Effect]:
+    """Return the faults that hit brokers: after any of them another replica may lead."""
+    return [effect for effect in effects if not effect.kind.startswith("client-")]
+
+
 def _acks(declared: Declared) -> str:
     acks = str(resolve_producer(declared.producer).get("acks", "all"))
     return "all" if acks == "-1" else acks
@@ -100,14 +110,13 @@ def _acks(declared: Declared) -> str:
 
 def _lost(declared: Declared, effects: Sequence[Effect]) -> Allowance:
     acks = _acks(declared)
-    hit = [effect for effect in effects if effect.kind in _LEADER_LOSING]
-    if acks == "0" and hit:
+    if acks == "0" and effects:
         return Allowance(
             True,
             "acks=0: a send counts as done when it is written to the socket, before any broker has it",
             "set acks=all",
         )
-    if acks == "1" and hit:
+    if acks == "1" and _on_hosts(effects):
         return Allowance(
             True,
             "acks=1: the leader alone acknowledges, and a message that no follower had fetched is gone when another "
@@ -121,7 +130,8 @@ def _log_goes_back(declared: Declared, effects: Sequence[Effect]) -> Allowance:
     """Whether messages that all in-sync replicas had may disappear."""
     options: KafkaOptions = declared.options
     insync = min(min_insync(options), declared.replication)
-    cut = hosts_down_together(effects, [POWER_CUT])
+    cut = hosts_down_together(effects, [*FORGETTING, *DESTROYING])
+    destroyed = hosts_down_together(effects, DESTROYING)
     promise = f"acks={_acks(declared)}, min.insync.replicas={insync}, replication {declared.replication}"
     if cut >= insync and not flushes_each_message(options):
         return Allowance(
@@ -130,7 +140,21 @@ def _log_goes_back(declared: Declared, effects: Sequence[Effect]) -> Allowance:
             "replica(s) that a message needs may all have held it only in memory",
             "set flush.messages=1 (or log.flush.interval.messages=1 on brokers), or keep replicas on separate power",
         )
-    if unclean(options) and len({host for effect in effects for host in effect.targets}) >= insync:
+    if destroyed >= insync:
+        return Allowance(
+            True,
+            f"the disks of {destroyed} host(s) lost fsynced data at once: the {insync} in-sync replica(s) that a "
+            "message needs may all have been on them",
+            "raise min.insync.replicas, or keep fewer replicas on disks that can fail together",
+        )
+    if any(effect.kind in DAMAGING for effect in effects):
+        return Allowance(
+            True,
+            "files were changed behind the broker's back: it verifies the CRC of a batch when it recovers a log, and "
+            "clients do when they read, but it does not repair a segment from other replicas",
+            "delete the damaged replica's files, so that the broker fetches them again",
+        )
+    if unclean(options) and len({host for effect in _on_hosts(effects) for host in effect.targets}) >= insync:
         return Allowance(
             True,
             "unclean.leader.election.enable=true: a replica that lacks acknowledged messages may become leader",

@@ -14,6 +14,14 @@ CONTROLLER_PORT = 9093
 DATA_FOLDER = "kafka"
 """Kafka's log.dirs, below a host's data disk."""
 
+DATA_FILES = {
+    "segment": "{topic}-{partition}/*.log",
+    "index": "{topic}-{partition}/*.index",
+    "timeindex": "{topic}-{partition}/*.timeindex",
+    "metadata": "__cluster_metadata-0/*.log",
+}
+"""Sorts of files below the log folder, as shell patterns."""
+
 Scalar = str | int | float | bool | None
 """A setting's value; null leaves the system's default."""
 

@@ -10,7 +10,7 @@ from typing import Any
 from confluent_kafka import KafkaException
 
 from chaoskit.client import ClientFactory
-from chaoskit.cluster import Allowance, Declared, Effect
+from chaoskit.cluster import Allowance, DataFiles, Declared, Effect, Leadership, Reassignment, Upgrade
 from chaoskit.doctor import Finding
 from chaoskit.errors import BadInput
 from chaoskit.host import ServiceHost
@@ -30,6 +30,7 @@ class System:
 
     options = KafkaOptions
     roles = ROLES
+    powers = (DataFiles, Leadership, Reassignment, Upgrade)
 
     def check(self, declared: Declared, hosts: int) -> None:
         options: KafkaOptions = declared.options

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from echo import EchoCluster
 
 from chaoskit.journal import Journal
 from clusters.hosts.lab import LocalLab, LocalOptions, LocalProvider
+from nemeses.services import await_answers
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -24,6 +26,18 @@ def journal() -> Iterator[Journal]:
     with Journal(f"test-{os.getpid()}") as journal:
         yield journal
         journal.close()
+
+
+@pytest.fixture
+def echo(journal: Journal) -> Iterator[EchoCluster]:
+    """Three hosts with an echo server each."""
+    lab = LocalProvider().provision(journal, 3, LocalOptions(size="512MiB"))
+    try:
+        cluster = EchoCluster(lab.hosts)
+        await_answers(lab.hosts, cluster)
+        yield cluster
+    finally:
+        lab.close()
 
 
 @pytest.fixture(params=["ext4", "xfs"])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from chaoskit.cluster import ClusterError
-from chaoskit.host import ServiceState
+from chaoskit.host import Result, ServiceState
 
 _AFTER = {"KILL": ServiceState.GONE, "STOP": ServiceState.PAUSED, "CONT": ServiceState.RUNNING}
 
@@ -19,6 +19,7 @@ class PaperHost:
         self.seen = ServiceState.RUNNING
         self.signals: list[str] = []
         self.broken: set[str] = set()
+        self._held = ""
 
     def signal(self, name: str, signal: str) -> None:
         if signal in self.broken:
@@ -28,6 +29,24 @@ class PaperHost:
 
     def state(self, name: str) -> ServiceState:
         return self.seen
+
+    def pid_path(self, name: str) -> str:
+        return f"/run/{name}.pid"
+
+    def run(self, argv: Sequence[str], **options: Any) -> Result:
+        """Take the scripts of `nemeses.holding`: one that holds has what it does and what undoes it in it."""
+        script, *arguments = argv[3], *argv[5:]
+        if len(arguments) > 1:
+            self._held = arguments[3]
+            self._obey(arguments[2])
+        elif "undo" in script and self._held:
+            self._obey(self._held)
+            self._held = ""
+        return Result(0, "", "")
+
+    def _obey(self, script: str) -> None:
+        sent = next(word for word in ("STOP", "CONT") if f"-s {word}" in script)
+        self.signal("paper", sent)
 
 
 class PaperCluster:

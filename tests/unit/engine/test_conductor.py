@@ -7,47 +7,14 @@ import time
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 from paper import PaperCluster
 from samples import plan
+from stage import MS, Stage
 
-from chaoskit import yaml12
-from chaoskit.conductor import Conductor, effects
-from chaoskit.history.faults import compact_faults
+from chaoskit.conductor import effects
 from chaoskit.host import ServiceState
-from chaoskit.store import TIMELINE
 from chaoskit.timeline import PlannedFault
-
-MS = 1_000_000
-
-
-class Stage:
-    """A conductor with all that it needs, and what it left behind."""
-
-    def __init__(self, folder: Path, cluster: PaperCluster, faults: list[dict[str, Any]]) -> None:
-        (folder / "wal").mkdir()
-        self.folder = folder
-        self.cluster = cluster
-        self.told: list[str] = []
-        self.origin_ns = time.monotonic_ns() - 1000 * MS
-        self.plan = plan(faults, workload={"kind": "log", "duration": "20s", "partitions": 3})
-        self.conductor = Conductor(self.plan, cluster, folder, self.origin_ns, self.told.append)  # type: ignore[arg-type]
-
-    def perform(self) -> list[dict[str, Any]]:
-        """Run the whole timeline; return the recorded faults."""
-        self.conductor.start(time.monotonic_ns())
-        return self.end()
-
-    def end(self) -> list[dict[str, Any]]:
-        self.conductor.join()
-        compact_faults(self.folder)
-        rows: list[dict[str, Any]] = pq.read_table(self.folder / "faults.parquet").to_pylist()
-        return rows
-
-    def timeline(self) -> dict[str, Any]:
-        content: dict[str, Any] = yaml12.load((self.folder / TIMELINE).read_text())
-        return content
 
 
 def _kill(at: str = "1ms", **more: Any) -> dict[str, Any]:

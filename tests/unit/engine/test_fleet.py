@@ -101,14 +101,14 @@ def _await_sent(fleet: Fleet, sent: int) -> None:
 
 def test_clients_start_together_report_and_end_when_told(run: Path, journal: Journal) -> None:
     fleet = _fleet(run, journal)
-    workers = fleet.launch([Task(PRODUCER, 0), Task(PRODUCER, 1), Task(CONSUMER, 0)])
+    clients = fleet.launch([Task(PRODUCER, 0), Task(PRODUCER, 1), Task(CONSUMER, 0)])
 
-    start_ns = fleet.go(workers)
+    start_ns = fleet.go(clients)
     _await_sent(fleet, 4)
     assert fleet.progress() == Progress(sent=4, acked=3)
     assert fleet.failures() == []
-    fleet.stop(workers)
-    problems = fleet.join(workers, 20)
+    fleet.stop(clients)
+    problems = fleet.join(clients, 20)
     compact(run)
 
     assert problems == []
@@ -127,7 +127,7 @@ def test_the_auditor_tells_its_result(run: Path, journal: Journal) -> None:
     problems = fleet.join(auditors, 20)
 
     assert problems == []
-    assert auditors[0].result == {"accepted": True, "audited": True}
+    assert auditors[0].worker.result == {"accepted": True, "audited": True}
 
 
 def test_a_client_that_does_not_start_is_told_with_its_last_words(run: Path, journal: Journal) -> None:
@@ -136,16 +136,16 @@ def test_a_client_that_does_not_start_is_told_with_its_last_words(run: Path, jou
     with pytest.raises(RunFailed, match=r"client producer-0 did not start:\ncannot connect to nowhere"):
         fleet.launch([Task(PRODUCER, 0)])
 
-    fleet.join(fleet.workers, 20)
+    fleet.join(fleet.clients, 20)
 
 
 def test_a_client_that_dies_is_seen_and_told(run: Path, journal: Journal) -> None:
     fleet = _fleet(run, journal, "later")
-    workers = fleet.launch([Task(PRODUCER, 0)])
+    clients = fleet.launch([Task(PRODUCER, 0)])
 
-    fleet.go(workers)
-    problems = fleet.join(workers, 20)
-    fleet.stop(workers)
+    fleet.go(clients)
+    problems = fleet.join(clients, 20)
+    fleet.stop(clients)
 
     assert fleet.failures() == ["client producer-0: the disk is full"]
     assert problems == ["client producer-0 ended with status 1: the disk is full"]
@@ -153,42 +153,87 @@ def test_a_client_that_dies_is_seen_and_told(run: Path, journal: Journal) -> Non
 
 def test_a_client_that_does_not_end_is_killed_and_told(run: Path, journal: Journal) -> None:
     fleet = _fleet(run, journal, "deaf")
-    workers = fleet.launch([Task(PRODUCER, 0)])
+    clients = fleet.launch([Task(PRODUCER, 0)])
 
-    fleet.go(workers)
-    fleet.stop(workers)
-    problems = fleet.join(workers, 0.5)
+    fleet.go(clients)
+    fleet.stop(clients)
+    problems = fleet.join(clients, 0.5)
 
-    assert problems == ["client producer-0 did not end within 0.5 s and was killed"]
-    assert workers[0].process.returncode == -9
+    assert problems == ["client producer-0 did not end in time and was killed"]
+    assert clients[0].worker.process.returncode == -9
 
 
 def test_clients_end_when_their_harness_is_gone(run: Path, journal: Journal) -> None:
     fleet = _fleet(run, journal)
-    (worker,) = fleet.launch([Task(PRODUCER, 0)])
-    fleet.go([worker])
+    (client,) = fleet.launch([Task(PRODUCER, 0)])
+    fleet.go([client])
 
-    worker.tell_no_more()
+    client.worker.tell_no_more()
 
-    assert worker.process.wait(20) == 0
-    assert fleet.join([worker], 20) == []
+    assert client.worker.process.wait(20) == 0
+    assert fleet.join([client], 20) == []
 
 
 def test_a_client_that_was_killed_is_told(run: Path, journal: Journal) -> None:
     fleet = _fleet(run, journal)
-    (worker,) = fleet.launch([Task(PRODUCER, 0)])
-    fleet.go([worker])
-    worker.process.kill()
+    (client,) = fleet.launch([Task(PRODUCER, 0)])
+    fleet.go([client])
+    client.worker.process.kill()
 
-    assert fleet.join([worker], 20) == ["client producer-0 ended with status -9: it said nothing"]
+    assert fleet.join([client], 20) == ["client producer-0 ended with status -9: it said nothing"]
 
 
 def test_a_client_that_has_ended_takes_no_more_orders(run: Path, journal: Journal) -> None:
     fleet = _fleet(run, journal)
-    workers = fleet.launch([Task(PRODUCER, 0)])
-    fleet.stop(workers)
-    fleet.join(workers, 20)
+    clients = fleet.launch([Task(PRODUCER, 0)])
+    fleet.stop(clients)
+    fleet.join(clients, 20)
 
-    fleet.stop(workers)
+    fleet.stop(clients)
 
-    assert fleet.join(workers, 20) == []
+    assert fleet.join(clients, 20) == []
+
+
+def test_a_client_that_was_crashed_comes_back_as_its_next_incarnation(run: Path, journal: Journal) -> None:
+    fleet = _fleet(run, journal)
+    (client,) = fleet.launch([Task(PRODUCER, 0)])
+    fleet.go([client])
+    _await_sent(fleet, 2)
+
+    client.crash()
+    assert not client.running()
+    assert fleet.failures() == []
+    client.restart()
+    client.restart()
+
+    assert client.running()
+    assert len(client.workers) == 2
+    _await_sent(fleet, 4)
+    fleet.stop([client])
+    assert fleet.join([client], 20) == []
+    compact(run)
+    names = {row["client"] for row in History.open(run).operations.to_pylist()}
+    assert names == {"producer-0", "producer-0#1"}
+
+
+def test_a_client_that_comes_back_after_it_was_told_to_end_ends(run: Path, journal: Journal) -> None:
+    fleet = _fleet(run, journal)
+    (client,) = fleet.launch([Task(PRODUCER, 0)])
+    fleet.go([client])
+    client.crash()
+
+    fleet.stop([client])
+    client.restart()
+
+    assert fleet.join([client], 20) == []
+
+
+def test_a_client_that_stays_crashed_is_no_failure(run: Path, journal: Journal) -> None:
+    fleet = _fleet(run, journal)
+    (client,) = fleet.launch([Task(PRODUCER, 0)])
+    fleet.go([client])
+
+    client.crash()
+
+    assert fleet.failures() == []
+    assert fleet.join([client], 20) == []

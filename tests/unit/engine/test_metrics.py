@@ -49,7 +49,7 @@ def test_a_histogram_file_counts_every_value(tmp_path: Path) -> None:
 
 def _available(ends_ms: list[int], healed_ms: list[int], start_ms: int = 0, end_ms: int = 100) -> tuple[float, object]:
     ends = np.array(ends_ms, np.int64) * MS
-    told = availability(ends, start_ms * MS, end_ms * MS, [at * MS for at in healed_ms])
+    told = availability(ends, start_ms * MS, end_ms * MS, [(0, at * MS) for at in healed_ms])
     return told["longest_unavailable_ms"], told["recovered_after_heal_ms"]
 
 
@@ -66,6 +66,29 @@ def _available(ends_ms: list[int], healed_ms: list[int], start_ms: int = 0, end_
 )
 def test_the_longest_gap_counts_while_sends_were_due(ends_ms: list[int], longest_ms: int) -> None:
     assert _available(ends_ms, [])[0] == longest_ms
+
+
+@pytest.mark.parametrize(
+    ("fault", "unavailable_ms", "recovered_ms"),
+    [
+        ((25, 35), 40, 25),  # from 20 to 60, healed within
+        ((25, 70), 40, 20),
+        ((5, 15), 10, 5),
+        ((60, 61), 30, 29),  # begun at a completion: what follows it counts
+        ((50, None), 40, None),  # never healed
+        ((95, 99), 10, 1),
+        ((120, 130), None, None),  # after the load
+    ],
+)
+def test_each_fault_has_its_own_gap_and_recovery(
+    fault: tuple[int, int | None], unavailable_ms: float, recovered_ms: float | None
+) -> None:
+    start, healed = fault
+    ends = np.array([10, 20, 60, 90, 100], np.int64) * MS
+
+    told = availability(ends, 0, 100 * MS, [(start * MS, None if healed is None else healed * MS)])["by_fault"]
+
+    assert told == [{"unavailable_ms": unavailable_ms, "recovered_after_heal_ms": recovered_ms}]
 
 
 def test_a_load_that_never_began_was_not_unavailable() -> None:
@@ -110,10 +133,14 @@ def history(tmp_path: Path) -> History:
 
 
 def test_a_history_is_measured(history: History, tmp_path: Path) -> None:
-    measured = measure(history, tmp_path / "latency", [13 * MS], 10 * MS)
+    measured = measure(history, tmp_path / "latency", [(0, 13 * MS)], 10 * MS)
 
     assert measured["counts"] == {"sent": 5, "acked": 3, "failed": 1, "indeterminate": 1, "received": 4}
-    assert measured["availability"] == {"longest_unavailable_ms": 24.0, "recovered_after_heal_ms": 1.0}
+    assert measured["availability"] == {
+        "longest_unavailable_ms": 24.0,
+        "recovered_after_heal_ms": 1.0,
+        "by_fault": [{"unavailable_ms": 2.0, "recovered_after_heal_ms": 1.0}],
+    }
     assert sorted(path.name for path in (tmp_path / "latency").iterdir()) == [
         "end_to_end.hgrm",
         "send.hgrm",

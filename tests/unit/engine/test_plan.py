@@ -159,7 +159,7 @@ def test_a_resolved_scenario_says_what_was_left_to_defaults() -> None:
 
     assert resolved["cluster"]["version"].count(".") == 2
     assert (resolved["cluster"]["ready_within"], resolved["workload"]["rate"]) == ("1m", 5000)
-    assert resolved["cluster"]["disk"] == {"size": "4GiB", "filesystem": "ext4"}
+    assert resolved["cluster"]["disk"] == {"size": "4GiB", "filesystem": "ext4", "kind": "plain", "images": {}}
 
 
 def test_replication_is_declared_as_the_workload_creates_it() -> None:

@@ -11,13 +11,15 @@ from hypothesis import strategies as st
 from chaoskit.errors import BadInput
 from chaoskit.quantities import SECOND
 from chaoskit.scenario import FaultSpec
-from chaoskit.timeline import DEFAULT_DURATION, PlannedFault, check_targets, draw
+from chaoskit.timeline import DEFAULT_DURATION, PlannedFault, Targets, check_targets, draw
 
 HOSTS = ["n1", "n2", "n3", "n4", "n5"]
+CLIENTS = ["producer-0", "producer-1", "consumer-0"]
 
 
 def _draw(*specs: dict[str, Any], seed: int = 7, hosts: list[str] = HOSTS, lasts: bool = True) -> list[PlannedFault]:
-    return draw([FaultSpec.model_validate(spec) for spec in specs], seed, hosts, lambda _: lasts)
+    targets = Targets(hosts, CLIENTS, lambda kind: kind.startswith("client"), lambda _: lasts)
+    return draw([FaultSpec.model_validate(spec) for spec in specs], seed, targets)
 
 
 OFTEN = {"from": "1s", "to": "60s", "every": "1s", "inject": ["kill", "pause"], "on": "one"}
@@ -120,10 +122,10 @@ def test_a_recorded_draw_names_the_hosts_that_were_hit() -> None:
 
 def test_a_role_may_be_of_a_partition_but_must_exist() -> None:
     spec = FaultSpec.model_validate({"at": "1s", "inject": "kill", "on": "leader:log-0/2"})
-    check_targets(spec, "faults.0", HOSTS, ["leader"], ["log-0/2"])
+    check_targets(spec.on, "faults.0.on", HOSTS, ["leader"], ["log-0/2"])
 
     with pytest.raises(BadInput, match=r"faults\.3\.on: there is no host or role 'leader:log-0/2'; .*Known: all"):
-        check_targets(spec, "faults.3", HOSTS, ["follower"], ["log-0/2"])
+        check_targets(spec.on, "faults.3.on", HOSTS, ["follower"], ["log-0/2"])
 
 
 @pytest.mark.parametrize("target", ["leader:log-0/3", "leader:", "leader:log-0", "n1:log-0/2", "all:log-0/2"])
@@ -131,4 +133,4 @@ def test_only_a_role_may_be_of_a_partition_and_only_of_one_there_is(target: str)
     spec = FaultSpec.model_validate({"at": "1s", "inject": "kill", "on": target})
 
     with pytest.raises(BadInput, match=r"faults\.0\.on: there is no (host or role|partition)"):
-        check_targets(spec, "faults.0", HOSTS, ["leader"], ["log-0/2"])
+        check_targets(spec.on, "faults.0.on", HOSTS, ["leader"], ["log-0/2"])

@@ -119,6 +119,27 @@ def test_acks_of_all_with_two_in_sync_survive_processes_and_one_power_cut(acks: 
         (_declared(SAFE), [ONE_CUT, _effect("power-cut", "n2", start_s=12, healed_s=14)], BACK),
         (_declared(SAFE), [ONE_CUT, _effect("power-cut", "n2", start_s=9, healed_s=14)], BACK),
         (_declared(SAFE), [NEVER_BACK, _effect("power-cut", "n2", start_s=99, healed_s=100)], BACK),
+        # Disks that lose what was fsynced: flushing each message does not help.
+        (_declared(FLUSHED), [_effect("disk-wipe", "n1")], set()),
+        (_declared(FLUSHED), [_effect("disk-wipe", "n1", "n2")], BACK),
+        (_declared(FLUSHED), [_effect("fsync-lies", "n1", "n2", "n3")], BACK),
+        (_declared(FLUSHED), [_effect("time-travel", "n1"), _effect("time-travel", "n2", start_s=30)], set()),
+        (_declared(SAFE), [_effect("disk-wipe", "n1"), _effect("power-cut", "n2")], BACK),
+        (_declared(FLUSHED), [_effect("disk-wipe", "n1"), _effect("power-cut", "n2")], set()),
+        # Healed by a reboot: what was not fsynced is gone.
+        (_declared(SAFE), [_effect("disk-dead", "n1", "n2")], BACK),
+        (_declared(FLUSHED), [_effect("disk-dead", "n1", "n2")], set()),
+        # Brokers do not repair segments.
+        (_declared(FLUSHED), [_effect("bit-flip", "n1")], BACK),
+        # Networks, clocks and operators lose nothing that all in-sync replicas have.
+        (_declared(SAFE), [_effect("partition", "n1", "n2", "n3"), _effect("clock-jump", "n1")], set()),
+        (_declared(SAFE), [_effect("rolling-upgrade", "n1", "n2", "n3"), _effect("reassign", "n1")], set()),
+        # What hits clients moves no leader.
+        (_declared(SAFE, {"acks": 1, "retries": 0}), [_effect("client-crash", "producer-0")], set()),
+        (_declared(SAFE, {"acks": 0}), [_effect("client-disconnect", "producer-0")], BEHIND),
+        (_declared({**SAFE, **UNCLEAN}), [_effect("client-pause", "producer-0", "consumer-0")], set()),
+        (_declared(SAFE, AT_LEAST_ONCE), [_effect("client-disconnect", "producer-0")], {"duplicate", "reordered"}),
+        (_declared(SAFE, {"acks": 1, "retries": 0}), [_effect("partition", "n1")], BEHIND),
         # Unclean elections: once as many hosts were hit as replicas must have a message.
         (_declared({**FLUSHED, **UNCLEAN}), [KILLED, _effect("kill", "n2", start_s=12)], BACK),
         (_declared({**FLUSHED, **UNCLEAN}), [KILLED], set()),
@@ -199,7 +220,7 @@ def test_a_consumer_without_a_group_may_read_again_only_what_went_back() -> None
 
 
 @pytest.mark.parametrize("declared", [_declared(), _declared(SAFE, {"acks": 1}), _declared(UNCLEAN, AT_LEAST_ONCE)])
-@pytest.mark.parametrize("effects", [[], [ALL_CUT], [KILLED, ROLLED]])
+@pytest.mark.parametrize("effects", [[], [ALL_CUT], [KILLED, ROLLED], [_effect("bit-flip", "n1")]])
 def test_every_line_says_why_and_what_to_change(declared: Declared, effects: list[Effect]) -> None:
     table = guarantees(declared, effects)
 

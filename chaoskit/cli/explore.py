@@ -1,0 +1,60 @@
+"""`chaoskit explore`: crash points of a run whose disk was recorded."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+from rich.table import Table
+
+from chaoskit.cli.progress import SeriesProgress
+from chaoskit.cli.run import json_option, store_option
+from chaoskit.cli.summary import wide_console
+from chaoskit.disk import CutMode
+from chaoskit.explore import CrashPoint
+from chaoskit.explore import explore as explore_run
+from chaoskit.store import find_run
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--points", type=click.IntRange(min=1), default=50, show_default=True, help="How many crash points.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Draws points and survivors.")
+@click.option(
+    "--on-cut", type=click.Choice([mode.value for mode in CutMode]), default=CutMode.REORDER.value, show_default=True,
+    help="What becomes of un-flushed writes.",
+)  # fmt: skip
+@store_option
+@json_option
+def explore(run: Path, *, points: int, seed: int, on_cut: str, store: Path, as_json: bool) -> int:
+    """Cut the power of RUN's recorded disk at many points and see whether the system starts again with all it
+    had acknowledged.
+
+    RUN had one host and `cluster: {disk: {kind: programmable, record: true}}`. Exit code 0 if every point
+    started and lost nothing that the guarantees do not allow, else 1.
+    """
+    with SeriesProgress("explore") as progress:
+        found = explore_run(find_run(run), store, progress, count=points, seed=seed, on_cut=on_cut)
+    if as_json:
+        click.echo(json.dumps([asdict(point) for point in found], indent=2))
+    else:
+        _show(found)
+    return 0 if all(point.passed for point in found) else 1
+
+
+def _show(found: list[CrashPoint]) -> None:
+    table = Table("operation", "at", "un-flushed, kept", "started", "acked", "lost", "", box=None, pad_edge=False)
+    for point in found:
+        verdict = "" if point.passed else "NOT ALLOWED"
+        table.add_row(
+            f"{point.operation:,}",
+            f"{point.at_s:.2f} s",
+            f"{point.cut['sectors']:,}, {point.cut['kept']:,} sectors",
+            "yes" if point.started else f"NO: {point.why_not}",
+            f"{point.acked:,}",
+            f"{point.lost:,}{' (allowed)' if point.lost and point.allowed else ''}",
+            verdict,
+        )
+    wide_console().print(table)

@@ -1,0 +1,51 @@
+"""`chaoskit nemeses`: the catalogue of faults."""
+
+from __future__ import annotations
+
+import inspect
+from itertools import groupby
+
+import click
+from rich.table import Table
+
+from chaoskit import plugins
+from chaoskit.cli.summary import wide_console
+from chaoskit.nemesis import Nemesis
+from chaoskit.plan import nemesis
+
+
+@click.command()
+@click.argument("kind", required=False)
+def nemeses(kind: str | None) -> None:
+    """List every kind of fault that is installed, or tell all about KIND: what it does, needs and may be told."""
+    if kind is not None:
+        _tell(kind, nemesis(kind, "KIND"))
+        return
+    known = sorted(((nemesis(name).family, name) for name in plugins.names("nemesis")), key=lambda each: each)
+    table = Table("family", "kind", "what it does", "keys", "needs", box=None, pad_edge=False)
+    for family, members in groupby(known, key=lambda each: each[0]):
+        for index, (_, name) in enumerate(members):
+            found = nemesis(name)
+            keys = ", ".join(field.alias or key for key, field in found.parameters.model_fields.items())
+            table.add_row("" if index else family, name, found.summary, keys, _needs(found))
+    wide_console().print(table)
+
+
+def _tell(kind: str, found: Nemesis) -> None:
+    console = wide_console()
+    console.print(f"{kind} ({found.family}): {found.summary}\n", soft_wrap=True, highlight=False)
+    console.print(inspect.getdoc(found) or "", soft_wrap=True, highlight=False)
+    console.print(f"\nhits: {found.hits}\nneeds: {_needs(found) or 'nothing special'}", highlight=False)
+    console.print(f"for: {'how long it holds' if found.lasts else 'refused, it is over by itself'}", highlight=False)
+    if fields := found.parameters.model_fields:
+        console.print(f"\n{inspect.getdoc(found.parameters)}\n", soft_wrap=True, highlight=False)
+        table = Table("key", "default", box=None, pad_edge=False)
+        shown = found.parameters.model_construct().model_dump(mode="json", by_alias=True, warnings=False)
+        for name, field in fields.items():
+            key = field.alias or name
+            table.add_row(key, "required" if field.is_required() else str(shown[key]))
+        console.print(table)
+
+
+def _needs(found: Nemesis) -> str:
+    return ", ".join(power.__name__ for power in found.needs)

@@ -1,0 +1,55 @@
+"""`chaoskit shrink`: the smallest timeline with which a failed run still fails."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+import yaml
+
+from chaoskit import store as stores
+from chaoskit.cli.progress import SeriesProgress
+from chaoskit.cli.run import store_option
+from chaoskit.shrink import Happened
+from chaoskit.shrink import shrink as shrink_run
+from chaoskit.store import find_run
+
+
+class ShrinkProgress(SeriesProgress):
+    """Tells what became of each candidate."""
+
+    def judged(self, faults: Sequence[Happened], runs: int, failed: bool) -> None:
+        """See `chaoskit.shrink.Reporter`."""
+        outcome = f"fails (run {runs})" if failed else f"no failure in {runs} runs"
+        self.tell(f"{len(faults)} faults: {'; '.join(map(str, faults))}: {outcome}")
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option(
+    "--tries", type=click.IntRange(min=1), default=3, show_default=True,
+    help="Runs without the failure after which a candidate counts as harmless, to begin with.",
+)  # fmt: skip
+@click.option("--confirm", type=click.IntRange(min=1), default=3, show_default=True, help="Runs of the result.")
+@click.option("--out", type=click.Path(path_type=Path), help="Write the scenario there too.")
+@store_option
+def shrink(run: Path, tries: int, confirm: int, out: Path | None, store: Path) -> int:
+    """Find a smallest timeline with which RUN, whose verdict is invalid, still fails, and print the scenario.
+
+    Candidates are run for real, the faults near the anomaly first; the times between faults are cut, so that
+    few faults make a short run. Exit code 0 if the result failed again when confirmed, else 2.
+    """
+    folder = find_run(run)
+    name = stores.read_yaml(folder / stores.SCENARIO)["name"]
+    with ShrinkProgress(f"shrink {name}") as progress:
+        found = shrink_run(folder, store, progress, tries, confirm)
+    text = yaml.safe_dump(found.scenario, sort_keys=False, allow_unicode=True)
+    if out is not None:
+        stores.write_yaml(out, found.scenario)
+    click.echo(
+        f"# {len(found.faults)} faults: {'; '.join(map(str, found.faults))}\n"
+        f"# failed in {found.failed} of {found.confirmed} runs that confirmed it; {found.runs} runs in all\n{text}",
+        nl=False,
+    )
+    return 0 if found.failed else 2

@@ -1,0 +1,39 @@
+"""The harness's end of a programmable disk: one request, one answer, over its Unix socket."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+from typing import Any
+
+from chaoskit.host import HostError
+from clusters.hosts.disk import layout
+
+_TIMEOUT_S = 10
+
+
+def ask(folder: Path, verb: str, **arguments: Any) -> dict[str, Any]:
+    """Ask the disk whose files are in a folder.
+
+    Raises:
+        HostError: it does not answer, or refuses.
+    """
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.settimeout(_TIMEOUT_S)
+        try:
+            connection.connect(str(folder / layout.SOCKET))
+            connection.sendall(json.dumps({"do": verb, **arguments}).encode() + b"\n")
+            answer = json.loads(connection.makefile("rb").readline())
+        except (OSError, ValueError) as error:
+            raise HostError(f"the programmable disk in {folder} does not answer {verb}: {error!r}") from error
+    if "error" in answer:
+        raise HostError(f"the programmable disk in {folder} refused {verb}: {answer['error']}")
+    return dict(answer)
+
+
+def last_cut(folder: Path) -> dict[str, Any]:
+    """Return the record of the last power cut; empty if there was none. Works without the server."""
+    path = folder / layout.CUTS
+    lines = path.read_text().splitlines() if path.exists() else []
+    return dict(json.loads(lines[-1])) if lines else {}

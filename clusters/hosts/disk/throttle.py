@@ -1,0 +1,37 @@
+"""Limits of a plain data disk: the kernel throttles its loop device, in the root blkio cgroup (v1).
+
+A limit belongs to a device number and outlives the host, so the number is written down first; see `lift`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from chaoskit.disk import DiskLimits
+
+_GROUP = Path("/sys/fs/cgroup/blkio")
+_FILES = {
+    "read_bandwidth": "blkio.throttle.read_bps_device",
+    "write_bandwidth": "blkio.throttle.write_bps_device",
+    "read_iops": "blkio.throttle.read_iops_device",
+    "write_iops": "blkio.throttle.write_iops_device",
+}
+
+
+def available() -> bool:
+    """Return whether this kernel throttles devices this way."""
+    return all((_GROUP / name).exists() for name in _FILES.values())
+
+
+def limit(device: str, limits: DiskLimits, note: Path) -> None:
+    """Set the limits of a device (`MAJOR:MINOR`), after noting its number."""
+    note.write_text(device)
+    for field, name in _FILES.items():
+        (_GROUP / name).write_text(f"{device} {getattr(limits, field) or 0}")
+
+
+def lift(note: Path) -> None:
+    """Lift the limits of the device that is noted, and forget it; nothing if none is."""
+    if note.exists():
+        limit(note.read_text(), DiskLimits(), note)
+        note.unlink()

@@ -1,0 +1,179 @@
+"""What an operator does to a running Kafka cluster: leadership, reassignment, the end of an upgrade.
+
+Through Kafka's own command line tools, run on one of its hosts; librdkafka's admin client only looks.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+
+from chaoskit.cluster import ClusterError
+from chaoskit.host import ServiceHost
+from clusters.kafka import artifacts
+from clusters.kafka.settings import BROKER_PORT
+
+Partition = tuple[str, int]
+Assignment = dict[Partition, list[int]]
+"""The replicas of partitions, node ids, the preferred leader first."""
+
+_TIMEOUT_S = 60
+_POLL_S = 0.1
+_PLAN = "/run/chaoskit-plan.json"
+
+
+class Operator:
+    """The operator of one cluster.
+
+    Args:
+        brokers: its hosts; node ids count from 1.
+        admin: connected to it.
+        version: release whose tools are used.
+        java: the Java command for a classpath.
+        answers: whether the broker on a host answers.
+    """
+
+    def __init__(
+        self,
+        brokers: Sequence[ServiceHost],
+        admin: AdminClient,
+        version: str,
+        java: Callable[[str], list[str]],
+        answers: Callable[[ServiceHost], bool],
+    ) -> None:
+        self._brokers = brokers
+        self._admin = admin
+        self._version = version
+        self._java = java
+        self._answers = answers
+        self._drained: dict[str, Assignment] = {}
+
+    def led_by(self, host: ServiceHost) -> tuple[str, ...]:
+        """See `chaoskit.cluster.Leadership`."""
+        return tuple(f"{topic}/{number}" for topic, number in self._led_by(self._node(host)))
+
+    def give_up_leadership(self, host: ServiceHost) -> None:
+        """Make the host the last preference of all that it leads, and have preferred leaders elected."""
+        node = self._node(host)
+        led = self._led_by(node)
+        current = self._assignment()
+        wanted = {each: [*(other for other in current[each] if other != node), node] for each in led}
+        self._reassign(wanted)
+        elections = {"partitions": [{"topic": topic, "partition": number} for topic, number in led]}
+        self._tool(
+            "org.apache.kafka.tools.LeaderElectionCommand",
+            "--election-type",
+            "preferred",
+            "--path-to-json-file",
+            _PLAN,
+            plan=elections,
+        )
+
+    def replicas_on(self, host: ServiceHost) -> tuple[str, ...]:
+        """See `chaoskit.cluster.Reassignment`."""
+        node = self._node(host)
+        return tuple(f"{topic}/{number}" for (topic, number), held in self._assignment().items() if node in held)
+
+    def drain(self, host: ServiceHost) -> None:
+        """Move each replica on the host to the broker that has the fewest and none of that partition."""
+        node = self._node(host)
+        current = self._assignment()
+        moved = {each: held for each, held in current.items() if node in held}
+        load = {other: 0 for other in range(1, len(self._brokers) + 1) if other != node}
+        for held in current.values():
+            for each in held:
+                load[each] = load.get(each, 0) + 1
+        wanted = {}
+        for partition, held in moved.items():
+            free = [other for other in load if other != node and other not in held]
+            if not free:
+                raise ClusterError(
+                    f"{partition[0]}/{partition[1]} has a replica on every broker: add one (cluster.hosts)"
+                )
+            chosen = min(free, key=lambda other: load[other])
+            load[chosen] += 1
+            wanted[partition] = [chosen if each == node else each for each in held]
+        self._drained[host.name] = moved
+        self._reassign(wanted)
+
+    def refill(self, host: ServiceHost) -> None:
+        """See `chaoskit.cluster.Reassignment`."""
+        if host.name in self._drained:
+            self._reassign(self._drained[host.name])
+            del self._drained[host.name]
+
+    def finish_upgrade(self, version: str) -> str:
+        """Finalise the metadata version of the release."""
+        self._version = version
+        release = ".".join(version.split(".")[:2])
+        self._tool("org.apache.kafka.tools.FeatureCommand", "upgrade", "--release-version", release)
+        listed = self._tool("org.apache.kafka.tools.FeatureCommand", "describe")
+        levels = [
+            line.split("FinalizedVersionLevel:")[1].split()[0]
+            for line in listed.splitlines()
+            if "metadata.version" in line
+        ]
+        return f"metadata.version {levels[0]} is final" if levels else "no metadata.version is final"
+
+    def _node(self, host: ServiceHost) -> int:
+        return list(self._brokers).index(host) + 1
+
+    def _assignment(self) -> Assignment:
+        return {each: list(state.replicas) for each, state in self._partitions().items()}
+
+    def _led_by(self, node: int) -> list[Partition]:
+        return [each for each, state in self._partitions().items() if state.leader == node]
+
+    def _partitions(self) -> dict:
+        try:
+            topics = self._admin.list_topics(timeout=5).topics
+        except KafkaException as error:
+            raise ClusterError(f"Kafka tells no metadata: {error.args[0].str()}") from error
+        return {(name, number): state for name, topic in topics.items() for number, state in topic.partitions.items()}
+
+    def _reassign(self, wanted: Mapping[Partition, Sequence[int]]) -> None:
+        """Have partitions moved, and return when all wanted replicas, and no others, are in sync."""
+        if not wanted:
+            return
+        moves = [
+            {"topic": topic, "partition": number, "replicas": list(replicas)}
+            for (topic, number), replicas in wanted.items()
+        ]
+        command = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
+        plan = {"version": 1, "partitions": moves}
+        self._tool(command, "--reassignment-json-file", _PLAN, "--execute", plan=plan)
+        deadline = time.monotonic() + _TIMEOUT_S
+        while pending := self._pending(wanted):
+            if time.monotonic() > deadline:
+                raise ClusterError(f"the reassignment of {pending} did not end within {_TIMEOUT_S} s")
+            time.sleep(_POLL_S)
+
+    def _pending(self, wanted: Mapping[Partition, Sequence[int]]) -> str:
+        states = self._partitions()
+        for (topic, number), replicas in wanted.items():
+            state = states[topic, number]
+            if list(state.replicas) != list(replicas) or set(state.isrs) != set(replicas):
+                return f"{topic}/{number}"
+        return ""
+
+    def _tool(self, program: str, *arguments: str, plan: Mapping[str, object] | None = None) -> str:
+        """Run a command line tool on a host whose broker answers; return its output.
+
+        Raises:
+            ClusterError: no broker answers, or the tool failed.
+        """
+        host = next((host for host in self._brokers if self._answers(host)), None)
+        if host is None:
+            raise ClusterError("no broker answers")
+        if plan is not None:
+            host.put(json.dumps(plan).encode(), _PLAN)
+        jars = host.install(artifacts.fetch_tools(self._version))
+        connect = ["--bootstrap-server", f"{host.address}:{BROKER_PORT}"]
+        done = host.run([*self._java(f"{jars}/*"), program, *connect, *arguments], timeout_s=_TIMEOUT_S, check=False)
+        if done.status != 0:
+            raise ClusterError(f"{program.rpartition('.')[2]} failed: {(done.out + done.err).strip()[-500:]}")
+        return done.out

@@ -1,0 +1,151 @@
+"""Faults of the workload's clients: crash, pause, lost connections. They act on the machine of the harness."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from chaoskit.nemesis import ClientProcess, NemesisError, NoParameters, Strike
+
+_SEEN_WITHIN_S = 5
+_POLL_S = 0.005
+_WATCH = 'read -r _; kill -CONT "$1"'
+"""The end of the pipe, closed by the harness or by its end, lets the client go on."""
+
+
+class ClientCrash:
+    """SIGKILL in the middle of whatever the client does; healing starts its next incarnation."""
+
+    summary = "kill -9 clients in the middle of their operations; start them again afterwards"
+    family = "client"
+    hits = "clients"
+    parameters = NoParameters
+    lasts = True
+    needs = ()
+
+    def inject(self, strike: Strike) -> None:
+        for client in strike.targets:
+            client.crash()
+
+    def verify(self, strike: Strike) -> str:
+        alive = [client.name for client in strike.targets if client.running()]
+        if alive:
+            raise NemesisError(f"{', '.join(alive)} should be dead and run")
+        return f"{strike.names} ended by SIGKILL"
+
+    def heal(self, strike: Strike) -> None:
+        for client in strike.targets:
+            client.restart()
+
+    def verify_healed(self, strike: Strike) -> str:
+        dead = [client.name for client in strike.targets if not client.running()]
+        if dead:
+            raise NemesisError(f"{', '.join(dead)} should run again and do not")
+        return f"{strike.names} connected again"
+
+
+class ClientPause:
+    """SIGSTOP: its sockets stay open, it sends no heartbeat; healing, or the end of the harness, wakes it."""
+
+    summary = "stop clients with SIGSTOP, past their session if it lasts so long; let them go on afterwards"
+    family = "client"
+    hits = "clients"
+    parameters = NoParameters
+    lasts = True
+    needs = ()
+
+    def inject(self, strike: Strike) -> None:
+        strike.notes["watches"] = [_stop(client) for client in strike.targets]
+
+    def verify(self, strike: Strike) -> str:
+        for client in strike.targets:
+            _await_stopped(client, True)
+        return f"{strike.names} are stopped (state T)"
+
+    def heal(self, strike: Strike) -> None:
+        for watch in strike.notes.get("watches", ()):
+            watch.stdin.close()
+            watch.wait()
+
+    def verify_healed(self, strike: Strike) -> str:
+        for client in strike.targets:
+            _await_stopped(client, False)
+        return f"{strike.names} go on"
+
+
+class ClientDisconnect:
+    """The kernel destroys the clients' TCP connections: both ends are reset; clients connect anew."""
+
+    summary = "reset all TCP connections of clients at once; they connect again by themselves"
+    family = "client"
+    hits = "clients"
+    parameters = NoParameters
+    lasts = False
+    needs = ()
+
+    def inject(self, strike: Strike) -> None:
+        before = {client.name: set(_local_ends(client)) for client in strike.targets}
+        for ends in before.values():
+            for end in ends:
+                subprocess.run(["ss", "-K", "-t", "src", end], capture_output=True, check=True)
+        strike.notes["before"] = before
+
+    def verify(self, strike: Strike) -> str:
+        told = []
+        for client in strike.targets:
+            before = strike.notes["before"][client.name]
+            if not before:
+                raise NemesisError(f"{client.name} had no connection that could be reset")
+            if left := before & set(_local_ends(client)):
+                raise NemesisError(f"{client.name} still has {', '.join(sorted(left))}")
+            told.append(f"{len(before)} of {client.name}")
+        return f"connections reset: {', '.join(told)}"
+
+    def heal(self, strike: Strike) -> None:
+        """Nothing: a reset is over at once."""
+
+    def verify_healed(self, strike: Strike) -> str:
+        deadline = time.monotonic() + _SEEN_WITHIN_S
+        for client in strike.targets:
+            while not any(_local_ends(client)):
+                if time.monotonic() > deadline:
+                    raise NemesisError(f"{client.name} has not connected again within {_SEEN_WITHIN_S} s")
+                time.sleep(_POLL_S)
+        return f"{strike.names} have new connections"
+
+
+def _stop(client: ClientProcess) -> subprocess.Popen[bytes]:
+    watch = subprocess.Popen(
+        ["sh", "-c", _WATCH, "watch", str(client.pid)], stdin=subprocess.PIPE, start_new_session=True
+    )
+    os.kill(client.pid, signal.SIGSTOP)
+    return watch
+
+
+def _await_stopped(client: ClientProcess, stopped: bool) -> None:
+    deadline = time.monotonic() + _SEEN_WITHIN_S
+    while ((state := _state(client.pid)) == "T") is not stopped:
+        if time.monotonic() > deadline:
+            raise NemesisError(f"{client.name} should {'' if stopped else 'not '}be stopped; its state is {state}")
+        time.sleep(_POLL_S)
+
+
+def _state(pid: int) -> str:
+    """Return the state letter of a process, as in proc(5); X if it is gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return "X"
+
+
+def _local_ends(client: ClientProcess) -> Iterator[str]:
+    """Yield the local addresses, with port, of a client's established connections."""
+    listing = subprocess.run(["ss", "-Htnp", "state", "established"], capture_output=True, text=True, check=True).stdout
+    for line in listing.splitlines():
+        if re.search(rf"\bpid={client.pid},", line):
+            yield line.split()[2]

@@ -1,0 +1,71 @@
+"""Data disks that die, or turn read-only. Both are healed by a boot."""
+
+from __future__ import annotations
+
+from chaoskit.disk import BreakableDisk
+from chaoskit.host import PowerSwitch, ServiceHost
+from chaoskit.nemesis import NemesisError, NoParameters, Strike
+from nemeses.disk.mending import check_writable, mend, write_error
+from nemeses.services import await_answers, on_each
+from nemeses.shell import bash
+
+_ABORT = '[ "$(stat -f -c %T "$1")" = ext2/ext3 ] || exit 95; exec mount -o remount,abort "$1"'
+_UNSUPPORTED = 95
+
+
+class DiskDead:
+    """Every write and flush of the data disk fails with EIO; what was not synced is lost. A boot brings it back."""
+
+    summary = "let the data disk fail every request with EIO; power off, boot and start the system afterwards"
+    family = "disk"
+    hits = "hosts"
+    parameters = NoParameters
+    lasts = True
+    needs: tuple[type, ...] = (PowerSwitch, BreakableDisk)
+
+    def inject(self, strike: Strike) -> None:
+        on_each(strike.targets, lambda host: host.break_disk())
+
+    def verify(self, strike: Strike) -> str:
+        return _check_fails(strike, "Input/output error")
+
+    def heal(self, strike: Strike) -> None:
+        mend(strike.targets, strike.cluster)
+
+    def verify_healed(self, strike: Strike) -> str:
+        return f"{check_writable(strike.targets)}; {await_answers(strike.targets, strike.cluster)}"
+
+
+class DiskReadOnly(DiskDead):
+    """The journal of ext4 is aborted, as after an error: reads work, writes fail with EROFS."""
+
+    summary = "turn the data disk's file system read-only (ext4); power off, boot and start the system afterwards"
+    needs = (PowerSwitch,)
+
+    def inject(self, strike: Strike) -> None:
+        def act(host: ServiceHost) -> None:
+            done = bash(host, _ABORT, host.data_dir, check=False)
+            if done.status == _UNSUPPORTED:
+                raise NemesisError(
+                    f"{host.name}: only ext4 turns read-only while files are open: set cluster.disk.filesystem: ext4"
+                )
+            if done.status != 0:
+                raise NemesisError(f"{host.name}: {done.err.strip()}")
+
+        on_each(strike.targets, act)
+
+    def verify(self, strike: Strike) -> str:
+        return _check_fails(strike, "Read-only file system")
+
+
+def _check_fails(strike: Strike, words: str) -> str:
+    """Return the errors of a write on each target.
+
+    Raises:
+        NemesisError: one works, or fails otherwise.
+    """
+    errors = {host.name: write_error(host) for host in strike.targets}
+    for name, error in errors.items():
+        if words not in error:
+            raise NemesisError(f"a write to the data disk of {name} should fail with {words!r}: {error or 'it works'}")
+    return "; ".join(f"{name}: {error}" for name, error in errors.items())

@@ -1,0 +1,79 @@
+"""Silent corruption of files: a bit inverted, a tail cut off. Nobody is told, and nothing undoes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from chaoskit.host import ServiceHost
+from chaoskit.nemesis import NemesisError, Strike
+from nemeses.disk.files import FileChoice, Place, draw_places
+from nemeses.services import on_each
+from nemeses.shell import bash
+
+_FLIP = """
+old=$(od -An -tu1 -j "$2" -N 1 "$1") && new=$(( old ^ (1 << $3) )) || exit
+printf "\\\\$(printf %03o $new)" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none && sync "$1" || exit
+echo $old $(od -An -tu1 -j "$2" -N 1 "$1")
+"""
+_TRUNCATE = 'old=$(stat -c %s "$1") && truncate -s "$2" "$1" && sync "$1" && echo $old $(stat -c %s "$1")'
+
+
+class BitFlip:
+    """One bit of a drawn byte is inverted, on the disk and in the kernel's cache: as a reader will see it."""
+
+    summary = "invert a bit in files on the data disk"
+    family = "disk"
+    hits = "hosts"
+    parameters = FileChoice
+    lasts = False
+    needs: tuple[type, ...] = ()
+
+    def inject(self, strike: Strike) -> None:
+        _change(strike, _FLIP, lambda place: (str(place.offset), str(place.offset % 8)))
+
+    def verify(self, strike: Strike) -> str:
+        for name, place, before, after in strike.notes["changed"]:
+            if (before ^ after).bit_count() != 1:
+                raise NemesisError(f"{place.path} on {name}: byte {place.offset} was {before} and is {after}")
+        return "; ".join(
+            f"{name}: {place.path} byte {place.offset} was 0x{before:02x}, reads 0x{after:02x}"
+            for name, place, before, after in strike.notes["changed"]
+        )
+
+    def heal(self, strike: Strike) -> None:
+        """Nothing undoes it; what the system does about it is what is tested."""
+
+    def verify_healed(self, strike: Strike) -> str:
+        return "corruption stays: to find and repair it is up to the system"
+
+
+class Truncate(BitFlip):
+    """Files lose everything from a drawn byte on."""
+
+    summary = "cut off the tail of files on the data disk"
+
+    def inject(self, strike: Strike) -> None:
+        _change(strike, _TRUNCATE, lambda place: (str(place.offset),))
+
+    def verify(self, strike: Strike) -> str:
+        for name, place, before, after in strike.notes["changed"]:
+            if not after == place.offset < before:
+                raise NemesisError(f"{place.path} on {name} should have {place.offset} bytes and has {after}")
+        return "; ".join(
+            f"{name}: {place.path} had {before} bytes, has {after}"
+            for name, place, before, after in strike.notes["changed"]
+        )
+
+
+def _change(strike: Strike, script: str, arguments: Callable[[Place], tuple[str, ...]]) -> None:
+    """Run a script for each drawn place, and note what it printed: the state before and after."""
+    places = draw_places(strike)
+    changed: list[tuple[str, Place, int, int]] = []
+    strike.notes["changed"] = changed
+
+    def act(host: ServiceHost) -> None:
+        for place in places[host.name]:
+            before, after = map(int, bash(host, script, place.path, *arguments(place)).out.split())
+            changed.append((host.name, place, before, after))
+
+    on_each(strike.targets, act)

@@ -1,0 +1,98 @@
+"""Which files of the data disks a fault hits, and where in them: drawn by seed, and disjoint if so asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from chaoskit.cluster import DataFiles
+from chaoskit.host import ServiceHost
+from chaoskit.nemesis import NemesisError, Strike
+from nemeses.shell import bash
+
+_BY_GLOB = 'find "$1" -type f -size +0 -not -path "$1/.chaoskit/*" -path "$1/$2" -printf "%s %p\\n"'
+_BY_NAME = 'for file; do [ ! -s "$file" ] || stat -c "%s %n" "$file"; done'
+
+
+class FileChoice(BaseModel):
+    """Which files; empty ones are left out.
+
+    Attributes:
+        files: shell pattern below the data disk, such as `*.log`; `*` matches slashes too.
+        what: instead of `files`: a sort of file that the system knows, such as `segment`, of a `topic` and `partition`.
+        count: how many places on each host.
+        disjoint: no two targets are hit in the same place, so that a correct system can repair each from another.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    files: Annotated[str, Field(min_length=1)] | None = None
+    what: str | None = None
+    topic: str = "log-0"
+    partition: Annotated[int, Field(ge=0)] = 0
+    count: Annotated[int, Field(ge=1, le=1000)] = 1
+    disjoint: bool = False
+
+    @model_validator(mode="after")
+    def _names_files(self) -> FileChoice:
+        if (self.files is None) == (self.what is None):
+            raise ValueError("say which files: either files (a pattern below the data disk) or what (such as segment)")
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A byte of a file on a host."""
+
+    path: str
+    size: int
+    offset: int
+
+
+def draw_places(strike: Strike) -> dict[str, list[Place]]:
+    """Return `count` drawn places for each target, by name.
+
+    Raises:
+        NemesisError: a target has no such file.
+    """
+    choice: FileChoice = strike.parameters
+    found = {host.name: _candidates(host, strike) for host in strike.targets}
+    for name, files in found.items():
+        if not files:
+            raise NemesisError(f"{name} has no file that is {choice.files or choice.what} and not empty")
+    return {name: _draw(found, index, strike) for index, name in enumerate(found)}
+
+
+def _draw(found: dict[str, dict[str, int]], index: int, strike: Strike) -> list[Place]:
+    """Draw places on one target. Disjoint: of a file that several targets have, each gets a share of its own."""
+    name = list(found)[index]
+    draw = Random(f"{strike.seed}:{name}")  # noqa: S311
+    places = []
+    for _ in range(strike.parameters.count):
+        path = draw.choice(sorted(found[name]))
+        low, high = 0, found[name][path]
+        if strike.parameters.disjoint:
+            shared = min(files[path] for files in found.values() if path in files)
+            low, high = shared * index // len(found), shared * (index + 1) // len(found)
+        if low >= high:
+            raise NemesisError(f"{path} on {name} is too short to be hit in disjoint places: {found[name][path]} bytes")
+        places.append(Place(path, found[name][path], draw.randrange(low, high)))
+    return places
+
+
+def _candidates(host: ServiceHost, strike: Strike) -> dict[str, int]:
+    choice: FileChoice = strike.parameters
+    if choice.what is None:
+        return _sizes(bash(host, _BY_GLOB, host.data_dir, choice.files or "*").out.splitlines())
+    if not isinstance(strike.cluster, DataFiles):
+        raise NemesisError("this system does not say which files hold what: use files instead of what")
+    paths = strike.cluster.files(host, choice.what, choice.topic, choice.partition)
+    return _sizes(bash(host, _BY_NAME, *paths).out.splitlines())
+
+
+def _sizes(lines: Sequence[str]) -> dict[str, int]:
+    return {path: int(size) for size, path in (line.split(" ", maxsplit=1) for line in lines)}

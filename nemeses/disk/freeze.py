@@ -1,0 +1,65 @@
+"""A data disk that answers nothing for a while."""
+
+from __future__ import annotations
+
+import time
+
+from chaoskit.disk import ProgrammableDisk
+from chaoskit.host import ServiceHost
+from chaoskit.nemesis import NemesisError, NoParameters, Strike
+from nemeses.disk.mending import check_writable
+from nemeses.services import await_answers, on_each
+from nemeses.shell import bash
+
+_PATIENCE_S = 0.3
+
+_WRITE = 'mkdir -p "$1"; echo frozen > "$1/probe"; sync "$1/probe"; echo written > "$2"'
+_WRITER = 'rm -f "$2"; setsid sh -c "$3" sh "$1/.chaoskit" "$2" < /dev/null > /dev/null 2>&1 &'
+
+
+class DiskFreeze:
+    """Writes hang until it is over, then go on. A programmable disk freezes below the file system: reads hang too."""
+
+    summary = "let writes to the data disk hang, then go on"
+    family = "disk"
+    hits = "hosts"
+    parameters = NoParameters
+    lasts = True
+    needs = ()
+
+    def inject(self, strike: Strike) -> None:
+        def act(host: ServiceHost) -> None:
+            if isinstance(host, ProgrammableDisk):
+                host.program_disk({"frozen": True})
+            else:
+                host.run(["fsfreeze", "--freeze", host.data_dir])
+
+        on_each(strike.targets, act)
+
+    def verify(self, strike: Strike) -> str:
+        on_each(strike.targets, lambda host: bash(host, _WRITER, host.data_dir, _mark(strike), _WRITE))
+        time.sleep(_PATIENCE_S)
+        done = [host.name for host in strike.targets if _written(host, strike)]
+        if done:
+            raise NemesisError(f"a write to the data disk of {', '.join(done)} was done and should hang")
+        return f"a write with fsync on {strike.names} hangs for {_PATIENCE_S:g} s"
+
+    def heal(self, strike: Strike) -> None:
+        def act(host: ServiceHost) -> None:
+            if isinstance(host, ProgrammableDisk):
+                host.reset_disk(["frozen"])
+            else:
+                host.run(["fsfreeze", "--unfreeze", host.data_dir], check=False)
+
+        on_each(strike.targets, act)
+
+    def verify_healed(self, strike: Strike) -> str:
+        return f"{check_writable(strike.targets)}; {await_answers(strike.targets, strike.cluster)}"
+
+
+def _mark(strike: Strike) -> str:
+    return f"/run/chaoskit/{strike.name}.written"
+
+
+def _written(host: ServiceHost, strike: Strike) -> bool:
+    return bash(host, '[ -e "$1" ]', _mark(strike), check=False).status == 0

@@ -1,0 +1,83 @@
+"""A full data disk."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+from chaoskit.host import ServiceHost
+from chaoskit.nemesis import NemesisError, Strike
+from chaoskit.quantities import Size, format_size
+from nemeses.services import await_answers, on_each
+from nemeses.shell import bash
+
+_TOLERANCE = 2**20
+"""Bytes that the file system may keep for itself beyond what was asked to be left."""
+
+_AVAILABLE = 'df --output=avail -B1 "$1" | tail -n1'
+_FILL = f"""
+folder=$1/.chaoskit size=$(( $({_AVAILABLE}) - $2 ))
+mkdir -p "$folder" && [ "$size" -le 0 ] || fallocate -l "$size" "$folder/ballast"
+{_AVAILABLE}
+"""
+_WRITE = 'head -c "$2" /dev/zero > "$1/.chaoskit/probe"; status=$?; rm -f "$1/.chaoskit/probe"; exit $status'
+
+
+class Fill(BaseModel):
+    """How full.
+
+    Attributes:
+        leave: space that stays free.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    leave: Size = 0
+
+
+class DiskFull:
+    """A file takes the free space: writes fail with ENOSPC. Healing deletes it and starts what ended of the system."""
+
+    summary = "fill the data disk, so that writes fail with ENOSPC; delete the filling afterwards"
+    family = "disk"
+    hits = "hosts"
+    parameters = Fill
+    lasts = True
+    needs = ()
+
+    def inject(self, strike: Strike) -> None:
+        on_each(strike.targets, lambda host: bash(host, _FILL, host.data_dir, str(strike.parameters.leave)))
+
+    def verify(self, strike: Strike) -> str:
+        leave = strike.parameters.leave
+        seen = []
+        for host in strike.targets:
+            available = _available(host)
+            probe = bash(host, _WRITE, host.data_dir, str(leave + 2 * _TOLERANCE), check=False)
+            if available > leave + _TOLERANCE or "No space left on device" not in probe.err:
+                raise NemesisError(
+                    f"{host.name} has {available} bytes free and should have {leave}; a write beyond that said: "
+                    f"{probe.err.strip() or 'nothing'}"
+                )
+            seen.append(f"{host.name}: {available} bytes free, No space left on device")
+        return "; ".join(seen)
+
+    def heal(self, strike: Strike) -> None:
+        def act(host: ServiceHost) -> None:
+            bash(host, 'rm -f "$1/.chaoskit/ballast"', host.data_dir)
+            strike.cluster.start(host)
+
+        on_each(strike.targets, act)
+
+    def verify_healed(self, strike: Strike) -> str:
+        wanted = strike.parameters.leave + 2 * _TOLERANCE
+        seen = []
+        for host in strike.targets:
+            available = _available(host)
+            if available < wanted or bash(host, _WRITE, host.data_dir, str(wanted), check=False).status != 0:
+                raise NemesisError(f"{host.name} has only {available} bytes free after the filling was deleted")
+            seen.append(f"{host.name}: {format_size(available >> 20 << 20)} free")
+        return "; ".join([*seen, await_answers(strike.targets, strike.cluster)])
+
+
+def _available(host: ServiceHost) -> int:
+    return int(bash(host, _AVAILABLE, host.data_dir).out)

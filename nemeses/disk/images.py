@@ -1,0 +1,94 @@
+"""The whole data disk replaced: by an empty one, or by an earlier state of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from chaoskit.disk import ReplaceableDisk
+from chaoskit.host import PowerSwitch
+from chaoskit.nemesis import NemesisError, NoParameters, Strike
+from nemeses.disk.mending import restore
+from nemeses.disk.power import check_dark
+from nemeses.services import await_answers, on_each
+from nemeses.shell import bash
+
+_MARK = 'mkdir -p "$1/.chaoskit" && touch "$1/.chaoskit/$2" && sync "$1/.chaoskit/$2" "$1/.chaoskit" "$1"'
+_MARKED = '[ ! -e "$1/.chaoskit/$2" ]'
+
+
+class DiskWipe:
+    """Power off, a new file system on the data disk, boot: the system must format anew in its start."""
+
+    summary = "replace the data disk by an empty one while the power is off; boot afterwards"
+    family = "disk"
+    hits = "hosts"
+    parameters = NoParameters
+    lasts = True
+    needs = (PowerSwitch, ReplaceableDisk)
+
+    def inject(self, strike: Strike) -> None:
+        _replace(strike, lambda host: host.wipe_disk())
+
+    def verify(self, strike: Strike) -> str:
+        return f"{check_dark(strike)}; their disks were replaced"
+
+    def heal(self, strike: Strike) -> None:
+        on_each(strike.targets, lambda host: restore(host, strike.cluster))
+
+    def verify_healed(self, strike: Strike) -> str:
+        marked = [
+            host.name for host in strike.targets if bash(host, _MARKED, host.data_dir, strike.name, check=False).status
+        ]
+        if marked:
+            raise NemesisError(f"a file that was synced before is still on the data disk of {', '.join(marked)}")
+        gone = f"a file synced right before is gone from {strike.names}"
+        return f"{gone}; {await_answers(strike.targets, strike.cluster)}"
+
+
+class TimeTravel(DiskWipe):
+    """Power off, the last snapshot of the data disk put back, boot: the host has forgotten what came after."""
+
+    summary = "put the last snapshot of the data disk back while the power is off; boot afterwards"
+
+    def inject(self, strike: Strike) -> None:
+        for host in strike.targets:
+            if not host.has_snapshot():
+                raise NemesisError(f"{host.name} has no snapshot of its data disk: inject snapshot before time-travel")
+        _replace(strike, lambda host: host.restore_disk())
+
+
+class Snapshot:
+    """The data disk is synced, held for a moment and copied, as volume managers do. `time-travel` puts it back."""
+
+    summary = "keep a copy of the data disk, for time-travel"
+    family = "disk"
+    hits = "hosts"
+    parameters = NoParameters
+    lasts = False
+    needs = (ReplaceableDisk,)
+
+    def inject(self, strike: Strike) -> None:
+        strike.notes["copies"] = {}
+        on_each(strike.targets, lambda host: strike.notes["copies"].update({host.name: host.snapshot_disk()}))
+
+    def verify(self, strike: Strike) -> str:
+        missing = [host.name for host in strike.targets if not host.has_snapshot()]
+        if missing:
+            raise NemesisError(f"there is no copy of the data disk of {', '.join(missing)}")
+        return "; ".join(f"{name}: copied {copy}" for name, copy in strike.notes["copies"].items())
+
+    def heal(self, strike: Strike) -> None:
+        """Nothing was broken."""
+
+    def verify_healed(self, strike: Strike) -> str:
+        return await_answers(strike.targets, strike.cluster)
+
+
+def _replace(strike: Strike, replace: Callable[[Any], None]) -> None:
+    def act(host: Any) -> None:
+        bash(host, _MARK, host.data_dir, strike.name)
+        host.power_cut()
+        replace(host)
+
+    on_each(strike.targets, act)

@@ -1,0 +1,83 @@
+"""A data disk that acknowledges flushes and does not do them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from chaoskit.disk import ProgrammableDisk
+from chaoskit.host import PowerSwitch
+from chaoskit.nemesis import NemesisError, Strike
+from nemeses.disk.mending import check_writable, restore, write_error
+from nemeses.services import await_answers, on_each
+
+
+class Lie(BaseModel):
+    """How the lie ends.
+
+    Attributes:
+        cut: by a power cut, so that what was acknowledged is lost; else the disk makes it true.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    cut: bool = True
+
+
+class FsyncLies:
+    """Flushes are acknowledged and nothing is persisted, up to the size of the disk's cache (`cluster.disk.cache`)."""
+
+    summary = "let the data disk acknowledge flushes without doing them; cut the power at the end"
+    family = "disk"
+    hits = "hosts"
+    parameters = Lie
+    lasts = True
+    needs = (PowerSwitch, ProgrammableDisk)
+
+    def inject(self, strike: Strike) -> None:
+        strike.notes["lying"] = True
+        on_each(strike.targets, lambda host: host.program_disk({"flush_lies": True}))
+
+    def verify(self, strike: Strike) -> str:
+        return "; ".join(_check_lies(host) for host in strike.targets)
+
+    def heal(self, strike: Strike) -> None:
+        cut = strike.parameters.cut and strike.notes.pop("lying", False)
+
+        def act(host: Any) -> None:
+            if cut and host.reachable():
+                host.power_cut()
+            host.reset_disk(["flush_lies"])
+            restore(host, strike.cluster)
+            host.run(["sync"])
+
+        on_each(strike.targets, act)
+        if cut:
+            strike.notes["cut"] = True
+
+    def verify_healed(self, strike: Strike) -> str:
+        proofs = [_check_lost(host) for host in strike.targets] if strike.notes.get("cut") else []
+        writable = check_writable(strike.targets)
+        for host in strike.targets:
+            if waiting := host.disk_counters()["unflushed_sectors"]:
+                raise NemesisError(f"{waiting} sectors of {host.name} are still un-flushed after a sync")
+        return "; ".join([*proofs, writable, await_answers(strike.targets, strike.cluster)])
+
+
+def _check_lies(host: Any) -> str:
+    before = host.disk_counters()["lies"]
+    if error := write_error(host):
+        raise NemesisError(f"a write with fsync on {host.name} should be acknowledged: {error}")
+    counters = host.disk_counters()
+    lies, waiting = counters["lies"] - before, counters["unflushed_sectors"]
+    if lies == 0 or waiting == 0:
+        raise NemesisError(f"the disk of {host.name} was told to lie and told {lies} lies; {waiting} sectors wait")
+    return f"{host.name}: an fsync was acknowledged with {lies} lies, {waiting} sectors are not persistent"
+
+
+def _check_lost(host: Any) -> str:
+    cut = host.last_cut()
+    if not cut.get("lies") or not cut["sectors"]:
+        raise NemesisError(f"{host.name} was cut while its disk should lie, and nothing acknowledged was lost: {cut}")
+    return f"{host.name}: {cut['lies']} acknowledged flushes were lies; {host.prove_cut()}"

@@ -1,0 +1,53 @@
+"""Data disks and hosts back in order: what healing a broken disk comes down to, and whether a disk takes writes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from chaoskit.cluster import Cluster
+from chaoskit.host import ServiceHost
+from chaoskit.nemesis import NemesisError
+from nemeses.services import on_each
+from nemeses.shell import bash
+
+_WRITE = """
+folder=$1/.chaoskit
+mkdir -p "$folder" && dd if=/dev/zero of="$folder/probe" bs=4k count=1 oflag=direct conv=fsync status=none
+"""
+
+
+def write_error(host: ServiceHost) -> str:
+    """Write 4 KiB to the data disk and fsync; return the error, or nothing."""
+    done = bash(host, _WRITE, host.data_dir, check=False)
+    return "" if done.status == 0 else done.err.strip().splitlines()[-1]
+
+
+def check_writable(targets: Sequence[ServiceHost]) -> str:
+    """Return evidence that the data disks take writes.
+
+    Raises:
+        NemesisError: one does not.
+    """
+    for host in targets:
+        if error := write_error(host):
+            raise NemesisError(f"the data disk of {host.name} still fails a write: {error}")
+    return f"a write with fsync works on {', '.join(host.name for host in targets)}"
+
+
+def mend(targets: Sequence[Any], cluster: Cluster) -> None:
+    """Boot each host that has no power, or whose disk takes no writes (by a power cut), and start the system."""
+
+    def act(host: Any) -> None:
+        if host.reachable() and write_error(host):
+            host.power_cut()
+        restore(host, cluster)
+
+    on_each(targets, act)
+
+
+def restore(host: Any, cluster: Cluster) -> None:
+    """Boot a host if it has no power, and start the system if it does not run."""
+    if not host.reachable():
+        host.power_on()
+    cluster.start(host)

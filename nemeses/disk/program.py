@@ -1,0 +1,143 @@
+"""The programmable disk's settings as faults: errors at a rate, or any of them."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, model_validator
+
+from chaoskit.disk import DiskSettings, ProgrammableDisk, Rate
+from chaoskit.host import PowerSwitch
+from chaoskit.nemesis import NemesisError, Strike
+from nemeses.disk.mending import check_writable, mend, write_error
+from nemeses.services import await_answers, on_each
+from nemeses.shell import bash
+
+_ROUNDS = 20
+
+_REQUESTS = """
+mkdir -p "$1/.chaoskit"; probe=$1/.chaoskit/probe
+dd if=/dev/zero of="$probe" bs=4k count=50 oflag=direct
+dd if="$probe" of=/dev/null bs=4k iflag=direct
+for _ in 1 2 3 4 5 6 7 8 9 10; do dd if=/dev/zero of="$probe" bs=4k count=1 conv=notrunc,fsync; done
+"""
+
+
+class Errors(BaseModel):
+    """Share of requests that fail with EIO; at least one is above 0."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    read: Rate = 0
+    write: Rate = 0
+    flush: Rate = 0
+
+    @model_validator(mode="after")
+    def _fails_something(self) -> Errors:
+        if not (self.read or self.write or self.flush):
+            raise ValueError("say what fails, as a share from 0 to 1: read, write or flush")
+        return self
+
+
+class Program(DiskSettings):
+    """At least one setting of the programmable disk."""
+
+    @model_validator(mode="after")
+    def _sets_something(self) -> Program:
+        if self.frozen:
+            raise ValueError("frozen: use the fault disk-freeze")
+        if not self.model_fields_set:
+            raise ValueError(f"say what to set: {', '.join(type(self).model_fields)}")
+        return self
+
+
+class DiskErrors:
+    """Some requests of the data disk fail with EIO. A file system that gave up is healed by a boot."""
+
+    summary = "let a share of the data disk's reads, writes or flushes fail with EIO"
+    family = "disk"
+    hits = "hosts"
+    parameters: type[BaseModel] = Errors
+    lasts = True
+    needs = (PowerSwitch, ProgrammableDisk)
+
+    def inject(self, strike: Strike) -> None:
+        changes = {f"{name}_errors": rate for name, rate in strike.parameters.model_dump().items()}
+        strike.notes["before"] = {host.name: host.disk_counters()["errors"] for host in strike.targets}
+        on_each(strike.targets, lambda host: host.program_disk(changes))
+
+    def verify(self, strike: Strike) -> str:
+        seen = []
+        for host in strike.targets:
+            errors, rounds = 0, 0
+            while errors == 0 and rounds < _ROUNDS:
+                rounds += 1
+                bash(host, _REQUESTS, host.data_dir, check=False)
+                errors = host.disk_counters()["errors"] - strike.notes["before"][host.name]
+            if errors == 0:
+                raise NemesisError(f"no request of the data disk of {host.name} failed in {rounds} rounds of requests")
+            seen.append(f"{host.name}: {errors} requests failed with EIO")
+        return "; ".join(seen)
+
+    def heal(self, strike: Strike) -> None:
+        on_each(strike.targets, lambda host: host.reset_disk(["read_errors", "write_errors", "flush_errors"]))
+        mend(strike.targets, strike.cluster)
+
+    def verify_healed(self, strike: Strike) -> str:
+        before = [host.disk_counters()["errors"] for host in strike.targets]
+        writable = check_writable(strike.targets)
+        for host, errors in zip(strike.targets, before, strict=True):
+            if host.disk_counters()["errors"] != errors:
+                raise NemesisError(f"requests of the data disk of {host.name} still fail")
+        return f"{writable}; {await_answers(strike.targets, strike.cluster)}"
+
+
+class DiskProgram:
+    """Any settings of the programmable disk, for the time of the fault."""
+
+    summary = "change any settings of the programmable disk, and change them back"
+    family = "disk"
+    hits = "hosts"
+    parameters: type[BaseModel] = Program
+    lasts = True
+    needs = (PowerSwitch, ProgrammableDisk)
+
+    def inject(self, strike: Strike) -> None:
+        changes = strike.parameters.model_dump(include=strike.parameters.model_fields_set, mode="json")
+        strike.notes["settings"] = {host.name: host.disk_settings() for host in strike.targets}
+        on_each(strike.targets, lambda host: host.program_disk(changes))
+
+    def verify(self, strike: Strike) -> str:
+        return "; ".join(_behaviour(host, strike) for host in strike.targets)
+
+    def heal(self, strike: Strike) -> None:
+        on_each(strike.targets, lambda host: host.reset_disk(strike.parameters.model_fields_set))
+        mend(strike.targets, strike.cluster)
+
+    def verify_healed(self, strike: Strike) -> str:
+        for host in strike.targets:
+            settings, before = host.disk_settings(), strike.notes["settings"][host.name]
+            changed = [name for name in type(settings).model_fields if getattr(settings, name) != getattr(before, name)]
+            if kept := strike.parameters.model_fields_set.intersection(changed):
+                raise NemesisError(f"the disk of {host.name} still has {', '.join(kept)} of the fault")
+        return f"{check_writable(strike.targets)}; {await_answers(strike.targets, strike.cluster)}"
+
+
+def _behaviour(host: Any, strike: Strike) -> str:
+    """Return what the disk says of itself, and what a write with fsync says of it.
+
+    Raises:
+        NemesisError: they do not fit the parameters.
+    """
+    wanted: DiskSettings = strike.parameters
+    settings = host.disk_settings()
+    if wrong := [name for name in wanted.model_fields_set if getattr(settings, name) != getattr(wanted, name)]:
+        raise NemesisError(f"the disk of {host.name} did not take {', '.join(wrong)}")
+    began = time.monotonic()
+    error = write_error(host)
+    took_s = time.monotonic() - began
+    if not error and took_s < wanted.flush / 1e9:
+        raise NemesisError(f"{host.name}: a write with fsync took {took_s * 1e3:.1f} ms, less than one flush should")
+    shown = settings.model_dump(include=wanted.model_fields_set, mode="json")
+    return f"{host.name}: {shown}; a write with fsync: {error or f'{took_s * 1e3:.1f} ms'}"

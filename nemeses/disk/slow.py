@@ -1,0 +1,120 @@
+"""A slow data disk."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from pydantic import model_validator
+
+from chaoskit.disk import DiskLimits, SlowDisk
+from chaoskit.host import ServiceHost
+from chaoskit.nemesis import NemesisError, Strike
+from nemeses.services import await_answers, on_each
+from nemeses.shell import bash
+
+_PROBE_S = 0.5
+"""How long a probe takes at the limit."""
+
+_TOLERANCE = 1.3
+"""A limit may be exceeded so much over a probe, as the kernel counts in slices of time."""
+
+_FASTER = 2.0
+"""So much faster a healed disk must be than the slow one."""
+
+_BLOCK = 4096
+_CHUNK = 65536
+
+_WRITE = 'mkdir -p "$1/.chaoskit" && dd if=/dev/zero of="$1/.chaoskit/probe" bs=$2 count=$3 oflag=direct status=none'
+_READ = (
+    f'{_WRITE} && date +%s%N && dd if="$1/.chaoskit/probe" of=/dev/null bs=$2 iflag=direct status=none && date +%s%N'
+)
+
+
+class Limits(DiskLimits):
+    """At least one limit: bytes or requests per second."""
+
+    @model_validator(mode="after")
+    def _limits_something(self) -> Limits:
+        if not any(getattr(self, name) for name in type(self).model_fields):
+            raise ValueError(f"say what is slow: {', '.join(type(self).model_fields)}")
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class _Probe:
+    """Direct requests that take about `_PROBE_S` at one limit."""
+
+    reads: bool
+    block: int
+    count: int
+    units: int
+
+    def rate(self, host: ServiceHost) -> float:
+        """Return units a second, measured."""
+        arguments = (host.data_dir, str(self.block), str(self.count))
+        if self.reads:
+            began, ended = map(int, bash(host, _READ, *arguments, timeout_s=120).out.split())
+            return self.units / max(1e-9, (ended - began) / 1e9)
+        start = time.monotonic()
+        bash(host, _WRITE, *arguments, timeout_s=120)
+        return self.units / (time.monotonic() - start)
+
+
+class DiskSlow:
+    """The data disk serves at most so many bytes or requests a second."""
+
+    summary = "limit the bytes or requests per second of the data disk"
+    family = "disk"
+    hits = "hosts"
+    parameters = Limits
+    lasts = True
+    needs = (SlowDisk,)
+
+    def inject(self, strike: Strike) -> None:
+        on_each(strike.targets, lambda host: host.limit_disk(strike.parameters))
+
+    def verify(self, strike: Strike) -> str:
+        measured = strike.notes["slow"] = _measure(strike)
+        for (name, field), rate in measured.items():
+            limit = getattr(strike.parameters, field)
+            if rate > limit * _TOLERANCE:
+                raise NemesisError(f"{name}: {field} should be at most {limit:,} and is {rate:,.0f}")
+        return _words(measured)
+
+    def heal(self, strike: Strike) -> None:
+        on_each(strike.targets, lambda host: host.limit_disk(DiskLimits()))
+
+    def verify_healed(self, strike: Strike) -> str:
+        measured, slow = _measure(strike), strike.notes.get("slow", {})
+        for key, rate in measured.items():
+            if key in slow and rate < slow[key] * _FASTER:
+                raise NemesisError(
+                    f"{key[0]}: {key[1]} is {rate:,.0f} without the limit and was {slow[key]:,.0f} with it: "
+                    "it is not lifted, or is not below what the disk does anyway"
+                )
+        return f"{_words(measured)}; {await_answers(strike.targets, strike.cluster)}"
+
+
+def _measure(strike: Strike) -> dict[tuple[str, str], float]:
+    limits = strike.parameters.model_fields_set
+    return {
+        (host.name, field): _probe(field, getattr(strike.parameters, field)).rate(host)
+        for host in strike.targets
+        for field in type(strike.parameters).model_fields
+        if field in limits
+    }
+
+
+def _probe(field: str, limit: int) -> _Probe:
+    reads = field.startswith("read")
+    if field.endswith("iops"):
+        count = max(2, round(limit * _PROBE_S))
+        return _Probe(reads, _BLOCK, count, count)
+    block = _CHUNK if limit * _PROBE_S >= 4 * _CHUNK else _BLOCK
+    count = max(2, round(limit * _PROBE_S / block))
+    return _Probe(reads, block, count, count * block)
+
+
+def _words(measured: dict[tuple[str, str], float]) -> str:
+    return "; ".join(f"{name}: {field} {rate:,.0f}/s" for (name, field), rate in measured.items())

@@ -1,0 +1,116 @@
+"""The dead-man's switch: a fault is put on a host together with what undoes it.
+
+`hold` leaves on the host, before the fault is made, a script that undoes it and a watchdog that waits for the
+harness' pulse. If none has come for `DEAD_MAN_S`, because the harness died or lost the network, the watchdog undoes the
+fault. The watchdog counts time by itself: no fault of a clock misleads it. The scripts need bash, util-linux and coreutils.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from chaoskit.host import HostError, ServiceHost
+from chaoskit.nemesis import NemesisError, Strike
+from nemeses.services import on_each
+from nemeses.shell import bash
+
+DEAD_MAN_S = 30.0
+"""How long a host waits for the harness' pulse before it undoes a fault."""
+
+_PULSE_S = 1.0
+_PULSE_TIMEOUT_S = 5
+_FOLDER = "/run/chaoskit/held"
+_EARLY = "undone early"
+
+_UNDO = """
+undo() { flock "$held.undo" bash -c '[ ! -e "$1" ] || { bash "$1" && rm "$1"; }' undo "$held.undo"; }
+"""
+
+_WATCHDOG = (
+    _UNDO
+    + """
+exec 3<> "$held.pulse"
+while read -r -t "$seconds" -u 3 pulse; do [ "$pulse" = over ] && exit; done
+[ -e "$held.undo" ] || exit
+: > "$held.early"
+until undo; do sleep 1; done
+"""
+)
+
+_HOLD = """
+export held=$1 seconds=$2
+mkdir -p "${held%/*}"
+[ -p "$held.pulse" ] || mkfifo "$held.pulse" || exit
+printf %s "$4" > "$held.undo" || exit
+setsid bash -c "$5" watchdog < /dev/null > /dev/null 2>&1 &
+eval "$3"
+"""
+
+_PULSE = '[ -p "$1.pulse" ] && echo alive 1<> "$1.pulse"'
+
+_RELEASE = (
+    _UNDO
+    + """
+held=$1
+if [ -p "$held.pulse" ]; then echo over 1<> "$held.pulse"; fi
+if [ -e "$held.undo" ]; then undo || exit; fi
+if [ -e "$held.early" ]; then echo early; fi
+rm -f "$held".*
+"""
+)
+
+
+def hold(strike: Strike, host: ServiceHost, act: str, undo: str) -> str:
+    """Make a fault on a host under the dead-man's switch; return what it printed.
+
+    Args:
+        strike: names the fault on the host.
+        host: where.
+        act: bash script that makes it.
+        undo: bash script that undoes it; idempotent, and ends with 0 when it is undone.
+
+    Raises:
+        HostError: `act` failed.
+    """
+    held = f"{_FOLDER}/{strike.name}"
+    done = bash(host, _HOLD, held, str(DEAD_MAN_S), act, undo, _WATCHDOG)
+    over = strike.notes.setdefault(f"pulse of {host.name}", threading.Event())
+    threading.Thread(target=_keep_alive, args=(host, held, over), name=f"pulse of {strike.name}", daemon=True).start()
+    return done.out
+
+
+def release(strike: Strike, hosts: Sequence[ServiceHost] | None = None) -> None:
+    """Undo what the strike holds on its targets, or on these hosts; nothing where it holds nothing."""
+
+    def act(host: ServiceHost) -> None:
+        if pulse := strike.notes.get(f"pulse of {host.name}"):
+            pulse.set()
+        printed = bash(host, _RELEASE, f"{_FOLDER}/{strike.name}").out
+        if printed.endswith("early\n"):
+            strike.notes.setdefault(_EARLY, []).append(host.name)
+
+    on_each(strike.targets if hosts is None else hosts, act)
+
+
+def check_held(strike: Strike) -> None:
+    """Tell, once it is released, whether the strike was held until then.
+
+    Raises:
+        NemesisError: the dead-man's switch undid it earlier.
+    """
+    if early := strike.notes.get(_EARLY):
+        raise NemesisError(
+            f"the dead-man's switch undid it early on {', '.join(early)}: nothing was heard from the harness "
+            f"for {DEAD_MAN_S:g} s"
+        )
+
+
+def _keep_alive(host: ServiceHost, held: str, over: Any) -> None:
+    while not over.wait(min(_PULSE_S, DEAD_MAN_S / 4)):
+        try:
+            if bash(host, _PULSE, held, timeout_s=_PULSE_TIMEOUT_S, check=False).status != 0:
+                return  # the host booted again, and holds nothing any more
+        except HostError:
+            continue

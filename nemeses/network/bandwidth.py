@@ -1,0 +1,97 @@
+"""Slow links: what leaves a host waits in htb, what arrives waits in the packet queue on the host."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from chaoskit.host import ServiceHost
+from chaoskit.nemesis import NemesisError, Strike
+from chaoskit.quantities import Size, format_size
+from nemeses.network.packets import FromPeers, PacketFault
+from nemeses.network.peers import Peers, addresses
+from nemeses.network.pings import nearest, ping
+from nemeses.network.queueing import queue_scripts
+
+_PROBE_S = 0.4
+_PACKET = 1428
+_TOLERANCE = 1.5
+
+_SHAPE = """
+case $SSH_CONNECTION in *.*) protocol=ip family=ip length=32;; *) protocol=ipv6 family=ip6 length=128;; esac
+for device in /sys/class/net/*/ifindex; do
+    device=${{device%/ifindex}} device=${{device##*/}}
+    [ "$device" = lo ] && continue
+    {{
+        echo qdisc add dev $device root handle 1: htb default 0
+        echo class add dev $device parent 1: classid 1:10 htb rate {bits}bit
+        echo filter add dev $device parent 1: prio 1 protocol $protocol u32 match $family dst ${{SSH_CONNECTION%% *}}/$length \\
+            match $family protocol 6 0xff match $family sport 22 0xffff flowid 1:0
+{filters}
+    }} | tc -batch - || exit
+done
+"""
+
+_UNSHAPE = """
+for device in /sys/class/net/*/ifindex; do
+    device=${device%/ifindex} device=${device##*/}
+    tc qdisc show dev "$device" root | grep -q 'htb 1:' && tc qdisc delete dev "$device" root
+done
+true
+"""
+
+
+class BandwidthParameters(FromPeers):
+    """At most `rate` bytes a second (10kB or more), of all peers together, `in` to each target, `out`, or each way."""
+
+    rate: Annotated[Size, Field(ge=10_000)] = 2**20
+    direction: Literal["both", "in", "out"] = "both"
+
+
+class Bandwidth(PacketFault):
+    """Packets beyond the rate wait in a queue of 1000; what finds it full is lost, as at a slow link."""
+
+    summary = "limit how many bytes a second hosts receive from, or send to, their peers"
+    parameters = BandwidthParameters
+
+    def scripts(self, strike: Strike, host: ServiceHost, peers: Peers) -> tuple[str, str]:
+        asked: BandwidthParameters = strike.parameters
+        acts, undos = [], []
+        if asked.direction != "in":
+            acts.append(_SHAPE.format(bits=asked.rate * 8, filters=_filters(peers, strike.cluster.hosts)))
+            undos.append(_UNSHAPE)
+        if asked.direction != "out":
+            act, undo = queue_scripts(strike, host, peers, {"rate": asked.rate})
+            acts.append(act)
+            undos.append(undo)
+        return "\n".join(acts), "\n".join(undos)
+
+    def measure(self, strike: Strike, host: ServiceHost, peers: Peers) -> str:
+        asked: BandwidthParameters = strike.parameters
+        count = str(min(400, max(8, round(asked.rate * _PROBE_S / _PACKET))))
+        seen = ping(host, nearest(peers), "-l", count, "-c", count, "-s", str(_PACKET - 28))
+        took_ms = max(seen.rtts_ms, default=0) - min(seen.rtts_ms, default=0)
+        rate = round((len(seen.rtts_ms) - 1) * _PACKET / took_ms * 1000) if took_ms else 0
+        words = f"{len(seen.rtts_ms)} packets of {_PACKET} B within {took_ms:.0f} ms: {rate / 1e3:.0f} kB/s"
+        if not 0 < rate < _TOLERANCE * asked.rate:
+            raise NemesisError(f"{host.name}: {words}, not {format_size(asked.rate)}/s")
+        return f"{words} ({asked.rate / 1e3:.0f} asked)"
+
+
+def _filters(peers: Peers, cluster: list[ServiceHost]) -> str:
+    """Return tc's filters: peers into the class, and before a match of all clients, other hosts past it."""
+    lines = []
+    protocols = (("ip", "ip", 32, "dst 0.0.0.0/0"), ("ip6", "ipv6", 128, "dst ::/0"))
+    for place, (family, protocol, length, everyone) in enumerate(protocols):
+        shaped = set(addresses(peers.hosts).get(family, []))
+        others = set(addresses(cluster).get(family, [])) - shaped
+        matches = [(f"dst {address}/{length}", "1:10") for address in shaped]
+        if peers.clients:
+            matches += [(f"dst {address}/{length}", "1:0") for address in others] + [(everyone, "1:10")]
+        lines += [
+            f"        echo filter add dev $device parent 1: prio {10 + 10 * place + (match == everyone)} "
+            f"protocol {protocol} u32 match {family} {match} flowid {flow}"
+            for match, flow in matches
+        ]
+    return "\n".join(lines)

@@ -1,0 +1,193 @@
+"""Faults of TCP connections: reset all at once, or lost at one end only. `ss -K` ends them in the target's kernel."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Sequence
+
+from pydantic import BaseModel, ConfigDict
+
+from chaoskit.host import ServiceHost
+from chaoskit.nemesis import NemesisError, Strike
+from nemeses.holding import check_held, hold, release
+from nemeses.network.firewall import Rules, counted
+from nemeses.network.peers import PeerNames, Peers, Ports, addresses, find_peers
+from nemeses.services import on_each
+from nemeses.shell import bash
+
+_SSH = 22
+_PROBE_S = 0.5
+_NO_RST = ("tcp flags & rst == rst counter name {hit} drop",)
+
+Ends = tuple[str, str]
+"""Local and peer address, each with its port."""
+
+
+class ConnectionParameters(BaseModel):
+    """Whose connections: of `peers` (`all`, `hosts`, `clients`, host names, roles), from or to `ports` (all if empty)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    peers: PeerNames = ["all"]
+    ports: Ports = []
+
+
+class ResetConnections:
+    """Both ends are told at once: the target's programs by an error, the peers by an RST."""
+
+    summary = "reset the established TCP connections between hosts and their peers"
+    family = "network"
+    hits = "hosts"
+    parameters = ConnectionParameters
+    lasts = False
+    needs = ()
+
+    def inject(self, strike: Strike) -> None:
+        def act(host: ServiceHost) -> None:
+            peers = _prepare(strike, host)
+            strike.notes[f"ended on {host.name}"] = _ends(bash(host, _kill(strike, peers)).out)
+
+        on_each(strike.targets, act)
+
+    def verify(self, strike: Strike) -> str:
+        return "; ".join(on_each(strike.targets, lambda host: _prove_ended(strike, host, _was_reset)))
+
+    def heal(self, strike: Strike) -> None:
+        for host in strike.targets:
+            if (probe := strike.notes.pop(f"probe of {host.name}", None)) is not None:
+                probe.close()
+
+    def verify_healed(self, strike: Strike) -> str:
+        return "new connections were never refused"
+
+
+class HalfOpen:
+    """The target forgets its connections and its RSTs are lost: the peers believe in them until they give up."""
+
+    summary = "lose the established TCP connections at the hosts' end alone, as a crash does: peers still believe in them"
+    family = "network"
+    hits = "hosts"
+    parameters = ConnectionParameters
+    lasts = True
+    needs = ()
+
+    def inject(self, strike: Strike) -> None:
+        def act(host: ServiceHost) -> None:
+            peers = _prepare(strike, host)
+            rules = _silence(strike, peers)
+            act = f"{{ {rules.act(strike.cluster.hosts)} }} || exit\n{_kill(strike, peers)}"
+            strike.notes[f"ended on {host.name}"] = _ends(hold(strike, host, act, rules.undo()))
+
+        on_each(strike.targets, act)
+
+    def verify(self, strike: Strike) -> str:
+        evidence = on_each(strike.targets, lambda host: _prove_ended(strike, host, _still_believes))
+        for host in strike.targets:
+            swallowed = counted(host, f"chaoskit_{strike.name}").get("hit_out", 0)
+            if not swallowed:
+                raise NemesisError(f"no RST of {host.name} was lost")
+            evidence.append(f"{swallowed} RSTs of {host.name} lost; {_orphans(strike, host)}")
+        return "; ".join(evidence)
+
+    def heal(self, strike: Strike) -> None:
+        release(strike)
+
+    def verify_healed(self, strike: Strike) -> str:
+        evidence = ["RSTs pass again"]
+        for host in strike.targets:
+            if counts := counted(host, f"chaoskit_{strike.name}"):
+                raise NemesisError(f"the rules are still on {host.name}: {counts}")
+            if (probe := strike.notes.pop(f"probe of {host.name}", None)) is not None:
+                with probe:
+                    probe.sendall(b"\n")
+                    evidence.append(_was_reset(host, probe))
+        check_held(strike)
+        return "; ".join(evidence)
+
+
+def _prepare(strike: Strike, host: ServiceHost) -> Peers:
+    """Look the peers up; open a connection from where the clients are, that will be hit too."""
+    peers = find_peers(strike, strike.parameters.peers, [host])
+    if peers.clients:
+        listening = {int(line.split()[3].rsplit(":", 1)[1]) for line in host.run(["ss", "-Hltn"]).out.splitlines()}
+        for port in sorted(listening - {_SSH} & set(strike.parameters.ports or listening)):
+            try:
+                strike.notes[f"probe of {host.name}"] = socket.create_connection((host.address, port), _PROBE_S)
+            except OSError:
+                continue
+            break
+    strike.notes[f"peers of {host.name}"] = peers
+    return peers
+
+
+def _kill(strike: Strike, peers: Peers) -> str:
+    """Return the command that ends the connections and prints them."""
+    ends = [f"dst {address}" for found in addresses(peers.hosts).values() for address in found]
+    if peers.clients:
+        strangers = [f"not dst {each}" for found in addresses(strike.cluster.hosts).values() for each in found]
+        ends.append(f"( {' and '.join(strangers)} )")
+    ports = [f"sport = :{port} or dport = :{port}" for port in strike.parameters.ports]
+    conditions = [f"( {' or '.join(ends)} )", f"not sport = :{_SSH}", *([f"( {' or '.join(ports)} )"] if ports else [])]
+    return f"ss -HtnK state established '{' and '.join(conditions)}'"
+
+
+def _silence(strike: Strike, peers: Peers) -> Rules:
+    return Rules(f"chaoskit_{strike.name}", peers, leaving=_NO_RST, ports=strike.parameters.ports)
+
+
+def _ends(listing: str) -> list[Ends]:
+    """Return the connections that `ss` listed; IPv4 within IPv6 as plain IPv4."""
+    lines = [line.replace("[::ffff:", "").replace("]", "").replace("[", "").split() for line in listing.splitlines()]
+    return [(fields[-2], fields[-1]) for fields in lines if len(fields) >= 4]
+
+
+def _established(host: ServiceHost) -> set[Ends]:
+    return set(_ends(host.run(["ss", "-Htn", "state", "established"]).out))
+
+
+def _prove_ended(strike: Strike, host: ServiceHost, of_probe: object) -> str:
+    ended: Sequence[Ends] = strike.notes[f"ended on {host.name}"]
+    if not ended:
+        raise NemesisError(f"{host.name} had no established connection with {strike.parameters.peers}")
+    if left := _established(host) & set(ended):
+        raise NemesisError(f"{host.name} still has {len(left)} of {len(ended)} connections: {sorted(left)[0]}")
+    probe = strike.notes.get(f"probe of {host.name}")
+    seen = of_probe(host, probe) if probe is not None and callable(of_probe) else "no port took a probe connection"
+    return f"{host.name} lost {len(ended)} connections; {seen}"
+
+
+def _was_reset(host: ServiceHost, probe: socket.socket) -> str:
+    probe.settimeout(_PROBE_S)
+    try:
+        received = probe.recv(1)
+    except ConnectionResetError:
+        return f"a client's connection to {host.name} was reset"
+    except TimeoutError:
+        raise NemesisError(f"a client's connection to {host.name} is still open") from None
+    raise NemesisError(f"a client's connection to {host.name} was not reset: it read {received!r}")
+
+
+def _still_believes(host: ServiceHost, probe: socket.socket) -> str:
+    probe.settimeout(0.1)
+    try:
+        received = probe.recv(1)
+    except TimeoutError:
+        return f"a client still believes in its connection to {host.name}"
+    except ConnectionResetError:
+        raise NemesisError(f"a client's connection to {host.name} was reset, not left half open") from None
+    raise NemesisError(f"a client's connection to {host.name} was closed: it read {received!r}")
+
+
+def _orphans(strike: Strike, host: ServiceHost) -> str:
+    """Return how many of the connections the peers that are hosts still have.
+
+    Raises:
+        NemesisError: none of those that there were.
+    """
+    ended = {(peer, local) for local, peer in strike.notes[f"ended on {host.name}"]}
+    hosts: Sequence[ServiceHost] = strike.notes[f"peers of {host.name}"].hosts
+    theirs = {ends for ends in ended if ends[0].rsplit(":", 1)[0] in {each.address for each in hosts}}
+    kept = theirs & set().union(*map(_established, hosts))
+    if theirs and not kept:
+        raise NemesisError(f"no peer still has one of its {len(theirs)} connections with {host.name}")
+    return f"peers still have {len(kept)} of {len(theirs)} connections with it"

@@ -1,0 +1,123 @@
+"""nftables rules on one host for its packets to and from given peers: what is done with them, and how many there were.
+
+A table of each strike's own (`inet` for what arrives, `netdev` for what leaves) goes in and out in one
+transaction. Left alone, always: loopback, IPv6 neighbour discovery, and the SSH connection of the harness.
+What leaves is caught at the device (hook `egress`, Linux 5.16): there a lost packet is lost as in a network. In the hook
+`output` the sender would be told (EPERM).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from chaoskit.host import ServiceHost
+from nemeses.network.peers import Peers, addresses
+
+_NEIGHBOURS = "icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert, nd-router-solicit, nd-router-advert } accept"
+
+_COUNTERS = "counter seen_in {}\ncounter hit_in {}\ncounter seen_out {}\ncounter hit_out {}\n"
+"""`seen`: packets to or from the peers. `hit`: those of them that the fault took."""
+
+DROP = ("counter name {hit} drop",)
+REJECT = (
+    "meta l4proto tcp counter name {hit} reject with tcp reset",
+    "counter name {hit} reject with icmpx admin-prohibited",
+)
+_ANSWERS_OF_REJECT = (
+    "tcp flags & rst == rst accept",
+    "icmp type destination-unreachable accept",
+    "icmpv6 type destination-unreachable accept",
+)
+
+_LOAD = """
+case $SSH_CONNECTION in *.*) family=ip;; *) family=ip6;; esac
+harness="$family saddr ${{SSH_CONNECTION%% *}} tcp dport 22" to_harness="$family daddr ${{SSH_CONNECTION%% *}} tcp sport 22"
+devices=
+for device in /sys/class/net/*/ifindex; do
+    device=${{device%/ifindex}} device=${{device##*/}}
+    [ "$device" = lo ] || devices="$devices${{devices:+, }}\\"$device\\""
+done
+nft -f - <<RULES
+{rules}
+RULES
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What happens to a host's packets from and to its peers.
+
+    Attributes:
+        table: name, a valid one whatever the strike's name is.
+        arriving, leaving: nftables statements, `{{hit}}` standing for the counter; empty: nothing happens.
+        ports: only packets of TCP or UDP from or to one of these ports; empty: all.
+    """
+
+    table: str
+    peers: Peers
+    arriving: Sequence[str] = ()
+    leaving: Sequence[str] = ()
+    ports: Sequence[int] = ()
+    rejects: bool = False
+
+    def act(self, cluster: Sequence[ServiceHost]) -> str:
+        """Return the bash script that loads the rules; `cluster`: all its hosts."""
+        parts = []
+        if self.arriving:
+            parts += self._table("inet", "in", "type filter hook input priority raw", cluster)
+        if self.leaving and self.rejects:
+            parts += self._table("inet", "out", "type filter hook output priority raw", cluster)
+        elif self.leaving:
+            parts += self._table("netdev", "out", "type filter hook egress devices = { $devices } priority 0", cluster)
+        return _LOAD.format(rules="\n".join(parts))
+
+    def undo(self) -> str:
+        """Return the bash script that removes them, whether or not they are there."""
+        lines = [f"{verb} table {family} {self.table}" for family in ("inet", "netdev") for verb in ("add", "delete")]
+        return f"nft '{'; '.join(lines)}'"
+
+    def _table(self, family: str, way: str, hook: str, cluster: Sequence[ServiceHost]) -> list[str]:
+        statements = self.arriving if way == "in" else self.leaving
+        exempt = ["iif lo accept", "$harness accept"] if way == "in" else ["$to_harness accept"]
+        if way == "out" and family == "inet":
+            exempt += ["oif lo accept", *_ANSWERS_OF_REJECT]
+        lines = [
+            f"table {family} {self.table} {{",
+            _COUNTERS,
+            f"chain fault_{way} {{",
+            f"counter name seen_{way}",
+            *(statement.format(hit=f"hit_{way}") for statement in statements),
+            "}",
+            f"chain {way} {{ {hook}; policy accept;",
+            *exempt,
+            _NEIGHBOURS,
+            *(f"{match} jump fault_{way}" for match in self._matches("saddr" if way == "in" else "daddr", cluster)),
+            "}",
+            "}",
+        ]
+        return lines
+
+    def _matches(self, end: str, cluster: Sequence[ServiceHost]) -> list[str]:
+        matches = [f"{family} {end} {_set(found)}" for family, found in addresses(self.peers.hosts).items()]
+        if self.peers.clients:
+            matches += [f"{family} {end} != {_set(found)}" for family, found in addresses(cluster).items()]
+        if not self.ports:
+            return matches
+        ports = [f"meta l4proto {{ tcp, udp }} th {end} {_set(self.ports)}" for end in ("sport", "dport")]
+        return [f"{match} {port}" for match in matches for port in ports]
+
+
+def _set(elements: Sequence[object]) -> str:
+    return f"{{ {', '.join(map(str, elements))} }}"
+
+
+def counted(host: ServiceHost, table: str) -> dict[str, int]:
+    """Return a strike's counters of packets on a host, by name; empty if its rules are not loaded there."""
+    listed = json.loads(host.run(["nft", "-j", "list", "counters"]).out)["nftables"]
+    counts: dict[str, int] = {}
+    for counter in (each["counter"] for each in listed if "counter" in each):
+        if counter["table"] == table:
+            counts[counter["name"]] = counts.get(counter["name"], 0) + counter["packets"]
+    return counts

@@ -1,0 +1,170 @@
+"""Partitions: packets between hosts, or hosts and clients, are dropped or rejected, both ways or one way."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from chaoskit.host import ServiceHost
+from chaoskit.nemesis import NemesisError, Strike
+from nemeses.holding import check_held, hold, release
+from nemeses.network.firewall import DROP, REJECT, Rules, counted
+from nemeses.network.peers import HARNESS, PeerNames, Ports
+from nemeses.network.probes import Pair, both_families, knock, reached, unreached
+from nemeses.network.shapes import Cuts, Shape, cuts_around_targets, cuts_between, cuts_of_shape
+from nemeses.services import on_each
+
+_DISCARD = 9
+"""The port that a probe from outside knocks at where the partition is of all ports."""
+
+
+class PartitionParameters(BaseModel):
+    """What is cut.
+
+    Attributes:
+        peers: the other side: `all` (everyone else), `hosts` (of the cluster), `clients` (everyone else than
+            hosts), host names or roles, looked up at injection.
+        direction: seen from the targets; `in` leaves what they send alone.
+        how: `drop` packets in silence, or `reject` them with a TCP reset or ICMP error.
+        ports: only TCP and UDP packets from or to these ports; all packets if empty.
+        shape: `isolate` the targets together, or `each` alone; `halves`, `majorities-ring` and `bridge` cut the
+            cluster's hosts whatever the targets and peers are.
+        groups: cut off from each other, instead of a shape: host names or roles.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    peers: PeerNames = ["all"]
+    direction: Literal["both", "in", "out"] = "both"
+    how: Literal["drop", "reject"] = "drop"
+    ports: Ports = []
+    shape: Shape = "isolate"
+    groups: Annotated[list[list[str]], Field(min_length=2)] | None = None
+
+    @model_validator(mode="after")
+    def _one_way_has_a_side(self) -> PartitionParameters:
+        of_cluster = self.groups is not None or self.shape not in ("isolate", "each")
+        if of_cluster and (self.direction != "both" or "peers" in self.model_fields_set):
+            raise ValueError("direction and peers are for shape: isolate or each; leave them out")
+        if self.groups is not None and "shape" in self.model_fields_set:
+            raise ValueError("say either shape or groups")
+        return self
+
+
+class Partition:
+    """Nothing passes between the sides; connections stay as they are until somebody notices."""
+
+    summary = "cut hosts off from others: both ways or one way, all ports or some, in silence or with resets"
+    family = "network"
+    hits = "hosts"
+    parameters = PartitionParameters
+    lasts = True
+    needs = ()
+
+    def inject(self, strike: Strike) -> None:
+        cuts = strike.notes["cuts"] = _cuts(strike)
+        on_each(list(cuts), lambda host: hold(strike, host, *_scripts(strike, host)))
+
+    def verify(self, strike: Strike) -> str:
+        cuts: Cuts = strike.notes["cuts"]
+        asked: PartitionParameters = strike.parameters
+        blocked = _blocked(cuts)
+        port = asked.ports[0] if asked.ports else None
+        for host in (host for host, peers in cuts.items() if peers.clients):
+            knock(host, port or _DISCARD)
+        if passed := reached(blocked, port):
+            raise NemesisError(f"{_words(strike, passed)} should be cut and got through")
+        open_pairs = [pair for pair in _pairs(strike) if pair not in blocked]
+        if shut := unreached(open_pairs):
+            raise NemesisError(f"{_words(strike, shut)} should not be cut and does not get through")
+        counts = dict(zip(cuts, on_each(list(cuts), lambda host: counted(host, _table(strike))), strict=True))
+        for host, count in counts.items():
+            # Nothing comes in from a peer that has rules itself and stops what it sends.
+            sending = cuts[host].clients or asked.direction == "in" or any(p not in cuts for p in cuts[host].hosts)
+            for way in ["in"] * sending + ["out"]:
+                if asked.direction in (way, "both") and not count.get(f"hit_{way}"):
+                    raise NemesisError(f"no packet that goes {way} was stopped on {host.name}: {count}")
+        stopped = ", ".join(
+            f"{host.name} from {', '.join(cuts[host].names())} "
+            f"({count.get('hit_in', 0)} packets in and {count.get('hit_out', 0)} out stopped)"
+            for host, count in counts.items()
+        )
+        return (
+            f"cut off: {stopped}; 0 of {len(blocked)} probes passed, {len(open_pairs)} of {len(open_pairs)} beside it"
+        )
+
+    def heal(self, strike: Strike) -> None:
+        release(strike, _touched(strike))
+
+    def verify_healed(self, strike: Strike) -> str:
+        on_each(_touched(strike), lambda host: _refuse_rules(strike, host))
+        if shut := unreached(_pairs(strike)):
+            raise NemesisError(f"{_words(strike, shut)} still does not get through")
+        check_held(strike)
+        return f"all {len(_pairs(strike))} pairs reach each other again"
+
+
+def _cuts(strike: Strike) -> Cuts:
+    asked: PartitionParameters = strike.parameters
+    if asked.groups is not None:
+        return cuts_between([[host for name in group for host in strike.resolve(name)] for group in asked.groups])
+    if asked.shape in ("isolate", "each"):
+        return cuts_around_targets(strike, asked.peers, together=asked.shape == "isolate")
+    return cuts_of_shape(asked.shape, strike.cluster.hosts, strike.seed)
+
+
+def _table(strike: Strike) -> str:
+    return f"chaoskit_{strike.name}"
+
+
+def _scripts(strike: Strike, host: ServiceHost) -> tuple[str, str]:
+    asked: PartitionParameters = strike.parameters
+    statements = DROP if asked.how == "drop" else REJECT
+    rules = Rules(
+        _table(strike),
+        strike.notes["cuts"][host],
+        arriving=statements if asked.direction != "out" else (),
+        leaving=statements if asked.direction != "in" else (),
+        ports=asked.ports,
+        rejects=asked.how == "reject",
+    )
+    return rules.act(strike.cluster.hosts), rules.undo()
+
+
+def _touched(strike: Strike) -> list[ServiceHost]:
+    """Return the hosts that may have rules: without notes of the injection, all of them."""
+    return list(strike.notes.get("cuts", strike.cluster.hosts))
+
+
+def _pairs(strike: Strike) -> list[Pair]:
+    """Return the probes between the hosts with rules and everyone."""
+    cuts: Cuts = strike.notes.get("cuts", {})
+    pairs = []
+    for host in strike.cluster.hosts:
+        pairs.append((host, HARNESS))
+        for peer in strike.cluster.hosts:
+            if peer is not host and (host in cuts or peer in cuts or len(strike.cluster.hosts) <= 5):
+                pairs += both_families(host, peer)
+    return pairs
+
+
+def _blocked(cuts: Cuts) -> list[Pair]:
+    """Return the probes that the cuts must stop: a question and its answer go either way."""
+    blocked: list[Pair] = []
+    for host, peers in cuts.items():
+        for peer in peers.hosts:
+            blocked += both_families(host, peer) + both_families(peer, host)
+        if peers.clients:
+            blocked.append((host, HARNESS))
+    return list(dict.fromkeys(blocked))
+
+
+def _refuse_rules(strike: Strike, host: ServiceHost) -> None:
+    if counts := counted(host, _table(strike)):
+        raise NemesisError(f"the rules are still on {host.name}: {counts}")
+
+
+def _words(strike: Strike, pairs: set[tuple[str, str]]) -> str:
+    names = {address: host.name for host in strike.cluster.hosts for address in (host.address, host.address6)}
+    return ", ".join(f"{host} to {names.get(address, address)} ({address})" for host, address in sorted(pairs))

@@ -1,0 +1,59 @@
+"""Whom a host is kept from: hosts of the cluster, by address, and clients, who are everyone else."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+
+from chaoskit.host import ServiceHost
+from chaoskit.nemesis import Strike
+
+HARNESS = "harness"
+"""Where clients are, as `nemeses.network.probes` finds them: the address that a host's SSH connection comes from."""
+
+
+def _as_list(given: Any) -> Any:
+    return [given] if isinstance(given, str | int) else given
+
+
+PeerNames = Annotated[list[str], BeforeValidator(_as_list), Field(min_length=1)]
+"""`all`, `hosts`, `clients`, host names and roles."""
+
+Ports = Annotated[list[Annotated[int, Field(ge=1, le=65535)]], BeforeValidator(_as_list)]
+
+
+@dataclass(frozen=True, slots=True)
+class Peers:
+    """The other ends of a host's packets that a fault concerns.
+
+    Attributes:
+        hosts: of the cluster.
+        clients: whether also every address that is no host of the cluster.
+    """
+
+    hosts: tuple[ServiceHost, ...]
+    clients: bool
+
+    def names(self) -> list[str]:
+        return [host.name for host in self.hosts] + ["clients"] * self.clients
+
+
+def find_peers(strike: Strike, names: Sequence[str], without: Collection[ServiceHost]) -> Peers:
+    """Look the names up now; hosts in `without` are left out."""
+    found: dict[str, ServiceHost] = {}
+    for name in names:
+        if name != "clients":
+            holders = strike.cluster.hosts if name in ("all", "hosts") else strike.resolve(name)
+            found |= {host.name: host for host in holders}
+    for host in without:
+        found.pop(host.name, None)
+    return Peers(tuple(found.values()), clients="all" in names or "clients" in names)
+
+
+def addresses(hosts: Sequence[ServiceHost]) -> dict[str, list[str]]:
+    """Return the hosts' addresses by nftables' name of the family; without IPv6, only `ip`."""
+    families = {"ip": [host.address for host in hosts], "ip6": [host.address6 for host in hosts if host.address6]}
+    return {family: found for family, found in families.items() if found}

@@ -1,0 +1,67 @@
+"""Probes from host to host, and from a host to where the clients are: who reaches whom."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterable, Sequence
+
+from chaoskit.host import ServiceHost
+from nemeses.services import on_each
+from nemeses.shell import bash
+
+_PING = """
+for each; do
+    to=$each; [ "$each" = harness ] && to=${SSH_CONNECTION%% *}
+    ping -q -c 1 -W 0.2 "$to" > /dev/null 2>&1 && echo "$each" &
+done
+wait
+"""
+
+_CONNECT = """
+port=$1; shift
+for each; do
+    to=$each; [ "$each" = harness ] && to=${SSH_CONNECTION%% *}
+    timeout 0.2 bash -c '< "/dev/tcp/$1/$2"' connect "$to" "$port" > /dev/null 2>&1 && echo "$each" &
+done
+wait
+"""
+
+Pair = tuple[ServiceHost, str]
+"""A host, and an address or `harness`."""
+
+
+def both_families(source: ServiceHost, peer: ServiceHost) -> list[Pair]:
+    """Return the probes from one host to another, by IPv4 and, where both have it, IPv6."""
+    peer_addresses = [peer.address, peer.address6] if source.address6 and peer.address6 else [peer.address]
+    return [(source, address) for address in peer_addresses]
+
+
+def reached(pairs: Iterable[Pair], port: int | None = None) -> set[tuple[str, str]]:
+    """Probe all pairs at once, by ICMP echo or by connecting to a TCP port; return (host name, address) of those
+    that were answered within 0.2 s."""
+    wanted: dict[str, tuple[ServiceHost, list[str]]] = {}
+    for host, address in pairs:
+        wanted.setdefault(host.name, (host, []))[1].append(address)
+    script, *arguments = [_PING] if port is None else [_CONNECT, str(port)]
+
+    def probe(one: tuple[ServiceHost, list[str]]) -> set[tuple[str, str]]:
+        host, found = one
+        return {(host.name, address) for address in bash(host, script, *arguments, *found, check=False).out.split()}
+
+    return set().union(*on_each(list(wanted.values()), probe))
+
+
+def unreached(pairs: Sequence[Pair], attempts: int = 5) -> set[tuple[str, str]]:
+    """Return the pairs that are not answered, though each is tried that many times."""
+    missing = list(pairs)
+    for _ in range(attempts):
+        answered = reached(missing) if missing else set()
+        missing = [(host, address) for host, address in missing if (host.name, address) not in answered]
+    return {(host.name, address) for host, address in missing}
+
+
+def knock(host: ServiceHost, port: int) -> None:
+    """Send a packet to a host from where the clients are, whether or not anybody listens."""
+    with socket.socket(socket.AF_INET6 if ":" in host.address else socket.AF_INET) as knocking:
+        knocking.setblocking(False)
+        knocking.connect_ex((host.address, port))

@@ -1,0 +1,40 @@
+"""A harness of its own process, to be killed: holds a fault on the first host until then.
+
+Arguments: kind, private key, dead-man's time in seconds, hosts (`name=address=address6`, by comma), parameters (`key=value`).
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from echo import EchoCluster
+from trial import strike_of
+
+from chaoskit import plugins
+from clusters.hosts.ssh import SshHost
+from nemeses import holding
+
+
+def main(kind: str, key: str, dead_man_s: str, hosts: str, *parameters: str) -> None:
+    """Inject, tell, wait to be killed."""
+    holding.DEAD_MAN_S = float(dead_man_s)
+    remote = []
+    for each in hosts.split(","):
+        name, address, address6 = each.split("=")
+        remote.append(SshHost(name, address, Path(key), address6=address6))
+    nemesis: Any = plugins.load("nemesis", kind, "faults.inject")
+    given = dict(each.split("=", 1) for each in parameters)
+    strike = strike_of(nemesis, remote[:1], EchoCluster(remote), name="0-held", **given)
+    nemesis.inject(strike)
+    nemesis.verify(strike)
+    print("held", flush=True)
+    time.sleep(600)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

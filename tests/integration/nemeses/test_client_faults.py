@@ -1,0 +1,174 @@
+"""Faults of clients, on real processes with real connections."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from trial import fault
+
+from chaoskit.nemesis import NemesisError, Strike
+from nemeses.clients import ClientCrash, ClientDisconnect, ClientPause
+
+_CLIENT = """
+import socket, sys, time
+while True:
+    with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as connection:
+        try:
+            while connection.send(b"x"):
+                time.sleep(0.01)
+        except OSError:
+            pass
+"""
+
+
+class TickingClient:
+    """A client whose process sends a byte every 10 ms and connects anew when its connection breaks."""
+
+    name = "producer-0"
+
+    def __init__(self, server: socket.socket) -> None:
+        self._server = server
+        self.connection: Any = None
+        self.process: Any = None
+        self.restart()
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def running(self) -> bool:
+        return self.process.poll() is None
+
+    def crash(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def restart(self) -> None:
+        if self.process is not None and self.running():
+            return
+        port = str(self._server.getsockname()[1])
+        self.process = subprocess.Popen([sys.executable, "-c", _CLIENT, port])
+        self.accept()
+
+    def accept(self) -> None:
+        """Take the connection that the client makes."""
+        if self.connection is not None:
+            self.connection.close()
+        self.connection = self._server.accept()[0]
+
+    def was_reset(self) -> bool:
+        """Return whether the connection ends with a reset."""
+        self.connection.settimeout(1)
+        try:
+            while self.connection.recv(65536):
+                pass
+        except ConnectionResetError:
+            return True
+        return False
+
+    def ticks(self) -> bool:
+        """Return whether bytes arrive."""
+        self.connection.setblocking(False)
+        try:
+            while self.connection.recv(65536):
+                pass
+        except BlockingIOError:
+            pass
+        self.connection.settimeout(0.3)
+        try:
+            return self.connection.recv(1) == b"x"
+        except OSError:
+            return False
+
+
+@pytest.fixture
+def client() -> Iterator[TickingClient]:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(5)
+        client = TickingClient(server)
+        assert client.ticks()
+        yield client
+        client.crash()
+        client.connection.close()
+
+
+def test_a_crash_ends_the_client_and_healing_brings_it_back(client: TickingClient) -> None:
+    with fault(ClientCrash(), [client], None) as evidence:  # type: ignore[list-item]
+        assert evidence == "producer-0 ended by SIGKILL"
+        assert not client.ticks()
+    assert client.ticks()
+
+
+def test_a_paused_client_is_silent_and_goes_on_afterwards(client: TickingClient) -> None:
+    with fault(ClientPause(), [client], None) as evidence:  # type: ignore[list-item]
+        assert evidence == "producer-0 are stopped (state T)"
+        assert not client.ticks()
+    assert client.ticks()
+
+
+def test_a_disconnected_client_sees_a_reset_and_comes_back(client: TickingClient) -> None:
+    with fault(ClientDisconnect(), [client], None) as evidence:  # type: ignore[list-item]
+        assert evidence == "connections reset: 1 of producer-0"
+        assert client.was_reset()
+        client.accept()
+    assert client.ticks()
+
+
+@pytest.mark.parametrize(
+    ("nemesis", "seen"),
+    [
+        (ClientCrash(), "producer-0 should be dead and run"),
+        (ClientPause(), "should be stopped; its state is [SR]"),
+    ],
+)
+def test_a_fault_that_was_not_made_is_not_proved(client: TickingClient, nemesis: ClientCrash, seen: str) -> None:
+    strike = Strike("0-x", [client], None, None, 7, [].copy)  # type: ignore[arg-type]
+
+    with pytest.raises(NemesisError, match=seen):
+        nemesis.verify(strike)
+
+
+def test_a_connection_that_stays_is_not_proved_to_be_reset(client: TickingClient) -> None:
+    strike = Strike("0-x", [client], None, None, 7, [].copy)  # type: ignore[arg-type]
+    ClientDisconnect().inject(strike)
+    client.accept()
+    strike.notes["before"] = {client.name: {_own_end(client)}}
+
+    with pytest.raises(NemesisError, match="producer-0 still has 127"):
+        ClientDisconnect().verify(strike)
+
+
+def test_a_paused_client_wakes_when_the_harness_is_killed(client: TickingClient, tmp_path: Path) -> None:
+    script = """
+import sys, time
+from types import SimpleNamespace
+from chaoskit.nemesis import Strike
+from nemeses.clients import ClientPause
+client = SimpleNamespace(name="producer-0", pid=int(sys.argv[1]))
+ClientPause().inject(Strike("0-x", [client], None, None, 7, [].copy))
+print("paused", flush=True)
+time.sleep(60)
+"""
+    with subprocess.Popen([sys.executable, "-c", script, str(client.pid)], stdout=subprocess.PIPE) as harness:
+        assert harness.stdout is not None
+        assert harness.stdout.readline() == b"paused\n"
+        assert not client.ticks()
+        os.kill(harness.pid, signal.SIGKILL)
+
+    deadline = time.monotonic() + 5
+    while not client.ticks():
+        assert time.monotonic() < deadline
+
+
+def _own_end(client: TickingClient) -> str:
+    address, port = client.connection.getpeername()
+    return f"{address}:{port}"

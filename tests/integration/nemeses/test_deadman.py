@@ -1,0 +1,123 @@
+"""The dead-man's switch: what a killed harness held is undone on the hosts, and what a live one holds is not."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from echo import SERVICE, EchoCluster
+from trial import strike_of
+
+from chaoskit.host import ServiceHost, ServiceState
+from chaoskit.nemesis import NemesisError
+from nemeses import holding
+from nemeses.network.partition import Partition
+
+_DEAD_MAN_S = 2.0
+_HARNESS = Path(__file__).with_name("harness.py")
+
+
+def kill_harness_that_holds(kind: str, echo: EchoCluster, held: Callable[[], bool], **parameters: str) -> float:
+    """Return how many seconds after kill -9 of the harness the fault was undone."""
+    hosts = [f"{host.name}={host.address}={host.address6}" for host in echo.hosts]
+    key = str(echo.hosts[0]._key_file)
+    given = [f"{name}={value}" for name, value in parameters.items()]
+    harness = subprocess.Popen(
+        [sys.executable, str(_HARNESS), kind, key, str(_DEAD_MAN_S), ",".join(hosts), *given],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert harness.stdout is not None
+    with harness, harness.stdout:
+        assert harness.stdout.readline() == "held\n"
+        assert held()
+        time.sleep(2 * _DEAD_MAN_S)
+        assert held(), "a live harness holds it"
+        os.kill(harness.pid, signal.SIGKILL)
+        killed = time.monotonic()
+    while held():
+        assert time.monotonic() - killed < _DEAD_MAN_S + 5
+    return time.monotonic() - killed
+
+
+def pings(source: ServiceHost, peer: ServiceHost) -> bool:
+    return source.run(["ping", "-c1", "-W0.2", peer.address], check=False).status == 0
+
+
+def test_a_partition_is_undone_when_the_harness_was_killed(echo: EchoCluster) -> None:
+    took_s = kill_harness_that_holds("partition", echo, lambda: not pings(echo.hosts[1], echo.hosts[0]))
+
+    print(f"undone after {took_s:.2f} s")
+    assert _DEAD_MAN_S / 2 < took_s < _DEAD_MAN_S + 2
+    assert echo.hosts[0].run(["nft", "list", "tables"]).out == ""
+    assert echo.hosts[0].run(["ls", "/run/chaoskit/held"]).out.split() == ["0-held.early", "0-held.pulse"]
+
+
+def test_a_paused_service_goes_on_when_the_harness_was_killed(echo: EchoCluster) -> None:
+    host = echo.hosts[0]
+
+    took_s = kill_harness_that_holds("pause", echo, lambda: host.state(SERVICE) is ServiceState.PAUSED)
+
+    print(f"undone after {took_s:.2f} s")
+    assert _DEAD_MAN_S / 2 < took_s < _DEAD_MAN_S + 2
+    assert echo.answers(host, timeout_s=5)
+
+
+def test_packets_are_no_longer_delayed_when_the_harness_was_killed(echo: EchoCluster) -> None:
+    source, peer = echo.hosts[:2]
+
+    def delayed() -> bool:
+        return "time=4" in source.run(["ping", "-U", "-c1", "-W1", peer.address], check=False).out
+
+    took_s = kill_harness_that_holds("packet-delay", echo, delayed, delay="42ms")
+
+    print(f"undone after {took_s:.2f} s")
+    assert _DEAD_MAN_S / 2 < took_s < _DEAD_MAN_S + 2
+
+
+def test_what_was_undone_early_is_told_and_healed_again_without_harm(
+    echo: EchoCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(holding, "DEAD_MAN_S", 0.5)
+    nemesis = Partition()
+    strike = strike_of(nemesis, echo.hosts[:1], echo)
+    nemesis.inject(strike)
+    strike.notes["pulse of n1"].set()
+    while not pings(echo.hosts[1], echo.hosts[0]):
+        pass
+
+    nemesis.heal(strike)
+    nemesis.heal(strike)
+
+    with pytest.raises(NemesisError, match="dead-man's switch undid it early on n1"):
+        nemesis.verify_healed(strike)
+
+
+def test_healing_leaves_neither_watchdog_nor_files(echo: EchoCluster) -> None:
+    host = echo.hosts[0]
+    nemesis = Partition()
+    strike = strike_of(nemesis, [host], echo)
+    nemesis.inject(strike)
+    assert "watchdog" in host.run(["ps", "-ef"]).out
+
+    nemesis.heal(strike)
+
+    assert host.run(["ls", "/run/chaoskit/held"]).out == ""
+    host.run(["bash", "--norc", "-c", "while ps -ef | grep -q '[w]atchdog'; do sleep 0.01; done"], timeout_s=5)
+
+
+def test_an_injection_that_failed_half_way_is_undone(echo: EchoCluster) -> None:
+    host = echo.hosts[0]
+    strike = strike_of(Partition(), [host], echo)
+
+    with pytest.raises(Exception, match="exit status 3"):
+        holding.hold(strike, host, "touch /tmp/half; exit 3", "rm -f /tmp/half")
+    holding.release(strike)
+
+    assert host.run(["ls", "/tmp/half"], check=False).status != 0

@@ -1,0 +1,192 @@
+"""Partitions on real hosts: who reaches whom by TCP, seen from the hosts and from the clients' side."""
+
+from __future__ import annotations
+
+import socket
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from echo import PORT, EchoCluster
+from pydantic import ValidationError
+from trial import fault, strike_of
+
+from chaoskit.host import Result, ServiceHost
+from chaoskit.nemesis import NemesisError
+from nemeses.network.partition import Partition, PartitionParameters
+
+
+
+def connect(source: ServiceHost, address: str) -> Result:
+    """Connect from a host to an echo server."""
+    script = 'exec 3<> "/dev/tcp/$1/$2"'
+    return source.run(["timeout", "0.4", "bash", "--norc", "-c", script, "connect", address, str(PORT)], check=False)
+
+
+def hears(source: ServiceHost, address: str) -> bool:
+    return any(connect(source, address).status == 0 for _ in range(2))
+
+
+def client_hears(address: str) -> bool:
+    try:
+        socket.create_connection((address, PORT), timeout=0.4).close()
+    except OSError:
+        return False
+    return True
+
+
+def reach(cluster: EchoCluster) -> set[str]:
+    """Return `ab` for each a that hears b, `ca` for each a that hears the clients; by IPv4 and IPv6 alike."""
+
+    def probe(pair: tuple[ServiceHost | None, ServiceHost]) -> set[str]:
+        source, peer = pair
+        heard = {
+            client_hears(address) if source is None else hears(source, address)
+            for address in (peer.address, peer.address6)
+        }
+        assert len(heard) == 1, f"{source and source.name} to {peer.name}: IPv4 or IPv6 alone"
+        return {f"{source.name[1] if source else 'c'}{peer.name[1]}"} if heard == {True} else set()
+
+    pairs = [(source, peer) for source in (None, *cluster.hosts) for peer in cluster.hosts if source is not peer]
+    with ThreadPoolExecutor(9) as pool:
+        return set().union(*pool.map(probe, pairs))
+
+
+ALL = {"12", "13", "21", "23", "31", "32", "c1", "c2", "c3"}
+
+
+@pytest.mark.parametrize(
+    ("on", "parameters", "expected"),
+    [
+        ([0], {}, {"23", "32", "c2", "c3"}),
+        ([0, 1], {}, {"12", "21", "c3"}),
+        ([0, 1], {"shape": "each"}, {"c3"}),
+        ([0], {"peers": "hosts"}, {"23", "32", "c1", "c2", "c3"}),
+        ([0], {"peers": "clients"}, ALL - {"c1"}),
+        ([0], {"peers": "n2"}, ALL - {"12", "21"}),
+        ([1], {"peers": ["leader", "clients"]}, ALL - {"12", "21", "c2"}),
+        ([0], {"how": "reject"}, {"23", "32", "c2", "c3"}),
+        ([0], {"ports": [7001]}, ALL),
+        ([0], {"ports": PORT, "peers": "followers"}, ALL - {"12", "13", "21", "31"}),
+        ([0], {"direction": "in"}, {"23", "32", "c2", "c3"}),
+        ([0], {"groups": [["n1", "n2"], ["n3"]]}, ALL - {"13", "31", "23", "32"}),
+        ([0], {"shape": "bridge"}, None),
+        ([0], {"shape": "halves"}, None),
+    ],
+    ids=str,
+)
+def test_only_the_cut_pairs_are_cut(echo: EchoCluster, on: list[int], parameters: dict, expected: set | None) -> None:
+    assert reach(echo) == ALL
+
+    with fault(Partition(), [echo.hosts[index] for index in on], echo, **parameters) as evidence:
+        seen = reach(echo)
+
+    print(evidence)
+    if expected is None:
+        cut = ALL - seen
+        assert len(cut) == {"bridge": 2, "halves": 4}[parameters["shape"]]
+        assert {pair[::-1] for pair in cut} == cut
+    else:
+        assert seen == expected
+    assert reach(echo) == ALL
+
+
+def test_a_rejected_connection_is_told_at_once_and_a_dropped_one_is_not(echo: EchoCluster) -> None:
+    for how, told in (("reject", "refused"), ("drop", "")):
+        with fault(Partition(), echo.hosts[:1], echo, how=how):
+            for source, peer in ((echo.hosts[0], echo.hosts[1]), (echo.hosts[1], echo.hosts[0])):
+                assert told in connect(source, peer.address).err, (how, source.name)
+                assert ("refused" in connect(source, peer.address6).err) is (how == "reject")
+
+
+@pytest.mark.parametrize(("direction", "arrives"), [("in", ["from n1"]), ("out", ["to n1"])])
+def test_one_way_lets_packets_pass_the_other_way(echo: EchoCluster, direction: str, arrives: list[str]) -> None:
+    """UDP needs no answer: what is sent against the cut direction is seen by nobody, the other way by the receiver."""
+    listen = "import socket; s=socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(('', 7002))\nwhile True: print(s.recv(99).decode(), flush=True)"
+    n1, n2 = echo.hosts[:2]
+    for host in (n1, n2):
+        host.spawn("listen", ["/usr/bin/python3", "-c", listen], {})
+        host.run(["bash", "-c", "until ss -lun | grep -q 7002; do sleep 0.01; done"])
+
+    with fault(Partition(), [n1], echo, direction=direction):
+        n1.run(["bash", "-c", f"echo from n1 > /dev/udp/{n2.address}/7002"])
+        n2.run(["bash", "-c", f"echo to n1 > /dev/udp/{n1.address}/7002"])
+        n1.run(["sleep", "0.1"])
+
+    heard = [line for host in (n1, n2) for line in host.run(["cat", host.log_path("listen")]).out.splitlines() if line]
+    assert heard == arrives
+
+
+def test_the_management_connection_stays(echo: EchoCluster) -> None:
+    with fault(Partition(), echo.hosts, echo, shape="each"):
+        for host in echo.hosts:
+            host.disconnect()
+            assert host.run(["hostname"]).out.strip() == host.name
+
+
+def test_a_partition_that_was_not_made_is_told(echo: EchoCluster) -> None:
+    nemesis = Partition()
+    strike = strike_of(nemesis, echo.hosts[:1], echo)
+    nemesis.inject(strike)
+    nemesis.heal(strike)
+
+    with pytest.raises(NemesisError, match="n1 to n2 .* should be cut and got through"):
+        nemesis.verify(strike)
+
+
+def test_a_partition_that_is_not_healed_is_told(echo: EchoCluster) -> None:
+    nemesis = Partition()
+    strike = strike_of(nemesis, echo.hosts[:1], echo)
+    nemesis.inject(strike)
+
+    with pytest.raises(NemesisError, match="the rules are still on n1"):
+        nemesis.verify_healed(strike)
+    nemesis.heal(strike)
+
+
+def test_one_that_cuts_more_than_it_should_is_told(echo: EchoCluster) -> None:
+    nemesis = Partition()
+    other = strike_of(nemesis, echo.hosts[1:2], echo, name="other")
+    nemesis.inject(other)
+    strike = strike_of(nemesis, echo.hosts[:1], echo, peers="n2")
+    nemesis.inject(strike)
+
+    with pytest.raises(NemesisError, match="n2 to n3 .* should not be cut and does not get through"):
+        nemesis.verify(strike)
+    nemesis.heal(strike)
+    nemesis.heal(other)
+
+
+def test_a_host_that_booted_meanwhile_is_healed(echo: EchoCluster) -> None:
+    nemesis = Partition()
+    strike = strike_of(nemesis, echo.hosts[:2], echo)
+    nemesis.inject(strike)
+    echo.hosts[0].power_cut()
+    echo.hosts[0].power_on()
+
+    nemesis.heal(strike)
+
+    assert "6 pairs" not in nemesis.verify_healed(strike)
+
+
+def test_nobody_to_be_cut_off_from_is_told(echo: EchoCluster) -> None:
+    nemesis = Partition()
+
+    with pytest.raises(NemesisError, match="peers: n1 has nobody besides n1"):
+        nemesis.inject(strike_of(nemesis, echo.hosts[:1], echo, peers="n1"))
+    with pytest.raises(NemesisError, match="majorities-ring needs 4 hosts or more, and there are 3"):
+        nemesis.inject(strike_of(nemesis, echo.hosts, echo, shape="majorities-ring"))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"shape": "halves", "direction": "in"}, "direction and peers are for shape: isolate or each"),
+        ({"groups": [["n1"], ["n2"]], "shape": "each"}, "say either shape or groups"),
+        ({"ports": [0]}, "greater than or equal to 1"),
+        ({"peers": []}, "at least 1 item"),
+        ({"port": 9092}, "Extra inputs are not permitted"),
+    ],
+)
+def test_bad_parameters_are_refused(given: dict, message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        PartitionParameters.model_validate(given)

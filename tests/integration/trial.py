@@ -1,0 +1,46 @@
+"""A fault on real hosts, step by step as the conductor takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from chaoskit.host import ServiceHost
+from chaoskit.nemesis import Strike
+
+
+@contextmanager
+def fault(nemesis: Any, targets: Sequence[ServiceHost], cluster: Any, **parameters: Any) -> Iterator[str]:
+    """Inject and prove a fault; give its evidence; heal and prove that, whatever the test does."""
+    strike = strike_of(nemesis, targets, cluster, **parameters)
+    try:
+        nemesis.inject(strike)
+        yield nemesis.verify(strike)
+    finally:
+        nemesis.heal(strike)
+        healed = nemesis.verify_healed(strike)
+        nemesis.heal(strike)
+    assert healed
+
+
+def strike_of(
+    nemesis: Any, targets: Sequence[ServiceHost], cluster: Any, name: str = "", **parameters: Any
+) -> Strike:
+    """Return a strike that is not made yet."""
+    return Strike(
+        name=name or f"0-{type(nemesis).__name__.lower()}",
+        targets=targets,
+        cluster=cluster,
+        parameters=nemesis.parameters.model_validate(parameters),
+        seed=7,
+        resolve=lambda name: _hosts(cluster, name),
+    )
+
+
+def _hosts(cluster: Any, name: str) -> list[ServiceHost]:
+    by_name = {host.name: host for host in cluster.hosts}
+    if name == "all":
+        return list(cluster.hosts)
+    found = [name] if name in by_name else cluster.find(name, "log-0", 0)
+    return [by_name[each] for each in found]
