@@ -10,7 +10,7 @@ from typing import Any
 
 from chaoskit import plugins
 from chaoskit.errors import BadInput
-from chaoskit.host import HostProvider
+from chaoskit.host import HostError, HostProvider
 from chaoskit.journal import abandoned
 
 PROCESS = "process"
@@ -27,7 +27,13 @@ def heal() -> list[str]:
     """
     removed = []
     for journal in abandoned():
+        held_up = []
         for entry in journal.entries:
+            try:
+                removed += _undo(entry)
+            except HostError:  # such as a `sync` on its hosts that waits for a frozen disk of another entry's
+                held_up.append(entry)
+        for entry in held_up:
             removed += _undo(entry)
         journal.close()
     return removed

@@ -120,6 +120,31 @@ class PowerSwitch(Protocol):
         ...
 
 
+@runtime_checkable
+class ResourceLimits(Protocol):
+    """Optional power: limit what a whole host may use of CPU and memory."""
+
+    def limit_cpu(self, cores: float | None) -> None:
+        """Let it use this many cores' time; None: all."""
+        ...
+
+    def limit_memory(self, size: int | None) -> None:
+        """Let it use this many bytes, its page cache included; None: all."""
+        ...
+
+    def throttled(self) -> int:
+        """Return how often it was stopped because it had used up its CPU."""
+        ...
+
+    def memory_used(self) -> int:
+        """Return how many bytes its processes hold that cannot be read from disk again."""
+        ...
+
+    def memory_refused(self) -> int:
+        """Return how often memory had to be reclaimed because the limit was reached."""
+        ...
+
+
 class ServiceHost(Host, Services, Protocol):
     """A host that runs services: what every provider gives."""
 

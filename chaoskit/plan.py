@@ -97,14 +97,14 @@ def make_plan(scenario: Scenario, source: str, seed: int | None = None) -> Plan:
         powers = (*provider.powers(provider_options), *system.powers)
         for index, spec in enumerate(scenario.faults):
             choices = list(_choices(spec, f"faults.{index}", source))
-            if spec.duration is not None and not any(targets.lasts(choice.kind) for _, choice in choices):
-                raise BadInput(f"faults.{index}.for: {choices[0][1].kind} is over by itself; leave for out")
             for key, choice in choices:
                 _check_choice(spec, choice, key, source, powers)
                 on, on_key = (choice.on, f"{key}.on") if choice.on else (spec.on, f"faults.{index}.on")
                 hits_clients = targets.hits_clients(choice.kind)
                 roles = CLIENT_ROLES if hits_clients else system.roles
                 check_targets(on, on_key, targets.pool(choice.kind), roles, [] if hits_clients else partitions)
+            if spec.duration is not None and not any(targets.lasts(choice.kind) for _, choice in choices):
+                raise BadInput(f"faults.{index}.for: {choices[0][1].kind} is over by itself; leave for out")
             if instants(spec, chosen, index)[-1:] > [load.duration - 1]:
                 raise BadInput(f"faults.{index}: begins after the load has ended; make workload.duration longer")
         _check_expectations(scenario.expect)

@@ -155,7 +155,7 @@ class _Run:
         if self.plan.scenario.cluster.sync:
             # Formatting tools do not fsync everything; a power cut soon after would test set-up, not the load.
             for host in cluster.hosts:
-                host.run(["sync"])
+                host.run(["sync", "-f", host.data_dir])
 
     def _with_cluster(self, journal: Journal, cluster: Cluster) -> None:
         fleet = Fleet(self.folder, journal, self._order(cluster))

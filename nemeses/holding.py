@@ -1,8 +1,8 @@
 """The dead-man's switch: a fault is put on a host together with what undoes it.
 
-`hold` leaves on the host, before the fault is made, a script that undoes it and a watchdog that waits for the
-harness' pulse. If none has come for `DEAD_MAN_S`, because the harness died or lost the network, the watchdog undoes the
-fault. The watchdog counts time by itself: no fault of a clock misleads it. The scripts need bash, util-linux and coreutils.
+`hold` leaves on the host, before the fault is made, a script that undoes it and a watchdog that waits for the harness'
+pulse. If none has come for `DEAD_MAN_S`, because the harness died or lost the network, the watchdog undoes the fault.
+The watchdog counts time by itself: no fault of a clock misleads it. The scripts need bash, util-linux and coreutils.
 """
 
 from __future__ import annotations

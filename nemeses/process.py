@@ -45,7 +45,8 @@ class Pause:
 
     def inject(self, strike: Strike) -> None:
         on_each(
-            strike.targets, lambda host: hold(strike, host, _signal(strike, host, "STOP"), _signal(strike, host, "CONT"))
+            strike.targets,
+            lambda host: hold(strike, host, signal_script(strike, host, "STOP"), signal_script(strike, host, "CONT")),
         )
 
     def verify(self, strike: Strike) -> str:
@@ -97,7 +98,7 @@ class RollingRestart(Restart):
             strike.cluster.wait_ready(ANSWER_TIMEOUT_S)
 
 
-def _signal(strike: Strike, host: ServiceHost, signal: str) -> str:
+def signal_script(strike: Strike, host: ServiceHost, signal: str) -> str:
     """Return the script that signals every service of the system that runs on a host."""
     groups = " ".join(f"$(cat {host.pid_path(service)})" for service in strike.cluster.services(host))
     return f'for group in {groups}; do kill -s {signal} -- "-$group"; done 2> /dev/null; true'

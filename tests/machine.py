@@ -7,6 +7,7 @@ from pathlib import Path
 
 from chaoskit.state import state_folder
 
+_BLKIO = Path("/sys/fs/cgroup/blkio")
 _LISTINGS = {
     "network namespaces": ["ip", "netns", "list"],
     "interfaces": ["ip", "-o", "link", "show"],
@@ -22,6 +23,8 @@ def snapshot() -> dict[str, list[str]]:
     state = {name: _lines(argv) for name, argv in _LISTINGS.items()}
     state["mounts"] = sorted(Path("/proc/self/mounts").read_text().splitlines())
     state["processes"] = sorted(_own_processes())
+    state["cgroups"] = sorted(map(str, Path("/sys/fs/cgroup").glob("*/chaoskit/*")))
+    state["throttles"] = [path.read_text() for path in sorted(_BLKIO.glob("blkio.throttle.*_device"))]
     state["labs"] = sorted(path.name for path in (state_folder() / "labs").glob("*"))
     state["journals"] = sorted(path.name for path in (state_folder() / "journal").glob("*"))
     return state
@@ -34,7 +37,7 @@ def _lines(argv: list[str]) -> list[str]:
 
 def _own_processes() -> list[str]:
     """Command lines of hosts, services and clients that a run starts."""
-    marks = (b"unshare", b"sshd_config", b"kafka.Kafka", b"chaoskit.worker")
+    marks = (b"unshare", b"sshd_config", b"kafka.Kafka", b"chaoskit.worker", b"clusters.hosts", b"nemeses.network")
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:

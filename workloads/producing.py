@@ -62,8 +62,9 @@ class _Sender:
         self.producer = job.clients.producer(options.producer, self._completed)
         self._wal = job.wal
         self._writer = payload.Writer(job.control.run_id, options.message_size)
-        # Each incarnation counts as a producer of its own: it cannot know how far the one before came.
-        number = job.task.index + job.task.incarnation * options.producers
+        # Each incarnation counts as a producer of its own: it cannot know how far the one before came. Behind the
+        # producers of each incarnation one number is left out: that of the auditor.
+        number = job.task.index + job.task.incarnation * (options.producers + 1)
         self._first_value = number << PRODUCER_SHIFT
         self._routes = cycle(routes(job))
 

@@ -10,8 +10,13 @@ import tempfile
 from collections.abc import Callable
 
 from chaoskit.doctor import Finding
-from chaoskit.errors import BadInput
+from chaoskit.errors import BadInput, ChaoskitError
 from chaoskit.state import state_folder
+from clusters.hosts import network_attempts
+from clusters.hosts.clock.attempt import try_clock
+from clusters.hosts.disk.attempts import try_programmable, try_throttle
+from clusters.hosts.disk.options import REMEDY
+from clusters.hosts.limits import try_limits
 
 _TOOLS = {
     "ip": "iproute2", "unshare": "util-linux", "losetup": "mount", "sshd": "openssh-server",
@@ -51,7 +56,40 @@ def diagnose() -> list[Finding]:
                 "apt-get install xfsprogs; modprobe xfs",
                 required=False,
             ),
-            _attempt("packet delay and loss (netem)", _try_netem, "modprobe sch_netem", required=False),
+            _attempt("programmable disk (FUSE)", try_programmable, REMEDY, required=False),
+            _attempt(
+                "slow plain disk (blkio throttle)",
+                try_throttle,
+                "needs the blkio cgroup (v1): else use disk-slow with cluster.disk.kind: programmable",
+                required=False,
+            ),
+            _attempt("clock faults (preloaded clock)", try_clock, "apt-get install gcc libc6-dev", required=False),
+            _attempt(
+                "partitions and packet loss (nftables)",
+                network_attempts.try_loss,
+                "needs Linux 5.16 or later with CONFIG_NETFILTER_EGRESS, and apt-get install nftables iputils-ping",
+                required=False,
+            ),
+            _attempt(
+                "packet delay, reorder, duplicate, corrupt (NFQUEUE)",
+                network_attempts.try_queue,
+                "apt-get install iptables libnetfilter-queue-dev gcc python3-dev; pip install 'chaoskit[network]'; "
+                "modprobe xt_NFQUEUE",
+                required=False,
+            ),
+            _attempt("bandwidth (htb)", network_attempts.try_shaping, "modprobe -a sch_htb cls_u32", required=False),
+            _attempt(
+                "CPU and memory limits (cgroup)",
+                try_limits,
+                "needs the cgroup controllers cpu and memory, mounted for writing",
+                required=False,
+            ),
+            _attempt(
+                "reset and half-open connections (ss -K)",
+                network_attempts.try_reset,
+                "needs a kernel with CONFIG_INET_DIAG_DESTROY",
+                required=False,
+            ),
         ]
     return findings
 
@@ -84,7 +122,7 @@ def _essentials() -> list[Finding]:
 def _attempt(capability: str, attempt: Callable[[], str], remedy: str, *, required: bool = True) -> Finding:
     try:
         return Finding(capability, True, attempt(), required=required)
-    except (OSError, subprocess.CalledProcessError) as error:
+    except (OSError, subprocess.SubprocessError, ChaoskitError) as error:
         output = getattr(error, "stderr", None) or str(error)
         return Finding(capability, False, output.strip(), remedy, required)
 
@@ -126,8 +164,3 @@ def _try_power_cut(filesystem: str) -> str:
     """
     with tempfile.TemporaryDirectory(dir=state_folder()) as folder:
         return _in_namespaces(script, folder, filesystem, sys.executable)
-
-
-def _try_netem() -> str:
-    _in_namespaces("ip link set lo up; tc qdisc add dev lo root netem delay 1ms")
-    return "tc qdisc netem works"

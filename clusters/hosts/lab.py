@@ -13,29 +13,36 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from ipaddress import IPv4Network
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
+from chaoskit.clock import SettableClock
 from chaoskit.disk import BreakableDisk, CutMode, OnCut, ProgrammableDisk, ReplaceableDisk, SlowDisk
 from chaoskit.doctor import Finding
 from chaoskit.errors import BadInput
-from chaoskit.host import HostError, PowerSwitch
+from chaoskit.host import HostError, PowerSwitch, ResourceLimits
 from chaoskit.journal import Journal, claims
 from chaoskit.state import state_folder
 from clusters.hosts import capabilities
+from clusters.hosts.clock.library import clock_library
 from clusters.hosts.disk.crash import copy_sparse, make_crash_image, operation_times
 from clusters.hosts.disk.hosts import PlainDiskHost, ProgrammableDiskHost
 from clusters.hosts.disk.layout import BASE, LOG, THROTTLE
 from clusters.hosts.disk.options import DiskOptions, check_disk
+from clusters.hosts.disk.throttle import available as throttling
 from clusters.hosts.disk.throttle import lift
+from clusters.hosts.limits import remove_limits
 from clusters.hosts.local import LAB_VARIABLE, LocalHost, attached
 from clusters.hosts.network import PREFIX_LENGTH, PREFIX_LENGTH6, address6, choosing, free_range, ip, links
 from clusters.hosts.power import thaw
 
 _PROVIDER = "local"
+_SERVER = "clusters.hosts.disk.server"
 _HOSTS_MAX = 200
 _NAME_LENGTH = 8
 """With a host's name behind it, within the 15 characters of an interface name."""
 _DETACH_TIMEOUT_S = 10
+_THAW_TIMEOUT_S = 1
 
 _SSHD_CONFIG = """\
 Port 22
@@ -104,12 +111,19 @@ class LocalProvider:
 
     def powers(self, options: LocalOptions) -> tuple[type, ...]:
         disk = (ProgrammableDisk,) if options.kind == "programmable" else ()
-        return (PowerSwitch, SlowDisk, BreakableDisk, ReplaceableDisk, *disk)
+        return (PowerSwitch, ResourceLimits, SettableClock, SlowDisk, BreakableDisk, ReplaceableDisk, *disk)
 
     def check(self, count: int, options: LocalOptions, needed: Collection[type]) -> None:
         if not 1 <= count <= _HOSTS_MAX:
             raise BadInput(f"cluster.hosts is {count}; a lab has 1 to {_HOSTS_MAX} hosts")
         check_disk(options, count)
+        if SettableClock in needed:
+            clock_library()
+        if SlowDisk in needed and options.kind == "plain" and not throttling():
+            raise BadInput(
+                "disk-slow: this kernel does not throttle devices in a blkio cgroup (v1): "
+                "set cluster.disk.kind: programmable"
+            )
         capabilities.require(options.filesystem)
 
     def provision(self, journal: Journal, count: int, options: LocalOptions, needed: Collection[type] = ()) -> LocalLab:
@@ -130,6 +144,9 @@ class LocalProvider:
         try:
             hosts = _prepare(name, folder, network, count, options)
             lab = LocalLab(name, folder, hosts)
+            if SettableClock in needed:
+                for host in hosts:
+                    host.make_clock_settable()
             with ThreadPoolExecutor(count) as pool:
                 list(pool.map(lambda host: host.boot(), hosts))
                 list(pool.map(lambda host: host.wait_booted(), hosts))
@@ -183,14 +200,13 @@ def _remove(lab: str, folder: Path) -> list[str]:
     for note in folder.glob(f"*/{THROTTLE}"):
         lift(note)
     pids = _first_processes(lab)
-    for pid in pids:  # all before any ends: nothing thaws the disk of a host that is gone
-        for child in _children(pid):
-            thaw(Path(f"/proc/{child}/root/data"))
+    _thaw_all(pids)
     for pid in pids:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
         removed.append(f"process {pid}")
     _await_all_detached(folder)
+    remove_limits(lab)
     for link in links():
         if link.startswith(lab):
             ip(f"link delete {link}", check=False)
@@ -211,6 +227,32 @@ def _first_processes(lab: str) -> list[int]:
         except OSError:  # the process ended while we looked
             continue
     return found
+
+
+def _thaw_all(pids: Sequence[int]) -> None:
+    """Thaw the hosts' disks while they are alive: nothing thaws the disk of a host that is gone.
+
+    A disk that hangs for another reason blocks this too, until its host ends: it is not waited for.
+    """
+    mounts = [Path(f"/proc/{child}/root/data") for pid in pids for child in _children(pid)]
+    threads = [Thread(target=thaw, args=(mount,), daemon=True) for mount in mounts]
+    for thread in threads:
+        thread.start()
+    deadline = time.monotonic() + _THAW_TIMEOUT_S
+    for thread in threads:
+        thread.join(max(0, deadline - time.monotonic()))
+
+
+def _end_disk_servers(folder: Path) -> None:
+    """End the programs of programmable disks first: a frozen one would let `thaw` wait for ever."""
+    for command in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = command.read_bytes().split(b"\0")
+        except OSError:  # the process ended while we looked
+            continue
+        if _SERVER.encode() in words and any(word.startswith(f"{folder}/".encode()) for word in words):
+            with suppress(ProcessLookupError):
+                os.kill(int(command.parent.name), signal.SIGKILL)
 
 
 def _children(pid: int) -> list[str]:

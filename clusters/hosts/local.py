@@ -19,8 +19,9 @@ from pathlib import Path
 
 from chaoskit.host import HostError
 from clusters.hosts import power
+from clusters.hosts.clock.host import ClockHost
+from clusters.hosts.limits import HostLimits
 from clusters.hosts.network import PREFIX_LENGTH6, address6, ip
-from clusters.hosts.ssh import SshHost
 
 LAB_VARIABLE = "CHAOSKIT_LAB"
 """Environment variable that marks the first processes of a lab's hosts, so that only those are ended."""
@@ -29,7 +30,7 @@ _BOOT_TIMEOUT_S = 20
 _INIT = Path(__file__).with_name("host-init.sh")
 
 
-class LocalHost(SshHost):
+class LocalHost(ClockHost, HostLimits):
     """A host in namespaces of this machine.
 
     Args:
@@ -42,6 +43,7 @@ class LocalHost(SshHost):
 
     def __init__(self, lab: str, folder: Path, name: str, address: str, filesystem: str) -> None:
         super().__init__(name, address.split("/", maxsplit=1)[0], folder / "client_key")
+        HostLimits.__init__(self, lab, name)
         self.address6 = address6(self.address)
         self._lab = lab
         self._folder = folder
@@ -80,6 +82,7 @@ class LocalHost(SshHost):
                 env={"PATH": os.environ["PATH"], LAB_VARIABLE: self._lab},
             )
         self._init_pid = self._await_first_process()
+        self.adopt(self._init_pid)
         ip(
             f"link add {self._cable} type veth peer name eth0 address {self._mac} netns {self._init_pid}",
             f"link set {self._cable} master {self._lab} up",

@@ -50,7 +50,7 @@ class FsyncLies:
                 host.power_cut()
             host.reset_disk(["flush_lies"])
             restore(host, strike.cluster)
-            host.run(["sync"])
+            host.run(["sync", "--file-system", host.data_dir])
 
         on_each(strike.targets, act)
         if cut:

@@ -24,7 +24,7 @@ Ends = tuple[str, str]
 
 
 class ConnectionParameters(BaseModel):
-    """Whose connections: of `peers` (`all`, `hosts`, `clients`, host names, roles), from or to `ports` (all if empty)."""
+    """Connections with `peers` (`all`, `hosts`, `clients`, host names, roles), from or to `ports` (all if empty)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -64,7 +64,9 @@ class ResetConnections:
 class HalfOpen:
     """The target forgets its connections and its RSTs are lost: the peers believe in them until they give up."""
 
-    summary = "lose the established TCP connections at the hosts' end alone, as a crash does: peers still believe in them"
+    summary = (
+        "lose the established TCP connections at the hosts' end alone, as a crash does: peers still believe in them"
+    )
     family = "network"
     hits = "hosts"
     parameters = ConnectionParameters
@@ -122,9 +124,11 @@ def _prepare(strike: Strike, host: ServiceHost) -> Peers:
 
 def _kill(strike: Strike, peers: Peers) -> str:
     """Return the command that ends the connections and prints them."""
-    ends = [f"dst {address}" for found in addresses(peers.hosts).values() for address in found]
+    ends = [f"dst {_bracketed(address)}" for found in addresses(peers.hosts).values() for address in found]
     if peers.clients:
-        strangers = [f"not dst {each}" for found in addresses(strike.cluster.hosts).values() for each in found]
+        strangers = [
+            f"not dst {_bracketed(each)}" for found in addresses(strike.cluster.hosts).values() for each in found
+        ]
         ends.append(f"( {' and '.join(strangers)} )")
     ports = [f"sport = :{port} or dport = :{port}" for port in strike.parameters.ports]
     conditions = [f"( {' or '.join(ends)} )", f"not sport = :{_SSH}", *([f"( {' or '.join(ports)} )"] if ports else [])]
@@ -191,3 +195,8 @@ def _orphans(strike: Strike, host: ServiceHost) -> str:
     if theirs and not kept:
         raise NemesisError(f"no peer still has one of its {len(theirs)} connections with {host.name}")
     return f"peers still have {len(kept)} of {len(theirs)} connections with it"
+
+
+def _bracketed(address: str) -> str:
+    """Return an address as `ss` reads it."""
+    return f"[{address}]" if ":" in address else address

@@ -2,8 +2,8 @@
 
 A table of each strike's own (`inet` for what arrives, `netdev` for what leaves) goes in and out in one
 transaction. Left alone, always: loopback, IPv6 neighbour discovery, and the SSH connection of the harness.
-What leaves is caught at the device (hook `egress`, Linux 5.16): there a lost packet is lost as in a network. In the hook
-`output` the sender would be told (EPERM).
+What leaves is caught at the device (hook `egress`, Linux 5.16): there a lost packet is lost as in a network. In the
+hook `output` the sender would be told (EPERM).
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ _ANSWERS_OF_REJECT = (
 
 _LOAD = """
 case $SSH_CONNECTION in *.*) family=ip;; *) family=ip6;; esac
-harness="$family saddr ${{SSH_CONNECTION%% *}} tcp dport 22" to_harness="$family daddr ${{SSH_CONNECTION%% *}} tcp sport 22"
+harness="$family saddr ${{SSH_CONNECTION%% *}} tcp dport 22"
+to_harness="$family daddr ${{SSH_CONNECTION%% *}} tcp sport 22"
 devices=
 for device in /sys/class/net/*/ifindex; do
     device=${{device%/ifindex}} device=${{device##*/}}
@@ -83,7 +84,7 @@ class Rules:
         exempt = ["iif lo accept", "$harness accept"] if way == "in" else ["$to_harness accept"]
         if way == "out" and family == "inet":
             exempt += ["oif lo accept", *_ANSWERS_OF_REJECT]
-        lines = [
+        return [
             f"table {family} {self.table} {{",
             _COUNTERS,
             f"chain fault_{way} {{",
@@ -97,7 +98,6 @@ class Rules:
             "}",
             "}",
         ]
-        return lines
 
     def _matches(self, end: str, cluster: Sequence[ServiceHost]) -> list[str]:
         matches = [f"{family} {end} {_set(found)}" for family, found in addresses(self.peers.hosts).items()]

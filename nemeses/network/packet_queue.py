@@ -1,8 +1,8 @@
 """What happens to the packets that the kernel hands to user space (NFQUEUE); a program for the host, by itself.
 
 It needs only `netfilterqueue`. Argument: JSON with `queue` (number), `seed` and what to do: `delay` and `jitter` (ns;
-order is kept), `reorder` (percent, held back by `by` ns), `duplicate` (percent), `corrupt` (percent), `rate` (bytes a second;
-packets wait, and what would wait behind `_BACKLOG` others is dropped).
+order is kept), `reorder` (percent, held back by `by` ns), `duplicate` (percent), `corrupt` (percent), `rate` (bytes a
+second; packets wait, and what would wait behind `_BACKLOG` others is dropped).
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ Percent = Annotated[float, Field(ge=0.5, le=100)]
 
 
 class PacketFault:
-    """What the faults of packets have in common: peers looked up at injection, a hold on each target, pings as proof."""
+    """What faults of packets have in common: peers looked up at injection, a hold on each target, pings as proof."""
 
     family = "network"
     hits = "hosts"
@@ -165,7 +165,9 @@ class PacketDelay(QueuedFault):
         asked: DelayParameters = strike.parameters
         median = ping(host, nearest(peers), "-c", "7", "-i", "0.02").median_ms
         if median < 0.9 * (asked.delay - asked.jitter) / 1e6:
-            raise NemesisError(f"{host.name}: a round trip takes {median} ms and not {format_duration(asked.delay)} more")
+            raise NemesisError(
+                f"{host.name}: a round trip takes {median} ms and not {format_duration(asked.delay)} more"
+            )
         return f"a round trip takes {median:.1f} ms"
 
 

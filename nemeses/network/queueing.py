@@ -1,7 +1,7 @@
 """Hands the packets that arrive at a host from given peers to `packet_queue`, a process on that host.
 
-They are queued where they arrive, never where they are sent: held packets would count against the sender's socket and TCP would
-crawl. Without the process, packets pass (`--queue-bypass`).
+They are queued where they arrive, never where they are sent: held packets would count against the sender's socket and
+TCP would crawl. Without the process, packets pass (`--queue-bypass`).
 """
 
 from __future__ import annotations

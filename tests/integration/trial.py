@@ -24,9 +24,7 @@ def fault(nemesis: Any, targets: Sequence[ServiceHost], cluster: Any, **paramete
     assert healed
 
 
-def strike_of(
-    nemesis: Any, targets: Sequence[ServiceHost], cluster: Any, name: str = "", **parameters: Any
-) -> Strike:
+def strike_of(nemesis: Any, targets: Sequence[ServiceHost], cluster: Any, name: str = "", **parameters: Any) -> Strike:
     """Return a strike that is not made yet."""
     return Strike(
         name=name or f"0-{type(nemesis).__name__.lower()}",

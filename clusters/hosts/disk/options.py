@@ -18,7 +18,7 @@ from clusters.hosts.disk.crash import copy_sparse
 
 _ONLY_PROGRAMMABLE = {*DiskSettings.model_fields, "record"}
 _XFS_SIZE_MIN = 300 * 2**20
-_REMEDY = "apt-get install libfuse3-dev fuse3 pkg-config gcc python3-dev; pip install 'chaoskit[disk]'"
+REMEDY = "apt-get install libfuse3-dev fuse3 pkg-config gcc python3-dev; pip install 'chaoskit[disk]'"
 
 
 class DiskOptions(DiskSettings):
@@ -65,7 +65,7 @@ def check_disk(options: DiskOptions, count: int) -> None:
     if options.filesystem == "xfs" and options.size < _XFS_SIZE_MIN:
         raise BadInput("cluster.disk.size: XFS needs at least 300MiB")
     if options.kind == "programmable" and (find_spec("pyfuse3") is None or not Path("/dev/fuse").exists()):
-        raise BadInput(f"cluster.disk.kind: a programmable disk needs FUSE and pyfuse3: {_REMEDY}; modprobe fuse")
+        raise BadInput(f"cluster.disk.kind: a programmable disk needs FUSE and pyfuse3: {REMEDY}; modprobe fuse")
     for name, image in options.images.items():
         if name not in {f"n{index}" for index in range(1, count + 1)}:
             raise BadInput(f"cluster.disk.images.{name}: there is no such host; the hosts are n1 to n{count}")

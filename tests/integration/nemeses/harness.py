@@ -1,6 +1,7 @@
 """A harness of its own process, to be killed: holds a fault on the first host until then.
 
-Arguments: kind, private key, dead-man's time in seconds, hosts (`name=address=address6`, by comma), parameters (`key=value`).
+Arguments: kind, private key, dead-man's time in seconds, hosts (`name=address=address6`, by comma), parameters
+(`key=value`).
 """
 
 from __future__ import annotations

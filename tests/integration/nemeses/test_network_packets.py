@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import statistics
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -56,8 +58,6 @@ print(json.dumps({"numbers": [n for n, _ in got], "rtts": [t - sent[n] for n, t 
 
 def exchange(source: ServiceHost, address: str, count: int = _SENT) -> dict[str, Any]:
     """Return the datagrams that came back to a host from the reflector there."""
-    import json
-
     return json.loads(source.run(["/usr/bin/python3", "-c", _SEND, address, str(count)]).out)
 
 
@@ -117,7 +117,7 @@ def test_some_packets_are_overtaken_and_none_lost(reflectors: EchoCluster, famil
         numbers = exchange(n1, getattr(n2, family))["numbers"]
 
     print(evidence)
-    overtaken = sum(b < a for a, b in zip(numbers, numbers[1:], strict=False))
+    overtaken = sum(b < a for a, b in pairwise(numbers))
     assert sorted(numbers) == list(range(_SENT))
     assert overtaken > 20
     after = exchange(n1, getattr(n2, family))["numbers"]

@@ -14,6 +14,11 @@ from chaoskit.host import Result, ServiceHost
 from chaoskit.nemesis import NemesisError
 from nemeses.network.partition import Partition, PartitionParameters
 
+_LISTEN = """
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(("", 7002))
+while True: print(s.recv(99).decode(), flush=True)
+"""
 
 
 def connect(source: ServiceHost, address: str) -> Result:
@@ -101,10 +106,9 @@ def test_a_rejected_connection_is_told_at_once_and_a_dropped_one_is_not(echo: Ec
 @pytest.mark.parametrize(("direction", "arrives"), [("in", ["from n1"]), ("out", ["to n1"])])
 def test_one_way_lets_packets_pass_the_other_way(echo: EchoCluster, direction: str, arrives: list[str]) -> None:
     """UDP needs no answer: what is sent against the cut direction is seen by nobody, the other way by the receiver."""
-    listen = "import socket; s=socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(('', 7002))\nwhile True: print(s.recv(99).decode(), flush=True)"
     n1, n2 = echo.hosts[:2]
     for host in (n1, n2):
-        host.spawn("listen", ["/usr/bin/python3", "-c", listen], {})
+        host.spawn("listen", ["/usr/bin/python3", "-c", _LISTEN], {})
         host.run(["bash", "-c", "until ss -lun | grep -q 7002; do sleep 0.01; done"])
 
     with fault(Partition(), [n1], echo, direction=direction):
@@ -129,7 +133,7 @@ def test_a_partition_that_was_not_made_is_told(echo: EchoCluster) -> None:
     nemesis.inject(strike)
     nemesis.heal(strike)
 
-    with pytest.raises(NemesisError, match="n1 to n2 .* should be cut and got through"):
+    with pytest.raises(NemesisError, match=r"n1 to n2 .* should be cut and got through"):
         nemesis.verify(strike)
 
 
@@ -150,7 +154,7 @@ def test_one_that_cuts_more_than_it_should_is_told(echo: EchoCluster) -> None:
     strike = strike_of(nemesis, echo.hosts[:1], echo, peers="n2")
     nemesis.inject(strike)
 
-    with pytest.raises(NemesisError, match="n2 to n3 .* should not be cut and does not get through"):
+    with pytest.raises(NemesisError, match=r"n2 to n3 .* should not be cut and does not get through"):
         nemesis.verify(strike)
     nemesis.heal(strike)
     nemesis.heal(other)

@@ -1,0 +1,1 @@
+"""The wall clock of a host's services."""

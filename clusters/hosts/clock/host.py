@@ -1,0 +1,66 @@
+"""A host whose services see a clock that can be set, by a library that is preloaded into them.
+
+The host's own clock stays true: it is the machine's. Programs that do not ask the C library for the time, as Go's, see
+the true clock. libfaketime (0.9.10) was tried and is not used: with a rate, sleeps fail or return at once, and each
+look at the clock reads a file (12 us).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+
+from chaoskit.host import HostError
+from clusters.hosts.clock.library import clock_library
+from clusters.hosts.ssh import SERVICE_FOLDER, SshHost
+
+_CLOCK = f"{SERVICE_FOLDER}/clock"
+_LIBRARY = f"{SERVICE_FOLDER}/clock.so"
+_VARIABLES = {"LD_PRELOAD": _LIBRARY, "CHAOSKIT_CLOCK": _CLOCK}
+
+_SECOND = 1_000_000_000
+
+# Words are little-endian; the order is that of preload.c: no reader sees a drift with the wrong beginning.
+_SET = """
+word() { local value=$1 text= i; for i in 0 1 2 3 4 5 6 7; do printf -v byte '\\\\x%02x' $((value >> 8 * i & 255))
+  text+=$byte; done; printf "$text" | dd of="$clock" bs=8 seek="$2" conv=notrunc status=none; }
+clock=$1; mkdir -p "${clock%/*}"; [ -e "$clock" ] || head -c 24 /dev/zero > "$clock"
+word 0 2; word "$2" 0; word "$(date +%s%N)" 1; word "$3" 2
+"""
+
+_ERROR = 'before=$(date +%s%N); shown=$(env "$@" date +%s%N); echo $before $shown $(date +%s%N)'
+
+
+class ClockHost(SshHost):
+    """A host that offers SettableClock once `make_clock_settable` was called; before, services see the true clock."""
+
+    _settable = False
+
+    def make_clock_settable(self) -> None:
+        """From now on, preload the library into each service that is started."""
+        self._settable = True
+
+    def spawn(self, name: str, argv: Sequence[str], env: Mapping[str, str]) -> None:
+        if self._settable:
+            self._place_library()
+            env = {**_VARIABLES, **env}
+        super().spawn(name, argv, env)
+
+    def set_clock(self, offset_ns: int, rate: float = 1.0) -> None:
+        if not self._settable:
+            raise HostError(f"the services of {self.name} were started with the true clock")
+        drift = round((rate - 1) * _SECOND)
+        self.run(["bash", "--norc", "-c", _SET, "set", _CLOCK, str(offset_ns), str(drift)])
+
+    def clock_error_ns(self) -> int:
+        self._place_library()
+        variables = [f"{key}={value}" for key, value in _VARIABLES.items()]
+        before, shown, after = map(int, self.run(["bash", "--norc", "-c", _ERROR, "read", *variables]).out.split())
+        return shown - (before + after) // 2
+
+    def _place_library(self) -> None:
+        """Put the library and a true clock where a boot has removed them."""
+        if self.run(["test", "-e", _LIBRARY], check=False).status != 0:
+            self.put(clock_library(), _LIBRARY)
+        if self.run(["test", "-e", _CLOCK], check=False).status != 0:
+            self.put(struct.pack("<qqq", 0, 0, 0), _CLOCK)

@@ -1,0 +1,88 @@
+"""Whether this kernel can do what the faults of networks need, found out in a network namespace of its own."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+
+from chaoskit.errors import BadInput
+
+_LOSE = """
+ip link set lo up
+nft -f - <<RULES
+table netdev try {
+chain out {
+type filter hook egress devices = { "lo" } priority 0
+ip daddr 127.0.0.2 numgen random mod 100 < 99 drop
+ip daddr 127.0.0.2 drop
+}
+}
+table inet try {
+chain in { type filter hook input priority raw; ip daddr 127.0.0.3 meta l4proto tcp reject with tcp reset; }
+}
+RULES
+ping -c1 -W0.2 127.0.0.1 > /dev/null
+! ping -c1 -W0.2 127.0.0.2 > /dev/null 2>&1
+"""
+
+_QUEUE = """
+ip link set lo up
+iptables -w -A INPUT -m mark --mark 7 -j NFQUEUE --queue-num 7 --queue-bypass
+ip6tables -w -A INPUT -m mark --mark 7 -j NFQUEUE --queue-num 7 --queue-bypass
+"$1" -c 'from netfilterqueue import NetfilterQueue; NetfilterQueue().bind(7, print)'
+"""
+
+_SHAPE = """
+ip link set lo up
+tc qdisc add dev lo root handle 1: htb default 0
+tc class add dev lo parent 1: classid 1:10 htb rate 8mbit
+tc filter add dev lo parent 1: prio 1 protocol ip u32 match ip dst 127.0.0.2/32 flowid 1:10
+tc filter add dev lo parent 1: prio 2 protocol ipv6 u32 match ip6 dst ::1/128 flowid 1:10
+"""
+
+_RESET = """
+ip link set lo up
+"$1" - <<'PROGRAM'
+import socket, subprocess
+with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as client:
+    subprocess.run(["ss", "-K", "sport", "=", f":{client.getsockname()[1]}"], check=True, stdout=subprocess.DEVNULL)
+    try:
+        client.send(b"x")
+    except OSError:
+        raise SystemExit(0)
+    raise SystemExit("the kernel did not end the connection")
+PROGRAM
+"""
+
+
+def try_loss() -> str:
+    """Lose and reject packets with nftables."""
+    return _attempt(_LOSE, "packets are lost at the device and rejected")
+
+
+def try_queue() -> str:
+    """Hand packets to a process.
+
+    Raises:
+        BadInput: the package is missing.
+    """
+    if importlib.util.find_spec("netfilterqueue") is None:
+        raise BadInput("the Python package netfilterqueue is not installed")
+    return _attempt(_QUEUE, "packets can be handed to a process")
+
+
+def try_shaping() -> str:
+    """Limit bandwidth with tc."""
+    return _attempt(_SHAPE, "htb classes and u32 filters work")
+
+
+def try_reset() -> str:
+    """End a connection with `ss -K`."""
+    return _attempt(_RESET, "ss -K ends a connection")
+
+
+def _attempt(script: str, success: str) -> str:
+    argv = ["unshare", "--net", "--mount", "bash", "-euc", script, "try", sys.executable]
+    subprocess.run(argv, text=True, capture_output=True, check=True, timeout=20)
+    return success

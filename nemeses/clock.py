@@ -1,0 +1,220 @@
+"""Faults of clocks: the wall clock that the system's processes see is off, jumps, drifts or strobes.
+
+Monotonic clocks and waits are not touched, as when an operator or NTP sets a machine's clock.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
+
+from chaoskit.clock import SettableClock
+from chaoskit.nemesis import NemesisError, Strike
+from chaoskit.quantities import MILLISECOND, Duration, format_duration, parse_duration
+from nemeses.services import await_answers, on_each
+
+_TOLERANCE_NS = 20 * MILLISECOND
+"""How exactly a clock is read through a process that is started for it."""
+
+_LEAST_NS = 50 * MILLISECOND
+_ATTEMPTS = 10
+
+
+def _parse_signed(text: object) -> int:
+    if isinstance(text, str) and text.strip()[:1] in ("-", "+"):
+        sign = -1 if text.strip().startswith("-") else 1
+        return sign * parse_duration(text.strip()[1:])
+    return parse_duration(text)
+
+
+def _format_signed(nanoseconds: int) -> str:
+    return f"-{format_duration(-nanoseconds)}" if nanoseconds < 0 else format_duration(nanoseconds)
+
+
+def _large_enough(nanoseconds: int) -> int:
+    if abs(nanoseconds) < _LEAST_NS:
+        raise ValueError(f"less than {format_duration(_LEAST_NS)} cannot be proved; write more, such as 1s or -1s")
+    return nanoseconds
+
+
+Shift = Annotated[int, BeforeValidator(_parse_signed), AfterValidator(_large_enough), PlainSerializer(_format_signed)]
+"""A duration with a sign: `-5s` is behind the true clock."""
+
+
+class Offset(BaseModel):
+    """How far ahead of the true clock; negative: behind."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    offset: Shift
+
+
+class Jump(BaseModel):
+    """How far the clock jumps from what it shows; negative: back."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    by: Shift
+
+
+class Drift(BaseModel):
+    """How fast the clock goes: 1.5 gains 50 %, 0.5 loses half."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    rate: Annotated[float, Field(ge=0, le=100)]
+
+    @model_validator(mode="after")
+    def _drifts(self) -> Drift:
+        if abs(self.rate - 1) < 0.01:
+            raise ValueError(f"rate {self.rate} is too near to 1 to be proved; write 0.99 or less, or 1.01 or more")
+        return self
+
+
+class Strobe(Offset):
+    """An offset that comes and goes.
+
+    Attributes:
+        every: how long the clock stays off, and then true.
+    """
+
+    every: Annotated[Duration, Field(ge=_LEAST_NS)] = 200 * MILLISECOND
+
+
+class ClockOffset:
+    """The clock is off by a fixed time."""
+
+    summary = "set the system's wall clock off the true one; set it right afterwards"
+    family = "clock"
+    hits = "hosts"
+    parameters: type[BaseModel] = Offset
+    lasts = True
+    needs = (SettableClock,)
+
+    def inject(self, strike: Strike) -> None:
+        on_each(strike.targets, lambda host: host.set_clock(strike.parameters.offset))
+
+    def verify(self, strike: Strike) -> str:
+        return "; ".join(_check_error(host, strike.parameters.offset) for host in strike.targets)
+
+    def heal(self, strike: Strike) -> None:
+        on_each(strike.targets, lambda host: host.set_clock(0))
+
+    def verify_healed(self, strike: Strike) -> str:
+        errors = [_check_error(host, 0) for host in strike.targets]
+        return "; ".join([*errors, await_answers(strike.targets, strike.cluster)])
+
+
+class ClockJump(ClockOffset):
+    """The clock jumps from whatever it shows; jumps add up until it is set right."""
+
+    summary = "let the system's wall clock jump; set it right afterwards"
+    parameters = Jump
+
+    def inject(self, strike: Strike) -> None:
+        def act(host: Any) -> None:
+            shown = host.clock_error_ns() + strike.parameters.by
+            strike.notes[host.name] = shown
+            host.set_clock(shown)
+
+        on_each(strike.targets, act)
+
+    def verify(self, strike: Strike) -> str:
+        wanted = {host.name: strike.notes.get(host.name, strike.parameters.by) for host in strike.targets}
+        return "; ".join(_check_error(host, wanted[host.name]) for host in strike.targets)
+
+
+class ClockDrift(ClockOffset):
+    """The clock goes too fast or too slow."""
+
+    summary = "let the system's wall clock go too fast or too slow; set it right afterwards"
+    parameters = Drift
+
+    def inject(self, strike: Strike) -> None:
+        on_each(strike.targets, lambda host: host.set_clock(0, strike.parameters.rate))
+
+    def verify(self, strike: Strike) -> str:
+        gain = strike.parameters.rate - 1
+        span_s = max(0.3, 4 * _TOLERANCE_NS / 1e9 / abs(gain))
+        first = {host.name: (time.monotonic_ns(), host.clock_error_ns()) for host in strike.targets}
+        time.sleep(span_s)
+        seen = []
+        for host in strike.targets:
+            now, error = time.monotonic_ns(), host.clock_error_ns()
+            elapsed = now - first[host.name][0]
+            gained = error - first[host.name][1]
+            if abs(gained - gain * elapsed) > abs(gain) * elapsed / 2:
+                raise NemesisError(
+                    f"the clock of {host.name} gained {gained / 1e6:.0f} ms in {elapsed / 1e6:.0f} ms and should have "
+                    f"gained {gain * elapsed / 1e6:.0f} ms"
+                )
+            seen.append(f"{host.name}: gained {gained / 1e6:.0f} ms in {elapsed / 1e6:.0f} ms")
+        return "; ".join(seen)
+
+
+class ClockStrobe(ClockOffset):
+    """The clock alternates between an offset and the true time, switched by the harness."""
+
+    summary = "let the system's wall clock alternate between an offset and the true time"
+    parameters = Strobe
+
+    def inject(self, strike: Strike) -> None:
+        over = strike.notes["over"] = threading.Event()
+        super().inject(strike)
+        thread = strike.notes["thread"] = threading.Thread(target=_strobe, args=(strike, over), daemon=True)
+        thread.start()
+
+    def verify(self, strike: Strike) -> str:
+        seen = {}
+        for host in strike.targets:
+            errors = [_sampled(host, strike, attempt) for attempt in range(_ATTEMPTS)]
+            off = [error for error in errors if abs(error - strike.parameters.offset) < _TOLERANCE_NS]
+            true = [error for error in errors if abs(error) < _TOLERANCE_NS]
+            if not off or not true:
+                raise NemesisError(f"the clock of {host.name} should strobe and was off by {_listed(errors)}")
+            seen[host.name] = f"{len(off)} times off by {_format_signed(strike.parameters.offset)}, {len(true)} true"
+        return "; ".join(f"{name}: {words}" for name, words in seen.items())
+
+    def heal(self, strike: Strike) -> None:
+        if "over" in strike.notes:
+            strike.notes["over"].set()
+            if "thread" in strike.notes:
+                strike.notes["thread"].join()
+        super().heal(strike)
+
+
+def _strobe(strike: Strike, over: threading.Event) -> None:
+    off = True
+    while not over.wait(strike.parameters.every / 1e9):
+        off = not off
+        on_each(strike.targets, lambda host: host.set_clock(strike.parameters.offset * off))  # noqa: B023
+
+
+def _sampled(host: Any, strike: Strike, attempt: int) -> int:
+    """Read a clock after a pause that is no multiple of the strobe's period."""
+    time.sleep(strike.parameters.every / 1e9 * (0.3 + 0.07 * attempt))
+    error: int = host.clock_error_ns()
+    return error
+
+
+def _check_error(host: Any, wanted_ns: int) -> str:
+    """Return how far a clock is off.
+
+    Raises:
+        NemesisError: not by what it should.
+    """
+    errors = []
+    for _ in range(_ATTEMPTS):
+        errors.append(host.clock_error_ns())
+        if abs(errors[-1] - wanted_ns) <= _TOLERANCE_NS:
+            return f"{host.name}: {errors[-1] / 1e6:+,.1f} ms off"
+    raise NemesisError(
+        f"the clock of {host.name} should be off by {wanted_ns / 1e6:+,.1f} ms and is off by {_listed(errors)}"
+    )
+
+
+def _listed(errors: list[int]) -> str:
+    return ", ".join(f"{error / 1e6:+,.1f}" for error in errors) + " ms"

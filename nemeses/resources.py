@@ -1,0 +1,208 @@
+"""Faults of resources: too little CPU, memory or file descriptors."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, cast
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from chaoskit.host import ResourceLimits, ServiceHost
+from chaoskit.nemesis import NemesisError, Strike
+from chaoskit.quantities import Size
+from nemeses.holding import check_held, hold, release
+from nemeses.services import await_answers, on_each
+from nemeses.shell import bash
+
+_BUSY_S = 2
+_BURN = """
+loop() { timeout "$1" bash -c 'while :; do :; done'; }
+loop "$1" & loop "$1" & wait; times
+"""
+"""Two loops, so that on a busy machine too they want more than a core."""
+_CROWD = """
+dd if=/dev/zero of=/data/.chaoskit-crowd bs=1M count={mebibytes} status=none
+cat /data/.chaoskit-crowd > /dev/null
+rm -f /data/.chaoskit-crowd
+"""
+_RESTORE_FILES = """
+[ -e {note} ] || exit 0
+while read -r pid soft hard; do
+    if [ -e /proc/$pid ]; then prlimit --pid $pid --nofile=$soft:$hard || exit; fi
+done < {note}
+rm -f {note}
+"""
+_LIMIT_FILES = """
+for group in {groups}; do
+    for pid in $(ps -o pid= -g $group); do
+        echo $pid $(prlimit --pid $pid --nofile --noheadings --raw --output SOFT,HARD) >> {note} || exit
+        open=$(ls /proc/$pid/fd | sort -n | tail -1)
+        prlimit --pid $pid --nofile=$((open + 1 + {leave})): || exit
+    done
+done
+"""
+
+
+def _limits(host: ServiceHost) -> ResourceLimits:
+    return cast(ResourceLimits, host)
+
+
+class CpuParameters(BaseModel):
+    """The host gets `cores` of CPU time in each 100 ms."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    cores: Annotated[float, Field(ge=0.05, le=64)] = 0.1
+
+
+class CpuStarve:
+    """The whole host, its SSH server too, is stopped for the rest of each 100 ms when its share is used up."""
+
+    summary = "give hosts only a fraction of a CPU core"
+    family = "process"
+    hits = "hosts"
+    parameters = CpuParameters
+    lasts = True
+    needs = (ResourceLimits,)
+
+    def inject(self, strike: Strike) -> None:
+        on_each(strike.targets, lambda host: _limits(host).limit_cpu(strike.parameters.cores))
+
+    def verify(self, strike: Strike) -> str:
+        asked: CpuParameters = strike.parameters
+
+        def judge(host: ServiceHost) -> str:
+            before = _limits(host).throttled()
+            used = _burn(host)
+            times = _limits(host).throttled() - before
+            if not times or used > 1.5 * asked.cores + 0.05:
+                raise NemesisError(f"busy loops on {host.name} got {used:.2f} cores, stopped {times} times")
+            return f"busy loops on {host.name} got {used:.2f} cores ({asked.cores} asked), stopped {times} times"
+
+        return "; ".join(on_each(strike.targets, judge))
+
+    def heal(self, strike: Strike) -> None:
+        on_each(strike.targets, lambda host: _limits(host).limit_cpu(None))
+
+    def verify_healed(self, strike: Strike) -> str:
+        def judge(host: ServiceHost) -> str:
+            before = _limits(host).throttled()
+            used = _burn(host)
+            if times := _limits(host).throttled() - before:
+                raise NemesisError(f"{host.name} is still stopped: {times} times in {_BUSY_S} s")
+            return f"busy loops on {host.name} got {used:.2f} cores and was not stopped"
+
+        return "; ".join([*on_each(strike.targets, judge), await_answers(strike.targets, strike.cluster)])
+
+
+class MemoryParameters(BaseModel):
+    """Beyond what its processes hold, the host has `leave` for everything, page cache included."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    leave: Annotated[Size, Field(ge=8 * 2**20)] = 32 * 2**20
+
+
+class MemoryPressure:
+    """Almost no page cache is left and every allocation has to reclaim; what needs more than `leave` is killed."""
+
+    summary = "leave hosts only a little memory beyond what their processes hold"
+    family = "process"
+    hits = "hosts"
+    parameters = MemoryParameters
+    lasts = True
+    needs = (ResourceLimits,)
+
+    def inject(self, strike: Strike) -> None:
+        def act(host: ServiceHost) -> None:
+            _limits(host).limit_memory(_limits(host).memory_used() + strike.parameters.leave)
+
+        on_each(strike.targets, act)
+
+    def verify(self, strike: Strike) -> str:
+        def judge(host: ServiceHost) -> str:
+            if not (times := _crowd(host, strike.parameters.leave)):
+                raise NemesisError(f"{host.name} read and wrote more than it should have memory for")
+            return f"{host.name} had to reclaim memory {times} times while it wrote and read a file"
+
+        return "; ".join(on_each(strike.targets, judge))
+
+    def heal(self, strike: Strike) -> None:
+        on_each(strike.targets, lambda host: _limits(host).limit_memory(None))
+        on_each(strike.targets, strike.cluster.start)
+
+    def verify_healed(self, strike: Strike) -> str:
+        for host in strike.targets:
+            if times := _crowd(host, strike.parameters.leave):
+                raise NemesisError(f"{host.name} still has to reclaim memory: {times} times")
+        return f"no memory is reclaimed; {await_answers(strike.targets, strike.cluster)}"
+
+
+class FilesParameters(BaseModel):
+    """How many more files and connections each process may open."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    leave: Annotated[int, Field(ge=0)] = 0
+
+
+class FileExhaustion:
+    """The system's processes may open nothing more (EMFILE): new connections and new files fail."""
+
+    summary = "let the system's processes open no more files and connections"
+    family = "process"
+    hits = "hosts"
+    parameters = FilesParameters
+    lasts = True
+    needs = ()
+
+    def inject(self, strike: Strike) -> None:
+        def act(host: ServiceHost) -> None:
+            note = f"/run/chaoskit/{strike.name}.files"
+            groups = " ".join(f"$(cat {host.pid_path(service)})" for service in strike.cluster.services(host))
+            limit = _LIMIT_FILES.format(groups=groups, note=note, leave=strike.parameters.leave)
+            strike.notes[f"limited on {host.name}"] = note
+            hold(strike, host, limit, _RESTORE_FILES.format(note=note))
+
+        on_each(strike.targets, act)
+
+    def verify(self, strike: Strike) -> str:
+        def judge(host: ServiceHost) -> str:
+            kept = host.run(["cat", strike.notes[f"limited on {host.name}"]], check=False).out.splitlines()
+            tight = [line.split()[0] for line in kept if _soft_limit(host, line.split()[0]) < int(line.split()[1])]
+            if not tight:
+                raise NemesisError(f"no process of the system on {host.name} is limited")
+            deadline = time.monotonic() + 2
+            while strike.parameters.leave == 0 and strike.cluster.answers(host, 0.2):
+                if time.monotonic() > deadline:
+                    raise NemesisError(f"{host.name} still takes new connections")
+            return f"{len(tight)} processes on {host.name} may open {strike.parameters.leave} more files"
+
+        return "; ".join(on_each(strike.targets, judge))
+
+    def heal(self, strike: Strike) -> None:
+        release(strike)
+        on_each(strike.targets, strike.cluster.start)
+
+    def verify_healed(self, strike: Strike) -> str:
+        answers = await_answers(strike.targets, strike.cluster)
+        check_held(strike)
+        return f"limits are as before; {answers}"
+
+
+def _burn(host: ServiceHost) -> float:
+    """Return how many cores two busy loops on the host got."""
+    user, system = bash(host, _BURN, str(_BUSY_S), timeout_s=120).out.split()[-2:]
+    return sum(float(part.split("m")[1].rstrip("s")) for part in (user, system)) / _BUSY_S
+
+
+def _crowd(host: ServiceHost, leave: int) -> int:
+    """Write and read four times what is left; return how often the kernel had to reclaim."""
+    before = _limits(host).memory_refused()
+    bash(host, _CROWD.format(mebibytes=4 * leave // 2**20), check=False, timeout_s=120)
+    return _limits(host).memory_refused() - before
+
+
+def _soft_limit(host: ServiceHost, pid: str) -> int:
+    argv = ["prlimit", "--pid", pid, "--nofile", "--noheadings", "--raw", "--output", "SOFT"]
+    return int(host.run(argv, check=False).out or 2**62)

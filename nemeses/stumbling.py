@@ -1,0 +1,206 @@
+"""Faults of processes that come and go: zombie leaders, crash loops, stalls."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from chaoskit.errors import ChaoskitError
+from chaoskit.host import ServiceHost, ServiceState
+from chaoskit.nemesis import NemesisError, Strike
+from chaoskit.quantities import MILLISECOND, SECOND, Duration, format_duration
+from nemeses.holding import check_held, hold, release
+from nemeses.process import Pause, signal_script
+from nemeses.services import await_answers, on_each, signal_services, states
+from nemeses.shell import bash
+
+_POLL_S = 0.05
+_JOIN_S = 30
+_CRASHES = 2
+
+
+class ZombieParameters(BaseModel):
+    """The pause counts from when no target has `role` any more, which it must lose `within` this time."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    role: str = "leader"
+    within: Duration = 60 * SECOND
+
+
+class Zombie(Pause):
+    """A paused leader wakes up after the system has replaced it, and does not know."""
+
+    summary = "pause processes until others have taken over their role; wake them up afterwards: they do not know"
+    parameters = ZombieParameters
+
+    def verify(self, strike: Strike) -> str:
+        asked: ZombieParameters = strike.parameters
+        evidence = super().verify(strike)
+        began = time.monotonic()
+        targets = {host.name for host in strike.targets}
+        while not (holders := _holders(strike)) or holders & targets:
+            if time.monotonic() - began > asked.within / 1e9:
+                holder = ", ".join(holders) or "nobody"
+                raise NemesisError(f"{asked.role} is {holder} still {format_duration(asked.within)} after the pause")
+            time.sleep(_POLL_S)
+        took_s = time.monotonic() - began
+        return f"{evidence}; {', '.join(sorted(holders))} took over {asked.role} after {took_s:.1f} s"
+
+
+class CrashLoopParameters(BaseModel):
+    """How long after its start the system is killed again."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    interval: Annotated[Duration, Field(ge=100 * MILLISECOND)] = 2 * SECOND
+
+
+class CrashLoop:
+    """SIGKILL and start, again and again, as a supervisor does with a process that crashes at its start."""
+
+    summary = "kill -9 the system's processes and start them, again and again"
+    family = "process"
+    hits = "hosts"
+    parameters = CrashLoopParameters
+    lasts = True
+    needs = ()
+
+    def inject(self, strike: Strike) -> None:
+        strike.notes["over"] = threading.Event()
+        strike.notes["crashes"] = 0
+        signal_services(strike.targets, strike.cluster, "KILL")
+        thread = threading.Thread(target=_crash_again, args=(strike,), name=strike.name, daemon=True)
+        strike.notes["thread"] = thread
+        thread.start()
+
+    def verify(self, strike: Strike) -> str:
+        deadline = time.monotonic() + _CRASHES * (strike.parameters.interval / 1e9 + _JOIN_S)
+        while strike.notes["crashes"] < _CRASHES:
+            if time.monotonic() > deadline or not strike.notes["thread"].is_alive():
+                raise NemesisError(
+                    f"{strike.names} crashed {strike.notes['crashes']} times: {strike.notes.get('error')}"
+                )
+            time.sleep(_POLL_S)
+        return f"{strike.names} was started and seen dead {_CRASHES} times"
+
+    def heal(self, strike: Strike) -> None:
+        if thread := strike.notes.get("thread"):
+            strike.notes["over"].set()
+            thread.join(_JOIN_S)
+        on_each(strike.targets, strike.cluster.start)
+
+    def verify_healed(self, strike: Strike) -> str:
+        answers = await_answers(strike.targets, strike.cluster)
+        time.sleep(strike.parameters.interval / 1e9)
+        if dead := [host.name for host in strike.targets if ServiceState.GONE in states(host, strike.cluster)]:
+            raise NemesisError(f"{', '.join(dead)} crashed once more")
+        lived = format_duration(strike.parameters.interval)
+        return f"{answers} and lived for {lived}; crashes: {strike.notes.get('crashes')}"
+
+
+class StallParameters(BaseModel):
+    """Stopped for `pause` at the beginning of each `interval`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    pause: Annotated[Duration, Field(ge=10 * MILLISECOND)] = 200 * MILLISECOND
+    interval: Duration = SECOND
+
+    @model_validator(mode="after")
+    def _runs_in_between(self) -> StallParameters:
+        if self.interval < self.pause + 10 * MILLISECOND:
+            raise ValueError("interval must be at least 10ms longer than pause")
+        return self
+
+
+class Stall:
+    """SIGSTOP for a moment, again and again, as long collections of garbage do; a loop on the host makes it."""
+
+    summary = "stop the system's processes for a moment, again and again, as a garbage collector does"
+    family = "process"
+    hits = "hosts"
+    parameters = StallParameters
+    lasts = True
+    needs = ()
+
+    def inject(self, strike: Strike) -> None:
+        def act(host: ServiceHost) -> None:
+            loop = f"/run/chaoskit/{strike.name}.loop"
+            stop, go = signal_script(strike, host, "STOP"), signal_script(strike, host, "CONT")
+            asked: StallParameters = strike.parameters
+            script = (
+                f"while [ -e {loop} ]; do {stop}; sleep {asked.pause / 1e9:.3f}; {go}; "
+                f"sleep {(asked.interval - asked.pause) / 1e9:.3f}; done; {go}"
+            )
+            hold(
+                strike,
+                host,
+                f": > {loop}; setsid bash -c '{script}' < /dev/null > /dev/null 2>&1 &",
+                f"rm -f {loop}\n{go}",
+            )
+
+        on_each(strike.targets, act)
+
+    def verify(self, strike: Strike) -> str:
+        asked: StallParameters = strike.parameters
+        share = asked.pause / asked.interval
+        evidence = []
+        for host, (stopped, samples) in zip(
+            strike.targets, on_each(strike.targets, lambda h: _sample(strike, h)), strict=True
+        ):
+            evidence.append(f"{host.name} stopped in {stopped} of {samples} samples ({share:.0%} asked)")
+            if not 0.4 * share < stopped / samples < min(1, 2.5 * share):
+                raise NemesisError(evidence[-1])
+        return "; ".join(evidence)
+
+    def heal(self, strike: Strike) -> None:
+        release(strike)
+
+    def verify_healed(self, strike: Strike) -> str:
+        answers = await_answers(strike.targets, strike.cluster)
+        for host, (stopped, samples) in zip(
+            strike.targets, on_each(strike.targets, lambda h: _sample(strike, h)), strict=True
+        ):
+            if stopped:
+                raise NemesisError(f"{host.name} is still stopped in {stopped} of {samples} samples")
+        check_held(strike)
+        return f"{answers}; no sample of them is stopped"
+
+
+def _holders(strike: Strike) -> set[str]:
+    try:
+        return {host.name for host in strike.resolve(strike.parameters.role)}
+    except ChaoskitError:
+        return set()
+
+
+def _crash_again(strike: Strike) -> None:
+    """Start and kill until it is over; a start is a crash when the system was seen to be dead after it."""
+    try:
+        while True:
+            on_each(strike.targets, strike.cluster.start)
+            if strike.notes["over"].wait(strike.parameters.interval / 1e9):
+                return
+            signal_services(strike.targets, strike.cluster, "KILL")
+            while any(states(host, strike.cluster) != {ServiceState.GONE} for host in strike.targets):
+                if strike.notes["over"].wait(_POLL_S / 5):
+                    return
+            strike.notes["crashes"] += 1
+    except ChaoskitError as error:
+        strike.notes["error"] = error
+
+
+def _sample(strike: Strike, host: ServiceHost) -> tuple[int, int]:
+    """Look, at even gaps over two intervals, whether the first service is stopped; return how often, of how many."""
+    path = host.pid_path(strike.cluster.services(host)[0])
+    gap_s = 2 * strike.parameters.interval / 1e9 / 100
+    script = f'pid=$(cat {path}); for i in {{1..100}}; do cut -d")" -f2 /proc/$pid/stat; sleep {gap_s:.4f}; done'
+    seen = re.findall(r"^ (\w)", bash(host, script, timeout_s=60).out, re.MULTILINE)
+    if not seen:
+        raise NemesisError(f"the system on {host.name} does not run")
+    return sum(state in "Tt" for state in seen), len(seen)

@@ -1,0 +1,63 @@
+"""Shrinking a failed run, and exploring the crash points of a recorded one, on real Kafka."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from chaoskit.cli.main import cli
+
+pytestmark = pytest.mark.chaos
+
+
+def invoke(*arguments: object) -> tuple[int, str]:
+    """Return exit code and standard output of the program."""
+    result = CliRunner().invoke(cli, list(map(str, arguments)), standalone_mode=False, catch_exceptions=False)
+    return result.return_value, result.stdout
+
+
+def test_a_failed_run_shrinks_to_the_fault_that_did_it(kafka: Any, tmp_path: Path) -> None:
+    failed = kafka(
+        topic={"min.insync.replicas": 2},
+        workload={"rate": 1000, "duration": "30s", "producer": {"acks": 1}},
+        faults=[
+            {"at": "2s", "inject": "client-disconnect", "on": "producers"},
+            {"at": "5s", "inject": "partition", "on": "leader", "peers": "hosts", "for": "6s"},
+            {"at": "16s", "inject": "restart", "on": "follower"},
+            {"at": "24s", "inject": "pause", "on": "follower", "for": "1s"},
+        ],
+        expect={"lost": "none"},
+    )
+    assert failed.verdict.verdict == "invalid"
+
+    status, printed = invoke("shrink", failed.folder, "--store", tmp_path, "--tries", 2, "--confirm", 1)
+
+    assert status == 0
+    scenario = yaml.safe_load(printed)
+    assert [fault["inject"] for fault in scenario["faults"]] == ["partition"]
+    assert "# failed in 1 of 1 runs that confirmed it" in printed
+
+
+@pytest.mark.parametrize(("flush", "lost"), [(1, False), (None, True)])
+def test_crash_points_of_a_broker_show_what_a_flush_keeps(kafka: Any, tmp_path: Path, flush: Any, lost: bool) -> None:
+    recorded = kafka(
+        topic={"flush.messages": flush},
+        cluster={"hosts": 1, "disk": {"kind": "programmable", "size": "512MiB", "record": True}},
+        workload={"rate": 200, "replication": 1, "consumers": 0, "duration": "5s"},
+    )
+    recorded.assert_valid()
+
+    status, printed = invoke("explore", recorded.folder, "--points", 4, "--store", tmp_path, "--json")
+
+    points = json.loads(printed)
+    assert status == 0
+    assert len(points) == 4
+    assert all(point["started"] for point in points)
+    assert points[-1]["acked"] > 100
+    assert any(point["lost"] for point in points) == lost
+    assert json.loads((recorded.folder / "crash-points.json").read_text()) == points

@@ -1,0 +1,193 @@
+"""Faults of clocks, on real hosts: read in the echo server's answers and by a Java program."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from echo import EchoCluster
+from trial import fault
+
+from chaoskit.clock import SettableClock
+from chaoskit.journal import Journal
+from chaoskit.nemesis import NemesisError, Strike
+from clusters.hosts.lab import LocalOptions, LocalProvider
+from nemeses.clock import ClockDrift, ClockJump, ClockOffset, ClockStrobe
+from nemeses.disk.power import PowerCut
+from nemeses.services import await_answers
+
+_WAITS = """
+import java.util.concurrent.locks.*;
+public class Waits {
+    public static void main(String[] arguments) throws Exception {
+        long wall = System.currentTimeMillis(), began = System.nanoTime();
+        Object lock = new Object();
+        while (true) {
+            long start = System.nanoTime();
+            Thread.sleep(100);
+            long slept = System.nanoTime();
+            LockSupport.parkNanos(100_000_000L);
+            long parked = System.nanoTime();
+            synchronized (lock) { lock.wait(100); }
+            long waited = System.nanoTime();
+            System.out.println((System.currentTimeMillis() - wall) + " " + (waited - began) / 1000000 + " "
+                + (slept - start) / 1000000 + " " + (parked - slept) / 1000000 + " " + (waited - parked) / 1000000);
+        }
+    }
+}
+"""
+
+
+@pytest.fixture
+def echo(journal: Journal) -> Iterator[EchoCluster]:
+    """Two hosts whose clocks can be set."""
+    lab = LocalProvider().provision(journal, 2, LocalOptions(size="512MiB"), needed={SettableClock})
+    try:
+        cluster = EchoCluster(lab.hosts)
+        await_answers(lab.hosts, cluster)
+        yield cluster
+    finally:
+        lab.close()
+
+
+def error_s(echo: EchoCluster, index: int = 0) -> float:
+    """Return how far the echo server's clock is ahead of ours."""
+    before = time.time_ns()
+    shown = int(echo.ask(echo.hosts[index]).split()[0])
+    return (shown - (before + time.time_ns()) / 2) / 1e9
+
+
+def strike_of(nemesis: Any, echo: EchoCluster, **parameters: Any) -> Strike:
+    return Strike("0-test", echo.hosts[:1], echo, nemesis.parameters.model_validate(parameters), 7, lambda _: [])
+
+
+@pytest.mark.parametrize(("offset", "seconds"), [("1h", 3600), ("-5s", -5), ("100ms", 0.1)])
+def test_a_clock_is_off_and_right_again(echo: EchoCluster, offset: str, seconds: float) -> None:
+    with fault(ClockOffset(), echo.hosts[:1], echo, offset=offset) as evidence:
+        assert error_s(echo) == pytest.approx(seconds, abs=0.02)
+        assert error_s(echo, 1) == pytest.approx(0, abs=0.02)
+
+    proved = float(evidence.removeprefix("n1: ").removesuffix(" ms off").replace(",", ""))
+    assert proved == pytest.approx(seconds * 1000, abs=20)
+    assert error_s(echo) == pytest.approx(0, abs=0.02)
+
+
+def test_jumps_add_up(echo: EchoCluster) -> None:
+    with fault(ClockJump(), echo.hosts, echo, by="10s"), fault(ClockJump(), echo.hosts, echo, by="-4s"):
+        assert error_s(echo) == pytest.approx(6, abs=0.05)
+
+    assert error_s(echo) == pytest.approx(0, abs=0.02)
+
+
+@pytest.mark.parametrize("rate", [1.5, 0.5, 0, 10])
+def test_a_clock_drifts_from_the_true_time_on(echo: EchoCluster, rate: float) -> None:
+    with fault(ClockDrift(), echo.hosts[:1], echo, rate=rate) as evidence:
+        began, first = time.monotonic(), error_s(echo)
+        time.sleep(1)
+        elapsed, gained = time.monotonic() - began, error_s(echo) - first
+
+    assert "gained" in evidence
+    assert gained == pytest.approx((rate - 1) * elapsed, abs=0.1 * max(1, rate))
+
+
+def test_a_clock_strobes(echo: EchoCluster) -> None:
+    errors = []
+    with fault(ClockStrobe(), echo.hosts, echo, offset="-30s", every="100ms") as evidence:
+        deadline = time.monotonic() + 2
+        while time.monotonic() < deadline:
+            errors.append(round(error_s(echo)))
+            time.sleep(0.01)
+
+    assert "off by -30s" in evidence
+    changes = sum(one != other for one, other in pairwise(errors))
+    assert set(errors) == {-30, 0}
+    assert 10 <= changes <= 21
+    time.sleep(0.3)
+    assert error_s(echo) == pytest.approx(0, abs=0.02)
+
+
+def test_a_boot_sets_the_clock_right_and_it_can_be_set_again(echo: EchoCluster) -> None:
+    host: Any = echo.hosts[0]
+    host.set_clock(3600 * 10**9)
+    with fault(PowerCut(), echo.hosts[:1], echo):
+        pass
+
+    assert error_s(echo) == pytest.approx(0, abs=0.02)
+    with fault(ClockOffset(), echo.hosts[:1], echo, offset="1h"):
+        assert error_s(echo) == pytest.approx(3600, abs=0.02)
+
+
+def test_java_sees_the_jump_and_its_waits_and_monotonic_time_go_on_evenly(echo: EchoCluster) -> None:
+    host: Any = echo.hosts[0]
+    host.put(_WAITS.encode(), "/tmp/Waits.java")
+    host.spawn("waits", ["java", "-XX:TieredStopAtLevel=1", "/tmp/Waits.java"], {})
+
+    def rows() -> list[list[int]]:
+        lines = host.run(["cat", host.log_path("waits")], check=False).out.splitlines()
+        return [[int(word) for word in line.split()] for line in lines if re.fullmatch(r"[-\d ]+", line)]
+
+    def await_rows(count: int) -> None:
+        deadline = time.monotonic() + 30
+        while len(rows()) < count:
+            assert time.monotonic() < deadline, host.run(["cat", host.log_path("waits")]).out
+            time.sleep(0.1)
+
+    await_rows(2)
+    with fault(ClockOffset(), [host], echo, offset="1h"):
+        await_rows(len(rows()) + 3)
+    with fault(ClockDrift(), [host], echo, rate=2):
+        await_rows(len(rows()) + 3)
+    with fault(ClockOffset(), [host], echo, offset="-1h"):
+        await_rows(len(rows()) + 3)
+
+    seen = rows()
+    ahead = [wall - monotonic for wall, monotonic, *_ in seen]
+    waits = [wait for _, _, *each in seen for wait in each]
+    steps = [later[1] - earlier[1] for earlier, later in pairwise(seen)]
+    assert max(ahead) == pytest.approx(3_600_000, abs=100)
+    assert min(ahead) == pytest.approx(-3_600_000, abs=100)
+    assert any(300 < each < 60_000 for each in ahead)
+    assert min(waits) >= 99
+    assert sorted(waits)[len(waits) // 2] < 120
+    assert min(steps) >= 298
+
+
+@pytest.mark.parametrize(
+    ("nemesis", "parameters", "words"),
+    [
+        (ClockOffset(), {"offset": "1s"}, r"should be off by \+1,000.0 ms and is off by"),
+        (ClockJump(), {"by": "-1s"}, r"should be off by -1,000.0 ms"),
+        (ClockDrift(), {"rate": 1.5}, "should have gained"),
+        (ClockStrobe(), {"offset": "1s"}, "should strobe"),
+    ],
+)
+def test_a_true_clock_is_not_believed_to_be_wrong(echo: EchoCluster, nemesis: Any, parameters: Any, words: str) -> None:
+    with pytest.raises(NemesisError, match=words):
+        nemesis.verify(strike_of(nemesis, echo, **parameters))
+
+
+def test_a_wrong_clock_is_not_believed_to_be_healed(echo: EchoCluster) -> None:
+    nemesis = ClockOffset()
+    strike = strike_of(nemesis, echo, offset="2s")
+    nemesis.inject(strike)
+
+    with pytest.raises(NemesisError, match=r"should be off by \+0.0 ms"):
+        nemesis.verify_healed(strike)
+
+
+@pytest.mark.parametrize(
+    ("nemesis", "parameters", "words"),
+    [
+        (ClockOffset(), {"offset": "1ms"}, "cannot be proved"),
+        (ClockOffset(), {"offset": 5}, "write a number and a unit"),
+        (ClockDrift(), {"rate": 1.001}, "too near to 1"),
+        (ClockStrobe(), {"offset": "1s", "every": "1ms"}, "greater than or equal"),
+    ],
+)
+def test_what_cannot_be_proved_is_refused(nemesis: Any, parameters: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        nemesis.parameters.model_validate(parameters)
