@@ -53,6 +53,10 @@ bench: setup ## measure recording and checking, up to 100 million messages (an h
 	$(BIN)/python -m benchmarks.check_transactions
 	$(BIN)/python -m benchmarks.edn
 	$(BIN)/python -m benchmarks.check_spark 100M
+	$(SUDO) $(BIN)/python -m benchmarks.injection
+	$(SUDO) $(BIN)/python -m benchmarks.disk speed
+	$(SUDO) $(BIN)/python -m benchmarks.disk seeds 100
+	$(SUDO) $(BIN)/python -m benchmarks.disk_faults
 
 clean: ## remove what runs left on this machine, and .venv/
 	-test -x $(BIN)/chaoskit && $(SUDO) $(BIN)/chaoskit heal

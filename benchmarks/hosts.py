@@ -36,7 +36,7 @@ def measure(journal: Journal) -> dict[str, float]:
         with ThreadPoolExecutor(3) as pool:
             cut = list(pool.map(_cut, lab.hosts))
             dark = time.monotonic()
-            list(pool.map(LocalHost.power_on, lab.hosts))
+            list(pool.map(lambda host: host.power_on(), lab.hosts))
         on = time.monotonic()
     finally:
         lab.close()

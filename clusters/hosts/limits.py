@@ -1,6 +1,6 @@
-"""The control groups of local hosts: one a host, `chaoskit/<lab>/<host>`, that limits its CPU and memory; cgroup v1 or v2.
+"""The control groups of local hosts: `chaoskit/<lab>/<host>` limits a host's CPU and memory; cgroup v1 or v2.
 
-A host's first process is put into it at boot, so everything on the host is in it. What is left of a lab is removed with it.
+A host's first process is put into it at boot, so everything on the host is in it; it is removed with the lab.
 """
 
 from __future__ import annotations

@@ -134,6 +134,8 @@ class LocalHost(ClockHost, HostLimits):
         self._await_detached()
 
     def power_on(self) -> None:
+        if self._init is not None and self._init.poll() is None:
+            return  # it has power and is only slow to answer: a second boot would share its disk
         self.boot()
         self.wait_booted()
 

@@ -13,7 +13,7 @@ from chaoskit.nemesis import NemesisError, Strike
 from nemeses.services import await_answers, on_each
 from nemeses.shell import bash
 
-_PROBE_S = 0.5
+_PROBE_S = 1.0
 """How long a probe takes at the limit."""
 
 _TOLERANCE = 1.3

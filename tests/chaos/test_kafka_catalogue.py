@@ -15,7 +15,7 @@ SAFE = {"min.insync.replicas": 2}
 def test_a_leader_that_no_follower_hears_loses_with_acks_of_one_only(kafka: Any, acks: Any, lost: str) -> None:
     run = kafka(
         topic=SAFE,
-        workload={"rate": 1000, "duration": "14s", "producer": {"acks": acks}},
+        workload={"rate": 1000, "duration": "14s", "producer": {"acks": acks, "max.in.flight": 1}},
         faults=[{"at": "3s", "inject": "partition", "on": "leader", "peers": "hosts", "direction": "out", "for": "6s"}],
         expect={"lost": lost},
     )

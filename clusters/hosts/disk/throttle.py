@@ -25,6 +25,8 @@ def available() -> bool:
 
 def limit(device: str, limits: DiskLimits, note: Path) -> None:
     """Set the limits of a device (`MAJOR:MINOR`), after noting its number."""
+    if note.exists() and note.read_text() != device:
+        lift(note)
     note.write_text(device)
     for field, name in _FILES.items():
         (_GROUP / name).write_text(f"{device} {getattr(limits, field) or 0}")

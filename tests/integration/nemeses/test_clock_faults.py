@@ -78,7 +78,7 @@ def test_a_clock_is_off_and_right_again(echo: EchoCluster, offset: str, seconds:
 
 def test_jumps_add_up(echo: EchoCluster) -> None:
     with fault(ClockJump(), echo.hosts, echo, by="10s"), fault(ClockJump(), echo.hosts, echo, by="-4s"):
-        assert error_s(echo) == pytest.approx(6, abs=0.05)
+        assert error_s(echo) == pytest.approx(6, abs=0.2)
 
     assert error_s(echo) == pytest.approx(0, abs=0.02)
 

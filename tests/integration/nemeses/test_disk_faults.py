@@ -98,7 +98,7 @@ def test_a_slow_disk_takes_its_time(echo: EchoCluster, limits: Any, command: str
     with fault(DiskSlow(), echo.hosts, echo, **limits) as evidence:
         slow = took_s()
 
-    assert least_s < slow < 3
+    assert least_s < slow < 6
     assert took_s() < least_s / 2, evidence
 
 

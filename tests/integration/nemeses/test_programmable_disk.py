@@ -122,8 +122,8 @@ def test_bandwidth_is_limited_and_unlimited_again(make: Make) -> None:
     limited = write_rate(host, 4)
     host.reset_disk(["write_bandwidth"])
 
-    assert 3 * 2**20 < limited < 4.5 * 2**20
-    assert write_rate(host, 4) > 8 * 2**20
+    assert limited < 4.5 * 2**20
+    assert write_rate(host, 4) > 1.5 * limited
 
 
 def test_requests_a_second_are_limited(make: Make) -> None:

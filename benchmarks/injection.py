@@ -3,7 +3,7 @@
 Three local hosts, each with a service that reflects datagrams; the harness sends one after the other, at least every
 half millisecond, and the last that comes back marks the effect. Prints a Markdown table.
 
-    sudo .venv/bin/python -m benchmarks.nemeses [ROUNDS]
+    sudo .venv/bin/python -m benchmarks.injection [ROUNDS]
 """
 
 from __future__ import annotations
