@@ -23,7 +23,7 @@ def snapshot() -> dict[str, list[str]]:
     state = {name: _lines(argv) for name, argv in _LISTINGS.items()}
     state["mounts"] = sorted(Path("/proc/self/mounts").read_text().splitlines())
     state["processes"] = sorted(_own_processes())
-    state["cgroups"] = sorted(map(str, Path("/sys/fs/cgroup").glob("*/chaoskit/*")))
+    state["cgroups"] = sorted(map(str, Path("/sys/fs/cgroup").glob("*/chaoskit")))
     state["throttles"] = [path.read_text() for path in sorted(_BLKIO.glob("blkio.throttle.*_device"))]
     state["labs"] = sorted(path.name for path in (state_folder() / "labs").glob("*"))
     state["journals"] = sorted(path.name for path in (state_folder() / "journal").glob("*"))

@@ -6,6 +6,7 @@ A host's first process is put into it at boot, so everything on the host is in i
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from chaoskit.host import HostError
@@ -106,6 +107,8 @@ def remove_limits(lab: str) -> None:
                     if time.monotonic() > deadline:
                         raise HostError(f"{group} cannot be removed: {error}") from error
                     time.sleep(0.005)
+        with suppress(OSError):  # other labs have theirs in it
+            folder.parent.rmdir()
 
 
 def try_limits() -> str:
