@@ -117,9 +117,7 @@ def _verdict(subject: Subject, folder: Path, history: History, findings: pa.Tabl
         anomalies=anomalies,
         faults=faults,
         audit=audit,
-        liveness={
-            key: value for key, value in liveness.items() if key not in ("problems", "load_start_ns")
-        },
+        liveness={key: value for key, value in liveness.items() if key not in ("problems", "load_start_ns")},
         **{**load, "availability": availability},
     )
 

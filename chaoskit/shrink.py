@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from chaoskit import store
 from chaoskit.errors import BadInput, RunFailed
 from chaoskit.plan import make_plan
-from chaoskit.quantities import SECOND, format_duration
+from chaoskit.quantities import MILLISECOND, SECOND, format_duration
 from chaoskit.runner import Watcher, run
 from chaoskit.scenario import parse_scenario
 from chaoskit.verdict import INVALID
@@ -197,8 +197,9 @@ def candidate(content: Mapping[str, Any], faults: Sequence[Happened]) -> dict[st
             shift = until + GAP_NS - fault.start_ns
         until = max(until, fault.end_ns + shift)
         repeated = {key: value for key, value in fault.entry.items() if key not in ("hit", "began", "at_most")}
-        entries.append({**repeated, "at": format_duration(fault.start_ns + shift)})
-    workload = {**content["workload"], "duration": format_duration(until + TAIL_NS)}
+        entries.append({**repeated, "at": format_duration(-(-(fault.start_ns + shift) // MILLISECOND) * MILLISECOND)})
+    load_ns = -(-(until + TAIL_NS) // SECOND) * SECOND
+    workload = {**content["workload"], "duration": format_duration(load_ns)}
     return {
         **content,
         "name": f"{content['name'].removesuffix(SUFFIX)}{SUFFIX}",

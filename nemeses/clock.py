@@ -78,10 +78,10 @@ class Strobe(Offset):
     """An offset that comes and goes.
 
     Attributes:
-        every: how long the clock stays off, and then true.
+        interval: how long the clock stays off, and then true.
     """
 
-    every: Annotated[Duration, Field(ge=_LEAST_NS)] = 200 * MILLISECOND
+    interval: Annotated[Duration, Field(ge=_LEAST_NS)] = 200 * MILLISECOND
 
 
 class ClockOffset:
@@ -188,14 +188,14 @@ class ClockStrobe(ClockOffset):
 
 def _strobe(strike: Strike, over: threading.Event) -> None:
     off = True
-    while not over.wait(strike.parameters.every / 1e9):
+    while not over.wait(strike.parameters.interval / 1e9):
         off = not off
         on_each(strike.targets, lambda host: host.set_clock(strike.parameters.offset * off))  # noqa: B023
 
 
 def _sampled(host: Any, strike: Strike, attempt: int) -> int:
     """Read a clock after a pause that is no multiple of the strobe's period."""
-    time.sleep(strike.parameters.every / 1e9 * (0.3 + 0.07 * attempt))
+    time.sleep(strike.parameters.interval / 1e9 * (0.3 + 0.07 * attempt))
     error: int = host.clock_error_ns()
     return error
 

@@ -51,7 +51,7 @@ def test_slow_networks_and_disks_lose_nothing(kafka: Any) -> None:
             {"at": "7s", "inject": "packet-loss", "on": "follower", "percent": 30, "for": "3s"},
             {"at": "12s", "inject": "disk-slow", "on": "leader", "write_bandwidth": "500KiB", "for": "3s"},
             {"at": "17s", "inject": "disk-freeze", "on": "follower", "for": "2s"},
-            {"at": "22s", "inject": "clock-jump", "on": "one", "offset": "1h", "for": "3s"},
+            {"at": "22s", "inject": "clock-jump", "on": "one", "by": "1h", "for": "3s"},
         ],
     )
 

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from chaoskit import plugins
 from chaoskit.cli.main import cli
 from chaoskit.plan import nemesis
+from chaoskit.scenario import Choice, FaultSpec
 
 DOCS = Path(__file__).parents[2] / "docs"
 FAMILIES = {"process", "network", "disk", "clock", "client", "membership"}
@@ -26,6 +27,13 @@ def test_a_kind_is_whole(kind: str) -> None:
     assert found.parameters.model_config["extra"] == "forbid"
     assert found.parameters.model_config["frozen"]
     assert all(power.__doc__ for power in found.needs)
+
+
+@pytest.mark.parametrize("kind", plugins.names("nemesis"))
+def test_no_key_of_a_kind_is_one_of_the_engine(kind: str) -> None:
+    of_engine = {field.alias or name for model in (FaultSpec, Choice) for name, field in model.model_fields.items()}
+
+    assert not of_engine & set(nemesis(kind).parameters.model_fields)
 
 
 @pytest.mark.parametrize("kind", plugins.names("nemesis"))

@@ -96,7 +96,7 @@ def test_a_clock_drifts_from_the_true_time_on(echo: EchoCluster, rate: float) ->
 
 def test_a_clock_strobes(echo: EchoCluster) -> None:
     errors = []
-    with fault(ClockStrobe(), echo.hosts, echo, offset="-30s", every="100ms") as evidence:
+    with fault(ClockStrobe(), echo.hosts, echo, offset="-30s", interval="100ms") as evidence:
         deadline = time.monotonic() + 2
         while time.monotonic() < deadline:
             errors.append(round(error_s(echo)))
@@ -185,7 +185,7 @@ def test_a_wrong_clock_is_not_believed_to_be_healed(echo: EchoCluster) -> None:
         (ClockOffset(), {"offset": "1ms"}, "cannot be proved"),
         (ClockOffset(), {"offset": 5}, "write a number and a unit"),
         (ClockDrift(), {"rate": 1.001}, "too near to 1"),
-        (ClockStrobe(), {"offset": "1s", "every": "1ms"}, "greater than or equal"),
+        (ClockStrobe(), {"offset": "1s", "interval": "1ms"}, "greater than or equal"),
     ],
 )
 def test_what_cannot_be_proved_is_refused(nemesis: Any, parameters: Any, words: str) -> None:

@@ -54,7 +54,7 @@ _PROGRAMMABLE = '{"kind": "programmable"}'
         ("disk-dead", "{}", "{}"),
         ("disk-freeze", _PROGRAMMABLE, "{}"),
         ("fsync-lies", _PROGRAMMABLE, "{}"),
-        ("clock-jump", "{}", '{"offset": "1h"}'),
+        ("clock-jump", "{}", '{"by": "1h"}'),
     ],
 )
 def test_heal_restores_the_machine_after_kill_9_in_a_fault(kind: str, disk: str, parameters: str) -> None:
