@@ -176,6 +176,10 @@ class HostProvider(Protocol):
         """Return the optional powers of hosts with these options."""
         ...
 
+    def seeded(self, options: Any, seed: int) -> Any:
+        """Return the options with the run's seed for what the hosts draw, where they do not say their own."""
+        ...
+
     def check(self, count: int, options: Any, needed: Collection[type]) -> None:
         """Refuse, before anything is made, what this machine cannot provide.
 

@@ -84,7 +84,7 @@ def make_plan(scenario: Scenario, source: str, seed: int | None = None) -> Plan:
         workload_options = validated(
             workload.options, load.model_extra or {}, source, "workload.", WorkloadSpec.model_fields
         )
-        provider_options = validated(provider.options, cluster.disk, source, "cluster.disk.")
+        provider_options = provider.seeded(validated(provider.options, cluster.disk, source, "cluster.disk."), chosen)
         declared = _declare(cluster, system, system_options, workload, workload_options)
         targets = Targets(
             hosts=host_names(cluster.hosts),

@@ -113,6 +113,11 @@ class LocalProvider:
         disk = (ProgrammableDisk,) if options.kind == "programmable" else ()
         return (PowerSwitch, ResourceLimits, SettableClock, SlowDisk, BreakableDisk, ReplaceableDisk, *disk)
 
+    def seeded(self, options: LocalOptions, seed: int) -> LocalOptions:
+        if options.kind == "plain" or "seed" in options.model_fields_set:
+            return options
+        return options.model_copy(update={"seed": seed})
+
     def check(self, count: int, options: LocalOptions, needed: Collection[type]) -> None:
         if not 1 <= count <= _HOSTS_MAX:
             raise BadInput(f"cluster.hosts is {count}; a lab has 1 to {_HOSTS_MAX} hosts")

@@ -165,3 +165,15 @@ def test_a_resolved_scenario_says_what_was_left_to_defaults() -> None:
 def test_replication_is_declared_as_the_workload_creates_it() -> None:
     assert plan(cluster={"system": "kafka", "hosts": 2}).declared.replication == 2
     assert plan(workload={"kind": "log", "replication": 1}).declared.replication == 1
+
+
+@pytest.mark.parametrize(
+    ("disk", "seed"),
+    [({"kind": "programmable"}, 7), ({"kind": "programmable", "seed": 3}, 3), ({}, 0)],
+)
+def test_a_disk_that_draws_does_so_by_the_seed_of_the_run(disk: dict[str, Any], seed: int) -> None:
+    given = plan(cluster={"system": "kafka", "hosts": 3, "disk": disk})
+
+    assert given.provider_options.seed == seed
+    again = make_plan(parse_scenario(given.resolved(), "again.yaml"), "again.yaml", 99)
+    assert again.provider_options == given.provider_options
