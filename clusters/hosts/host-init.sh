@@ -20,7 +20,11 @@ mkdir -p run/sshd data
 # Only here, in the host's own mount namespace: a mount seen elsewhere would outlive a power cut.
 backing=$host/disk
 if [ "$python" ]; then
-    "$python" -m clusters.hosts.disk.server "$host" >&2 &
+    # In a mount namespace that does not see the file system on the disk: who ends last in a namespace unmounts
+    # what is in it, and a server that flushes to itself waits for ever.
+    mount --bind "$host/fuse" "$host/fuse"
+    mount --make-shared "$host/fuse"
+    unshare --mount --propagation unchanged "$python" -m clusters.hosts.disk.server "$host" >&2 &
     backing=$host/fuse/disk
     until [ -e "$backing" ]; do
         kill -0 $!

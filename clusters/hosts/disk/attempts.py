@@ -18,7 +18,9 @@ _TIMEOUT_S = 20
 _SERVE = """
 mount --make-rprivate /
 mkfs.ext4 -q "$1/disk"
-"$2" -m clusters.hosts.disk.server "$1" &
+mount --bind "$1/fuse" "$1/fuse"
+mount --make-shared "$1/fuse"
+unshare --mount --propagation unchanged "$2" -m clusters.hosts.disk.server "$1" &
 until [ -e "$1/fuse/disk" ]; do kill -0 $!; sleep 0.02; done
 mount -t ext4 -o loop "$1/fuse/disk" "$1/mount"
 echo flushed > "$1/mount/file"
