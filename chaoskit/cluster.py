@@ -33,7 +33,7 @@ class TopicSpec:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """A fault that took effect, as guarantees see it. Times are ns since the start of the run."""
+    """A fault that was begun, as guarantees see it. Times are ns since the start of the run."""
 
     kind: str
     targets: tuple[str, ...]
@@ -194,12 +194,14 @@ class System(Protocol):
     Attributes:
         options: model of its further keys under `cluster:`.
         roles: names that `on:` of a fault may use.
-        powers: optional powers (protocols, below) of its clusters.
     """
 
     options: type[BaseModel]
     roles: tuple[str, ...]
-    powers: tuple[type, ...]
+
+    def powers(self, options: Any) -> tuple[type, ...]:
+        """Return the optional powers (protocols, above) of clusters with these options."""
+        ...
 
     def check(self, declared: Declared, hosts: int) -> None:
         """Refuse, before anything is made, what cannot work.

@@ -83,6 +83,7 @@ class Conductor:
 
     def heal_now(self) -> None:
         """Begin no further fault and heal those that hold."""
+        self._load_over.set()
         self._stop.set()
 
     def join(self) -> None:
@@ -93,7 +94,7 @@ class Conductor:
 
     def _run(self, index: int, fault: PlannedFault, load_start_ns: int) -> None:
         due_ns = load_start_ns + fault.at_ns
-        if self._stop.wait(max(0.0, (due_ns - time.monotonic_ns()) / 1e9)):
+        if self._load_over.wait(max(0.0, (due_ns - time.monotonic_ns()) / 1e9)):
             return
         row = _Row(index, fault, self._now())
         targets: list[Any] = []
@@ -159,10 +160,8 @@ class Conductor:
         """Return the targets to hit, marked as busy; none if the load ended before their turn came."""
         everyone: dict[str, Any] = {**self._hosts, **self._clients}
         while True:
-            if self._may_begin(fault.at_most, 1):
-                claimed = self._take(fault, everyone)
-                if claimed:
-                    return [everyone[name] for name in claimed]
+            if claimed := self._take(fault, everyone):
+                return [everyone[name] for name in claimed]
             if self._load_over.wait(_TURN_POLL_S):
                 return []
 
@@ -172,11 +171,16 @@ class Conductor:
         Raises:
             ChaoskitError: all are under a fault, and this one does not wait.
         """
+        of_clients = set(fault.on) <= self._clients.keys()
+        if not of_clients and not self._may_begin(fault.at_most, 1):
+            return []
         wanted: list[str] = []
         for target in fault.on:
             wanted += [target] if target in everyone else [host.name for host in self._resolve(target, fault.pick)]
         distinct = list(dict.fromkeys(wanted))
         with self._lock:
+            if self._load_over.is_set():
+                return []
             free = [name for name in dict.fromkeys((*distinct, *fault.spare)) if name not in self._busy]
             chosen = free[: len(distinct)]
             if fault.at_most is None and not chosen:
@@ -192,7 +196,7 @@ class Conductor:
     def _may_begin(self, at_most: int | None, count: int) -> bool:
         """Return whether a fault on so many hosts keeps the limit; one alone may exceed it, as it was asked to."""
         busy = len(self._busy & self._hosts.keys())
-        return at_most is None or busy == 0 or busy + count <= at_most
+        return at_most is None or busy == 0 or count == 0 or busy + count <= at_most
 
     def _release(self, targets: Sequence[Any]) -> None:
         with self._lock:
@@ -218,6 +222,8 @@ class Conductor:
             except ChaoskitError:
                 if time.monotonic() > deadline or self._stop.wait(0.05):
                     raise
+        if not holders:
+            raise ChaoskitError(f"nobody holds {target}")
         plural = role.endswith("s") or role == "isr"
         return list(holders) if plural else [holders[int(pick * len(holders))]]
 
@@ -263,9 +269,9 @@ class _Row:
 
 
 def effects(faults: Sequence[Mapping[str, Any]]) -> list[Effect]:
-    """Return the recorded faults that took effect."""
+    """Return the recorded faults that were begun: one that was not proved may have done its damage all the same."""
     return [
         Effect(row["kind"], tuple(row["targets"]), row["start_ns"], row["healed_ns"])
         for row in faults
-        if row["effective_ns"] is not None
+        if row["targets"]
     ]

@@ -179,8 +179,10 @@ def _try(
     try:
         folder, verdict = start(make_plan(parse_scenario(_scenario(recorded, image), source), source))
         where, readable = verdict.run, _readable(folder)
+        if not (verdict.liveness.get("recovered") and verdict.audit["complete"]):
+            started, why_not = False, "; ".join(verdict.reasons)
     except (RunFailed, BadInput) as error:
-        started, why_not = False, " ".join(str(error).split())[:500]
+        started, why_not = False, " ".join(str(error).split())
     lost = sum(
         pc.sum(pc.invert(pc.is_in(values, value_set=readable.get(place, pa.array([], pa.int64()))))).as_py() or 0
         for place, values in acked.items()

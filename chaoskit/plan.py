@@ -94,7 +94,7 @@ def make_plan(scenario: Scenario, source: str, seed: int | None = None) -> Plan:
         )
         topics = workload.topics(workload_options, declared.brokers)
         partitions = [f"{topic.name}/{number}" for topic in topics for number in range(topic.partitions)]
-        powers = (*provider.powers(provider_options), *system.powers)
+        powers = (*provider.powers(provider_options), *system.powers(system_options))
         for index, spec in enumerate(scenario.faults):
             choices = list(_choices(spec, f"faults.{index}", source))
             for key, choice in choices:

@@ -27,7 +27,7 @@ from chaoskit.fleet import Client, Fleet
 from chaoskit.history.compact import compact, drop_wal
 from chaoskit.history.faults import compact_faults
 from chaoskit.history.origin import write_origin
-from chaoskit.host import Lab, ServiceHost
+from chaoskit.host import HostError, Lab, ServiceHost
 from chaoskit.journal import Journal
 from chaoskit.judge import check_run
 from chaoskit.plan import Plan, check_machine
@@ -118,13 +118,21 @@ class _Run:
             try:
                 self._with_hosts(journal, lab)
             finally:
+                self._end(lab, journal)
+
+    def _end(self, lab: Lab, journal: Journal) -> None:
+        """Keep what was recorded and remove the hosts, each whatever becomes of the other."""
+        try:
+            try:
                 lab.keep(self.folder / store.RECORDINGS)
+            finally:
                 if self.keep:
                     self.watcher.tell("hosts are kept; `chaoskit heal` ends them. To look: " + "; ".join(lab.access()))
                 else:
                     lab.close()
                     journal.close()
-                self._keep_recorded()
+        finally:
+            self._keep_recorded()
 
     def _provision(self, journal: Journal) -> Lab:
         try:
@@ -211,7 +219,7 @@ class _Run:
         try:
             cluster.wait_ready(bound_ns / 1e9)
             whole = True
-        except ClusterError as error:
+        except (ClusterError, HostError) as error:
             self.problems.append(str(error))
             whole = False
         took_s = time.monotonic() - began

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from chaoskit import yaml12
 from chaoskit.errors import BadInput, nearest
-from chaoskit.quantities import SECOND, Duration, DurationRange
+from chaoskit.quantities import MILLISECOND, SECOND, Duration, DurationRange
 
 Model = TypeVar("Model", bound=BaseModel)
 Expected = Literal["none", "some"] | Annotated[int, Field(ge=0, strict=True)]
@@ -82,8 +82,8 @@ class FaultSpec(BaseModel):
         repeating = [self.start, self.to, self.every]
         if (self.at is None) == (repeating == [None] * 3) or (self.at is None and None in repeating):
             raise ValueError("say either at, or from, to and every")
-        if self.every is not None and self.every[0] == 0:
-            raise ValueError("every must be more than 0s")
+        if self.every is not None and self.every[0] < MILLISECOND:
+            raise ValueError("every must be at least 1ms")
         if self.start is not None and self.to is not None and self.to <= self.start:
             raise ValueError("to must be later than from")
         if self.quiet and self.at is not None:

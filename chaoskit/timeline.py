@@ -135,6 +135,12 @@ def check_targets(
         if name not in known or (colon and (name not in roles or not partitions)):
             what = "host or role" if partitions else "client"
             raise BadInput(f"{key}: there is no {what} {target!r}; {nearest(name, known)}")
+        if (
+            name in CLIENT_ROLES
+            and not partitions
+            and not any(each.startswith(name.removesuffix("s")) for each in targets)
+        ):
+            raise BadInput(f"{key}: the workload has no {name.removesuffix('s')}")
         if colon and partition not in partitions:
             raise BadInput(f"{key}: there is no partition {partition!r}; {nearest(partition, partitions)}")
 

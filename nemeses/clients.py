@@ -29,6 +29,8 @@ class ClientCrash:
     needs = ()
 
     def inject(self, strike: Strike) -> None:
+        if ended := [client.name for client in strike.targets if not client.running()]:
+            raise NemesisError(f"{', '.join(ended)} did not run")
         for client in strike.targets:
             client.crash()
 

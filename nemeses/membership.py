@@ -70,7 +70,7 @@ class Reassign:
         return "; ".join(f"{count} replicas moved off {name}" for name, count in moved.items())
 
     def heal(self, strike: Strike) -> None:
-        for host in strike.targets:
+        for host in reversed(strike.targets):
             strike.cluster.refill(host)
 
     def verify_healed(self, strike: Strike) -> str:

@@ -6,7 +6,15 @@ from chaoskit.cluster import Cluster
 from chaoskit.host import ServiceHost, ServiceState
 from chaoskit.nemesis import NoParameters, Strike
 from nemeses.holding import check_held, hold, release
-from nemeses.services import ANSWER_TIMEOUT_S, await_answers, await_state, on_each, signal_services, stop_in_order
+from nemeses.services import (
+    ANSWER_TIMEOUT_S,
+    await_answers,
+    await_state,
+    check_running,
+    on_each,
+    signal_services,
+    stop_in_order,
+)
 
 
 class Kill:
@@ -20,6 +28,7 @@ class Kill:
     needs = ()
 
     def inject(self, strike: Strike) -> None:
+        check_running(strike)
         signal_services(strike.targets, strike.cluster, "KILL")
 
     def verify(self, strike: Strike) -> str:
@@ -73,6 +82,7 @@ class Restart:
     needs = ()
 
     def inject(self, strike: Strike) -> None:
+        check_running(strike)
         on_each(strike.targets, lambda host: _restart(host, strike.cluster))
 
     def verify(self, strike: Strike) -> str:
@@ -93,6 +103,7 @@ class RollingRestart(Restart):
     hits = "hosts"
 
     def inject(self, strike: Strike) -> None:
+        check_running(strike)
         for host in strike.targets:
             _restart(host, strike.cluster)
             strike.cluster.wait_ready(ANSWER_TIMEOUT_S)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from chaoskit.cluster import Cluster
 from chaoskit.host import ServiceHost, ServiceState
-from chaoskit.nemesis import NemesisError
+from chaoskit.nemesis import NemesisError, Strike
 
 Result = TypeVar("Result")
 
@@ -52,6 +52,17 @@ def await_state(targets: Sequence[ServiceHost], cluster: Cluster, state: Service
             time.sleep(_POLL_S)
         if cluster.answers(host, timeout_s=0.2):
             raise NemesisError(f"{host.name} still answers")
+
+
+def check_running(strike: Strike) -> None:
+    """Refuse to end what has ended already.
+
+    Raises:
+        NemesisError: the system does not run on a target.
+    """
+    dead = [host.name for host in strike.targets if ServiceState.GONE in states(host, strike.cluster)]
+    if dead:
+        raise NemesisError(f"the system did not run on {', '.join(dead)}")
 
 
 def stop_in_order(host: ServiceHost, cluster: Cluster) -> None:

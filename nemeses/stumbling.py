@@ -15,7 +15,7 @@ from chaoskit.nemesis import NemesisError, Strike
 from chaoskit.quantities import MILLISECOND, SECOND, Duration, format_duration
 from nemeses.holding import check_held, hold, release
 from nemeses.process import Pause, signal_script
-from nemeses.services import await_answers, on_each, signal_services, states
+from nemeses.services import await_answers, await_state, on_each, signal_services, states
 from nemeses.shell import bash
 
 _POLL_S = 0.05
@@ -37,6 +37,11 @@ class Zombie(Pause):
 
     summary = "pause processes until others have taken over their role; wake them up afterwards: they do not know"
     parameters = ZombieParameters
+
+    def inject(self, strike: Strike) -> None:
+        if not _holders(strike) & {host.name for host in strike.targets}:
+            raise NemesisError(f"{strike.names} do not hold {strike.parameters.role}; name it with the key role")
+        super().inject(strike)
 
     def verify(self, strike: Strike) -> str:
         asked: ZombieParameters = strike.parameters
@@ -74,6 +79,7 @@ class CrashLoop:
         strike.notes["over"] = threading.Event()
         strike.notes["crashes"] = 0
         signal_services(strike.targets, strike.cluster, "KILL")
+        await_state(strike.targets, strike.cluster, ServiceState.GONE)
         thread = threading.Thread(target=_crash_again, args=(strike,), name=strike.name, daemon=True)
         strike.notes["thread"] = thread
         thread.start()

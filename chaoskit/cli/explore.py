@@ -52,7 +52,7 @@ def _show(found: list[CrashPoint]) -> None:
             f"{point.operation:,}",
             f"{point.at_s:.2f} s",
             f"{point.cut['sectors']:,}, {point.cut['kept']:,} sectors",
-            "yes" if point.started else f"NO: {point.why_not}",
+            "yes" if point.started else f"NO: {point.why_not[:300]}",
             f"{point.acked:,}",
             f"{point.lost:,}{' (allowed)' if point.lost and point.allowed else ''}",
             verdict,

@@ -139,6 +139,7 @@ class LocalProvider:
             network = free_range(claims("network"))
             journal.record(_PROVIDER, lab=name, folder=str(folder), network=str(network))
             gateway = network.broadcast_address - 1
+        try:
             ip(
                 f"link add {name} type bridge",
                 f"address add {gateway}/{PREFIX_LENGTH} dev {name}",
@@ -146,7 +147,6 @@ class LocalProvider:
             )
             if gateway6 := address6(str(gateway)):
                 ip(f"address add {gateway6}/{PREFIX_LENGTH6} dev {name} nodad")
-        try:
             hosts = _prepare(name, folder, network, count, options)
             lab = LocalLab(name, folder, hosts)
             if SettableClock in needed:

@@ -26,6 +26,14 @@ def _folders(name: str) -> list[Path]:
     return [root / "chaoskit" / name for root in roots]
 
 
+def _make(folder: Path) -> None:
+    """Make a group; in cgroup v2 each parent, from the root down, hands the controllers on."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if _unified():
+        for parent in (_ROOT, folder.parent.parent, folder.parent):
+            (parent / "cgroup.subtree_control").write_text("+cpu +memory")
+
+
 class HostLimits:
     """What a host may use of the machine; see `chaoskit.host.ResourceLimits`. A part of a local host."""
 
@@ -37,10 +45,7 @@ class HostLimits:
         """Put a host's first process in; nothing where this machine lets nobody make control groups."""
         for folder in self._folders:
             try:
-                folder.mkdir(parents=True, exist_ok=True)
-                if _unified():
-                    for parent in (folder.parent, folder.parent.parent, _ROOT):
-                        (parent / "cgroup.subtree_control").write_text("+cpu +memory")
+                _make(folder)
                 (folder / "cgroup.procs").write_text(str(pid))
             except OSError:
                 return
@@ -116,7 +121,7 @@ def try_limits() -> str:
     limits = HostLimits("doctor", "try")
     try:
         for folder in _folders("doctor/try"):
-            folder.mkdir(parents=True, exist_ok=True)
+            _make(folder)
         limits.limit_cpu(0.5)
         limits.limit_memory(2**26)
     finally:

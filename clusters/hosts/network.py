@@ -24,11 +24,12 @@ _UNIQUE_LOCAL = int(ipaddress.IPv6Address("fd63:6861:6f73::"))
 
 
 def address6(address: str) -> str:
-    """Return the IPv6 address that goes with a local IPv4 address; none if the kernel has no IPv6.
+    """Return the IPv6 address that goes with a local IPv4 address; none if the machine has IPv6 switched off.
 
     Its subnet is the third byte of the IPv4 address, its interface identifier the fourth.
     """
-    if not Path("/proc/sys/net/ipv6").exists():
+    switch = Path("/proc/sys/net/ipv6/conf/all/disable_ipv6")
+    if not switch.exists() or switch.read_text().strip() == "1":
         return ""
     *_, subnet, interface = ipaddress.IPv4Address(address).packed
     return str(ipaddress.IPv6Address(_UNIQUE_LOCAL | subnet << 64 | interface))

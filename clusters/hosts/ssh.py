@@ -24,6 +24,8 @@ SERVICE_FOLDER = "/run/chaoskit"
 LOG_FOLDER = "/var/log/chaoskit"
 
 _CONNECT_TIMEOUT_S = 5
+_NO_STATUS = -1
+"""What paramiko gives for the exit status of a command whose connection was lost."""
 
 # A host that loses power resets its connection: that is recorded as a fault, not printed by a library.
 logging.getLogger("paramiko").addHandler(logging.NullHandler())
@@ -116,7 +118,8 @@ class SshHost:
     def _execute(self, argv: Sequence[str], stdin: bytes, timeout_s: float, check: bool) -> Result:
         command = shlex.join(argv)
         try:
-            channel = self._transport().open_session(timeout=timeout_s)
+            transport = self._transport()
+            channel = transport.open_session(timeout=timeout_s)
             with channel:
                 channel.settimeout(timeout_s)
                 channel.exec_command(command)
@@ -124,6 +127,8 @@ class SshHost:
                 channel.shutdown_write()
                 out, err = _drain(channel)
                 status = channel.recv_exit_status()
+            if status == _NO_STATUS and not transport.is_active():
+                raise EOFError("the connection was lost")
         except (OSError, EOFError, paramiko.SSHException) as error:
             self.disconnect()
             raise HostError(f"host {self.name} ({self.address}) did not answer: {error!r}; ran: {command}") from error

@@ -50,13 +50,15 @@ request that it had received is only known to be unanswered when it times out.""
 GROUP = "chaoskit"
 CONSUMER_DEFAULTS: dict[str, Any] = {
     "group.id": GROUP,
+    "check.crcs": True,
     "enable.auto.commit": False,
     "enable.partition.eof": False,
     "fetch.wait.max.ms": 50,
     "session.timeout.ms": 10_000,
 }
-"""A lost position is an error here, so that the workload sees it and records its seek. The workload commits, so
-that each commit is recorded; with `enable.auto.commit` librdkafka does, and nobody knows when."""
+"""CRCs are checked, as Kafka's own (Java) consumer does. A lost position is an error here, so that the workload
+sees it and records its seek. The workload commits, so that each commit is recorded; with `enable.auto.commit`
+librdkafka does, and nobody knows when."""
 
 _CONNECTION_DEFAULTS = {
     "log_level": 0,

@@ -30,7 +30,6 @@ _CATCH_UP_NS = 5 * SECOND
 
 _NEVER = {
     "phantom": "only messages that somebody sent can be read",
-    "corrupt": "record batches carry a CRC32C that brokers and clients verify",
     "misrouted": "a message stays in the partition that it was sent to",
     "failed-visible": "a send is classified as failed only where the error proves that nothing was appended",
     "double-assignment": "the group's leader assigns each partition to one member of a generation",
@@ -57,6 +56,7 @@ def guarantees(declared: Declared, effects: Sequence[Effect]) -> dict[str, Allow
     table["truncated"] = table["rewound"] = table["skipped"] = back
     table["offset-conflict"] = lost if lost.allowed else back
     table["redelivered"] = _redelivered(declared, back)
+    table["corrupt"] = _corrupt(declared, effects)
     table["order-violation"] = _order_violation(declared, reordered)
     table["late"] = back
     table["dropped-as-duplicate"] = lost
@@ -161,6 +161,17 @@ def _log_goes_back(declared: Declared, effects: Sequence[Effect]) -> Allowance:
             "set unclean.leader.election.enable=false",
         )
     return Allowance(False, f"{promise}: a committed message survives as long as one in-sync replica keeps it")
+
+
+def _corrupt(declared: Declared, effects: Sequence[Effect]) -> Allowance:
+    checked = is_true(declared.consumer.get("check.crcs", True))
+    if not checked and any(effect.kind in DAMAGING for effect in effects):
+        return Allowance(
+            True,
+            "check.crcs=false: consumers are given what a damaged file of the leader holds",
+            "set check.crcs=true",
+        )
+    return Allowance(False, "record batches carry a CRC32C: brokers verify what is produced, consumers what they read")
 
 
 def _duplicate(declared: Declared, effects: Sequence[Effect]) -> Allowance:

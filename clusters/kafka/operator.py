@@ -6,7 +6,9 @@ Through Kafka's own command line tools, run on one of its hosts; librdkafka's ad
 from __future__ import annotations
 
 import json
+import threading
 import time
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 
 from confluent_kafka import KafkaException
@@ -21,9 +23,13 @@ Partition = tuple[str, int]
 Assignment = dict[Partition, list[int]]
 """The replicas of partitions, node ids, the preferred leader first."""
 
+TOOLS_SINCE = (4,)
+"""First release whose command line tools have these names."""
+
 _TIMEOUT_S = 60
 _POLL_S = 0.1
-_PLAN = "/run/chaoskit-plan.json"
+_PLAN = "PLAN"
+"""Among the arguments of a tool: the path of its plan on the host."""
 
 
 class Operator:
@@ -51,6 +57,7 @@ class Operator:
         self._java = java
         self._answers = answers
         self._drained: dict[str, Assignment] = {}
+        self._alone = threading.RLock()
 
     def led_by(self, host: ServiceHost) -> tuple[str, ...]:
         """See `chaoskit.cluster.Leadership`."""
@@ -59,19 +66,13 @@ class Operator:
     def give_up_leadership(self, host: ServiceHost) -> None:
         """Make the host the last preference of all that it leads, and have preferred leaders elected."""
         node = self._node(host)
-        led = self._led_by(node)
-        current = self._assignment()
-        wanted = {each: [*(other for other in current[each] if other != node), node] for each in led}
-        self._reassign(wanted)
-        elections = {"partitions": [{"topic": topic, "partition": number} for topic, number in led]}
-        self._tool(
-            "org.apache.kafka.tools.LeaderElectionCommand",
-            "--election-type",
-            "preferred",
-            "--path-to-json-file",
-            _PLAN,
-            plan=elections,
-        )
+        with self._alone:
+            led = self._led_by(node)
+            current = self._assignment()
+            self._reassign({each: [*(other for other in current[each] if other != node), node] for each in led})
+            elections = {"partitions": [{"topic": topic, "partition": number} for topic, number in led]}
+            program = "org.apache.kafka.tools.LeaderElectionCommand"
+            self._tool(program, "--election-type", "preferred", "--path-to-json-file", _PLAN, plan=elections)
 
     def replicas_on(self, host: ServiceHost) -> tuple[str, ...]:
         """See `chaoskit.cluster.Reassignment`."""
@@ -80,16 +81,19 @@ class Operator:
 
     def drain(self, host: ServiceHost) -> None:
         """Move each replica on the host to the broker that has the fewest and none of that partition."""
-        node = self._node(host)
+        with self._alone:
+            self._drain(host, self._node(host))
+
+    def _drain(self, host: ServiceHost, node: int) -> None:
         current = self._assignment()
         moved = {each: held for each, held in current.items() if node in held}
-        load = {other: 0 for other in range(1, len(self._brokers) + 1) if other != node}
-        for held in current.values():
-            for each in held:
-                load[each] = load.get(each, 0) + 1
+        away = {node, *(self._node(each) for each in self._brokers if each.name in self._drained)}
+        load = {other: 0 for other in range(1, len(self._brokers) + 1) if other not in away}
+        for each in (each for held in current.values() for each in held if each in load):
+            load[each] += 1
         wanted = {}
         for partition, held in moved.items():
-            free = [other for other in load if other != node and other not in held]
+            free = [other for other in load if other not in held]
             if not free:
                 raise ClusterError(
                     f"{partition[0]}/{partition[1]} has a replica on every broker: add one (cluster.hosts)"
@@ -102,9 +106,10 @@ class Operator:
 
     def refill(self, host: ServiceHost) -> None:
         """See `chaoskit.cluster.Reassignment`."""
-        if host.name in self._drained:
-            self._reassign(self._drained[host.name])
-            del self._drained[host.name]
+        with self._alone:
+            if host.name in self._drained:
+                self._reassign(self._drained[host.name])
+                del self._drained[host.name]
 
     def finish_upgrade(self, version: str) -> str:
         """Finalise the metadata version of the release."""
@@ -120,7 +125,8 @@ class Operator:
         return f"metadata.version {levels[0]} is final" if levels else "no metadata.version is final"
 
     def _node(self, host: ServiceHost) -> int:
-        return list(self._brokers).index(host) + 1
+        """Return the id of the broker on a host; 0 if there is none, as on a host that is a controller only."""
+        return list(self._brokers).index(host) + 1 if host in self._brokers else 0
 
     def _assignment(self) -> Assignment:
         return {each: list(state.replicas) for each, state in self._partitions().items()}
@@ -145,7 +151,7 @@ class Operator:
         ]
         command = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
         plan = {"version": 1, "partitions": moves}
-        self._tool(command, "--reassignment-json-file", _PLAN, "--execute", plan=plan)
+        self._tool(command, "--reassignment-json-file", _PLAN, "--execute", "--additional", plan=plan)
         deadline = time.monotonic() + _TIMEOUT_S
         while pending := self._pending(wanted):
             if time.monotonic() > deadline:
@@ -166,11 +172,15 @@ class Operator:
         Raises:
             ClusterError: no broker answers, or the tool failed.
         """
+        if artifacts.parse_version(self._version) < TOOLS_SINCE:
+            raise ClusterError(f"the command line tools of Kafka {self._version} are other programs: use 4.0 or later")
         host = next((host for host in self._brokers if self._answers(host)), None)
         if host is None:
             raise ClusterError("no broker answers")
+        path = f"/run/chaoskit-plan-{uuid.uuid4().hex}.json"
         if plan is not None:
-            host.put(json.dumps(plan).encode(), _PLAN)
+            host.put(json.dumps(plan).encode(), path)
+            arguments = tuple(path if argument == _PLAN else argument for argument in arguments)
         jars = host.install(artifacts.fetch_tools(self._version))
         connect = ["--bootstrap-server", f"{host.address}:{BROKER_PORT}"]
         done = host.run([*self._java(f"{jars}/*"), program, *connect, *arguments], timeout_s=_TIMEOUT_S, check=False)

@@ -18,6 +18,7 @@ from clusters.kafka import artifacts
 from clusters.kafka.client import KafkaClients, KafkaConsumer, KafkaProducer, resolve_producer
 from clusters.kafka.deploy import KafkaCluster
 from clusters.kafka.guarantees import guarantees
+from clusters.kafka.operator import TOOLS_SINCE
 from clusters.kafka.roles import ROLES
 from clusters.kafka.settings import KafkaOptions, broker_count
 
@@ -30,7 +31,10 @@ class System:
 
     options = KafkaOptions
     roles = ROLES
-    powers = (DataFiles, Leadership, Reassignment, Upgrade)
+
+    def powers(self, options: KafkaOptions) -> tuple[type, ...]:
+        by_tools = (Leadership, Reassignment) if artifacts.parse_version(options.version) >= TOOLS_SINCE else ()
+        return (DataFiles, Upgrade, *by_tools)
 
     def check(self, declared: Declared, hosts: int) -> None:
         options: KafkaOptions = declared.options

@@ -74,3 +74,24 @@ class PaperCluster:
             self.vacant -= 1
             raise ClusterError("nobody leads")
         return {"leader": ("n1",), "follower": ("n2", "n3"), "followers": ("n2", "n3")}[role]
+
+
+class PaperClient:
+    """A client that counts its crashes."""
+
+    pid = 0
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.crashes = 0
+        self._runs = True
+
+    def running(self) -> bool:
+        return self._runs
+
+    def crash(self) -> None:
+        self._runs = False
+        self.crashes += 1
+
+    def restart(self) -> None:
+        self._runs = True

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from paper import PaperCluster
+from paper import PaperClient, PaperCluster
 from samples import plan
 from stage import Stage
 
@@ -81,7 +81,8 @@ def test_a_series_is_limited_to_a_minority_unless_asked() -> None:
         ({"inject": [{"pause": {}, "kill": {}}]}, r"faults\.0: each of inject is a kind, or a mapping of one kind"),
         ({"inject": []}, r"faults\.0\.inject"),
         ({"every": ["6s", "2s"]}, r"faults\.0\.every: the range .* is empty"),
-        ({"every": "0s"}, r"every must be more than 0s"),
+        ({"every": ["10us", "1s"]}, r"every must be at least 1ms"),
+        ({"every": "0s"}, r"every must be at least 1ms"),
         ({"for": ["1s"]}, r"faults\.0\.for: .* is neither a duration nor a range"),
         ({"at_most": 0}, r"faults\.0\.at_most: .*greater than or equal to 1"),
     ],
@@ -147,3 +148,29 @@ def test_a_timeline_without_kinds_cannot_be_drawn() -> None:
         timelines([], ["n1"], "20s")
     with pytest.raises(ValueError, match="is not a duration"):
         timelines(["kill"], ["n1"], "20")
+
+
+def test_a_fault_of_clients_waits_for_no_host(tmp_path: Any) -> None:
+    faults = [
+        {"at": "1ms", "inject": "kill", "on": "n1", "for": "300ms", "at_most": 1},
+        {"at": "5ms", "inject": "client-crash", "on": "producer-0", "for": "1ms", "at_most": 1},
+    ]
+    client = PaperClient("producer-0")
+    first, second = Stage(tmp_path, PaperCluster(), faults, [client]).perform()
+
+    assert second["start_ns"] < first["healed_ns"]
+    assert client.crashes == 1
+
+
+def test_no_fault_begins_when_the_load_is_over(tmp_path: Any) -> None:
+    stage = Stage(tmp_path, PaperCluster(), [{"at": "10s", "inject": "kill", "on": "n1"}])
+
+    stage.begin()
+    stage.conductor.load_is_over()
+
+    assert stage.end() == []
+
+
+def test_clients_that_the_workload_does_not_have_cannot_be_hit() -> None:
+    with pytest.raises(BadInput, match=r"faults\.0\.on: the workload has no consumer"):
+        plan([{"at": "1s", "inject": "client-crash", "on": "consumers"}], workload={**LONG, "consumers": 0})

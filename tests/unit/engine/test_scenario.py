@@ -109,7 +109,7 @@ def test_a_fault_has_one_kind_of_time(times: dict[str, str]) -> None:
 def test_faults_without_an_interval_are_refused() -> None:
     refusal = _fault_refusal(**{"from": "1s", "to": "3s", "every": "0s"})
 
-    assert refusal == "bad.yaml: faults.0: every must be more than 0s"
+    assert refusal == "bad.yaml: faults.0: every must be at least 1ms"
 
 
 def test_a_span_that_holds_no_instant_is_refused() -> None:

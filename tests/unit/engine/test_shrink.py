@@ -62,7 +62,7 @@ def test_the_times_of_a_candidate_are_drawn_together_and_its_load_is_short() -> 
     assert first == LEAD_NS
     assert second == LEAD_NS + 3 * SECOND + GAP_NS
     assert parse_duration(shrunk["workload"]["duration"]) == second + 2 * SECOND + TAIL_NS
-    assert [set(entry) for entry in shrunk["faults"]] == [{"at", "inject", "on", "for", "pick"}] * 2
+    assert [set(entry) for entry in shrunk["faults"]] == [{"at", "inject", "on", "for", "at_most", "pick"}] * 2
     assert shrunk["name"] == "mix-shrunk"
     assert candidate(shrunk, [fault(1)])["name"] == "mix-shrunk"
 

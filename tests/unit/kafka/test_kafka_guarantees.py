@@ -20,11 +20,12 @@ def _declared(
     producer: dict[str, Any] | None = None,
     *,
     config: dict[str, Any] | None = None,
+    consumer: dict[str, Any] | None = None,
     replication: int = 3,
     grouped: bool = False,
 ) -> Declared:
     options = KafkaOptions.model_validate({"topic": topic or {}, "config": config or {}})
-    return Declared(options, 3, replication, producer or {}, {}, grouped)
+    return Declared(options, 3, replication, producer or {}, consumer or {}, grouped)
 
 
 def _effect(kind: str, *hosts: str, start_s: int = 8, healed_s: int | None = 10) -> Effect:
@@ -131,6 +132,8 @@ def test_acks_of_all_with_two_in_sync_survive_processes_and_one_power_cut(acks: 
         (_declared(FLUSHED), [_effect("disk-dead", "n1", "n2")], set()),
         # Brokers do not repair segments.
         (_declared(FLUSHED), [_effect("bit-flip", "n1")], BACK),
+        (_declared(SAFE, consumer={"check.crcs": False}), [KILLED], set()),
+        (_declared(SAFE, consumer={"check.crcs": False}), [_effect("truncate", "n1")], BACK | {"corrupt"}),
         # Networks, clocks and operators lose nothing that all in-sync replicas have.
         (_declared(SAFE), [_effect("partition", "n1", "n2", "n3"), _effect("clock-jump", "n1")], set()),
         (_declared(SAFE), [_effect("rolling-upgrade", "n1", "n2", "n3"), _effect("reassign", "n1")], set()),
