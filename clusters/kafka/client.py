@@ -8,7 +8,8 @@ the same message can be in flight, are `fail`. Everything else is `info`.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -111,7 +112,8 @@ class KafkaProducer:
     """See `chaoskit.client.Producer`."""
 
     def __init__(self, settings: Mapping[str, Any], completed: Completed) -> None:
-        self._producer = Producer({**_CONNECTION_DEFAULTS, **settings})
+        self._settings = {**_CONNECTION_DEFAULTS, **settings}
+        self._producer = Producer(self._settings)
         self._completed = completed
         # With acks=0 nobody tells an offset, and librdkafka counts up from -1001: past 0 in a large batch.
         self._told_offsets = str(settings.get("acks")) != "0"
@@ -123,17 +125,39 @@ class KafkaProducer:
             return False
         except KafkaException as error:  # raised by the call itself: nothing was enqueued
             self._completed(token, FAIL, error.args[0].name(), None)
+            if error.args[0].fatal():
+                self._replace()
         return True
 
     def pending(self) -> int:
         return len(self._producer)
 
     def poll(self, timeout_s: float) -> None:
-        self._producer.poll(timeout_s)
+        self._serve(self._producer.poll, timeout_s)
 
     def close(self, timeout_s: float) -> None:
-        if self._producer.flush(timeout_s) > 0:
+        if self._serve(self._producer.flush, timeout_s) > 0:
+            self._purge()
+
+    def _serve(self, call: Callable[[float], int], timeout_s: float) -> int:
+        """Poll or flush. A fatal error is raised from there, also through a delivery report (SystemError)."""
+        try:
+            return call(timeout_s)
+        except (KafkaException, SystemError):
+            self._replace()
+            return 0
+
+    def _replace(self) -> None:
+        """Go on with a new producer, as an application must when the idempotent one has failed for good: such as
+        when a broker lost what it had acknowledged, and no longer knows the sequence."""
+        self._purge()
+        self._producer = Producer(self._settings)
+
+    def _purge(self) -> None:
+        """Give up all that is under way, and take its reports."""
+        with suppress(KafkaException, SystemError):
             self._producer.purge(in_queue=True, in_flight=True, blocking=True)
+        with suppress(KafkaException, SystemError):
             self._producer.flush(5)
 
     def _delivered(self, token: int, error: KafkaError | None, message: Message) -> None:

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaError
+from confluent_kafka import KafkaError, KafkaException
 
 from chaoskit.client import FAIL, INFO
 from clusters.kafka.client import NEVER_SENT, PRODUCER_DEFAULTS, KafkaClients, KafkaProducer, classify, resolve_producer
@@ -109,3 +109,47 @@ def test_a_full_queue_hands_nothing_over() -> None:
     assert producer.send("t", 0, None, b"x", 1)
     assert not producer.send("t", 0, None, b"x", 2)
     producer.close(0)
+
+
+class FailingProducer:
+    """A producer that fails for good: every call raises, but for `purge`, which reports what was under way."""
+
+    made = 0
+
+    def __init__(self, settings: dict[str, Any]) -> None:
+        FailingProducer.made += 1
+        self.number = FailingProducer.made
+        self.waiting: list[Any] = []
+
+    def produce(self, topic: str, payload: bytes, key: bytes | None, partition: int, report: Any) -> None:
+        self.waiting.append(report)
+
+    def poll(self, timeout_s: float) -> int:
+        if self.number == 1:
+            raise KafkaException(KafkaError(KafkaError._FATAL, fatal=True))
+        return 0
+
+    def purge(self, **options: bool) -> None:
+        for report in self.waiting:
+            report(KafkaError(KafkaError._PURGE_INFLIGHT), None)
+        self.waiting = []
+
+    def flush(self, timeout_s: float) -> int:
+        return self.poll(timeout_s)
+
+    def __len__(self) -> int:
+        return len(self.waiting)
+
+
+def test_a_producer_that_failed_for_good_is_replaced_and_leaves_nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clusters.kafka.client.Producer", FailingProducer)
+    completed: list[tuple[Any, ...]] = []
+    producer = KafkaProducer({}, lambda *what: completed.append(what))
+    producer.send("log-0", 0, None, b"x", 7)
+
+    producer.poll(0)
+
+    assert completed == [(7, INFO, "_PURGE_INFLIGHT", None)]
+    producer.send("log-0", 0, None, b"x", 8)
+    producer.poll(0)
+    assert (FailingProducer.made, producer.pending()) == (2, 1)
