@@ -36,9 +36,9 @@ check: setup ## format, lint, types, import rules
 
 test: check .browser ## all tests: unit, integration, chaos tests on real Kafka (needs root or sudo)
 	$(SUDO) $(BIN)/python -m pytest
-	$(SUDO) $(BIN)/python -m pytest -m chaos tests/chaos
+	$(SUDO) $(BIN)/python -m pytest -m "chaos and not long" tests/chaos
 
-chaos: setup ## the chaos tests on real Kafka alone
+chaos: setup ## all chaos tests on real Kafka, the long ones too (40 minutes)
 	$(SUDO) $(BIN)/python -m pytest -m chaos tests/chaos
 
 nightly: setup ## thousands of generated histories against the reference checkers; every chaos test ten times

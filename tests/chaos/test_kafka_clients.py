@@ -34,6 +34,7 @@ def test_a_group_and_its_producers_survive_the_faults_of_clients(kafka: Any) -> 
     assert run.verdict.counts["acked"] > 15_000
 
 
+@pytest.mark.long
 def test_a_reset_connection_duplicates_without_idempotence_only(kafka: Any) -> None:
     """The control: at-least-once delivery, resets and a killed leader; idempotence makes it exactly once."""
     faults = [

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.chaos
+pytestmark = [pytest.mark.chaos, pytest.mark.long]
 
 
 def test_elections_and_a_removed_broker_lose_nothing(kafka: Any) -> None:

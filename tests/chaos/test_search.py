@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from chaoskit.cli.main import cli
 
-pytestmark = pytest.mark.chaos
+pytestmark = [pytest.mark.chaos, pytest.mark.long]
 
 
 def invoke(*arguments: object) -> tuple[int, str]:
