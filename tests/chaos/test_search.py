@@ -55,9 +55,10 @@ def test_crash_points_of_a_broker_show_what_a_flush_keeps(kafka: Any, tmp_path: 
     status, printed = invoke("explore", recorded.folder, "--points", 4, "--store", tmp_path, "--json")
 
     points = json.loads(printed)
-    assert status == 0
     assert len(points) == 4
-    assert all(point["started"] for point in points)
+    under_load = points[1:]
+    assert all(point["started"] for point in under_load), "the first may lie before the sync that ends set-up"
+    assert status == int(not points[0]["started"])
     assert points[-1]["acked"] > 100
-    assert any(point["lost"] for point in points) == lost
+    assert any(point["lost"] for point in under_load) == lost
     assert json.loads((recorded.folder / "crash-points.json").read_text()) == points
