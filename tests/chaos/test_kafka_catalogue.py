@@ -42,6 +42,7 @@ def test_a_disk_that_lies_about_fsync_loses_what_an_honest_one_keeps(kafka: Any,
     run.assert_valid()
 
 
+@pytest.mark.long
 def test_slow_networks_and_disks_lose_nothing(kafka: Any) -> None:
     run = kafka(
         topic=SAFE,

@@ -26,6 +26,7 @@ def test_acks_all_loses_nothing_when_the_leader_fails(kafka: Any, fault: str) ->
     assert run.anomalies["reordered"].count == 0
 
 
+@pytest.mark.long
 def test_acks_all_loses_nothing_in_a_rolling_restart(kafka: Any) -> None:
     run = kafka(topic=SAFE, faults=[{"at": "2s", "inject": "rolling-restart", "on": "all"}])
 
@@ -33,6 +34,7 @@ def test_acks_all_loses_nothing_in_a_rolling_restart(kafka: Any) -> None:
     assert run.anomalies["lost"].count == 0
 
 
+@pytest.mark.long
 def test_acks_all_with_consumers_in_a_group_while_brokers_restart(kafka: Any) -> None:
     load = {"producers": 2, "consumers": 2, "consumption": "group", "partitions": 4, "keys": 16, "duration": "12s"}
     run = kafka(topic=SAFE, workload=load, faults=[{"at": "3s", "inject": "restart", "on": "one"}])
@@ -42,6 +44,7 @@ def test_acks_all_with_consumers_in_a_group_while_brokers_restart(kafka: Any) ->
     assert run.anomalies["lost"].count == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("role", ["controller", "coordinator", "isr"])
 def test_roles_are_found_and_their_failure_loses_nothing(kafka: Any, role: str) -> None:
     load = {"consumption": "group", "partitions": 3, "duration": "9s"}
@@ -97,6 +100,7 @@ def test_acks_all_loses_nothing_under_the_same_faults(kafka: Any) -> None:
     assert run.anomalies["lost"].count == 0
 
 
+@pytest.mark.long
 def test_acks_zero_loses_when_the_leader_dies(kafka: Any) -> None:
     faults = [{"at": "3s", "inject": "kill", "on": "leader", "for": "4s"}]
     run = kafka(workload={"producer": {"acks": 0}}, faults=faults)
@@ -111,6 +115,7 @@ ONE_CONTROLLER = {"hosts": 4, "controllers": 1, "config": SHRUNK}
 """A controller on a host of its own goes on while two of three brokers stand still."""
 
 
+@pytest.mark.long
 def test_power_cut_on_the_last_in_sync_replica_loses(kafka: Any) -> None:
     faults = [
         {"at": "2s", "inject": "pause", "on": "followers", "for": "9s"},
@@ -123,6 +128,7 @@ def test_power_cut_on_the_last_in_sync_replica_loses(kafka: Any) -> None:
     assert run.anomalies["lost"].count > 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("unclean", [True, False])
 def test_unclean_election_loses_what_out_of_sync_followers_lack(kafka: Any, unclean: bool) -> None:
     faults = [
