@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from chaoskit import plugins
 from chaoskit.errors import BadInput
 from chaoskit.host import HostError, HostProvider
 from chaoskit.journal import abandoned
+from chaoskit.processes import started_with
 
 PROCESS = "process"
 """Provider of entries that name a worker process by a word of its command line."""
@@ -50,12 +50,8 @@ def _undo(entry: Mapping[str, Any]) -> list[str]:
 
 def _end_process(mark: str) -> list[str]:
     ended = []
-    for command in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = command.read_bytes().split(b"\0")
-        except OSError:  # the process ended while we looked
-            continue
+    for pid, words in started_with("cmdline"):
         if mark.encode() in words and WORKER_MODULE.encode() in words:
-            os.kill(int(command.parent.name), signal.SIGKILL)
-            ended.append(f"process {command.parent.name}")
+            os.kill(pid, signal.SIGKILL)
+            ended.append(f"process {pid}")
     return ended

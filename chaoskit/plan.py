@@ -165,16 +165,10 @@ def nemesis(kind: str, key: str = "faults.inject") -> Nemesis:
 
 def _choices(spec: FaultSpec, key: str, source: str) -> Iterator[tuple[str, Choice]]:
     """Yield each kind that a fault is drawn from, and the key under which it stands."""
-    if isinstance(spec.inject, str):
-        yield f"{key}.inject", spec.choices()[0]
-        return
-    for index, given in enumerate(spec.inject):
-        where = f"{key}.inject.{index}"
-        if isinstance(given, str):
-            yield where, Choice(kind=given)
-        else:
-            kind, keys = next(iter(given.items()))
-            yield f"{where}.{kind}", validated(Choice, {"kind": kind, **keys}, source, f"{where}.{kind}.")
+    for index, (kind, keys) in enumerate(spec.kinds()):
+        where = f"{key}.inject" if isinstance(spec.inject, str) else f"{key}.inject.{index}"
+        place = f"{where}.{kind}" if keys else where
+        yield place, validated(Choice, {"kind": kind, **keys}, source, f"{place}.")
 
 
 def _check_choice(spec: FaultSpec, choice: Choice, key: str, source: str, powers: Collection[type]) -> None:

@@ -97,11 +97,14 @@ class FaultSpec(BaseModel):
                 raise ValueError("each of inject is a kind, or a mapping of one kind to its keys")
         return self
 
-    def choices(self) -> list[Choice]:
-        """Return the kinds that are drawn from, each with the keys that it does not share."""
+    def kinds(self) -> list[tuple[str, dict[str, Any]]]:
+        """Return the kinds that are drawn from, each with the keys that it does not share, as they were written."""
         given = [self.inject] if isinstance(self.inject, str) else self.inject
-        named = [(each, {}) if isinstance(each, str) else next(iter(each.items())) for each in given]
-        return [Choice.model_validate({"kind": kind, **keys}) for kind, keys in named]
+        return [(each, {}) if isinstance(each, str) else next(iter(each.items())) for each in given]
+
+    def choices(self) -> list[Choice]:
+        """Return the same, validated."""
+        return [Choice.model_validate({"kind": kind, **keys}) for kind, keys in self.kinds()]
 
 
 class Choice(BaseModel):

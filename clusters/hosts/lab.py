@@ -22,6 +22,7 @@ from chaoskit.doctor import Finding
 from chaoskit.errors import BadInput
 from chaoskit.host import HostError, PowerSwitch, ResourceLimits
 from chaoskit.journal import Journal, claims
+from chaoskit.processes import started_with
 from chaoskit.state import state_folder
 from clusters.hosts import capabilities
 from clusters.hosts.clock.library import clock_library
@@ -224,14 +225,7 @@ def _remove(lab: str, folder: Path) -> list[str]:
 
 def _first_processes(lab: str) -> list[int]:
     mark = f"{LAB_VARIABLE}={lab}".encode()
-    found = []
-    for environment in Path("/proc").glob("[0-9]*/environ"):
-        try:
-            if mark in environment.read_bytes().split(b"\0"):
-                found.append(int(environment.parent.name))
-        except OSError:  # the process ended while we looked
-            continue
-    return found
+    return [pid for pid, variables in started_with("environ") if mark in variables]
 
 
 def _thaw_all(pids: Sequence[int]) -> None:
@@ -250,14 +244,10 @@ def _thaw_all(pids: Sequence[int]) -> None:
 
 def _end_disk_servers(folder: Path) -> None:
     """End the programs of programmable disks first: a frozen one would let `thaw` wait for ever."""
-    for command in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = command.read_bytes().split(b"\0")
-        except OSError:  # the process ended while we looked
-            continue
+    for pid, words in started_with("cmdline"):
         if _SERVER.encode() in words and any(word.startswith(f"{folder}/".encode()) for word in words):
             with suppress(ProcessLookupError):
-                os.kill(int(command.parent.name), signal.SIGKILL)
+                os.kill(pid, signal.SIGKILL)
 
 
 def _children(pid: int) -> list[str]:

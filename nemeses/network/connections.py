@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from chaoskit.host import ServiceHost
 from chaoskit.nemesis import NemesisError, Strike
 from nemeses.holding import check_held, hold, release
-from nemeses.network.firewall import Rules, counted
+from nemeses.network.firewall import Rules, check_gone, counted
 from nemeses.network.peers import PeerNames, Peers, Ports, addresses, find_peers
 from nemeses.services import on_each
 from nemeses.shell import bash
@@ -97,8 +97,7 @@ class HalfOpen:
     def verify_healed(self, strike: Strike) -> str:
         evidence = ["RSTs pass again"]
         for host in strike.targets:
-            if counts := counted(host, f"chaoskit_{strike.name}"):
-                raise NemesisError(f"the rules are still on {host.name}: {counts}")
+            check_gone(host, f"chaoskit_{strike.name}")
             if (probe := strike.notes.pop(f"probe of {host.name}", None)) is not None:
                 with probe:
                     probe.sendall(b"\n")

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from chaoskit.host import ServiceHost
+from chaoskit.nemesis import NemesisError
 from nemeses.network.peers import Peers, addresses
 
 _NEIGHBOURS = "icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert, nd-router-solicit, nd-router-advert } accept"
@@ -121,3 +122,13 @@ def counted(host: ServiceHost, table: str) -> dict[str, int]:
         if counter["table"] == table:
             counts[counter["name"]] = counts.get(counter["name"], 0) + counter["packets"]
     return counts
+
+
+def check_gone(host: ServiceHost, table: str) -> None:
+    """Refuse that a strike's rules are still loaded on a host.
+
+    Raises:
+        NemesisError: they are; with what they counted.
+    """
+    if counts := counted(host, table):
+        raise NemesisError(f"the rules are still on {host.name}: {counts}")

@@ -12,7 +12,7 @@ from chaoskit.host import ServiceHost
 from chaoskit.nemesis import NemesisError, Strike
 from chaoskit.quantities import MILLISECOND, Duration, format_duration
 from nemeses.holding import check_held, hold, release
-from nemeses.network.firewall import Rules, counted
+from nemeses.network.firewall import Rules, check_gone, counted
 from nemeses.network.peers import PeerNames, Peers, find_peers
 from nemeses.network.pings import Pings, nearest, ping
 from nemeses.network.queueing import queue_scripts
@@ -70,8 +70,7 @@ class PacketFault:
 
     def verify_healed(self, strike: Strike) -> str:
         def judge(host: ServiceHost) -> str:
-            if counts := counted(host, f"chaoskit_{strike.name}"):
-                raise NemesisError(f"the rules are still on {host.name}: {counts}")
+            check_gone(host, f"chaoskit_{strike.name}")
             peers = strike.notes.get(f"peers of {host.name}") or find_peers(strike, ["hosts"], [host])
             return f"{host.name}: {_clean(host, peers)}"
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from chaoskit.host import ServiceHost
 from chaoskit.nemesis import NemesisError, Strike
 from nemeses.holding import check_held, hold, release
-from nemeses.network.firewall import DROP, REJECT, Rules, counted
+from nemeses.network.firewall import DROP, REJECT, Rules, check_gone, counted
 from nemeses.network.peers import HARNESS, PeerNames, Ports
 from nemeses.network.probes import Pair, both_families, knock, reached, unreached
 from nemeses.network.shapes import Cuts, Shape, cuts_around_targets, cuts_between, cuts_of_shape
@@ -98,7 +98,7 @@ class Partition:
         release(strike, _touched(strike))
 
     def verify_healed(self, strike: Strike) -> str:
-        on_each(_touched(strike), lambda host: _refuse_rules(strike, host))
+        on_each(_touched(strike), lambda host: check_gone(host, _table(strike)))
         if shut := unreached(_pairs(strike)):
             raise NemesisError(f"{_words(strike, shut)} still does not get through")
         check_held(strike)
@@ -158,11 +158,6 @@ def _blocked(cuts: Cuts) -> list[Pair]:
         if peers.clients:
             blocked.append((host, HARNESS))
     return list(dict.fromkeys(blocked))
-
-
-def _refuse_rules(strike: Strike, host: ServiceHost) -> None:
-    if counts := counted(host, _table(strike)):
-        raise NemesisError(f"the rules are still on {host.name}: {counts}")
 
 
 def _words(strike: Strike, pairs: set[tuple[str, str]]) -> str:
