@@ -28,7 +28,8 @@ from chaoskit.journal import Journal
 from chaoskit.workload import Job, Progress, Task
 from clusters.hosts.lab import LocalOptions, LocalProvider
 from clusters.kafka import System
-from clusters.kafka.client import KafkaClients, resolve_producer
+from clusters.kafka.client import KafkaClients
+from clusters.kafka.producer import resolve_producer
 from clusters.kafka.settings import KafkaOptions
 from workloads.log import LogOptions
 from workloads.producing import produce

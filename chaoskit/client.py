@@ -7,7 +7,9 @@ classification names the client library's error as its reason.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+from chaoskit.errors import ChaoskitError
 
 OK, FAIL, INFO = range(3)
 """Outcome codes: indexes into `chaoskit.history.schema.OUTCOMES`."""
@@ -79,6 +81,39 @@ class Producer(Protocol):
         ...
 
 
+class ProducerFenced(ChaoskitError):
+    """A transactional producer has failed for good: another one registered under its name, or the system says that
+    it can never go on."""
+
+
+class TransactionalProducer(Producer, Protocol):
+    """Sends messages in transactions, one at a time, under a lasting name."""
+
+    def register(self, timeout_s: float) -> str | None:
+        """Register under the name, which fences all others that have it; return why it could not be done.
+
+        Raises:
+            ProducerFenced: it can never be done.
+        """
+        ...
+
+    def begin(self) -> None:
+        """Begin a transaction: what is sent from now on belongs to it.
+
+        Raises:
+            ProducerFenced: it can never be done.
+        """
+        ...
+
+    def commit(self, timeout_s: float) -> tuple[int, str | None]:
+        """Wait for all sends and commit; return the outcome code and the error: `FAIL` if it was aborted instead."""
+        ...
+
+    def abort(self, timeout_s: float) -> str | None:
+        """Give up what was sent; return an error, if any. The transaction does not commit in any case."""
+        ...
+
+
 class Consumer(Protocol):
     """Receives messages of assigned partitions or of a group."""
 
@@ -131,6 +166,17 @@ class ClientFactory(Protocol):
         """Connect a consumer with the system's own settings by name."""
         ...
 
-    def auditor(self) -> Auditor:
-        """Connect the reader of the final read."""
+    def auditor(self, settings: Mapping[str, Any]) -> Auditor:
+        """Connect the reader of the final read, which is to see what consumers with these settings may see."""
+        ...
+
+
+@runtime_checkable
+class TransactionalClients(ClientFactory, Protocol):
+    """Optional power of a system's clients: transactions."""
+
+    def transactional_producer(
+        self, settings: Mapping[str, Any], name: str, completed: Completed
+    ) -> TransactionalProducer:
+        """Connect a producer that will register under `name`, unless the settings name it otherwise."""
         ...

@@ -64,6 +64,7 @@ class Declared:
         producer: client settings of the producers.
         consumer: client settings of the consumers.
         grouped: whether consumers share a group.
+        transactional: whether producers write in transactions.
     """
 
     options: Any
@@ -72,6 +73,7 @@ class Declared:
     producer: Mapping[str, Any]
     consumer: Mapping[str, Any]
     grouped: bool
+    transactional: bool = False
 
 
 class Cluster(Protocol):

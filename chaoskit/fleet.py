@@ -93,21 +93,35 @@ class Client:
     def running(self) -> bool:
         return self.worker.process.poll() is None
 
+    @property
+    def former(self) -> list[int]:
+        """Process ids of earlier incarnations that still run."""
+        return [worker.process.pid for worker in self.workers[:-1] if worker.process.poll() is None]
+
     def crash(self) -> None:
-        if self.running():
-            self._crashed.append(self.worker)
-            self.worker.process.kill()
-            self.worker.process.wait()
+        self._kill(self.worker)
 
     def restart(self) -> None:
-        if self.running():
-            return
+        if not self.running():
+            self.start_next()
+
+    def end_former(self) -> None:
+        for worker in self.workers[:-1]:
+            self._kill(worker)
+
+    def start_next(self) -> None:
         following = self._start(replace(self.worker.task, incarnation=self.worker.task.incarnation + 1))
         self.workers.append(following)
         self.await_ready(time.monotonic() + _READY_TIMEOUT_S)
         following.tell(f"start {time.monotonic_ns()}")
         if self._stopped:
             following.tell("stop")
+
+    def _kill(self, worker: Worker) -> None:
+        if worker.process.poll() is None:
+            self._crashed.append(worker)
+            worker.process.kill()
+            worker.process.wait()
 
     def await_ready(self, deadline: float) -> None:
         """Return when the client is connected.
@@ -123,21 +137,22 @@ class Client:
     def stop(self) -> None:
         """Tell it, and incarnations to come, to end."""
         self._stopped = True
-        self.worker.tell("stop")
+        for worker in self.workers:
+            worker.tell("stop")
 
-    def failure(self) -> str | None:
-        """Say how it ended by itself with an error; None if it did not."""
-        worker = self.worker
-        if worker in self._crashed or worker.process.poll() in (None, 0):
-            return None
-        return f"client {worker.task.client}: {_last_words(worker.log)}"
+    def failures(self) -> list[str]:
+        """Say which incarnations ended by themselves with an error, and how."""
+        ended = [worker for worker in self.workers if worker.process.poll() not in (None, 0)]
+        return [
+            f"client {worker.task.client}: {_last_words(worker.log)}" for worker in ended if worker not in self._crashed
+        ]
 
-    def join(self, deadline: float) -> str | None:
+    def join(self, deadline: float) -> list[str]:
         """Wait for its end, and end it at the deadline; return what went wrong."""
-        for before in self.workers[:-1]:
-            before.listener.join()
-            before.tell_no_more()
-        worker, problem = self.worker, None
+        return [problem for worker in self.workers if (problem := self._join(worker, deadline)) is not None]
+
+    def _join(self, worker: Worker, deadline: float) -> str | None:
+        problem = None
         try:
             status = worker.process.wait(max(0.0, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
@@ -196,11 +211,11 @@ class Fleet:
     def join(self, clients: Sequence[Client], timeout_s: float) -> list[str]:
         """Wait for clients to end; end those that do not. Return what went wrong."""
         deadline = time.monotonic() + timeout_s
-        return [problem for client in clients if (problem := client.join(deadline)) is not None]
+        return [problem for client in clients for problem in client.join(deadline)]
 
     def failures(self) -> list[str]:
         """Return the clients that ended by themselves with an error."""
-        return [failure for client in self.clients if (failure := client.failure()) is not None]
+        return [failure for client in self.clients for failure in client.failures()]
 
     def progress(self) -> Progress:
         """Return the sums over all clients and their incarnations."""

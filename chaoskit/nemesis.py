@@ -132,3 +132,16 @@ class ClientProcess(Protocol):
     def restart(self) -> None:
         """Start the next incarnation, if none runs, and return when it is connected and works."""
         ...
+
+    @property
+    def former(self) -> list[int]:
+        """Process ids of earlier incarnations that still run."""
+        ...
+
+    def start_next(self) -> None:
+        """Start the next incarnation beside the one that runs, and return when it is connected and works."""
+        ...
+
+    def end_former(self) -> None:
+        """End earlier incarnations that still run with SIGKILL; the run takes that as a fault."""
+        ...

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from chaoskit import plugins
+from chaoskit.client import TransactionalClients
 from chaoskit.cluster import Declared, System
 from chaoskit.errors import BadInput, nearest
 from chaoskit.host import HostProvider
@@ -95,6 +96,10 @@ def make_plan(scenario: Scenario, source: str, seed: int | None = None) -> Plan:
         topics = workload.topics(workload_options, declared.brokers)
         partitions = [f"{topic.name}/{number}" for topic in topics for number in range(topic.partitions)]
         powers = (*provider.powers(provider_options), *system.powers(system_options))
+        if missing := [power.__name__ for power in workload.needs if power not in powers]:
+            raise BadInput(
+                f"workload.kind: {load.kind} needs {', '.join(missing)}, which {cluster.system} does not have"
+            )
         for index, spec in enumerate(scenario.faults):
             choices = list(_choices(spec, f"faults.{index}", source))
             for key, choice in choices:
@@ -150,6 +155,7 @@ def _declare(cluster: ClusterSpec, system: System, options: Any, workload: Workl
         producer=workload.client_settings(load, PRODUCER),
         consumer=workload.client_settings(load, CONSUMER),
         grouped=workload.grouped(load),
+        transactional=TransactionalClients in workload.needs,
     )
 
 

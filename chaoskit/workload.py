@@ -79,9 +79,15 @@ class Job:
 
 
 class Workload(Protocol):
-    """A kind of load (entry point group `chaoskit.workloads`)."""
+    """A kind of load (entry point group `chaoskit.workloads`).
+
+    Attributes:
+        options: model of its further keys under `workload:`.
+        needs: optional powers (protocols) that the system's clients must have.
+    """
 
     options: type[BaseModel]
+    needs: tuple[type, ...]
 
     def topics(self, options: Any, brokers: int) -> list[TopicSpec]:
         """Return the topics to create before the start, on this many brokers."""

@@ -1,4 +1,4 @@
-"""Faults of the workload's clients: crash, pause, lost connections. They act on the machine of the harness."""
+"""Faults of clients: crash, pause, hijacked name, lost connections. They act on the machine of the harness."""
 
 from __future__ import annotations
 
@@ -71,13 +71,52 @@ class ClientPause:
 
     def heal(self, strike: Strike) -> None:
         for watch in strike.notes.get("watches", ()):
-            watch.stdin.close()
-            watch.wait()
+            _wake(watch)
 
     def verify_healed(self, strike: Strike) -> str:
         for client in strike.targets:
             _await_stopped(client, False)
         return f"{strike.names} go on"
+
+
+class ClientHijack:
+    """The next incarnation takes over its name while it sleeps; then it wakes and knows nothing of it."""
+
+    summary = "start a client's next incarnation under its name while it sleeps, and wake it as a zombie"
+    family = "client"
+    hits = "clients"
+    parameters = NoParameters
+    lasts = True
+    needs = ()
+
+    def inject(self, strike: Strike) -> None:
+        asleep = [_stop(client) for client in strike.targets]
+        try:
+            for client in strike.targets:
+                client.start_next()
+        finally:
+            for watch in asleep:
+                _wake(watch)
+
+    def verify(self, strike: Strike) -> str:
+        told = []
+        for client in strike.targets:
+            if not client.former:
+                raise NemesisError(f"{client.name} has no earlier incarnation that still runs")
+            if not client.running():
+                raise NemesisError(f"the next incarnation of {client.name} does not run")
+            told.append(f"process {client.pid} runs as {client.name} beside {', '.join(map(str, client.former))}")
+        return "; ".join(told)
+
+    def heal(self, strike: Strike) -> None:
+        for client in strike.targets:
+            client.end_former()
+
+    def verify_healed(self, strike: Strike) -> str:
+        for client in strike.targets:
+            if client.former or not client.running():
+                raise NemesisError(f"{client.name} should run once; beside it run {client.former or 'none'}")
+        return f"{strike.names} run once"
 
 
 class ClientDisconnect:
@@ -127,6 +166,12 @@ def _stop(client: ClientProcess) -> subprocess.Popen[bytes]:
     )
     os.kill(client.pid, signal.SIGSTOP)
     return watch
+
+
+def _wake(watch: subprocess.Popen[bytes]) -> None:
+    assert watch.stdin is not None
+    watch.stdin.close()
+    watch.wait()
 
 
 def _await_stopped(client: ClientProcess, stopped: bool) -> None:

@@ -20,8 +20,9 @@ from workloads.consuming import Reader
 if TYPE_CHECKING:
     from workloads.log import LogOptions
 
-_STALL_S = 10
-"""A final read that receives nothing for this long ends incomplete."""
+_STALL_S = 45
+"""A final read that receives nothing for this long ends incomplete: longer than a transaction stays open whose
+producer is gone."""
 
 Bounds = dict[tuple[str, int], tuple[int, int]]
 
@@ -31,7 +32,7 @@ def audit(job: Job) -> None:
     options: LogOptions = job.options
     job.control.wait_start()
     accepted = _probe(job, options)
-    consumer = job.clients.auditor()
+    consumer = job.clients.auditor(options.consumer)
     reader = Reader(job, consumer)
     op = job.wal.invoke(job.wal.name("audit"), time.monotonic_ns())
     bounds: Bounds = {}

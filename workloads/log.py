@@ -71,6 +71,7 @@ class LogWorkload:
     """Entry point `log` of `chaoskit.workloads`."""
 
     options = LogOptions
+    needs: tuple[type, ...] = ()
 
     def topics(self, options: LogOptions, brokers: int) -> list[TopicSpec]:
         replication = options.replication or min(_REPLICATION, brokers)

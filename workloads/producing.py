@@ -1,13 +1,14 @@
-"""One producer of the log workload."""
+"""One producer of the log workload, and what any producer does with a message."""
 
 from __future__ import annotations
 
 import time
 import zlib
+from collections.abc import Callable
 from itertools import cycle
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from chaoskit.client import FAIL, INFO, OK
+from chaoskit.client import FAIL, INFO, OK, Completed, Producer
 from chaoskit.history.schema import PRODUCER_SHIFT
 from chaoskit.history.wal import NO_POSITION
 from chaoskit.workload import Job, Progress
@@ -16,12 +17,17 @@ from workloads import payload
 if TYPE_CHECKING:
     from workloads.log import LogOptions
 
+P = TypeVar("P", bound=Producer)
+
 _BURST = 64
 """Sends between two looks at completions."""
 
-_REPORT_NS = 200_000_000
-_WARM_UP_TIMEOUT_S = 15
-_CLOSE_TIMEOUT_S = 45
+_POLL_MIN_S = 0.001
+_POLL_MAX_S = 0.05
+
+REPORT_NS = 200_000_000
+WARM_UP_TIMEOUT_S = 15
+CLOSE_TIMEOUT_S = 45
 """Longer than the default delivery timeout, within which every send completes one way or another."""
 
 Route = tuple[str, int, int, int, bytes | None]
@@ -31,35 +37,51 @@ Route = tuple[str, int, int, int, bytes | None]
 def produce(job: Job) -> None:
     """Send until told to stop, then wait for every completion."""
     options: LogOptions = job.options
-    sender = _Sender(job)
+    sender = Sender(job, lambda completed: job.clients.producer(producer_settings(job), completed))
     sender.warm_up(len(options.all_partitions()))
     start_ns = job.control.wait_start()
     first = sender.sequence
     interval_ns = None if options.rate == "max" else 1e9 * options.producers / options.rate
     reported_ns = start_ns
+
+    def intended_ns() -> int | None:
+        return None if interval_ns is None else start_ns + int((sender.sequence - first) * interval_ns)
+
     while not job.control.stopping:
         now = time.monotonic_ns()
-        due = sender.sequence + _BURST if interval_ns is None else first + int((now - start_ns) / interval_ns)
+        due = _BURST if interval_ns is None else first + 1 + int((now - start_ns) // interval_ns) - sender.sequence
         room = options.in_flight - sender.producer.pending()
-        for _ in range(min(due - sender.sequence, room, _BURST)):
-            sender.send(None if interval_ns is None else start_ns + int((sender.sequence - first) * interval_ns))
-        behind = due - sender.sequence > 0 and room > 0
-        sender.producer.poll(0 if behind or (interval_ns is None and room > 0) else 0.001)
-        if now - reported_ns > _REPORT_NS:
+        for _ in range(min(due, room, _BURST)):
+            sender.send(intended_ns())
+        sender.producer.poll(_wait_s(intended_ns(), room))
+        if now - reported_ns > REPORT_NS:
             job.control.report(sender.progress)
             reported_ns = now
-    sender.producer.close(_CLOSE_TIMEOUT_S)
+    sender.producer.close(CLOSE_TIMEOUT_S)
     job.control.report(sender.progress)
 
 
-class _Sender:
-    """Sends messages one by one, recording each before it is handed over."""
+def _wait_s(next_ns: int | None, room: int) -> float:
+    """Return how long to wait for completions, until the next send is due."""
+    early_s = 0.0 if next_ns is None else (next_ns - time.monotonic_ns()) / 1e9
+    if early_s <= 0 and room > 0:
+        return 0
+    return min(max(early_s, _POLL_MIN_S), _POLL_MAX_S)
 
-    def __init__(self, job: Job) -> None:
+
+class Sender(Generic[P]):
+    """Sends messages one by one, recording each before it is handed over.
+
+    Args:
+        job: of this client.
+        connect: makes its producer, which is to report completions to its argument.
+    """
+
+    def __init__(self, job: Job, connect: Callable[[Completed], P]) -> None:
         options: LogOptions = job.options
         self.sequence = 0
         self.progress = Progress()
-        self.producer = job.clients.producer(options.producer, self._completed)
+        self.producer = connect(self._completed)
         self._wal = job.wal
         self._writer = payload.Writer(job.control.run_id, options.message_size)
         # Each incarnation counts as a producer of its own: it cannot know how far the one before came. Behind the
@@ -73,7 +95,7 @@ class _Sender:
         before the load begins, and its latency does not count them."""
         for _ in range(count):
             self.send(None)
-        deadline = time.monotonic() + _WARM_UP_TIMEOUT_S
+        deadline = time.monotonic() + WARM_UP_TIMEOUT_S
         while self.producer.pending() and time.monotonic() < deadline:
             self.producer.poll(0.01)
 
@@ -99,6 +121,19 @@ class _Sender:
             self.progress.failed += 1
         elif outcome == INFO:
             self.progress.indeterminate += 1
+
+
+def producer_settings(job: Job) -> dict[str, Any]:
+    """Return the producer settings of a client: in texts, `{producer}` and `{incarnation}` are its own numbers."""
+    options: LogOptions = job.options
+    task = job.task
+
+    def filled(value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        return value.replace("{producer}", str(task.index)).replace("{incarnation}", str(task.incarnation))
+
+    return {key: filled(value) for key, value in options.producer.items()}
 
 
 def routes(job: Job) -> list[Route]:

@@ -126,6 +126,7 @@ def _operation_groups(
     for first in range(0, len(operations.order), ROW_GROUP_ROWS):
         chosen = operations.order[first : first + ROW_GROUP_ROWS]
         client, error, end_ns = operations.client[chosen], operations.error[chosen], operations.end_ns[chosen]
+        txn = operations.txn[chosen]
         columns = {
             "op": pa.array(np.arange(first, first + len(chosen))),
             "process": pa.array(processes[client]),
@@ -135,7 +136,7 @@ def _operation_groups(
             "end_ns": pa.array(end_ns - origin_ns, mask=end_ns == NO_TIME),
             "outcome": dictionary(operations.outcome[chosen], OUTCOMES),
             "error": names.column(error),
-            "txn": pa.nulls(len(chosen), pa.int64()),
+            "txn": pa.array(txn, mask=txn < 0),
         }
         yield pa.table(columns, schema=OPERATIONS)
 

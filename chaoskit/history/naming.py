@@ -22,7 +22,7 @@ class Names:
     def __init__(self, logs: Sequence[ClientLog]) -> None:
         self._ids: dict[str | None, int] = {None: 0}
         self.by_client = [self._translate(log) for log in logs]
-        self.send = self._add("send")
+        self.send, self.begin, self.end = map(self._add, ("send", "begin", "end"))
         self.texts = list(map(str, self._ids))
 
     def column(self, ids: npt.NDArray[np.integer]) -> pa.DictionaryArray:

@@ -1,7 +1,8 @@
 """One order for the operations of all clients, and what each of them came to.
 
 Arrays hold one element an operation, client after client, by the client's own operation number; an
-operation's place in them is `bases[client] + op`. 53 bytes an operation.
+operation's place in them is `bases[client] + op`. 53 bytes an operation, 61 with
+transactions.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ class Operations:
         end_ns: absolute time of the completion; NO_TIME without one.
         outcome: index into OUTCOMES; `info` without a completion.
         position: what an ok completion named, or NO_POSITION.
+        txn: the global `op` of the `begin` whose transaction it belongs to, or -1.
     """
 
     def __init__(self, logs: Sequence[ClientLog], names: Names) -> None:
@@ -57,6 +59,7 @@ class Operations:
         self.order = self.order[np.argsort(self.start_ns[self.order], kind="stable")]
         self.rank = np.full(total, -1, dtype=np.int64)
         self.rank[self.order] = np.arange(len(self.order))
+        self.txn = self._transactions(names)
 
     def _invoked(self, records: Records, base: int, ids: Ints, send: int) -> None:
         kind = records["kind"]
@@ -73,6 +76,18 @@ class Operations:
         self.outcome[places] = completions["code"]
         self.error[places] = ids[completions["name"]]
         self.position[places] = np.where(completions["code"] == _OK, completions["position"], NO_POSITION)
+
+    def _transactions(self, names: Names) -> Ints:
+        """A client has one transaction at a time: from its `begin` on, its sends, to the first `end`."""
+        if not (self.f == names.begin).any():
+            return np.broadcast_to(np.int64(-1), self.f.shape)
+        place = np.arange(len(self.f))
+        begin = np.maximum.accumulate(np.where(self.f == names.begin, place, -1))
+        ended = np.maximum.accumulate(np.where(self.f == names.end, place, -1))
+        ended_before = np.concatenate([[-1], ended])[: len(place)]
+        inside = (begin > ended_before) & (begin >= self.bases[self.client])
+        inside &= np.isin(self.f, [names.begin, names.send, names.end])
+        return np.where(inside, self.rank[begin], -1)
 
 
 def _count(log: ClientLog) -> int:

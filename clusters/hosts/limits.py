@@ -15,6 +15,9 @@ _ROOT = Path("/sys/fs/cgroup")
 _PERIOD_US = 100_000
 _EMPTY_TIMEOUT_S = 5
 _UNLIMITED = "-1"
+_WEIGHT = 16
+"""What all hosts together count for beside a process outside, when there is too little CPU. Control groups count as one
+process each unless told: a handful of busy clients would starve all brokers."""
 
 
 def _unified() -> bool:
@@ -29,9 +32,13 @@ def _folders(name: str) -> list[Path]:
 def _make(folder: Path) -> None:
     """Make a group; in cgroup v2 each parent, from the root down, hands the controllers on."""
     folder.mkdir(parents=True, exist_ok=True)
+    labs = folder.parent.parent
     if _unified():
-        for parent in (_ROOT, folder.parent.parent, folder.parent):
+        for parent in (_ROOT, labs, folder.parent):
             (parent / "cgroup.subtree_control").write_text("+cpu +memory")
+        (labs / "cpu.weight").write_text(str(100 * _WEIGHT))
+    elif labs.parent.name == "cpu":
+        (labs / "cpu.shares").write_text(str(1024 * _WEIGHT))
 
 
 class HostLimits:

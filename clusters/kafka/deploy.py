@@ -27,6 +27,7 @@ SERVICE = "kafka"
 _FOLDER = "/etc/kafka"
 PROPERTIES = f"{_FOLDER}/server.properties"
 _COORDINATED_GROUP = "chaoskit"
+_COORDINATED_ID = "chaoskit-0"
 _POLL_S = 0.05
 _CREATE_TIMEOUT_S = 30
 
@@ -216,6 +217,11 @@ class KafkaCluster:
             return [roles.controller_node(self.hosts)]
         if role == "coordinator":
             return [roles.coordinator_node(self._admin, _COORDINATED_GROUP)]
+        if role == "transaction-coordinator":
+            name = "transaction.state.log.num.partitions"
+            count = int(settings.setting(self._options.config, name, settings.DEFAULTS[name]))
+            topic, partition = "__transaction_state", roles.transaction_partition(_COORDINATED_ID, count)
+            role = "leader"
         state = roles.partition_state(self._brokers, topic, partition)
         if state.leader < 0:
             raise ClusterError(f"{topic}/{partition} has no leader now")

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from chaoskit.cluster import Allowance, Declared, Effect
 from chaoskit.quantities import SECOND
-from clusters.kafka.client import resolve_producer
+from clusters.kafka.producer import resolve_producer
 from clusters.kafka.settings import KafkaOptions, is_true, setting
 
 FORGETTING = ("power-cut", "disk-dead", "disk-read-only")
@@ -62,7 +62,8 @@ def guarantees(declared: Declared, effects: Sequence[Effect]) -> dict[str, Allow
     table["dropped-as-duplicate"] = lost
     table["sequence-jump"] = _sequence_jump([lost, duplicate, reordered, back, table["redelivered"]])
     table["commit-regression"] = table["commit-beyond"] = back
-    table["torn-transaction"] = table["zombie-write"] = back
+    table["torn-transaction"] = back
+    table["zombie-write"] = _zombie_write(declared, back)
     table["aborted-read"] = table["precommitted-read"] = _dirty_read(declared)
     table |= dict.fromkeys(_CYCLES, _NOT_ISOLATED)
     return table
@@ -234,6 +235,16 @@ def _dirty_read(declared: Declared) -> Allowance:
             "set isolation.level=read_committed",
         )
     return Allowance(False, "isolation.level=read_committed (librdkafka's default)")
+
+
+def _zombie_write(declared: Declared, back: Allowance) -> Allowance:
+    if "{incarnation}" in str(declared.producer.get("transactional.id", "")):
+        return Allowance(
+            True,
+            "another transactional.id for each incarnation: registering one fences no other (KIP-98)",
+            "use the same transactional.id for all incarnations of a producer",
+        )
+    return back
 
 
 def _redelivered(declared: Declared, back: Allowance) -> Allowance:

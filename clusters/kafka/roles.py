@@ -19,7 +19,7 @@ from chaoskit.host import HostError, ServiceHost
 from clusters.kafka.probe import PartitionState, partition_states
 from clusters.kafka.settings import BROKER_PORT, DATA_FOLDER
 
-ROLES = ("leader", "followers", "follower", "isr", "controller", "coordinator")
+ROLES = ("leader", "followers", "follower", "isr", "controller", "coordinator", "transaction-coordinator")
 _TIMEOUT_S = 5
 _ANSWER_TIMEOUT_S = 0.2
 """A broker that runs answers in milliseconds; one that is paused must not hold up a fault."""
@@ -72,6 +72,19 @@ def coordinator_node(admin: AdminClient, group: str) -> int:
     except KafkaException as error:
         raise ClusterError(f"group {group} has no coordinator: {error}") from error
     return int(description.coordinator.id)
+
+
+def transaction_partition(transactional_id: str, partitions: int) -> int:
+    """Return the partition of `__transaction_state` whose leader coordinates a transactional id: the absolute value of
+    Java's hash of the id, modulo their number.
+
+    >>> transaction_partition("chaoskit-0", 3), transaction_partition("chaoskit-1", 3)
+    (0, 2)
+    """
+    hashed = 0
+    for letter in transactional_id:
+        hashed = (31 * hashed + ord(letter)) % 2**32
+    return min(hashed, 2**32 - hashed) % partitions
 
 
 def _quorum_state(host: ServiceHost) -> dict[str, int] | None:

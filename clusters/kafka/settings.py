@@ -49,7 +49,7 @@ class KafkaOptions(BaseModel):
     jvm: list[str] = []
 
 
-_DEFAULTS: dict[str, Any] = {
+DEFAULTS: dict[str, Any] = {
     "offsets.topic.num.partitions": 3,
     "transaction.state.log.num.partitions": 3,
     "group.initial.rebalance.delay.ms": 0,
@@ -107,7 +107,7 @@ def server_properties(options: KafkaOptions, addresses: Sequence[str], index: in
     roles = ["broker"] * is_broker + ["controller"] * is_controller
     replication = min(3, brokers)
     properties = {
-        **_DEFAULTS,
+        **DEFAULTS,
         "offsets.topic.replication.factor": replication,
         "transaction.state.log.replication.factor": replication,
         "transaction.state.log.min.isr": min(2, replication),

@@ -9,18 +9,21 @@ from typing import Any
 
 from confluent_kafka import KafkaException
 
-from chaoskit.client import ClientFactory
+from chaoskit.client import ClientFactory, TransactionalClients
 from chaoskit.cluster import Allowance, DataFiles, Declared, Effect, Leadership, Reassignment, Upgrade
 from chaoskit.doctor import Finding
 from chaoskit.errors import BadInput
 from chaoskit.host import ServiceHost
 from clusters.kafka import artifacts
-from clusters.kafka.client import KafkaClients, KafkaConsumer, KafkaProducer, resolve_producer
+from clusters.kafka.client import KafkaClients
+from clusters.kafka.consumer import KafkaConsumer
 from clusters.kafka.deploy import KafkaCluster
 from clusters.kafka.guarantees import guarantees
 from clusters.kafka.operator import TOOLS_SINCE
+from clusters.kafka.producer import KafkaProducer, resolve_producer
 from clusters.kafka.roles import ROLES
 from clusters.kafka.settings import KafkaOptions, broker_count
+from clusters.kafka.transactions import TRANSACTIONAL_ID
 
 _JAVA_MIN = {True: 17, False: 8}
 """Kafka 4 brokers need Java 17; earlier ones Java 8."""
@@ -34,7 +37,7 @@ class System:
 
     def powers(self, options: KafkaOptions) -> tuple[type, ...]:
         by_tools = (Leadership, Reassignment) if artifacts.parse_version(options.version) >= TOOLS_SINCE else ()
-        return (DataFiles, Upgrade, *by_tools)
+        return (DataFiles, Upgrade, TransactionalClients, *by_tools)
 
     def check(self, declared: Declared, hosts: int) -> None:
         options: KafkaOptions = declared.options
@@ -45,6 +48,11 @@ class System:
             raise BadInput(
                 f"workload.replication: {declared.replication} replicas need as many brokers; there are "
                 f"{declared.brokers}"
+            )
+        if TRANSACTIONAL_ID in declared.producer and not declared.transactional:
+            raise BadInput(
+                f"workload.producer: {TRANSACTIONAL_ID} is for producers that write in transactions: "
+                "write workload.kind: transactions"
             )
         _check_java(_JAVA_MIN[version >= (4,)], options.version)
         _check_client("producer", lambda: KafkaProducer(resolve_producer(declared.producer), lambda *_: None))

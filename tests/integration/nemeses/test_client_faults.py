@@ -16,7 +16,7 @@ import pytest
 from trial import fault
 
 from chaoskit.nemesis import NemesisError, Strike
-from nemeses.clients import ClientCrash, ClientDisconnect, ClientPause
+from nemeses.clients import ClientCrash, ClientDisconnect, ClientHijack, ClientPause
 
 _CLIENT = """
 import socket, sys, time
@@ -37,6 +37,7 @@ class TickingClient:
 
     def __init__(self, server: socket.socket) -> None:
         self._server = server
+        self._earlier: list[Any] = []
         self.connection: Any = None
         self.process: Any = None
         self.restart()
@@ -59,6 +60,25 @@ class TickingClient:
         self.process = subprocess.Popen([sys.executable, "-c", _CLIENT, port])
         self.accept()
 
+    @property
+    def former(self) -> list[int]:
+        return [process.pid for process, _ in self._earlier if process.poll() is None]
+
+    def start_next(self) -> None:
+        self._earlier.append((self.process, self.connection))
+        self.process = self.connection = None
+        self.restart()
+
+    def end_former(self) -> None:
+        for process, connection in self._earlier:
+            process.kill()
+            process.wait()
+            connection.close()
+
+    def former_ticks(self) -> bool:
+        """Return whether bytes of the one before arrive."""
+        return _ticks(self._earlier[-1][1])
+
     def accept(self) -> None:
         """Take the connection that the client makes."""
         if self.connection is not None:
@@ -77,17 +97,7 @@ class TickingClient:
 
     def ticks(self) -> bool:
         """Return whether bytes arrive."""
-        self.connection.setblocking(False)
-        try:
-            while self.connection.recv(65536):
-                pass
-        except BlockingIOError:
-            pass
-        self.connection.settimeout(0.3)
-        try:
-            return self.connection.recv(1) == b"x"
-        except OSError:
-            return False
+        return _ticks(self.connection)
 
 
 @pytest.fixture
@@ -167,6 +177,46 @@ time.sleep(60)
     deadline = time.monotonic() + 5
     while not client.ticks():
         assert time.monotonic() < deadline
+
+
+def test_a_hijacked_client_runs_twice_until_it_is_healed(client: TickingClient) -> None:
+    first = client.pid
+    with fault(ClientHijack(), [client], None) as evidence:  # type: ignore[list-item]
+        assert evidence == f"process {client.pid} runs as producer-0 beside {first}"
+        assert client.ticks()
+        assert client.former_ticks()
+    assert client.former == []
+    assert client.ticks()
+
+
+def test_a_client_that_nobody_hijacked_runs_once(client: TickingClient) -> None:
+    strike = Strike("0-x", [client], None, None, 7, [].copy)  # type: ignore[arg-type]
+
+    with pytest.raises(NemesisError, match="producer-0 has no earlier incarnation that still runs"):
+        ClientHijack().verify(strike)
+
+
+def test_a_hijacked_client_that_still_runs_twice_is_not_healed(client: TickingClient) -> None:
+    strike = Strike("0-x", [client], None, None, 7, [].copy)  # type: ignore[arg-type]
+    ClientHijack().inject(strike)
+
+    with pytest.raises(NemesisError, match="producer-0 should run once; beside it run"):
+        ClientHijack().verify_healed(strike)
+    ClientHijack().heal(strike)
+
+
+def _ticks(connection: socket.socket) -> bool:
+    connection.setblocking(False)
+    try:
+        while connection.recv(65536):
+            pass
+    except BlockingIOError:
+        pass
+    connection.settimeout(0.3)
+    try:
+        return connection.recv(1) == b"x"
+    except OSError:
+        return False
 
 
 def _own_end(client: TickingClient) -> str:

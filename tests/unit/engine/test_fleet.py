@@ -237,3 +237,33 @@ def test_a_client_that_stays_crashed_is_no_failure(run: Path, journal: Journal) 
 
     assert fleet.failures() == []
     assert fleet.join([client], 20) == []
+
+
+def test_a_next_incarnation_runs_beside_the_one_before_until_that_is_ended(run: Path, journal: Journal) -> None:
+    fleet = _fleet(run, journal)
+    (client,) = fleet.launch([Task(PRODUCER, 0)])
+    fleet.go([client])
+    first = client.pid
+
+    client.start_next()
+    assert client.former == [first]
+    assert client.pid != first
+    client.end_former()
+
+    assert client.former == []
+    assert client.running()
+    assert fleet.failures() == []
+    fleet.stop([client])
+    assert fleet.join([client], 20) == []
+
+
+def test_all_incarnations_are_stopped_and_waited_for(run: Path, journal: Journal) -> None:
+    fleet = _fleet(run, journal)
+    (client,) = fleet.launch([Task(PRODUCER, 0)])
+    fleet.go([client])
+    client.start_next()
+
+    fleet.stop([client])
+
+    assert fleet.join([client], 20) == []
+    assert [worker.process.returncode for worker in client.workers] == [0, 0]

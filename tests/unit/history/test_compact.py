@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -138,3 +139,30 @@ def test_a_foreign_file_among_the_segments(run: Path) -> None:
     (run / "wal" / "notes.wal").write_bytes(b"")
     with pytest.raises(BadInput, match=r"notes\.wal is not a segment"):
         compact(run)
+
+
+def test_an_operation_names_the_transaction_of_its_client(run: Path) -> None:
+    def write(client: str, process: int, operations: list[str]) -> None:
+        with WalWriter(run / "wal", client, process) as log:
+            for index, f in enumerate(operations):
+                if f == "send":
+                    log.send(log.name("t"), 0, 0, index, index, index)
+                else:
+                    log.invoke(log.name(f), index)
+
+    write("p", 0, ["init", "begin", "send", "end", "send", "begin", "send"])
+    write("q", 1, ["send", "end", "poll"])
+    write("r", 2, ["begin", "poll", "send", "end", "end"])
+    compact(run)
+
+    rows = History.open(run).operations.to_pylist()
+    begins = {row["op"]: row["client"] for row in rows if row["f"] == "begin"}
+    told: dict[str, list[Any]] = {}
+    for row in rows:
+        assert row["txn"] is None or begins[row["txn"]] == row["client"]
+        told.setdefault(row["client"], []).append(row["txn"])
+    first, second = sorted(op for op, client in begins.items() if client == "p")
+    assert told["p"] == [None, first, first, first, None, second, second]
+    assert told["q"] == [None] * 3
+    only = next(op for op, client in begins.items() if client == "r")
+    assert told["r"] == [only, None, only, only, None]

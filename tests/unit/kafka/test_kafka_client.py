@@ -9,7 +9,8 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from chaoskit.client import FAIL, INFO
-from clusters.kafka.client import NEVER_SENT, PRODUCER_DEFAULTS, KafkaClients, KafkaProducer, classify, resolve_producer
+from clusters.kafka.client import KafkaClients
+from clusters.kafka.producer import NEVER_SENT, PRODUCER_DEFAULTS, KafkaProducer, classify, resolve_producer
 
 DOUBTFUL = [
     "_MSG_TIMED_OUT", "_TIMED_OUT", "_TRANSPORT", "_PURGE_INFLIGHT", "_FATAL", "_FAIL", "_STATE",
@@ -142,7 +143,7 @@ class FailingProducer:
 
 
 def test_a_producer_that_failed_for_good_is_replaced_and_leaves_nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clusters.kafka.client.Producer", FailingProducer)
+    monkeypatch.setattr("clusters.kafka.producer.Producer", FailingProducer)
     completed: list[tuple[Any, ...]] = []
     producer = KafkaProducer({}, lambda *what: completed.append(what))
     producer.send("log-0", 0, None, b"x", 7)

@@ -237,3 +237,10 @@ def test_hosts_count_as_down_together_while_their_faults_overlap() -> None:
     assert hosts_down_together(faults, ["power-cut"]) == 2
     assert hosts_down_together(faults, ["kill"]) == 0
     assert hosts_down_together([ONE_CUT, ONE_CUT], ["power-cut"]) == 1
+
+
+@pytest.mark.parametrize(("given", "allowed"), [("a-{producer}", False), ("a-{producer}-{incarnation}", True)])
+def test_only_a_transactional_id_of_its_own_lets_a_zombie_write(given: str, allowed: bool) -> None:
+    table = guarantees(_declared(SAFE, {"transactional.id": given}), [])
+
+    assert table["zombie-write"].allowed is allowed

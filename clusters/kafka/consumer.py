@@ -1,0 +1,156 @@
+"""Kafka's consumers (librdkafka through confluent-kafka), and the reader of the final read."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+from chaoskit.client import INFO, OK, Commit, Delivery, Membership, PositionLost
+from chaoskit.cluster import ClusterError
+from clusters.kafka.connection import CONNECTION_DEFAULTS
+
+_LOST_POSITIONS = {KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE, KafkaError._LOG_TRUNCATION}
+
+ISOLATION = "isolation.level"
+READ_COMMITTED = "read_committed"
+"""librdkafka's default."""
+
+GROUP = "chaoskit"
+CONSUMER_DEFAULTS: dict[str, Any] = {
+    "group.id": GROUP,
+    "check.crcs": True,
+    "enable.auto.commit": False,
+    "enable.partition.eof": False,
+    "fetch.wait.max.ms": 50,
+    "session.timeout.ms": 10_000,
+}
+"""CRCs are checked, as Kafka's own (Java) consumer does. A lost position is an error here, so that the workload
+sees it and records its seek. The workload commits, so that each commit is recorded; with `enable.auto.commit`
+librdkafka does, and nobody knows when."""
+
+
+def generation(metadata: bytes) -> int:
+    """Return the generation in librdkafka's serialised group metadata, or -1 in a form that is not known.
+
+    >>> generation(b"CGMDv2:" + (5).to_bytes(4, "little") + b"group")
+    5
+    """
+    magic = b"CGMDv2:"
+    end = len(magic) + 4
+    return int.from_bytes(metadata[len(magic) : end], sys.byteorder, signed=True) if metadata.startswith(magic) else -1
+
+
+class KafkaConsumer:
+    """See `chaoskit.client.Consumer`."""
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self._consumer = Consumer(
+            {**CONNECTION_DEFAULTS, **CONSUMER_DEFAULTS, **settings, "auto.offset.reset": "error"}
+        )
+        self._group = str(settings.get("group.id", GROUP))
+        self._commits_itself = str(settings.get("enable.auto.commit", False)).lower() != "false"
+
+    def assign(self, partitions: Sequence[tuple[str, int]]) -> None:
+        self._consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for topic, partition in partitions])
+
+    def subscribe(self, topics: Sequence[str], membership: Membership) -> None:
+        def assigned(consumer: Consumer, partitions: list[TopicPartition]) -> None:
+            starts = consumer.committed(partitions, timeout=10)
+            for start in starts:
+                start.offset = OFFSET_BEGINNING if start.offset < 0 else start.offset
+            consumer.assign(starts)
+            owned = [(each.topic, each.partition) for each in partitions]
+            membership.assigned(self._group, generation(consumer.consumer_group_metadata()), owned)
+
+        def revoked(consumer: Consumer, partitions: list[TopicPartition]) -> None:
+            membership.revoked()
+
+        self._consumer.subscribe(list(topics), on_assign=assigned, on_revoke=revoked, on_lost=revoked)
+
+    def commit(self) -> Commit | None:
+        if self._commits_itself:
+            return None
+        reached = [each for each in self._consumer.position(self._consumer.assignment()) if each.offset >= 0]
+        if not reached:
+            return None
+        positions = [(each.topic, each.partition, each.offset) for each in reached]
+        try:
+            answers = self._consumer.commit(offsets=reached, asynchronous=False)
+        except KafkaException as error:
+            return Commit(positions, INFO, error.args[0].name())
+        refused = [each.error for each in answers if each.error is not None]
+        return Commit(positions, INFO, refused[0].name()) if refused else Commit(positions, OK, None)
+
+    def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Delivery], list[PositionLost], str | None]:
+        deliveries, lost, failure = [], [], None
+        first = self._consumer.poll(timeout_s)
+        if first is None:
+            return deliveries, lost, failure
+        # consume() waits for all that it was asked for; without a wait it takes what is there.
+        for message in [first, *self._consumer.consume(messages_max - 1, 0)]:
+            error = message.error()
+            if error is None:
+                deliveries.append(
+                    Delivery(
+                        message.topic(),
+                        message.partition(),
+                        message.key(),
+                        message.value(),
+                        message.offset(),
+                        None,
+                    )
+                )
+            elif error.code() == KafkaError._PARTITION_EOF:
+                self._reached_end(message)
+            elif error.code() in _LOST_POSITIONS and message.topic():
+                lost.append(PositionLost(message.topic(), message.partition(), error.name()))
+            else:
+                failure = error.name()
+        return deliveries, lost, failure
+
+    def seek_to_beginning(self, topic: str, partition: int) -> None:
+        # librdkafka refuses seek() on a partition that stopped at an error; assigning anew restarts it.
+        assigned = self._consumer.position(self._consumer.assignment())
+        for each in assigned:
+            if (each.topic, each.partition) == (topic, partition) or each.offset < 0:
+                each.offset = OFFSET_BEGINNING
+        self._consumer.assign(assigned)
+
+    def close(self) -> None:
+        self._consumer.close()
+
+    def _reached_end(self, message: Message) -> None:
+        """Nothing: only the final read asks to be told."""
+
+
+class KafkaAuditor(KafkaConsumer):
+    """See `chaoskit.client.Auditor`."""
+
+    def __init__(self, connection: Mapping[str, Any], isolation: str) -> None:
+        mine = {**connection, "group.id": f"{GROUP}-auditor"}
+        super().__init__({**mine, ISOLATION: isolation, "enable.partition.eof": True})
+        # The end of what has committed is no end: what an open transaction holds back is still to be read.
+        self._uncommitted = Consumer({**CONNECTION_DEFAULTS, **mine, ISOLATION: "read_uncommitted"})
+        self._ends: dict[tuple[str, int], int] = {}
+
+    def bounds(self, topic: str, partition: int, timeout_s: float) -> tuple[int, int]:
+        try:
+            low, high = self._uncommitted.get_watermark_offsets(TopicPartition(topic, partition), timeout=timeout_s)
+        except KafkaException as error:
+            raise ClusterError(f"no end position of {topic}/{partition}: {error.args[0].name()}") from error
+        return low, high
+
+    def position(self, topic: str, partition: int) -> int:
+        at = int(self._consumer.position([TopicPartition(topic, partition)])[0].offset)
+        return max(at, self._ends.get((topic, partition), at))
+
+    def close(self) -> None:
+        super().close()
+        self._uncommitted.close()
+
+    def _reached_end(self, message: Message) -> None:
+        """The position stays before the markers of transactions at the end, which are not delivered."""
+        self._ends[message.topic(), message.partition()] = message.offset()

@@ -1,0 +1,127 @@
+"""Kafka's producer (librdkafka through confluent-kafka), its completions classified.
+
+A delivery report with an error does not say that the message was not written: only errors that
+librdkafka or the broker raise before anything is appended, and after which no earlier attempt of
+the same message can be in flight, are `fail`. Everything else is `info`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+
+from chaoskit.client import DUPLICATE, FAIL, INFO, OK, Completed
+from clusters.kafka.connection import CONNECTION_DEFAULTS
+
+NEVER_SENT = {
+    KafkaError.MSG_SIZE_TOO_LARGE: "larger than allowed: refused before it is appended, never retried",
+    KafkaError.RECORD_LIST_TOO_LARGE: "batch larger than a segment: refused before it is appended, never retried",
+    KafkaError.INVALID_REQUIRED_ACKS: "acks not supported: refused before it is appended, never retried",
+    KafkaError.TOPIC_AUTHORIZATION_FAILED: "not authorised: refused before it is appended, never retried",
+}  # fmt: skip
+"""Errors that prove that a message was not written, and why."""
+
+PRODUCER_DEFAULTS: dict[str, Any] = {
+    "acks": "all",
+    "enable.idempotence": True,
+    "linger.ms": 5,
+    "request.timeout.ms": 10_000,
+    "delivery.timeout.ms": 30_000,
+    "queue.buffering.max.messages": 200_000,
+}
+"""Ours where librdkafka's differ: idempotence as in Kafka's own (Java) producer since 3.0, and timeouts
+short enough that a test run ends: a broker that lost power leaves its connections half open, and a
+request that it had received is only known to be unanswered when it times out."""
+
+_ALIASES = {
+    "request.required.acks": "acks",
+    "message.timeout.ms": "delivery.timeout.ms",
+    "message.send.max.retries": "retries",
+    "max.in.flight": "max.in.flight.requests.per.connection",
+}
+"""librdkafka's second names of settings that we set or that guarantees depend on."""
+
+
+def resolve_producer(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the producer settings in force: given ones over ours; null leaves librdkafka's default."""
+    named = {_ALIASES.get(key, key): value for key, value in given.items()}
+    base = dict(PRODUCER_DEFAULTS)
+    if str(named.get("acks")) not in ("None", "all", "-1"):
+        base["enable.idempotence"] = False
+    return {key: value for key, value in {**base, **named}.items() if value is not None}
+
+
+def classify(code: int) -> int:
+    """Return the outcome code of an errored delivery report.
+
+    >>> classify(KafkaError._MSG_TIMED_OUT) == INFO, classify(KafkaError.MSG_SIZE_TOO_LARGE) == FAIL
+    (True, True)
+    """
+    return FAIL if code in NEVER_SENT else INFO
+
+
+class KafkaProducer:
+    """See `chaoskit.client.Producer`."""
+
+    def __init__(self, settings: Mapping[str, Any], completed: Completed) -> None:
+        self._settings = {**CONNECTION_DEFAULTS, **settings}
+        self._producer = Producer(self._settings)
+        self._completed = completed
+        # With acks=0 nobody tells an offset, and librdkafka counts up from -1001: past 0 in a large batch.
+        self._told_offsets = str(settings.get("acks")) != "0"
+
+    def send(self, topic: str, partition: int, key: bytes | None, payload: bytes, token: int) -> bool:
+        try:
+            self._producer.produce(topic, payload, key, partition, partial(self._delivered, token))
+        except BufferError:
+            return False
+        except KafkaException as error:  # raised by the call itself: nothing was enqueued
+            self._completed(token, FAIL, error.args[0].name(), None)
+            if error.args[0].fatal():
+                self._replace()
+        return True
+
+    def pending(self) -> int:
+        return len(self._producer)
+
+    def poll(self, timeout_s: float) -> None:
+        self._serve(self._producer.poll, timeout_s)
+
+    def close(self, timeout_s: float) -> None:
+        if self._serve(self._producer.flush, timeout_s) > 0:
+            self._purge()
+
+    def _serve(self, call: Callable[[float], int], timeout_s: float) -> int:
+        """Poll or flush. A fatal error is raised from there, also through a delivery report (SystemError)."""
+        try:
+            return call(timeout_s)
+        except (KafkaException, SystemError):
+            self._replace()
+            return 0
+
+    def _replace(self) -> None:
+        """Go on with a new producer, as an application must when the idempotent one has failed for good: such as
+        when a broker lost what it had acknowledged, and no longer knows the sequence."""
+        self._purge()
+        self._producer = Producer(self._settings)
+
+    def _purge(self) -> None:
+        """Give up all that is under way, and take its reports."""
+        with suppress(KafkaException, SystemError):
+            self._producer.purge(in_queue=True, in_flight=True, blocking=True)
+        with suppress(KafkaException, SystemError):
+            self._producer.flush(5)
+
+    def _delivered(self, token: int, error: KafkaError | None, message: Message) -> None:
+        if error is None:
+            offset = message.offset() if self._told_offsets else None
+            if offset is not None and offset < 0:  # a duplicate that the broker dropped
+                self._completed(token, OK, DUPLICATE, None)
+            else:
+                self._completed(token, OK, None, offset)
+        else:
+            self._completed(token, classify(error.code()), error.name(), None)

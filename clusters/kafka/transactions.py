@@ -1,0 +1,96 @@
+"""Kafka's transactional producer (KIP-98), its ends classified.
+
+A transaction has certainly not committed when librdkafka says that it must be aborted and the abort was
+acknowledged: a coordinator that had prepared the commit refuses to abort. After any other error of a commit
+nobody knows.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from confluent_kafka import KafkaException
+
+from chaoskit.client import FAIL, INFO, OK, ProducerFenced
+from clusters.kafka.producer import KafkaProducer
+
+TRANSACTIONAL_ID = "transactional.id"
+
+TRANSACTION_DEFAULTS = {"transaction.timeout.ms": 30_000}
+"""Ours where librdkafka's differ: what a producer left open, which died for good, blocks readers for so long."""
+
+
+class KafkaTransactionalProducer(KafkaProducer):
+    """See `chaoskit.client.TransactionalProducer`. Needs the setting `transactional.id`."""
+
+    _failure: str | None = None
+
+    def register(self, timeout_s: float) -> str | None:
+        return self._tried(lambda: self._producer.init_transactions(timeout_s))
+
+    def begin(self) -> None:
+        if error := self._tried(self._producer.begin_transaction):
+            raise ProducerFenced(error)
+
+    def commit(self, timeout_s: float) -> tuple[int, str | None]:
+        deadline = time.monotonic() + timeout_s
+        while True:
+            try:
+                self._producer.commit_transaction(max(0.0, deadline - time.monotonic()))
+                return OK, None
+            except (KafkaException, SystemError) as error:
+                cause = _cause(error)
+                if cause is None or cause.fatal():
+                    return INFO, self._fail(error)
+                if cause.txn_requires_abort():
+                    aborted = self.abort(deadline - time.monotonic()) is None
+                    return FAIL if aborted else INFO, cause.name()
+                if not cause.retriable() or time.monotonic() >= deadline:
+                    return INFO, self._fail(error)
+
+    def abort(self, timeout_s: float) -> str | None:
+        deadline = time.monotonic() + timeout_s
+        while True:
+            try:
+                self._producer.abort_transaction(max(0.0, deadline - time.monotonic()))
+                return None
+            except (KafkaException, SystemError) as error:
+                cause = _cause(error)
+                if cause is None or not cause.retriable() or time.monotonic() >= deadline:
+                    return self._fail(error)
+
+    def _tried(self, call: Callable[[], None]) -> str | None:
+        """Return the error of a call that may be tried again, if any.
+
+        Raises:
+            ProducerFenced: it may not, or an earlier one must not.
+        """
+        if self._failure is not None:
+            raise ProducerFenced(self._failure)
+        try:
+            call()
+        except (KafkaException, SystemError) as error:
+            cause = _cause(error)
+            if cause is None or cause.fatal():
+                raise ProducerFenced(self._fail(error)) from error
+            return str(cause.name())
+        return None
+
+    def _fail(self, error: BaseException) -> str:
+        cause = _cause(error)
+        self._failure = str(error) if cause is None else cause.name()
+        return self._failure
+
+    def _replace(self) -> None:
+        """Stay failed: a new producer of the same name would fence others, and it may be us who were fenced."""
+        self._failure = self._failure or "_FATAL"
+        self._purge()
+
+
+def _cause(error: BaseException | None) -> Any:
+    """Return librdkafka's error, also of an exception that was raised through a callback; None without one."""
+    while error is not None and not isinstance(error, KafkaException):
+        error = error.__cause__ or error.__context__
+    return None if error is None else error.args[0]

@@ -1,0 +1,169 @@
+"""The transactions workload: the log workload, its producers writing in transactions over all partitions in turn.
+
+Every producer registers under a lasting name, so that an incarnation fences the one before. Every registration,
+begin and end is recorded, and of each send to which transaction it belongs (docs/history.md).
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from chaoskit.client import FAIL, INFO, OK, Completed, ProducerFenced, TransactionalClients, TransactionalProducer
+from chaoskit.workload import PRODUCER, Job
+from workloads.log import LogOptions, LogWorkload
+from workloads.producing import CLOSE_TIMEOUT_S, REPORT_NS, WARM_UP_TIMEOUT_S, Sender, producer_settings
+
+_REGISTER_TIMEOUT_S = 5
+_SENDS_TIMEOUT_S = 2
+_IDLE_S = 0.05
+
+
+class TransactionsOptions(LogOptions):
+    """What a scenario may say of this workload, besides what it may say of `log`.
+
+    Attributes:
+        messages: sends of one transaction.
+        abort_every: each producer aborts so many-th of its transactions on purpose; 0: none.
+    """
+
+    rate: Annotated[int, Field(ge=1)] | Literal["max"] = 200
+    messages: int = Field(default=50, ge=1)
+    abort_every: int = Field(default=10, ge=0)
+
+
+class TransactionsWorkload(LogWorkload):
+    """Entry point `transactions` of `chaoskit.workloads`."""
+
+    options = TransactionsOptions
+    needs = (TransactionalClients,)
+
+    def run(self, job: Job) -> None:
+        if job.task.role == PRODUCER:
+            _Transactor(job).run()
+        else:
+            super().run(job)
+
+
+class _Transactor:
+    """One producer: transaction after transaction, until it is told to stop.
+
+    When it is fenced it stops sending, as an application must, and waits for the end of the load.
+    """
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._options: TransactionsOptions = job.options
+        self._sender = Sender(job, self._connect)
+        self._producer = self._sender.producer
+        self._registered = False
+        self._begun = 0
+        self._reported_ns = 0
+
+    def run(self) -> None:
+        fenced = False
+        try:
+            self._warm_up()
+        except ProducerFenced:
+            fenced = True
+        start_ns = self._job.control.wait_start()
+        if not fenced:
+            self._load(start_ns)
+        while not self._job.control.stopping:
+            time.sleep(_IDLE_S)
+        self._producer.close(CLOSE_TIMEOUT_S)
+        self._job.control.report(self._sender.progress)
+
+    def _connect(self, completed: Completed) -> TransactionalProducer:
+        clients = self._job.clients
+        assert isinstance(clients, TransactionalClients)
+        name = f"chaoskit-{self._job.task.index}"
+        return clients.transactional_producer(producer_settings(self._job), name, completed)
+
+    def _warm_up(self) -> None:
+        deadline = time.monotonic() + WARM_UP_TIMEOUT_S
+        while not self._registered and time.monotonic() < deadline:
+            self._register()
+        if self._registered:
+            self._begin()
+            for _ in self._options.all_partitions():
+                self._sender.send(None)
+            self._end(commit=True)
+
+    def _load(self, start_ns: int) -> None:
+        options, first = self._options, self._sender.sequence
+        interval_ns = None if options.rate == "max" else 1e9 * options.producers / options.rate
+        try:
+            while not self._job.control.stopping:
+                if self._registered or self._register():
+                    self._transaction(start_ns, first, interval_ns)
+        except ProducerFenced:
+            self._job.control.report(self._sender.progress)
+
+    def _transaction(self, start_ns: int, first: int, interval_ns: float | None) -> None:
+        self._begin()
+        for _ in range(self._options.messages):
+            if interval_ns is None:
+                self._sender.send(None)
+                continue
+            due_ns = start_ns + int((self._sender.sequence - first) * interval_ns)
+            if not self._wait_until(due_ns):
+                break
+            self._sender.send(due_ns)
+        self._begun += 1
+        every = self._options.abort_every
+        self._end(commit=not every or self._begun % every != 0)
+        if time.monotonic_ns() - self._reported_ns > REPORT_NS:
+            self._job.control.report(self._sender.progress)
+            self._reported_ns = time.monotonic_ns()
+
+    def _wait_until(self, due_ns: int) -> bool:
+        """Return whether the time came before the end of the load."""
+        while (early_ns := due_ns - time.monotonic_ns()) > 0:
+            if self._job.control.stopping:
+                return False
+            self._producer.poll(min(early_ns / 1e9, _IDLE_S))
+        return True
+
+    def _register(self) -> bool:
+        op = self._invoke("init")
+        try:
+            error = self._producer.register(_REGISTER_TIMEOUT_S)
+        except ProducerFenced as fenced:
+            self._complete(op, INFO, str(fenced))
+            raise
+        self._complete(op, OK if error is None else INFO, error)
+        self._registered = error is None
+        return self._registered
+
+    def _begin(self) -> None:
+        op = self._invoke("begin")
+        try:
+            self._producer.begin()
+        except ProducerFenced as fenced:
+            self._complete(op, FAIL, str(fenced))
+            raise
+        self._complete(op, OK)
+
+    def _end(self, *, commit: bool) -> None:
+        op = self._invoke("end")
+        if commit:
+            self._complete(op, *self._producer.commit(CLOSE_TIMEOUT_S))
+        else:
+            self._await_sends()
+            self._complete(op, FAIL, self._producer.abort(CLOSE_TIMEOUT_S) or "aborted on purpose")
+
+    def _await_sends(self) -> None:
+        """Have what will be aborted in the log before: else the client would give up what it has not sent."""
+        deadline = time.monotonic() + _SENDS_TIMEOUT_S
+        while self._producer.pending() and time.monotonic() < deadline:
+            self._producer.poll(_IDLE_S)
+
+    def _invoke(self, f: str) -> int:
+        return self._job.wal.invoke(self._job.wal.name(f), time.monotonic_ns())
+
+    def _complete(self, op: int, outcome: int, error: str | None = None) -> None:
+        error_id = 0 if error is None else self._job.wal.name(error)
+        self._job.wal.complete(op, time.monotonic_ns(), outcome, error_id)
