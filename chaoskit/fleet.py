@@ -110,9 +110,16 @@ class Client:
             self._kill(worker)
 
     def start_next(self) -> None:
-        following = self._start(replace(self.worker.task, incarnation=self.worker.task.incarnation + 1))
+        incarnation = 1 + max(worker.task.incarnation for worker in self.workers)
+        following = self._start(replace(self.worker.task, incarnation=incarnation))
         self.workers.append(following)
-        self.await_ready(time.monotonic() + _READY_TIMEOUT_S)
+        try:
+            self.await_ready(time.monotonic() + _READY_TIMEOUT_S)
+        except RunFailed:
+            following.process.kill()
+            self._crashed.append(following)
+            self.workers.insert(0, self.workers.pop())  # the one before is still the client
+            raise
         following.tell(f"start {time.monotonic_ns()}")
         if self._stopped:
             following.tell("stop")
@@ -134,6 +141,9 @@ class Client:
             if worker.process.poll() is not None or time.monotonic() > deadline:
                 raise RunFailed(f"client {worker.task.client} did not start:\n{_last_words(worker.log)}")
 
+    def ended(self) -> bool:
+        return self._stopped and self.worker.process.poll() == 0
+
     def stop(self) -> None:
         """Tell it, and incarnations to come, to end."""
         self._stopped = True
@@ -149,7 +159,10 @@ class Client:
 
     def join(self, deadline: float) -> list[str]:
         """Wait for its end, and end it at the deadline; return what went wrong."""
-        return [problem for worker in self.workers if (problem := self._join(worker, deadline)) is not None]
+        problems = [problem for worker in self.workers if (problem := self._join(worker, deadline)) is not None]
+        if reason := self.worker.result.get("failed"):
+            problems.append(f"client {self.worker.task.client} stopped working: {reason}")
+        return problems
 
     def _join(self, worker: Worker, deadline: float) -> str | None:
         problem = None

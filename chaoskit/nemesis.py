@@ -125,6 +125,10 @@ class ClientProcess(Protocol):
         """Return whether the process lives; one that is stopped does."""
         ...
 
+    def ended(self) -> bool:
+        """Return whether it ended as it was told to, since the load is over."""
+        ...
+
     def crash(self) -> None:
         """End the process with SIGKILL; the run takes that as a fault, not as a failure."""
         ...

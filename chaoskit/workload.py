@@ -62,7 +62,8 @@ class Control(Protocol):
         ...
 
     def result(self, result: Mapping[str, Any]) -> None:
-        """Tell the harness, once, what the auditor found: `accepted` and `audited`, both bool."""
+        """Tell the harness, once: the auditor `accepted` and `audited`, both bool; another client that goes on doing
+        nothing, as it can never work again, why (`failed`)."""
         ...
 
 

@@ -45,7 +45,7 @@ class ClientCrash:
             client.restart()
 
     def verify_healed(self, strike: Strike) -> str:
-        dead = [client.name for client in strike.targets if not client.running()]
+        dead = [client.name for client in strike.targets if not client.running() and not client.ended()]
         if dead:
             raise NemesisError(f"{', '.join(dead)} should run again and do not")
         return f"{strike.names} connected again"
@@ -90,12 +90,11 @@ class ClientHijack:
     needs = ()
 
     def inject(self, strike: Strike) -> None:
-        asleep = [_stop(client) for client in strike.targets]
-        try:
-            for client in strike.targets:
+        for client in strike.targets:
+            watch = _stop(client)
+            try:
                 client.start_next()
-        finally:
-            for watch in asleep:
+            finally:
                 _wake(watch)
 
     def verify(self, strike: Strike) -> str:
@@ -114,8 +113,10 @@ class ClientHijack:
 
     def verify_healed(self, strike: Strike) -> str:
         for client in strike.targets:
-            if client.former or not client.running():
-                raise NemesisError(f"{client.name} should run once; beside it run {client.former or 'none'}")
+            if client.former:
+                raise NemesisError(f"beside {client.name} still run {', '.join(map(str, client.former))}")
+            if not client.running() and not client.ended():
+                raise NemesisError(f"{client.name} should run and does not")
         return f"{strike.names} run once"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
@@ -10,6 +11,11 @@ from chaoskit.cluster import Leadership, Reassignment, System, Upgrade
 from chaoskit.host import ServiceState
 from chaoskit.nemesis import NemesisError, NoParameters, Strike
 from nemeses.services import ANSWER_TIMEOUT_S, await_answers, states, stop_in_order
+
+_KNOWN_WITHIN_S = 5
+"""How long brokers may take to tell of a new leader that is already elected."""
+
+_POLL_S = 0.05
 
 
 class ElectLeader:
@@ -33,8 +39,11 @@ class ElectLeader:
             led = strike.notes["led"][host.name]
             if not led:
                 raise NemesisError(f"{host.name} led no partition")
-            if left := set(strike.cluster.led_by(host)) & set(led):
-                raise NemesisError(f"{host.name} still leads {', '.join(sorted(left))}")
+            deadline = time.monotonic() + _KNOWN_WITHIN_S
+            while left := set(strike.cluster.led_by(host)) & set(led):
+                if time.monotonic() > deadline:
+                    raise NemesisError(f"{host.name} still leads {', '.join(sorted(left))}")
+                time.sleep(_POLL_S)
             told.append(f"{host.name} no longer leads {', '.join(led)}")
         return "; ".join(told)
 

@@ -24,6 +24,8 @@ _STALL_S = 45
 """A final read that receives nothing for this long ends incomplete: longer than a transaction stays open whose
 producer is gone."""
 
+_BOUNDS_TIMEOUT_S = 10
+
 Bounds = dict[tuple[str, int], tuple[int, int]]
 
 
@@ -38,7 +40,7 @@ def audit(job: Job) -> None:
     bounds: Bounds = {}
     for topic, partition in options.all_partitions():
         try:
-            bounds[topic, partition] = consumer.bounds(topic, partition, _STALL_S)
+            bounds[topic, partition] = consumer.bounds(topic, partition, _BOUNDS_TIMEOUT_S)
         except ChaoskitError:
             continue
     reader.assign(list(bounds))

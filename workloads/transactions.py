@@ -18,6 +18,9 @@ from workloads.producing import CLOSE_TIMEOUT_S, REPORT_NS, WARM_UP_TIMEOUT_S, S
 
 _REGISTER_TIMEOUT_S = 5
 _SENDS_TIMEOUT_S = 2
+_AGE_MAX_NS = 10_000_000_000
+"""When a transaction is ended before it has all its messages: systems abort what stays open for long."""
+
 _IDLE_S = 0.05
 
 
@@ -58,23 +61,23 @@ class _Transactor:
         self._options: TransactionsOptions = job.options
         self._sender = Sender(job, self._connect)
         self._producer = self._sender.producer
-        self._registered = False
+        self._registered = self._started = False
         self._begun = 0
         self._reported_ns = 0
 
     def run(self) -> None:
-        fenced = False
+        control = self._job.control
         try:
             self._warm_up()
-        except ProducerFenced:
-            fenced = True
-        start_ns = self._job.control.wait_start()
-        if not fenced:
-            self._load(start_ns)
-        while not self._job.control.stopping:
+            self._load(control.wait_start())
+        except ProducerFenced as fenced:
+            control.result({"failed": f"it can never go on: {fenced}"})
+            if not self._started:
+                control.wait_start()
+        while not control.stopping:
             time.sleep(_IDLE_S)
         self._producer.close(CLOSE_TIMEOUT_S)
-        self._job.control.report(self._sender.progress)
+        control.report(self._sender.progress)
 
     def _connect(self, completed: Completed) -> TransactionalProducer:
         clients = self._job.clients
@@ -83,54 +86,58 @@ class _Transactor:
         return clients.transactional_producer(producer_settings(self._job), name, completed)
 
     def _warm_up(self) -> None:
+        """Register, and send the first transaction; its end is left for after the start, since it may take long."""
         deadline = time.monotonic() + WARM_UP_TIMEOUT_S
-        while not self._registered and time.monotonic() < deadline:
-            self._register()
+        while not self._registered and (left_s := deadline - time.monotonic()) > 0:
+            self._register(min(left_s, _REGISTER_TIMEOUT_S))
         if self._registered:
             self._begin()
             for _ in self._options.all_partitions():
                 self._sender.send(None)
-            self._end(commit=True)
+            self._await_sends(deadline)
 
     def _load(self, start_ns: int) -> None:
+        self._started = True
         options, first = self._options, self._sender.sequence
         interval_ns = None if options.rate == "max" else 1e9 * options.producers / options.rate
-        try:
-            while not self._job.control.stopping:
-                if self._registered or self._register():
-                    self._transaction(start_ns, first, interval_ns)
-        except ProducerFenced:
-            self._job.control.report(self._sender.progress)
+        if self._registered:
+            self._end(commit=True)
+        while not self._job.control.stopping:
+            if self._registered or self._register(_REGISTER_TIMEOUT_S):
+                self._transaction(start_ns, first, interval_ns)
 
     def _transaction(self, start_ns: int, first: int, interval_ns: float | None) -> None:
         self._begin()
+        old_ns = time.monotonic_ns() + _AGE_MAX_NS
         for _ in range(self._options.messages):
-            if interval_ns is None:
-                self._sender.send(None)
-                continue
-            due_ns = start_ns + int((self._sender.sequence - first) * interval_ns)
-            if not self._wait_until(due_ns):
+            due_ns = None if interval_ns is None else start_ns + int((self._sender.sequence - first) * interval_ns)
+            if not self._wait_until(due_ns) or time.monotonic_ns() > old_ns:
                 break
             self._sender.send(due_ns)
         self._begun += 1
         every = self._options.abort_every
         self._end(commit=not every or self._begun % every != 0)
-        if time.monotonic_ns() - self._reported_ns > REPORT_NS:
-            self._job.control.report(self._sender.progress)
-            self._reported_ns = time.monotonic_ns()
 
-    def _wait_until(self, due_ns: int) -> bool:
-        """Return whether the time came before the end of the load."""
-        while (early_ns := due_ns - time.monotonic_ns()) > 0:
+    def _wait_until(self, due_ns: int | None) -> bool:
+        """Wait until a send is due and there is room for it; return whether that was before the end of the load."""
+        while True:
+            now = time.monotonic_ns()
+            if now - self._reported_ns > REPORT_NS:
+                self._job.control.report(self._sender.progress)
+                self._reported_ns = now
+            early_s = 0.0 if due_ns is None else max(0.0, (due_ns - now) / 1e9)
+            full = self._producer.pending() >= self._options.in_flight
+            if not early_s and not full:
+                self._producer.poll(0)
+                return True
             if self._job.control.stopping:
                 return False
-            self._producer.poll(min(early_ns / 1e9, _IDLE_S))
-        return True
+            self._producer.poll(min(early_s or _IDLE_S, _IDLE_S))
 
-    def _register(self) -> bool:
+    def _register(self, timeout_s: float) -> bool:
         op = self._invoke("init")
         try:
-            error = self._producer.register(_REGISTER_TIMEOUT_S)
+            error = self._producer.register(timeout_s)
         except ProducerFenced as fenced:
             self._complete(op, INFO, str(fenced))
             raise
@@ -152,12 +159,11 @@ class _Transactor:
         if commit:
             self._complete(op, *self._producer.commit(CLOSE_TIMEOUT_S))
         else:
-            self._await_sends()
+            self._await_sends(time.monotonic() + _SENDS_TIMEOUT_S)
             self._complete(op, FAIL, self._producer.abort(CLOSE_TIMEOUT_S) or "aborted on purpose")
 
-    def _await_sends(self) -> None:
-        """Have what will be aborted in the log before: else the client would give up what it has not sent."""
-        deadline = time.monotonic() + _SENDS_TIMEOUT_S
+    def _await_sends(self, deadline: float) -> None:
+        """Have what was sent in the log: an abort would give up what still waits in the client."""
         while self._producer.pending() and time.monotonic() < deadline:
             self._producer.poll(_IDLE_S)
 

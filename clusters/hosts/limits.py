@@ -16,8 +16,8 @@ _PERIOD_US = 100_000
 _EMPTY_TIMEOUT_S = 5
 _UNLIMITED = "-1"
 _WEIGHT = 16
-"""What all hosts together count for beside a process outside, when there is too little CPU. Control groups count as one
-process each unless told: a handful of busy clients would starve all brokers."""
+"""What all hosts together count for beside a process in no control group, when there is too little CPU. A group counts
+as one process unless told: a handful of busy clients would starve all brokers."""
 
 
 def _unified() -> bool:
@@ -36,9 +36,18 @@ def _make(folder: Path) -> None:
     if _unified():
         for parent in (_ROOT, labs, folder.parent):
             (parent / "cgroup.subtree_control").write_text("+cpu +memory")
-        (labs / "cpu.weight").write_text(str(100 * _WEIGHT))
-    elif labs.parent.name == "cpu":
-        (labs / "cpu.shares").write_text(str(1024 * _WEIGHT))
+    if _beside_processes():
+        file, unit = ("cpu.weight", 100) if _unified() else ("cpu.shares", 1024)
+        if (labs / file).exists():
+            with suppress(OSError):
+                (labs / file).write_text(str(unit * _WEIGHT))
+
+
+def _beside_processes() -> bool:
+    """Return whether this process competes with the hosts' group itself, and not in a group of its own, such as a
+    user's session, that counts as much as theirs."""
+    lines = [line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines()]
+    return any(path == "/" for _, controllers, path in lines if not controllers or "cpu" in controllers.split(","))
 
 
 class HostLimits:

@@ -8,7 +8,7 @@ from typing import Any
 from chaoskit.client import Completed
 from clusters.kafka.consumer import ISOLATION, READ_COMMITTED, KafkaAuditor, KafkaConsumer
 from clusters.kafka.producer import KafkaProducer, resolve_producer
-from clusters.kafka.transactions import TRANSACTION_DEFAULTS, TRANSACTIONAL_ID, KafkaTransactionalProducer
+from clusters.kafka.transactions import TRANSACTIONAL_ID, KafkaTransactionalProducer, transactional_settings
 
 
 class KafkaClients:
@@ -24,8 +24,7 @@ class KafkaClients:
     def transactional_producer(
         self, settings: Mapping[str, Any], name: str, completed: Completed
     ) -> KafkaTransactionalProducer:
-        named = {TRANSACTIONAL_ID: name, **TRANSACTION_DEFAULTS, **resolve_producer(settings)}
-        return KafkaTransactionalProducer({**self._connection, **named}, completed)
+        return KafkaTransactionalProducer({**self._connection, **transactional_settings(settings, name)}, completed)
 
     def consumer(self, settings: Mapping[str, Any]) -> KafkaConsumer:
         return KafkaConsumer({**self._connection, **settings})

@@ -238,6 +238,9 @@ def _dirty_read(declared: Declared) -> Allowance:
 
 
 def _zombie_write(declared: Declared, back: Allowance) -> Allowance:
+    dirty = _dirty_read(declared)
+    if dirty.allowed:
+        return dirty
     if "{incarnation}" in str(declared.producer.get("transactional.id", "")):
         return Allowance(
             True,

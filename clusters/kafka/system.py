@@ -23,7 +23,7 @@ from clusters.kafka.operator import TOOLS_SINCE
 from clusters.kafka.producer import KafkaProducer, resolve_producer
 from clusters.kafka.roles import ROLES
 from clusters.kafka.settings import KafkaOptions, broker_count
-from clusters.kafka.transactions import TRANSACTIONAL_ID
+from clusters.kafka.transactions import TRANSACTIONAL_ID, transactional_settings
 
 _JAVA_MIN = {True: 17, False: 8}
 """Kafka 4 brokers need Java 17; earlier ones Java 8."""
@@ -55,7 +55,9 @@ class System:
                 "write workload.kind: transactions"
             )
         _check_java(_JAVA_MIN[version >= (4,)], options.version)
-        _check_client("producer", lambda: KafkaProducer(resolve_producer(declared.producer), lambda *_: None))
+        given = declared.producer
+        settings = transactional_settings(given, "check") if declared.transactional else resolve_producer(given)
+        _check_client("producer", lambda: KafkaProducer(settings, lambda *_: None))
         _check_client("consumer", lambda: KafkaConsumer({"group.id": "check", **declared.consumer}).close())
 
     def prepare(self, options: Any) -> None:

@@ -8,18 +8,28 @@ nobody knows.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaError, KafkaException
 
 from chaoskit.client import FAIL, INFO, OK, ProducerFenced
-from clusters.kafka.producer import KafkaProducer
+from clusters.kafka.producer import KafkaProducer, resolve_producer
 
 TRANSACTIONAL_ID = "transactional.id"
 
 TRANSACTION_DEFAULTS = {"transaction.timeout.ms": 30_000}
 """Ours where librdkafka's differ: what a producer left open, which died for good, blocks readers for so long."""
+
+
+_FORGOTTEN = {KafkaError.INVALID_PRODUCER_ID_MAPPING, KafkaError.UNKNOWN_PRODUCER_ID}
+"""Errors of a coordinator that does not know the transaction any more: its abort proves nothing."""
+
+
+def transactional_settings(given: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return the producer settings in force: given ones over ours; null leaves librdkafka's default."""
+    settings = {TRANSACTIONAL_ID: name, **TRANSACTION_DEFAULTS, **resolve_producer(given)}
+    return {key: value for key, value in settings.items() if given.get(key, value) is not None}
 
 
 class KafkaTransactionalProducer(KafkaProducer):
@@ -46,7 +56,7 @@ class KafkaTransactionalProducer(KafkaProducer):
                     return INFO, self._fail(error)
                 if cause.txn_requires_abort():
                     aborted = self.abort(deadline - time.monotonic()) is None
-                    return FAIL if aborted else INFO, cause.name()
+                    return FAIL if aborted and cause.code() not in _FORGOTTEN else INFO, cause.name()
                 if not cause.retriable() or time.monotonic() >= deadline:
                     return INFO, self._fail(error)
 

@@ -56,15 +56,22 @@ def test_transactions_are_whole_when_coordinator_leader_and_producer_die(kafka: 
     run.assert_valid()
     for anomaly in ("lost", "torn-transaction", "aborted-read", "precommitted-read", "zombie-write"):
         assert run.anomalies[anomaly].count == 0
-    assert run.verdict.audit["complete"]
+    rows = pq.read_table(run.folder / "operations.parquet").to_pylist()
+    healed_ns = max(fault["healed_at_ms"] for fault in run.verdict.faults) * 1_000_000
+    for client in ("producer-0#1", "producer-1"):
+        commits = [row for row in rows if row["client"] == client and row["f"] == "end" and row["outcome"] == "ok"]
+        assert max(row["start_ns"] for row in commits) > healed_ns
+    assert [row["f"] for row in rows if row["client"] == "producer-0" and row["f"] != "send"][-1] == "begin"
 
 
 @pytest.mark.long
-def test_who_reads_uncommitted_reads_what_was_aborted(kafka: Any) -> None:
-    dirty = {"isolation.level": "read_uncommitted"}
+def test_who_reads_uncommitted_reads_what_a_dead_producer_left(kafka: Any) -> None:
     run = kafka(
-        topic=SAFE, workload={**LOAD, "consumer": dirty}, expect={"aborted-read": "some", "lost": "none"}
-    )  # fmt: skip
+        topic=SAFE,
+        workload={**LOAD, "abort_every": 0, "consumer": {"isolation.level": "read_uncommitted"}},
+        faults=[{"at": "3s", "inject": "client-crash", "on": "producer-0", "for": "1s"}],
+        expect={"aborted-read": "some", "lost": "none"},
+    )
 
     run.assert_valid()
     assert run.anomalies["aborted-read"].allowed

@@ -30,7 +30,11 @@ class TinyWorkload:
     def run(self, job):
         if job.options.fail == "start":
             raise SystemExit("cannot connect to nowhere")
+        if job.options.fail == "second" and job.task.incarnation:
+            raise SystemExit("the name is taken")
         start_ns = job.control.wait_start()
+        if job.options.fail == "hopeless":
+            job.control.result({"failed": "it was fenced"})
         job.wal.send(job.wal.name("t"), 0, 0, job.task.index, start_ns, start_ns)
         job.control.report(Progress(sent=job.task.index + 1, acked=1))
         if job.options.fail == "later":
@@ -267,3 +271,28 @@ def test_all_incarnations_are_stopped_and_waited_for(run: Path, journal: Journal
 
     assert fleet.join([client], 20) == []
     assert [worker.process.returncode for worker in client.workers] == [0, 0]
+
+
+def test_a_client_that_can_never_work_again_is_told(run: Path, journal: Journal) -> None:
+    fleet = _fleet(run, journal, "hopeless")
+    clients = fleet.launch([Task(PRODUCER, 0)])
+    fleet.go(clients)
+    fleet.stop(clients)
+
+    assert fleet.join(clients, 20) == ["client producer-0 stopped working: it was fenced"]
+
+
+def test_a_next_incarnation_that_does_not_start_leaves_the_one_before(run: Path, journal: Journal) -> None:
+    fleet = _fleet(run, journal, "second")
+    (client,) = fleet.launch([Task(PRODUCER, 0)])
+    fleet.go([client])
+    first = client.pid
+
+    with pytest.raises(RunFailed, match="producer-0#1 did not start"):
+        client.start_next()
+
+    assert (client.pid, client.former) == (first, [])
+    assert client.running()
+    fleet.stop([client])
+    assert fleet.join([client], 20) == []
+    assert client.ended()

@@ -244,3 +244,7 @@ def test_only_a_transactional_id_of_its_own_lets_a_zombie_write(given: str, allo
     table = guarantees(_declared(SAFE, {"transactional.id": given}), [])
 
     assert table["zombie-write"].allowed is allowed
+
+
+def test_who_reads_uncommitted_reads_what_a_zombie_wrote_before_it_was_fenced() -> None:
+    assert guarantees(_declared(SAFE, consumer={"isolation.level": "read_uncommitted"}), [])["zombie-write"].allowed

@@ -13,7 +13,7 @@ from chaoskit.cluster import Declared
 from chaoskit.errors import BadInput
 from clusters.kafka.client import KafkaClients
 from clusters.kafka.settings import KafkaOptions
-from clusters.kafka.transactions import KafkaTransactionalProducer
+from clusters.kafka.transactions import KafkaTransactionalProducer, transactional_settings
 
 
 class ScriptedProducer:
@@ -51,6 +51,7 @@ def _error(code: int, **kind: bool) -> KafkaError:
 
 RETRIABLE = _error(KafkaError._TIMED_OUT, retriable=True)
 ABORTABLE = _error(KafkaError.NOT_ENOUGH_REPLICAS, txn_requires_abort=True)
+FORGOTTEN = _error(KafkaError.INVALID_PRODUCER_ID_MAPPING, txn_requires_abort=True)
 FENCED = _error(KafkaError._FENCED, fatal=True)
 ODD = _error(KafkaError._FAIL)
 
@@ -69,6 +70,7 @@ def producer(monkeypatch: pytest.MonkeyPatch) -> Any:
         ([ABORTABLE], [], (FAIL, "NOT_ENOUGH_REPLICAS")),
         ([ABORTABLE], [RETRIABLE], (FAIL, "NOT_ENOUGH_REPLICAS")),
         ([ABORTABLE], [FENCED], (INFO, "NOT_ENOUGH_REPLICAS")),
+        ([FORGOTTEN], [], (INFO, "INVALID_PRODUCER_ID_MAPPING")),
         ([FENCED], [], (INFO, "_FENCED")),
         ([ODD], [], (INFO, "_FAIL")),
     ],
@@ -131,3 +133,24 @@ def test_a_transactional_id_is_refused_where_nobody_writes_in_transactions() -> 
 
     with pytest.raises(BadInput, match=r"workload.producer: transactional.id .* write workload.kind: transactions"):
         system.check(declared, 3)
+
+
+@pytest.mark.parametrize(
+    ("given", "refusal"),
+    [
+        ({"acks": 1}, "enable.idempotence"),
+        ({"delivery.timeout.ms": 120_000}, "must be set <= `transaction.timeout.ms`"),
+    ],
+)
+def test_settings_that_transactions_do_not_take_are_refused_before_the_start(
+    given: dict[str, Any], refusal: str
+) -> None:
+    system: Any = plugins.load("cluster", "kafka", "cluster.system")
+
+    with pytest.raises(BadInput, match=refusal):
+        system.check(Declared(KafkaOptions(), 3, 3, given, {}, False, True), 3)
+
+
+def test_null_leaves_the_default_of_librdkafka_for_transactions_too() -> None:
+    assert "transaction.timeout.ms" in transactional_settings({}, "x")
+    assert "transaction.timeout.ms" not in transactional_settings({"transaction.timeout.ms": None}, "x")

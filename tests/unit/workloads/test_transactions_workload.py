@@ -25,6 +25,7 @@ class Control:
 
     def __init__(self, looks: int) -> None:
         self.looks = looks
+        self.told: Any = None
 
     @property
     def stopping(self) -> bool:
@@ -36,6 +37,9 @@ class Control:
 
     def report(self, progress: Any) -> None:
         """Nobody listens."""
+
+    def result(self, result: Any) -> None:
+        self.told = result
 
 
 class Clients:
