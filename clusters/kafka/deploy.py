@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import re
-import shutil
 import time
 import uuid
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from chaoskit.cluster import ClusterError, TopicSpec
 from chaoskit.errors import BadInput
 from chaoskit.host import ServiceHost, ServiceState
+from clusters.java import java
 from clusters.kafka import artifacts, roles, settings
 from clusters.kafka.operator import Operator
 from clusters.kafka.probe import answers
@@ -227,18 +227,6 @@ class KafkaCluster:
             raise ClusterError(f"{topic}/{partition} has no leader now")
         followers = [node for node in state.replicas if node != state.leader]
         return {"leader": [state.leader], "isr": list(state.isr), "followers": followers, "follower": followers}[role]
-
-
-def java(classpath: str) -> list[str]:
-    """Return the command that runs a Java program on a small host."""
-    return [
-        shutil.which("java") or "java",
-        "-cp",
-        classpath,
-        "-XX:+UseSerialGC",
-        "-XX:TieredStopAtLevel=1",
-        "-Xshare:auto",
-    ]
 
 
 def cluster_id() -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,6 +13,8 @@ from chaoskit.cluster import Allowance, DataFiles, Declared, Effect, Leadership,
 from chaoskit.doctor import Finding
 from chaoskit.errors import BadInput
 from chaoskit.host import ServiceHost
+from clusters import maven
+from clusters.java import check_java, java_version
 from clusters.kafka import artifacts
 from clusters.kafka.client import KafkaClients
 from clusters.kafka.consumer import KafkaConsumer
@@ -54,7 +55,7 @@ class System:
                 f"workload.producer: {TRANSACTIONAL_ID} is for producers that write in transactions: "
                 "write workload.kind: transactions"
             )
-        _check_java(_JAVA_MIN[version >= (4,)], options.version)
+        check_java(_JAVA_MIN[version >= (4,)], f"Kafka {options.version}")
         given = declared.producer
         settings = transactional_settings(given, "check") if declared.transactional else resolve_producer(given)
         _check_client("producer", lambda: KafkaProducer(settings, lambda *_: None))
@@ -76,8 +77,8 @@ class System:
         return broker_count(options, hosts)
 
     def diagnose(self) -> list[Finding]:
-        java = _java_version()
-        cached = sorted(folder.name for folder in artifacts.cache_folder().glob("kafka-*") if folder.is_dir())
+        java = java_version()
+        cached = maven.cached("kafka")
         return [
             Finding(
                 "Java for Kafka 4",
@@ -100,22 +101,3 @@ def _check_client(role: str, connect: Any) -> None:
     except (KafkaException, TypeError, ValueError) as error:
         cause = error.args[0].str() if isinstance(error, KafkaException) else str(error)
         raise BadInput(f"workload.{role}: librdkafka refuses it: {cause}") from error
-
-
-def _check_java(needed: int, version: str) -> None:
-    java = _java_version()
-    if java < needed:
-        seen = f"Java {java} is installed" if java else "there is no Java"
-        raise BadInput(f"Kafka {version} needs Java {needed} and {seen}: apt-get install default-jre-headless")
-
-
-def _java_version() -> int:
-    """Return the major version of `java` on PATH, 0 without one."""
-    path = shutil.which("java")
-    if path is None:
-        return 0
-    banner = subprocess.run([path, "-version"], text=True, capture_output=True, check=False).stderr
-    parts = banner.partition('"')[2].split(".")
-    major = parts[1] if parts[0] == "1" else parts[0]
-    digits = major.partition('"')[0].partition("-")[0]
-    return int(digits) if digits.isdigit() else 0

@@ -1,0 +1,126 @@
+"""Jars of a release with all that they depend on, from the Maven repository, into a verified cache.
+
+Maven checks each download against the repository's checksums (strictly); a manifest of SHA-256
+digests, written once and named into the cache folder, checks every later use.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from chaoskit.errors import BadInput
+from chaoskit.state import cache_folder
+
+Coordinates = tuple[str, str, str]
+"""Group, artifact and version in the Maven repository."""
+
+_COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
+_RUNTIME = ["-DincludeScope=runtime"]
+_MANIFEST = "SHA256SUMS"
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """What to fetch of a release.
+
+    Attributes:
+        system: its name for errors, such as `Kafka`.
+        folder: name of its folder in the cache.
+        main: the artifact whose version the user wrote.
+        others: further artifacts that it runs with.
+        listing: where its releases are listed.
+    """
+
+    system: str
+    folder: str
+    main: Coordinates
+    others: Sequence[Coordinates]
+    listing: str
+
+
+def fetch(release: Release) -> Path:
+    """Return the folder with the jars of a release and their manifest, downloading them at most once.
+
+    Raises:
+        BadInput: no such version, no Maven, or a cached jar was changed.
+    """
+    folder = cache_folder() / release.folder
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with (folder.parent / f"{folder.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / _MANIFEST).exists():
+            _download(release, folder)
+        _verify(folder)
+    return folder
+
+
+def cached(prefix: str) -> list[str]:
+    """Return the names of the folders in the cache that begin so."""
+    return sorted(folder.name for folder in cache_folder().glob(f"{prefix}-*") if folder.is_dir())
+
+
+def _download(release: Release, folder: Path) -> None:
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise BadInput(
+            f"Maven is not installed, and {release.system}'s jars are not in the cache: apt-get install maven"
+        )
+    with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
+        pom = Path(scratch, "pom.xml")
+        pom.write_text(_pom([release.main, *release.others]))
+        target = Path(scratch, "jars")
+        done = subprocess.run(
+            [maven, "-q", "-B", "--strict-checksums", "-f", str(pom), _COPY, f"-DoutputDirectory={target}", *_RUNTIME],
+            text=True,
+            capture_output=True,
+            check=False,
+        )
+        if done.returncode != 0 or not target.exists():
+            raise BadInput(_explain(release, done.stdout + done.stderr))
+        lines = [f"{_digest(jar)}  {jar.name}\n" for jar in sorted(target.glob("*.jar"))]
+        (target / _MANIFEST).write_text("".join(lines))
+        shutil.rmtree(folder, ignore_errors=True)
+        target.rename(folder)
+
+
+def _explain(release: Release, output: str) -> str:
+    _, artifact, version = release.main
+    if f"{artifact}:jar:{version}" in output or f"{artifact}:pom:{version}" in output:
+        return (
+            f"cluster.version: there is no {release.system} {version}, or it cannot be downloaded now; "
+            f"released ones are listed on {release.listing}"
+        )
+    errors = [line for line in output.splitlines() if "ERROR" in line]
+    return f"{release.system}'s jars could not be downloaded: " + "\n".join(errors[:3] or [output[-500:]])
+
+
+def _verify(folder: Path) -> None:
+    for line in (folder / _MANIFEST).read_text().splitlines():
+        digest, name = line.split("  ")
+        jar = folder / name
+        if not jar.exists() or _digest(jar) != digest:
+            raise BadInput(f"{jar} is not what was downloaded; remove {folder} and run again")
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _pom(wanted: Sequence[Coordinates]) -> str:
+    dependencies = "".join(
+        f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version></dependency>"
+        for group, artifact, version in wanted
+    )
+    return (
+        '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
+        "<groupId>chaoskit</groupId><artifactId>jars</artifactId><version>1</version><packaging>pom</packaging>"
+        f"<dependencies>{dependencies}</dependencies></project>"
+    )
