@@ -65,6 +65,7 @@ class Declared:
         consumer: client settings of the consumers.
         grouped: whether consumers share a group.
         transactional: whether producers write in transactions.
+        hosts: number of all hosts.
     """
 
     options: Any
@@ -74,6 +75,7 @@ class Declared:
     consumer: Mapping[str, Any]
     grouped: bool
     transactional: bool = False
+    hosts: int = 0
 
 
 class Cluster(Protocol):

@@ -156,6 +156,7 @@ def _declare(cluster: ClusterSpec, system: System, options: Any, workload: Workl
         consumer=workload.client_settings(load, CONSUMER),
         grouped=workload.grouped(load),
         transactional=TransactionalClients in workload.needs,
+        hosts=cluster.hosts,
     )
 
 

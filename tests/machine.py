@@ -37,7 +37,8 @@ def _lines(argv: list[str]) -> list[str]:
 
 def _own_processes() -> list[str]:
     """Command lines of hosts, services and clients that a run starts."""
-    marks = (b"unshare", b"sshd_config", b"kafka.Kafka", b"chaoskit.worker", b"clusters.hosts", b"nemeses.network")
+    systems = (b"kafka.Kafka", b"QuorumPeerMain", b"bookkeeper.server.Main", b"PulsarBrokerStarter")
+    marks = (b"unshare", b"sshd_config", *systems, b"chaoskit.worker", b"clusters.hosts", b"nemeses.network")
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:

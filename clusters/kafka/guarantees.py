@@ -12,21 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chaoskit.cluster import Allowance, Declared, Effect
-from chaoskit.quantities import SECOND
+from clusters.effects import DAMAGING, DESTROYING, FORGETTING, hosts_down_together, on_hosts
 from clusters.kafka.producer import resolve_producer
 from clusters.kafka.settings import KafkaOptions, is_true, setting
-
-FORGETTING = ("power-cut", "disk-dead", "disk-read-only")
-"""Faults after which a host has lost what was not fsynced (the last two are healed by a reboot)."""
-
-DESTROYING = ("fsync-lies", "disk-wipe", "time-travel", "disk-errors", "disk-program")
-"""Faults after which a host may have lost what was fsynced too."""
-
-DAMAGING = ("bit-flip", "truncate")
-"""Faults that change files behind the broker's back."""
-
-_CATCH_UP_NS = 5 * SECOND
-"""How long a broker that answers again may still lack what others have; until then it counts as down."""
 
 _NEVER = {
     "phantom": "only messages that somebody sent can be read",
@@ -87,23 +75,6 @@ def unclean(options: KafkaOptions) -> bool:
     return is_true(setting(options.topic, "unclean.leader.election.enable", broker))
 
 
-def hosts_down_together(effects: Sequence[Effect], kinds: Sequence[str]) -> int:
-    """Return the largest number of hosts that were under these faults at one time."""
-    chosen = [effect for effect in effects if effect.kind in kinds]
-    return max((len(_hit_during(effect.start_ns, chosen)) for effect in chosen), default=0)
-
-
-def _hit_during(instant: int, effects: Sequence[Effect]) -> set[str]:
-    back = {effect: None if effect.healed_ns is None else effect.healed_ns + _CATCH_UP_NS for effect in effects}
-    hit = [effect for effect, at in back.items() if effect.start_ns <= instant and (at is None or instant < at)]
-    return {host for effect in hit for host in effect.targets}
-
-
-def _on_hosts(effects: Sequence[Effect]) -> list[Effect]:
-    """Return the faults that hit brokers: after any of them another replica may lead."""
-    return [effect for effect in effects if not effect.kind.startswith("client-")]
-
-
 def _acks(declared: Declared) -> str:
     acks = str(resolve_producer(declared.producer).get("acks", "all"))
     return "all" if acks == "-1" else acks
@@ -117,7 +88,7 @@ def _lost(declared: Declared, effects: Sequence[Effect]) -> Allowance:
             "acks=0: a send counts as done when it is written to the socket, before any broker has it",
             "set acks=all",
         )
-    if acks == "1" and _on_hosts(effects):
+    if acks == "1" and on_hosts(effects):
         return Allowance(
             True,
             "acks=1: the leader alone acknowledges, and a message that no follower had fetched is gone when another "
@@ -155,7 +126,7 @@ def _log_goes_back(declared: Declared, effects: Sequence[Effect]) -> Allowance:
             "clients do when they read, but it does not repair a segment from other replicas",
             "delete the damaged replica's files, so that the broker fetches them again",
         )
-    if unclean(options) and len({host for effect in _on_hosts(effects) for host in effect.targets}) >= insync:
+    if unclean(options) and len({host for effect in on_hosts(effects) for host in effect.targets}) >= insync:
         return Allowance(
             True,
             "unclean.leader.election.enable=true: a replica that lacks acknowledged messages may become leader",

@@ -9,7 +9,8 @@ import pytest
 
 from chaoskit import plugins
 from chaoskit.cluster import Declared, Effect
-from clusters.kafka.guarantees import guarantees, hosts_down_together
+from clusters.effects import hosts_down_together
+from clusters.kafka.guarantees import guarantees
 from clusters.kafka.settings import KafkaOptions
 
 SECOND = 1_000_000_000

@@ -1,0 +1,6 @@
+"""Apache Pulsar with ZooKeeper and BookKeeper, from their released artifacts."""
+
+from clusters.pulsar.settings import PulsarOptions
+from clusters.pulsar.system import System
+
+__all__ = ["PulsarOptions", "System"]

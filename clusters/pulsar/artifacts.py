@@ -1,0 +1,37 @@
+"""Pulsar's jars, by version number: the broker brings BookKeeper and ZooKeeper with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from chaoskit.errors import BadInput
+from clusters import maven
+
+VERSION_MIN = (3, 0)
+"""First release that is tried. The gRPC versions of 2.10 and earlier contradict each other and do not resolve."""
+
+
+def parse_version(version: str) -> tuple[int, ...]:
+    """Return the parts of a release number.
+
+    Raises:
+        BadInput: it is not one, or it is older than what chaoskit runs.
+    """
+    parts = version.split(".")
+    if not all(part.isdigit() for part in parts) or len(parts) != 3:
+        raise BadInput(f"cluster.version: {version!r} is not a release of Pulsar; write one such as 4.0.7")
+    numbers = tuple(int(part) for part in parts)
+    if numbers < VERSION_MIN:
+        raise BadInput(f"cluster.version: chaoskit runs Pulsar 3.0 and later, not {version}")
+    return numbers
+
+
+def fetch(version: str) -> Path:
+    """Return the folder with Pulsar's jars and their manifest, downloading them at most once.
+
+    Raises:
+        BadInput: no such version, no Maven, or a cached jar was changed.
+    """
+    parse_version(version)
+    main = ("org.apache.pulsar", "pulsar-broker", version)
+    return maven.fetch(maven.Release("Pulsar", f"pulsar-{version}", main, (), "pulsar.apache.org/release-notes"))

@@ -1,0 +1,26 @@
+"""Pulsar's clients, made for worker processes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from chaoskit.client import Completed
+from clusters.pulsar.consumer import PulsarAuditor, PulsarConsumer
+from clusters.pulsar.producer import PulsarProducer
+
+
+class PulsarClients:
+    """See `chaoskit.client.ClientFactory`."""
+
+    def __init__(self, connection: Mapping[str, Any]) -> None:
+        self._connection = connection
+
+    def producer(self, settings: Mapping[str, Any], completed: Completed) -> PulsarProducer:
+        return PulsarProducer(self._connection, settings, completed)
+
+    def consumer(self, settings: Mapping[str, Any]) -> PulsarConsumer:
+        return PulsarConsumer(self._connection, settings)
+
+    def auditor(self, settings: Mapping[str, Any]) -> PulsarAuditor:
+        return PulsarAuditor(self._connection)

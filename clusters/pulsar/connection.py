@@ -1,0 +1,65 @@
+"""What all of Pulsar's clients share: how they connect, and how settings of a scenario become the library's."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+import pulsar
+
+from chaoskit.errors import BadInput, nearest
+from clusters.pulsar.admin import partition_name
+from clusters.pulsar.settings import TOPICS
+
+CONNECTION_DEFAULTS = {"operation_timeout_seconds": 10, "connection_timeout_ms": 2000, "stats_interval_in_seconds": 0}
+"""For every client: no statistics, and operations that end soon, since the workload tries them again."""
+
+
+def connect(connection: Mapping[str, Any]) -> pulsar.Client:
+    """Return a client of the cluster. It says nothing: standard output is the worker's link to the harness."""
+    silent = pulsar.FileLogger(pulsar.LoggerLevel.Error, "/dev/null")
+    return pulsar.Client(connection["service_url"], logger=silent, **CONNECTION_DEFAULTS)
+
+
+def full_name(topic: str, partition: int) -> str:
+    """Return the name of one partition of a workload's topic."""
+    return f"persistent://{TOPICS}/{partition_name(topic, partition)}"
+
+
+def library_settings(
+    given: Mapping[str, Any], call: Callable[..., Any], ours: Collection[str], role: str
+) -> dict[str, Any]:
+    """Return settings as a function of pulsar-client takes them: enumerations are written by their names.
+
+    Args:
+        given: by the names of the function's parameters.
+        call: the function.
+        ours: parameters that scenarios do not set.
+        role: `producer` or `consumer`, for errors.
+
+    Raises:
+        BadInput: it has no such parameter, or a value is of no use.
+    """
+    parameters = inspect.signature(call).parameters
+    known = [name for name in parameters if name not in ours and name != "self"]
+    result = {}
+    for name, value in given.items():
+        if name not in known:
+            raise BadInput(f"workload.{role}.{name}: pulsar-client has no such setting; {nearest(name, known)}")
+        result[name] = _value(parameters[name].default, value, f"workload.{role}.{name}")
+    return result
+
+
+def _value(default: Any, value: Any, key: str) -> Any:
+    members: Mapping[str, Any] | None = getattr(type(default), "__members__", None)
+    if members is None or not isinstance(value, str):
+        return value
+    if value not in members:
+        raise BadInput(f"{key}: there is no {value!r}; {nearest(value, list(members))}")
+    return members[value]
+
+
+def name_of(error: BaseException) -> str:
+    """Return the library's name of an error that it raised."""
+    return type(error).__name__

@@ -1,0 +1,201 @@
+"""Pulsar's readers and consumers (the C++ client through pulsar-client), and the reader of the final read.
+
+Assigned partitions are read with a `Reader` each: it has no cursor on the brokers and never moves by itself. A group is
+a `Failover` subscription: one of its members is given all messages of a partition. pulsar-client does not tell a
+member which partitions are its own, nor a reader that a position is gone: neither is recorded.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pulsar
+
+from chaoskit.client import INFO, Commit, Delivery, Membership, PositionLost
+from chaoskit.errors import BadInput
+from clusters.pulsar.admin import Admin
+from clusters.pulsar.connection import connect, full_name, library_settings, name_of
+from clusters.pulsar.positions import pack
+
+GROUP = "chaoskit"
+"""Name of the subscription that the members of a group share."""
+
+NO_RECEIPT = "NoReceipt"
+"""Why no commit is `ok`: acknowledgements are sent off, and no broker confirms them."""
+
+_RECEIVE_QUEUE = {"receiver_queue_size": 1000}
+_READER_OURS = ("topic", "start_message_id", "schema", "reader_listener", "crypto_key_reader", "is_read_compacted")
+_GROUP_OURS = (
+    "topic", "subscription_name", "schema", "message_listener", "crypto_key_reader", "initial_position",
+    "batch_receive_policy", "key_shared_policy", "dead_letter_policy", "pattern_auto_discovery_period",
+)  # fmt: skip
+_WAIT_S = 0.001
+"""How long one of several partitions is waited for before the next one is looked at."""
+
+Partition = tuple[str, int]
+Source = Any
+"""A reader or a consumer of one partition."""
+
+
+class PulsarConsumer:
+    """See `chaoskit.client.Consumer`."""
+
+    def __init__(self, connection: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
+        self._client = connect(connection)
+        self._settings = settings
+        self._sources: dict[Partition, Source | None] = {}
+        self._open: Callable[[Partition], Source] = self._reader
+        self._last: dict[Partition, Any] = {}
+        self._grouped = False
+        self._next = 0
+
+    def assign(self, partitions: Sequence[Partition]) -> None:
+        self._sources = dict.fromkeys(partitions)
+
+    def subscribe(self, topics: Sequence[str], membership: Membership) -> None:
+        self._grouped, self._open = True, self._member
+        self._sources = dict.fromkeys(
+            (topic, partition)
+            for topic in topics
+            for partition in range(len(self._client.get_topic_partitions(full_topic(topic))))
+        )
+
+    def commit(self) -> Commit | None:
+        if not self._grouped or not self._last:
+            return None
+        reached, self._last = self._last, {}
+        positions, error = [], NO_RECEIPT
+        for (topic, partition), message in reached.items():
+            source = self._sources[topic, partition]
+            try:
+                if source is not None:
+                    source.acknowledge_cumulative(message)
+            except pulsar.PulsarException as failure:
+                error = name_of(failure)
+            positions.append((topic, partition, _position(message) + 1))
+        return Commit(positions, INFO, error)
+
+    def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Delivery], list[PositionLost], str | None]:
+        deliveries: list[Delivery] = []
+        failure = self._connect_missing()
+        connected = [(where, source) for where, source in self._sources.items() if source is not None]
+        if not connected:
+            time.sleep(timeout_s)
+            return deliveries, [], failure
+        deadline = time.monotonic() + timeout_s
+        while True:
+            for where, source in connected:
+                failure = self._take(where, source, deliveries, messages_max, 0) or failure
+            left_s = deadline - time.monotonic()
+            if deliveries or failure or left_s <= 0:
+                return deliveries, [], failure
+            self._next = (self._next + 1) % len(connected)
+            where, source = connected[self._next]
+            wait_s = left_s if len(connected) == 1 else min(left_s, _WAIT_S)
+            failure = self._take(where, source, deliveries, 1, wait_s)
+
+    def seek_to_beginning(self, topic: str, partition: int) -> None:
+        source = self._sources[topic, partition]
+        if source is not None:
+            source.seek(pulsar.MessageId.earliest)
+
+    def close(self) -> None:
+        try:
+            self._client.close()
+        except pulsar.PulsarException:
+            self._client.shutdown()
+
+    def _connect_missing(self) -> str | None:
+        """Connect to the partitions that are not; return why one could not be."""
+        failure = None
+        for where, source in self._sources.items():
+            if source is None:
+                try:
+                    self._sources[where] = self._open(where)
+                except pulsar.PulsarException as error:
+                    failure = name_of(error)
+        return failure
+
+    def _reader(self, where: Partition) -> Source:
+        settings = reader_settings(self._settings)
+        return self._client.create_reader(full_name(*where), pulsar.MessageId.earliest, **settings)
+
+    def _member(self, where: Partition) -> Source:
+        settings = group_settings(self._settings)
+        earliest = pulsar.InitialPosition.Earliest
+        return self._client.subscribe(full_name(*where), GROUP, initial_position=earliest, **settings)
+
+    def _take(
+        self, where: Partition, source: Source, deliveries: list[Delivery], messages_max: int, wait_s: float
+    ) -> str | None:
+        """Receive what is there, waiting for the first message; return an error, if any."""
+        receive = source.receive if self._grouped else source.read_next
+        while len(deliveries) < messages_max:
+            try:
+                message = receive(int(wait_s * 1000))
+            except pulsar.Timeout:
+                return None
+            except pulsar.PulsarException as error:
+                return name_of(error)
+            wait_s = 0
+            deliveries.append(self._delivery(where, message))
+        return None
+
+    def _delivery(self, where: Partition, message: pulsar.Message) -> Delivery:
+        self._last[where] = message
+        key = message.partition_key()
+        count = message.redelivery_count() if self._grouped else None
+        return Delivery(*where, key.encode() if key else None, message.data(), _position(message), count)
+
+
+class PulsarAuditor(PulsarConsumer):
+    """See `chaoskit.client.Auditor`."""
+
+    def __init__(self, connection: Mapping[str, Any]) -> None:
+        super().__init__(connection, {})
+        self._admin = Admin(connection["brokers"])
+
+    def bounds(self, topic: str, partition: int, timeout_s: float) -> tuple[int, int]:
+        first = self._admin.state(topic, partition, timeout_s).first_ledger
+        low = pack(max(first, 0), 0, 0)
+        last = self._admin.last_message(topic, partition, timeout_s)
+        return low, low if last is None else pack(*last) + 1
+
+    def position(self, topic: str, partition: int) -> int:
+        message = self._last.get((topic, partition))
+        return 0 if message is None else _position(message) + 1
+
+
+def reader_settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of readers of assigned partitions: given ones over ours.
+
+    Raises:
+        BadInput: a setting that there is not.
+    """
+    return library_settings({**_RECEIVE_QUEUE, **given}, pulsar.Client.create_reader, _READER_OURS, "consumer")
+
+
+def group_settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of members of a group: given ones over ours.
+
+    Raises:
+        BadInput: a setting that there is not, or a subscription that gives a partition to several members.
+    """
+    settings = library_settings(
+        {**_RECEIVE_QUEUE, "consumer_type": "Failover", **given}, pulsar.Client.subscribe, _GROUP_OURS, "consumer"
+    )
+    if settings["consumer_type"] not in (pulsar.ConsumerType.Failover, pulsar.ConsumerType.Exclusive):
+        raise BadInput("workload.consumer.consumer_type: a log is read by one consumer at a time; write Failover")
+    return settings
+
+
+def full_topic(topic: str) -> str:
+    """Return the name of a partitioned topic of the workload."""
+    return full_name(topic, 0).rpartition("-partition-")[0]
+
+
+def _position(message: pulsar.Message) -> int:
+    where = message.message_id()
+    return pack(where.ledger_id(), where.entry_id(), where.batch_index())

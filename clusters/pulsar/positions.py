@@ -1,0 +1,44 @@
+"""A message's position: ledger, entry and index in its batch, packed into 63 bits so that the order is kept.
+
+| bits | what | largest |
+|---|---|---|
+| 62-39 | ledger id | 16 million |
+| 38-12 | entry in the ledger | 134 million |
+| 11-0 | index in the entry's batch; 0 without a batch | 4095 |
+
+Ledger ids count up over the whole cluster, and a topic's later ledger has the higher one. Positions are not dense:
+nothing lies between the last message of an entry and the first of the next.
+"""
+
+from __future__ import annotations
+
+from chaoskit.cluster import ClusterError
+
+BATCH_BITS, ENTRY_BITS, LEDGER_BITS = 12, 27, 24
+BATCH_MAX = 1 << BATCH_BITS
+"""Most messages that a batch may hold."""
+
+
+def pack(ledger: int, entry: int, batch_index: int) -> int:
+    """Return the position of a message; a batch index of -1 says that it is not in a batch.
+
+    Raises:
+        ClusterError: a part is larger than its bits, or negative.
+
+    >>> pack(0, 0, -1), pack(0, 0, 7), pack(0, 1, 0), pack(1, 0, 0) > pack(0, 2**27 - 1, 4095)
+    (0, 7, 4096, True)
+    """
+    index = max(batch_index, 0)
+    if not (0 <= ledger < 1 << LEDGER_BITS and 0 <= entry < 1 << ENTRY_BITS and index < BATCH_MAX):
+        raise ClusterError(f"position {ledger}:{entry}:{batch_index} does not fit into 63 bits")
+    return ledger << (ENTRY_BITS + BATCH_BITS) | entry << BATCH_BITS | index
+
+
+def unpack(position: int) -> tuple[int, int, int]:
+    """Return ledger, entry and batch index of a position.
+
+    >>> unpack(pack(12, 345, 6))
+    (12, 345, 6)
+    """
+    entry = position >> BATCH_BITS
+    return entry >> ENTRY_BITS, entry & ((1 << ENTRY_BITS) - 1), position & (BATCH_MAX - 1)

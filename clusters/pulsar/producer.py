@@ -1,0 +1,151 @@
+"""Pulsar's producer (the C++ client through pulsar-client), its completions classified.
+
+An error does not say that a message was not written: the client sends what is pending again after each
+reconnection, and gives up after `send_timeout_millis` whatever became of it. Only errors that it raises before a
+message joins what is pending are `fail`. Everything else is `info`.
+
+Completions arrive in threads of the client; they wait in a queue until the worker polls.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from functools import partial
+from queue import Empty, SimpleQueue
+from typing import Any
+
+import pulsar
+
+from chaoskit.client import DUPLICATE, FAIL, INFO, OK, Completed
+from chaoskit.errors import BadInput
+from clusters.pulsar.connection import connect, full_name, library_settings, name_of
+from clusters.pulsar.positions import BATCH_MAX, pack
+
+NEVER_SENT = {
+    "MessageTooBig": "larger than allowed: refused by the client before it is pending",
+    "ProducerQueueIsFull": "no room: refused by the client before it is pending",
+    "MemoryBufferIsFull": "no memory: refused by the client before it is pending",
+}
+"""Results that prove that a message was not written, and why."""
+
+FOR_GOOD = {"AlreadyClosed", "NotConnected", "ProducerFenced", "ProducerNotInitialized"}
+"""Results after which a producer never works again, where nobody has closed it."""
+
+PRODUCER_DEFAULTS: dict[str, Any] = {
+    "batching_enabled": True,
+    "batching_max_publish_delay_ms": 5,
+    "max_pending_messages": 20_000,
+    "send_timeout_millis": 30_000,
+}
+"""Ours where pulsar-client's differ, or where a test depends on it: batches as in Pulsar's own (Java) producer, with as
+long a wait as our producers of Kafka have; the timeout is also the library's."""
+
+_PENDING = "max_pending_messages"
+_OURS = (
+    "topic", "schema", "block_if_queue_full", "max_pending_messages_across_partitions", "message_routing_mode",
+    "message_router", "lazy_start_partitioned_producers", "crypto_key_reader", "encryption_key",
+)  # fmt: skip
+"""Parameters that scenarios do not set: one producer a partition, and it never blocks."""
+
+Route = tuple[str, int]
+"""Topic and partition."""
+
+
+def resolve_producer(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the producer settings in force: given ones over ours; null leaves pulsar-client's default.
+
+    Raises:
+        BadInput: a setting that there is not, or a value that is of no use.
+    """
+    chosen = {key: value for key, value in {**PRODUCER_DEFAULTS, **given}.items() if value is not None}
+    settings = library_settings(chosen, pulsar.Client.create_producer, _OURS, "producer")
+    if settings.get("batching_max_messages", 0) > BATCH_MAX:
+        raise BadInput(f"workload.producer.batching_max_messages: positions have room for {BATCH_MAX}; write fewer")
+    return settings
+
+
+def classify(result: str) -> int:
+    """Return the outcome code of a send that did not succeed, by the name of the library's result.
+
+    >>> classify("Timeout") == INFO, classify("MessageTooBig") == FAIL
+    (True, True)
+    """
+    return FAIL if result in NEVER_SENT else INFO
+
+
+class PulsarProducer:
+    """See `chaoskit.client.Producer`."""
+
+    def __init__(self, connection: Mapping[str, Any], settings: Mapping[str, Any], completed: Completed) -> None:
+        self._client = connect(connection)
+        self._settings = resolve_producer(settings)
+        self._pending_max = int(self._settings.get(_PENDING, 1000))
+        self._completed = completed
+        self._producers: dict[Route, pulsar.Producer] = {}
+        self._pending: dict[int, Route] = {}
+        self._arrived: SimpleQueue[tuple[int, Any, Any]] = SimpleQueue()
+        self._closing = False
+
+    def send(self, topic: str, partition: int, key: bytes | None, payload: bytes, token: int) -> bool:
+        if len(self._pending) >= self._pending_max:
+            return False
+        try:
+            producer = self._producer((topic, partition))
+        except pulsar.PulsarException as error:  # there is no producer: nothing was enqueued
+            self._completed(token, FAIL, name_of(error), None)
+            return True
+        self._pending[token] = topic, partition
+        partition_key = None if key is None else key.decode()
+        # Called in a thread of the client, and within the call if it refuses the message.
+        producer.send_async(payload, partial(self._tell, token), partition_key=partition_key)
+        return True
+
+    def pending(self) -> int:
+        return len(self._pending)
+
+    def poll(self, timeout_s: float) -> None:
+        try:
+            self._complete(*(self._arrived.get(timeout=timeout_s) if timeout_s > 0 else self._arrived.get_nowait()))
+            while True:
+                self._complete(*self._arrived.get_nowait())
+        except Empty:
+            return
+
+    def close(self, timeout_s: float) -> None:
+        deadline = time.monotonic() + timeout_s
+        while self._pending and time.monotonic() < deadline:
+            self.poll(0.05)
+        self._closing = True
+        try:
+            self._client.close()
+        except pulsar.PulsarException:
+            self._client.shutdown()
+        self.poll(0)
+        for token in list(self._pending):
+            self._pending.pop(token)
+            self._completed(token, INFO, "AlreadyClosed", None)
+
+    def _producer(self, route: Route) -> pulsar.Producer:
+        if route not in self._producers:
+            self._producers[route] = self._client.create_producer(full_name(*route), **self._settings)
+        return self._producers[route]
+
+    def _tell(self, token: int, result: Any, message_id: Any) -> None:
+        self._arrived.put((token, result, message_id))
+
+    def _complete(self, token: int, result: Any, message_id: Any) -> None:
+        route = self._pending.pop(token, None)
+        if route is None:
+            return
+        if result == pulsar.Result.Ok:
+            if message_id.entry_id() < 0:  # a duplicate that the broker dropped
+                self._completed(token, OK, DUPLICATE, None)
+            else:
+                position = pack(message_id.ledger_id(), message_id.entry_id(), message_id.batch_index())
+                self._completed(token, OK, None, position)
+            return
+        self._completed(token, classify(result.name), result.name, None)
+        if result.name in FOR_GOOD and not self._closing:
+            # Go on with a new producer, as an application must.
+            self._producers.pop(route, None)

@@ -1,0 +1,76 @@
+"""Pulsar as chaoskit's engine sees it: check, prepare, deploy, clients, guarantees, diagnose."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from chaoskit.client import ClientFactory
+from chaoskit.cluster import Allowance, Declared, Effect
+from chaoskit.doctor import Finding
+from chaoskit.host import ServiceHost
+from clusters import maven
+from clusters.java import check_java, java_version
+from clusters.pulsar import artifacts
+from clusters.pulsar.client import PulsarClients
+from clusters.pulsar.consumer import group_settings, reader_settings
+from clusters.pulsar.deploy import PulsarCluster
+from clusters.pulsar.guarantees import guarantees
+from clusters.pulsar.producer import resolve_producer
+from clusters.pulsar.roles import ROLES
+from clusters.pulsar.settings import PulsarOptions, check_settings, place, quorums
+
+_JAVA_MIN = 17
+
+
+class System:
+    """Entry point `pulsar` of `chaoskit.clusters`."""
+
+    options = PulsarOptions
+    roles = ROLES
+
+    def powers(self, options: PulsarOptions) -> tuple[type, ...]:
+        return ()
+
+    def check(self, declared: Declared, hosts: int) -> None:
+        options: PulsarOptions = declared.options
+        artifacts.parse_version(options.version)
+        quorums(options, len(place(options, hosts).bookies))
+        check_settings(options)
+        resolve_producer(declared.producer)
+        (group_settings if declared.grouped else reader_settings)(declared.consumer)
+        check_java(_JAVA_MIN, f"Pulsar {options.version}")
+
+    def prepare(self, options: Any) -> None:
+        artifacts.fetch(options.version)
+
+    def deploy(self, hosts: Sequence[ServiceHost], options: Any) -> PulsarCluster:
+        return PulsarCluster(hosts, options, artifacts.fetch(options.version))
+
+    def clients(self, settings: Mapping[str, Any]) -> ClientFactory:
+        return PulsarClients(settings)
+
+    def guarantees(self, declared: Declared, effects: Sequence[Effect]) -> dict[str, Allowance]:
+        return guarantees(declared, effects)
+
+    def brokers(self, options: Any, hosts: int) -> int:
+        return len(place(options, hosts).bookies)
+
+    def diagnose(self) -> list[Finding]:
+        java = java_version()
+        cached = maven.cached("pulsar")
+        return [
+            Finding(
+                "Java for Pulsar",
+                java >= _JAVA_MIN,
+                f"Java {java}" if java else "no Java",
+                "" if java >= _JAVA_MIN else "apt-get install default-jre-headless",
+            ),
+            Finding(
+                "Maven, to fetch Pulsar",
+                bool(shutil.which("mvn") or cached),
+                f"cached: {', '.join(cached) or 'nothing'}",
+                "apt-get install maven",
+            ),
+        ]
