@@ -1,0 +1,251 @@
+"""Readers of assigned partitions, members of a group, and the reader of the final read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pulsar
+import pytest
+
+from chaoskit.client import INFO
+from chaoskit.errors import BadInput
+from clusters.pulsar.admin import TopicState
+from clusters.pulsar.consumer import PulsarAuditor, PulsarConsumer, group_settings, reader_settings
+from clusters.pulsar.positions import pack
+
+
+class FakeMessage:
+    """A message at a place."""
+
+    def __init__(self, entry: int, key: str = "", batch_index: int = -1) -> None:
+        self._entry, self._key, self._batch_index = entry, key, batch_index
+
+    def message_id(self) -> Any:
+        return pulsar.MessageId(-1, 1, self._entry, self._batch_index)
+
+    def partition_key(self) -> str:
+        return self._key
+
+    def data(self) -> bytes:
+        return b"payload"
+
+    def redelivery_count(self) -> int:
+        return 3
+
+
+class FakeSource:
+    """A reader, or a member of a subscription, of one partition."""
+
+    def __init__(self, messages: list[Any]) -> None:
+        self.messages = messages
+        self.acknowledged: list[FakeMessage] = []
+        self.sought: list[Any] = []
+
+    def read_next(self, timeout_ms: int) -> FakeMessage:
+        if not self.messages:
+            raise pulsar.Timeout("nothing there")
+        found = self.messages.pop(0)
+        if isinstance(found, Exception):
+            raise found
+        assert isinstance(found, FakeMessage)
+        return found
+
+    receive = read_next
+
+    def acknowledge_cumulative(self, message: FakeMessage) -> None:
+        self.acknowledged.append(message)
+
+    def seek(self, where: Any) -> None:
+        self.sought.append(where)
+
+
+class FakeClient:
+    """A client with partitions of given content; those without content cannot be connected to."""
+
+    def __init__(self, partitions: dict[str, list[Any]]) -> None:
+        self.sources = {name: FakeSource(messages) for name, messages in partitions.items()}
+        self.closed = False
+
+    def create_reader(self, name: str, start: Any, **settings: Any) -> FakeSource:
+        assert start == pulsar.MessageId.earliest
+        if name not in self.sources:
+            raise pulsar.ConnectError("no owner")
+        return self.sources[name]
+
+    def subscribe(self, name: str, group: str, **settings: Any) -> FakeSource:
+        assert (group, settings["initial_position"]) == ("chaoskit", pulsar.InitialPosition.Earliest)
+        return self.sources[name]
+
+    def get_topic_partitions(self, topic: str) -> list[str]:
+        return [name for name in self.sources if name.startswith(topic)]
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def _name(partition: int) -> str:
+    return f"persistent://public/default/log-0-partition-{partition}"
+
+
+def _client(monkeypatch: pytest.MonkeyPatch, **partitions: list[Any]) -> FakeClient:
+    client = FakeClient({_name(int(number[1:])): messages for number, messages in partitions.items()})
+    monkeypatch.setattr("clusters.pulsar.consumer.connect", lambda _: client)
+    return client
+
+
+class NoMembership:
+    """Nobody is told anything: pulsar-client does not say what a member owns."""
+
+    def assigned(self, *what: Any) -> None:
+        raise AssertionError(what)
+
+    revoked = assigned
+
+
+def test_messages_come_in_order_with_their_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    _client(monkeypatch, p0=[FakeMessage(0, "k"), FakeMessage(0, batch_index=1), FakeMessage(1)])
+    consumer = PulsarConsumer({}, {})
+    consumer.assign([("log-0", 0)])
+
+    deliveries, lost, failure = consumer.poll(0.1, 10)
+
+    assert [each.position for each in deliveries] == [pack(1, 0, 0), pack(1, 0, 1), pack(1, 1, 0)]
+    assert [(each.key, each.payload, each.delivery) for each in deliveries[:2]] == [
+        (b"k", b"payload", None),
+        (None, b"payload", None),
+    ]
+    assert (lost, failure) == ([], None)
+
+
+def test_no_more_messages_come_than_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    _client(monkeypatch, p0=[FakeMessage(0), FakeMessage(1)], p1=[FakeMessage(2)])
+    consumer = PulsarConsumer({}, {})
+    consumer.assign([("log-0", 0), ("log-0", 1)])
+
+    polled = [[each.position for each in consumer.poll(0.1, 2)[0]] for _ in range(2)]
+
+    assert polled == [[pack(1, 0, 0), pack(1, 1, 0)], [pack(1, 2, 0)]]
+
+
+def test_an_empty_partition_is_waited_for_no_longer_than_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    _client(monkeypatch, p0=[])
+    consumer = PulsarConsumer({}, {})
+    consumer.assign([("log-0", 0)])
+
+    assert consumer.poll(0.01, 10) == ([], [], None)
+
+
+def test_an_error_is_told_with_what_came_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    _client(monkeypatch, p0=[FakeMessage(0), pulsar.AlreadyClosed("gone")])
+    consumer = PulsarConsumer({}, {})
+    consumer.assign([("log-0", 0)])
+
+    deliveries, _, failure = consumer.poll(0.1, 10)
+
+    assert ([each.position for each in deliveries], failure) == ([pack(1, 0, 0)], "AlreadyClosed")
+
+
+def test_a_partition_that_cannot_be_connected_to_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = _client(monkeypatch, p0=[FakeMessage(0)])
+    consumer = PulsarConsumer({}, {})
+    consumer.assign([("log-0", 0), ("log-0", 1)])
+
+    first = consumer.poll(0.1, 10)
+    client.sources[_name(1)] = FakeSource([FakeMessage(5)])
+    second = consumer.poll(0.1, 10)
+
+    assert (len(first[0]), first[2]) == (1, "ConnectError")
+    assert ([each.partition for each in second[0]], second[2]) == ([1], None)
+
+
+def test_a_member_acknowledges_up_to_what_it_received_and_knows_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    messages = [FakeMessage(0), FakeMessage(1)]
+    client = _client(monkeypatch, p0=list(messages), p1=[])
+    consumer = PulsarConsumer({}, {})
+    consumer.subscribe(["log-0"], NoMembership())
+    assert consumer.commit() is None
+
+    deliveries, _, _ = consumer.poll(0.1, 10)
+    commit = consumer.commit()
+
+    assert [each.delivery for each in deliveries] == [3, 3]
+    assert commit is not None
+    assert commit.positions == [("log-0", 0, pack(1, 1, 0) + 1)]
+    assert (commit.outcome, commit.error) == (INFO, "NoReceipt")
+    assert client.sources[_name(0)].acknowledged == messages[1:]
+    assert consumer.commit() is None
+
+
+def test_readers_of_assigned_partitions_do_not_commit(monkeypatch: pytest.MonkeyPatch) -> None:
+    _client(monkeypatch, p0=[FakeMessage(0)])
+    consumer = PulsarConsumer({}, {})
+    consumer.assign([("log-0", 0)])
+    consumer.poll(0.1, 10)
+
+    assert consumer.commit() is None
+
+
+def test_a_reader_seeks_to_the_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = _client(monkeypatch, p0=[FakeMessage(0)])
+    consumer = PulsarConsumer({}, {})
+    consumer.assign([("log-0", 0)])
+    consumer.poll(0.1, 10)
+
+    consumer.seek_to_beginning("log-0", 0)
+    consumer.close()
+
+    assert client.sources[_name(0)].sought == [pulsar.MessageId.earliest]
+    assert client.closed
+
+
+class FakeAdmin:
+    """The admin API: where a partition begins, and its last message."""
+
+    last: tuple[int, int, int] | None = (4, 9, 2)
+
+    def __init__(self, brokers: list[str]) -> None:
+        assert brokers == ["10.0.0.1"]
+
+    def state(self, topic: str, partition: int, timeout_s: float) -> TopicState:
+        return TopicState(True, 1 if self.last else -1, ())
+
+    def last_message(self, topic: str, partition: int, timeout_s: float) -> tuple[int, int, int] | None:
+        return self.last
+
+
+@pytest.mark.parametrize(
+    ("last", "bounds"),
+    [((4, 9, 2), (pack(1, 0, 0), pack(4, 9, 2) + 1)), (None, (0, 0)), ((1, 0, -1), (2**39, 2**39 + 1))],
+)
+def test_the_final_read_ends_behind_the_last_message(
+    monkeypatch: pytest.MonkeyPatch, last: tuple[int, int, int] | None, bounds: tuple[int, int]
+) -> None:
+    _client(monkeypatch, p0=[FakeMessage(9, batch_index=2)])
+    monkeypatch.setattr("clusters.pulsar.consumer.Admin", FakeAdmin)
+    monkeypatch.setattr(FakeAdmin, "last", last)
+    auditor = PulsarAuditor({"brokers": ["10.0.0.1"]})
+    auditor.assign([("log-0", 0)])
+
+    assert auditor.bounds("log-0", 0, 1) == bounds
+    assert auditor.position("log-0", 0) == 0
+    auditor.poll(0.1, 10)
+    assert auditor.position("log-0", 0) == pack(1, 9, 2) + 1
+
+
+def test_settings_of_consumers_are_those_of_readers_or_of_members() -> None:
+    assert reader_settings({"receiver_queue_size": 5}) == {"receiver_queue_size": 5}
+    assert group_settings({})["consumer_type"] == pulsar.ConsumerType.Failover
+    assert group_settings({"consumer_type": "Exclusive"})["consumer_type"] == pulsar.ConsumerType.Exclusive
+
+
+@pytest.mark.parametrize(
+    ("given", "refusal"),
+    [
+        ({"consumer_type": "Shared"}, r"consumer_type: a log is read by one consumer at a time; write Failover"),
+        ({"consumer_type": "Failsafe"}, r"workload\.consumer\.consumer_type: there is no 'Failsafe'"),
+        ({"group.id": "x"}, r"workload\.consumer\.group\.id: pulsar-client has no such setting"),
+    ],
+)
+def test_settings_of_members_that_are_of_no_use_are_refused(given: dict[str, Any], refusal: str) -> None:
+    with pytest.raises(BadInput, match=refusal):
+        group_settings(given)

@@ -1,0 +1,156 @@
+"""The table of Pulsar's guarantees, line by line: settings and faults give what is allowed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chaoskit import plugins
+from chaoskit.cluster import Declared, Effect
+from clusters.pulsar.guarantees import guarantees
+from clusters.pulsar.settings import PulsarOptions
+
+SECOND = 1_000_000_000
+
+
+def _declared(
+    bookie: dict[str, Any] | None = None,
+    *,
+    zookeeper: dict[str, Any] | None = None,
+    grouped: bool = False,
+    hosts: int = 3,
+    bookies: int | None = None,
+    **options: Any,
+) -> Declared:
+    config = {"bookie": bookie or {}, "zookeeper": zookeeper or {}}
+    chosen = PulsarOptions.model_validate({"config": config, **options})
+    return Declared(chosen, bookies or hosts, 3, {}, {}, grouped, hosts=hosts)
+
+
+def _effect(kind: str, *hosts: str) -> Effect:
+    return Effect(kind, hosts, 8 * SECOND, 10 * SECOND)
+
+
+def _allowed(declared: Declared, *effects: Effect) -> set[str]:
+    """Return what is allowed, without sequence jumps, which only follow."""
+    table = guarantees(declared, effects)
+    return {name for name, each in table.items() if each.allowed and name != "sequence-jump"}
+
+
+ALL_CUT = _effect("power-cut", "n1", "n2", "n3")
+ONE_CUT = _effect("power-cut", "n1")
+KILLED = _effect("kill", "n1")
+UNSYNCED = {"journalSyncData": False}
+UNWRITTEN = {"journalWriteData": False}
+DEDUPLICATED: dict[str, Any] = {"deduplication": True}
+APART = {"roles": {"zookeepers": 3, "bookies": 3, "brokers": 3}, "hosts": 9, "bookies": 3}
+"""ZooKeeper on n1 to n3, bookies on n4 to n6, brokers on n7 to n9."""
+
+BACK = {"lost", "truncated", "late", "dropped-as-duplicate", "redelivered", "rewound", "skipped", "reordered"}
+BACK |= {"order-violation"}
+"""What comes with ledgers that end before what was acknowledged."""
+
+FORGOTTEN = BACK | {"offset-conflict"}
+"""What comes with a ZooKeeper that forgets ledgers."""
+
+MOVED = {"redelivered", "rewound", "skipped"}
+
+
+@pytest.mark.parametrize(
+    ("declared", "effects", "allowed"),
+    [
+        # Without a fault, nothing.
+        (_declared(), [], set()),
+        (_declared(UNSYNCED), [], set()),
+        # What is fsynced before it is acknowledged survives every power cut, kill, pause and partition.
+        (_declared(), [ALL_CUT], {"duplicate"}),
+        (_declared(**DEDUPLICATED), [ALL_CUT], set()),
+        (_declared(**DEDUPLICATED), [KILLED, _effect("pause", "n2"), _effect("partition", "n1", "n2", "n3")], set()),
+        (_declared({"journalSyncData": None}, **DEDUPLICATED), [ALL_CUT], set()),
+        (_declared({"journalSyncData": "true"}, **DEDUPLICATED), [ALL_CUT], set()),
+        (_declared(**DEDUPLICATED, persistence={"ack_quorum": 1}), [ALL_CUT], set()),
+        # A journal that is left to the operating system: any bookie that lost power may end a ledger too early.
+        (_declared(UNSYNCED, **DEDUPLICATED), [ALL_CUT], BACK),
+        (_declared({"journalSyncData": "false"}, **DEDUPLICATED), [ALL_CUT], BACK),
+        (_declared(UNSYNCED, **DEDUPLICATED), [ONE_CUT], BACK),
+        (_declared(UNSYNCED, **DEDUPLICATED), [_effect("disk-dead", "n1")], BACK),
+        (_declared(UNSYNCED), [ALL_CUT], BACK | {"duplicate"}),
+        (_declared(UNSYNCED, **DEDUPLICATED), [_effect("kill", "n1", "n2", "n3")], set()),
+        (_declared(UNSYNCED, **DEDUPLICATED, **APART), [_effect("power-cut", "n1", "n7")], set()),
+        (_declared(UNSYNCED, **DEDUPLICATED, **APART), [_effect("power-cut", "n4")], BACK),
+        # No journal: the end of a process is enough.
+        (_declared(UNWRITTEN, **DEDUPLICATED), [KILLED], BACK),
+        (_declared(UNWRITTEN, **DEDUPLICATED), [_effect("client-crash", "producer-0")], set()),
+        (_declared(UNWRITTEN, **DEDUPLICATED, **APART), [_effect("kill", "n7")], set()),
+        # Disks that lose or change what was fsynced; a ZooKeeper server on them may forget ledgers.
+        (_declared(**DEDUPLICATED), [_effect("fsync-lies", "n1")], FORGOTTEN),
+        (_declared(**DEDUPLICATED), [_effect("bit-flip", "n1")], FORGOTTEN),
+        (_declared(**DEDUPLICATED, **APART), [_effect("disk-wipe", "n4")], BACK),
+        (_declared(**DEDUPLICATED, **APART), [_effect("truncate", "n5")], BACK),
+        (_declared(**DEDUPLICATED, **APART), [_effect("time-travel", "n2")], FORGOTTEN),
+        (_declared(**DEDUPLICATED, **APART), [_effect("disk-wipe", "n8")], set()),
+        (_declared(zookeeper={"forceSync": "no"}, **DEDUPLICATED), [ALL_CUT], FORGOTTEN),
+        (_declared(zookeeper={"forceSync": False}, **DEDUPLICATED), [KILLED], set()),
+        # What is sent again is written again, unless brokers know the sequence.
+        (_declared(), [KILLED], {"duplicate"}),
+        (_declared(), [_effect("client-disconnect", "producer-0")], {"duplicate"}),
+        (_declared(**DEDUPLICATED), [_effect("client-disconnect", "producer-0")], set()),
+        # Groups: at least once, and a member is not told what it owns.
+        (_declared(grouped=True), [], MOVED),
+    ],
+)  # fmt: skip
+def test_a_line_of_the_table(declared: Declared, effects: list[Effect], allowed: set[str]) -> None:
+    assert _allowed(declared, *effects) == allowed
+
+
+@pytest.mark.parametrize("declared", [_declared(), _declared(UNSYNCED), _declared(grouped=True)])
+@pytest.mark.parametrize("effects", [[], [KILLED], [ALL_CUT]])
+def test_a_reader_sees_jumps_where_something_else_is_allowed(declared: Declared, effects: list[Effect]) -> None:
+    causes = {"lost", "duplicate", *MOVED}
+
+    assert guarantees(declared, effects)["sequence-jump"].allowed == bool(causes & _allowed(declared, *effects))
+
+
+@pytest.mark.parametrize(
+    ("persistence", "words"),
+    [
+        ({}, "where 2 bookie(s) lack an entry (write quorum 3 - ack quorum 2 + 1), and 1 need not have had it"),
+        ({"ack_quorum": 3}, "where 1 bookie(s) lack an entry (write quorum 3 - ack quorum 3 + 1), and 0 need not"),
+        ({"ack_quorum": 1}, "where 3 bookie(s) lack an entry (write quorum 3 - ack quorum 1 + 1), and 2 need not"),
+    ],
+)
+def test_a_loss_is_explained_by_the_quorums(persistence: dict[str, int], words: str) -> None:
+    lost = guarantees(_declared(UNSYNCED, persistence=persistence), [ONE_CUT])["lost"]
+
+    assert words in lost.why
+    assert lost.remedy == "set journalSyncData=true"
+
+
+def test_a_promise_names_the_quorums() -> None:
+    lost = guarantees(_declared(persistence={"ensemble": 3, "write_quorum": 2}), [ALL_CUT])["lost"]
+
+    assert lost.why.startswith("journalSyncData=true, ensemble 3, write quorum 2, ack quorum 2:")
+
+
+@pytest.mark.parametrize("anomaly", ["phantom", "corrupt", "misrouted", "failed-visible"])
+def test_no_setting_and_no_fault_allows_what_may_never_be(anomaly: str) -> None:
+    worst = _declared({**UNSYNCED, **UNWRITTEN}, zookeeper={"forceSync": "no"}, grouped=True)
+
+    assert anomaly not in _allowed(worst, ALL_CUT, KILLED, _effect("bit-flip", "n1"))
+
+
+def test_every_anomaly_of_a_log_has_a_line() -> None:
+    log = set(plugins.load("checker", "log", "checker").anomalies)
+    groups = set(plugins.load("checker", "groups", "checker").anomalies)
+
+    assert log | groups <= set(guarantees(_declared(), [])) | plugins.measured() | {"unseen"}
+
+
+@pytest.mark.parametrize("declared", [_declared(), _declared(UNSYNCED), _declared(UNWRITTEN)])
+@pytest.mark.parametrize("effects", [[], [ALL_CUT], [KILLED], [_effect("bit-flip", "n1")]])
+def test_every_line_says_why_and_what_to_change(declared: Declared, effects: list[Effect]) -> None:
+    table = guarantees(declared, effects)
+
+    assert all(allowance.why for allowance in table.values())
+    assert all(allowance.remedy for allowance in table.values() if allowance.allowed)

@@ -1,0 +1,54 @@
+"""What cannot work is refused before anything is made, naming the key and the remedy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chaoskit import plugins
+from chaoskit.cluster import Declared
+from chaoskit.errors import BadInput
+from clusters.pulsar.settings import PulsarOptions
+
+
+def _check(hosts: int, producer: Any = None, consumer: Any = None, grouped: bool = False, **options: Any) -> None:
+    system: Any = plugins.load("cluster", "pulsar", "cluster.system")
+    chosen = PulsarOptions.model_validate(options)
+    declared = Declared(chosen, system.brokers(chosen, hosts), 3, producer or {}, consumer or {}, grouped, hosts=hosts)
+    system.check(declared, hosts)
+
+
+@pytest.mark.parametrize("hosts", [1, 2, 3, 6])
+def test_any_number_of_hosts_will_do(hosts: int) -> None:
+    _check(hosts)
+
+
+@pytest.mark.parametrize(
+    ("given", "refusal"),
+    [
+        ({"version": "4.0"}, r"cluster\.version: '4\.0' is not a release of Pulsar"),
+        ({"roles": {"bookies": 4}}, r"cluster\.roles\.bookies: 4 need as many hosts"),
+        ({"persistence": {"ensemble": 5}}, r"cluster\.persistence\.ensemble: 5 needs as many bookies; there are 3"),
+        ({"config": {"broker": {"brokerDeduplicationEnabled": True}}}, r"write cluster\.deduplication instead"),
+        ({"producer": {"acks": 1}}, r"workload\.producer\.acks: pulsar-client has no such setting"),
+        ({"consumer": {"group.id": 1}}, r"workload\.consumer\.group\.id: pulsar-client has no such setting"),
+        ({"consumer": {"consumer_type": "Failover"}}, r"workload\.consumer\.consumer_type: pulsar-client has no such"),
+        ({"consumer": {"consumer_type": "Shared"}, "grouped": True}, r"read by one consumer at a time"),
+    ],
+)
+def test_what_cannot_work_is_refused(given: dict[str, Any], refusal: str) -> None:
+    with pytest.raises(BadInput, match=refusal):
+        _check(3, **given)
+
+
+def test_hosts_that_keep_data_are_those_with_bookies() -> None:
+    system: Any = plugins.load("cluster", "pulsar", "cluster.system")
+
+    assert system.brokers(PulsarOptions.model_validate({"roles": {"bookies": 4, "brokers": 2}}), 9 - 2) == 4
+
+
+def test_doctor_is_told_of_java_and_maven() -> None:
+    system: Any = plugins.load("cluster", "pulsar", "cluster.system")
+
+    assert [finding.capability for finding in system.diagnose()] == ["Java for Pulsar", "Maven, to fetch Pulsar"]
