@@ -24,6 +24,8 @@ def configuration(scenario: Mapping[str, Any]) -> str:
 
 
 def _flat(key: str, value: Any) -> Iterator[str]:
+    if value is None:
+        return
     if not isinstance(value, Mapping):
         yield f"{key}={str(value).lower() if isinstance(value, bool) else value}"
         return
