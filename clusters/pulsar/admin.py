@@ -52,6 +52,15 @@ class Admin:
     def __init__(self, brokers: Sequence[str]) -> None:
         self._brokers = tuple(brokers)
 
+    def set_policy(self, name: str, value: Any) -> None:
+        """Set a policy of the workload's namespace, by the last part of its path in the admin API.
+
+        Raises:
+            Refused: brokers refuse it.
+            ClusterError: no broker answers.
+        """
+        self._ask("POST", f"/admin/v2/namespaces/{TOPICS}/{name}", _CREATE_TIMEOUT_S, json.dumps(value).encode())
+
     def create_topic(self, name: str, partitions: int) -> None:
         """Create a partitioned topic; nothing if it exists.
 
@@ -96,7 +105,7 @@ class Admin:
 
         def ask(broker: str) -> str | None:
             try:
-                return urlsplit(_request("GET", broker, path, timeout_s)["brokerUrl"]).hostname
+                return urlsplit(str(_request("GET", broker, path, timeout_s)["brokerUrl"])).hostname
             except (ClusterError, KeyError, TypeError):
                 return None
 
@@ -134,7 +143,7 @@ def topic_state(stats: dict[str, Any]) -> TopicState:
     """Return the state told by a partition's `internalStats`, asked for with the metadata of its ledgers."""
     ledgers = stats.get("ledgers") or []
     first = min((ledger["ledgerId"] for ledger in ledgers), default=-1)
-    last = max(ledgers, key=lambda ledger: ledger["ledgerId"], default={})
+    last: dict[str, Any] = max(ledgers, key=lambda ledger: ledger["ledgerId"], default={})
     segments = re.findall(r"\d+=\[([^\]]*)\]", (last.get("metadata") or "").partition("ensembles=")[2])
     bookies = segments[-1].split(",") if segments else []
     ensemble = tuple(bookie.strip().rpartition(":")[0] for bookie in bookies)

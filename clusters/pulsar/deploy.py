@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,8 @@ _QUORUM_TIMEOUT_S = 30
 _SETUP_TIMEOUT_S = 60
 _CREATE_TIMEOUT_S = 30
 _STATE_TIMEOUT_S = 3
+_REFUSED_FOR_GOOD = (400, 404, 405, 412, 415)
+"""HTTP statuses that another attempt will not change."""
 
 
 class PulsarCluster:
@@ -107,20 +110,11 @@ class PulsarCluster:
         return self._roles.find(role, topic, partition)
 
     def create_topic(self, topic: TopicSpec) -> None:
-        deadline = time.monotonic() + _CREATE_TIMEOUT_S
-        while True:
-            try:
-                self._admin.create_topic(topic.name, topic.partitions)
-                break
-            except Refused as refusal:
-                if refusal.status in (400, 412):
-                    raise BadInput(f"workload: Pulsar refused topic {topic.name}: {refusal}") from refusal
-                failure: ClusterError = refusal
-            except ClusterError as error:
-                failure = error
-            if time.monotonic() > deadline:
-                raise ClusterError(f"topic {topic.name} could not be created: {failure}")
-            time.sleep(_POLL_S)
+        if not self._partitions:
+            for name, value in self._options.namespace.items():
+                if value is not None:
+                    _insist(f"cluster.namespace.{name}", partial(self._admin.set_policy, name, value))
+        _insist(f"topic {topic.name}", partial(self._admin.create_topic, topic.name, topic.partitions))
         self._partitions += [(topic.name, partition) for partition in range(topic.partitions)]
         self.wait_ready(_CREATE_TIMEOUT_S)
 
@@ -231,6 +225,28 @@ class PulsarCluster:
             argv = ["grep", "-E", "ERROR|FATAL|Exception|Error:|Unrecognized", host.log_path(service)]
             errors = host.run(argv, check=False).out.strip().splitlines()
             raise ClusterError(f"{service} on {host.name} ended by itself:\n" + "\n".join(errors[-3:]))
+
+
+def _insist(what: str, ask: Callable[[], None]) -> None:
+    """Ask brokers until they do it.
+
+    Raises:
+        BadInput: they refuse it for what it is.
+        ClusterError: they did not within half a minute.
+    """
+    deadline = time.monotonic() + _CREATE_TIMEOUT_S
+    while True:
+        try:
+            return ask()
+        except Refused as refusal:
+            if refusal.status in _REFUSED_FOR_GOOD:
+                raise BadInput(f"{what}: Pulsar refuses it: {refusal}") from refusal
+            failure: ClusterError = refusal
+        except ClusterError as error:
+            failure = error
+        if time.monotonic() > deadline:
+            raise ClusterError(f"{what}: brokers did not do it within {_CREATE_TIMEOUT_S} s: {failure}")
+        time.sleep(_POLL_S)
 
 
 def _interface(host: ServiceHost) -> str:

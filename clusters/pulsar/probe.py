@@ -63,7 +63,8 @@ def zookeeper_mode(address: str, timeout_s: float) -> str:
 def _bookie_answers(address: str, timeout_s: float) -> bool:
     request = struct.pack(">iqq", _READ_ENTRY, _NO_SUCH_LEDGER, 0)
     response = _ask(address, BOOKIE_PORT, request, timeout_s)
-    return struct.unpack_from(">i", response)[0] & 0xFFFF0000 == _READ_ENTRY
+    (header,) = struct.unpack_from(">I", response)
+    return int(header) & 0xFFFF0000 == _READ_ENTRY
 
 
 def _broker_answers(address: str, timeout_s: float) -> bool:

@@ -86,6 +86,7 @@ class PulsarOptions(BaseModel):
         version: release number of Pulsar, 3.0.0 or later; it decides those of BookKeeper and ZooKeeper.
         config: settings by their own names, for all processes of a role.
         persistence: ensemble, write quorum and ack quorum.
+        namespace: policies of the workload's namespace, by the last part of their path in the admin API.
         deduplication: whether brokers drop what they have from a producer already.
         roles: how many hosts have each role.
         heap: JVM heap by role.
@@ -97,6 +98,7 @@ class PulsarOptions(BaseModel):
     version: str = "4.0.7"
     config: Config = Config()
     persistence: Persistence = Persistence()
+    namespace: dict[str, Any] = {}
     deduplication: bool = False
     roles: Roles = Roles()
     heap: Heap = Heap()
@@ -278,6 +280,7 @@ def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+_POLICIES_ELSEWHERE = {"persistence": "cluster.persistence", "deduplication": "cluster.deduplication"}
 _ELSEWHERE = {
     "managedLedgerDefaultEnsembleSize": "cluster.persistence.ensemble",
     "managedLedgerDefaultWriteQuorum": "cluster.persistence.write_quorum",
@@ -287,7 +290,7 @@ _ELSEWHERE = {
 
 
 def check_settings(options: PulsarOptions) -> None:
-    """Refuse broker settings that have keys of their own, which guarantees depend on.
+    """Refuse settings that have keys of their own, which guarantees depend on.
 
     Raises:
         BadInput: naming that key.
@@ -295,3 +298,6 @@ def check_settings(options: PulsarOptions) -> None:
     for name, key in _ELSEWHERE.items():
         if options.config.broker.get(name) is not None:
             raise BadInput(f"cluster.config.broker.{name}: write {key} instead")
+    for name, key in _POLICIES_ELSEWHERE.items():
+        if options.namespace.get(name) is not None:
+            raise BadInput(f"cluster.namespace.{name}: write {key} instead")

@@ -34,7 +34,7 @@ def _broker(monkeypatch: pytest.MonkeyPatch, status: int, content: Any) -> Itera
             self.end_headers()
             self.wfile.write(written)
 
-        do_PUT = do_GET  # noqa: N815
+        do_PUT = do_POST = do_GET  # noqa: N815
 
         def log_message(self, *what: Any) -> None:
             """Say nothing."""
@@ -56,6 +56,13 @@ def test_a_topic_is_created_with_its_partitions(monkeypatch: pytest.MonkeyPatch)
         Admin([ADDRESS]).create_topic("log-0", 3)
 
     assert asked == [("PUT", "/admin/v2/persistent/public/default/log-0/partitions", b"3")]
+
+
+def test_a_policy_is_set_by_its_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    with _broker(monkeypatch, 204, b"") as asked:
+        Admin([ADDRESS]).set_policy("retention", {"retentionSizeInMB": 5})
+
+    assert asked == [("POST", "/admin/v2/namespaces/public/default/retention", b'{"retentionSizeInMB": 5}')]
 
 
 def test_a_topic_that_exists_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:

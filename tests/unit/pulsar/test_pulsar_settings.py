@@ -183,6 +183,12 @@ def test_settings_with_keys_of_their_own_are_refused(name: str, key: str) -> Non
     check_settings(_options(config={"broker": {name: None}}))
 
 
+@pytest.mark.parametrize("name", ["persistence", "deduplication"])
+def test_policies_with_keys_of_their_own_are_refused(name: str) -> None:
+    with pytest.raises(BadInput, match=rf"cluster\.namespace\.{name}: write cluster\.{name} instead"):
+        check_settings(_options(namespace={name: True}))
+
+
 @pytest.mark.parametrize(("value", "true"), [(True, True), ("true", True), ("yes", True), ("no", False), (None, False)])
 def test_a_setting_is_true_as_yaml_or_as_text(value: Any, true: bool) -> None:
     assert is_true(value) == true
