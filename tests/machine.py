@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -16,6 +17,9 @@ _LISTINGS = {
     "nftables": ["nft", "list", "ruleset"],
     "iptables": ["iptables-save"],
 }
+
+_CARRIER = re.compile(r" state \w+| linkdown|(?<=[<,])(NO-CARRIER|LOWER_UP),?")
+"""What the kernel says of a link some time after it changed."""
 
 
 def snapshot() -> dict[str, list[str]]:
@@ -32,7 +36,7 @@ def snapshot() -> dict[str, list[str]]:
 
 def _lines(argv: list[str]) -> list[str]:
     listing = subprocess.run(argv, text=True, capture_output=True, check=True).stdout
-    return sorted(line for line in listing.splitlines() if not line.startswith("#"))
+    return sorted(_CARRIER.sub("", line) for line in listing.splitlines() if not line.startswith("#"))
 
 
 def _own_processes() -> list[str]:
