@@ -18,7 +18,7 @@ _LISTINGS = {
     "iptables": ["iptables-save"],
 }
 
-_CARRIER = re.compile(r" state \w+| linkdown|(?<=[<,])(NO-CARRIER|LOWER_UP),?")
+_CARRIER = re.compile(r" state \w+| linkdown|(?<=<)NO-CARRIER,|,LOWER_UP(?=[,>])")
 """What the kernel says of a link some time after it changed."""
 
 
