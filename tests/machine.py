@@ -6,6 +6,7 @@ import re
 import subprocess
 from pathlib import Path
 
+from chaoskit.processes import started_with
 from chaoskit.state import state_folder
 
 _BLKIO = Path("/sys/fs/cgroup/blkio")
@@ -43,11 +44,8 @@ def _own_processes() -> list[str]:
     """Command lines of hosts, services and clients that a run starts."""
     marks = (b"unshare", b"sshd_config", b"kafka.Kafka", b"chaoskit.worker", b"clusters.hosts", b"nemeses.network")
     found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            command = path.read_bytes()
-        except OSError:
-            continue
+    for _, words in started_with("cmdline"):
+        command = b" ".join(words)
         if any(mark in command for mark in marks):
-            found.append(command.replace(b"\0", b" ").decode())
+            found.append(command.decode())
     return found
