@@ -38,7 +38,7 @@ test: check .browser ## all tests: unit, integration, chaos tests on real Kafka 
 	$(SUDO) $(BIN)/python -m pytest
 	$(SUDO) $(BIN)/python -m pytest -m "chaos and not long" tests/chaos
 
-chaos: setup ## all chaos tests on real Kafka, the long ones too (40 minutes)
+chaos: setup ## all chaos tests on real Kafka, the long ones too (25 minutes)
 	$(SUDO) $(BIN)/python -m pytest -m chaos tests/chaos
 
 nightly: setup ## thousands of generated histories against the reference checkers; every chaos test ten times

@@ -45,9 +45,7 @@ class ClientCrash:
             client.restart()
 
     def verify_healed(self, strike: Strike) -> str:
-        dead = [client.name for client in strike.targets if not client.running() and not client.ended()]
-        if dead:
-            raise NemesisError(f"{', '.join(dead)} should run again and do not")
+        _refuse_dead(strike)
         return f"{strike.names} connected again"
 
 
@@ -115,8 +113,7 @@ class ClientHijack:
         for client in strike.targets:
             if client.former:
                 raise NemesisError(f"beside {client.name} still run {', '.join(map(str, client.former))}")
-            if not client.running() and not client.ended():
-                raise NemesisError(f"{client.name} should run and does not")
+        _refuse_dead(strike)
         return f"{strike.names} run once"
 
 
@@ -159,6 +156,12 @@ class ClientDisconnect:
                     raise NemesisError(f"{client.name} has not connected again within {_SEEN_WITHIN_S} s")
                 time.sleep(_POLL_S)
         return f"{strike.names} have new connections"
+
+
+def _refuse_dead(strike: Strike) -> None:
+    dead = [client.name for client in strike.targets if not client.running() and not client.ended()]
+    if dead:
+        raise NemesisError(f"{', '.join(dead)} should run again and do not")
 
 
 def _stop(client: ClientProcess) -> subprocess.Popen[bytes]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
+from chaoskit.processes import started_with
 from chaoskit.state import state_folder
 
 _BLKIO = Path("/sys/fs/cgroup/blkio")
@@ -16,6 +18,9 @@ _LISTINGS = {
     "nftables": ["nft", "list", "ruleset"],
     "iptables": ["iptables-save"],
 }
+
+_CARRIER = re.compile(r" state \w+| linkdown|(?<=<)NO-CARRIER,|,LOWER_UP(?=[,>])")
+"""What the kernel says of a link some time after it changed."""
 
 
 def snapshot() -> dict[str, list[str]]:
@@ -32,7 +37,7 @@ def snapshot() -> dict[str, list[str]]:
 
 def _lines(argv: list[str]) -> list[str]:
     listing = subprocess.run(argv, text=True, capture_output=True, check=True).stdout
-    return sorted(line for line in listing.splitlines() if not line.startswith("#"))
+    return sorted(_CARRIER.sub("", line) for line in listing.splitlines() if not line.startswith("#"))
 
 
 def _own_processes() -> list[str]:
@@ -40,11 +45,8 @@ def _own_processes() -> list[str]:
     systems = (b"kafka.Kafka", b"QuorumPeerMain", b"bookkeeper.server.Main", b"PulsarBrokerStarter")
     marks = (b"unshare", b"sshd_config", *systems, b"chaoskit.worker", b"clusters.hosts", b"nemeses.network")
     found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            command = path.read_bytes()
-        except OSError:
-            continue
+    for _, words in started_with("cmdline"):
+        command = b" ".join(words)
         if any(mark in command for mark in marks):
-            found.append(command.replace(b"\0", b" ").decode())
+            found.append(command.decode())
     return found

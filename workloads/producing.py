@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import zlib
 from collections.abc import Callable
@@ -40,25 +41,46 @@ def produce(job: Job) -> None:
     sender = Sender(job, lambda completed: job.clients.producer(producer_settings(job), completed))
     sender.warm_up(len(options.all_partitions()))
     start_ns = job.control.wait_start()
-    first = sender.sequence
-    interval_ns = None if options.rate == "max" else 1e9 * options.producers / options.rate
+    schedule = Schedule(options, start_ns, sender.sequence)
     reported_ns = start_ns
-
-    def intended_ns() -> int | None:
-        return None if interval_ns is None else start_ns + int((sender.sequence - first) * interval_ns)
-
     while not job.control.stopping:
         now = time.monotonic_ns()
-        due = _BURST if interval_ns is None else first + 1 + int((now - start_ns) // interval_ns) - sender.sequence
         room = options.in_flight - sender.producer.pending()
-        for _ in range(min(due, room, _BURST)):
-            sender.send(intended_ns())
-        sender.producer.poll(_wait_s(intended_ns(), room))
+        for _ in range(int(min(schedule.due(now) - sender.sequence, room, _BURST))):
+            sender.send(schedule.intended_ns(sender.sequence))
+        sender.producer.poll(_wait_s(schedule.intended_ns(sender.sequence), room))
         if now - reported_ns > REPORT_NS:
             job.control.report(sender.progress)
             reported_ns = now
     sender.producer.close(CLOSE_TIMEOUT_S)
     job.control.report(sender.progress)
+
+
+class Schedule:
+    """When each send is due: at the declared rate, which all producers share.
+
+    Args:
+        options: of the workload.
+        start_ns: start of the load, CLOCK_MONOTONIC.
+        first: sequence of the first send of the load.
+    """
+
+    def __init__(self, options: LogOptions, start_ns: int, first: int) -> None:
+        self._interval_ns = None if options.rate == "max" else 1e9 * options.producers / options.rate
+        self._start_ns = start_ns
+        self._first = first
+
+    def intended_ns(self, sequence: int) -> int | None:
+        """Return when a send is due; None at the maximum rate."""
+        if self._interval_ns is None:
+            return None
+        return self._start_ns + int((sequence - self._first) * self._interval_ns)
+
+    def due(self, now_ns: int) -> float:
+        """Return the sequence up to which sends are due; without end at the maximum rate."""
+        if self._interval_ns is None:
+            return math.inf
+        return self._first + 1 + (now_ns - self._start_ns) // self._interval_ns
 
 
 def _wait_s(next_ns: int | None, room: int) -> float:

@@ -7,6 +7,7 @@ begin and end is recorded, and of each send to which transaction it belongs (doc
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -14,7 +15,7 @@ from pydantic import Field
 from chaoskit.client import FAIL, INFO, OK, Completed, ProducerFenced, TransactionalClients, TransactionalProducer
 from chaoskit.workload import PRODUCER, Job
 from workloads.log import LogOptions, LogWorkload
-from workloads.producing import CLOSE_TIMEOUT_S, REPORT_NS, WARM_UP_TIMEOUT_S, Sender, producer_settings
+from workloads.producing import CLOSE_TIMEOUT_S, REPORT_NS, WARM_UP_TIMEOUT_S, Schedule, Sender, producer_settings
 
 _REGISTER_TIMEOUT_S = 5
 _SENDS_TIMEOUT_S = 2
@@ -61,19 +62,16 @@ class _Transactor:
         self._options: TransactionsOptions = job.options
         self._sender = Sender(job, self._connect)
         self._producer = self._sender.producer
-        self._registered = self._started = False
+        self._registered = False
         self._begun = 0
         self._reported_ns = 0
 
     def run(self) -> None:
         control = self._job.control
-        try:
-            self._warm_up()
-            self._load(control.wait_start())
-        except ProducerFenced as fenced:
-            control.result({"failed": f"it can never go on: {fenced}"})
-            if not self._started:
-                control.wait_start()
+        working = self._went_well(self._warm_up)
+        start_ns = control.wait_start()
+        if working:
+            self._went_well(lambda: self._load(start_ns))
         while not control.stopping:
             time.sleep(_IDLE_S)
         self._producer.close(CLOSE_TIMEOUT_S)
@@ -84,6 +82,15 @@ class _Transactor:
         assert isinstance(clients, TransactionalClients)
         name = f"chaoskit-{self._job.task.index}"
         return clients.transactional_producer(producer_settings(self._job), name, completed)
+
+    def _went_well(self, phase: Callable[[], None]) -> bool:
+        """Return whether the producer can go on after a phase; tell the harness if not."""
+        try:
+            phase()
+        except ProducerFenced as fenced:
+            self._job.control.result({"failed": f"it can never go on: {fenced}"})
+            return False
+        return True
 
     def _warm_up(self) -> None:
         """Register, and send the first transaction; its end is left for after the start, since it may take long."""
@@ -97,20 +104,18 @@ class _Transactor:
             self._await_sends(deadline)
 
     def _load(self, start_ns: int) -> None:
-        self._started = True
-        options, first = self._options, self._sender.sequence
-        interval_ns = None if options.rate == "max" else 1e9 * options.producers / options.rate
+        schedule = Schedule(self._options, start_ns, self._sender.sequence)
         if self._registered:
             self._end(commit=True)
         while not self._job.control.stopping:
             if self._registered or self._register(_REGISTER_TIMEOUT_S):
-                self._transaction(start_ns, first, interval_ns)
+                self._transaction(schedule)
 
-    def _transaction(self, start_ns: int, first: int, interval_ns: float | None) -> None:
+    def _transaction(self, schedule: Schedule) -> None:
         self._begin()
         old_ns = time.monotonic_ns() + _AGE_MAX_NS
         for _ in range(self._options.messages):
-            due_ns = None if interval_ns is None else start_ns + int((self._sender.sequence - first) * interval_ns)
+            due_ns = schedule.intended_ns(self._sender.sequence)
             if not self._wait_until(due_ns) or time.monotonic_ns() > old_ns:
                 break
             self._sender.send(due_ns)

@@ -122,9 +122,14 @@ class SshHost:
             channel = transport.open_session(timeout=timeout_s)
             with channel:
                 channel.settimeout(timeout_s)
-                channel.exec_command(command)
-                channel.sendall(stdin)
-                channel.shutdown_write()
+                if stdin:
+                    channel.exec_command(command)
+                    channel.sendall(stdin)
+                    channel.shutdown_write()
+                else:
+                    # The end of an input may not be told to a command that has ended meanwhile: sshd would take
+                    # that for an attack, and drop the connection (paramiko's issue 1705).
+                    channel.exec_command(f"{command} < /dev/null")
                 out, err = _drain(channel)
                 status = channel.recv_exit_status()
             if status == _NO_STATUS and not transport.is_active():

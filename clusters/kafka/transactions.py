@@ -18,9 +18,8 @@ from clusters.kafka.producer import KafkaProducer, resolve_producer
 
 TRANSACTIONAL_ID = "transactional.id"
 
-TRANSACTION_DEFAULTS = {"transaction.timeout.ms": 30_000}
+_DEFAULTS = {"transaction.timeout.ms": 30_000}
 """Ours where librdkafka's differ: what a producer left open, which died for good, blocks readers for so long."""
-
 
 _FORGOTTEN = {KafkaError.INVALID_PRODUCER_ID_MAPPING, KafkaError.UNKNOWN_PRODUCER_ID}
 """Errors of a coordinator that does not know the transaction any more: its abort proves nothing."""
@@ -28,7 +27,7 @@ _FORGOTTEN = {KafkaError.INVALID_PRODUCER_ID_MAPPING, KafkaError.UNKNOWN_PRODUCE
 
 def transactional_settings(given: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Return the producer settings in force: given ones over ours; null leaves librdkafka's default."""
-    settings = {TRANSACTIONAL_ID: name, **TRANSACTION_DEFAULTS, **resolve_producer(given)}
+    settings = {TRANSACTIONAL_ID: name, **_DEFAULTS, **resolve_producer(given)}
     return {key: value for key, value in settings.items() if given.get(key, value) is not None}
 
 

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -144,3 +145,12 @@ def _wait_for(condition: object, timeout_s: float = 5) -> None:
     while not condition():  # type: ignore[operator]
         assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+def test_commands_that_end_at_once_in_several_threads_lose_no_connection(lab: LocalLab) -> None:
+    host = lab.hosts[0]
+
+    with ThreadPoolExecutor(3) as pool:
+        done = list(pool.map(lambda _: host.run(["true"]).status, range(900)))
+
+    assert done == [0] * 900
