@@ -163,6 +163,28 @@ class Reassignment(Protocol):
 
 
 @runtime_checkable
+class Decommissioning(Protocol):
+    """Optional power: take a node that keeps data out of a cluster for good, as an operator does."""
+
+    def kept_by(self, host: ServiceHost) -> tuple[str, ...]:
+        """Return the names of the logs of the workload's topics of which a host keeps a part."""
+        ...
+
+    def decommission(self, host: ServiceHost) -> None:
+        """End what keeps data on a host; return when others keep as many copies as declared and the cluster has
+        forgotten it.
+
+        Raises:
+            ClusterError: it could not be done within two minutes and a half.
+        """
+        ...
+
+    def recommission(self, host: ServiceHost) -> None:
+        """Prepare a decommissioned host to be started as a new one, which keeps nothing."""
+        ...
+
+
+@runtime_checkable
 class Upgrade(Protocol):
     """Optional power: replace the system's release, host by host."""
 

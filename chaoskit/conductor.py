@@ -30,6 +30,9 @@ _FIND_ATTEMPTS_S = 10
 
 _TURN_POLL_S = 0.05
 
+_COLLECTIVE = ("isr", "ensemble")
+"""Roles that mean all who hold them, as those whose names are plurals."""
+
 
 class Conductor:
     """Runs the timeline of one run.
@@ -224,7 +227,7 @@ class Conductor:
                     raise
         if not holders:
             raise ChaoskitError(f"nobody holds {target}")
-        plural = role.endswith("s") or role == "isr"
+        plural = role.endswith("s") or role in _COLLECTIVE
         return list(holders) if plural else [holders[int(pick * len(holders))]]
 
     def _record_timeline(self, index: int, fault: PlannedFault, targets: list[str], at_ns: int) -> None:

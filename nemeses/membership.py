@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from chaoskit.cluster import Leadership, Reassignment, System, Upgrade
+from chaoskit.cluster import Decommissioning, Leadership, Reassignment, System, Upgrade
 from chaoskit.host import ServiceState
 from chaoskit.nemesis import NemesisError, NoParameters, Strike
 from nemeses.services import ANSWER_TIMEOUT_S, await_answers, states, stop_in_order
@@ -112,6 +112,44 @@ class RemoveBroker(Reassign):
             strike.cluster.start(host)
         await_answers(strike.targets, strike.cluster)
         super().heal(strike)
+
+
+class Decommission:
+    """What a node keeps is copied elsewhere while the load goes on; healing adds the node as a new one."""
+
+    summary = "end what keeps data on hosts and have it copied elsewhere (bookies); add them as new ones afterwards"
+    family = "membership"
+    hits = "hosts"
+    parameters = NoParameters
+    lasts = True
+    needs = (Decommissioning,)
+
+    def inject(self, strike: Strike) -> None:
+        strike.notes["kept"] = {host.name: strike.cluster.kept_by(host) for host in strike.targets}
+        strike.notes["gone"] = []
+        for host in strike.targets:
+            strike.cluster.decommission(host)
+            strike.notes["gone"].append(host)
+
+    def verify(self, strike: Strike) -> str:
+        for host in strike.targets:
+            if left := strike.cluster.kept_by(host):
+                raise NemesisError(f"{host.name} is still said to keep {', '.join(left)}")
+        kept = strike.notes["kept"]
+        if not any(kept.values()):
+            raise NemesisError(f"{strike.names} kept nothing")
+        return "; ".join(
+            f"{name} kept {', '.join(logs) or 'nothing'}, which others keep now" for name, logs in kept.items()
+        )
+
+    def heal(self, strike: Strike) -> None:
+        for host in strike.notes.get("gone", ()):
+            strike.cluster.recommission(host)
+        for host in strike.targets:
+            strike.cluster.start(host)
+
+    def verify_healed(self, strike: Strike) -> str:
+        return await_answers(strike.targets, strike.cluster)
 
 
 class UpgradeOptions(BaseModel):

@@ -7,7 +7,7 @@ import json
 import re
 import urllib.error
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -39,11 +39,13 @@ class TopicState:
         writable: whether its current ledger is open.
         first_ledger: id of the oldest ledger that it keeps; -1 without any.
         ensemble: addresses of the bookies that the current ledger is written to.
+        bookies: by ledger id, addresses of all that have entries of it.
     """
 
     writable: bool
     first_ledger: int
     ensemble: tuple[str, ...]
+    bookies: Mapping[int, frozenset[str]]
 
 
 class Admin:
@@ -115,6 +117,24 @@ class Admin:
             raise ClusterError(f"no broker knows who owns {topic}/{partition}")
         return max(set(told), key=told.count)
 
+    def bundle(self, topic: str, partition: int, timeout_s: float) -> str:
+        """Return the range of the bundle of the namespace that a partition belongs to.
+
+        Raises:
+            ClusterError: no broker answers.
+        """
+        path = f"/lookup/v2/topic/persistent/{TOPICS}/{partition_name(topic, partition)}/bundle"
+        return str(self._ask("GET", path, timeout_s))
+
+    def unload(self, owner: str, bundle: str, destination: str, timeout_s: float) -> None:
+        """Have the broker that owns a bundle hand it over to another one (its address and HTTP port).
+
+        Raises:
+            ClusterError: it does not.
+        """
+        path = f"/admin/v2/namespaces/{TOPICS}/{bundle}/unload?destinationBroker={destination}"
+        _request("PUT", owner, path, timeout_s)
+
     def load_manager_leader(self, timeout_s: float) -> str:
         """Return the address of the broker that assigns topics to brokers.
 
@@ -144,10 +164,16 @@ def topic_state(stats: dict[str, Any]) -> TopicState:
     ledgers = stats.get("ledgers") or []
     first = min((ledger["ledgerId"] for ledger in ledgers), default=-1)
     last: dict[str, Any] = max(ledgers, key=lambda ledger: ledger["ledgerId"], default={})
-    segments = re.findall(r"\d+=\[([^\]]*)\]", (last.get("metadata") or "").partition("ensembles=")[2])
-    bookies = segments[-1].split(",") if segments else []
-    ensemble = tuple(bookie.strip().rpartition(":")[0] for bookie in bookies)
-    return TopicState(stats.get("state") == "LedgerOpened", first, ensemble)
+    segments = {ledger["ledgerId"]: _segments(ledger) for ledger in ledgers}
+    ensemble = (segments.get(last.get("ledgerId")) or [()])[-1]
+    bookies = {ledger: frozenset(bookie for segment in each for bookie in segment) for ledger, each in segments.items()}
+    return TopicState(stats.get("state") == "LedgerOpened", first, ensemble, bookies)
+
+
+def _segments(ledger: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return the ensembles of a ledger's segments, oldest first, by the addresses of their bookies."""
+    told = re.findall(r"\d+=\[([^\]]*)\]", (ledger.get("metadata") or "").partition("ensembles=")[2])
+    return [tuple(bookie.strip().rpartition(":")[0] for bookie in segment.split(",")) for segment in told]
 
 
 def _request(method: str, broker: str, path: str, timeout_s: float, body: bytes | None = None) -> Any:

@@ -17,7 +17,8 @@ from chaoskit.host import HostError, ServiceHost, ServiceState
 from clusters.java import java
 from clusters.pulsar import probe, roles, settings
 from clusters.pulsar.admin import Admin, Refused
-from clusters.pulsar.settings import BOOKIE, BROKER, BROKER_PORT, WEB_PORT, ZOOKEEPER, PulsarOptions
+from clusters.pulsar.operator import Operator
+from clusters.pulsar.settings import BOOKIE, BOOKIE_PORT, BROKER, BROKER_PORT, WEB_PORT, ZOOKEEPER, PulsarOptions
 
 _FOLDER = "/etc/pulsar"
 _FILES = {ZOOKEEPER: f"{_FOLDER}/zoo.cfg", BOOKIE: f"{_FOLDER}/bookkeeper.conf", BROKER: f"{_FOLDER}/broker.conf"}
@@ -26,6 +27,7 @@ _PROGRAMS = {
     BOOKIE: ["org.apache.bookkeeper.server.Main", "--conf", _FILES[BOOKIE]],
     BROKER: ["org.apache.pulsar.PulsarBrokerStarter", "--broker-conf", _FILES[BROKER]],
 }
+_DATA = {ZOOKEEPER: "{}/zookeeper", BOOKIE: "{}/bookkeeper"}
 _OPENED = (
     "java.base/java.nio",
     "java.base/sun.nio.ch",
@@ -74,6 +76,14 @@ class PulsarCluster:
         self._partitions: list[tuple[str, int]] = []
         self._setting_up = threading.Lock()
         self._set_up = False
+        self._bookies_begun: set[str] = set()
+        operator = Operator(self._admin, self._roles, self._partitions, self._bookkeeper_shell)
+        self.led_by, self.give_up_leadership = operator.led_by, operator.give_up_leadership
+        self.kept_by, self.decommission, self.recommission = (
+            operator.kept_by,
+            operator.decommission,
+            operator.recommission,
+        )
         with ThreadPoolExecutor(len(hosts)) as pool:
             self._jars = dict(pool.map(lambda index: self._install(index, jars), range(len(hosts))))
 
@@ -136,11 +146,9 @@ class PulsarCluster:
         for service in self.services(host):
             if service == ZOOKEEPER:
                 files[_FILES[ZOOKEEPER]] = settings.zoo_cfg(options, addresses, index, host.data_dir)
-                files[f"{host.data_dir}/zookeeper/myid"] = f"{index + 1}\n"
             elif service == BOOKIE:
                 interface = _interface(host)
                 files[_FILES[BOOKIE]] = settings.bookkeeper_conf(options, addresses, index, host.data_dir, interface)
-                host.run(["mkdir", "-p", f"{host.data_dir}/bookkeeper"])
             else:
                 files[_FILES[BROKER]] = settings.broker_conf(options, addresses, index)
         for path, content in files.items():
@@ -150,9 +158,33 @@ class PulsarCluster:
     def _spawn(self, host: ServiceHost, service: str) -> None:
         if host.state(service) is not ServiceState.GONE:
             return
+        if service != BROKER:
+            self._prepare_disk(host, service)
         heap = getattr(self._options.heap, service)
         memory = [f"-Xms{heap}", f"-Xmx{heap}", f"-XX:MaxDirectMemorySize={heap}"]
         host.spawn(service, [*self._java(host), *memory, *self._options.jvm, *_PROGRAMS[service]], {})
+
+    def _prepare_disk(self, host: ServiceHost, service: str) -> None:
+        """Make what a service expects on an empty disk; of a bookie that lost its disk, have its old data forgotten.
+
+        BookKeeper does not start a bookie without the data that it is known for ("cookie") until an operator says so.
+        """
+        folder = _DATA[service].format(host.data_dir)
+        if host.run(["test", "-d", folder], check=False).status == 0:
+            return
+        if service == BOOKIE and host.name in self._bookies_begun:
+            status, told = self._bookkeeper_shell(
+                host, ["cookie_delete", f"{host.address}:{BOOKIE_PORT}"], _SETUP_TIMEOUT_S
+            )
+            if status != 0:
+                raise ClusterError(
+                    f"the bookie on {host.name}, which lost its disk, stays known: {told.strip()[-500:]}"
+                )
+        host.run(["mkdir", "-p", folder])
+        if service == ZOOKEEPER:
+            host.put(f"{list(self.hosts).index(host) + 1}\n".encode(), f"{folder}/myid")
+        else:
+            self._bookies_begun.add(host.name)
 
     def _java(self, host: ServiceHost) -> list[str]:
         opened = [f"--add-opens={package}=ALL-UNNAMED" for package in _OPENED]
@@ -172,6 +204,11 @@ class PulsarCluster:
         done = host.run(argv, timeout_s=_SETUP_TIMEOUT_S, check=False)
         if done.status != 0:
             raise ClusterError(f"Pulsar's metadata could not be set up:\n{(done.out + done.err).strip()[-1000:]}")
+
+    def _bookkeeper_shell(self, host: ServiceHost, command: Sequence[str], timeout_s: float) -> tuple[int, str]:
+        program = ["org.apache.bookkeeper.bookie.BookieShell", "-conf", _FILES[BOOKIE]]
+        done = host.run([*self._java(host), "-Xmx128m", *program, *command], timeout_s=timeout_s, check=False)
+        return done.status, done.out + done.err
 
     def _await_quorum(self) -> None:
         """Wait until ZooKeeper serves.

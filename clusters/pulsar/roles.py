@@ -17,7 +17,7 @@ from clusters.pulsar.admin import Admin
 from clusters.pulsar.settings import Placement
 
 ROLES = (
-    "leader", "owner", "ensemble", "outside", "zookeeper-leader", "load-manager-leader",
+    "leader", "owner", "ensemble", "ensemble-bookie", "outside", "zookeeper-leader", "load-manager-leader",
     "zookeepers", "bookies", "brokers",
 )  # fmt: skip
 """`leader` is another word for `owner`, so that scenarios of other systems need no change."""
@@ -52,6 +52,7 @@ class Roles:
             "leader": self._owner,
             "owner": self._owner,
             "ensemble": self._ensemble,
+            "ensemble-bookie": self._ensemble,
             "outside": self._outside,
         }
         if role in by_partition:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chaoskit.client import ClientFactory
-from chaoskit.cluster import Allowance, Declared, Effect
+from chaoskit.cluster import Allowance, Declared, Decommissioning, Effect, Leadership
 from chaoskit.doctor import Finding
 from chaoskit.host import ServiceHost
 from clusters import maven
@@ -31,7 +31,7 @@ class System:
     roles = ROLES
 
     def powers(self, options: PulsarOptions) -> tuple[type, ...]:
-        return ()
+        return (Leadership, Decommissioning)
 
     def check(self, declared: Declared, hosts: int) -> None:
         options: PulsarOptions = declared.options
