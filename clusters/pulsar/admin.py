@@ -7,7 +7,7 @@ import json
 import re
 import urllib.error
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -124,7 +124,7 @@ class Admin:
             ClusterError: no broker answers.
         """
         path = f"/lookup/v2/topic/persistent/{TOPICS}/{partition_name(topic, partition)}/bundle"
-        return str(self._ask("GET", path, timeout_s))
+        return str(self._ask("GET", path, timeout_s, read=bytes.decode))
 
     def unload(self, owner: str, bundle: str, destination: str, timeout_s: float) -> None:
         """Have the broker that owns a bundle hand it over to another one (its address and HTTP port).
@@ -144,11 +144,18 @@ class Admin:
         told = self._ask("GET", "/admin/v2/brokers/leaderBroker", timeout_s)
         return str(urlsplit(told["serviceUrl"]).hostname)
 
-    def _ask(self, method: str, path: str, timeout_s: float, body: bytes | None = None) -> Any:
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        timeout_s: float,
+        body: bytes | None = None,
+        read: Callable[[bytes], Any] = json.loads,
+    ) -> Any:
         failure: ClusterError = ClusterError("there is no broker")
         for broker in self._brokers:
             try:
-                return _request(method, broker, path, timeout_s, body)
+                return _request(method, broker, path, timeout_s, body, read)
             except ClusterError as error:
                 failure = error
         raise failure
@@ -176,7 +183,14 @@ def _segments(ledger: Mapping[str, Any]) -> list[tuple[str, ...]]:
     return [tuple(bookie.strip().rpartition(":")[0] for bookie in segment.split(",")) for segment in told]
 
 
-def _request(method: str, broker: str, path: str, timeout_s: float, body: bytes | None = None) -> Any:
+def _request(
+    method: str,
+    broker: str,
+    path: str,
+    timeout_s: float,
+    body: bytes | None = None,
+    read: Callable[[bytes], Any] = json.loads,
+) -> Any:
     headers = {"Content-Type": "application/json", "Accept": "application/json"}
     request = urllib.request.Request(f"http://{broker}:{WEB_PORT}{path}", body, headers, method=method)
     try:
@@ -187,7 +201,7 @@ def _request(method: str, broker: str, path: str, timeout_s: float, body: bytes 
     except (OSError, http.client.HTTPException) as error:
         raise ClusterError(f"broker {broker} does not answer: {error}") from error
     try:
-        return json.loads(content) if content else None
+        return read(content) if content else None
     except ValueError as error:
         raise ClusterError(f"broker {broker} does not answer in JSON: {content[:200]!r}") from error
 

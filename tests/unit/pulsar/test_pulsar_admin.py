@@ -97,6 +97,16 @@ def test_the_owner_is_whom_any_broker_names(monkeypatch: pytest.MonkeyPatch) -> 
     assert asked[0][1] == "/lookup/v2/topic/persistent/public/default/log-0-partition-2"
 
 
+def test_a_bundle_is_told_as_text_and_unloaded_at_its_owner(monkeypatch: pytest.MonkeyPatch) -> None:
+    with _broker(monkeypatch, 200, b"0x00000000_0x40000000"):
+        bundle = Admin([NOBODY, ADDRESS]).bundle("log-0", 2, 1)
+    with _broker(monkeypatch, 204, b"") as asked:
+        Admin([NOBODY]).unload(ADDRESS, bundle, "10.0.0.9:8080", 1)
+
+    path = "/admin/v2/namespaces/public/default/0x00000000_0x40000000/unload?destinationBroker=10.0.0.9:8080"
+    assert [each[:2] for each in asked] == [("PUT", path)]
+
+
 @pytest.mark.parametrize("content", [{}, [], b"no JSON", {"brokerUrl": None}])
 def test_an_owner_that_no_broker_names_is_an_error(monkeypatch: pytest.MonkeyPatch, content: Any) -> None:
     with _broker(monkeypatch, 200, content), pytest.raises(ClusterError, match="no broker knows who owns log-0/0"):
@@ -130,6 +140,16 @@ def test_the_ensemble_is_that_of_the_last_segment_of_the_current_ledger() -> Non
 
     assert state.ensemble == ("10.0.0.1", "10.0.0.4", "10.0.0.3")
     assert (state.writable, state.first_ledger) == (True, 3)
+
+
+def test_every_segment_of_a_ledger_names_who_keeps_it() -> None:
+    ledgers = [{"ledgerId": 3, "metadata": CLOSED}, {"ledgerId": 7, "metadata": METADATA}]
+    state = topic_state({"state": "LedgerOpened", "ledgers": ledgers})
+
+    assert state.bookies == {
+        3: {"10.0.0.2", "10.0.0.3"},
+        7: {"10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4"},
+    }
 
 
 @pytest.mark.parametrize(
