@@ -7,14 +7,16 @@ import json
 import re
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from chaoskit.cluster import ClusterError
 from clusters.pulsar.settings import TOPICS, WEB_PORT
+
+Answer = TypeVar("Answer")
 
 _CREATE_TIMEOUT_S = 15
 
@@ -39,13 +41,11 @@ class TopicState:
         writable: whether its current ledger is open.
         first_ledger: id of the oldest ledger that it keeps; -1 without any.
         ensemble: addresses of the bookies that the current ledger is written to.
-        bookies: by ledger id, addresses of all that have entries of it.
     """
 
     writable: bool
     first_ledger: int
     ensemble: tuple[str, ...]
-    bookies: Mapping[int, frozenset[str]]
 
 
 class Admin:
@@ -124,7 +124,7 @@ class Admin:
             ClusterError: no broker answers.
         """
         path = f"/lookup/v2/topic/persistent/{TOPICS}/{partition_name(topic, partition)}/bundle"
-        return str(self._ask("GET", path, timeout_s, read=bytes.decode))
+        return self._first(lambda broker: _content("GET", broker, path, timeout_s)).decode()
 
     def unload(self, owner: str, bundle: str, destination: str, timeout_s: float) -> None:
         """Have the broker that owns a bundle hand it over to another one (its address and HTTP port).
@@ -144,18 +144,14 @@ class Admin:
         told = self._ask("GET", "/admin/v2/brokers/leaderBroker", timeout_s)
         return str(urlsplit(told["serviceUrl"]).hostname)
 
-    def _ask(
-        self,
-        method: str,
-        path: str,
-        timeout_s: float,
-        body: bytes | None = None,
-        read: Callable[[bytes], Any] = json.loads,
-    ) -> Any:
+    def _ask(self, method: str, path: str, timeout_s: float, body: bytes | None = None) -> Any:
+        return self._first(lambda broker: _request(method, broker, path, timeout_s, body))
+
+    def _first(self, ask: Callable[[str], Answer]) -> Answer:
         failure: ClusterError = ClusterError("there is no broker")
         for broker in self._brokers:
             try:
-                return _request(method, broker, path, timeout_s, body, read)
+                return ask(broker)
             except ClusterError as error:
                 failure = error
         raise failure
@@ -171,39 +167,30 @@ def topic_state(stats: dict[str, Any]) -> TopicState:
     ledgers = stats.get("ledgers") or []
     first = min((ledger["ledgerId"] for ledger in ledgers), default=-1)
     last: dict[str, Any] = max(ledgers, key=lambda ledger: ledger["ledgerId"], default={})
-    segments = {ledger["ledgerId"]: _segments(ledger) for ledger in ledgers}
-    ensemble = (segments.get(last.get("ledgerId")) or [()])[-1]
-    bookies = {ledger: frozenset(bookie for segment in each for bookie in segment) for ledger, each in segments.items()}
-    return TopicState(stats.get("state") == "LedgerOpened", first, ensemble, bookies)
+    segments = re.findall(r"\d+=\[([^\]]*)\]", (last.get("metadata") or "").partition("ensembles=")[2])
+    bookies = segments[-1].split(",") if segments else []
+    ensemble = tuple(bookie.strip().rpartition(":")[0] for bookie in bookies)
+    return TopicState(stats.get("state") == "LedgerOpened", first, ensemble)
 
 
-def _segments(ledger: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """Return the ensembles of a ledger's segments, oldest first, by the addresses of their bookies."""
-    told = re.findall(r"\d+=\[([^\]]*)\]", (ledger.get("metadata") or "").partition("ensembles=")[2])
-    return [tuple(bookie.strip().rpartition(":")[0] for bookie in segment.split(",")) for segment in told]
+def _request(method: str, broker: str, path: str, timeout_s: float, body: bytes | None = None) -> Any:
+    content = _content(method, broker, path, timeout_s, body)
+    try:
+        return json.loads(content) if content else None
+    except ValueError as error:
+        raise ClusterError(f"broker {broker} does not answer in JSON: {content[:200]!r}") from error
 
 
-def _request(
-    method: str,
-    broker: str,
-    path: str,
-    timeout_s: float,
-    body: bytes | None = None,
-    read: Callable[[bytes], Any] = json.loads,
-) -> Any:
+def _content(method: str, broker: str, path: str, timeout_s: float, body: bytes | None = None) -> bytes:
     headers = {"Content-Type": "application/json", "Accept": "application/json"}
     request = urllib.request.Request(f"http://{broker}:{WEB_PORT}{path}", body, headers, method=method)
     try:
         with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=timeout_s) as response:
-            content = response.read()
+            return bytes(response.read())
     except urllib.error.HTTPError as error:
         raise Refused(error.code, _reason(error.read())) from error
     except (OSError, http.client.HTTPException) as error:
         raise ClusterError(f"broker {broker} does not answer: {error}") from error
-    try:
-        return read(content) if content else None
-    except ValueError as error:
-        raise ClusterError(f"broker {broker} does not answer in JSON: {content[:200]!r}") from error
 
 
 def _reason(content: bytes) -> str:

@@ -6,6 +6,7 @@ Topics through the brokers' admin API; bookies with BookKeeper's own shell, run 
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Sequence
 
@@ -62,14 +63,9 @@ class Operator:
             self._admin.unload(host.address, bundle, destination, _UNLOAD_TIMEOUT_S)
 
     def kept_by(self, host: ServiceHost) -> tuple[str, ...]:
-        """See `chaoskit.cluster.Decommissioning`: ledgers of the workload's topics that have the bookie in an
-        ensemble."""
-        return tuple(
-            f"ledger {ledger}"
-            for where in self._partitions
-            for ledger, bookies in self._admin.state(*where, _STATE_TIMEOUT_S).bookies.items()
-            if host.address in bookies
-        )
+        """See `chaoskit.cluster.Decommissioning`: ledgers that have the bookie in an ensemble, as ZooKeeper has it."""
+        told = self._bookkeeper(host, ["listledgers", "-bookieid", f"{host.address}:{BOOKIE_PORT}"])
+        return tuple(f"ledger {number}" for number in re.findall(r"ledgerID: (\d+)", told))
 
     def decommission(self, host: ServiceHost) -> None:
         """End the bookie, have all that it kept replicated to others, and have it forgotten."""
@@ -79,14 +75,18 @@ class Operator:
             if time.monotonic() > deadline:
                 raise ClusterError(f"the bookie on {host.name} did not end within {_STOP_TIMEOUT_S} s")
             time.sleep(_POLL_S)
-        command = ["decommissionbookie", "-bookieid", f"{host.address}:{BOOKIE_PORT}"]
-        status, told = self._shell(host, command, _SHELL_TIMEOUT_S)
-        if status != 0:
-            raise ClusterError(f"{host.name} could not be decommissioned: {told.strip()[-500:]}")
+        self._bookkeeper(host, ["decommissionbookie", "-bookieid", f"{host.address}:{BOOKIE_PORT}"])
 
     def recommission(self, host: ServiceHost) -> None:
         """Have the bookie begin anew, with nothing: what it kept is elsewhere. It is started as the others are."""
         host.run(["sh", "-c", f"rm -rf {host.data_dir}/bookkeeper/*"])
+
+    def _bookkeeper(self, host: ServiceHost, command: Sequence[str]) -> str:
+        """Run a command of BookKeeper's shell on a host; return what it printed."""
+        status, told = self._shell(host, command, _SHELL_TIMEOUT_S)
+        if status != 0:
+            raise ClusterError(f"{command[0]} failed on {host.name}: {told.strip()[-500:]}")
+        return told
 
     def _owned_by(self, host: ServiceHost) -> list[Partition]:
         return [where for where in self._partitions if self._admin.owner(*where, _STATE_TIMEOUT_S) == host.address]

@@ -142,16 +142,6 @@ def test_the_ensemble_is_that_of_the_last_segment_of_the_current_ledger() -> Non
     assert (state.writable, state.first_ledger) == (True, 3)
 
 
-def test_every_segment_of_a_ledger_names_who_keeps_it() -> None:
-    ledgers = [{"ledgerId": 3, "metadata": CLOSED}, {"ledgerId": 7, "metadata": METADATA}]
-    state = topic_state({"state": "LedgerOpened", "ledgers": ledgers})
-
-    assert state.bookies == {
-        3: {"10.0.0.2", "10.0.0.3"},
-        7: {"10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4"},
-    }
-
-
 @pytest.mark.parametrize(
     "stats", [{}, {"state": "Fenced", "ledgers": []}, {"ledgers": [{"ledgerId": 1, "metadata": None}]}]
 )

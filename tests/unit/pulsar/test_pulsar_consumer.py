@@ -207,7 +207,7 @@ class FakeAdmin:
         assert brokers == ["10.0.0.1"]
 
     def state(self, topic: str, partition: int, timeout_s: float) -> TopicState:
-        return TopicState(True, 1 if self.last else -1, (), {})
+        return TopicState(True, 1 if self.last else -1, ())
 
     def last_message(self, topic: str, partition: int, timeout_s: float) -> tuple[int, int, int] | None:
         return self.last

@@ -29,7 +29,7 @@ class FakeAdmin:
         return "10.0.0.2"
 
     def state(self, topic: str, partition: int, timeout_s: float) -> TopicState:
-        return TopicState(True, 0, self.ensemble, {})
+        return TopicState(True, 0, self.ensemble)
 
     def load_manager_leader(self, timeout_s: float) -> str:
         return "10.0.0.3"
