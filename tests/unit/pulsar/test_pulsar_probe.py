@@ -6,7 +6,7 @@ import socket
 import struct
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -26,7 +26,7 @@ def _server(monkeypatch: pytest.MonkeyPatch, service: str, talk: Conversation) -
 
         def serve() -> None:
             connection, _ = listener.accept()
-            with connection:
+            with connection, suppress(OSError):  # who asks may have gone by then
                 talk(connection)
                 connection.shutdown(socket.SHUT_WR)
                 over.wait(10)
