@@ -1,9 +1,7 @@
 """What Pulsar promises under the declared settings and the faults that took effect.
 
-Each rule answers for one or more anomalies: allowed or not, why, and what to change. Sources: BookKeeper's
-documentation of `journalSyncData` and `journalWriteData` (bookie configuration) and of its protocol ("Ledger
-recovery": a recovery ends a ledger at the first entry that write quorum - ack quorum + 1 bookies do not have);
-ZooKeeper's of `forceSync`; Pulsar's of `brokerDeduplicationEnabled` and of persistence policies.
+Each rule answers for one or more anomalies: allowed or not, why, and what to change. What bookies and ZooKeeper may
+lose is decided in `clusters.bookkeeper.durability`. Source: Pulsar's documentation of `brokerDeduplicationEnabled`.
 """
 
 from __future__ import annotations
@@ -11,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chaoskit.cluster import Allowance, Declared, Effect
-from clusters.effects import DAMAGING, DESTROYING, FORGETTING, hosts_hit, on_hosts
-from clusters.pulsar.settings import Placement, PulsarOptions, Quorums, is_true, place, quorums, setting
+from clusters.bookkeeper.durability import lost as storage_lost
+from clusters.bookkeeper.durability import metadata_lost
+from clusters.pulsar.settings import PulsarOptions
 
 _NEVER = {
     "phantom": "only messages that somebody sent can be read",
@@ -29,9 +28,9 @@ _NEVER = {
 def guarantees(declared: Declared, effects: Sequence[Effect]) -> dict[str, Allowance]:
     """Return the verdict's table for one run."""
     options: PulsarOptions = declared.options
-    placed = place(options, declared.hosts or declared.brokers)
-    metadata = _metadata_lost(options, placed, effects)
-    lost = _lost(options, placed, effects, metadata)
+    placed = options.place(declared.hosts or declared.brokers)
+    metadata = metadata_lost(options, placed, effects)
+    lost = storage_lost(options, placed, effects, metadata)
     duplicate = _duplicate(options, effects)
     moved = _moved(declared, lost)
     table = {name: Allowance(False, why) for name, why in _NEVER.items()}
@@ -42,88 +41,6 @@ def guarantees(declared: Declared, effects: Sequence[Effect]) -> dict[str, Allow
     table["reordered"] = table["order-violation"] = _reordered(lost)
     table["sequence-jump"] = _sequence_jump([lost, duplicate, moved])
     return table
-
-
-def syncs_journal(options: PulsarOptions) -> bool:
-    """Return whether bookies fsync each entry before they acknowledge it; BookKeeper's default."""
-    return writes_journal(options) and is_true(setting(options.config.bookie, "journalSyncData", True))
-
-
-def writes_journal(options: PulsarOptions) -> bool:
-    """Return whether bookies write entries to their journal at all; BookKeeper's default."""
-    return is_true(setting(options.config.bookie, "journalWriteData", True))
-
-
-def _lost(options: PulsarOptions, placed: Placement, effects: Sequence[Effect], metadata: Allowance) -> Allowance:
-    """Whether acknowledged messages may disappear."""
-    persistence = quorums(options, len(placed.bookies))
-    bookies = _names(placed.bookies)
-    forgot = hosts_hit(effects, FORGETTING) & bookies
-    if not writes_journal(options) and {host for effect in on_hosts(effects) for host in effect.targets} & bookies:
-        return Allowance(
-            True,
-            "journalWriteData=false: a bookie acknowledges what it has in memory only, and loses it when its process "
-            f"ends; {_recovery(persistence)}",
-            "set journalWriteData=true",
-        )
-    if not syncs_journal(options) and forgot:
-        return Allowance(
-            True,
-            f"journalSyncData=false, and the power of {len(forgot)} bookie(s) was cut: what they had acknowledged may "
-            f"have been in memory only; {_recovery(persistence)}",
-            "set journalSyncData=true",
-        )
-    if destroyed := hosts_hit(effects, DESTROYING) & bookies:
-        return Allowance(
-            True,
-            f"the disks of {len(destroyed)} bookie(s) lost what was fsynced; {_recovery(persistence)}",
-            "lower the ack quorum's distance to the write quorum, and have a bookie that lost data decommissioned "
-            "before it answers again",
-        )
-    if hosts_hit(effects, DAMAGING) & bookies:
-        return Allowance(
-            True,
-            "files were changed behind the bookie's back: an entry whose CRC does not match is read from another "
-            f"bookie, but a damaged index or journal hides entries; {_recovery(persistence)}",
-            "have a bookie with damaged files decommissioned before it answers again",
-        )
-    if metadata.allowed:
-        return metadata
-    return Allowance(
-        False,
-        f"journalSyncData=true, ensemble {persistence.ensemble}, write quorum {persistence.write}, ack quorum "
-        f"{persistence.ack}: what was acknowledged is on the disks of {persistence.ack} bookie(s)",
-    )
-
-
-def _recovery(persistence: Quorums) -> str:
-    enough = persistence.write - persistence.ack + 1
-    behind = persistence.write - persistence.ack
-    return (
-        f"recovery ends a ledger where {enough} bookie(s) lack an entry (write quorum {persistence.write} - ack quorum "
-        f"{persistence.ack} + 1), and {behind} need not have had it when it was acknowledged"
-    )
-
-
-def _metadata_lost(options: PulsarOptions, placed: Placement, effects: Sequence[Effect]) -> Allowance:
-    """Whether ZooKeeper may have lost which ledgers there are and where they end; then ids can be given again."""
-    servers = _names(placed.zookeepers)
-    if hosts_hit(effects, (*DESTROYING, *DAMAGING)) & servers:
-        return Allowance(
-            True,
-            "a disk of a ZooKeeper server lost or changed what was fsynced: with a server that was behind it may make "
-            "a quorum that does not know of ledgers that were written",
-            "keep ZooKeeper on hosts of its own (cluster.roles)",
-        )
-    forgetful = str(setting(options.config.zookeeper, "forceSync", "yes")).lower() in ("no", "false")
-    if forgetful and hosts_hit(effects, FORGETTING) & servers:
-        return Allowance(
-            True,
-            "forceSync=no, and the power of a ZooKeeper server was cut: it may have forgotten ledgers that it had "
-            "acknowledged",
-            "set forceSync=yes",
-        )
-    return Allowance(False, "a ledger has one writer, its entries one id each, and what was recovered is closed")
 
 
 def _duplicate(options: PulsarOptions, effects: Sequence[Effect]) -> Allowance:
@@ -161,7 +78,3 @@ def _sequence_jump(causes: Sequence[Allowance]) -> Allowance:
         (cause for cause in causes if cause.allowed),
         Allowance(False, "the log keeps each producer's sequence, and readers follow the log"),
     )
-
-
-def _names(indexes: range) -> set[str]:
-    return {f"n{index + 1}" for index in indexes}

@@ -11,6 +11,7 @@ from chaoskit.cluster import Allowance, Declared, Decommissioning, Effect, Leade
 from chaoskit.doctor import Finding
 from chaoskit.host import ServiceHost
 from clusters import maven
+from clusters.bookkeeper.settings import quorums
 from clusters.java import check_java, java_version
 from clusters.pulsar import artifacts
 from clusters.pulsar.client import PulsarClients
@@ -19,7 +20,7 @@ from clusters.pulsar.deploy import PulsarCluster
 from clusters.pulsar.guarantees import guarantees
 from clusters.pulsar.producer import resolve_producer
 from clusters.pulsar.roles import ROLES
-from clusters.pulsar.settings import PulsarOptions, check_settings, place, quorums
+from clusters.pulsar.settings import PulsarOptions, check_settings
 
 _JAVA_MIN = 17
 
@@ -36,7 +37,7 @@ class System:
     def check(self, declared: Declared, hosts: int) -> None:
         options: PulsarOptions = declared.options
         artifacts.parse_version(options.version)
-        quorums(options, len(place(options, hosts).bookies))
+        quorums(options, len(options.place(hosts).bookies))
         check_settings(options)
         resolve_producer(declared.producer)
         (group_settings if declared.grouped else reader_settings)(declared.consumer)
@@ -55,7 +56,7 @@ class System:
         return guarantees(declared, effects)
 
     def brokers(self, options: Any, hosts: int) -> int:
-        return len(place(options, hosts).bookies)
+        return len(options.place(hosts).bookies)
 
     def diagnose(self) -> list[Finding]:
         java = java_version()

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
+from clusters.bookkeeper import probe as storage_probe
 from clusters.pulsar import probe
 
 ADDRESS = "127.0.0.1"
@@ -21,7 +22,7 @@ Conversation = Callable[[socket.socket], None]
 def _server(monkeypatch: pytest.MonkeyPatch, service: str, talk: Conversation) -> Iterator[None]:
     """Serve one connection on the port of a service."""
     with socket.create_server((ADDRESS, 0)) as listener:
-        monkeypatch.setattr(probe, PORTS[service], listener.getsockname()[1])
+        monkeypatch.setattr(probe if service == "broker" else storage_probe, PORTS[service], listener.getsockname()[1])
         over = threading.Event()
 
         def serve() -> None:
@@ -105,7 +106,7 @@ def test_a_service_answers_in_its_own_protocol(
 @pytest.mark.parametrize("service", PORTS)
 def test_a_paused_service_whose_kernel_accepts_does_not_answer(monkeypatch: pytest.MonkeyPatch, service: str) -> None:
     with socket.create_server((ADDRESS, 0)) as listener:
-        monkeypatch.setattr(probe, PORTS[service], listener.getsockname()[1])
+        monkeypatch.setattr(probe if service == "broker" else storage_probe, PORTS[service], listener.getsockname()[1])
 
         assert not probe.answers(service, ADDRESS, 0.1)
 
@@ -113,7 +114,7 @@ def test_a_paused_service_whose_kernel_accepts_does_not_answer(monkeypatch: pyte
 @pytest.mark.parametrize("service", PORTS)
 def test_a_port_that_nobody_listens_on_does_not_answer(monkeypatch: pytest.MonkeyPatch, service: str) -> None:
     with socket.create_server((ADDRESS, 0)) as listener:
-        monkeypatch.setattr(probe, PORTS[service], listener.getsockname()[1])
+        monkeypatch.setattr(probe if service == "broker" else storage_probe, PORTS[service], listener.getsockname()[1])
 
     assert not probe.answers(service, ADDRESS, 5)
 
@@ -121,4 +122,4 @@ def test_a_port_that_nobody_listens_on_does_not_answer(monkeypatch: pytest.Monke
 @pytest.mark.parametrize(("talk", "mode"), [(_zookeeper, "follower"), (_outside_quorum, "")])
 def test_a_zookeeper_server_says_what_it_is(monkeypatch: pytest.MonkeyPatch, talk: Conversation, mode: str) -> None:
     with _server(monkeypatch, "zookeeper", talk):
-        assert probe.zookeeper_mode(ADDRESS, 5) == mode
+        assert storage_probe.zookeeper_mode(ADDRESS, 5) == mode

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from chaoskit.cluster import ClusterError
-from clusters.pulsar import probe
+from clusters.bookkeeper import probe
 from clusters.pulsar.admin import TopicState
 from clusters.pulsar.roles import ROLES, Roles
-from clusters.pulsar.settings import PulsarOptions, place
+from clusters.pulsar.settings import PulsarOptions
 
 
 class FakeHost:
@@ -61,7 +61,7 @@ def roles(monkeypatch: pytest.MonkeyPatch) -> Roles:
     monkeypatch.setattr(probe, "zookeeper_word", word)
     hosts: Any = [FakeHost(index) for index in range(1, 5)]
     admin: Any = FakeAdmin()
-    return Roles(hosts, place(PulsarOptions(), 4), admin)
+    return Roles(hosts, PulsarOptions().place(4), admin)
 
 
 @pytest.mark.parametrize(

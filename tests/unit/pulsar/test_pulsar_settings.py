@@ -8,17 +8,8 @@ import pytest
 from pydantic import ValidationError
 
 from chaoskit.errors import BadInput
-from clusters.pulsar.settings import (
-    PulsarOptions,
-    Quorums,
-    bookkeeper_conf,
-    broker_conf,
-    check_settings,
-    is_true,
-    place,
-    quorums,
-    zoo_cfg,
-)
+from clusters.bookkeeper.settings import Quorums, bookkeeper_conf, is_true, quorums, zoo_cfg
+from clusters.pulsar.settings import PulsarOptions, broker_conf, check_settings
 
 ADDRESSES = [f"10.0.0.{index}" for index in range(1, 10)]
 
@@ -49,7 +40,7 @@ def _read(written: str) -> dict[str, str]:
     ],
 )
 def test_roles_are_placed(hosts: int, roles: dict[str, int], placed: tuple[str, str, str]) -> None:
-    found = place(_options(roles=roles), hosts)
+    found = _options(roles=roles).place(hosts)
 
     names = tuple(
         "".join(str(index + 1) for index in each) for each in (found.zookeepers, found.bookies, found.brokers)
@@ -58,7 +49,7 @@ def test_roles_are_placed(hosts: int, roles: dict[str, int], placed: tuple[str, 
 
 
 def test_services_of_a_host_are_named_in_the_order_of_their_start() -> None:
-    found = place(_options(roles={"brokers": 1}), 4)
+    found = _options(roles={"brokers": 1}).place(4)
 
     assert [found.services(index) for index in (0, 3)] == [("zookeeper", "bookie"), ("bookie", "broker")]
 
@@ -66,12 +57,12 @@ def test_services_of_a_host_are_named_in_the_order_of_their_start() -> None:
 @pytest.mark.parametrize("role", ["zookeepers", "bookies", "brokers"])
 def test_more_of_a_role_than_hosts_is_refused(role: str) -> None:
     with pytest.raises(BadInput, match=rf"cluster\.roles\.{role}: 4 need as many hosts; cluster\.hosts is 3"):
-        place(_options(roles={role: 4}), 3)
+        _options(roles={role: 4}).place(3)
 
 
 def test_a_host_without_a_role_is_refused() -> None:
     with pytest.raises(BadInput, match=r"cluster\.roles: n3, n4 would have no role; write fewer cluster\.hosts"):
-        place(_options(roles={"zookeepers": 1, "bookies": 1, "brokers": 1}), 5)
+        _options(roles={"zookeepers": 1, "bookies": 1, "brokers": 1}).place(5)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,44 @@
+"""BookKeeper's jars, by version number: the server brings the client and ZooKeeper with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from chaoskit.errors import BadInput
+from clusters import maven
+
+VERSION_MIN = (4, 15)
+"""First release whose client lists ledgers, which the ledger workload needs."""
+
+_OF_ZOOKEEPER = (
+    ("io.dropwizard.metrics", "metrics-core", "4.1.12.1"),
+    ("org.xerial.snappy", "snappy-java", "1.1.10.5"),
+)
+"""What a ZooKeeper server needs and does not bring: its POM has them as provided (3.9.3)."""
+
+
+def parse_version(version: str) -> tuple[int, ...]:
+    """Return the parts of a release number.
+
+    Raises:
+        BadInput: it is not one, or it is older than what chaoskit runs.
+    """
+    parts = version.split(".")
+    if not all(part.isdigit() for part in parts) or len(parts) != 3:
+        raise BadInput(f"cluster.version: {version!r} is not a release of BookKeeper; write one such as 4.17.2")
+    numbers = tuple(int(part) for part in parts)
+    if numbers < VERSION_MIN:
+        raise BadInput(f"cluster.version: chaoskit runs BookKeeper 4.15 and later, not {version}")
+    return numbers
+
+
+def fetch(version: str) -> Path:
+    """Return the folder with BookKeeper's jars and their manifest, downloading them at most once.
+
+    Raises:
+        BadInput: no such version, no Maven, or a cached jar was changed.
+    """
+    parse_version(version)
+    main = ("org.apache.bookkeeper", "bookkeeper-server", version)
+    listing = "bookkeeper.apache.org/releases"
+    return maven.fetch(maven.Release("BookKeeper", f"bookkeeper-{version}", main, _OF_ZOOKEEPER, listing))

@@ -1,0 +1,47 @@
+"""BookKeeper on the hosts of a lab: ZooKeeper, bookies, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from chaoskit.cluster import TopicSpec
+from chaoskit.host import ServiceHost
+from clusters.bookkeeper.roles import Roles
+from clusters.bookkeeper.settings import BookKeeperOptions, metadata_uri, quorums
+from clusters.bookkeeper.stack import StorageStack
+
+
+class BookKeeperCluster(StorageStack):
+    """A configured BookKeeper cluster.
+
+    Args:
+        hosts: see `settings.Roles` for who gets which role.
+        options: as in the scenario.
+        jars: folder of verified jars on this machine.
+    """
+
+    def __init__(self, hosts: Sequence[ServiceHost], options: BookKeeperOptions, jars: Path) -> None:
+        self._ledger_roles = Roles(hosts, options.place(len(hosts)))
+        self._client_jars = jars
+        self._digest = options.digest
+        super().__init__("BookKeeper", hosts, options, self._ledger_roles, jars)
+
+    def find(self, role: str, topic: str, partition: int) -> tuple[str, ...]:
+        return self._ledger_roles.find(role, topic, partition)
+
+    def create_topic(self, topic: TopicSpec) -> None:
+        """Nothing: its writers create ledgers."""
+
+    def client_settings(self) -> dict[str, Any]:
+        persistence = quorums(self._options, len(self._placed.bookies))
+        return {
+            "metadata_uri": metadata_uri(self._addresses, self._placed),
+            "jars": str(self._client_jars),
+            "quorums": [persistence.ensemble, persistence.write, persistence.ack],
+            "digest": self._digest,
+        }
+
+    def metadata_setup(self, host: ServiceHost) -> list[str]:
+        return ["org.apache.bookkeeper.bookie.BookieShell", "-conf", self._file("bookkeeper.conf"), "initnewcluster"]
