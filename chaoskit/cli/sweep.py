@@ -20,11 +20,14 @@ from chaoskit.verdict import EXIT_CODES
 
 
 class SweepProgress(SeriesProgress):
-    """Tells what became of each run."""
+    """Tells what became of each run, and what happens within one only on the live line."""
+
+    def tell(self, line: str) -> None:
+        self._show(line)
 
     def ended(self, number: int, total: int, title: str, outcome: str) -> None:
         """See `chaoskit.sweep.Reporter`."""
-        self.tell(f"{number}/{total} {title}: {outcome}")
+        super().tell(f"{number}/{total} {title}: {outcome}")
 
 
 @click.command()
