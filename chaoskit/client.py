@@ -114,6 +114,33 @@ class TransactionalProducer(Producer, Protocol):
         ...
 
 
+class Unreachable(ChaoskitError):
+    """The system could not be asked now; it may be tried again."""
+
+
+class SequencedProducer(Producer, Protocol):
+    """Sends messages under a lasting name, with sequence ids by which the system knows what it has already."""
+
+    def send_as(  # noqa: PLR0917 - as `Producer.send`, which it stands for
+        self, topic: str, partition: int, key: bytes | None, payload: bytes, token: int, sequence: int
+    ) -> bool:
+        """Hand over one message as `send` does. Of one name and partition, sequences ascend from 1 on; a message that
+        is sent again keeps its own."""
+        ...
+
+    def last_sequence(self, topic: str, partition: int) -> int:
+        """Return the highest sequence that the system had of this name when the client connected; none: below 1.
+
+        Raises:
+            Unreachable: it cannot be told now.
+        """
+        ...
+
+    def abandon(self) -> None:
+        """Disconnect at once, as a crash does; what had not completed is reported as unknown."""
+        ...
+
+
 class Consumer(Protocol):
     """Receives messages of assigned partitions or of a group."""
 
@@ -179,4 +206,13 @@ class TransactionalClients(ClientFactory, Protocol):
         self, settings: Mapping[str, Any], name: str, completed: Completed
     ) -> TransactionalProducer:
         """Connect a producer that will register under `name`, unless the settings name it otherwise."""
+        ...
+
+
+@runtime_checkable
+class SequencedClients(ClientFactory, Protocol):
+    """Optional power of a system's clients: producers with lasting names and sequence ids."""
+
+    def sequenced_producer(self, settings: Mapping[str, Any], name: str, completed: Completed) -> SequencedProducer:
+        """Connect a producer called `name`, unless the settings name it otherwise."""
         ...

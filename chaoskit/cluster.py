@@ -66,6 +66,7 @@ class Declared:
         grouped: whether consumers share a group.
         transactional: whether producers write in transactions.
         hosts: number of all hosts.
+        restarts: whether producers give up clients with sends under way, and go on with new ones.
     """
 
     options: Any
@@ -76,6 +77,7 @@ class Declared:
     grouped: bool
     transactional: bool = False
     hosts: int = 0
+    restarts: bool = False
 
 
 class Cluster(Protocol):

@@ -35,6 +35,9 @@ from chaoskit.report.run_page import try_report
 from chaoskit.verdict import Verdict
 from chaoskit.workload import AUDITOR, PRODUCER, Progress, Task
 
+INTERRUPTED = "interrupted before the load's declared end"
+"""Among the reasons of a verdict: the user ended the load."""
+
 _TICK_S = 0.2
 _AUDIT_TIMEOUT_S = 600
 _STOP_TIMEOUT_S = 60
@@ -209,7 +212,7 @@ class _Run:
                 self.watcher.tell("; ".join(failures))
                 break
         if self.interrupted.is_set():
-            self.problems.append("interrupted before the load's declared end")
+            self.problems.append(INTERRUPTED)
 
     def _recover(self, fleet: Fleet, cluster: Cluster, producers: list[Client]) -> dict[str, Any]:
         """Wait until the healed cluster is whole, then probe it and read everything."""

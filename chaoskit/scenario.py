@@ -55,7 +55,7 @@ class FaultSpec(BaseModel):
         inject: a kind, or several of which one is drawn each time; a kind may be a mapping of its name to
             `Choice` and further keys.
         on: hosts, roles, clients or counts.
-        at: when a single fault begins.
+        at: when a single fault begins, or a range that it is drawn from.
         start, to, every: of a series: from when, until when, and the gap, or range of gaps, between beginnings.
         quiet: in which times no fault of a series begins.
         duration: how long it holds, or a range.
@@ -66,7 +66,7 @@ class FaultSpec(BaseModel):
 
     inject: str | Annotated[list[str | dict[str, dict[str, Any]]], Field(min_length=1)]
     on: str | Names = "one"
-    at: Duration | None = None
+    at: DurationRange | None = None
     start: Duration | None = Field(default=None, alias="from")
     to: Duration | None = None
     every: DurationRange | None = None
@@ -144,6 +144,17 @@ def load_scenario(path: Path) -> Scenario:
     Raises:
         BadInput: naming the file, the key and the remedy.
     """
+    content = load_mapping(path, "a scenario is a mapping with name, cluster and workload")
+    content.setdefault("name", path.name.split(".")[0])
+    return parse_scenario(content, str(path))
+
+
+def load_mapping(path: Path, expected: str) -> dict[str, Any]:
+    """Read a YAML file that holds a mapping; `expected` says what it should be.
+
+    Raises:
+        BadInput: naming the file.
+    """
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -153,9 +164,8 @@ def load_scenario(path: Path) -> Scenario:
     except yaml.YAMLError as error:
         raise BadInput(f"{path}: is not YAML: {error}") from error
     if not isinstance(content, dict):
-        raise BadInput(f"{path}: a scenario is a mapping with name, cluster and workload")
-    content.setdefault("name", path.name.split(".")[0])
-    return parse_scenario(content, str(path))
+        raise BadInput(f"{path}: {expected}")
+    return content
 
 
 def parse_scenario(content: Mapping[str, Any], source: str) -> Scenario:

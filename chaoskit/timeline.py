@@ -147,12 +147,12 @@ def check_targets(
 
 def instants(spec: FaultSpec, seed: int, index: int) -> list[int]:
     """Return when the faults of the spec at `index` begin, ns since the start of the load."""
+    source = random.Random(f"{seed}/{index}/times")  # noqa: S311  # as above
     if spec.at is not None:
-        return [spec.at]
+        return [_between(spec.at, source)]
     assert spec.start is not None
     assert spec.to is not None
     assert spec.every is not None
-    source = random.Random(f"{seed}/{index}/times")  # noqa: S311  # as above
     found = []
     at_ns = spec.start
     while at_ns < spec.to:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from pydantic import BaseModel
 
@@ -109,4 +109,13 @@ class Workload(Protocol):
 
     def grouped(self, options: Any) -> bool:
         """Return whether its consumers share a group."""
+        ...
+
+
+@runtime_checkable
+class Restarting(Protocol):
+    """Optional power: producers may give their clients up while sends are under way, and go on with new ones."""
+
+    def restarts(self, options: Any) -> bool:
+        """Return whether they do."""
         ...

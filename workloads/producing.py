@@ -35,10 +35,15 @@ Route = tuple[str, int, int, int, bytes | None]
 """Topic, its name id, partition, key id and key of one send."""
 
 
-def produce(job: Job) -> None:
-    """Send until told to stop, then wait for every completion."""
+def connect(job: Job, completed: Completed) -> Producer:
+    """Return the plain producer of a client."""
+    return job.clients.producer(producer_settings(job), completed)
+
+
+def produce(job: Job, connect: Callable[[Job, Completed], Producer] = connect) -> None:
+    """Send until told to stop, then wait for every completion; `connect` makes the producer."""
     options: LogOptions = job.options
-    sender = Sender(job, lambda completed: job.clients.producer(producer_settings(job), completed))
+    sender = Sender(job, lambda completed: connect(job, completed))
     sender.warm_up(len(options.all_partitions()))
     start_ns = job.control.wait_start()
     schedule = Schedule(options, start_ns, sender.sequence)

@@ -22,6 +22,7 @@ from chaoskit.cli.replay import replay
 from chaoskit.cli.report import report
 from chaoskit.cli.run import run
 from chaoskit.cli.shrink import shrink
+from chaoskit.cli.sweep import sweep
 from chaoskit.cli.synthesize import synthesize
 from chaoskit.errors import BadInput, ChaoskitError
 
@@ -39,6 +40,7 @@ def cli() -> None:
 
 for verb in (
     run,
+    sweep,
     check,
     replay,
     shrink,

@@ -165,6 +165,13 @@ def _duplicate(declared: Declared, effects: Sequence[Effect]) -> Allowance:
 
 
 def _reordered(declared: Declared, duplicate: Allowance) -> Allowance:
+    if declared.restarts:
+        return Allowance(
+            True,
+            "restart_every: what a client had under way when it was given up may be appended after what the next one "
+            "sends first",
+            "leave restart_every out",
+        )
     producer = resolve_producer(declared.producer)
     in_flight = int(producer.get("max.in.flight.requests.per.connection", 1_000_000))
     if duplicate.allowed and in_flight > 1:

@@ -8,16 +8,22 @@ from typing import Any
 from chaoskit.client import Completed
 from clusters.pulsar.consumer import PulsarAuditor, PulsarConsumer
 from clusters.pulsar.producer import PulsarProducer
+from clusters.pulsar.sequenced import PulsarSequencedProducer
 
 
 class PulsarClients:
-    """See `chaoskit.client.ClientFactory`."""
+    """See `chaoskit.client.SequencedClients`."""
 
     def __init__(self, connection: Mapping[str, Any]) -> None:
         self._connection = connection
 
     def producer(self, settings: Mapping[str, Any], completed: Completed) -> PulsarProducer:
         return PulsarProducer(self._connection, settings, completed)
+
+    def sequenced_producer(
+        self, settings: Mapping[str, Any], name: str, completed: Completed
+    ) -> PulsarSequencedProducer:
+        return PulsarSequencedProducer(self._connection, settings, name, completed)
 
     def consumer(self, settings: Mapping[str, Any]) -> PulsarConsumer:
         return PulsarConsumer(self._connection, settings)

@@ -31,7 +31,7 @@ def guarantees(declared: Declared, effects: Sequence[Effect]) -> dict[str, Allow
     placed = options.place(declared.hosts or declared.brokers)
     metadata = metadata_lost(options, placed, effects)
     lost = storage_lost(options, placed, effects, metadata)
-    duplicate = _duplicate(options, effects)
+    duplicate = _duplicate(declared, effects)
     moved = _moved(declared, lost)
     table = {name: Allowance(False, why) for name, why in _NEVER.items()}
     table |= dict.fromkeys(("lost", "truncated", "late", "dropped-as-duplicate"), lost)
@@ -43,9 +43,16 @@ def guarantees(declared: Declared, effects: Sequence[Effect]) -> dict[str, Allow
     return table
 
 
-def _duplicate(options: PulsarOptions, effects: Sequence[Effect]) -> Allowance:
+def _duplicate(declared: Declared, effects: Sequence[Effect]) -> Allowance:
+    options: PulsarOptions = declared.options
     if options.deduplication:
         return Allowance(False, "deduplication: brokers drop what they have of a producer's sequence already")
+    if declared.restarts:
+        return Allowance(
+            True,
+            "deduplication is off: a producer that goes on with a new client sends again what was not confirmed",
+            "set deduplication: true",
+        )
     if not effects:
         return Allowance(False, "no fault made the producer send a message again")
     return Allowance(

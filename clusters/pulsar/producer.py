@@ -88,18 +88,7 @@ class PulsarProducer:
         self._closing = False
 
     def send(self, topic: str, partition: int, key: bytes | None, payload: bytes, token: int) -> bool:
-        if len(self._pending) >= self._pending_max:
-            return False
-        try:
-            producer = self._producer((topic, partition))
-        except pulsar.PulsarException as error:  # there is no producer: nothing was enqueued
-            self._completed(token, FAIL, name_of(error), None)
-            return True
-        self._pending[token] = topic, partition
-        partition_key = None if key is None else key.decode()
-        # Called in a thread of the client, and within the call if it refuses the message.
-        producer.send_async(payload, partial(self._tell, token), partition_key=partition_key)
-        return True
+        return self._hand_over((topic, partition), key, payload, token)
 
     def pending(self) -> int:
         return len(self._pending)
@@ -121,6 +110,27 @@ class PulsarProducer:
             self._client.close()
         except pulsar.PulsarException:
             self._client.shutdown()
+        self._give_up()
+
+    def _hand_over(
+        self, route: Route, key: bytes | None, payload: bytes, token: int, sequence: int | None = None
+    ) -> bool:
+        if len(self._pending) >= self._pending_max:
+            return False
+        try:
+            producer = self._producer(route)
+        except pulsar.PulsarException as error:  # there is no producer: nothing was enqueued
+            self._completed(token, FAIL, name_of(error), None)
+            return True
+        self._pending[token] = route
+        more = {} if sequence is None else {"sequence_id": sequence}
+        partition_key = None if key is None else key.decode()
+        # Called in a thread of the client, and within the call if it refuses the message.
+        producer.send_async(payload, partial(self._tell, token), partition_key=partition_key, **more)
+        return True
+
+    def _give_up(self) -> None:
+        """Report what will never be known."""
         self.poll(0)
         for token in list(self._pending):
             self._pending.pop(token)

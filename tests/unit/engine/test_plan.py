@@ -14,7 +14,9 @@ from chaoskit.quantities import SECOND
 from chaoskit.scenario import load_scenario, parse_scenario
 from chaoskit.store import write_yaml
 
-SCENARIOS = sorted((Path(__file__).parents[3] / "scenarios").glob("*.yaml"))
+FILES = sorted((Path(__file__).parents[3] / "scenarios").glob("*.yaml"))
+SWEEPS = [path for path in FILES if "\naxes:" in path.read_text()]
+SCENARIOS = [path for path in FILES if path not in SWEEPS]
 
 
 def _refusal(**changes: Any) -> str:

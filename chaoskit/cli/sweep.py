@@ -1,0 +1,77 @@
+"""`chaoskit sweep`: one scenario in many variants and with many seeds, as one table."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.table import Table
+
+from chaoskit import durable
+from chaoskit import store as stores
+from chaoskit.cli.progress import SeriesProgress
+from chaoskit.cli.run import store_option
+from chaoskit.cli.summary import wide_console
+from chaoskit.sweep import Results, Sweep, load_sweep, run_sweep
+from chaoskit.sweep_table import LEGEND, document, header, markdown, rows, worst
+from chaoskit.verdict import EXIT_CODES
+
+
+class SweepProgress(SeriesProgress):
+    """Tells what became of each run, and what happens within one only on the live line."""
+
+    def tell(self, line: str) -> None:
+        self._show(line)
+
+    def ended(self, number: int, total: int, title: str, outcome: str) -> None:
+        """See `chaoskit.sweep.Reporter`."""
+        super().tell(f"{number}/{total} {title}: {outcome}")
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--seeds", type=click.IntRange(min=1), help="Runs of each cell, instead of the file's.")
+@click.option("--only", multiple=True, metavar="CELL", help="Only these cells, such as 'kafka-*/kill'; repeatable.")
+@click.option("--out", type=click.Path(path_type=Path), help="Where the table is written.  [default: the store]")
+@store_option
+@click.option("--json", "as_json", is_flag=True, help="Print the table as JSON and nothing else.")
+def sweep(file: Path, *, seeds: int | None, only: tuple[str, ...], out: Path | None, store: Path, as_json: bool) -> int:
+    """Run the scenario of FILE in all its variants, and count what was found.
+
+    Runs that the store has already are not run again: a sweep can be stopped (Ctrl-C prints the table so far) and
+    continued. The table is also written, after each run, to NAME-sweep.md and NAME-sweep.json.
+    """
+    planned = load_sweep(file, seeds, only)
+    folder = out or store
+    found: dict[str, Results] = {}
+    try:
+        with SweepProgress(f"sweep {planned.name}") as progress:
+            for found in run_sweep(planned, store, progress):
+                _write(planned, found, folder)
+    finally:
+        if found:
+            _show(planned, found, as_json=as_json)
+    return EXIT_CODES[worst(planned, found)]
+
+
+def _write(planned: Sweep, found: dict[str, Results], folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    content = document(planned, found)
+    stores.write_json(folder / f"{planned.name}-sweep.json", content)
+    durable.write(folder / f"{planned.name}-sweep.md", markdown(planned, content).encode())
+
+
+def _show(planned: Sweep, found: dict[str, Results], *, as_json: bool) -> None:
+    content: dict[str, Any] = document(planned, found)
+    if as_json:
+        click.echo(json.dumps(content, indent=2))
+        return
+    table = Table(box=None, pad_edge=False)
+    for index, name in enumerate(header(planned)):
+        table.add_column(name, no_wrap=True, justify="left" if index < len(planned.axes) else "right")
+    for row in rows(content):
+        table.add_row(*row)
+    wide_console().print(table)
+    click.echo("\n".join(["", *LEGEND]))
