@@ -25,6 +25,12 @@ from chaoskit.scenario import load_mapping, parse_scenario, validated
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 Overrides = dict[str, Any]
 
+_OURS = {"name", "seed"}
+"""What a sweep decides for each of its runs."""
+
+_SCENARIO = "scenario"
+"""Name of the axis of scenarios in files of their own."""
+
 
 class SweepSpec(BaseModel):
     """A sweep's file; see docs/sweep.md for every key.
@@ -33,6 +39,7 @@ class SweepSpec(BaseModel):
         name: begins the names of its runs' scenarios.
         base: a scenario without a name, or a part of one.
         axes: by name: variants by name, each with the keys that it adds to, or replaces in, the base.
+        scenarios: files, beside the sweep's own, whose content makes the variants of one more axis, the first.
         seeds: how many runs of each cell: with the seeds 1, 2, ...
         count: the anomalies that the table counts.
     """
@@ -41,7 +48,8 @@ class SweepSpec(BaseModel):
 
     name: Name
     base: Overrides = {}
-    axes: Annotated[dict[Name, Annotated[dict[Name, Overrides], Field(min_length=1)]], Field(min_length=1)]
+    axes: dict[Name, Annotated[dict[Name, Overrides], Field(min_length=1)]] = {}
+    scenarios: list[str] = []
     seeds: int = Field(default=1, ge=1)
     count: list[str] = ["duplicate", "lost", "reordered"]
 
@@ -109,6 +117,10 @@ def load_sweep(path: Path, seeds: int | None = None, only: Sequence[str] = ()) -
     content = load_mapping(path, "a sweep is a mapping with base and axes")
     content.setdefault("name", path.name.split(".")[0])
     spec = validated(SweepSpec, content, str(path), "")
+    if spec.scenarios:
+        spec = spec.model_copy(update={"axes": {_SCENARIO: _scenarios(spec, path.parent), **spec.axes}})
+    if not spec.axes:
+        raise BadInput(f"{path}: axes: there are none; write axes, or scenarios")
     known = plugins.anomalies()
     if strange := [name for name in spec.count if name not in known]:
         raise BadInput(f"{path}: count: no checker knows {strange[0]!r}; {nearest(strange[0], known)}")
@@ -169,6 +181,15 @@ def run_sweep(sweep: Sweep, store_folder: Path, reporter: Reporter) -> Iterator[
         yield found
 
 
+def _scenarios(spec: SweepSpec, folder: Path) -> dict[str, Overrides]:
+    """Return the content of the scenarios by their names, as far as a sweep leaves it to them."""
+    contents = [(each, load_mapping(folder / each, "a scenario is a mapping")) for each in spec.scenarios]
+    return {
+        content.get("name", each.split(".")[0]): {key: content[key] for key in content if key not in _OURS}
+        for each, content in contents
+    }
+
+
 def _chosen(spec: SweepSpec, only: Sequence[str], path: Path) -> list[tuple[tuple[str, ...], list[Overrides]]]:
     cells = [
         (tuple(name for name, _ in variants), [overrides for _, overrides in variants])
@@ -189,7 +210,7 @@ def _plan(spec: SweepSpec, names: Sequence[str], overrides: Sequence[Overrides],
     content: dict[str, Any] = dict(spec.base)
     for each in overrides:
         content = merge(content, each)
-    if strange := content.keys() & {"name", "seed"}:
+    if strange := content.keys() & _OURS:
         raise BadInput(f"{path}: {min(strange)}: a sweep names and numbers its runs; leave it out of base and axes")
     source = f"{path}: {'/'.join(names)}"
     return make_plan(parse_scenario({**content, "name": ".".join([spec.name, *names])}, source), source, seed)
