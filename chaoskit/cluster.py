@@ -16,6 +16,7 @@ from chaoskit.client import ClientFactory
 from chaoskit.doctor import Finding
 from chaoskit.errors import ChaoskitError
 from chaoskit.host import ServiceHost
+from chaoskit.ledgers import LedgerClients
 
 
 class ClusterError(ChaoskitError):
@@ -65,6 +66,7 @@ class Declared:
         consumer: client settings of the consumers.
         grouped: whether consumers share a group.
         transactional: whether producers write in transactions.
+        ledgers: whether producers write ledgers.
         hosts: number of all hosts.
     """
 
@@ -75,6 +77,7 @@ class Declared:
     consumer: Mapping[str, Any]
     grouped: bool
     transactional: bool = False
+    ledgers: bool = False
     hosts: int = 0
 
 
@@ -227,7 +230,7 @@ class System(Protocol):
         """Install, configure and format on every host, without starting."""
         ...
 
-    def clients(self, settings: Mapping[str, Any]) -> ClientFactory:
+    def clients(self, settings: Mapping[str, Any]) -> ClientFactory | LedgerClients:
         """Return the factory of clients for a worker process."""
         ...
 

@@ -10,7 +10,10 @@ from clusters import maven
 VERSION_MIN = (4, 15)
 """First release whose client lists ledgers, which the ledger workload needs."""
 
-_OF_ZOOKEEPER = (("io.dropwizard.metrics", "metrics-core", "4.1.12.1"), ("org.xerial.snappy", "snappy-java", "1.1.10.5"))
+_OF_ZOOKEEPER = (
+    ("io.dropwizard.metrics", "metrics-core", "4.1.12.1"),
+    ("org.xerial.snappy", "snappy-java", "1.1.10.5"),
+)
 """What a ZooKeeper server needs and does not bring: its POM has them as provided (3.9.3)."""
 
 

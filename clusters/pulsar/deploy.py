@@ -87,7 +87,9 @@ class PulsarCluster(StorageStack):
         return [*program, *stores, *urls]
 
     def missing(self) -> str:
-        return super().missing() or next(filter(None, (self._missing_partition(*each) for each in self._partitions)), "")
+        return super().missing() or next(
+            filter(None, (self._missing_partition(*each) for each in self._partitions)), ""
+        )
 
     def _missing_partition(self, topic: str, partition: int) -> str:
         try:
