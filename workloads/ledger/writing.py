@@ -74,7 +74,7 @@ class _Writer:
 
     def room(self) -> int:
         """Return how many adds there is room for now."""
-        if self._ledger is None:
+        if self._ledger is None or self._ledger.failed:
             return 0
         return min(self._options.in_flight - self._ledger.pending(), self._options.entries - self._added)
 
