@@ -67,7 +67,9 @@ class Server:
             xid, operation, size = struct.unpack_from(">iii", request)
             path = request[12 : 12 + size].decode()
             head = struct.pack(">iq", xid, 9)
-            below = sorted({each[len(path) + 1 :].partition("/")[0] for each in self.nodes if each.startswith(path + "/")})
+            below = sorted(
+                {each[len(path) + 1 :].partition("/")[0] for each in self.nodes if each.startswith(path + "/")}
+            )
             if operation == 4 and path in self.nodes:
                 content = self.nodes[path]
                 _send(connection, head + struct.pack(">ii", 0, len(content)) + content + bytes(68))
@@ -140,7 +142,7 @@ class FakeHost:
     ],
 )
 def test_a_role_is_held_by(monkeypatch: pytest.MonkeyPatch, role: str, names: tuple[str, ...]) -> None:
-    monkeypatch.setattr(metadata, "newest_open", lambda servers, timeout_s: (7, ["10.0.0.3", "10.0.0.2"]))
+    monkeypatch.setattr(metadata, "newest_open", lambda *_: (7, ["10.0.0.3", "10.0.0.2"]))
     hosts: Any = [FakeHost(index) for index in range(1, 5)]
     options = BookKeeperOptions.model_validate({"roles": {"zookeepers": 1, "bookies": 3}})
 
@@ -148,7 +150,7 @@ def test_a_role_is_held_by(monkeypatch: pytest.MonkeyPatch, role: str, names: tu
 
 
 def test_all_bookies_in_the_ensemble_leave_none_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metadata, "newest_open", lambda servers, timeout_s: (7, ["10.0.0.1", "10.0.0.2"]))
+    monkeypatch.setattr(metadata, "newest_open", lambda *_: (7, ["10.0.0.1", "10.0.0.2"]))
     hosts: Any = [FakeHost(index) for index in range(1, 3)]
 
     with pytest.raises(ClusterError, match=r"every bookie is in the ensemble of ledger 7: add one \(cluster\.hosts\)"):

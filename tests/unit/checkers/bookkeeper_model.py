@@ -1,10 +1,10 @@
 """A small BookKeeper: bookies, quorums, last confirmed entries, fencing and recovery, one step at a time.
 
-Every message between a client and a bookie is a step of its own, in any order that the caller draws, so that a recovery
-runs while the writer goes on. It follows the protocol: an add is acknowledged in order, once ack-quorum bookies have it; a
-recovery fences bookies until no ack quorum can be without one, reads on from the last confirmed entry, takes an entry to
-be missing once write quorum - ack quorum + 1 bookies lack it, writes back what it finds and closes the metadata, which
-one client alone can do. Every entry goes to every bookie of the ensemble (E = Qw), and no bookie fails.
+Every message between a client and a bookie is a step of its own, in an order that is drawn, so that a recovery runs while
+the writer goes on. It follows the protocol: an add is acknowledged in order, once ack quorum bookies have it; a recovery
+fences bookies until no ack quorum can be without one of them, reads on from the last confirmed entry, takes an entry to be
+missing once write quorum - ack quorum + 1 bookies lack it, writes back what it finds and closes the metadata, which one
+client alone can do. Every entry goes to every bookie of the ensemble (E = Qw), and no bookie fails.
 """
 
 from __future__ import annotations
