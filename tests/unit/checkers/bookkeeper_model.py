@@ -1,10 +1,10 @@
 """A small BookKeeper: bookies, quorums, last confirmed entries, fencing and recovery, one step at a time.
 
-Every message between a client and a bookie is a step of its own, in an order that is drawn, so that a recovery runs while
-the writer goes on. It follows the protocol: an add is acknowledged in order, once ack quorum bookies have it; a recovery
-fences bookies until no ack quorum can be without one of them, reads on from the last confirmed entry, takes an entry to be
-missing once write quorum - ack quorum + 1 bookies lack it, writes back what it finds and closes the metadata, which one
-client alone can do. Every entry goes to every bookie of the ensemble (E = Qw), and no bookie fails.
+Every message between a client and a bookie is a step of its own, in an order that is drawn, so that a recovery runs
+while the writer goes on. It follows the protocol: an add is acknowledged in order, once ack quorum bookies have it; a
+recovery fences bookies until no ack quorum can be without one of them, reads on from the last confirmed entry, takes an
+entry to be missing once write quorum - ack quorum + 1 bookies lack it, writes back what it finds and closes the
+metadata, which one client alone can do. Every entry goes to every bookie of the ensemble (E = Qw).
 """
 
 from __future__ import annotations
@@ -76,6 +76,14 @@ class BookKeeper:
         found = [received(L, value, entry) for entry, value in enumerate(values) if value is not None]
         self._done(self._begin("auditor", "read", *found))
         self.story.audits[L] = Audit(0, self.end, complete=True)
+
+    def run_until_one_forgets(self, adds: int, steps: int) -> None:
+        """Let a writer take so many steps; then it is gone, and so is all that one bookie had; then read everything."""
+        writing = self._write(adds)
+        for _ in range(steps):
+            next(writing, None)
+        self.bookies[0].entries.clear()
+        self.audit()
 
     def add(self) -> None:
         """The writer adds a message that reaches every bookie at once, and is told what comes of it."""

@@ -207,3 +207,14 @@ def test_bookies_that_ignore_the_fence_are_found_out(
     model.add()
 
     assert "fencing-violation" in model.story.names()
+
+
+@pytest.mark.parametrize(("write", "ack"), [(write, ack) for write in (1, 2, 3) for ack in range(1, write + 1)])
+def test_one_bookie_that_forgot_may_be_enough_whatever_the_ack_quorum(write: int, ack: int) -> None:
+    found = set()
+    for seed in range(60):
+        model = BookKeeper(write, ack, fences=True, source=random.Random(seed))
+        model.run_until_one_forgets(adds=12, steps=40)
+        found |= model.story.names()
+
+    assert found == {"lost", "lost-entry"}
