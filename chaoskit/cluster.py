@@ -16,6 +16,7 @@ from chaoskit.client import ClientFactory
 from chaoskit.doctor import Finding
 from chaoskit.errors import ChaoskitError
 from chaoskit.host import ServiceHost
+from chaoskit.ledgers import LedgerClients
 
 
 class ClusterError(ChaoskitError):
@@ -65,6 +66,7 @@ class Declared:
         consumer: client settings of the consumers.
         grouped: whether consumers share a group.
         transactional: whether producers write in transactions.
+        ledgers: whether producers write ledgers.
         hosts: number of all hosts.
         restarts: whether producers give up clients with sends under way, and go on with new ones.
     """
@@ -76,6 +78,7 @@ class Declared:
     consumer: Mapping[str, Any]
     grouped: bool
     transactional: bool = False
+    ledgers: bool = False
     hosts: int = 0
     restarts: bool = False
 
@@ -251,7 +254,7 @@ class System(Protocol):
         """Install, configure and format on every host, without starting."""
         ...
 
-    def clients(self, settings: Mapping[str, Any]) -> ClientFactory:
+    def clients(self, settings: Mapping[str, Any]) -> ClientFactory | LedgerClients:
         """Return the factory of clients for a worker process."""
         ...
 

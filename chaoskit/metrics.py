@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from hdrh.histogram import HdrHistogram
 
 from chaoskit.history.reader import History
+from chaoskit.history.schema import SENDING
 from chaoskit.workload import AUDITOR
 
 Nanoseconds = npt.NDArray[np.int64]
@@ -49,7 +50,7 @@ def measure(history: History, latency_folder: Path, faults: Sequence[Span], load
         load_start_ns: when all clients started together, ns since the start of the run.
     """
     operations = history.operations.filter(pc.invert(_is(history.operations["client"], AUDITOR)))
-    sends = operations.filter(_is(operations["f"], "send"))
+    sends = operations.filter(pc.is_in(operations["f"].cast(pa.string()), value_set=pa.array(SENDING)))
     load = sends.filter(pc.greater_equal(sends["start_ns"], load_start_ns))
     acked = load.filter(_is(load["outcome"], "ok"))
     intended, end_to_end, received = _times(history, operations, load_start_ns)

@@ -12,6 +12,7 @@ from chaoskit.client import TransactionalClients
 from chaoskit.cluster import Declared, System
 from chaoskit.errors import BadInput, nearest
 from chaoskit.host import HostProvider
+from chaoskit.ledgers import LedgerClients
 from chaoskit.nemesis import Nemesis, Preparing
 from chaoskit.scenario import Choice, ClusterSpec, FaultSpec, Scenario, WorkloadSpec, validated
 from chaoskit.timeline import CLIENT_ROLES, PlannedFault, Targets, check_targets, draw, instants
@@ -156,6 +157,7 @@ def _declare(cluster: ClusterSpec, system: System, options: Any, workload: Workl
         consumer=workload.client_settings(load, CONSUMER),
         grouped=workload.grouped(load),
         transactional=TransactionalClients in workload.needs,
+        ledgers=LedgerClients in workload.needs,
         hosts=cluster.hosts,
         restarts=isinstance(workload, Restarting) and workload.restarts(load),
     )

@@ -11,6 +11,7 @@ from chaoskit.history.schema import PRODUCER_SHIFT
 from chaoskit.verdict import Anomaly, Verdict
 
 _EXAMPLES_SHOWN = 2
+_ENDS_SHOWN = 16
 
 
 def summary(verdict: Verdict, folder: Path) -> str:
@@ -111,7 +112,9 @@ def _done(verdict: Verdict) -> list[str]:
             again_ms = fault["recovered_after_heal_ms"]
             again = "" if again_ms is None else f"; acknowledged {again_ms:,.0f} ms after it was healed"
             lines.append(f"    at most {fault['unavailable_ms']:,.0f} ms without an acknowledged send{again}")
-    ends = ", ".join(f"{where} ends at {end:,}" for where, end in verdict.audit["end_positions"].items())
+    told = [f"{where} ends at {end:,}" for where, end in verdict.audit["end_positions"].items()]
+    more = [f"and {len(told) - _ENDS_SHOWN:,} more"] if len(told) > _ENDS_SHOWN else []
+    ends = ", ".join([*told[:_ENDS_SHOWN], *more])
     lines.append(
         f"  final read: {'complete' if verdict.audit['complete'] else 'INCOMPLETE'}{': ' if ends else ''}{ends}"
     )

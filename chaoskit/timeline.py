@@ -124,22 +124,19 @@ def check_targets(
         key: where it stands, for errors.
         targets: names of the hosts, or of the clients.
         roles: that the system knows, or those of clients.
-        partitions: of the workload, as `topic/partition`; empty for clients.
+        partitions: of the workload, as `topic/partition`; empty for clients, and where they come into being later.
 
     Raises:
         BadInput: naming the key and what there is.
     """
     known = [*targets, *COUNTED, *roles]
+    of_clients = roles is CLIENT_ROLES
     for target in as_list(on):
         name, colon, partition = target.partition(":")
         if name not in known or (colon and (name not in roles or not partitions)):
-            what = "host or role" if partitions else "client"
+            what = "client" if of_clients else "host or role"
             raise BadInput(f"{key}: there is no {what} {target!r}; {nearest(name, known)}")
-        if (
-            name in CLIENT_ROLES
-            and not partitions
-            and not any(each.startswith(name.removesuffix("s")) for each in targets)
-        ):
+        if name in CLIENT_ROLES and of_clients and not any(each.startswith(name.removesuffix("s")) for each in targets):
             raise BadInput(f"{key}: the workload has no {name.removesuffix('s')}")
         if colon and partition not in partitions:
             raise BadInput(f"{key}: there is no partition {partition!r}; {nearest(partition, partitions)}")

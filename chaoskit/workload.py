@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from chaoskit.client import ClientFactory
 from chaoskit.cluster import TopicSpec
 from chaoskit.history.wal import WalWriter
+from chaoskit.ledgers import LedgerClients
 
 PRODUCER, CONSUMER, AUDITOR = "producer", "consumer", "auditor"
 
@@ -73,7 +74,7 @@ class Job:
 
     task: Task
     options: Any
-    clients: ClientFactory
+    clients: ClientFactory | LedgerClients
     wal: WalWriter
     control: Control
     bound_ns: int
@@ -91,7 +92,8 @@ class Workload(Protocol):
     needs: tuple[type, ...]
 
     def topics(self, options: Any, brokers: int) -> list[TopicSpec]:
-        """Return the topics to create before the start, on this many brokers."""
+        """Return the topics to create before the start, on this many brokers; without partitions where those come
+        into being during the run."""
         ...
 
     def tasks(self, options: Any) -> list[Task]:

@@ -76,12 +76,12 @@ def redelivered_cases(view: LogView) -> pa.Table:
     )
 
 
-def offset_conflict_cases(view: LogView) -> pa.Table:
+def offset_conflict_cases(view: LogView, anomaly: str = "offset-conflict") -> pa.Table:
     """Find positions at which two values were observed: the log diverged.
 
     Observations are intact receives, and acknowledgements that name a position. Jepsen:
-    inconsistent-offsets. The first receive at the position, or without one the first acknowledged
-    send, is taken for the truth, `other_`; one finding for each further value.
+    inconsistent-offsets; of a ledger: `entry-conflict`. The first receive at the position, or without one the
+    first acknowledged send, is taken for the truth, `other_`; one finding for each further value.
     """
     observations = _conflicting(view)
     observations = observations.take(distinct(observations.position, observations.value))
@@ -90,7 +90,7 @@ def offset_conflict_cases(view: LogView) -> pa.Table:
     truth, further = _first_and_further(observations, observations.position)
     return findings_of(
         view.context,
-        "offset-conflict",
+        anomaly,
         details=OFFSET_CONFLICT,
         detail=further.kind,
         value=further.value,

@@ -19,9 +19,9 @@ from checkers.columns import NONE, Flags, Ints, codes, group_numbers, integers, 
 from checkers.ends import OK, Transactions
 
 INTACT, CORRUPT, FOREIGN = range(len(PAYLOADS))
-SENT, RECEIVED, COMMITTED, ASSIGNED = range(len(DIRECTIONS))
+SENT, RECEIVED, COMMITTED, ASSIGNED, CONFIRMED, ENDED = range(len(DIRECTIONS))
 
-REPOSITIONING = ("assign", "subscribe", "seek")
+REPOSITIONING = ("assign", "subscribe", "seek", "open", "recover")
 """Operations after which a consumer may be anywhere in the log."""
 
 

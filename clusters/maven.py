@@ -61,6 +61,27 @@ def fetch(release: Release) -> Path:
     return folder
 
 
+def release_number(system: str, version: str, example: str, minimum: tuple[int, int]) -> tuple[int, ...]:
+    """Return the parts of a release number of three parts.
+
+    Args:
+        system: its name for errors, such as `Pulsar`.
+        version: as the user wrote it.
+        example: of a release number, for errors.
+        minimum: first release that is run.
+
+    Raises:
+        BadInput: it is not one, or it is older than what chaoskit runs.
+    """
+    parts = version.split(".")
+    if not all(part.isdigit() for part in parts) or len(parts) != 3:
+        raise BadInput(f"cluster.version: {version!r} is not a release of {system}; write one such as {example}")
+    numbers = tuple(int(part) for part in parts)
+    if numbers < minimum:
+        raise BadInput(f"cluster.version: chaoskit runs {system} {minimum[0]}.{minimum[1]} and later, not {version}")
+    return numbers
+
+
 def cached(prefix: str) -> list[str]:
     """Return the names of the folders in the cache that begin so."""
     return sorted(folder.name for folder in cache_folder().glob(f"{prefix}-*") if folder.is_dir())

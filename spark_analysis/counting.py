@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from chaoskit.history.schema import OUTCOMES
+from chaoskit.history.schema import OUTCOMES, SENDING
 from chaoskit.workload import AUDITOR
 from spark_analysis.latency import Ints, buckets
 from spark_analysis.units import Timing
@@ -134,7 +134,8 @@ def is_word(column: pa.ChunkedArray, word: str) -> Flags:
 
 
 def are_sends(operations: pa.Table) -> Flags:
-    return is_word(operations["f"], "send") & ~is_word(operations["client"], AUDITOR)
+    sends: Flags = np.logical_or.reduce([is_word(operations["f"], f) for f in SENDING])
+    return sends & ~is_word(operations["client"], AUDITOR)
 
 
 def _integers(column: pa.ChunkedArray, missing: int) -> Ints:

@@ -46,14 +46,14 @@ def produce(job: Job, connect: Callable[[Job, Completed], Producer] = connect) -
     sender = Sender(job, lambda completed: connect(job, completed))
     sender.warm_up(len(options.all_partitions()))
     start_ns = job.control.wait_start()
-    schedule = Schedule(options, start_ns, sender.sequence)
+    schedule = Schedule(options.rate, options.producers, start_ns, sender.sequence)
     reported_ns = start_ns
     while not job.control.stopping:
         now = time.monotonic_ns()
         room = options.in_flight - sender.producer.pending()
         for _ in range(int(min(schedule.due(now) - sender.sequence, room, _BURST))):
             sender.send(schedule.intended_ns(sender.sequence))
-        sender.producer.poll(_wait_s(schedule.intended_ns(sender.sequence), room))
+        sender.producer.poll(wait_s(schedule.intended_ns(sender.sequence), room))
         if now - reported_ns > REPORT_NS:
             job.control.report(sender.progress)
             reported_ns = now
@@ -65,13 +65,14 @@ class Schedule:
     """When each send is due: at the declared rate, which all producers share.
 
     Args:
-        options: of the workload.
+        rate: sends a second of all of them together, or `max`.
+        producers: how many they are.
         start_ns: start of the load, CLOCK_MONOTONIC.
         first: sequence of the first send of the load.
     """
 
-    def __init__(self, options: LogOptions, start_ns: int, first: int) -> None:
-        self._interval_ns = None if options.rate == "max" else 1e9 * options.producers / options.rate
+    def __init__(self, rate: int | str, producers: int, start_ns: int, first: int) -> None:
+        self._interval_ns = None if isinstance(rate, str) else 1e9 * producers / rate
         self._start_ns = start_ns
         self._first = first
 
@@ -88,7 +89,7 @@ class Schedule:
         return self._first + 1 + (now_ns - self._start_ns) // self._interval_ns
 
 
-def _wait_s(next_ns: int | None, room: int) -> float:
+def wait_s(next_ns: int | None, room: int) -> float:
     """Return how long to wait for completions, until the next send is due."""
     early_s = 0.0 if next_ns is None else (next_ns - time.monotonic_ns()) / 1e9
     if early_s <= 0 and room > 0:

@@ -104,7 +104,7 @@ class _Transactor:
             self._await_sends(deadline)
 
     def _load(self, start_ns: int) -> None:
-        schedule = Schedule(self._options, start_ns, self._sender.sequence)
+        schedule = Schedule(self._options.rate, self._options.producers, start_ns, self._sender.sequence)
         if self._registered:
             self._end(commit=True)
         while not self._job.control.stopping:

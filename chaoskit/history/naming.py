@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from chaoskit.history.recover import ClientLog
+from chaoskit.history.schema import SENDING
 
 
 class Names:
@@ -22,6 +23,7 @@ class Names:
     def __init__(self, logs: Sequence[ClientLog]) -> None:
         self._ids: dict[str | None, int] = {None: 0}
         self.by_client = [self._translate(log) for log in logs]
+        self.sending = np.array([self._add(f) for f in SENDING])
         self.send, self.begin, self.end = map(self._add, ("send", "begin", "end"))
         self.texts = list(map(str, self._ids))
 

@@ -51,7 +51,7 @@ class Operations:
         self.position = np.full(total, NO_POSITION, dtype=np.int64)
         for log, base, ids in zip(logs, self.bases, names.by_client, strict=False):
             for records in log.segments:
-                self._invoked(records, base, ids, names.send)
+                self._invoked(records, base, ids, names.sending)
                 self._completed(records, base, ids)
         self.order = np.flatnonzero(self.start_ns != NO_TIME)
         # Each client's starts rise, so a stable sort merges a few runs, and breaks ties by process
@@ -61,12 +61,12 @@ class Operations:
         self.rank[self.order] = np.arange(len(self.order))
         self.txn = self._transactions(names)
 
-    def _invoked(self, records: Records, base: int, ids: Ints, send: int) -> None:
+    def _invoked(self, records: Records, base: int, ids: Ints, sending: Ints) -> None:
         kind = records["kind"]
         invocations = records[(kind == SEND) | (kind == INVOKE)]
         places = base + invocations["op"]
         # The name of a send record is its topic.
-        self.f[places] = np.where(invocations["kind"] == SEND, send, ids[invocations["name"]])
+        self.f[places] = np.where(invocations["kind"] == SEND, sending[invocations["code"]], ids[invocations["name"]])
         self.start_ns[places] = invocations["start_ns"]
 
     def _completed(self, records: Records, base: int, ids: Ints) -> None:

@@ -4,15 +4,15 @@ A segment is a header of `HEADER_BYTES` and then records of 72 bytes, little-end
 event; its kind says which fields mean something (the others are zero):
 
     kind      code     partition  name   key  op     value  position  intended_ns  start_ns  end_ns   delivery
-    SEND               partition  topic  key  op     value            intended     sent
+    SEND     f         partition  topic  key  op     value            intended     sent
     INVOKE                        f           op                                   start
     COMPLETE  outcome             error       op            position                         end
     RECEIVED  payload  partition  topic  key  op     value  position  intended     sent      received delivery
     AUDIT     reached  partition  topic              low    end
     GROUP     direction partition topic  group op     generation position
 
-`name` and `key` are ids into the client's names file (0: none); `op` counts the client's own
-operations from 0; times are CLOCK_MONOTONIC ns of the machine, not yet relative to the run.
+The code of a SEND is an index into `schema.SENDING`. `name` and `key` are ids into the client's names file (0: none);
+`op` counts the client's own operations from 0; times are CLOCK_MONOTONIC ns of the machine, not yet of the run.
 
 `mark`, the last field, is the record's byte offset in its file and is stored last, so a record that
 was cut short does not carry it and is never read as data. The first field, `kind`, is never 0: a
@@ -58,7 +58,7 @@ Records = npt.NDArray[Any]
 """A structured array of dtype `RECORD`."""
 
 # One struct a kind, so that a store packs only the fields that mean something.
-SEND_FIELDS = struct.Struct("<B3xiIIqq8xqq12xI")
+SEND_FIELDS = struct.Struct("<BB2xiIIqq8xqq12xI")
 INVOKE_FIELDS = struct.Struct("<B7xI4xq24xq12xI")
 COMPLETE_FIELDS = struct.Struct("<BB6xI4xq8xq16xq4xI")
 RECEIVED_FIELDS = struct.Struct("<BB2xiIIqqqqqqiI")

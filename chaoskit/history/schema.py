@@ -46,7 +46,10 @@ delivered). `position` of a sent message is the one that its acknowledgement nam
 
 Two more directions tell what consumer groups did, not messages: `committed` (a position that a
 `commit` committed: the next one to be read) and `assigned` (a partition that an `assign` gave to its
-consumer). Their `key` is the group, their `value` the generation, or -1 where it is not known."""
+consumer). Their `key` is the group, their `value` the generation, or -1 where it is not known.
+
+Two tell where a ledger stands: `confirmed` (one past the last confirmed entry, as a reader was told) and `ended` (one
+past its last entry, told by whoever ended it or saw it ended). Their `value` is -1."""
 
 FAULTS = pa.schema(
     [
@@ -63,9 +66,12 @@ FAULTS = pa.schema(
 )
 """One row a fault. `effective_ns` and `healed_ns` are null unless the effect, or its end, was measured."""
 
-DIRECTIONS = ("sent", "received", "committed", "assigned")
-CARRYING = ("send", "poll", "txn")
-"""Operations (`f`) that carry messages; all others control what a client does."""
+DIRECTIONS = ("sent", "received", "committed", "assigned", "confirmed", "ended")
+SENDING = ("send", "add")
+"""Operations (`f`) that send one message; `add` sends it to a ledger."""
+
+CARRYING = (*SENDING, "poll", "txn", "read", "lac")
+"""Operations (`f`) that carry messages, or positions, in numbers; all others control what a client does."""
 
 OUTCOMES = ("ok", "fail", "info")
 PAYLOADS = ("ok", "corrupt", "foreign")

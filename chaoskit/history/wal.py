@@ -112,9 +112,9 @@ class WalWriter:
         return self._ids.get(text) or self._names.add(text)
 
     def send(  # noqa: PLR0917 - keyword arguments would cost a tenth more for each message
-        self, topic_id: int, partition: int, key_id: int, value: int, intended_ns: int, sent_ns: int
+        self, topic_id: int, partition: int, key_id: int, value: int, intended_ns: int, sent_ns: int, f_code: int = 0
     ) -> int:
-        """Record the invocation of a `send` with its one message; return its operation.
+        """Record the invocation of a `send`, or of another of `schema.SENDING`, with its one message; return it.
 
         Raises:
             HistoryFull: nothing was recorded, so nothing may be sent; completions still can be.
@@ -123,7 +123,8 @@ class WalWriter:
         if offset >= self._admitted_end:
             offset = self._admit()
         op = self._next_op
-        _pack_send(self._segment, offset, SEND, partition, topic_id, key_id, op, value, intended_ns, sent_ns, offset)
+        at = partition, topic_id, key_id, op, value, intended_ns, sent_ns, offset
+        _pack_send(self._segment, offset, SEND, f_code, *at)
         self._offset = offset + RECORD_BYTES
         self._next_op = op + 1
         return op
@@ -201,16 +202,16 @@ class WalWriter:
     def group(  # noqa: PLR0917 - as `send`
         self, op: int, direction: int, topic_id: int, partition: int, group_id: int, generation: int, position: int
     ) -> None:
-        """Record a partition that an `assign` gave, or a position that a `commit` committed.
+        """Record a position that is not a message's: of a consumer group, or of a ledger.
 
         Args:
             op: the invoked operation.
             direction: index into `schema.DIRECTIONS`.
             topic_id: id of the topic's name.
             partition: number of the partition.
-            group_id: id of the group's name.
+            group_id: id of the group's name; 0 for a ledger.
             generation: of the group, or -1.
-            position: the next one to be read, or `NO_POSITION`.
+            position: the next one to be read, or where a ledger stands, or `NO_POSITION`.
 
         Raises:
             HistoryFull: the disk is full and the reserve used up.

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from chaoskit.history.reader import History, read_partition
+from chaoskit.history.schema import SENDING
 from chaoskit.workload import AUDITOR
 
 Ints = npt.NDArray[np.int64]
@@ -163,7 +164,8 @@ def _operations(path: Path, load_start_ns: int) -> tuple[Ints, Ints, Flags, Flag
         table = file.read_row_group(group, columns=["f", "client", "start_ns", "end_ns", "outcome"])
         audits = _is(table["client"], AUDITOR).to_numpy()
         start_ns = table["start_ns"].to_numpy()
-        load = _is(table["f"], "send").to_numpy() & ~audits & (start_ns >= load_start_ns)
+        sends = pc.is_in(table["f"].cast(pa.string()), value_set=pa.array(SENDING)).to_numpy()
+        load = sends & ~audits & (start_ns >= load_start_ns)
         acked = load & _is(table["outcome"], "ok").to_numpy()
         parts.append((start_ns, np.where(acked, table["end_ns"].fill_null(-1).to_numpy(), -1), load, audits))
     starts, ends, loads, audited = zip(*parts, strict=True)

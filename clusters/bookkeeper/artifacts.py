@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from chaoskit.errors import BadInput
 from clusters import maven
 
 VERSION_MIN = (4, 15)
@@ -23,13 +22,7 @@ def parse_version(version: str) -> tuple[int, ...]:
     Raises:
         BadInput: it is not one, or it is older than what chaoskit runs.
     """
-    parts = version.split(".")
-    if not all(part.isdigit() for part in parts) or len(parts) != 3:
-        raise BadInput(f"cluster.version: {version!r} is not a release of BookKeeper; write one such as 4.17.2")
-    numbers = tuple(int(part) for part in parts)
-    if numbers < VERSION_MIN:
-        raise BadInput(f"cluster.version: chaoskit runs BookKeeper 4.15 and later, not {version}")
-    return numbers
+    return maven.release_number("BookKeeper", version, "4.17.2", VERSION_MIN)
 
 
 def fetch(version: str) -> Path:

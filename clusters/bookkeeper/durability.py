@@ -1,4 +1,4 @@
-"""What ZooKeeper and bookies promise under the declared settings and the faults that took effect, with Pulsar or without.
+"""What ZooKeeper and bookies promise under the declared settings and the faults that took effect.
 
 Sources: BookKeeper's documentation of `journalSyncData` and `journalWriteData` (bookie configuration) and of its
 protocol ("Ledger recovery"); ZooKeeper's of `forceSync`.
@@ -8,7 +8,7 @@ bookies tell it, and ends the ledger at the first entry that write quorum - ack 
 although another one may have it (BookKeeper 4.17: `ReadOpBase.requiredBookiesMissingEntryForRecovery`,
 `PendingReadOp.ParallelReadRequest.logErrorAndReattemptRead`, `LedgerRecoveryOp.onEntryComplete`). Of an acknowledged
 entry write quorum - ack quorum bookies need never have had a copy; the one that forgot makes the number full. Entries
-below the last confirmed one, and those of earlier ensembles, are not decided anew: they need all their copies forgotten.
+up to the last confirmed one, and those of earlier ensembles, are not decided anew: all their copies must be forgotten.
 """
 
 from __future__ import annotations
@@ -53,8 +53,7 @@ def lost(options: StorageOptions, placed: Placement, effects: Sequence[Effect], 
         return Allowance(
             True,
             f"the disks of {len(destroyed)} bookie(s) lost what was fsynced; {_recovery(persistence)}",
-            "lower the ack quorum's distance to the write quorum, and have a bookie that lost data decommissioned "
-            "before it answers again",
+            "have a bookie that lost data decommissioned before it answers again",
         )
     if hosts_hit(effects, DAMAGING) & bookies:
         return Allowance(

@@ -154,7 +154,7 @@ class StorageStack(ABC):
         return ""
 
     def close(self) -> None:
-        """Nothing: no connection outlives a call."""
+        return None  # no connection outlives a call
 
     def _file(self, name: str) -> str:
         return f"{self._folder}/{name}"

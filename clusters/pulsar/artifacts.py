@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from chaoskit.errors import BadInput
 from clusters import maven
 
 VERSION_MIN = (3, 0)
@@ -17,13 +16,7 @@ def parse_version(version: str) -> tuple[int, ...]:
     Raises:
         BadInput: it is not one, or it is older than what chaoskit runs.
     """
-    parts = version.split(".")
-    if not all(part.isdigit() for part in parts) or len(parts) != 3:
-        raise BadInput(f"cluster.version: {version!r} is not a release of Pulsar; write one such as 4.0.7")
-    numbers = tuple(int(part) for part in parts)
-    if numbers < VERSION_MIN:
-        raise BadInput(f"cluster.version: chaoskit runs Pulsar 3.0 and later, not {version}")
-    return numbers
+    return maven.release_number("Pulsar", version, "4.0.7", VERSION_MIN)
 
 
 def fetch(version: str) -> Path:

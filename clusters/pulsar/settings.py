@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import Field
+
 from chaoskit.errors import BadInput
 from chaoskit.quantities import Size
 from clusters.bookkeeper import settings
@@ -32,7 +34,7 @@ TOPICS = "public/default"
 class Config(settings.Config):
     """Settings by their own names: broker.conf, bookkeeper.conf, zoo.cfg."""
 
-    broker: dict[str, Scalar] = {}
+    broker: dict[str, Scalar] = Field(default={})
 
 
 class Roles(settings.Roles):
@@ -74,7 +76,7 @@ class PulsarOptions(StorageOptions):
 
     version: str = "4.0.7"
     config: Config = Config()
-    namespace: dict[str, Any] = {}
+    namespace: dict[str, Any] = Field(default={})
     deduplication: bool = False
     roles: Roles = Roles()
     heap: Heap = Heap()

@@ -11,7 +11,7 @@ QUICK = {"broker.session.timeout.ms": 3000, "broker.heartbeat.interval.ms": 500}
 
 QUICK_BROKER = {"metadataStoreSessionTimeoutMillis": 5000}
 QUICK_BOOKIE = {"zkTimeout": 5000}
-"""The same for Pulsar: sessions of what died end after 5 s instead of 30 s and 10 s."""
+"""The same for Pulsar and BookKeeper: sessions of what died end after 5 s instead of 30 s and 10 s."""
 
 
 @pytest.fixture
@@ -37,6 +37,20 @@ def pulsar(chaos: Any) -> Any:
         load = {"kind": "log", "rate": 2000, "duration": "10s", **(workload or {})}
         return chaos(
             cluster={"system": "pulsar", "hosts": 3, "config": config, **(cluster or {})}, workload=load, **more
+        )
+
+    return run
+
+
+@pytest.fixture
+def bookkeeper(chaos: Any) -> Any:
+    """Run BookKeeper scenarios: `bookkeeper(bookie={...}, cluster={...}, workload={...}, faults=[...])`."""
+
+    def run(*, cluster: Any = None, bookie: Any = None, workload: Any = None, **more: Any) -> Any:
+        config = {"bookie": {**QUICK_BOOKIE, **(bookie or {})}}
+        load = {"kind": "ledger", "rate": 400, "duration": "8s", **(workload or {})}
+        return chaos(
+            cluster={"system": "bookkeeper", "hosts": 3, "config": config, **(cluster or {})}, workload=load, **more
         )
 
     return run

@@ -25,7 +25,16 @@ from chaoskit.history.reader import History
 from chaoskit.history.schema import DIRECTIONS, PAYLOADS
 
 _SENT, _RECEIVED = DIRECTIONS.index("sent"), DIRECTIONS.index("received")
-_FS = {"send": "send", "poll": "poll", "txn": "txn", "assign": "assign", "subscribe": "subscribe", "close": "crash"}
+_FS = {
+    "send": "send",
+    "add": "send",
+    "poll": "poll",
+    "read": "poll",
+    "txn": "txn",
+    "assign": "assign",
+    "subscribe": "subscribe",
+    "close": "crash",
+}
 _BLOCK = 100_000
 
 

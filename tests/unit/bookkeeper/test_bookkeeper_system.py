@@ -1,0 +1,90 @@
+"""What cannot work is refused before anything is made, naming the key and the remedy; who has which role."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from chaoskit import plugins
+from chaoskit.cluster import Declared
+from chaoskit.errors import BadInput
+from chaoskit.ledgers import LedgerClients
+from clusters.bookkeeper.settings import BookKeeperOptions, bookkeeper_conf, metadata_uri
+from clusters.bookkeeper.system import System
+
+ADDRESSES = [f"10.0.0.{index}" for index in range(1, 7)]
+
+
+def _check(hosts: int, ledgers: bool = True, **options: Any) -> None:
+    system: Any = plugins.load("cluster", "bookkeeper", "cluster.system")
+    chosen = BookKeeperOptions.model_validate(options)
+    declared = Declared(chosen, system.brokers(chosen, hosts), 1, {}, {}, False, ledgers=ledgers, hosts=hosts)
+    system.check(declared, hosts)
+
+
+@pytest.mark.parametrize("hosts", [1, 2, 3, 6])
+def test_any_number_of_hosts_will_do(hosts: int) -> None:
+    _check(hosts)
+
+
+@pytest.mark.parametrize(
+    ("given", "refusal"),
+    [
+        ({"version": "4.17"}, r"cluster\.version: '4\.17' is not a release of BookKeeper; write one such as 4\.17\.2"),
+        ({"version": "4.14.8"}, r"cluster\.version: chaoskit runs BookKeeper 4\.15 and later, not 4\.14\.8"),
+        ({"roles": {"bookies": 4}}, r"cluster\.roles\.bookies: 4 need as many hosts"),
+        ({"roles": {"zookeepers": 1, "bookies": 1}}, r"cluster\.roles: n3 would have no role"),
+        ({"persistence": {"ensemble": 5}}, r"cluster\.persistence\.ensemble: 5 needs as many bookies; there are 3"),
+        ({"ledgers": False}, r"workload\.kind: BookKeeper has ledgers, no topics; write kind: ledger"),
+    ],
+)
+def test_what_cannot_work_is_refused(given: dict[str, Any], refusal: str) -> None:
+    with pytest.raises(BadInput, match=refusal):
+        _check(3, **given)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"config": {"broker": {}}}, {"roles": {"brokers": 1}}, {"heap": {"broker": "1GiB"}}, {"digest": "SHA"}],
+)
+def test_what_nobody_knows_is_refused(given: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        BookKeeperOptions.model_validate(given)
+
+
+@pytest.mark.parametrize(
+    ("hosts", "roles", "placed"),
+    [
+        (1, {}, ("1", "1")),
+        (3, {}, ("123", "123")),
+        (4, {"zookeepers": 1, "bookies": 3}, ("1", "234")),
+        (6, {"zookeepers": 1, "bookies": 5}, ("1", "23456")),
+    ],
+)
+def test_roles_are_placed(hosts: int, roles: dict[str, int], placed: tuple[str, str]) -> None:
+    found = BookKeeperOptions.model_validate({"roles": roles}).place(hosts)
+
+    assert tuple("".join(str(index + 1) for index in each) for each in (found.zookeepers, found.bookies)) == placed
+
+
+def test_bookies_and_clients_are_told_the_same_metadata() -> None:
+    options = BookKeeperOptions.model_validate({"roles": {"zookeepers": 1}})
+    uri = metadata_uri(ADDRESSES[:3], options.place(3))
+
+    assert uri == "zk+hierarchical://10.0.0.1:2181/ledgers"
+    assert f"metadataServiceUri={uri}\n" in bookkeeper_conf(options, ADDRESSES[:3], 2, "/data", "eth0")
+
+
+def test_its_clients_have_ledgers() -> None:
+    clients = System().clients({})
+
+    assert isinstance(clients, LedgerClients)
+    assert System().powers(BookKeeperOptions()) == (LedgerClients,)
+
+
+def test_doctor_is_told_of_java_and_maven() -> None:
+    found = [finding.capability for finding in System().diagnose()]
+
+    assert found == ["Java for BookKeeper", "Maven, to fetch BookKeeper"]

@@ -1,0 +1,1 @@
+"""The ledger workload: writers fill ledgers, readers tail them, a recoverer ends them under the writers' hands."""
