@@ -66,6 +66,7 @@ class Declared:
         grouped: whether consumers share a group.
         transactional: whether producers write in transactions.
         hosts: number of all hosts.
+        resends: what producers send again by themselves: `chaoskit.workload.Resend`.
         restarts: whether producers give up clients with sends under way, and go on with new ones.
     """
 
@@ -77,6 +78,7 @@ class Declared:
     grouped: bool
     transactional: bool = False
     hosts: int = 0
+    resends: str = "never"
     restarts: bool = False
 
 
