@@ -66,6 +66,7 @@ class Declared:
         grouped: whether consumers share a group.
         transactional: whether producers write in transactions.
         hosts: number of all hosts.
+        subscription: type of the subscription that consumers share; empty: they have none.
         resends: what producers send again by themselves: `chaoskit.workload.Resend`.
         restarts: whether producers give up clients with sends under way, and go on with new ones.
     """
@@ -78,6 +79,7 @@ class Declared:
     grouped: bool
     transactional: bool = False
     hosts: int = 0
+    subscription: str = ""
     resends: str = "never"
     restarts: bool = False
 

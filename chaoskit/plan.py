@@ -15,7 +15,7 @@ from chaoskit.host import HostProvider
 from chaoskit.nemesis import Nemesis, Preparing
 from chaoskit.scenario import Choice, ClusterSpec, FaultSpec, Scenario, WorkloadSpec, validated
 from chaoskit.timeline import CLIENT_ROLES, PlannedFault, Targets, check_targets, draw, instants
-from chaoskit.workload import CONSUMER, PRODUCER, Resending, Workload
+from chaoskit.workload import CONSUMER, PRODUCER, Resending, Subscribing, Workload
 
 _SEED_MAX = 2**31
 
@@ -157,6 +157,7 @@ def _declare(cluster: ClusterSpec, system: System, options: Any, workload: Workl
         grouped=workload.grouped(load),
         transactional=TransactionalClients in workload.needs,
         hosts=cluster.hosts,
+        subscription=workload.subscription(load) if isinstance(workload, Subscribing) else "",
         resends=workload.resends(load) if isinstance(workload, Resending) else "never",
         restarts=isinstance(workload, Resending) and workload.restarts(load),
     )

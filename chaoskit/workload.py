@@ -112,6 +112,15 @@ class Workload(Protocol):
         ...
 
 
+@runtime_checkable
+class Subscribing(Protocol):
+    """Optional power: consumers share a subscription, and acknowledge message by message."""
+
+    def subscription(self, options: Any) -> str:
+        """Return its type, of `chaoskit.history.schema.SUBSCRIPTION_TYPES`."""
+        ...
+
+
 Resend = Literal["never", "asked", "unconfirmed", "at-once"]
 """What producers send again by themselves, where the system's clients have sequence ids: what the system, asked for its
 last sequence id, lacks; all that was not confirmed; each send at once, behind what was sent meanwhile."""

@@ -66,7 +66,7 @@ class Membership:
             rows: the same.
         """
         direction = codes(messages["direction"], DIRECTIONS)
-        telling = np.flatnonzero(direction >= COMMITTED)
+        telling = np.flatnonzero((direction == COMMITTED) | (direction == ASSIGNED))
         if not telling.size:
             return None
         messages, direction = messages.take(pa.array(telling)), direction[telling]

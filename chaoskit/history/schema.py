@@ -46,7 +46,9 @@ delivered). `position` of a sent message is the one that its acknowledgement nam
 
 Two more directions tell what consumer groups did, not messages: `committed` (a position that a
 `commit` committed: the next one to be read) and `assigned` (a partition that an `assign` gave to its
-consumer). Their `key` is the group, their `value` the generation, or -1 where it is not known."""
+consumer). Their `key` is the group, their `value` the generation, or -1 where it is not known. Three tell what
+consumers of subscriptions did: `subscribed` (to a partition; `value`: index into `SUBSCRIPTION_TYPES`), `acked` and
+`nacked` (the message at this position). Their `key` is the subscription."""
 
 FAULTS = pa.schema(
     [
@@ -63,9 +65,11 @@ FAULTS = pa.schema(
 )
 """One row a fault. `effective_ns` and `healed_ns` are null unless the effect, or its end, was measured."""
 
-DIRECTIONS = ("sent", "received", "committed", "assigned")
-CARRYING = ("send", "poll", "txn")
-"""Operations (`f`) that carry messages; all others control what a client does."""
+DIRECTIONS = ("sent", "received", "committed", "assigned", "subscribed", "acked", "nacked")
+SUBSCRIPTION_TYPES = ("exclusive", "failover", "shared", "key-shared")
+CARRYING = ("send", "poll", "receive", "txn")
+"""Operations (`f`) that carry messages; all others control what a client does. A `poll` reads on, a `receive` takes
+what a subscription gives to one of its consumers."""
 
 OUTCOMES = ("ok", "fail", "info")
 PAYLOADS = ("ok", "corrupt", "foreign")

@@ -16,6 +16,7 @@ from chaoskit.cluster import Allowance, Declared, Effect
 from clusters.effects import DAMAGING, DESTROYING, FORGETTING, hosts_hit, on_hosts
 from clusters.pulsar.producer import resolve_producer
 from clusters.pulsar.settings import Placement, PulsarOptions, Quorums, is_true, place, quorums, setting
+from clusters.pulsar.subscription_guarantees import subscription_guarantees
 
 _NEVER = {
     "phantom": "only messages that somebody sent can be read",
@@ -48,7 +49,7 @@ def guarantees(declared: Declared, effects: Sequence[Effect]) -> dict[str, Allow
     table["offset-conflict"] = metadata
     table["reordered"] = table["order-violation"] = _reordered(declared, effects, lost)
     table["sequence-jump"] = _sequence_jump([dropped, duplicate, table["reordered"], moved])
-    return table
+    return table | (subscription_guarantees(declared, effects, lost) if declared.subscription else {})
 
 
 def syncs_journal(options: PulsarOptions) -> bool:

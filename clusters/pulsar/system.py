@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chaoskit.client import ClientFactory, SequencedClients
+from chaoskit.client import ClientFactory, SequencedClients, SubscribingClients
 from chaoskit.cluster import Allowance, Declared, Effect
 from chaoskit.doctor import Finding
 from chaoskit.host import ServiceHost
@@ -31,7 +31,7 @@ class System:
     roles = ROLES
 
     def powers(self, options: PulsarOptions) -> tuple[type, ...]:
-        return (SequencedClients,)
+        return (SequencedClients, SubscribingClients)
 
     def check(self, declared: Declared, hosts: int) -> None:
         options: PulsarOptions = declared.options

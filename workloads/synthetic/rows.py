@@ -10,7 +10,7 @@ import pyarrow as pa
 from chaoskit.history.schema import DIRECTIONS, MESSAGES, PAYLOADS
 from workloads.synthetic.randomness import Ints
 
-SENT, RECEIVED, COMMITTED, ASSIGNED = range(len(DIRECTIONS))
+SENT, RECEIVED, COMMITTED, ASSIGNED = range(4)
 NONE = -1
 
 
