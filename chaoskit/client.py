@@ -7,7 +7,7 @@ classification names the client library's error as its reason.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from chaoskit.errors import ChaoskitError
 
@@ -16,6 +16,9 @@ OK, FAIL, INFO = range(3)
 
 DUPLICATE = "duplicate"
 """Error of a send that is ok, but that the system did not store again, as it had it already."""
+
+Settlement = Literal["ack", "ack-cumulative", "nack"]
+"""What a consumer of a subscription does with what it was given."""
 
 Completed = Callable[[int, int, str | None, int | None], None]
 """Called once for each send: token, outcome code, error, position (None when not told)."""
@@ -170,6 +173,29 @@ class Consumer(Protocol):
         ...
 
 
+class Subscriber(Protocol):
+    """One consumer of a subscription, whose consumers are given messages and acknowledge each."""
+
+    def join(self, partitions: Sequence[tuple[str, int]]) -> None:
+        """Subscribe, from the partitions' beginning if the subscription is new; `poll` connects."""
+        ...
+
+    def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Delivery], list[PositionLost], str | None]:
+        """Return what it was given; as `Consumer.poll`."""
+        ...
+
+    def settle(self, deliveries: Sequence[Delivery], how: Settlement) -> tuple[int, str | None]:
+        """Acknowledge what it was given, or ask for it to be delivered again; return the outcome code and the error.
+
+        `ack-cumulative` acknowledges everything up to each of them.
+        """
+        ...
+
+    def close(self, *, abruptly: bool = False) -> None:
+        """Disconnect; abruptly: without waiting for anything."""
+        ...
+
+
 class Auditor(Consumer, Protocol):
     """A consumer that also knows where each partition ends and how far it has come."""
 
@@ -215,4 +241,13 @@ class SequencedClients(ClientFactory, Protocol):
 
     def sequenced_producer(self, settings: Mapping[str, Any], name: str, completed: Completed) -> SequencedProducer:
         """Connect a producer called `name`, unless the settings name it otherwise."""
+        ...
+
+
+@runtime_checkable
+class SubscribingClients(ClientFactory, Protocol):
+    """Optional power of a system's clients: subscriptions."""
+
+    def subscriber(self, settings: Mapping[str, Any], kind: str) -> Subscriber:
+        """Connect a consumer of the workload's subscription, of a type of `chaoskit.history.schema`."""
         ...

@@ -68,6 +68,8 @@ class Declared:
         transactional: whether producers write in transactions.
         ledgers: whether producers write ledgers.
         hosts: number of all hosts.
+        subscription: type of the subscription that consumers share; empty: they have none.
+        resends: what producers send again by themselves: `chaoskit.workload.Resend`.
         restarts: whether producers give up clients with sends under way, and go on with new ones.
     """
 
@@ -80,6 +82,8 @@ class Declared:
     transactional: bool = False
     ledgers: bool = False
     hosts: int = 0
+    subscription: str = ""
+    resends: str = "never"
     restarts: bool = False
 
 

@@ -16,7 +16,7 @@ from chaoskit.ledgers import LedgerClients
 from chaoskit.nemesis import Nemesis, Preparing
 from chaoskit.scenario import Choice, ClusterSpec, FaultSpec, Scenario, WorkloadSpec, validated
 from chaoskit.timeline import CLIENT_ROLES, PlannedFault, Targets, check_targets, draw, instants
-from chaoskit.workload import CONSUMER, PRODUCER, Restarting, Workload
+from chaoskit.workload import CONSUMER, PRODUCER, Resending, Subscribing, Workload
 
 _SEED_MAX = 2**31
 
@@ -159,7 +159,9 @@ def _declare(cluster: ClusterSpec, system: System, options: Any, workload: Workl
         transactional=TransactionalClients in workload.needs,
         ledgers=LedgerClients in workload.needs,
         hosts=cluster.hosts,
-        restarts=isinstance(workload, Restarting) and workload.restarts(load),
+        subscription=workload.subscription(load) if isinstance(workload, Subscribing) else "",
+        resends=workload.resends(load) if isinstance(workload, Resending) else "never",
+        restarts=isinstance(workload, Resending) and workload.restarts(load),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from pydantic import BaseModel
 
@@ -115,9 +115,27 @@ class Workload(Protocol):
 
 
 @runtime_checkable
-class Restarting(Protocol):
-    """Optional power: producers may give their clients up while sends are under way, and go on with new ones."""
+class Subscribing(Protocol):
+    """Optional power: consumers share a subscription, and acknowledge message by message."""
+
+    def subscription(self, options: Any) -> str:
+        """Return its type, of `chaoskit.history.schema.SUBSCRIPTION_TYPES`."""
+        ...
+
+
+Resend = Literal["never", "asked", "unconfirmed", "at-once"]
+"""What producers send again by themselves, where the system's clients have sequence ids: what the system, asked for its
+last sequence id, lacks; all that was not confirmed; each send at once, behind what was sent meanwhile."""
+
+
+@runtime_checkable
+class Resending(Protocol):
+    """Optional power: producers send again what was not confirmed, with new clients."""
+
+    def resends(self, options: Any) -> Resend:
+        """Return what they send again."""
+        ...
 
     def restarts(self, options: Any) -> bool:
-        """Return whether they do."""
+        """Return whether they give up clients with sends under way."""
         ...

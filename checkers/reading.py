@@ -12,7 +12,7 @@ from checkers.rows import Operations, Receives
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """All receives with a known position, process by process, each in the order of reading.
+    """All receives of polls with a known position, process by process, each in the order of reading.
 
     A session is a stretch of one process without `assign`, `subscribe` or `seek`.
 
@@ -30,6 +30,8 @@ def reading_of(receives: Receives, operations: Operations) -> Reading:
     order = stable_order(operations.process[receives.operation])
     if receives.position.min(initial=0) < 0:
         order = order[receives.position[order] != NONE]
+    if operations.takes.any():
+        order = order[~operations.takes[receives.operation[order]]]
     operation = receives.operation[order]
     starts = changes(operation)
     polls = operation[starts]

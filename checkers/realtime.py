@@ -49,9 +49,8 @@ def late_cases(view: LogView) -> pa.Table:
     jump, passed = jump[earliest], view.visible_positions[passed[earliest]]
     value = view.intact_values[view.first_received_at(passed)]
     seen_ns = _first_seen_ns(view, value)
-    send = view.first_sends[value]
+    send = view.first_acks[value]
     chosen = (seen_ns > reads.received_ns[after[jump]]) & (send != NONE)
-    chosen[chosen] = view.acked[send[chosen]]
     send, passer, passed, seen_ns = send[chosen], after[jump[chosen]], passed[chosen], seen_ns[chosen]
     acked_ns = view.operations.end_ns[view.sends.operation[send]]
     return findings_of(

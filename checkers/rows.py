@@ -19,7 +19,7 @@ from checkers.columns import NONE, Flags, Ints, codes, group_numbers, integers, 
 from checkers.ends import OK, Transactions
 
 INTACT, CORRUPT, FOREIGN = range(len(PAYLOADS))
-SENT, RECEIVED, COMMITTED, ASSIGNED, CONFIRMED, ENDED = range(len(DIRECTIONS))
+SENT, RECEIVED, COMMITTED, ASSIGNED, CONFIRMED, ENDED, SUBSCRIBED, ACKED, NACKED = range(len(DIRECTIONS))
 
 REPOSITIONING = ("assign", "subscribe", "seek", "open", "recover")
 """Operations after which a consumer may be anywhere in the log."""
@@ -32,6 +32,7 @@ class Operations:
     Attributes:
         outcome: of the operation alone.
         fate: with its transaction: `ABORTED` or `INFO` where that did not, or may not have, committed.
+        takes: whether it received what a subscription gave it, which is no reading in order.
         duplicate: whether it was acknowledged as something that the system had already.
     """
 
@@ -44,6 +45,7 @@ class Operations:
     duplicate: Flags
     repositions: Flags
     audits: Flags
+    takes: Flags
 
     @classmethod
     def of(cls, table: pa.Table, auditor: str) -> Operations:
@@ -59,6 +61,7 @@ class Operations:
             duplicate=(outcome == OK) & is_one_of(table["error"], [DUPLICATE]),
             repositions=is_one_of(table["f"], REPOSITIONING),
             audits=is_one_of(table["client"], [auditor]),
+            takes=is_one_of(table["f"], ["receive"]),
         )
 
     def rows_of(self, op: Ints) -> Ints:

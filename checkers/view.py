@@ -19,7 +19,7 @@ import pyarrow as pa
 from chaoskit.checker import Context
 from chaoskit.errors import BadInput
 from chaoskit.history.schema import PRODUCER_SHIFT
-from checkers.columns import NONE, Flags, Ints, first_rows, is_sorted, marked, running_maximum, stable_order
+from checkers.columns import NONE, Flags, Ints, changes, first_rows, is_sorted, marked, running_maximum, stable_order
 from checkers.ends import OK
 from checkers.numbering import Numbering
 from checkers.reading import Reading, reading_of
@@ -106,8 +106,13 @@ class LogView:
 
     @cached_property
     def missing(self) -> Ints:
-        """Rows of the sends that were acknowledged and whose message is not there (any more)."""
-        return np.flatnonzero(self.acked & ~self.kept[self.sent_values])
+        """Rows of the acknowledged sends whose message is not there (any more), one for each message: of several
+        the first whose acknowledgement named a position, or else the first."""
+        rows = np.flatnonzero(self.acked & ~self.kept[self.sent_values])
+        placed = self.sends.position[rows] != NONE
+        order = np.lexsort((rows, ~placed, self.sent_values[rows]))
+        first: Ints = np.sort(rows[order][changes(self.sent_values[rows[order]])])
+        return first
 
     @cached_property
     def placed(self) -> Ints:
@@ -146,6 +151,13 @@ class LogView:
     def first_sends(self) -> Ints:
         """Row of the first send of each value, by value id, or `NONE`."""
         return first_rows(self.values.size, self.sent_values)
+
+    @cached_property
+    def first_acks(self) -> Ints:
+        """Row of the first acknowledged send of each value, by value id, or `NONE`."""
+        acked = np.flatnonzero(self.acked)
+        first = first_rows(self.values.size, self.sent_values[acked])
+        return np.where(first == NONE, NONE, acked[first]) if acked.size else first
 
     @cached_property
     def places(self) -> tuple[Ints, Ints]:

@@ -62,7 +62,7 @@ def _read_to_end(job: Job, reader: Reader, consumer: Auditor, bounds: Bounds) ->
     while time.monotonic() < deadline and not job.control.stopping:
         if all(reached[where] >= end for where, (_, end) in bounds.items()):
             break
-        if reader.poll() > 0:
+        if reader.poll():
             deadline = time.monotonic() + _STALL_S
         reached = {where: max(at, consumer.position(*where)) for where, at in reached.items()}
     return reached

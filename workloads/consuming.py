@@ -52,12 +52,12 @@ def consume(job: Job) -> None:
 class Reader:
     """Polls a consumer and records every operation and every message."""
 
-    def __init__(self, job: Job, consumer: Consumer) -> None:
+    def __init__(self, job: Job, consumer: Consumer, f: str = "poll") -> None:
         self.consumer = consumer
         self.progress = Progress()
         self._wal = job.wal
         self._run_id = job.control.run_id
-        self._poll_id = job.wal.name("poll")
+        self._poll_id = job.wal.name(f)
         self._membership = ("", -1)
 
     def assign(self, partitions: Sequence[tuple[str, int]]) -> None:
@@ -103,8 +103,8 @@ class Reader:
         self.consumer.close()
         self._wal.complete(op, time.monotonic_ns(), OK)
 
-    def poll(self) -> int:
-        """Receive what is there; return how many messages. A lost position is sought from the beginning."""
+    def poll(self) -> list[Delivery]:
+        """Receive what is there, and return it. A lost position is sought from the beginning."""
         op = self._wal.invoke(self._poll_id, time.monotonic_ns())
         deliveries, lost, error = self.consumer.poll(POLL_TIMEOUT_S, MESSAGES_MAX)
         received_ns = time.monotonic_ns()
@@ -117,7 +117,7 @@ class Reader:
             seek = self._begin("seek")
             self.consumer.seek_to_beginning(topic, partition)
             self._wal.complete(seek, time.monotonic_ns(), OK, self._wal.name(f"{cause} {topic}/{partition}"))
-        return len(deliveries)
+        return deliveries
 
     def _record(self, op: int, delivery: Delivery, received_ns: int) -> None:
         topic, partition, key, content, position, count = delivery

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from chaoskit.client import Completed, Producer, SequencedClients
 from chaoskit.quantities import MILLISECOND, Duration
-from chaoskit.workload import PRODUCER, Job
+from chaoskit.workload import PRODUCER, Job, Resend
 from workloads.log import LogOptions, LogWorkload
 from workloads.producing import connect, produce, producer_settings
 from workloads.restarting import Restarting
@@ -41,8 +41,12 @@ class DedupWorkload(LogWorkload):
 
     options = DedupOptions
 
+    def resends(self, options: DedupOptions) -> Resend:
+        """See `chaoskit.workload.Resending`."""
+        return options.resend
+
     def restarts(self, options: DedupOptions) -> bool:
-        """See `chaoskit.workload.Restarting`."""
+        """See `chaoskit.workload.Resending`."""
         return options.restart_every is not None
 
     def run(self, job: Job) -> None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from chaoskit.client import DUPLICATE, FAIL, INFO, OK, Completed, SequencedProducer, Unreachable
-from chaoskit.workload import Job
+from chaoskit.workload import Job, Resend
 from workloads import payload
 from workloads.restarting import Restarts
 
@@ -41,7 +41,7 @@ class Resuming:
         connect: makes the next client, which is to report completions to its argument.
         completed: told of each send once.
         every_ns: how long a client is kept; None: until a send's outcome is unknown.
-        resend: as of `workloads.dedup.DedupOptions`.
+        resend: what is sent again.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Resuming:
         completed: Completed,
         *,
         every_ns: int | None,
-        resend: Literal["asked", "unconfirmed", "at-once"],
+        resend: Resend,
     ) -> None:
         self._job = job
         self._connect = connect

@@ -49,7 +49,10 @@ Two more directions tell what consumer groups did, not messages: `committed` (a 
 consumer). Their `key` is the group, their `value` the generation, or -1 where it is not known.
 
 Two tell where a ledger stands: `confirmed` (one past the last confirmed entry, as a reader was told) and `ended` (one
-past its last entry, told by whoever ended it or saw it ended). Their `value` is -1."""
+past its last entry, told by whoever ended it or saw it ended). Their `value` is -1.
+
+Three tell what consumers of subscriptions did: `subscribed` (to a partition; `value`: index into `SUBSCRIPTION_TYPES`),
+`acked` and `nacked` (the message at this position). Their `key` is the subscription."""
 
 FAULTS = pa.schema(
     [
@@ -66,12 +69,16 @@ FAULTS = pa.schema(
 )
 """One row a fault. `effective_ns` and `healed_ns` are null unless the effect, or its end, was measured."""
 
-DIRECTIONS = ("sent", "received", "committed", "assigned", "confirmed", "ended")
+DIRECTIONS = (
+    "sent", "received", "committed", "assigned", "confirmed", "ended", "subscribed", "acked", "nacked",
+)  # fmt: skip
+SUBSCRIPTION_TYPES = ("exclusive", "failover", "shared", "key-shared")
 SENDING = ("send", "add")
 """Operations (`f`) that send one message; `add` sends it to a ledger."""
 
-CARRYING = (*SENDING, "poll", "txn", "read", "lac")
-"""Operations (`f`) that carry messages, or positions, in numbers; all others control what a client does."""
+CARRYING = (*SENDING, "poll", "receive", "txn", "read", "lac")
+"""Operations (`f`) that carry messages, or positions, in numbers; all others control what a client does. A `poll` reads
+on, a `receive` takes what a subscription gives to one of its consumers."""
 
 OUTCOMES = ("ok", "fail", "info")
 PAYLOADS = ("ok", "corrupt", "foreign")

@@ -9,10 +9,11 @@ from chaoskit.client import Completed
 from clusters.pulsar.consumer import PulsarAuditor, PulsarConsumer
 from clusters.pulsar.producer import PulsarProducer
 from clusters.pulsar.sequenced import PulsarSequencedProducer
+from clusters.pulsar.subscriber import PulsarSubscriber
 
 
 class PulsarClients:
-    """See `chaoskit.client.SequencedClients`."""
+    """See `chaoskit.client.SequencedClients` and `SubscribingClients`."""
 
     def __init__(self, connection: Mapping[str, Any]) -> None:
         self._connection = connection
@@ -27,6 +28,9 @@ class PulsarClients:
 
     def consumer(self, settings: Mapping[str, Any]) -> PulsarConsumer:
         return PulsarConsumer(self._connection, settings)
+
+    def subscriber(self, settings: Mapping[str, Any], kind: str) -> PulsarSubscriber:
+        return PulsarSubscriber(self._connection, settings, kind)
 
     def auditor(self, settings: Mapping[str, Any]) -> PulsarAuditor:
         return PulsarAuditor(self._connection)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import threading
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from typing import Any
 
 import pulsar
@@ -15,11 +17,33 @@ from clusters.pulsar.settings import TOPICS
 CONNECTION_DEFAULTS = {"operation_timeout_seconds": 10, "connection_timeout_ms": 2000, "stats_interval_in_seconds": 0}
 """For every client: no statistics, and operations that end soon, since the workload tries them again."""
 
+_CLOSE_SOON_S = 0.5
 
-def connect(connection: Mapping[str, Any]) -> pulsar.Client:
-    """Return a client of the cluster. It says nothing: standard output is the worker's link to the harness."""
+
+def connect(connection: Mapping[str, Any], **settings: Any) -> pulsar.Client:
+    """Return a client of the cluster, with further settings of its own.
+
+    It says nothing: standard output is the worker's link to the harness.
+    """
     silent = pulsar.FileLogger(pulsar.LoggerLevel.Error, "/dev/null")
-    return pulsar.Client(connection["service_url"], logger=silent, **CONNECTION_DEFAULTS)
+    return pulsar.Client(connection["service_url"], logger=silent, **{**CONNECTION_DEFAULTS, **settings})
+
+
+def close_soon(client: pulsar.Client) -> None:
+    """Close a client without waiting for long.
+
+    What is pending is failed at once; the rest of the close may take as long as an operation may, in a thread. Not
+    `shutdown`: it keeps Python's lock while it waits for a thread of the client that may want it for a callback, some
+    30 s.
+    """
+
+    def close() -> None:
+        with suppress(pulsar.PulsarException):
+            client.close()
+
+    closing = threading.Thread(target=close, daemon=True)
+    closing.start()
+    closing.join(_CLOSE_SOON_S)
 
 
 def full_name(topic: str, partition: int) -> str:

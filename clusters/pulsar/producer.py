@@ -77,8 +77,10 @@ def classify(result: str) -> int:
 class PulsarProducer:
     """See `chaoskit.client.Producer`."""
 
-    def __init__(self, connection: Mapping[str, Any], settings: Mapping[str, Any], completed: Completed) -> None:
-        self._client = connect(connection)
+    def __init__(
+        self, connection: Mapping[str, Any], settings: Mapping[str, Any], completed: Completed, **client: Any
+    ) -> None:
+        self._client = connect(connection, **client)
         self._settings = resolve_producer(settings)
         self._pending_max = int(self._settings.get(_PENDING, 1000))
         self._completed = completed

@@ -7,20 +7,18 @@ Pulsar 4.0.7), or -1 without deduplication.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 
 import pulsar
 
 from chaoskit.client import Completed, Unreachable
-from clusters.pulsar.connection import name_of
+from clusters.pulsar.connection import close_soon, name_of
 from clusters.pulsar.producer import PulsarProducer
 
 _NAME = "producer_name"
-_ABANDON_S = 0.5
-"""How long a client that is given up may take to tell the broker."""
+_CONNECT_S = 2
+"""How long connecting to an owner that is gone may hold up a producer, which then tries again."""
 
 
 class PulsarSequencedProducer(PulsarProducer):
@@ -29,7 +27,7 @@ class PulsarSequencedProducer(PulsarProducer):
     def __init__(
         self, connection: Mapping[str, Any], settings: Mapping[str, Any], name: str, completed: Completed
     ) -> None:
-        super().__init__(connection, {_NAME: name, **settings}, completed)
+        super().__init__(connection, {_NAME: name, **settings}, completed, operation_timeout_seconds=_CONNECT_S)
 
     def send_as(  # noqa: PLR0917 - as the protocol
         self, topic: str, partition: int, key: bytes | None, payload: bytes, token: int, sequence: int
@@ -43,14 +41,6 @@ class PulsarSequencedProducer(PulsarProducer):
             raise Unreachable(name_of(error)) from error
 
     def abandon(self) -> None:
-        # What is pending is failed at once. The rest of the close may take as long as an operation may. Not `shutdown`:
-        # it keeps Python's lock while it waits for a thread of the client that may want it for a callback, some 30 s.
         self._closing = True
-        closing = threading.Thread(target=self._close, daemon=True)
-        closing.start()
-        closing.join(_ABANDON_S)
+        close_soon(self._client)
         self._give_up()
-
-    def _close(self) -> None:
-        with suppress(pulsar.PulsarException):
-            self._client.close()

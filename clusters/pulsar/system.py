@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chaoskit.client import ClientFactory, SequencedClients
+from chaoskit.client import ClientFactory, SequencedClients, SubscribingClients
 from chaoskit.cluster import Allowance, Declared, Decommissioning, Effect, Leadership
 from chaoskit.doctor import Finding
 from chaoskit.host import ServiceHost
@@ -32,7 +32,7 @@ class System:
     roles = ROLES
 
     def powers(self, options: PulsarOptions) -> tuple[type, ...]:
-        return (Leadership, Decommissioning, SequencedClients)
+        return (Leadership, Decommissioning, SequencedClients, SubscribingClients)
 
     def check(self, declared: Declared, hosts: int) -> None:
         options: PulsarOptions = declared.options

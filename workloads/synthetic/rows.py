@@ -10,7 +10,7 @@ import pyarrow as pa
 from chaoskit.history.schema import DIRECTIONS, MESSAGES, PAYLOADS
 from workloads.synthetic.randomness import Ints
 
-SENT, RECEIVED, COMMITTED, ASSIGNED, CONFIRMED, ENDED = range(len(DIRECTIONS))
+SENT, RECEIVED, COMMITTED, ASSIGNED, CONFIRMED, ENDED = range(6)
 NONE = -1
 
 

@@ -41,15 +41,19 @@ class Reference:
         return send["position"] if send["outcome"] == "ok" else None
 
     def missing(self) -> list[Row]:
-        """Return the sends that were acknowledged, are not there (any more), and did not expire."""
+        """Return the sends that were acknowledged, are not there (any more), and did not expire; of several sends of
+        one message the first whose acknowledgement names a position, or else the first."""
         low = self.audit.low if self.audit else 0
         kept = self.visible
         if self.audit and self.audit.complete:
             kept = {row["value"] for row in self.intact if row["client"] == AUDITOR}
+        acked = [send for send in self.sends if send["outcome"] == "ok"]
+        told = sorted(acked, key=lambda send: send["position"] is None)
+        chosen = {send["value"]: send for send in reversed(told)}
         return [
             send
-            for send in self.sends
-            if send["outcome"] == "ok"
+            for send in acked
+            if send is chosen[send["value"]]
             and send["value"] not in kept
             and (send["position"] is None or send["position"] >= low)
             and not (send["position"] is None and low > 0 and send["value"] in self.visible)
@@ -244,8 +248,8 @@ def late(run: Reference) -> Iterator[Row]:
             if before["position"] < position < after["position"] and after["received_ns"] is not None
         ]
         value = next(row["value"] for row in run.intact if row["position"] == position)
-        send = next((row for row in run.sends if row["value"] == value), None)
-        if not passes or send is None or send["outcome"] != "ok":
+        send = next((row for row in run.sends if row["value"] == value and row["outcome"] == "ok"), None)
+        if not passes or send is None:
             continue
         passer = min(passes, key=lambda row: (row["received_ns"], row["op"]))
         seen_ns = min(

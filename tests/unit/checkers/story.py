@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from chaoskit.checker import Audit, Context, FaultWindow
 from chaoskit.checking import check_partition, checkers, settle_and_conclude
-from chaoskit.history.schema import MESSAGES, OPERATIONS
+from chaoskit.history.schema import MESSAGES, OPERATIONS, SUBSCRIPTION_TYPES
 
 Row = dict[str, Any]
 
@@ -40,6 +40,17 @@ def committed(place: str, position: int, group: str = "g", generation: int = -1)
 def assigned(place: str, group: str = "g", generation: int = -1) -> Row:
     """A partition that a member of a group was given."""
     return {"direction": "assigned", **_at(place), "key": group, "value": generation, "position": None}
+
+
+def subscribed(place: str, kind: str, name: str = "s") -> Row:
+    """A consumer of a subscription of this type."""
+    number = SUBSCRIPTION_TYPES.index(kind)
+    return {"direction": "subscribed", **_at(place), "key": name, "value": number, "position": None}
+
+
+def settled(direction: str, place: str, position: int, name: str = "s") -> Row:
+    """A message that was `acked` or `nacked`."""
+    return {"direction": direction, **_at(place), "key": name, "value": -1, "position": position}
 
 
 def _at(place: str) -> Row:

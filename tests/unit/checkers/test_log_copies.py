@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from notation import Step, assign, finding, history, poll, seek, send
 
+from chaoskit.checker import Audit
+
 
 def test_duplicate() -> None:
     run = history(send(1, at=0), poll("c", (0, 1), (1, 1)), poll("d", (0, 1), (1, 1), (2, 1)))
@@ -133,3 +135,17 @@ def test_corrupt_payload_at_a_position_is_no_conflict() -> None:
     run = history(send(1, at=0), poll("c", (0, 7, "corrupt")), poll("d", (0, 1)))
 
     assert run.anomalies() == {"corrupt": [7]}
+
+
+def test_message_sent_twice_and_stored_once_is_right() -> None:
+    run = history(
+        send(1, "info"), send(1, error="duplicate"), poll("c", (0, 1)), poll("auditor", (0, 1)), audit=Audit(0, 1, True)
+    )
+
+    assert run.check() == []
+
+
+def test_message_sent_twice_and_stored_twice_is_a_duplicate() -> None:
+    run = history(send(1, "info"), send(1, at=1), poll("c", (0, 1), (1, 1)))
+
+    assert run.anomalies() == {"duplicate": [1]}

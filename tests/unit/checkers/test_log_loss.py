@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from notation import assign, finding, history, poll, send, value_of
+from notation import Step, assign, finding, history, poll, send, value_of
 
 from chaoskit.checker import Audit
 
@@ -183,3 +183,20 @@ def test_truncated_when_a_complete_audit_passed_over_it() -> None:
 )
 def test_position_that_may_still_be_there_is_not_truncated(read_by: str, audit: Audit | None) -> None:
     assert history(send(1, at=1), poll(read_by, (1, 1)), audit=audit).check() == []
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "op", "anomalies"),
+    [
+        (send(1, "info"), send(1, error="duplicate"), 1, {"lost": [1], "dropped-as-duplicate": [1]}),
+        (send(1, error="duplicate"), send(1, error="duplicate"), 0, {"lost": [1], "dropped-as-duplicate": [1]}),
+        (send(1, error="duplicate"), send(1, at=5), 1, {"lost": [1]}),
+    ],
+)
+def test_message_sent_twice_is_lost_once_whichever_send_was_acknowledged(
+    first: Step, second: Step, op: int, anomalies: dict[str, list[int]]
+) -> None:
+    run = history(first, second, send(2, at=9), poll("auditor", (9, 2)), audit=Audit(0, 10, True))
+
+    assert run.anomalies() == anomalies
+    assert [row["op"] for row in run.only("lost")] == [op]

@@ -167,3 +167,9 @@ def test_consumers_move_independently() -> None:
     )
 
     assert run.check() == []
+
+
+def test_message_that_only_a_later_send_of_it_acknowledged_can_be_late() -> None:
+    steps = [send(1, "info"), send(1, at=1), send(2, at=0), send(3, at=2), poll("c", (0, 2), (2, 3)), poll("d", (1, 1))]
+
+    assert [(row["value"], row["op"]) for row in history(*steps).only("late")] == [(1, 1)]

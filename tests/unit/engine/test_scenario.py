@@ -31,7 +31,7 @@ def test_on_is_a_word_in_a_file(tmp_path: Path) -> None:
 
     fault = load_scenario(path).faults[0]
 
-    assert (fault.on, fault.at, fault.inject) == ("leader", SECOND, "kill")
+    assert (fault.on, fault.at, fault.inject) == ("leader", (SECOND, SECOND), "kill")
 
 
 def test_a_file_gives_its_name_to_a_scenario_without_one(tmp_path: Path) -> None:

@@ -47,6 +47,15 @@ def test_a_later_entry_does_not_change_what_an_earlier_one_draws() -> None:
     assert [fault for fault in _draw(OFTEN, {"at": "99s", "inject": "kill"}) if fault.at_ns < 90 * SECOND] == alone
 
 
+def test_a_range_of_times_is_drawn_from() -> None:
+    begins = {_draw({"at": ["2s", "4s"], "inject": "kill"}, seed=seed)[0].at_ns for seed in range(50)}
+
+    assert len(begins) > 10
+    assert min(begins) >= 2 * SECOND
+    assert max(begins) <= 4 * SECOND
+    assert len({_draw({"at": ["2s", "4s"], "inject": "kill"})[0].at_ns for _ in range(3)}) == 1
+
+
 @pytest.mark.parametrize(
     ("target", "size", "count"),
     [

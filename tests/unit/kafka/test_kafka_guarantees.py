@@ -249,3 +249,10 @@ def test_only_a_transactional_id_of_its_own_lets_a_zombie_write(given: str, allo
 
 def test_who_reads_uncommitted_reads_what_a_zombie_wrote_before_it_was_fenced() -> None:
     assert guarantees(_declared(SAFE, consumer={"isolation.level": "read_uncommitted"}), [])["zombie-write"].allowed
+
+
+def test_a_client_that_is_given_up_may_be_overtaken_by_the_next_one() -> None:
+    producer = {"enable.idempotence": True}
+    declared = Declared(KafkaOptions(), 3, 3, producer, {}, False, resends="asked", restarts=True)
+
+    assert _allowed(declared) == {"reordered"}

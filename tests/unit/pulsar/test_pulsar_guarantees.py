@@ -21,11 +21,16 @@ def _declared(
     grouped: bool = False,
     hosts: int = 3,
     bookies: int | None = None,
+    batches: bool = True,
+    resends: str = "never",
+    restarts: bool = False,
     **options: Any,
 ) -> Declared:
     config = {"bookie": bookie or {}, "zookeeper": zookeeper or {}}
     chosen = PulsarOptions.model_validate({"config": config, **options})
-    return Declared(chosen, bookies or hosts, 3, {}, {}, grouped, hosts=hosts)
+    producer = {"batching_enabled": batches}
+    brokers = bookies or hosts
+    return Declared(chosen, brokers, 3, producer, {}, grouped, hosts=hosts, resends=resends, restarts=restarts)
 
 
 def _effect(kind: str, *hosts: str) -> Effect:
@@ -154,3 +159,35 @@ def test_every_line_says_why_and_what_to_change(declared: Declared, effects: lis
 
     assert all(allowance.why for allowance in table.values())
     assert all(allowance.remedy for allowance in table.values() if allowance.allowed)
+
+
+DROPPED = {"lost", "dropped-as-duplicate"}
+INVERTED = {"reordered", "order-violation"}
+
+
+@pytest.mark.parametrize(
+    ("resends", "batches", "deduplication", "allowed"),
+    [
+        ("asked", False, True, set()),
+        ("asked", False, False, {"duplicate"}),
+        ("asked", True, True, {"duplicate"}),
+        ("unconfirmed", False, True, set()),
+        ("unconfirmed", True, True, {"duplicate"} | DROPPED),
+        ("unconfirmed", True, False, {"duplicate"}),
+        ("at-once", False, True, DROPPED | INVERTED),
+        ("at-once", False, False, {"duplicate"} | INVERTED),
+        ("never", True, True, set()),
+    ],
+)
+def test_what_applications_send_again_is_recognised_message_by_message_or_not(
+    resends: str, batches: bool, deduplication: bool, allowed: set[str]
+) -> None:
+    declared = _declared(resends=resends, batches=batches, deduplication=deduplication, restarts=True)
+
+    assert _allowed(declared) == allowed
+
+
+def test_without_restarts_and_faults_nothing_is_dropped_or_sent_twice() -> None:
+    assert _allowed(_declared(resends="at-once", batches=False, deduplication=True)) == set()
+    assert _allowed(_declared(resends="asked")) == set()
+    assert _allowed(_declared(resends="at-once", batches=False), KILLED) == {"duplicate"} | INVERTED

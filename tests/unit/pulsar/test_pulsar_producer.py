@@ -98,7 +98,7 @@ class FakeClient:
 @pytest.fixture
 def client(monkeypatch: pytest.MonkeyPatch) -> FakeClient:
     made = FakeClient()
-    monkeypatch.setattr("clusters.pulsar.producer.connect", lambda _: made)
+    monkeypatch.setattr("clusters.pulsar.producer.connect", lambda *_, **_more: made)
     return made
 
 

@@ -1,0 +1,171 @@
+"""What the consumers of a subscription were given, and until when each had it.
+
+A consumer is a stretch of one process from a `subscribe` to its next, or to its `crash` or `close`; one that was killed
+ends with its last operation. It has a message from when it received it to when it acknowledged or refused it, or ended.
+The broker may think for longer, at both ends, that the consumer has it, never for less: two such times that overlap
+here overlapped there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+import pyarrow as pa
+
+from chaoskit.history.schema import DIRECTIONS
+from checkers.columns import NONE, Ints, codes, group_numbers, integers, is_one_of, words_of
+from checkers.rows import ACKED, NACKED, RECEIVED, SUBSCRIBED, Operations, Rows
+from checkers.view import LogView
+
+_ENDING = ("subscribe", "crash", "close")
+
+
+@dataclass(frozen=True, slots=True)
+class Settlements(Rows):
+    """Messages acknowledged, or refused; `from_ns`, `until_ns`: of the operation."""
+
+    position: Ints
+    process: Ints
+    operation: Ints
+    from_ns: Ints
+    until_ns: Ints
+
+    @classmethod
+    def of(cls, messages: pa.Table, chosen: Ints, rows: Operations) -> Self:
+        """Read some rows of schema `MESSAGES`."""
+        operation = rows.rows_of(integers(messages["op"])[chosen])
+        start_ns = rows.start_ns[operation]
+        until_ns = np.maximum(rows.end_ns[operation], start_ns)
+        return cls(integers(messages["position"])[chosen], rows.process[operation], operation, start_ns, until_ns)
+
+
+@dataclass(frozen=True, slots=True)
+class Deliveries(Rows):
+    """Messages given to consumers, in the order in which they were received.
+
+    Attributes:
+        row: row of the receive.
+        key: number of the message's key, from 1 on; 0 without one.
+        consumer: number of the consumer.
+        from_ns, until_ns: when it had the message.
+        gone_ns: when the consumer ended.
+        count: redelivery count.
+    """
+
+    row: Ints
+    position: Ints
+    key: Ints
+    process: Ints
+    consumer: Ints
+    from_ns: Ints
+    until_ns: Ints
+    gone_ns: Ints
+    count: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """What the consumers of one subscription did in one partition.
+
+    Attributes:
+        kind: index of its type.
+        deliveries: to its consumers.
+        acks, nacks: theirs.
+        drained_ns: when the first began to take everything that was left; None if not all of them took everything.
+    """
+
+    kind: int
+    deliveries: Deliveries
+    acks: Settlements
+    nacks: Settlements
+    drained_ns: int | None
+
+
+def subscriptions_of(view: LogView, messages: pa.Table, operations: pa.Table) -> list[Subscription]:
+    """Return the subscriptions of a partition."""
+    direction = codes(messages["direction"], DIRECTIONS)
+    telling = np.flatnonzero(direction >= SUBSCRIBED)
+    if not telling.size:
+        return []
+    name, names = words_of(messages.take(pa.array(telling))["key"])
+    taken = _taken(view, messages, operations, np.flatnonzero(direction == RECEIVED))
+    found = []
+    for number in range(len(names)):
+        own = telling[name == number]
+        subscribed = own[direction[own] == SUBSCRIBED]
+        acks = Settlements.of(messages, own[direction[own] == ACKED], view.operations)
+        nacks = Settlements.of(messages, own[direction[own] == NACKED], view.operations)
+        members = np.unique(view.operations.process[view.operations.rows_of(integers(messages["op"])[subscribed])])
+        deliveries = taken.take(np.flatnonzero(np.isin(taken.process, members)))
+        found.append(
+            Subscription(
+                kind=int(integers(messages["value"])[subscribed].max(initial=0)),
+                deliveries=_until_settled(_until_settled(deliveries, acks), nacks),
+                acks=acks,
+                nacks=nacks,
+                drained_ns=_drained_ns(operations, view.operations, members),
+            )
+        )
+    return found
+
+
+def following(group: Ints, at_ns: Ints, other_group: Ints, other_ns: Ints) -> Ints:
+    """Return for each time the row of the first other time of its group that is not before it, or `NONE`."""
+    if not other_ns.size:
+        return np.full(at_ns.size, NONE)
+    times, rank = np.unique(np.concatenate([at_ns, other_ns]), return_inverse=True)
+    wanted = group * times.size + rank[: at_ns.size]
+    given = other_group * times.size + rank[at_ns.size :]
+    order = np.argsort(given, kind="stable")
+    found = order[np.minimum(np.searchsorted(given[order], wanted), order.size - 1)]
+    return np.where((given[found] >= wanted) & (other_group[found] == group), found, NONE)
+
+
+def by_process(process: Ints, position: Ints, other_process: Ints, other_position: Ints) -> tuple[Ints, Ints]:
+    """Number pairs of process and position alike in two tables."""
+    positions, rank = np.unique(np.concatenate([position, other_position]), return_inverse=True)
+    return process * positions.size + rank[: position.size], other_process * positions.size + rank[position.size :]
+
+
+def _taken(view: LogView, messages: pa.Table, operations: pa.Table, received: Ints) -> Deliveries:
+    """Return all that was taken from subscriptions, as if nothing had been settled."""
+    rows, receives = view.operations, view.receives
+    row = np.flatnonzero(rows.takes[receives.operation] & (receives.position != NONE))
+    row = row[np.lexsort((row, receives.received_ns[row]))]
+    process, from_ns = rows.process[receives.operation[row]], receives.received_ns[row]
+    ending = np.flatnonzero(is_one_of(operations["f"], _ENDING))
+    end = following(process, from_ns, rows.process[ending], rows.start_ns[ending])
+    last_ns = np.zeros(int(rows.process.max(initial=0)) + 1, np.int64)
+    np.maximum.at(last_ns, rows.process, np.maximum(rows.start_ns, rows.end_ns))
+    gone_ns = last_ns[process]
+    gone_ns[end != NONE] = rows.start_ns[ending[end[end != NONE]]]
+    return Deliveries(
+        row=row,
+        position=receives.position[row],
+        key=group_numbers(messages["key"])[received[row]],
+        process=process,
+        consumer=np.where(end == NONE, -2 - process, end),
+        from_ns=from_ns,
+        until_ns=gone_ns,
+        gone_ns=gone_ns,
+        count=integers(messages["delivery"])[received[row]],
+    )
+
+
+def _until_settled(deliveries: Deliveries, settlements: Settlements) -> Deliveries:
+    """End the times at the first acknowledgement, or refusal, of the same process and position."""
+    mine, theirs = by_process(deliveries.process, deliveries.position, settlements.process, settlements.position)
+    settled = following(mine, deliveries.from_ns, theirs, settlements.from_ns)
+    until_ns = deliveries.until_ns.copy()
+    known = settled != NONE
+    until_ns[known] = np.minimum(until_ns[known], settlements.from_ns[settled[known]])
+    return replace(deliveries, until_ns=until_ns)
+
+
+def _drained_ns(operations: pa.Table, rows: Operations, members: Ints) -> int | None:
+    drains = np.flatnonzero(is_one_of(operations["f"], ["drain"]) & np.isin(rows.process, members))
+    if not drains.size or np.any(rows.outcome[drains] != 0):
+        return None
+    return int(rows.start_ns[drains].min())

@@ -1,0 +1,241 @@
+"""The checker of subscriptions: everything delivered until it is acknowledged, to one consumer at a time, in order.
+
+Deliveries and acknowledgements are told apart by position. What cannot be concluded: acknowledgements have no receipt,
+so that one counts only once its consumer lived on for a while; and of consumers that overlap on one subject at least
+one delivery is told of, not each.
+
+Cost: O(n log n) for n deliveries, only where something subscribed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from chaoskit.checker import Context
+from chaoskit.history.schema import SUBSCRIPTION_TYPES
+from checkers.columns import NONE, Ints, first_rows, running_maximum
+from checkers.deliveries import Subscription, following, subscriptions_of
+from checkers.findings import findings_of, merged, no_findings
+from checkers.view import LogView
+
+EXCLUSIVE, FAILOVER, SHARED, KEY_SHARED = range(len(SUBSCRIPTION_TYPES))
+
+ACK_NS = 1_000_000_000
+"""For how long a consumer must have lived on for its acknowledgement to be with the broker: clients send them off ten
+times a second."""
+
+DOUBLE_DELIVERY = ("after its acknowledgement", "while another consumer had it")
+UNACKED_VANISHED = ("never delivered", "delivered, not acknowledged, and not delivered again")
+
+
+class SubscriptionChecker:
+    """Decides the anomalies of subscriptions in one partition; a `Checker`."""
+
+    anomalies = ("unacked-vanished", "double-delivery", "two-active", "fifo-violation", "redelivery-flag-missing")
+
+    def check(self, messages: pa.Table, operations: pa.Table, context: Context) -> pa.Table:
+        """Return the findings of all subscriptions."""
+        if not messages.num_rows:
+            return no_findings()
+        view = LogView(messages, operations, context)
+        found = [no_findings()]
+        for each in subscriptions_of(view, messages, operations):
+            found += [
+                vanished_cases(view, each),
+                redelivered_cases(view, each),
+                double_cases(view, each),
+                active_cases(view, each),
+                order_cases(view, each),
+                unflagged_cases(view, each),
+            ]
+        return merged(found)
+
+
+def vanished_cases(view: LogView, subscription: Subscription) -> pa.Table:
+    """Find acknowledged messages of producers, in the log, that no consumer had acknowledged when all had taken
+    everything that was left.
+
+    Evidence: `op` sent it; `other_op` is its last delivery, if any, at `at_ns`.
+    """
+    drained_ns = subscription.drained_ns
+    audited = np.flatnonzero(view.operations.audits[view.intact.operation] & (view.intact.position != NONE))
+    send = view.first_acks[view.intact_values[audited]]
+    audited, send = audited[send != NONE], send[send != NONE]
+    if drained_ns is None or not audited.size:
+        return no_findings()
+    position, first = np.unique(view.intact.position[audited], return_index=True)
+    send = send[first]
+    open_ = (view.operations.end_ns[view.sends.operation[send]] < drained_ns) & ~np.isin(
+        position, subscription.acks.position
+    )
+    position, send = position[open_], send[open_]
+    deliveries = subscription.deliveries
+    last = _last_delivery(subscription, position)
+    delivered = last != NONE
+    return findings_of(
+        view.context,
+        "unacked-vanished",
+        details=UNACKED_VANISHED,
+        detail=delivered.astype(np.int64),
+        value=view.sends.value[send],
+        position=position,
+        op=view.operations.op[view.sends.operation[send]],
+        other_op=np.where(delivered, _op(view, subscription, last), NONE),
+        at_ns=np.where(delivered, deliveries.from_ns[last] if deliveries.row.size else NONE, NONE),
+    )
+
+
+def redelivered_cases(view: LogView, subscription: Subscription) -> pa.Table:
+    """Find deliveries of messages whose acknowledgement was with the broker.
+
+    Evidence: `op` received it at `at_ns`; `other_op` had acknowledged it.
+    """
+    deliveries, acks = subscription.deliveries, subscription.acks
+    if not (deliveries.row.size and acks.position.size):
+        return no_findings()
+    lived_ns = np.zeros(acks.position.size, np.int64)
+    own = following(acks.process, acks.until_ns, deliveries.process, deliveries.gone_ns)
+    lived_ns[own != NONE] = deliveries.gone_ns[own[own != NONE]]
+    sure = np.flatnonzero(lived_ns >= acks.until_ns + ACK_NS)
+    sure = sure[np.lexsort((acks.until_ns[sure], acks.position[sure]))]
+    sure = sure[np.flatnonzero(np.diff(acks.position[sure], prepend=NONE))]
+    index = np.minimum(np.searchsorted(acks.position[sure], deliveries.position), max(sure.size - 1, 0))
+    ack = sure[index] if sure.size else np.zeros(0, np.int64)
+    if not ack.size:
+        return no_findings()
+    again = np.flatnonzero(
+        (acks.position[ack] == deliveries.position) & (deliveries.from_ns >= acks.until_ns[ack] + ACK_NS)
+    )
+    return _received(view, "double-delivery", subscription, again, 0, view.operations.op[acks.operation[ack[again]]])
+
+
+def double_cases(view: LogView, subscription: Subscription) -> pa.Table:
+    """Find deliveries of a message while another consumer had it. Evidence: `other_op` had received it."""
+    if subscription.kind != SHARED:
+        return no_findings()
+    later, earlier = _overlapping(subscription, subscription.deliveries.position + 1)
+    return _received(view, "double-delivery", subscription, later, 1, _op(view, subscription, earlier))
+
+
+def active_cases(view: LogView, subscription: Subscription) -> pa.Table:
+    """Find deliveries to a consumer while another had messages of the same key (`key-shared`), or any (`exclusive`).
+
+    Evidence: `op` received the message at `at_ns`; `other_op` had received one before.
+    """
+    deliveries = subscription.deliveries
+    subject = {EXCLUSIVE: np.ones_like(deliveries.key), KEY_SHARED: deliveries.key}.get(subscription.kind)
+    if subject is None:
+        return no_findings()
+    later, earlier = _overlapping(subscription, subject)
+    return _received(view, "two-active", subscription, later, None, _op(view, subscription, earlier), earlier)
+
+
+def order_cases(view: LogView, subscription: Subscription) -> pa.Table:
+    """Find messages that were first delivered after a later one of the same key (`key-shared`), or of the partition
+    (`exclusive`, `failover`).
+
+    Evidence: `op` received the message at `at_ns`; `other_` is the highest that came before.
+    """
+    deliveries = subscription.deliveries
+    if subscription.kind == SHARED or not deliveries.row.size:
+        return no_findings()
+    positions, rank = np.unique(deliveries.position, return_inverse=True)
+    first = np.sort(first_rows(positions.size, rank))
+    subject = deliveries.key[first] if subscription.kind == KEY_SHARED else np.ones(first.size, np.int64)
+    order = np.lexsort((first, subject))
+    first, subject = first[order], subject[order]
+    place, highest = running_maximum(subject, rank[first], positions.size)
+    below = np.flatnonzero((place < highest) & (subject > 0))
+    above = first[np.searchsorted(highest, highest[below])]
+    return _received(view, "fifo-violation", subscription, first[below], None, _op(view, subscription, above), above)
+
+
+def unflagged_cases(view: LogView, subscription: Subscription) -> pa.Table:
+    """Find deliveries of a message that a consumer had refused that say that they are the first.
+
+    Of `shared` and `key-shared` subscriptions; the others count none. Evidence:
+    `op` received it at `at_ns`; `other_op` had refused it.
+    """
+    deliveries, nacks = subscription.deliveries, subscription.nacks
+    if subscription.kind not in (SHARED, KEY_SHARED) or not nacks.position.size:
+        return no_findings()
+    order = np.lexsort((nacks.until_ns, nacks.position))
+    order = order[np.flatnonzero(np.diff(nacks.position[order], prepend=NONE))]
+    nack = order[np.minimum(np.searchsorted(nacks.position[order], deliveries.position), order.size - 1)]
+    unflagged = np.flatnonzero(
+        (nacks.position[nack] == deliveries.position)
+        & (deliveries.from_ns > nacks.until_ns[nack])
+        & (deliveries.count == 0)
+    )
+    other = view.operations.op[nacks.operation[nack[unflagged]]]
+    return _received(view, "redelivery-flag-missing", subscription, unflagged, None, other)
+
+
+def _overlapping(subscription: Subscription, subject: Ints) -> tuple[Ints, Ints]:
+    """Return deliveries that began while another consumer had something of the same subject, and what it had; without
+    subject: 0."""
+    deliveries = subscription.deliveries
+    chosen = np.flatnonzero(subject > 0)
+    order = chosen[np.lexsort((chosen, deliveries.from_ns[chosen], subject[chosen]))]
+    if order.size < 2:
+        return order[:0], order[:0]
+    times, rank = np.unique(deliveries.until_ns[order], return_inverse=True)
+    _, highest = running_maximum(subject[order], rank, times.size)
+    before = order[np.searchsorted(highest, highest[:-1])]
+    later = order[1:]
+    clash = np.flatnonzero(
+        (subject[before] == subject[later])
+        & (deliveries.consumer[before] != deliveries.consumer[later])
+        & (deliveries.until_ns[before] > deliveries.from_ns[later])
+    )
+    return later[clash], before[clash]
+
+
+def _last_delivery(subscription: Subscription, position: Ints) -> Ints:
+    deliveries = subscription.deliveries
+    order = np.lexsort((deliveries.from_ns, deliveries.position))
+    if not order.size:
+        return np.full(position.size, NONE)
+    index = np.searchsorted(deliveries.position[order], position, side="right") - 1
+    found = order[np.maximum(index, 0)]
+    return np.where(deliveries.position[found] == position, found, NONE)
+
+
+def _op(view: LogView, subscription: Subscription, delivery: Ints) -> Ints:
+    if not subscription.deliveries.row.size:
+        return np.full(delivery.size, NONE)
+    return view.operations.op[view.receives.operation[subscription.deliveries.row[delivery]]]
+
+
+def _received(  # noqa: PLR0917 - the first five are the same in every call
+    view: LogView,
+    anomaly: str,
+    subscription: Subscription,
+    chosen: Ints,
+    detail: int | None,
+    other_op: Ints,
+    other: Ints | None = None,
+) -> pa.Table:
+    """Report deliveries, and beside each another one where its value and position tell something."""
+    deliveries, receives = subscription.deliveries, view.receives
+    more = (
+        {}
+        if other is None
+        else {
+            "other_value": receives.value[deliveries.row[other]],
+            "other_position": deliveries.position[other],
+        }
+    )
+    return findings_of(
+        view.context,
+        anomaly,
+        details=() if detail is None else DOUBLE_DELIVERY,
+        detail=detail or 0,
+        value=receives.value[deliveries.row[chosen]],
+        position=deliveries.position[chosen],
+        op=_op(view, subscription, chosen),
+        other_op=other_op,
+        at_ns=deliveries.from_ns[chosen],
+        **more,
+    )

@@ -1,0 +1,73 @@
+"""The subscription workload: the log workload, read by the consumers of one subscription.
+
+They acknowledge what they are given, message by message or cumulatively; some they refuse, some they leave until they
+end, and now and then they end abruptly. When the load is over each acknowledges what it has left, and everything else
+that it is given, until there is nothing more: what was not acknowledged then must have been delivered again.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from chaoskit.client import SubscribingClients
+from chaoskit.quantities import MILLISECOND, SECOND, Duration
+from chaoskit.workload import CONSUMER, Job
+from workloads.log import LogOptions, LogWorkload
+from workloads.subscribing import subscribe
+
+
+class SubscriptionOptions(LogOptions):
+    """What a scenario may say of this workload, besides what it may say of `log`.
+
+    Attributes:
+        subscription: its type.
+        acks: one by one, or all up to the last that was received.
+        nack_every: each consumer refuses so many-th messages of each producer once; 0: none.
+        leave_every: each consumer leaves so many-th messages of each producer until it ends; 0: none.
+        crash_every: how long a consumer goes on before it ends abruptly and another takes its place; absent: for ever.
+        drain: when the load is over, for how long nothing more must come; longer than any delay of redelivery.
+    """
+
+    rate: int = Field(default=1000, ge=1)
+    consumers: int = Field(default=3, ge=1)
+    subscription: Literal["exclusive", "failover", "shared", "key-shared"] = "shared"
+    acks: Literal["individual", "cumulative"] = "individual"
+    nack_every: int = Field(default=0, ge=0)
+    leave_every: int = Field(default=0, ge=0)
+    crash_every: Duration | None = Field(default=None, ge=100 * MILLISECOND)
+    drain: Duration = Field(default=4 * SECOND, le=20 * SECOND)
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        alone = self.subscription in ("exclusive", "failover")
+        if self.acks == "cumulative" and not alone:
+            raise ValueError("cumulative acks are for exclusive and failover subscriptions; write acks: individual")
+        if self.acks == "cumulative" and (self.nack_every or self.leave_every):
+            raise ValueError("nack_every and leave_every need acks: individual")
+        if self.subscription == "key-shared" and not self.keys:
+            raise ValueError("a key-shared subscription needs keys")
+        if self.consumption == "group":
+            raise ValueError("consumption: group is of the workload log; leave it out")
+        return self
+
+
+class SubscriptionWorkload(LogWorkload):
+    """Entry point `subscription` of `chaoskit.workloads`."""
+
+    options = SubscriptionOptions
+    needs = (SubscribingClients,)
+
+    def grouped(self, options: SubscriptionOptions) -> bool:
+        return True
+
+    def subscription(self, options: SubscriptionOptions) -> str:
+        """See `chaoskit.workload.Subscribing`."""
+        return options.subscription
+
+    def run(self, job: Job) -> None:
+        if job.task.role == CONSUMER:
+            subscribe(job)
+        else:
+            super().run(job)
