@@ -127,12 +127,22 @@ class Admin:
         return self._first(lambda broker: _content("GET", broker, path, timeout_s)).decode()
 
     def unload(self, owner: str, bundle: str, destination: str, timeout_s: float) -> None:
-        """Have the broker that owns a bundle hand it over to another one (its address and HTTP port).
+        """Have the broker that owns a bundle give it up, and the next one that wants it be this one (its address and
+        HTTP port).
+
+        The leader of the load manager remembers the destination; it then refers to the owner, which unloads.
 
         Raises:
-            ClusterError: it does not.
+            ClusterError: a broker does not do it.
         """
-        path = f"/admin/v2/namespaces/{TOPICS}/{bundle}/unload?destinationBroker={destination}"
+        path = f"/admin/v2/namespaces/{TOPICS}/{bundle}/unload"
+        try:
+            _request("PUT", self.load_manager_leader(timeout_s), f"{path}?destinationBroker={destination}", timeout_s)
+        except Refused as answer:
+            if answer.status != http.HTTPStatus.TEMPORARY_REDIRECT:
+                raise
+        else:
+            return
         _request("PUT", owner, path, timeout_s)
 
     def load_manager_leader(self, timeout_s: float) -> str:

@@ -97,14 +97,29 @@ def test_the_owner_is_whom_any_broker_names(monkeypatch: pytest.MonkeyPatch) -> 
     assert asked[0][1] == "/lookup/v2/topic/persistent/public/default/log-0-partition-2"
 
 
-def test_a_bundle_is_told_as_text_and_unloaded_at_its_owner(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bundle_is_told_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
     with _broker(monkeypatch, 200, b"0x00000000_0x40000000"):
-        bundle = Admin([NOBODY, ADDRESS]).bundle("log-0", 2, 1)
-    with _broker(monkeypatch, 204, b"") as asked:
-        Admin([NOBODY]).unload(ADDRESS, bundle, "10.0.0.9:8080", 1)
+        assert Admin([NOBODY, ADDRESS]).bundle("log-0", 2, 1) == "0x00000000_0x40000000"
 
-    path = "/admin/v2/namespaces/public/default/0x00000000_0x40000000/unload?destinationBroker=10.0.0.9:8080"
-    assert [each[:2] for each in asked] == [("PUT", path)]
+
+@pytest.mark.parametrize(("status", "asked_of_owner"), [(204, False), (307, True)])
+def test_the_leader_is_told_the_destination_and_the_owner_unloads(
+    monkeypatch: pytest.MonkeyPatch, status: int, asked_of_owner: bool
+) -> None:
+    asked = []
+
+    def ask(method: str, broker: str, path: str, _: float) -> None:
+        asked.append((method, broker, path))
+        if "destinationBroker" in path and status == 307:
+            raise Refused(status, "")
+
+    monkeypatch.setattr(admin, "_request", ask)
+    monkeypatch.setattr(Admin, "load_manager_leader", lambda *_: "10.0.0.7")
+    Admin([ADDRESS]).unload("10.0.0.8", "0x0_0x4", "10.0.0.9:8080", 1)
+
+    path = "/admin/v2/namespaces/public/default/0x0_0x4/unload"
+    to_leader, to_owner = ("PUT", "10.0.0.7", f"{path}?destinationBroker=10.0.0.9:8080"), ("PUT", "10.0.0.8", path)
+    assert asked == ([to_leader, to_owner] if asked_of_owner else [to_leader])
 
 
 @pytest.mark.parametrize("content", [{}, [], b"no JSON", {"brokerUrl": None}])
