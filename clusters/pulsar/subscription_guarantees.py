@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chaoskit.cluster import Allowance, Declared, Effect
+from clusters.bookkeeper.settings import is_true, setting
 from clusters.effects import on_hosts
 from clusters.pulsar.producer import resolve_producer
-from clusters.pulsar.settings import PulsarOptions, is_true, setting
+from clusters.pulsar.settings import PulsarOptions
 
 _PARTED = "a consumer whose connection broke does not know that what it has was given to another"
 
