@@ -36,6 +36,7 @@ class Release:
         main: the artifact whose version the user wrote.
         others: further artifacts that it runs with.
         listing: where its releases are listed.
+        parent: the POM whose versions decide where those of dependencies are ranges or disagree; None: Maven decides.
     """
 
     system: str
@@ -43,6 +44,7 @@ class Release:
     main: Coordinates
     others: Sequence[Coordinates]
     listing: str
+    parent: Coordinates | None = None
 
 
 def fetch(release: Release) -> Path:
@@ -95,7 +97,7 @@ def _download(release: Release, folder: Path) -> None:
         )
     with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
         pom = Path(scratch, "pom.xml")
-        pom.write_text(_pom([release.main, *release.others]))
+        pom.write_text(_pom(release))
         target = Path(scratch, "jars")
         done = subprocess.run(
             [maven, "-q", "-B", "--strict-checksums", "-f", str(pom), _COPY, f"-DoutputDirectory={target}", *_RUNTIME],
@@ -135,13 +137,20 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _pom(wanted: Sequence[Coordinates]) -> str:
-    dependencies = "".join(
-        f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version></dependency>"
-        for group, artifact, version in wanted
-    )
+def _pom(release: Release) -> str:
+    wanted = "".join(_dependency(each) for each in (release.main, *release.others))
+    managed = _dependency(release.parent, "<type>pom</type><scope>import</scope>") if release.parent else ""
     return (
         '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
         "<groupId>chaoskit</groupId><artifactId>jars</artifactId><version>1</version><packaging>pom</packaging>"
-        f"<dependencies>{dependencies}</dependencies></project>"
+        f"<dependencyManagement><dependencies>{managed}</dependencies></dependencyManagement>"
+        f"<dependencies>{wanted}</dependencies></project>"
+    )
+
+
+def _dependency(coordinates: Coordinates, more: str = "") -> str:
+    group, artifact, version = coordinates
+    return (
+        f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version>{more}"
+        "</dependency>"
     )

@@ -9,6 +9,10 @@ from clusters import maven
 VERSION_MIN = (3, 0)
 """First release that is tried. The gRPC versions of 2.10 and earlier contradict each other and do not resolve."""
 
+_RANGES_BEFORE = (4,)
+"""Until 3.x dependencies ask for ranges of gRPC, over which Maven does not come to an end without the versions that
+Pulsar itself was built with."""
+
 
 def parse_version(version: str) -> tuple[int, ...]:
     """Return the parts of a release number.
@@ -25,6 +29,8 @@ def fetch(version: str) -> Path:
     Raises:
         BadInput: no such version, no Maven, or a cached jar was changed.
     """
-    parse_version(version)
+    numbers = parse_version(version)
     main = ("org.apache.pulsar", "pulsar-broker", version)
-    return maven.fetch(maven.Release("Pulsar", f"pulsar-{version}", main, (), "pulsar.apache.org/release-notes"))
+    parent = ("org.apache.pulsar", "pulsar", version) if numbers < _RANGES_BEFORE else None
+    listing = "pulsar.apache.org/release-notes"
+    return maven.fetch(maven.Release("Pulsar", f"pulsar-{version}", main, (), listing, parent))
