@@ -21,10 +21,13 @@ _TOLD_FROM = 2_000_000
 @store_option
 @click.option("--name", default="synthetic", show_default=True, help="Name of the scenario: the folder in the store.")
 @click.option("--seed", type=int, default=0, show_default=True, help="The same options and seed give the same history.")
-@click.option("--mode", default="log", show_default=True, help="`log`, `group` (consumer groups) or `transactions`.")
+@click.option(
+    "--mode", default="log", show_default=True, help="`log`, `group` (consumer groups), `transactions` or `ledgers`."
+)
 @click.option(
     "--messages",
-    help="Rows of messages: each is sent once and received twice, by a consumer and the final read; not in "
+    help="Rows of messages: each is sent once and received twice, by a consumer and the final read (which reads "
+    "`ledgers` twice); not in "
     "mode `transactions`.  [default: 100k]",
 )
 @click.option("--transactions", help="How many, in mode `transactions`.  [default: 10k]")

@@ -111,7 +111,7 @@ class Messages:
             "sent_ns": self._times(records["start_ns"]),
             "received_ns": self._times(np.where(sent, NO_TIME, records["end_ns"])),
             "delivery": pa.array(records["delivery"], mask=sent | (records["delivery"] == NO_DELIVERY)),
-            "payload": dictionary(np.where(group, 0, records["code"]), PAYLOADS),
+            "payload": dictionary(np.where(records["kind"] == RECEIVED, records["code"], 0), PAYLOADS),
         }
         return pa.table(columns, schema=MESSAGES)
 

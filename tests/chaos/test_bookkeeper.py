@@ -65,7 +65,7 @@ def test_one_bookie_less_than_the_ack_quorum_loses_nothing(bookkeeper: Any) -> N
 @pytest.mark.parametrize("sync", [True, False])
 def test_one_bookie_that_forgets_is_enough_to_lose(bookkeeper: Any, sync: bool) -> None:
     run = bookkeeper(
-        bookie={"journalSyncData": sync},
+        bookie={"journalSyncData": sync, "journalPageCacheFlushIntervalMSec": 60000},
         cluster={**APART, "persistence": {"ack_quorum": 3}},
         workload=SLOWLY,
         faults=FORGET_ONE,

@@ -79,6 +79,7 @@ class _Auditing:
         self._recorder = recorder
         self._client = client
         self._deadline = 0.0
+        self._batch = BATCH
 
     def read(self, ledger: int) -> bool:
         """End a ledger and read all of it; return whether every entry was read, or is nowhere."""
@@ -93,7 +94,7 @@ class _Auditing:
         reached = 0
         try:
             while reached < end:
-                reached = self._read_on(reader, ledger, reached, min(end, reached + BATCH))
+                reached = self._read_on(reader, ledger, reached, end)
         except LedgerError:
             pass  # recorded; the audit is incomplete
         self._recorder.audited(ledger, end, reached)
@@ -115,19 +116,21 @@ class _Auditing:
                 self._pause_or_raise()
 
     def _read_on(self, reader: LedgerReader, ledger: int, first: int, end: int) -> int:
-        """Read a batch, or what there is of it; return where to go on."""
+        """Read a batch, or pass over one entry that is nowhere; return where to go on."""
         while True:
+            last = min(end, first + self._batch)
             try:
                 with self._recorder.operation("read") as op:
-                    entries: list[Entry] = reader.read(first, end)
+                    entries: list[Entry] = reader.read(first, last)
                     self._recorder.received(op, ledger, entries)
                 self._moved()
-                return end
+                self._batch = min(BATCH, 2 * self._batch)
+                return last
             except NoSuchEntry:
-                # One entry that is nowhere is passed over; in a batch it is looked for.
-                if end == first + 1:
-                    return end
-                end = first + max(1, (end - first) // 2)
+                self._moved()
+                if last == first + 1:
+                    return last
+                self._batch = max(1, self._batch // 4)
             except LedgerError:
                 self._pause_or_raise()
 

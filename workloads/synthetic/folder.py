@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from chaoskit import store
 from chaoskit.history.dataset import ROW_GROUP_ROWS, MessagesWriter, write_operations
 from workloads.synthetic.injection import CAUSES, check_injections
+from workloads.synthetic.ledgers import LedgerSimulation
 from workloads.synthetic.parameters import Parameters, make_parameters
 from workloads.synthetic.simulation import Simulation
 from workloads.synthetic.transactional import TransactionSimulation
@@ -21,7 +22,7 @@ Progress = Callable[[int, int], None]
 
 
 class LogSynthesizer:
-    """Entry point `log` of `chaoskit.synthesizers`: append-only logs, consumer groups, transactions."""
+    """Entry point `log` of `chaoskit.synthesizers`: append-only logs, consumer groups, transactions, ledgers."""
 
     causes: Mapping[str, str] = {name: f"{cause.words} ({', '.join(cause.modes)})" for name, cause in CAUSES.items()}
 
@@ -63,14 +64,15 @@ class LogSynthesizer:
         store.write_yaml(folder / store.SCENARIO, scenario(parameters, name))
 
 
-def simulate(parameters: Parameters) -> Simulation | TransactionSimulation:
+def simulate(parameters: Parameters) -> Simulation | TransactionSimulation | LedgerSimulation:
     """Return the history of these parameters, nothing of it computed yet.
 
     Raises:
         BadInput: there is no room for what is to be injected.
     """
     check_injections(parameters)
-    return TransactionSimulation(parameters) if parameters.mode == "transactions" else Simulation(parameters)
+    chosen = {"transactions": TransactionSimulation, "ledgers": LedgerSimulation}.get(parameters.mode, Simulation)
+    return chosen(parameters)
 
 
 def grouped(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
@@ -100,7 +102,7 @@ def scenario(parameters: Parameters, name: str) -> dict[str, Any]:
         "imported": {"from": "synthesize", **given},
         "cluster": {"system": "simulated", "version": "1", "hosts": 3, "config": {}},
         "workload": {
-            "kind": "log",
+            "kind": "ledger" if parameters.mode == "ledgers" else "log",
             "topics": parameters.topics,
             "partitions": parameters.partitions,
             "producers": parameters.producers,

@@ -9,12 +9,18 @@ from workloads.synthetic.causes_transactions import TRANSACTION_CAUSES, Transact
 from workloads.synthetic.consumption import Consumption
 from workloads.synthetic.edits import Edits
 from workloads.synthetic.layout import Layout
+from workloads.synthetic.ledgers import LEDGER_CAUSES, LedgerCause
 from workloads.synthetic.parameters import Parameters
 from workloads.synthetic.sends import Sender
 from workloads.synthetic.windows import Windows
 
 _STREAMED: dict[str, Cause] = {"stuck": GROUP_CAUSES["stuck"], **LOG_CAUSES, **GROUP_CAUSES}
-CAUSES: dict[str, Cause | TransactionCause] = {**LOG_CAUSES, **GROUP_CAUSES, **TRANSACTION_CAUSES}
+CAUSES: dict[str, Cause | TransactionCause | LedgerCause] = {
+    **LOG_CAUSES,
+    **GROUP_CAUSES,
+    **TRANSACTION_CAUSES,
+    **LEDGER_CAUSES,
+}
 
 
 def plan_edits(layout: Layout, consumption: Consumption) -> Edits:

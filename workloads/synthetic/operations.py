@@ -33,6 +33,12 @@ FS = (
     "begin",
     "end",
     "txn",
+    "create",
+    "add",
+    "open",
+    "recover",
+    "lac",
+    "read",
 )
 F = {name: number for number, name in enumerate(FS)}
 ERRORS = ["NOT_ENOUGH_REPLICAS", "_MSG_TIMED_OUT"]

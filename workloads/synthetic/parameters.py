@@ -34,7 +34,7 @@ class Parameters(BaseModel):
 
     Attributes:
         mode: `log`: consumers are assigned partitions; `group`: they are members of one consumer
-            group; `transactions`: producers are transactional.
+            group; `transactions`: producers are transactional; `ledgers`: a partition is a ledger.
         seed: the same parameters and seed give the same history.
         messages: rows of messages: each message is sent once, received by a consumer, and received by
             the final read. Rounded to whole slots.
@@ -54,7 +54,7 @@ class Parameters(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    mode: Literal["log", "group", "transactions"] = "log"
+    mode: Literal["log", "group", "transactions", "ledgers"] = "log"
     seed: int = Field(default=0, ge=0, lt=2**63)
     messages: int = Field(default=100_000, ge=1, le=10**11)
     transactions: int = Field(default=10_000, ge=1, le=20_000_000)

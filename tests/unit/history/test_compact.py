@@ -14,6 +14,7 @@ from chaoskit.history import compact as compaction
 from chaoskit.history import dataset, gather
 from chaoskit.history.compact import Compacted, compact, drop_wal
 from chaoskit.history.reader import History
+from chaoskit.history.schema import DIRECTIONS, SENDING
 from chaoskit.history.wal import WalWriter
 
 
@@ -166,3 +167,20 @@ def test_an_operation_names_the_transaction_of_its_client(run: Path) -> None:
     assert told["q"] == [None] * 3
     only = next(op for op, client in begins.items() if client == "r")
     assert told["r"] == [only, None, only, only, None]
+
+
+def test_an_add_is_a_send_of_its_own_name_and_positions_are_told_beside_it(run: Path) -> None:
+    with WalWriter(run / "wal", "p", 0) as log:
+        ledger = log.name("ledger")
+        op = log.send(ledger, 7, 0, 5, 1, 2, SENDING.index("add"))
+        log.complete(op, 3, 0, 0, 0)
+        closing = log.invoke(log.name("close"), 4)
+        log.group(closing, DIRECTIONS.index("ended"), ledger, 7, 0, -1, 1)
+        log.complete(closing, 5, 0)
+    compact(run)
+    history = History.open(run)
+
+    assert history.operations["f"].to_pylist() == ["add", "close"]
+    names = ("direction", "value", "position", "key", "payload")
+    told = [tuple(row[name] for name in names) for row in history.messages("ledger", 7).to_pylist()]
+    assert told == [("sent", 5, 0, None, "ok"), ("ended", -1, 1, None, "ok")]
