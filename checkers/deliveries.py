@@ -8,6 +8,7 @@ here overlapped there.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -73,6 +74,7 @@ class Subscription:
         kind: index of its type.
         deliveries: to its consumers.
         acks, nacks: theirs.
+        changed_ns: when a consumer came or went, ascending.
         drained_ns: when the first began to take everything that was left; None if not all of them took everything.
     """
 
@@ -80,6 +82,7 @@ class Subscription:
     deliveries: Deliveries
     acks: Settlements
     nacks: Settlements
+    changed_ns: Ints
     drained_ns: int | None
 
 
@@ -105,6 +108,9 @@ def subscriptions_of(view: LogView, messages: pa.Table, operations: pa.Table) ->
                 deliveries=_until_settled(_until_settled(deliveries, acks), nacks),
                 acks=acks,
                 nacks=nacks,
+                changed_ns=np.sort(
+                    view.operations.start_ns[_of_members(operations, _ENDING, view.operations, members)]
+                ),
                 drained_ns=_drained_ns(operations, view.operations, members),
             )
         )
@@ -164,8 +170,12 @@ def _until_settled(deliveries: Deliveries, settlements: Settlements) -> Deliveri
     return replace(deliveries, until_ns=until_ns)
 
 
+def _of_members(operations: pa.Table, names: Sequence[str], rows: Operations, members: Ints) -> Ints:
+    return np.flatnonzero(is_one_of(operations["f"], names) & np.isin(rows.process, members))
+
+
 def _drained_ns(operations: pa.Table, rows: Operations, members: Ints) -> int | None:
-    drains = np.flatnonzero(is_one_of(operations["f"], ["drain"]) & np.isin(rows.process, members))
+    drains = _of_members(operations, ("drain",), rows, members)
     if not drains.size or np.any(rows.outcome[drains] != 0):
         return None
     return int(rows.start_ns[drains].min())

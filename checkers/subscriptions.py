@@ -154,8 +154,8 @@ def order_cases(view: LogView, subscription: Subscription) -> pa.Table:
 def unflagged_cases(view: LogView, subscription: Subscription) -> pa.Table:
     """Find deliveries of a message that a consumer had refused that say that they are the first.
 
-    Of `shared` and `key-shared` subscriptions; the others count none. Evidence:
-    `op` received it at `at_ns`; `other_op` had refused it.
+    Of `shared` and `key-shared` subscriptions, the others count none; and while no consumer came or went, since counts
+    are forgotten with the last one. Evidence: `op` received it at `at_ns`; `other_op` had refused it.
     """
     deliveries, nacks = subscription.deliveries, subscription.nacks
     if subscription.kind not in (SHARED, KEY_SHARED) or not nacks.position.size:
@@ -163,10 +163,12 @@ def unflagged_cases(view: LogView, subscription: Subscription) -> pa.Table:
     order = np.lexsort((nacks.until_ns, nacks.position))
     order = order[np.flatnonzero(np.diff(nacks.position[order], prepend=NONE))]
     nack = order[np.minimum(np.searchsorted(nacks.position[order], deliveries.position), order.size - 1)]
+    changes = [np.searchsorted(subscription.changed_ns, at) for at in (nacks.from_ns[nack], deliveries.from_ns)]
     unflagged = np.flatnonzero(
         (nacks.position[nack] == deliveries.position)
         & (deliveries.from_ns > nacks.until_ns[nack])
         & (deliveries.count == 0)
+        & (changes[0] == changes[1])
     )
     other = view.operations.op[nacks.operation[nack[unflagged]]]
     return _received(view, "redelivery-flag-missing", subscription, unflagged, None, other)

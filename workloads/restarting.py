@@ -14,11 +14,12 @@ class Restarts:
 
     Args:
         every_ns: time between two; None: never.
+        later_ns: how much longer the first one waits.
     """
 
-    def __init__(self, every_ns: int | None) -> None:
+    def __init__(self, every_ns: int | None, later_ns: int = 0) -> None:
         self._every_ns = every_ns
-        self._last_ns = time.monotonic_ns()
+        self._last_ns = time.monotonic_ns() + later_ns
 
     def due(self) -> bool:
         """Return whether one is due; it counts as done then."""

@@ -29,7 +29,7 @@ def subscribe(job: Job) -> None:
     options: SubscriptionOptions = job.options
     member = _Member(job)
     job.control.wait_start()
-    crashes = Restarts(options.crash_every)
+    crashes = Restarts(options.crash_every, (options.crash_every or 0) * job.task.index // options.consumers)
     reported_ns = time.monotonic_ns()
     while not job.control.stopping:
         member.take()

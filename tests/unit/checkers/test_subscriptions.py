@@ -192,6 +192,17 @@ def test_what_is_delivered_again_may_come_later() -> None:
     assert _found(story.end(2)) == {}
 
 
+def test_counts_are_forgotten_when_consumers_come_and_go() -> None:
+    story = Shared.of("shared", 1)
+    story.take("a", 0, start=100)
+    story.settle("a", "nack", 0, start=150)
+    story.op("a", "crash", start=170)
+    story.take("b", 0, start=200, count=0)
+    story.settle("b", "ack", 0, start=300)
+
+    assert _found(story.end(1)) == {}
+
+
 @pytest.mark.parametrize(("kind", "nacked", "count", "fires"), [
     ("shared", True, 0, True), ("key-shared", True, 0, True), ("shared", True, 1, False), ("shared", False, 0, False),
     ("failover", True, 0, False),

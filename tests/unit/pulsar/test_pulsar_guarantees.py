@@ -24,13 +24,25 @@ def _declared(
     batches: bool = True,
     resends: str = "never",
     restarts: bool = False,
+    subscription: str = "",
+    producer: dict[str, Any] | None = None,
+    consumer: dict[str, Any] | None = None,
     **options: Any,
 ) -> Declared:
-    config = {"bookie": bookie or {}, "zookeeper": zookeeper or {}}
+    config = {"bookie": bookie or {}, "zookeeper": zookeeper or {}, "broker": options.pop("broker", {})}
     chosen = PulsarOptions.model_validate({"config": config, **options})
-    producer = {"batching_enabled": batches}
-    brokers = bookies or hosts
-    return Declared(chosen, brokers, 3, producer, {}, grouped, hosts=hosts, resends=resends, restarts=restarts)
+    return Declared(
+        options=chosen,
+        brokers=bookies or hosts,
+        replication=3,
+        producer={"batching_enabled": batches, **(producer or {})},
+        consumer=consumer or {},
+        grouped=grouped,
+        hosts=hosts,
+        resends=resends,
+        restarts=restarts,
+        subscription=subscription,
+    )
 
 
 def _effect(kind: str, *hosts: str) -> Effect:
@@ -191,3 +203,36 @@ def test_without_restarts_and_faults_nothing_is_dropped_or_sent_twice() -> None:
     assert _allowed(_declared(resends="at-once", batches=False, deduplication=True)) == set()
     assert _allowed(_declared(resends="asked")) == set()
     assert _allowed(_declared(resends="at-once", batches=False), KILLED) == {"duplicate"} | INVERTED
+
+
+SUBSCRIBED = {"unacked-vanished", "double-delivery", "two-active", "fifo-violation", "redelivery-flag-missing"}
+INDEXED = {"broker": {"acknowledgmentAtBatchIndexLevelEnabled": True}, "consumer": {"batch_index_ack_enabled": True}}
+
+
+@pytest.mark.parametrize(
+    ("given", "effects", "allowed"),
+    [
+        ({"subscription": "shared", "batches": False}, [], set()),
+        ({"subscription": "shared"}, [], {"double-delivery"}),
+        ({"subscription": "shared", **INDEXED}, [], set()),
+        ({"subscription": "shared", "consumer": INDEXED["consumer"]}, [], {"double-delivery"}),
+        (
+            {"subscription": "shared", "batches": False, "consumer": {"unacked_messages_timeout_ms": 10_000}},
+            [],
+            {"double-delivery"},
+        ),
+        ({"subscription": "key-shared"}, [], {"double-delivery", "two-active", "fifo-violation"}),
+        ({"subscription": "key-shared", "producer": {"batching_type": "KeyBased"}}, [], {"double-delivery"}),
+        ({"subscription": "key-shared", "batches": False}, [], set()),
+        (
+            {"subscription": "exclusive", "batches": False},
+            [KILLED],
+            {"double-delivery", "two-active", "redelivery-flag-missing"},
+        ),
+        ({"subscription": "exclusive", "batches": False}, [_effect("client-crash", "consumer-0")], set()),
+        ({"subscription": "failover", "bookie": UNWRITTEN}, [KILLED], SUBSCRIBED),
+        ({}, [KILLED], set()),
+    ],
+)
+def test_what_subscriptions_promise(given: dict[str, Any], effects: list[Effect], allowed: set[str]) -> None:
+    assert _allowed(_declared(grouped=True, **given), *effects) & SUBSCRIBED == allowed
