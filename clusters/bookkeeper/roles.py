@@ -14,7 +14,7 @@ from chaoskit.host import ServiceHost
 from clusters.bookkeeper import metadata, probe
 from clusters.bookkeeper.settings import Placement
 
-ROLES = ("ensemble", "outside", "zookeeper-leader", "zookeepers", "bookies")
+ROLES = ("ensemble", "ensemble-bookie", "outside", "zookeeper-leader", "zookeepers", "bookies")
 
 TIMEOUT_S = 0.5
 """A server that runs answers in milliseconds; one that is paused must not hold up a fault."""
@@ -105,7 +105,7 @@ class Roles(StorageRoles):
             return self.zookeeper_leader()
         ledger, addresses = metadata.newest_open([host.address for host in self.zookeepers()], TIMEOUT_S)
         ensemble = self.named(addresses)
-        return ensemble if role == "ensemble" else self.outside(ensemble, f"ledger {ledger}")
+        return self.outside(ensemble, f"ledger {ledger}") if role == "outside" else ensemble
 
 
 def _mode(host: ServiceHost) -> str:

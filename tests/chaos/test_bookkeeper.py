@@ -43,8 +43,8 @@ def test_a_power_cut_during_an_ensemble_change_loses_nothing_that_the_journal_ha
         },
         workload={"recover_every": "1s", "duration": "12s"},
         faults=[
-            {"at": "4s", "inject": "kill", "on": "ensemble", "for": "4s", "pick": 0.0},
-            {"at": "4s", "inject": "power-cut", "on": "ensemble", "for": "2s", "pick": 0.5},
+            {"at": "4s", "inject": "kill", "on": "ensemble-bookie", "for": "4s", "pick": 0.0},
+            {"at": "4s", "inject": "power-cut", "on": "ensemble-bookie", "for": "2s", "pick": 0.5},
         ],
     )
 
@@ -55,7 +55,7 @@ def test_a_power_cut_during_an_ensemble_change_loses_nothing_that_the_journal_ha
 
 @pytest.mark.long
 def test_one_bookie_less_than_the_ack_quorum_loses_nothing(bookkeeper: Any) -> None:
-    run = bookkeeper(cluster={"hosts": 4}, faults=[{"at": "3s", "inject": "kill", "on": "ensemble", "for": "3s"}])
+    run = bookkeeper(cluster={"hosts": 4}, faults=[{"at": "3s", "inject": "kill", "on": "ensemble-bookie", "for": "3s"}])
 
     run.assert_valid()
     assert run.anomalies["lost-entry"].count == 0
