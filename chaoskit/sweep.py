@@ -152,7 +152,7 @@ def run_sweep(sweep: Sweep, store_folder: Path, reporter: Reporter) -> Iterator[
         if seed in cell.plans and seed not in found[cell.name].verdicts
     ]
     for cell in {id(cell): cell for cell, _ in todo}.values():
-        check_machine(next(iter(cell.plans.values())))
+        _check(next(iter(cell.plans.values())))
     for number, (cell, seed) in enumerate(todo, 1):
         title = f"{cell.name} seed {seed}"
         try:
@@ -167,6 +167,13 @@ def run_sweep(sweep: Sweep, store_folder: Path, reporter: Reporter) -> Iterator[
             seen = ", ".join(f"{name} {each.count:,}" for name, each in verdict.anomalies.items() if each.count)
             reporter.ended(number, len(todo), title, f"{verdict.verdict}; {seen or 'no anomaly'}")
         yield found
+
+
+def _check(plan: Plan) -> None:
+    try:
+        check_machine(plan)
+    except BadInput as error:
+        raise BadInput(f"{plan.source}: {error}") from error
 
 
 def _chosen(spec: SweepSpec, only: Sequence[str], path: Path) -> list[tuple[tuple[str, ...], list[Overrides]]]:
