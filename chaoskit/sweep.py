@@ -164,7 +164,7 @@ def run_sweep(sweep: Sweep, store_folder: Path, reporter: Reporter) -> Iterator[
         if seed in cell.plans and seed not in found[cell.name].verdicts
     ]
     for cell in {id(cell): cell for cell, _ in todo}.values():
-        check_machine(next(iter(cell.plans.values())))
+        _check(next(iter(cell.plans.values())))
     for number, (cell, seed) in enumerate(todo, 1):
         title = f"{cell.name} seed {seed}"
         try:
@@ -188,6 +188,13 @@ def _scenarios(spec: SweepSpec, folder: Path) -> dict[str, Overrides]:
         content.get("name", each.split(".")[0]): {key: content[key] for key in content if key not in _OURS}
         for each, content in contents
     }
+
+
+def _check(plan: Plan) -> None:
+    try:
+        check_machine(plan)
+    except BadInput as error:
+        raise BadInput(f"{plan.source}: {error}") from error
 
 
 def _chosen(spec: SweepSpec, only: Sequence[str], path: Path) -> list[tuple[tuple[str, ...], list[Overrides]]]:

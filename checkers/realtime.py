@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from checkers.columns import NONE, Ints, marked
-from checkers.findings import findings_of, merged
+from checkers.findings import findings_of, merged, no_findings
 from checkers.view import LogView
 
 ORDER_VIOLATION = ("acknowledged before the other was invoked", "one operation's positions skip over another's")
@@ -39,6 +39,8 @@ def late_cases(view: LogView) -> pa.Table:
     first, and `other_position` where that landed.
     """
     _, after, first, count = view.passed
+    if not count.size:
+        return no_findings()
     timed = view.receives.received_ns[after] != NONE
     after, first, count = after[timed], first[timed], count[timed]
     jump = np.repeat(np.arange(count.size), count)

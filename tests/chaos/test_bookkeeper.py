@@ -55,7 +55,9 @@ def test_a_power_cut_during_an_ensemble_change_loses_nothing_that_the_journal_ha
 
 @pytest.mark.long
 def test_one_bookie_less_than_the_ack_quorum_loses_nothing(bookkeeper: Any) -> None:
-    run = bookkeeper(cluster={"hosts": 4}, faults=[{"at": "3s", "inject": "kill", "on": "ensemble-bookie", "for": "3s"}])
+    run = bookkeeper(
+        cluster={"hosts": 4}, faults=[{"at": "3s", "inject": "kill", "on": "ensemble-bookie", "for": "3s"}]
+    )
 
     run.assert_valid()
     assert run.anomalies["lost-entry"].count == 0

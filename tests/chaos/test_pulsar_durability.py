@@ -26,26 +26,14 @@ def test_power_cut_on_all_loses_what_the_os_had_not_written(pulsar: Any) -> None
     run.assert_valid()
 
 
-@pytest.mark.parametrize("deduplication", [False, True])
-def test_the_death_of_the_owner_loses_nothing_and_duplicates_only_without_deduplication(
-    pulsar: Any, deduplication: bool
-) -> None:
-    load = {"producers": 2, "in_flight": 20_000}
-    run = pulsar(cluster={"deduplication": deduplication}, workload=load, faults=[KILL_OWNER])
-
-    run.assert_valid()
-    assert run.anomalies["lost"].count == 0
-    assert run.anomalies["reordered"].count == 0
-    assert (run.anomalies["duplicate"].count > 0) == (not deduplication)
-
-
 @pytest.mark.long
-@pytest.mark.parametrize("fault", ["pause", "power-cut"])
+@pytest.mark.parametrize("fault", ["kill", "pause", "power-cut"])
 def test_nothing_is_lost_when_the_owner_fails(pulsar: Any, fault: str) -> None:
     run = pulsar(faults=[{"at": "3s", "inject": fault, "on": "owner", "for": "4s"}])
 
     run.assert_valid()
     assert run.anomalies["lost"].count == 0
+    assert run.anomalies["reordered"].count == 0
 
 
 @pytest.mark.long

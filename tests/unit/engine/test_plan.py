@@ -179,3 +179,25 @@ def test_a_disk_that_draws_does_so_by_the_seed_of_the_run(disk: dict[str, Any], 
     assert given.provider_options.seed == seed
     again = make_plan(parse_scenario(given.resolved(), "again.yaml"), "again.yaml", 99)
     assert again.provider_options == given.provider_options
+
+
+def test_a_workload_needs_clients_that_can() -> None:
+    refusal = _refusal(workload={"kind": "subscription", "duration": "20s"})
+
+    assert "workload.kind: subscription needs SubscribingClients, which kafka does not have" in refusal
+
+
+@pytest.mark.parametrize(
+    ("system", "load", "declared"),
+    [
+        ("kafka", {"kind": "log"}, ("", "never", False)),
+        ("kafka", {"kind": "dedup"}, ("", "asked", False)),
+        ("pulsar", {"kind": "dedup", "restart_every": "1s", "resend": "at-once"}, ("", "at-once", True)),
+        ("pulsar", {"kind": "subscription", "subscription": "failover"}, ("failover", "never", False)),
+    ],
+)
+def test_guarantees_are_told_what_a_workload_does(system: str, load: dict[str, Any], declared: Any) -> None:
+    changes = content(cluster={"system": system, "hosts": 3}, workload={"duration": "20s", **load})
+    told = make_plan(parse_scenario(changes, "test.yaml"), "test.yaml").declared
+
+    assert (told.subscription, told.resends, told.restarts) == declared

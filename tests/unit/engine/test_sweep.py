@@ -248,6 +248,19 @@ def test_a_run_that_proves_nothing_counts_only_where_it_shows_something(file: Pa
     assert cells["off/kill"]["anomalies"]["lost"]["runs"] == 1
 
 
+def test_what_the_machine_refuses_is_refused_before_anything_runs(
+    file: Path, runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(plan: Plan) -> None:
+        if ".on." in plan.scenario.name:
+            raise BadInput("cluster.hosts: too many for this machine")
+
+    monkeypatch.setattr("chaoskit.sweep.check_machine", refuse)
+    with pytest.raises(BadInput, match=r"small\.yaml: on/none: cluster\.hosts: too many"):
+        _sweep(file)
+    assert runs.ran == []
+
+
 def test_the_table_is_written_beside_the_runs_or_where_one_says(file: Path, runs: Runs, tmp_path: Path) -> None:
     runs.duplicates = {"small.off.kill/1": 1234}
     _sweep(file)
