@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from chaoskit.scenario import load_scenario, parse_scenario
 from chaoskit.store import write_yaml
 
 FILES = sorted((Path(__file__).parents[3] / "scenarios").glob("*.yaml"))
-SWEEPS = [path for path in FILES if "\naxes:" in path.read_text()]
+SWEEPS = [path for path in FILES if re.search(r"^(axes|scenarios):", path.read_text(), re.MULTILINE)]
 SCENARIOS = [path for path in FILES if path not in SWEEPS]
 
 

@@ -56,6 +56,26 @@ def test_every_sweep_of_this_repository_is_planned(path: Path) -> None:
     assert load_sweep(path, seeds=1).name == path.stem
 
 
+def test_scenarios_in_files_are_an_axis(file: Path) -> None:
+    (file.parent / "one.yaml").write_text("name: first\nseed: 9\nworkload: {kind: log, duration: 7s}\n")
+    (file.parent / "second.yaml").write_text("workload: {kind: log, rate: 10}\n")
+    text = file.read_text().replace("axes:", "scenarios: [one.yaml, second.yaml]\naxes:")
+    file.write_text(text)
+    cells = load_sweep(file).cells
+
+    assert [cell.name for cell in cells[::4]] == ["first/off/none", "second/off/none"]
+    assert cells[0].plans[1].scenario.workload.duration == 7_000_000_000
+    assert sorted(cells[0].plans) == [1, 2]
+
+
+def test_a_sweep_of_nothing_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "empty.yaml"
+    path.write_text("base: {}\n")
+
+    with pytest.raises(BadInput, match=r"empty\.yaml: axes: there are none; write axes, or scenarios"):
+        load_sweep(path)
+
+
 def test_cells_are_the_product_of_the_axes(file: Path) -> None:
     sweep = load_sweep(file)
 
