@@ -6,7 +6,7 @@ SUDO := $(if $(filter 0,$(shell id -u)),,sudo --preserve-env=CHAOSKIT_STATE,CHAO
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: help setup demo test chaos nightly check bench clean
+.PHONY: help setup demo test chaos nightly expectations check bench clean
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 20
@@ -34,16 +34,22 @@ check: setup ## format, lint, types, import rules
 .browser: .packages
 	@./setup/packages browser
 
-test: check .browser ## all tests: unit, integration, chaos tests on real Kafka (needs root or sudo)
+test: check .browser ## all tests: unit, integration, chaos tests on real Kafka and Pulsar (needs root or sudo)
 	$(SUDO) $(BIN)/python -m pytest
 	$(SUDO) $(BIN)/python -m pytest -m "chaos and not long" tests/chaos
 
-chaos: setup ## all chaos tests on real Kafka, the long ones too (25 minutes)
+chaos: setup ## all chaos tests on real Kafka, Pulsar and BookKeeper, the long ones too (50 minutes)
 	$(SUDO) $(BIN)/python -m pytest -m chaos tests/chaos
 
 nightly: setup ## thousands of generated histories against the reference checkers; every chaos test ten times
 	$(BIN)/python -m pytest tests/unit --hypothesis-profile nightly -k "reference or metamorphic or synthetic or propert"
 	$(SUDO) $(BIN)/python -m pytest -m chaos tests/chaos --chaos-times 10
+
+expectations: setup ## what settings keep under which faults, and deduplication, as tables (3 hours)
+	-$(SUDO) $(BIN)/chaoskit sweep scenarios/expectations-kafka.yaml
+	-$(SUDO) $(BIN)/chaoskit sweep scenarios/expectations-pulsar.yaml
+	-$(SUDO) $(BIN)/chaoskit sweep scenarios/journal-sync.yaml
+	-$(SUDO) $(BIN)/chaoskit sweep scenarios/dedup.yaml
 
 bench: setup ## measure recording and checking, up to 100 million messages (an hour; 24 GiB of memory, 10 of disk)
 	$(SUDO) $(BIN)/python benchmarks/wal.py
