@@ -13,7 +13,7 @@ from clusters.bookkeeper.settings import BookKeeperOptions, metadata_uri, quorum
 from clusters.bookkeeper.stack import StorageStack
 
 
-class BookKeeperCluster(StorageStack):
+class BookKeeperCluster(StorageStack[BookKeeperOptions]):
     """A configured BookKeeper cluster.
 
     Args:
@@ -23,13 +23,8 @@ class BookKeeperCluster(StorageStack):
     """
 
     def __init__(self, hosts: Sequence[ServiceHost], options: BookKeeperOptions, jars: Path) -> None:
-        self._ledger_roles = Roles(hosts, options.place(len(hosts)))
         self._client_jars = jars
-        self._digest = options.digest
-        super().__init__("BookKeeper", hosts, options, self._ledger_roles, jars)
-
-    def find(self, role: str, topic: str, partition: int) -> tuple[str, ...]:
-        return self._ledger_roles.find(role, topic, partition)
+        super().__init__("BookKeeper", hosts, options, Roles(hosts, options.place(len(hosts))), jars)
 
     def create_topic(self, topic: TopicSpec) -> None:
         """Nothing: its writers create ledgers."""
@@ -40,7 +35,7 @@ class BookKeeperCluster(StorageStack):
             "metadata_uri": metadata_uri(self._addresses, self._placed),
             "jars": str(self._client_jars),
             "quorums": [persistence.ensemble, persistence.write, persistence.ack],
-            "digest": self._digest,
+            "digest": self._options.digest,
         }
 
     def metadata_setup(self, host: ServiceHost) -> list[str]:

@@ -6,6 +6,7 @@ ZooKeeper's leader comes from each of its servers, registered bookies from the e
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -22,7 +23,7 @@ TIMEOUT_S = 0.5
 _WRITABLE = re.compile(r"/ledgers/available/([0-9a-fA-F.:]+):\d+$", re.MULTILINE)
 
 
-class StorageRoles:
+class StorageRoles(ABC):
     """The roles that ZooKeeper and bookies have in any cluster.
 
     Args:
@@ -33,6 +34,10 @@ class StorageRoles:
     def __init__(self, hosts: Sequence[ServiceHost], placed: Placement) -> None:
         self._hosts = hosts
         self._placed = placed
+
+    @abstractmethod
+    def find(self, role: str, topic: str, partition: int) -> tuple[str, ...]:
+        """See `chaoskit.cluster.Cluster`."""
 
     def zookeepers(self) -> list[ServiceHost]:
         """Return the hosts with a ZooKeeper server."""
@@ -97,7 +102,6 @@ class Roles(StorageRoles):
     """The roles of a BookKeeper cluster. `ensemble` is that of the newest ledger that is open for writing."""
 
     def find(self, role: str, topic: str, partition: int) -> tuple[str, ...]:
-        """See `chaoskit.cluster.Cluster`."""
         fixed = {"zookeepers": self.zookeepers, "bookies": self.bookies}
         if role in fixed:
             return tuple(host.name for host in fixed[role]())

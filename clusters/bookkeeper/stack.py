@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from chaoskit.cluster import ClusterError
 from chaoskit.host import HostError, ServiceHost, ServiceState
@@ -47,7 +48,10 @@ _SETUP_TIMEOUT_S = 60
 _SHELL_TIMEOUT_S = 120
 
 
-class StorageStack(ABC):
+Options = TypeVar("Options", bound=StorageOptions)
+
+
+class StorageStack(ABC, Generic[Options]):
     """Configured hosts with ZooKeeper, bookies, and what a system runs besides.
 
     Args:
@@ -59,7 +63,7 @@ class StorageStack(ABC):
     """
 
     def __init__(
-        self, system: str, hosts: Sequence[ServiceHost], options: StorageOptions, roles: StorageRoles, jars: Path
+        self, system: str, hosts: Sequence[ServiceHost], options: Options, roles: StorageRoles, jars: Path
     ) -> None:
         self.hosts = hosts
         self._system = system
@@ -152,6 +156,9 @@ class StorageStack(ABC):
         if missing := [host.name for host in self._roles.bookies() if host.address not in registered]:
             return f"bookies on {', '.join(missing)} are not registered as writable"
         return ""
+
+    def find(self, role: str, topic: str, partition: int) -> tuple[str, ...]:
+        return self._roles.find(role, topic, partition)
 
     def close(self) -> None:
         return None  # no connection outlives a call

@@ -26,7 +26,7 @@ _REFUSED_FOR_GOOD = (400, 404, 405, 412, 415)
 """HTTP statuses that another attempt will not change."""
 
 
-class PulsarCluster(StorageStack):
+class PulsarCluster(StorageStack[PulsarOptions]):
     """A configured Pulsar cluster.
 
     Args:
@@ -37,21 +37,17 @@ class PulsarCluster(StorageStack):
 
     def __init__(self, hosts: Sequence[ServiceHost], options: PulsarOptions, jars: Path) -> None:
         placed = options.place(len(hosts))
-        self._pulsar_options = options
         self._brokers = [hosts[index].address for index in placed.brokers]
         self._admin = Admin(self._brokers)
-        self._roles_by_name = Roles(hosts, placed, self._admin)
         self._partitions: list[tuple[str, int]] = []
-        operator = Operator(self._admin, self._roles_by_name, self._partitions)
+        roles = Roles(hosts, placed, self._admin)
+        operator = Operator(self._admin, roles, self._partitions)
         self.led_by, self.give_up_leadership = operator.led_by, operator.give_up_leadership
-        super().__init__("Pulsar", hosts, options, self._roles_by_name, jars)
-
-    def find(self, role: str, topic: str, partition: int) -> tuple[str, ...]:
-        return self._roles_by_name.find(role, topic, partition)
+        super().__init__("Pulsar", hosts, options, roles, jars)
 
     def create_topic(self, topic: TopicSpec) -> None:
         if not self._partitions:
-            for name, value in self._pulsar_options.namespace.items():
+            for name, value in self._options.namespace.items():
                 if value is not None:
                     _insist(f"cluster.namespace.{name}", partial(self._admin.set_policy, name, value))
         _insist(f"topic {topic.name}", partial(self._admin.create_topic, topic.name, topic.partitions))
@@ -67,7 +63,7 @@ class PulsarCluster(StorageStack):
     def configuration(self, index: int) -> Mapping[str, str]:
         files = dict(super().configuration(index))
         if BROKER in self.services(self.hosts[index]):
-            conf = settings.broker_conf(self._pulsar_options, self._addresses, index)
+            conf = settings.broker_conf(self._options, self._addresses, index)
             files[self._file("broker.conf")] = conf
         return files
 

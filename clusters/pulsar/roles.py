@@ -38,7 +38,6 @@ class Roles(StorageRoles):
         self._admin = admin
 
     def find(self, role: str, topic: str, partition: int) -> tuple[str, ...]:
-        """See `chaoskit.cluster.Cluster`."""
         fixed = {"zookeepers": self.zookeepers, "bookies": self.bookies, "brokers": self.brokers}
         if role in fixed:
             return tuple(host.name for host in fixed[role]())

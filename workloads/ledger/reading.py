@@ -37,6 +37,7 @@ def tail(job: Job) -> None:
     options: LedgerOptions = job.options
     assert isinstance(job.clients, LedgerClients)
     tailer = _Tailer(job, options)
+    tailer.look_around()  # warms the client up
     job.control.wait_start()
     looked_ns = reported_ns = 0
     while not job.control.stopping:

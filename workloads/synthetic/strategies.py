@@ -11,7 +11,7 @@ from workloads.synthetic.injection import CAUSES
 from workloads.synthetic.memory import Generated, generate
 from workloads.synthetic.parameters import make_parameters
 
-MODES = ("log", "group", "transactions")
+MODES = ("log", "group", "transactions", "ledgers")
 
 
 @st.composite

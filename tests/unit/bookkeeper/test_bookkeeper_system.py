@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ from chaoskit import plugins
 from chaoskit.cluster import Declared
 from chaoskit.errors import BadInput
 from chaoskit.ledgers import LedgerClients
+from chaoskit.plan import make_plan
+from chaoskit.scenario import parse_scenario
 from clusters.bookkeeper.settings import BookKeeperOptions, bookkeeper_conf, metadata_uri
 from clusters.bookkeeper.system import System
 
@@ -88,3 +91,30 @@ def test_doctor_is_told_of_java_and_maven() -> None:
     found = [finding.capability for finding in System().diagnose()]
 
     assert found == ["Java for BookKeeper", "Maven, to fetch BookKeeper"]
+
+
+@pytest.mark.parametrize("system", ["kafka", "pulsar"])
+def test_ledgers_need_a_system_that_has_them(system: str) -> None:
+    content = {"name": "x", "cluster": {"system": system}, "workload": {"kind": "ledger"}}
+
+    with pytest.raises(BadInput, match=rf"workload\.kind: ledger needs LedgerClients, which {system} does not have"):
+        make_plan(parse_scenario(content, "x.yaml"), "x.yaml")
+
+
+@pytest.mark.parametrize(
+    ("on", "refusal"),
+    [
+        ("ensembel", r"faults\.0\.on: there is no host or role 'ensembel'; did you mean \"ensemble\""),
+        ("ensemble", None),
+    ],
+)
+def test_roles_need_no_partition_that_is_there_before_the_run(on: str, refusal: str | None) -> None:
+    content = {
+        "name": "x",
+        "cluster": {"system": "bookkeeper"},
+        "workload": {"kind": "ledger"},
+        "faults": [{"at": "1s", "inject": "kill", "on": on}],
+    }
+
+    with pytest.raises(BadInput, match=refusal) if refusal else nullcontext():
+        make_plan(parse_scenario(content, "x.yaml"), "x.yaml")

@@ -212,9 +212,3 @@ def test_what_cannot_be_made_is_refused(given_: dict[str, object], said: str) ->
 
 def test_a_number_may_have_a_unit() -> None:
     assert [parse_count(text) for text in ("7", "100k", "2.5M", "1G")] == [7, 100_000, 2_500_000, 10**9]
-
-
-@SLOW
-@given(histories(modes=("ledgers",)))
-def test_nothing_is_found_in_correct_ledgers(history: Generated) -> None:
-    assert Counter(found(history)["anomaly"].to_pylist()).keys() <= plugins.measured()
