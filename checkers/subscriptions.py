@@ -16,6 +16,7 @@ from chaoskit.checker import Context
 from chaoskit.history.schema import SUBSCRIPTION_TYPES
 from checkers.columns import NONE, Ints, first_rows, running_maximum
 from checkers.deliveries import Subscription, following, subscriptions_of
+from checkers.ends import FAIL
 from checkers.findings import findings_of, merged, no_findings
 from checkers.view import LogView
 
@@ -97,7 +98,8 @@ def redelivered_cases(view: LogView, subscription: Subscription) -> pa.Table:
     lived_ns = np.zeros(acks.position.size, np.int64)
     own = following(acks.process, acks.until_ns, deliveries.process, deliveries.gone_ns)
     lived_ns[own != NONE] = deliveries.gone_ns[own[own != NONE]]
-    sure = np.flatnonzero(lived_ns >= acks.until_ns + ACK_NS)
+    handed_over = view.operations.outcome[acks.operation] != FAIL
+    sure = np.flatnonzero(handed_over & (lived_ns >= acks.until_ns + ACK_NS))
     sure = sure[np.lexsort((acks.until_ns[sure], acks.position[sure]))]
     sure = sure[np.flatnonzero(np.diff(acks.position[sure], prepend=NONE))]
     index = np.minimum(np.searchsorted(acks.position[sure], deliveries.position), max(sure.size - 1, 0))

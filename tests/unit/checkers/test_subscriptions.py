@@ -113,6 +113,13 @@ def test_an_acknowledgement_that_may_not_have_arrived(again_ms: int, crash_ms: i
     assert _found(_acked(again_ms, crash_ms)) == {}
 
 
+def test_an_acknowledgement_that_the_client_refused_does_not_count() -> None:
+    story = _acked(1200)
+    next(row for row in story.operations if row["f"] == "ack")["outcome"] = "fail"
+
+    assert _found(story) == {}
+
+
 @pytest.mark.parametrize("released", ["ack", "nack", "crash", "subscribe", "close"])
 def test_delivered_to_another_once_it_was_given_up(released: str) -> None:
     story = Shared.of("shared", 1)
