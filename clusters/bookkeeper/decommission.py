@@ -9,10 +9,10 @@ import re
 import time
 from collections.abc import Callable, Sequence
 
-from chaoskit.cluster import ClusterError
+from chaoskit.cluster import ClusterError, Decommissioning
 from chaoskit.host import ServiceHost, ServiceState
 from clusters.bookkeeper.roles import StorageRoles
-from clusters.bookkeeper.settings import BOOKIE, BOOKIE_PORT
+from clusters.bookkeeper.settings import BOOKIE, BOOKIE_PORT, StorageOptions, is_true, setting
 
 _STOP_TIMEOUT_S = 30
 _POLL_S = 0.1
@@ -48,6 +48,12 @@ class Decommissioner:
     def recommission(self, host: ServiceHost) -> None:
         """Have the bookie begin anew, with nothing: what it kept is elsewhere. It is started as the others are."""
         host.run(["sh", "-c", f"rm -rf {host.data_dir}/bookkeeper/*"])
+
+
+def decommissioning(options: StorageOptions) -> tuple[type, ...]:
+    """Return the power, if bookies copy what others kept (auto-recovery); BookKeeper's default is that they do not."""
+    copied = is_true(setting(options.config.bookie, "autoRecoveryDaemonEnabled", False))
+    return (Decommissioning,) if copied else ()
 
 
 def bookie_id(host: ServiceHost) -> str:

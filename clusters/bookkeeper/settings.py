@@ -248,7 +248,6 @@ def bookkeeper_conf(
             "dbStorage_rocksDB_blockCacheSize": 8 * 2**20,
             "journalMaxSizeMB": 256,
             "logSizeLimit": 128 * 2**20,
-            "autoRecoveryDaemonEnabled": True,
             "numAddWorkerThreads": 1,
             "numReadWorkerThreads": 2,
             "serverNumIOThreads": 2,

@@ -6,6 +6,7 @@ import re
 import threading
 import time
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -46,6 +47,7 @@ _POLL_S = 0.1
 _QUORUM_TIMEOUT_S = 30
 _SETUP_TIMEOUT_S = 60
 _SHELL_TIMEOUT_S = 120
+_REVIVALS_MAX = 3
 
 
 Options = TypeVar("Options", bound=StorageOptions)
@@ -74,7 +76,9 @@ class StorageStack(ABC, Generic[Options]):
         self._roles = roles
         self._setting_up = threading.Lock()
         self._set_up = False
+        self._served = False
         self._bookies_begun: set[str] = set()
+        self._revived: Counter[tuple[str, str]] = Counter()
         decommissioner = Decommissioner(roles, self._bookkeeper_shell)
         self.kept_by, self.decommission = decommissioner.kept_by, decommissioner.decommission
         self.recommission = decommissioner.recommission
@@ -137,6 +141,7 @@ class StorageStack(ABC, Generic[Options]):
             if time.monotonic() > deadline:
                 raise ClusterError(f"{self._system} was not ready within {timeout_s:g} s: {missing}")
             time.sleep(_POLL_S)
+        self._served = True
 
     def missing(self) -> str:
         """Say what keeps the cluster from being ready; empty when it is."""
@@ -147,7 +152,7 @@ class StorageStack(ABC, Generic[Options]):
             if not self.service_answers(service, host, 0.5)
         ]
         for host, service in silent:
-            _check_alive(host, service)
+            self._revive(host, service)
         if silent:
             return f"no answer from {', '.join(f'{service} on {host.name}' for host, service in silent)}"
         if not all(self._roles.zookeeper_modes()):
@@ -182,6 +187,19 @@ class StorageStack(ABC, Generic[Options]):
         heap = getattr(self._options.heap, service)
         memory = [f"-Xms{heap}", f"-Xmx{heap}", f"-XX:MaxDirectMemorySize={heap}"]
         host.spawn(service, [*self._java(host), *memory, *self._options.jvm, *self.program(service)], {})
+
+    def _revive(self, host: ServiceHost, service: str) -> None:
+        """Start a service that ended by itself again, as a supervisor would.
+
+        Raises:
+            ClusterError: the cluster has never been ready, or it ended too often.
+        """
+        if host.state(service) is not ServiceState.GONE:
+            return
+        if not self._served or self._revived[host.name, service] == _REVIVALS_MAX:
+            raise ClusterError(f"{service} on {host.name} ended by itself:\n{_last_errors(host, service)}")
+        self._revived[host.name, service] += 1
+        self._spawn(host, service)
 
     def _prepare_disk(self, host: ServiceHost, service: str) -> None:
         """Make what a service expects on an empty disk; of a bookie that lost its disk, have its old data forgotten.
@@ -233,16 +251,9 @@ class StorageStack(ABC, Generic[Options]):
             time.sleep(_POLL_S)
 
 
-def _check_alive(host: ServiceHost, service: str) -> None:
-    """Raise if a service ended by itself: waiting longer would not help.
-
-    Raises:
-        ClusterError: with its last errors.
-    """
-    if host.state(service) is ServiceState.GONE:
-        argv = ["grep", "-E", "ERROR|FATAL|Exception|Error:|Unrecognized", host.log_path(service)]
-        errors = host.run(argv, check=False).out.strip().splitlines()
-        raise ClusterError(f"{service} on {host.name} ended by itself:\n" + "\n".join(errors[-3:]))
+def _last_errors(host: ServiceHost, service: str) -> str:
+    argv = ["grep", "-E", "ERROR|FATAL|Exception|Error:|Unrecognized", host.log_path(service)]
+    return "\n".join(host.run(argv, check=False).out.strip().splitlines()[-3:])
 
 
 def _interface(host: ServiceHost) -> str:

@@ -14,6 +14,7 @@ from chaoskit.host import ServiceHost
 from chaoskit.ledgers import LedgerClients
 from clusters import maven
 from clusters.bookkeeper import artifacts
+from clusters.bookkeeper.decommission import decommissioning
 from clusters.bookkeeper.deploy import BookKeeperCluster
 from clusters.bookkeeper.guarantees import guarantees
 from clusters.bookkeeper.roles import ROLES
@@ -31,7 +32,7 @@ class System:
     roles = ROLES
 
     def powers(self, options: BookKeeperOptions) -> tuple[type, ...]:
-        return (LedgerClients,)
+        return (LedgerClients, *decommissioning(options))
 
     def check(self, declared: Declared, hosts: int) -> None:
         options: BookKeeperOptions = declared.options

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chaoskit.client import ClientFactory, SequencedClients, SubscribingClients
-from chaoskit.cluster import Allowance, Declared, Decommissioning, Effect, Leadership
+from chaoskit.cluster import Allowance, Declared, Effect, Leadership
 from chaoskit.doctor import Finding
 from chaoskit.host import ServiceHost
 from clusters import maven
+from clusters.bookkeeper.decommission import decommissioning
 from clusters.bookkeeper.settings import quorums
 from clusters.java import check_java, java_version
 from clusters.pulsar import artifacts
@@ -32,7 +33,7 @@ class System:
     roles = ROLES
 
     def powers(self, options: PulsarOptions) -> tuple[type, ...]:
-        return (Leadership, Decommissioning, SequencedClients, SubscribingClients)
+        return (Leadership, SequencedClients, SubscribingClients, *decommissioning(options))
 
     def check(self, declared: Declared, hosts: int) -> None:
         options: PulsarOptions = declared.options

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chaoskit import plugins
-from chaoskit.cluster import Declared
+from chaoskit.cluster import Declared, Decommissioning
 from chaoskit.errors import BadInput
 from clusters.pulsar.settings import PulsarOptions
 
@@ -52,3 +52,11 @@ def test_doctor_is_told_of_java_and_maven() -> None:
     system: Any = plugins.load("cluster", "pulsar", "cluster.system")
 
     assert [finding.capability for finding in system.diagnose()] == ["Java for Pulsar", "Maven, to fetch Pulsar"]
+
+
+@pytest.mark.parametrize(("bookie", "offered"), [({}, False), ({"autoRecoveryDaemonEnabled": True}, True)])
+def test_bookies_can_be_decommissioned_where_others_copy_what_they_kept(bookie: dict[str, Any], offered: bool) -> None:
+    system: Any = plugins.load("cluster", "pulsar", "cluster.system")
+    options = PulsarOptions.model_validate({"config": {"bookie": bookie}})
+
+    assert (Decommissioning in system.powers(options)) is offered
