@@ -8,7 +8,8 @@ bookies tell it, and ends the ledger at the first entry that write quorum - ack 
 although another one may have it (BookKeeper 4.17: `ReadOpBase.requiredBookiesMissingEntryForRecovery`,
 `PendingReadOp.ParallelReadRequest.logErrorAndReattemptRead`, `LedgerRecoveryOp.onEntryComplete`). Of an acknowledged
 entry write quorum - ack quorum bookies need never have had a copy; the one that forgot makes the number full. Entries
-up to the last confirmed one, and those of earlier ensembles, are not decided anew: all their copies must be forgotten.
+up to the last confirmed one, and those of earlier ensembles, are not decided anew; but the last confirmed one is what
+those bookies tell that answer first (`RoundRobinDistributionSchedule.checkCovered`). Seen in runs: docs/bookkeeper.md.
 """
 
 from __future__ import annotations

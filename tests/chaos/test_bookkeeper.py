@@ -24,10 +24,11 @@ FORGET_ONE = [
 def test_a_ledger_that_was_recovered_takes_no_entry_more(bookkeeper: Any) -> None:
     run = bookkeeper(workload={"recover_every": "300ms"})
 
-    run.assert_valid()
+    # It may be invalid: a fenced writer may end a ledger below what a recovery has confirmed (docs/bookkeeper.md).
+    assert run.verdict.audit["complete"]
     assert run.verdict.counts["indeterminate"] > 0
-    assert run.anomalies["fencing-violation"].count == 0
-    assert run.anomalies["lost-entry"].count == 0
+    for anomaly in ("fencing-violation", "lost-entry", "lost", "readers-disagree", "entry-conflict"):
+        assert run.anomalies[anomaly].count == 0
 
 
 @pytest.mark.long
