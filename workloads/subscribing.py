@@ -51,7 +51,7 @@ class _Member:
         self._job = job
         self._options: SubscriptionOptions = job.options
         self._progress = Progress()
-        self._left: list[Delivery] = []
+        self._left: dict[tuple[str, int, int], Delivery] = {}
         self._refused: set[int] = set()
         self._draining = False
         self._join()
@@ -63,7 +63,7 @@ class _Member:
         for delivery in deliveries:
             _, value, *_ = payload.read(delivery.payload, self._job.control.run_id)
             (nacked if self._refuses(value) else left if self._leaves(value) else acked).append(delivery)
-        self._left += left
+        self._left |= {(each.topic, each.partition, each.position): each for each in left}
         self._settle(nacked, "nack")
         self._settle(acked, "ack")
         return len(deliveries)
@@ -72,7 +72,7 @@ class _Member:
         """End abruptly with what was left, and go on as a new client."""
         op = self._invoke("crash")
         self.subscriber.close(abruptly=True)
-        self._left = []
+        self._left = {}
         self._complete(op, OK)
         self._join()
 
@@ -80,7 +80,7 @@ class _Member:
         """Acknowledge what was left and all that still comes."""
         op = self._invoke("drain")
         self._draining = True
-        self._settle(self._left, "ack")
+        self._settle(list(self._left.values()), "ack")
         idle_s = self._options.drain / 1e9
         deadline = time.monotonic() + _DRAIN_MAX_S
         quiet_since = time.monotonic()

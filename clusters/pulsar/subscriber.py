@@ -38,7 +38,9 @@ class PulsarSubscriber(PulsarConsumer):
 
     def settle(self, deliveries: Sequence[Delivery], how: Settlement) -> tuple[int, str | None]:
         for topic, partition, _, _, position, _ in deliveries:
-            message = self._held[topic, partition, position]
+            message = self._held.get((topic, partition, position))
+            if message is None:
+                continue  # it was delivered twice, and settled once already
             covered = [(topic, partition, position)]
             if how == "ack-cumulative":
                 covered = [at for at in self._held if at[:2] == (topic, partition) and at[2] <= position]

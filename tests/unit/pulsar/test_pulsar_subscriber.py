@@ -119,6 +119,13 @@ def test_a_message_is_settled_once_and_may_come_again(client: FakeClient) -> Non
     assert client.settled == [("nack", 0), ("ack", 0)]
 
 
+def test_a_message_that_came_twice_is_settled_once(client: FakeClient) -> None:
+    subscriber, deliveries = _given()
+
+    assert subscriber.settle([deliveries[0], deliveries[0]], "ack") == (INFO, "NoReceipt")
+    assert client.settled == [("ack", 0)]
+
+
 def test_what_the_library_refuses_has_failed(client: FakeClient) -> None:
     subscriber, deliveries = _given()
     client.refusal = pulsar.AlreadyClosed("gone")

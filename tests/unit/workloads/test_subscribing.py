@@ -144,6 +144,15 @@ def test_some_are_left_until_the_load_is_over(tmp_path: Path) -> None:
     assert sorted(_positions(messages, "acked")) == [0, 1, 2, 3]
 
 
+def test_what_was_left_and_comes_again_is_acknowledged_once(tmp_path: Path) -> None:
+    queue = Queue(2)
+    queue.waiting.append((1, 1))
+    _, messages = _recorded(tmp_path, queue, looks=9, leave_every=2)
+
+    assert _positions(messages, "received") == [0, 1, 1]
+    assert _positions(messages, "acked") == [0, 1]
+
+
 def test_who_ends_abruptly_leaves_what_it_had_to_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     crashes = iter([False, False, True])
     monkeypatch.setattr(Restarts, "due", lambda _: next(crashes, False))
