@@ -47,6 +47,7 @@ _POLL_S = 0.1
 _QUORUM_TIMEOUT_S = 30
 _SETUP_TIMEOUT_S = 60
 _SHELL_TIMEOUT_S = 120
+_UNREGISTERED_S = 30
 _REVIVALS_MAX = 3
 
 
@@ -184,6 +185,8 @@ class StorageStack(ABC, Generic[Options]):
             return
         if service in _DATA:
             self._prepare_disk(host, service)
+        if service == BOOKIE:
+            self._await_unregistered(host)
         heap = getattr(self._options.heap, service)
         memory = [f"-Xms{heap}", f"-Xmx{heap}", f"-XX:MaxDirectMemorySize={heap}"]
         host.spawn(service, [*self._java(host), *memory, *self._options.jvm, *self.program(service)], {})
@@ -200,6 +203,16 @@ class StorageStack(ABC, Generic[Options]):
             raise ClusterError(f"{service} on {host.name} ended by itself:\n{_last_errors(host, service)}")
         self._revived[host.name, service] += 1
         self._spawn(host, service)
+
+    def _await_unregistered(self, host: ServiceHost) -> None:
+        """Wait, half a minute at most, until ZooKeeper has forgotten the bookie that ran here before.
+
+        A bookie that finds itself registered waits for that only as long as its own session (`zkTimeout`), though after an
+        election of ZooKeeper's leader the old one lasts longer; then it gives up, and its process stays.
+        """
+        deadline = time.monotonic() + _UNREGISTERED_S
+        while host.address in self._roles.registered_bookies() and time.monotonic() < deadline:
+            time.sleep(_POLL_S)
 
     def _prepare_disk(self, host: ServiceHost, service: str) -> None:
         """Make what a service expects on an empty disk; of a bookie that lost its disk, have its old data forgotten.
