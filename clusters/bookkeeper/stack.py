@@ -207,8 +207,8 @@ class StorageStack(ABC, Generic[Options]):
     def _await_unregistered(self, host: ServiceHost) -> None:
         """Wait, half a minute at most, until ZooKeeper has forgotten the bookie that ran here before.
 
-        A bookie that finds itself registered waits for that only as long as its own session (`zkTimeout`), though after an
-        election of ZooKeeper's leader the old one lasts longer; then it gives up, and its process stays.
+        A bookie that finds itself registered waits for that only as long as its own session lasts (`zkTimeout`), though
+        after an election of ZooKeeper's leader the old one lasts longer; then it gives up, and its process stays.
         """
         deadline = time.monotonic() + _UNREGISTERED_S
         while host.address in self._roles.registered_bookies() and time.monotonic() < deadline:
