@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import shutil
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,14 +11,14 @@ from chaoskit.doctor import Finding
 from chaoskit.errors import BadInput
 from chaoskit.host import ServiceHost
 from chaoskit.ledgers import LedgerClients
-from clusters import maven
 from clusters.bookkeeper import artifacts
 from clusters.bookkeeper.decommission import decommissioning
 from clusters.bookkeeper.deploy import BookKeeperCluster
 from clusters.bookkeeper.guarantees import guarantees
 from clusters.bookkeeper.roles import ROLES
 from clusters.bookkeeper.settings import BookKeeperOptions, quorums
-from clusters.java import check_java, java_version
+from clusters.diagnosis import java_and_jars
+from clusters.java import check_java
 
 _JAVA_MIN = 17
 """BookKeeper 4.17 runs on Java 8 too; ours opens packages that Java 8 does not have."""
@@ -62,19 +61,4 @@ class System:
         return len(options.place(hosts).bookies)
 
     def diagnose(self) -> list[Finding]:
-        java = java_version()
-        cached = maven.cached("bookkeeper")
-        return [
-            Finding(
-                "Java for BookKeeper",
-                java >= _JAVA_MIN,
-                f"Java {java}" if java else "no Java",
-                "" if java >= _JAVA_MIN else "apt-get install default-jre-headless",
-            ),
-            Finding(
-                "Maven, to fetch BookKeeper",
-                bool(shutil.which("mvn") or cached),
-                f"cached: {', '.join(cached) or 'nothing'}",
-                "apt-get install maven",
-            ),
-        ]
+        return java_and_jars("BookKeeper", _JAVA_MIN, "BookKeeper")

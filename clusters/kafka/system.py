@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,8 +12,8 @@ from chaoskit.cluster import Allowance, DataFiles, Declared, Effect, Leadership,
 from chaoskit.doctor import Finding
 from chaoskit.errors import BadInput
 from chaoskit.host import ServiceHost
-from clusters import maven
-from clusters.java import check_java, java_version
+from clusters.diagnosis import java_and_jars
+from clusters.java import check_java
 from clusters.kafka import artifacts
 from clusters.kafka.client import KafkaClients
 from clusters.kafka.consumer import KafkaConsumer
@@ -77,22 +76,7 @@ class System:
         return broker_count(options, hosts)
 
     def diagnose(self) -> list[Finding]:
-        java = java_version()
-        cached = maven.cached("kafka")
-        return [
-            Finding(
-                "Java for Kafka 4",
-                java >= 17,
-                f"Java {java}" if java else "no Java",
-                "" if java >= 17 else "apt-get install default-jre-headless",
-            ),
-            Finding(
-                "Maven, to fetch Kafka",
-                bool(shutil.which("mvn") or cached),
-                f"cached: {', '.join(cached) or 'nothing'}",
-                "apt-get install maven",
-            ),
-        ]
+        return java_and_jars("Kafka", 17, "Kafka 4")
 
 
 def _check_client(role: str, connect: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,10 +9,10 @@ from chaoskit.client import ClientFactory, SequencedClients, SubscribingClients
 from chaoskit.cluster import Allowance, Declared, Effect, Leadership
 from chaoskit.doctor import Finding
 from chaoskit.host import ServiceHost
-from clusters import maven
 from clusters.bookkeeper.decommission import decommissioning
 from clusters.bookkeeper.settings import quorums
-from clusters.java import check_java, java_version
+from clusters.diagnosis import java_and_jars
+from clusters.java import check_java
 from clusters.pulsar import artifacts
 from clusters.pulsar.client import PulsarClients
 from clusters.pulsar.consumer import group_settings, reader_settings
@@ -60,19 +59,4 @@ class System:
         return len(options.place(hosts).bookies)
 
     def diagnose(self) -> list[Finding]:
-        java = java_version()
-        cached = maven.cached("pulsar")
-        return [
-            Finding(
-                "Java for Pulsar",
-                java >= _JAVA_MIN,
-                f"Java {java}" if java else "no Java",
-                "" if java >= _JAVA_MIN else "apt-get install default-jre-headless",
-            ),
-            Finding(
-                "Maven, to fetch Pulsar",
-                bool(shutil.which("mvn") or cached),
-                f"cached: {', '.join(cached) or 'nothing'}",
-                "apt-get install maven",
-            ),
-        ]
+        return java_and_jars("Pulsar", _JAVA_MIN, "Pulsar")
