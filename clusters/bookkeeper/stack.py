@@ -48,6 +48,9 @@ _QUORUM_TIMEOUT_S = 30
 _SETUP_TIMEOUT_S = 60
 _SHELL_TIMEOUT_S = 120
 _UNREGISTERED_S = 30
+_SILENT_S = 30
+"""How long a process that runs may answer nothing before it is taken for dead."""
+
 _REVIVALS_MAX = 3
 
 
@@ -80,6 +83,7 @@ class StorageStack(ABC, Generic[Options]):
         self._served = False
         self._bookies_begun: set[str] = set()
         self._revived: Counter[tuple[str, str]] = Counter()
+        self._silent_since: dict[tuple[ServiceHost, str], float] = {}
         decommissioner = Decommissioner(roles, self._bookkeeper_shell)
         self.kept_by, self.decommission = decommissioner.kept_by, decommissioner.decommission
         self.recommission = decommissioner.recommission
@@ -152,8 +156,10 @@ class StorageStack(ABC, Generic[Options]):
             for service in self.services(host)
             if not self.service_answers(service, host, 0.5)
         ]
+        now = time.monotonic()
+        self._silent_since = {each: self._silent_since.get(each, now) for each in silent}
         for host, service in silent:
-            self._revive(host, service)
+            self._revive(host, service, silent_s=now - self._silent_since[host, service])
         if silent:
             return f"no answer from {', '.join(f'{service} on {host.name}' for host, service in silent)}"
         if not all(self._roles.zookeeper_modes()):
@@ -191,17 +197,24 @@ class StorageStack(ABC, Generic[Options]):
         memory = [f"-Xms{heap}", f"-Xmx{heap}", f"-XX:MaxDirectMemorySize={heap}"]
         host.spawn(service, [*self._java(host), *memory, *self._options.jvm, *self.program(service)], {})
 
-    def _revive(self, host: ServiceHost, service: str) -> None:
-        """Start a service that ended by itself again, as a supervisor would.
+    def _revive(self, host: ServiceHost, service: str, silent_s: float) -> None:
+        """Start a service again that ended by itself or has long been silent, as a supervisor would.
+
+        A bookie that could not register shuts down, and its process stays.
 
         Raises:
-            ClusterError: the cluster has never been ready, or it ended too often.
+            ClusterError: it ended although the cluster has never been ready, or too often.
         """
-        if host.state(service) is not ServiceState.GONE:
+        state = host.state(service)
+        if state is not ServiceState.GONE and (state is not ServiceState.RUNNING or silent_s < _SILENT_S):
             return
-        if not self._served or self._revived[host.name, service] == _REVIVALS_MAX:
+        if self._revived[host.name, service] == _REVIVALS_MAX or (state is ServiceState.GONE and not self._served):
             raise ClusterError(f"{service} on {host.name} ended by itself:\n{_last_errors(host, service)}")
         self._revived[host.name, service] += 1
+        host.signal(service, "KILL")
+        while host.state(service) is not ServiceState.GONE:
+            time.sleep(_POLL_S)
+        del self._silent_since[host, service]
         self._spawn(host, service)
 
     def _await_unregistered(self, host: ServiceHost) -> None:
