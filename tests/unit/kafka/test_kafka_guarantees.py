@@ -205,9 +205,11 @@ def test_only_consumers_that_ask_for_it_read_what_did_not_commit(anomaly: str) -
 
 def test_every_anomaly_that_is_no_measurement_has_a_line() -> None:
     proving_nothing = {"unseen"}
-    of_ledgers = set(plugins.load("checker", "ledgers", "checker").anomalies)
+    of_other_systems = {
+        name for kind in ("ledgers", "subscriptions") for name in plugins.load("checker", kind, "checker").anomalies
+    }
 
-    named = set(plugins.anomalies()) - plugins.measured() - proving_nothing - of_ledgers
+    named = set(plugins.anomalies()) - plugins.measured() - proving_nothing - of_other_systems
     assert named == set(guarantees(_declared(), []))
 
 
