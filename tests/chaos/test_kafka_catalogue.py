@@ -23,6 +23,7 @@ def test_a_leader_that_no_follower_hears_loses_with_acks_of_one_only(kafka: Any,
     run.assert_valid()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("fault", "lost"),
     [

@@ -30,6 +30,7 @@ def test_a_zombie_is_fenced_and_writes_nothing(kafka: Any) -> None:
     assert _errors(run.folder, "producer-0#1") <= {"aborted on purpose", "_PURGE_QUEUE", "_PURGE_INFLIGHT"}
 
 
+@pytest.mark.long
 def test_a_zombie_with_an_id_of_its_own_writes_on(kafka: Any) -> None:
     own = {"transactional.id": "chaoskit-{producer}-{incarnation}"}
     run = kafka(
