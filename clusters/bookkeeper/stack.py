@@ -200,15 +200,16 @@ class StorageStack(ABC, Generic[Options]):
     def _revive(self, host: ServiceHost, service: str, silent_s: float) -> None:
         """Start a service again that ended by itself or has long been silent, as a supervisor would.
 
-        A bookie that could not register shuts down, and its process stays.
+        A bookie that could not register shuts down, and its process stays; a broker that loses ZooKeeper while it starts
+        ends. Before the cluster has ever been ready once is enough: what ends then has mostly a setting that is wrong.
 
         Raises:
-            ClusterError: it ended although the cluster has never been ready, or too often.
+            ClusterError: it ended too often.
         """
         state = host.state(service)
         if state is not ServiceState.GONE and (state is not ServiceState.RUNNING or silent_s < _SILENT_S):
             return
-        if self._revived[host.name, service] == _REVIVALS_MAX or (state is ServiceState.GONE and not self._served):
+        if self._revived[host.name, service] >= (_REVIVALS_MAX if self._served else 1):
             raise ClusterError(f"{service} on {host.name} ended by itself:\n{_last_errors(host, service)}")
         self._revived[host.name, service] += 1
         host.signal(service, "KILL")
