@@ -200,8 +200,8 @@ class StorageStack(ABC, Generic[Options]):
     def _revive(self, host: ServiceHost, service: str, silent_s: float) -> None:
         """Start a service again that ended by itself or has long been silent, as a supervisor would.
 
-        A bookie that could not register shuts down, and its process stays; a broker that loses ZooKeeper while it starts
-        ends. Before the cluster has ever been ready once is enough: what ends then has mostly a setting that is wrong.
+        A bookie that could not register shuts down, and its process stays; a broker that loses ZooKeeper while it
+        starts ends. Once is enough before the cluster has ever been ready: what ends then has mostly a wrong setting.
 
         Raises:
             ClusterError: it ended too often.
