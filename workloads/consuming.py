@@ -11,6 +11,7 @@ from chaoskit.history.schema import DIRECTIONS
 from chaoskit.history.wal import NO_POSITION
 from chaoskit.workload import Job, Progress
 from workloads import payload
+from workloads.reporting import Reports
 
 if TYPE_CHECKING:
     from workloads.log import LogOptions
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 POLL_TIMEOUT_S = 0.1
 MESSAGES_MAX = 1000
 
-_REPORT_NS = 200_000_000
 _COMMIT_NS = 1_000_000_000
 
 
@@ -34,14 +34,12 @@ def consume(job: Job) -> None:
         index, members = job.task.index % len(everything), options.consumers
         reader.assign(everything[index::members] if members < len(everything) else [everything[index]])
     job.control.wait_start()
-    reported_ns = time.monotonic_ns()
-    committed_ns = reported_ns
+    reports = Reports(job.control)
+    committed_ns = time.monotonic_ns()
     while not job.control.stopping:
         reader.poll()
+        reports.tell(reader.progress)
         now = time.monotonic_ns()
-        if now - reported_ns > _REPORT_NS:
-            job.control.report(reader.progress)
-            reported_ns = now
         if options.consumption == "group" and now - committed_ns > _COMMIT_NS:
             reader.commit()
             committed_ns = now
@@ -103,13 +101,12 @@ class Reader:
         self.consumer.close()
         self._wal.complete(op, time.monotonic_ns(), OK)
 
-    def poll(self) -> list[Delivery]:
-        """Receive what is there, and return it. A lost position is sought from the beginning."""
+    def poll(self) -> list[tuple[int, Delivery]]:
+        """Receive what is there, and return it with the values. A lost position is sought from the beginning."""
         op = self._wal.invoke(self._poll_id, time.monotonic_ns())
         deliveries, lost, error = self.consumer.poll(POLL_TIMEOUT_S, MESSAGES_MAX)
         received_ns = time.monotonic_ns()
-        for delivery in deliveries:
-            self._record(op, delivery, received_ns)
+        received = [(self._record(op, delivery, received_ns), delivery) for delivery in deliveries]
         outcome = OK if error is None else FAIL
         self._wal.complete(op, received_ns, outcome, 0 if error is None else self._wal.name(error))
         self.progress.received += len(deliveries)
@@ -117,9 +114,10 @@ class Reader:
             seek = self._begin("seek")
             self.consumer.seek_to_beginning(topic, partition)
             self._wal.complete(seek, time.monotonic_ns(), OK, self._wal.name(f"{cause} {topic}/{partition}"))
-        return deliveries
+        return received
 
-    def _record(self, op: int, delivery: Delivery, received_ns: int) -> None:
+    def _record(self, op: int, delivery: Delivery, received_ns: int) -> int:
+        """Record one message; return its value."""
         topic, partition, key, content, position, count = delivery
         code, value, intended_ns, sent_ns = payload.read(content, self._run_id)
         wal = self._wal
@@ -128,6 +126,7 @@ class Reader:
             op, wal.name(topic), partition, key_id, value, position, intended_ns, sent_ns, received_ns, code,
             *(() if count is None else (count,)),
         )  # fmt: skip
+        return value
 
     def _tell(self, op: int, direction: str, topic: str, partition: int, position: int) -> None:
         group, generation = self._membership

@@ -14,6 +14,7 @@ from chaoskit.history.schema import PRODUCER_SHIFT
 from chaoskit.history.wal import NO_POSITION
 from chaoskit.workload import Job, Progress
 from workloads import payload
+from workloads.reporting import Reports
 
 if TYPE_CHECKING:
     from workloads.log import LogOptions
@@ -26,7 +27,6 @@ _BURST = 64
 _POLL_MIN_S = 0.001
 _POLL_MAX_S = 0.05
 
-REPORT_NS = 200_000_000
 WARM_UP_TIMEOUT_S = 15
 CLOSE_TIMEOUT_S = 45
 """Longer than the default delivery timeout, within which every send completes one way or another."""
@@ -47,16 +47,14 @@ def produce(job: Job, connect: Callable[[Job, Completed], Producer] = connect) -
     sender.warm_up(len(options.all_partitions()))
     start_ns = job.control.wait_start()
     schedule = Schedule(options.rate, options.producers, start_ns, sender.sequence)
-    reported_ns = start_ns
+    reports = Reports(job.control)
     while not job.control.stopping:
         now = time.monotonic_ns()
         room = options.in_flight - sender.producer.pending()
         for _ in range(int(min(schedule.due(now) - sender.sequence, room, _BURST))):
             sender.send(schedule.intended_ns(sender.sequence))
         sender.producer.poll(wait_s(schedule.intended_ns(sender.sequence), room))
-        if now - reported_ns > REPORT_NS:
-            job.control.report(sender.progress)
-            reported_ns = now
+        reports.tell(sender.progress)
     sender.producer.close(CLOSE_TIMEOUT_S)
     job.control.report(sender.progress)
 

@@ -10,14 +10,13 @@ from chaoskit.client import INFO, OK, Delivery, Settlement, SubscribingClients
 from chaoskit.history.schema import DIRECTIONS, PRODUCER_SHIFT, SUBSCRIPTION_TYPES
 from chaoskit.history.wal import NO_POSITION
 from chaoskit.workload import Job, Progress
-from workloads import payload
 from workloads.consuming import Reader
+from workloads.reporting import Reports
 from workloads.restarting import Restarts
 
 if TYPE_CHECKING:
     from workloads.subscription import SubscriptionOptions
 
-_REPORT_NS = 200_000_000
 _DRAIN_MAX_S = 40
 """Less than the harness waits for a client to end."""
 
@@ -30,15 +29,12 @@ def subscribe(job: Job) -> None:
     member = _Member(job)
     job.control.wait_start()
     crashes = Restarts(options.crash_every, (options.crash_every or 0) * job.task.index // options.consumers)
-    reported_ns = time.monotonic_ns()
+    reports = Reports(job.control)
     while not job.control.stopping:
         member.take()
         if crashes.due():
             member.crash()
-        now = time.monotonic_ns()
-        if now - reported_ns > _REPORT_NS:
-            job.control.report(member.reader.progress)
-            reported_ns = now
+        reports.tell(member.reader.progress)
     member.drain()
     member.reader.close()
     job.control.report(member.reader.progress)
@@ -58,15 +54,14 @@ class _Member:
 
     def take(self) -> int:
         """Receive what is there and settle it; return how many messages came."""
-        deliveries = self.reader.poll()
+        received = self.reader.poll()
         nacked, left, acked = [], [], []
-        for delivery in deliveries:
-            _, value, *_ = payload.read(delivery.payload, self._job.control.run_id)
+        for value, delivery in received:
             (nacked if self._refuses(value) else left if self._leaves(value) else acked).append(delivery)
         self._left |= {(each.topic, each.partition, each.position): each for each in left}
         self._settle(nacked, "nack")
         self._settle(acked, "ack")
-        return len(deliveries)
+        return len(received)
 
     def crash(self) -> None:
         """End abruptly with what was left, and go on as a new client."""

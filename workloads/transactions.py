@@ -15,7 +15,8 @@ from pydantic import Field
 from chaoskit.client import FAIL, INFO, OK, Completed, ProducerFenced, TransactionalClients, TransactionalProducer
 from chaoskit.workload import PRODUCER, Job
 from workloads.log import LogOptions, LogWorkload
-from workloads.producing import CLOSE_TIMEOUT_S, REPORT_NS, WARM_UP_TIMEOUT_S, Schedule, Sender, producer_settings
+from workloads.producing import CLOSE_TIMEOUT_S, WARM_UP_TIMEOUT_S, Schedule, Sender, producer_settings
+from workloads.reporting import Reports
 
 _REGISTER_TIMEOUT_S = 5
 _SENDS_TIMEOUT_S = 2
@@ -64,7 +65,7 @@ class _Transactor:
         self._producer = self._sender.producer
         self._registered = False
         self._begun = 0
-        self._reported_ns = 0
+        self._reports = Reports(job.control)
 
     def run(self) -> None:
         control = self._job.control
@@ -127,9 +128,7 @@ class _Transactor:
         """Wait until a send is due and there is room for it; return whether that was before the end of the load."""
         while True:
             now = time.monotonic_ns()
-            if now - self._reported_ns > REPORT_NS:
-                self._job.control.report(self._sender.progress)
-                self._reported_ns = now
+            self._reports.tell(self._sender.progress)
             early_s = 0.0 if due_ns is None else max(0.0, (due_ns - now) / 1e9)
             full = self._producer.pending() >= self._options.in_flight
             if not early_s and not full:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from chaoskit.ledgers import LedgerClients, LedgerError, LedgerReader
 from chaoskit.workload import Job
 from workloads.ledger.recording import Recorder
-from workloads.producing import REPORT_NS
+from workloads.reporting import Reports
 
 if TYPE_CHECKING:
     from workloads.ledger.workload import LedgerOptions
@@ -39,16 +39,15 @@ def tail(job: Job) -> None:
     tailer = _Tailer(job, options)
     tailer.look_around()  # warms the client up
     job.control.wait_start()
-    looked_ns = reported_ns = 0
+    reports = Reports(job.control)
+    looked_ns = 0
     while not job.control.stopping:
         now = time.monotonic_ns()
         if now - looked_ns > _LOOK_NS:
             tailer.look_around()
             looked_ns = now
         tailer.read_on()
-        if now - reported_ns > REPORT_NS:
-            job.control.report(tailer.recorder.progress)
-            reported_ns = now
+        reports.tell(tailer.recorder.progress)
         time.sleep(_PAUSE_S)
     job.control.report(tailer.recorder.progress)
 

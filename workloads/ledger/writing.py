@@ -10,7 +10,8 @@ from chaoskit.ledgers import LedgerClients, LedgerError, LedgerWriter
 from chaoskit.workload import Job
 from workloads import payload
 from workloads.ledger.recording import Recorder
-from workloads.producing import REPORT_NS, WARM_UP_TIMEOUT_S, Schedule, wait_s
+from workloads.producing import WARM_UP_TIMEOUT_S, Schedule, wait_s
+from workloads.reporting import Reports
 
 if TYPE_CHECKING:
     from workloads.ledger.workload import LedgerOptions
@@ -32,16 +33,14 @@ def write(job: Job) -> None:
     writer.warm_up()
     start_ns = job.control.wait_start()
     schedule = Schedule(options.rate, options.writers, start_ns, writer.sequence)
-    reported_ns = start_ns
+    reports = Reports(job.control)
     while not job.control.stopping:
         now = time.monotonic_ns()
         room = writer.room()
         for _ in range(int(min(schedule.due(now) - writer.sequence, room, _BURST))):
             writer.add(schedule.intended_ns(writer.sequence))
         writer.move_on(wait_s(schedule.intended_ns(writer.sequence), room))
-        if now - reported_ns > REPORT_NS:
-            job.control.report(writer.recorder.progress)
-            reported_ns = now
+        reports.tell(writer.recorder.progress)
     writer.finish()
     job.control.report(writer.recorder.progress)
 
