@@ -1,10 +1,10 @@
-"""What faults do to the data of a host, as the guarantees of every system see it."""
+"""What the guarantees of every system share: what faults do to the data of a host, and what readers see of it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaoskit.cluster import Effect
+from chaoskit.cluster import Allowance, Effect
 from chaoskit.quantities import SECOND
 
 FORGETTING = ("power-cut", "disk-dead", "disk-read-only")
@@ -40,3 +40,11 @@ def _hit_during(instant: int, effects: Sequence[Effect]) -> set[str]:
     back = {effect: None if effect.healed_ns is None else effect.healed_ns + _CATCH_UP_NS for effect in effects}
     hit = [effect for effect, at in back.items() if effect.start_ns <= instant and (at is None or instant < at)]
     return {host for effect in hit for host in effect.targets}
+
+
+def sequence_jump(causes: Sequence[Allowance]) -> Allowance:
+    """Return whether readers may see a producer's sequence jump: where something else went wrong that is allowed."""
+    return next(
+        (cause for cause in causes if cause.allowed),
+        Allowance(False, "the log keeps each producer's sequence, and readers follow the log"),
+    )

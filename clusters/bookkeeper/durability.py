@@ -6,7 +6,7 @@ protocol ("Ledger recovery"); ZooKeeper's of `forceSync`.
 Why one bookie that forgot is enough, whatever the ack quorum: a recovery reads on from the last confirmed entry that
 bookies tell it, and ends the ledger at the first entry that write quorum - ack quorum + 1 bookies say they do not have,
 although another one may have it (BookKeeper 4.17: `ReadOpBase.requiredBookiesMissingEntryForRecovery`,
-`PendingReadOp.ParallelReadRequest.logErrorAndReattemptRead`, `LedgerRecoveryOp.onEntryComplete`). Of an acknowledged
+`PendingReadOp.SequenceReadRequest.logErrorAndReattemptRead`, `LedgerRecoveryOp.onEntryComplete`). Of an acknowledged
 entry write quorum - ack quorum bookies need never have had a copy; the one that forgot makes the number full. Entries
 up to the last confirmed one, and those of earlier ensembles, are not decided anew; but the last confirmed one is what
 those bookies tell that answer first (`RoundRobinDistributionSchedule.checkCovered`). Seen in runs: docs/bookkeeper.md.

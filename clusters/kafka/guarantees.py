@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chaoskit.cluster import Allowance, Declared, Effect
-from clusters.effects import DAMAGING, DESTROYING, FORGETTING, hosts_down_together, on_hosts
+from clusters.effects import DAMAGING, DESTROYING, FORGETTING, hosts_down_together, on_hosts, sequence_jump
 from clusters.kafka.producer import resolve_producer
 from clusters.kafka.settings import KafkaOptions, is_true, setting
 
@@ -48,7 +48,7 @@ def guarantees(declared: Declared, effects: Sequence[Effect]) -> dict[str, Allow
     table["order-violation"] = _order_violation(declared, reordered)
     table["late"] = back
     table["dropped-as-duplicate"] = lost
-    table["sequence-jump"] = _sequence_jump([lost, duplicate, reordered, back, table["redelivered"]])
+    table["sequence-jump"] = sequence_jump([lost, duplicate, reordered, back, table["redelivered"]])
     table["commit-regression"] = table["commit-beyond"] = back
     table["torn-transaction"] = back
     table["zombie-write"] = _zombie_write(declared, back)
@@ -194,14 +194,6 @@ def _order_violation(declared: Declared, reordered: Allowance) -> Allowance:
             "set acks=all",
         )
     return reordered
-
-
-def _sequence_jump(causes: Sequence[Allowance]) -> Allowance:
-    """A reader sees a producer's sequence jump where something else went wrong that is allowed."""
-    return next(
-        (cause for cause in causes if cause.allowed),
-        Allowance(False, "the log keeps each producer's sequence, and readers follow the log"),
-    )
 
 
 def _dirty_read(declared: Declared) -> Allowance:

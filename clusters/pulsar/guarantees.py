@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from chaoskit.cluster import Allowance, Declared, Effect
 from clusters.bookkeeper.durability import lost as storage_lost
 from clusters.bookkeeper.durability import metadata_lost
+from clusters.effects import sequence_jump
 from clusters.pulsar.producer import resolve_producer
 from clusters.pulsar.settings import PulsarOptions
 from clusters.pulsar.subscription_guarantees import subscription_guarantees
@@ -47,7 +48,7 @@ def guarantees(declared: Declared, effects: Sequence[Effect]) -> dict[str, Allow
     table["duplicate"] = duplicate
     table["offset-conflict"] = metadata
     table["reordered"] = table["order-violation"] = _reordered(declared, effects, lost)
-    table["sequence-jump"] = _sequence_jump([dropped, duplicate, table["reordered"], moved])
+    table["sequence-jump"] = sequence_jump([dropped, duplicate, table["reordered"], moved])
     return table | (subscription_guarantees(declared, effects, lost) if declared.subscription else {})
 
 
@@ -117,11 +118,3 @@ def _moved(declared: Declared, lost: Allowance) -> Allowance:
             "given to another, and back",
         )
     return lost
-
-
-def _sequence_jump(causes: Sequence[Allowance]) -> Allowance:
-    """A reader sees a producer's sequence jump where something else went wrong that is allowed."""
-    return next(
-        (cause for cause in causes if cause.allowed),
-        Allowance(False, "the log keeps each producer's sequence, and readers follow the log"),
-    )
