@@ -17,7 +17,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.checker import Audit, Context
+from chaoskit.contract.checker import Context
+from chaoskit.history.audits import Bounds
 from chaoskit.history.schema import MESSAGES, OPERATIONS, PRODUCER_SHIFT
 from checkers.log import LogChecker
 
@@ -32,7 +33,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=500, help="messages a poll")
     options = parser.parse_args()
     messages, operations = history(**vars(options))
-    context = Context("t", 0, Audit(low=0, end=options.sends, complete=True))
+    context = Context("t", 0, Bounds(low=0, end=options.sends, complete=True))
     Path("/proc/self/clear_refs").write_text("5")  # forget the peak of building the tables
     before_bytes, started_s, started_cpu_s = _status_bytes("VmRSS"), time.perf_counter(), time.process_time()
     findings = LogChecker().check(messages, operations, context)

@@ -25,10 +25,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from chaoskit.checker import Context
-from chaoskit.checking import check_partition, contexts, controlling, relevant
+from chaoskit.base.memory import keep_freed_memory
+from chaoskit.contract.checker import Context
 from chaoskit.history.reader import History
-from chaoskit.memory import keep_freed_memory
+from chaoskit.judge.checking import check_partition, contexts, controlling, relevant
 from checkers.log import LogChecker
 
 BOUND_NS = 60 * 10**9

@@ -16,8 +16,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from chaoskit.checking import find
 from chaoskit.history.reader import History
+from chaoskit.judge.checking import find
 from checkers.cycles import CYCLES
 
 BOUND_NS = 60 * 10**9

@@ -17,8 +17,8 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-from chaoskit.disk import CutMode
-from chaoskit.journal import Journal
+from chaoskit.base.journal import Journal
+from chaoskit.contract.disk import CutMode
 from clusters.hosts.lab import LocalOptions, LocalProvider
 
 _RECORDS = 40

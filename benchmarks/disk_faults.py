@@ -11,10 +11,10 @@ import os
 import time
 from typing import Any
 
-from chaoskit.clock import SettableClock
-from chaoskit.journal import Journal
-from chaoskit.nemesis import Strike
-from chaoskit.plan import nemesis
+from chaoskit.base.journal import Journal
+from chaoskit.contract.clock import SettableClock
+from chaoskit.contract.nemesis import Strike
+from chaoskit.scenario.plan import nemesis
 from clusters.hosts.lab import LocalOptions, LocalProvider
 
 _FAULTS: tuple[tuple[str, dict[str, Any]], ...] = (

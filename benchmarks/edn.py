@@ -14,8 +14,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from chaoskit.history.jepsen.importing import import_edn
-from chaoskit.judge import check_run
+from chaoskit.interop.jepsen.importing import import_edn
+from chaoskit.judge.judging import check_run
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from chaoskit.journal import Journal
+from chaoskit.base.journal import Journal
 from clusters.hosts.lab import LocalOptions, LocalProvider
 from clusters.hosts.local import LocalHost
 

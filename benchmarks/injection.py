@@ -17,10 +17,10 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from chaoskit import plugins
-from chaoskit.host import ServiceHost, ServiceState
-from chaoskit.journal import Journal
-from chaoskit.nemesis import Strike
+from chaoskit.base import plugins
+from chaoskit.base.journal import Journal
+from chaoskit.contract.host import ServiceHost, ServiceState
+from chaoskit.contract.nemesis import Strike
 from clusters.hosts.lab import LocalOptions, LocalProvider
 
 _PORT = 7005
@@ -47,7 +47,7 @@ _SILENCE_S = 0.3
 
 
 class Reflectors:
-    """The cluster: one service a host; see `chaoskit.cluster.Cluster`."""
+    """The cluster: one service a host; see `chaoskit.contract.cluster.Cluster`."""
 
     def __init__(self, hosts: Sequence[ServiceHost]) -> None:
         self.hosts = hosts

@@ -22,10 +22,10 @@ from typing import Any
 
 from confluent_kafka import Producer
 
-from chaoskit.cluster import TopicSpec
+from chaoskit.base.journal import Journal
+from chaoskit.contract.cluster import TopicSpec
+from chaoskit.contract.workload import Job, Progress, Task
 from chaoskit.history.wal import WalWriter
-from chaoskit.journal import Journal
-from chaoskit.workload import Job, Progress, Task
 from clusters.hosts.lab import LocalOptions, LocalProvider
 from clusters.kafka import System
 from clusters.kafka.client import KafkaClients
@@ -39,7 +39,7 @@ _TOPIC = "log-0"
 
 
 class _Timer:
-    """A `chaoskit.workload.Control` that stops after a time."""
+    """A `chaoskit.contract.workload.Control` that stops after a time."""
 
     run_id = 1
 

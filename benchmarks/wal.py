@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from chaoskit.client import OK
+from chaoskit.contract.client import OK
 from chaoskit.history.compact import compact
 from chaoskit.history.origin import write_origin
 from chaoskit.history.schema import PRODUCER_SHIFT

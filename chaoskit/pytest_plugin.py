@@ -98,7 +98,7 @@ class ScenarioItem(pytest.Item):
         self.add_marker("chaos")
 
     def runtest(self) -> None:
-        from chaoskit.scenario import load_scenario  # noqa: PLC0415
+        from chaoskit.scenario.model import load_scenario  # noqa: PLC0415
         from chaoskit.testing.session import ChaosSession  # noqa: PLC0415
 
         session = ChaosSession(_settings(self.config, self._index), self.name, str(self.nodeid))
@@ -106,7 +106,7 @@ class ScenarioItem(pytest.Item):
         session.run_scenario(load_scenario(self.path), str(self.path)).assert_valid()
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        from chaoskit.errors import ChaoskitError  # noqa: PLC0415
+        from chaoskit.base.errors import ChaoskitError  # noqa: PLC0415
 
         if isinstance(excinfo.value, ChaoskitError | AssertionError):
             return str(excinfo.value)

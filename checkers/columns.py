@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from chaoskit.errors import BadInput
+from chaoskit.base.errors import BadInput
 
 Ints = NDArray[np.signedinteger[Any]]
 Flags = NDArray[np.bool_]

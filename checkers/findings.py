@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.checker import FINDINGS, Context
+from chaoskit.contract.checker import FINDINGS, Context
 from checkers.columns import NONE, Ints
 
 NO_ROWS: Ints = np.empty(0, np.int64)

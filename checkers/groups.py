@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.checker import Context
+from chaoskit.contract.checker import Context
 from checkers.columns import NONE, Ints
 from checkers.findings import findings_of, merged, no_findings
 from checkers.membership import NEVER_NS, Commits, Membership, Ownerships, delivered, deliveries_ns, seeks_ns

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.checker import Context
+from chaoskit.contract.checker import Context
 from checkers.columns import NONE, Ints, changes, running_maximum, stable_order
 from checkers.copies import offset_conflict_cases
 from checkers.findings import NO_ROWS, findings_of, merged, no_findings

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from chaoskit.checker import Context
+from chaoskit.contract.checker import Context
 from checkers.copies import duplicate_cases, offset_conflict_cases, redelivered_cases
 from checkers.findings import merged, no_findings
 from checkers.loss import dropped_cases, failed_visible_cases, lost_cases, truncated_cases, unseen_cases

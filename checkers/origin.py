@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from chaoskit.checker import FINDINGS
+from chaoskit.contract.checker import FINDINGS
 from checkers.columns import Flags, distinct, is_one_of
 from checkers.findings import findings_of
 from checkers.rows import CORRUPT, FOREIGN, INTACT

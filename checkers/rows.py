@@ -12,8 +12,8 @@ from typing import Self
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.client import DUPLICATE
-from chaoskit.errors import BadInput
+from chaoskit.base.errors import BadInput
+from chaoskit.contract.client import DUPLICATE
 from chaoskit.history.schema import DIRECTIONS, OUTCOMES, PAYLOADS
 from checkers.columns import NONE, Flags, Ints, codes, group_numbers, integers, is_one_of
 from checkers.ends import OK, Transactions

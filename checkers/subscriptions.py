@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.checker import Context
+from chaoskit.contract.checker import Context
 from chaoskit.history.schema import SUBSCRIPTION_TYPES
 from checkers.columns import NONE, Ints, first_rows, running_maximum
 from checkers.deliveries import Subscription, following, subscriptions_of

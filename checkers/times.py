@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.checker import Context
+from chaoskit.contract.checker import Context
 from chaoskit.history.schema import DIRECTIONS, OUTCOMES
 from checkers.columns import NONE, codes, integers, is_one_of
 from checkers.ends import OK

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from chaoskit.checker import FINDINGS, Context
+from chaoskit.contract.checker import FINDINGS, Context
 from checkers.columns import NONE, Flags, Ints, distinct, integers, is_one_of, marked
 from checkers.cycles import CYCLES, Graph, cycles, with_orders
 from checkers.edges import EDGES, KINDS, RW, WR, WW, edges_of, sorted_edges

@@ -16,8 +16,8 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.checker import Context
-from chaoskit.errors import BadInput
+from chaoskit.base.errors import BadInput
+from chaoskit.contract.checker import Context
 from chaoskit.history.schema import PRODUCER_SHIFT
 from checkers.columns import NONE, Flags, Ints, changes, first_rows, is_sorted, marked, running_maximum, stable_order
 from checkers.ends import OK

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 
-from chaoskit.doctor import Finding
+from chaoskit.contract.capability import Finding
 from clusters import maven
 from clusters.java import java_version
 

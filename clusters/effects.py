@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaoskit.cluster import Allowance, Effect
-from chaoskit.quantities import SECOND
+from chaoskit.base.quantities import SECOND
+from chaoskit.contract.cluster import Allowance, Effect
 
 FORGETTING = ("power-cut", "disk-dead", "disk-read-only")
 """Faults after which a host has lost what was not fsynced (the last two are healed by a reboot)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 
-from chaoskit.errors import BadInput
+from chaoskit.base.errors import BadInput
 
 
 def java(classpath: str) -> list[str]:

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from chaoskit.errors import BadInput
-from chaoskit.state import cache_folder
+from chaoskit.base.errors import BadInput
+from chaoskit.base.state import cache_folder
 
 Coordinates = tuple[str, str, str]
 """Group, artifact and version in the Maven repository."""

@@ -8,9 +8,10 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
-from chaoskit.nemesis import ClientProcess, NemesisError, NoParameters, Strike
+import psutil
+
+from chaoskit.contract.nemesis import ClientProcess, NemesisError, NoParameters, Strike
 
 _SEEN_WITHIN_S = 5
 _POLL_S = 0.005
@@ -180,18 +181,18 @@ def _wake(watch: subprocess.Popen[bytes]) -> None:
 
 def _await_stopped(client: ClientProcess, stopped: bool) -> None:
     deadline = time.monotonic() + _SEEN_WITHIN_S
-    while ((state := _state(client.pid)) == "T") is not stopped:
+    while ((state := _state(client.pid)) == psutil.STATUS_STOPPED) is not stopped:
         if time.monotonic() > deadline:
             raise NemesisError(f"{client.name} should {'' if stopped else 'not '}be stopped; its state is {state}")
         time.sleep(_POLL_S)
 
 
 def _state(pid: int) -> str:
-    """Return the state letter of a process, as in proc(5); X if it is gone."""
+    """Return what a process does, in psutil's words."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return "X"
+        return str(psutil.Process(pid).status())
+    except psutil.NoSuchProcess:
+        return psutil.STATUS_DEAD
 
 
 def _local_ends(client: ClientProcess) -> Iterator[str]:

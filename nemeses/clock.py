@@ -11,9 +11,9 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
 
-from chaoskit.clock import SettableClock
-from chaoskit.nemesis import NemesisError, Strike
-from chaoskit.quantities import MILLISECOND, Duration, format_duration, parse_duration
+from chaoskit.base.quantities import MILLISECOND, Duration, format_duration, parse_duration
+from chaoskit.contract.clock import SettableClock
+from chaoskit.contract.nemesis import NemesisError, Strike
 from nemeses.services import await_answers, on_each
 
 _TOLERANCE_NS = 20 * MILLISECOND

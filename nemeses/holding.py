@@ -11,8 +11,8 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from chaoskit.host import HostError, ServiceHost
-from chaoskit.nemesis import NemesisError, Strike
+from chaoskit.contract.host import HostError, ServiceHost
+from chaoskit.contract.nemesis import NemesisError, Strike
 from nemeses.services import on_each
 from nemeses.shell import bash
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from chaoskit.cluster import Decommissioning, Leadership, Reassignment, System, Upgrade
-from chaoskit.host import ServiceState
-from chaoskit.nemesis import NemesisError, NoParameters, Strike
+from chaoskit.contract.cluster import Decommissioning, Leadership, Reassignment, System, Upgrade
+from chaoskit.contract.host import ServiceState
+from chaoskit.contract.nemesis import NemesisError, NoParameters, Strike
 from nemeses.services import ANSWER_TIMEOUT_S, await_answers, states, stop_in_order
 
 _KNOWN_WITHIN_S = 5
@@ -171,7 +171,7 @@ class RollingUpgrade:
     needs = (Upgrade,)
 
     def prepare(self, system: System, options: Any, parameters: UpgradeOptions) -> None:
-        """Fetch the release; see `chaoskit.nemesis.Preparing`."""
+        """Fetch the release; see `chaoskit.contract.nemesis.Preparing`."""
         system.prepare(options.model_copy(update={"version": parameters.version}))
 
     def inject(self, strike: Strike) -> None:

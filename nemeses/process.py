@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from chaoskit.cluster import Cluster
-from chaoskit.host import ServiceHost, ServiceState
-from chaoskit.nemesis import NoParameters, Strike
+from chaoskit.contract.cluster import Cluster
+from chaoskit.contract.host import ServiceHost, ServiceState
+from chaoskit.contract.nemesis import NoParameters, Strike
 from nemeses.holding import check_held, hold, release
 from nemeses.services import (
     ANSWER_TIMEOUT_S,

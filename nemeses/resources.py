@@ -7,9 +7,9 @@ from typing import Annotated, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from chaoskit.host import ResourceLimits, ServiceHost
-from chaoskit.nemesis import NemesisError, Strike
-from chaoskit.quantities import Size
+from chaoskit.base.quantities import Size
+from chaoskit.contract.host import ResourceLimits, ServiceHost
+from chaoskit.contract.nemesis import NemesisError, Strike
 from nemeses.holding import check_held, hold, release
 from nemeses.services import await_answers, on_each
 from nemeses.shell import bash

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from chaoskit.cluster import Cluster
-from chaoskit.host import ServiceHost, ServiceState
-from chaoskit.nemesis import NemesisError, Strike
+from chaoskit.contract.cluster import Cluster
+from chaoskit.contract.host import ServiceHost, ServiceState
+from chaoskit.contract.nemesis import NemesisError, Strike
 
 Result = TypeVar("Result")
 

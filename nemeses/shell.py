@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chaoskit.host import Result, ServiceHost
+from chaoskit.contract.host import Result, ServiceHost
 
 
 def bash(host: ServiceHost, script: str, *arguments: str, check: bool = True, timeout_s: float = 30) -> Result:

@@ -9,10 +9,10 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from chaoskit.errors import ChaoskitError
-from chaoskit.host import ServiceHost, ServiceState
-from chaoskit.nemesis import NemesisError, Strike
-from chaoskit.quantities import MILLISECOND, SECOND, Duration, format_duration
+from chaoskit.base.errors import ChaoskitError
+from chaoskit.base.quantities import MILLISECOND, SECOND, Duration, format_duration
+from chaoskit.contract.host import ServiceHost, ServiceState
+from chaoskit.contract.nemesis import NemesisError, Strike
 from nemeses.holding import check_held, hold, release
 from nemeses.process import Pause, signal_script
 from nemeses.services import await_answers, await_state, on_each, signal_services, states

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from chaoskit import durable, store
-from chaoskit.errors import BadInput, ChaoskitError
+from chaoskit.base import durable, store
+from chaoskit.base.errors import BadInput, ChaoskitError
 from spark_analysis.check import Outcome, findings_of, judge, survey
 from spark_analysis.configuration import configuration
 from spark_analysis.impact import Impact, by_kind, impacts, lost_ages, unavailable

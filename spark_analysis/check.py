@@ -1,6 +1,6 @@
 """The distributed check: partitions checked in tasks, joined and judged on the driver.
 
-What is found is the same as in process (`chaoskit.checking.find`): the same functions do it. Nothing
+What is found is the same as in process (`chaoskit.judge.checking.find`): the same functions do it. Nothing
 is written before all tasks of all runs have ended; then each run's findings and verdict replace the
 old ones. A job that is killed leaves every run as it was.
 """
@@ -19,12 +19,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from chaoskit import judge as judging
-from chaoskit.checker import FINDINGS, Settling
-from chaoskit.checking import Checked, checkers, settle_and_conclude
-from chaoskit.errors import BadInput
+from chaoskit.base.errors import BadInput
+from chaoskit.contract.checker import FINDINGS, Settling
 from chaoskit.history.reader import History
-from chaoskit.verdict import Verdict
+from chaoskit.judge import judging
+from chaoskit.judge.checking import Checked, checkers, settle_and_conclude
+from chaoskit.judge.verdict import Verdict
 from spark_analysis.counting import COUNTS, ENDS
 from spark_analysis.load import load_of
 from spark_analysis.runs import Run
@@ -68,7 +68,7 @@ def survey(
 
 
 def findings_of(spark: SparkSession, run: Run, outcome: Outcome) -> pa.Table:
-    """Return the findings of a run, as `chaoskit.checking.find` does, from those of its partitions."""
+    """Return the findings of a run, as `chaoskit.judge.checking.find` does, from those of its partitions."""
 
     def sent(checker: Settling, values: pa.Array) -> list[pa.Table]:
         index = checkers().index(cast("Any", checker))

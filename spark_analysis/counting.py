@@ -7,8 +7,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from chaoskit.contract.workload import AUDITOR
 from chaoskit.history.schema import OUTCOMES, SENDING
-from chaoskit.workload import AUDITOR
 from spark_analysis.latency import Ints, buckets
 from spark_analysis.units import Timing
 
@@ -74,7 +74,7 @@ def _sent(messages: pa.Table, rows: Ints, operations: pa.Table, timing: Timing) 
     start_ns = operations["start_ns"].to_numpy()
     due_ns = _integers(messages["intended_ns"], -1)[chosen]
     due_ns = np.where(due_ns < 0, start_ns[row], due_ns)
-    # Several rows of one operation: the last one tells when it was due, as in chaoskit.metrics.
+    # Several rows of one operation: the last one tells when it was due, as in chaoskit.judge.metrics.
     last = np.append(row[1:] != row[:-1], True) if row.size else np.zeros(0, np.bool_)
     row, due_ns = row[last], due_ns[last]
     load = are_sends(operations) & (start_ns >= timing.load_start_ns)

@@ -1,6 +1,6 @@
 """Latency histograms as sparse counts of HdrHistogram's own buckets: computed in arrays, merged by adding.
 
-Microseconds, three significant digits, as `chaoskit.metrics.histogram`. A percentile always comes
+Microseconds, three significant digits, as `chaoskit.judge.metrics.histogram`. A percentile always comes
 from a merged histogram, never from other percentiles.
 """
 
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from hdrh.histogram import HdrHistogram
 
-from chaoskit.metrics import histogram
+from chaoskit.judge.metrics import histogram
 
 Ints = npt.NDArray[np.int64]
 

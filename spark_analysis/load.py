@@ -1,4 +1,4 @@
-"""The figures of a run's load, from merged counts: what `chaoskit.metrics.measure` says from all rows."""
+"""The figures of a run's load, from merged counts: what `chaoskit.judge.metrics.measure` says from all rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from hdrh.histogram import HdrHistogram
 
 from chaoskit.history.schema import OUTCOMES
-from chaoskit.metrics import availability, spans_of, summary, write_histogram
+from chaoskit.judge.metrics import availability, spans_of, summary, write_histogram
 from spark_analysis.counting import are_sends, is_word
 from spark_analysis.latency import Ints, merged
 from spark_analysis.runs import Run

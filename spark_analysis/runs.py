@@ -11,11 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from chaoskit import checking, store
+from chaoskit.base import store
 from chaoskit.history.compact import compact
 from chaoskit.history.faults import compact_faults
 from chaoskit.history.reader import History
-from chaoskit.subject import Subject, read_subject
+from chaoskit.judge.judging import checking
+from chaoskit.judge.subject import Subject, read_subject
 from spark_analysis.counting import are_sends
 from spark_analysis.latency import Ints
 from spark_analysis.units import Timing, Unit

@@ -22,8 +22,8 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from chaoskit import store
-from chaoskit.errors import BadInput, nearest
+from chaoskit.base import store
+from chaoskit.base.errors import BadInput, nearest
 from chaoskit.history.reader import History
 from chaoskit.history.schema import FAULTS, MESSAGES, OPERATIONS
 

@@ -16,11 +16,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from chaoskit.checker import Settling
-from chaoskit.checking import check_partition, checkers
-from chaoskit.errors import BadInput, ChaoskitError
+from chaoskit.base.errors import BadInput, ChaoskitError
+from chaoskit.contract.checker import Settling
 from chaoskit.history.reader import Partition, read_partition
 from chaoskit.history.schema import CARRYING, OPERATIONS
+from chaoskit.judge.checking import check_partition, checkers
 from spark_analysis.counting import Flags, is_word, messages_measured, operations_measured
 from spark_analysis.latency import Ints
 from spark_analysis.units import Task, Unit

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from chaoskit.errors import BadInput
-from chaoskit.store import read_json
+from chaoskit.base.errors import BadInput
+from chaoskit.base.store import read_json
 from spark_analysis.runs import Run
 
 PRECEDING_MIN, PRECEDING_MAX = 5, 20

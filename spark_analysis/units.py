@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from chaoskit.checker import Context
+from chaoskit.contract.checker import Context
 from chaoskit.history.reader import Partition
 from spark_analysis.latency import Ints
 

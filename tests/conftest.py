@@ -8,7 +8,7 @@ import os
 import pytest
 from hypothesis import settings
 
-from chaoskit.heal import heal
+from chaoskit.run.heal import heal
 
 pytest_plugins = ["pytester"]
 

@@ -6,8 +6,9 @@ import re
 import subprocess
 from pathlib import Path
 
-from chaoskit.processes import started_with
-from chaoskit.state import state_folder
+import psutil
+
+from chaoskit.base.state import state_folder
 
 _BLKIO = Path("/sys/fs/cgroup/blkio")
 _LISTINGS = {
@@ -42,11 +43,7 @@ def _lines(argv: list[str]) -> list[str]:
 
 def _own_processes() -> list[str]:
     """Command lines of hosts, services and clients that a run starts."""
-    systems = (b"kafka.Kafka", b"QuorumPeerMain", b"bookkeeper.server.Main", b"PulsarBrokerStarter")
-    marks = (b"unshare", b"sshd_config", *systems, b"chaoskit.worker", b"clusters.hosts", b"nemeses.network")
-    found = []
-    for _, words in started_with("cmdline"):
-        command = b" ".join(words)
-        if any(mark in command for mark in marks):
-            found.append(command.decode())
-    return found
+    systems = ("kafka.Kafka", "QuorumPeerMain", "bookkeeper.server.Main", "PulsarBrokerStarter")
+    marks = ("unshare", "sshd_config", *systems, "chaoskit.run.worker", "clusters.hosts", "nemeses.network")
+    commands = (" ".join(process.info["cmdline"] or []) for process in psutil.process_iter(["cmdline"]))
+    return [command for command in commands if any(mark in command for mark in marks)]

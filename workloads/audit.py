@@ -9,11 +9,11 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from chaoskit.client import FAIL, INFO, OK, Auditor
-from chaoskit.errors import ChaoskitError
+from chaoskit.base.errors import ChaoskitError
+from chaoskit.contract.client import FAIL, INFO, OK, Auditor
+from chaoskit.contract.workload import Job
 from chaoskit.history.schema import PRODUCER_SHIFT
 from chaoskit.history.wal import NO_POSITION
-from chaoskit.workload import Job
 from workloads import payload
 from workloads.consuming import Reader
 

@@ -6,10 +6,10 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from chaoskit.client import FAIL, OK, Consumer, Delivery
+from chaoskit.contract.client import FAIL, OK, Consumer, Delivery
+from chaoskit.contract.workload import Job, Progress
 from chaoskit.history.schema import DIRECTIONS
 from chaoskit.history.wal import NO_POSITION
-from chaoskit.workload import Job, Progress
 from workloads import payload
 from workloads.reporting import Reports
 
@@ -71,7 +71,7 @@ class Reader:
         self._wal.complete(op, time.monotonic_ns(), OK)
 
     def assigned(self, group: str, generation: int, partitions: Sequence[tuple[str, int]]) -> None:
-        """Record a new assignment; see `chaoskit.client.Membership`."""
+        """Record a new assignment; see `chaoskit.contract.client.Membership`."""
         self._membership = group, generation
         op = self._begin("assign")
         for topic, partition in partitions:

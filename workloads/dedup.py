@@ -12,9 +12,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from chaoskit.client import Completed, Producer, SequencedClients
-from chaoskit.quantities import MILLISECOND, Duration
-from chaoskit.workload import PRODUCER, Job, Resend
+from chaoskit.base.quantities import MILLISECOND, Duration
+from chaoskit.contract.client import Completed, Producer, SequencedClients
+from chaoskit.contract.workload import PRODUCER, Job, Resend
 from workloads.log import LogOptions, LogWorkload
 from workloads.producing import connect, produce, producer_settings
 from workloads.restarting import Restarting
@@ -42,11 +42,11 @@ class DedupWorkload(LogWorkload):
     options = DedupOptions
 
     def resends(self, options: DedupOptions) -> Resend:
-        """See `chaoskit.workload.Resending`."""
+        """See `chaoskit.contract.workload.Resending`."""
         return options.resend
 
     def restarts(self, options: DedupOptions) -> bool:
-        """See `chaoskit.workload.Resending`."""
+        """See `chaoskit.contract.workload.Resending`."""
         return options.restart_every is not None
 
     def run(self, job: Job) -> None:

@@ -11,9 +11,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
 
-from chaoskit.cluster import TopicSpec
-from chaoskit.quantities import format_size, parse_size
-from chaoskit.workload import AUDITOR, CONSUMER, PRODUCER, Job, Task
+from chaoskit.base.quantities import format_size, parse_size
+from chaoskit.contract.cluster import TopicSpec
+from chaoskit.contract.workload import AUDITOR, CONSUMER, PRODUCER, Job, Task
 from workloads import payload
 from workloads.audit import audit
 from workloads.consuming import consume

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from itertools import cycle
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from chaoskit.client import FAIL, INFO, OK, Completed, Producer
+from chaoskit.contract.client import FAIL, INFO, OK, Completed, Producer
+from chaoskit.contract.workload import Job, Progress
 from chaoskit.history.schema import PRODUCER_SHIFT
 from chaoskit.history.wal import NO_POSITION
-from chaoskit.workload import Job, Progress
 from workloads import payload
 from workloads.reporting import Reports
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from chaoskit.workload import Control, Progress
+from chaoskit.contract.workload import Control, Progress
 
 _EVERY_NS = 200_000_000
 

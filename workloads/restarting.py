@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from chaoskit.client import OK, Producer
-from chaoskit.workload import Job
+from chaoskit.contract.client import OK, Producer
+from chaoskit.contract.workload import Job
 
 
 class Restarts:
@@ -35,7 +35,7 @@ class Restarts:
 
 
 class Restarting:
-    """A `chaoskit.client.Producer`; what a client had not completed when it was given up is unknown and not
+    """A `chaoskit.contract.client.Producer`; what a client had not completed when it was given up is unknown and not
     sent again.
 
     Args:

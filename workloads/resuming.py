@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from chaoskit.client import DUPLICATE, FAIL, INFO, OK, Completed, SequencedProducer, Unreachable
-from chaoskit.workload import Job, Resend
+from chaoskit.contract.client import DUPLICATE, FAIL, INFO, OK, Completed, SequencedProducer, Unreachable
+from chaoskit.contract.workload import Job, Resend
 from workloads import payload
 from workloads.restarting import Restarts
 
@@ -34,7 +34,7 @@ class _Message(NamedTuple):
 
 
 class Resuming:
-    """A `chaoskit.client.Producer` of sequenced ones.
+    """A `chaoskit.contract.client.Producer` of sequenced ones.
 
     Args:
         job: of this client.

@@ -6,10 +6,10 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from chaoskit.client import INFO, OK, Delivery, Settlement, SubscribingClients
+from chaoskit.contract.client import INFO, OK, Delivery, Settlement, SubscribingClients
+from chaoskit.contract.workload import Job, Progress
 from chaoskit.history.schema import DIRECTIONS, PRODUCER_SHIFT, SUBSCRIPTION_TYPES
 from chaoskit.history.wal import NO_POSITION
-from chaoskit.workload import Job, Progress
 from workloads.consuming import Reader
 from workloads.reporting import Reports
 from workloads.restarting import Restarts

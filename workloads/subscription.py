@@ -11,9 +11,9 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from chaoskit.client import SubscribingClients
-from chaoskit.quantities import MILLISECOND, SECOND, Duration
-from chaoskit.workload import CONSUMER, Job
+from chaoskit.base.quantities import MILLISECOND, SECOND, Duration
+from chaoskit.contract.client import SubscribingClients
+from chaoskit.contract.workload import CONSUMER, Job
 from workloads.log import LogOptions, LogWorkload
 from workloads.subscribing import subscribe
 
@@ -63,7 +63,7 @@ class SubscriptionWorkload(LogWorkload):
         return True
 
     def subscription(self, options: SubscriptionOptions) -> str:
-        """See `chaoskit.workload.Subscribing`."""
+        """See `chaoskit.contract.workload.Subscribing`."""
         return options.subscription
 
     def run(self, job: Job) -> None:

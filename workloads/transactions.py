@@ -12,8 +12,16 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from chaoskit.client import FAIL, INFO, OK, Completed, ProducerFenced, TransactionalClients, TransactionalProducer
-from chaoskit.workload import PRODUCER, Job
+from chaoskit.contract.client import (
+    FAIL,
+    INFO,
+    OK,
+    Completed,
+    ProducerFenced,
+    TransactionalClients,
+    TransactionalProducer,
+)
+from chaoskit.contract.workload import PRODUCER, Job
 from workloads.log import LogOptions, LogWorkload
 from workloads.producing import CLOSE_TIMEOUT_S, WARM_UP_TIMEOUT_S, Schedule, Sender, producer_settings
 from workloads.reporting import Reports

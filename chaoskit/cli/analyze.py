@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from rich.table import Table
 
-from chaoskit import plugins
+from chaoskit.base import plugins
 from chaoskit.cli.summary import wide_console
 from chaoskit.report.words import milliseconds
 

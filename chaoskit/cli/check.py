@@ -7,15 +7,15 @@ from pathlib import Path
 
 import click
 
+from chaoskit.base.errors import BadInput
+from chaoskit.base.store import find_run
 from chaoskit.cli.pipes import to_stdout
 from chaoskit.cli.run import json_option, store_option
 from chaoskit.cli.summary import show_summary
-from chaoskit.errors import BadInput
-from chaoskit.history.jepsen.importing import import_edn
-from chaoskit.judge import check_run
+from chaoskit.interop.jepsen.importing import import_edn
+from chaoskit.judge.judging import check_run
+from chaoskit.judge.verdict import EXIT_CODES
 from chaoskit.report.run_page import try_report
-from chaoskit.store import find_run
-from chaoskit.verdict import EXIT_CODES
 
 
 @click.command()

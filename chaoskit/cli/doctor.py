@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 from rich.table import Table
 
-from chaoskit import plugins
+from chaoskit.base import plugins
+from chaoskit.base.errors import BadInput
 from chaoskit.cli.summary import wide_console
-from chaoskit.doctor import Finding
-from chaoskit.errors import BadInput
+from chaoskit.contract.capability import Finding
 
 
 @click.command()

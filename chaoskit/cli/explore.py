@@ -9,13 +9,13 @@ from pathlib import Path
 import click
 from rich.table import Table
 
+from chaoskit.base.store import find_run
 from chaoskit.cli.progress import SeriesProgress
 from chaoskit.cli.run import json_option, store_option
 from chaoskit.cli.summary import wide_console
-from chaoskit.disk import CutMode
-from chaoskit.explore import CrashPoint
-from chaoskit.explore import explore as explore_run
-from chaoskit.store import find_run
+from chaoskit.contract.disk import CutMode
+from chaoskit.search.explore import CrashPoint
+from chaoskit.search.explore import explore as explore_run
 
 
 @click.command()

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
-from chaoskit import durable
+from chaoskit.base import durable
+from chaoskit.base.errors import BadInput
+from chaoskit.base.store import find_run
 from chaoskit.cli.pipes import to_stdout
-from chaoskit.errors import BadInput
-from chaoskit.history.jepsen.exporting import export_edn
-from chaoskit.store import find_run
+from chaoskit.interop.jepsen.exporting import export_edn
 
 
 @click.command()

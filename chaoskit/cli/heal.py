@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from chaoskit.heal import heal as heal_machine
+from chaoskit.run.heal import heal as heal_machine
 
 
 @click.command()

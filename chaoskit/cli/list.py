@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 from rich.table import Table
 
+from chaoskit.base.store import VERDICT, read_json, run_name, runs
 from chaoskit.cli.run import store_option
 from chaoskit.cli.summary import wide_console
-from chaoskit.store import VERDICT, read_json, run_name, runs
 
 
 @click.command("list")

@@ -10,6 +10,7 @@ import traceback
 
 import click
 
+from chaoskit.base.errors import BadInput, ChaoskitError
 from chaoskit.cli.analyze import analyze
 from chaoskit.cli.check import check
 from chaoskit.cli.doctor import doctor
@@ -24,7 +25,6 @@ from chaoskit.cli.run import run
 from chaoskit.cli.shrink import shrink
 from chaoskit.cli.sweep import sweep
 from chaoskit.cli.synthesize import synthesize
-from chaoskit.errors import BadInput, ChaoskitError
 
 BAD_INPUT, CRASH = BadInput.exit_code, ChaoskitError.exit_code
 

@@ -8,10 +8,10 @@ from itertools import groupby
 import click
 from rich.table import Table
 
-from chaoskit import plugins
+from chaoskit.base import plugins
 from chaoskit.cli.summary import wide_console
-from chaoskit.nemesis import Nemesis
-from chaoskit.plan import nemesis
+from chaoskit.contract.nemesis import Nemesis
+from chaoskit.scenario.plan import nemesis
 
 
 @click.command()

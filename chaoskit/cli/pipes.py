@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from chaoskit.errors import BadInput
+from chaoskit.base.errors import BadInput
 
 
 @contextmanager

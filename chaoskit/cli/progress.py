@@ -10,13 +10,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.status import Status
 
-from chaoskit.workload import Progress
+from chaoskit.contract.workload import Progress
 
 _RATE_WINDOW_S = 2
 
 
 class LiveProgress:
-    """A `chaoskit.runner.Watcher` for people.
+    """A `chaoskit.run.runner.Watcher` for people.
 
     Args:
         title: what is run.

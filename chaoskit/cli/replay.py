@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
+from chaoskit.base.store import SCENARIO, TIMELINE, find_run, read_yaml
 from chaoskit.cli.run import json_option, run_all, store_option
-from chaoskit.plan import make_plan
-from chaoskit.scenario import parse_scenario
-from chaoskit.store import SCENARIO, TIMELINE, find_run, read_yaml
+from chaoskit.scenario.model import parse_scenario
+from chaoskit.scenario.plan import make_plan
 
 
 @click.command()

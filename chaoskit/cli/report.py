@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from chaoskit.store import find_run
+from chaoskit.base.store import find_run
 
 
 @click.command()

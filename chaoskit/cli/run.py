@@ -8,12 +8,12 @@ from pathlib import Path
 
 import click
 
+from chaoskit.base.store import DEFAULT_STORE
 from chaoskit.cli.progress import LiveProgress
 from chaoskit.cli.summary import comparison, show_summary, worst_exit_code
-from chaoskit.plan import Plan, make_plan
-from chaoskit.runner import run as execute
-from chaoskit.scenario import load_scenario
-from chaoskit.store import DEFAULT_STORE
+from chaoskit.run.runner import run as execute
+from chaoskit.scenario.model import load_scenario
+from chaoskit.scenario.plan import Plan, make_plan
 
 store_option = click.option(
     "--store",

@@ -6,21 +6,21 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
-import yaml
 
-from chaoskit import store as stores
+from chaoskit.base import store as stores
+from chaoskit.base import yaml
+from chaoskit.base.store import find_run
 from chaoskit.cli.progress import SeriesProgress
 from chaoskit.cli.run import store_option
-from chaoskit.shrink import Happened
-from chaoskit.shrink import shrink as shrink_run
-from chaoskit.store import find_run
+from chaoskit.search.shrink import Happened
+from chaoskit.search.shrink import shrink as shrink_run
 
 
 class ShrinkProgress(SeriesProgress):
     """Tells what became of each candidate."""
 
     def judged(self, faults: Sequence[Happened], runs: int, failed: bool) -> None:
-        """See `chaoskit.shrink.Reporter`."""
+        """See `chaoskit.search.shrink.Reporter`."""
         outcome = f"fails (run {runs})" if failed else f"no failure in {runs} runs"
         self.tell(f"{len(faults)} faults: {'; '.join(map(str, faults))}: {outcome}")
 
@@ -44,7 +44,7 @@ def shrink(run: Path, tries: int, confirm: int, out: Path | None, store: Path) -
     name = stores.read_yaml(folder / stores.SCENARIO)["name"]
     with ShrinkProgress(f"shrink {name}") as progress:
         found = shrink_run(folder, store, progress, tries, confirm)
-    text = yaml.safe_dump(found.scenario, sort_keys=False, allow_unicode=True)
+    text = yaml.dump(found.scenario)
     if out is not None:
         stores.write_yaml(out, found.scenario)
     click.echo(

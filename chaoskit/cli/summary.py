@@ -9,9 +9,9 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from chaoskit.plan import Plan
-from chaoskit.summary import COMPARISON_COLUMNS, comparison_rows, summary
-from chaoskit.verdict import EXIT_CODES, INVALID, UNKNOWN, VALID, Verdict
+from chaoskit.judge.verdict import EXIT_CODES, INVALID, UNKNOWN, VALID, Verdict
+from chaoskit.report.summary import COMPARISON_COLUMNS, comparison_rows, summary
+from chaoskit.scenario.plan import Plan
 
 _WORST_FIRST = (INVALID, UNKNOWN, VALID)
 _COLOURS = {VALID: "green", INVALID: "red", UNKNOWN: "yellow"}

@@ -9,14 +9,14 @@ from typing import Any
 import click
 from rich.table import Table
 
-from chaoskit import durable
-from chaoskit import store as stores
+from chaoskit.base import durable
+from chaoskit.base import store as stores
 from chaoskit.cli.progress import SeriesProgress
 from chaoskit.cli.run import store_option
 from chaoskit.cli.summary import wide_console
-from chaoskit.sweep import Results, Sweep, load_sweep, run_sweep
-from chaoskit.sweep_table import LEGEND, document, header, markdown, rows, worst
-from chaoskit.verdict import EXIT_CODES
+from chaoskit.judge.verdict import EXIT_CODES
+from chaoskit.search.sweep import Results, Sweep, load_sweep, run_sweep
+from chaoskit.search.table import LEGEND, document, header, markdown, rows, worst
 
 
 class SweepProgress(SeriesProgress):
@@ -26,7 +26,7 @@ class SweepProgress(SeriesProgress):
         self._show(line)
 
     def ended(self, number: int, total: int, title: str, outcome: str) -> None:
-        """See `chaoskit.sweep.Reporter`."""
+        """See `chaoskit.search.sweep.Reporter`."""
         super().tell(f"{number}/{total} {title}: {outcome}")
 
 

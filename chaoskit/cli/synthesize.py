@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from chaoskit import plugins, store
+from chaoskit.base import plugins, store
+from chaoskit.base.errors import BadInput
 from chaoskit.cli.run import store_option
-from chaoskit.errors import BadInput
-from chaoskit.synthesizer import Synthesizer
+from chaoskit.contract.synthesizer import Synthesizer
 
 _TOLD_FROM = 2_000_000
 """Histories of fewer messages are written before anybody asks how long it takes."""

@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from chaoskit import durable
-from chaoskit.checker import Audit
-from chaoskit.errors import BadInput, RunFailed
+from chaoskit.base import durable
+from chaoskit.base.errors import BadInput, RunFailed
+from chaoskit.history.audits import Audit, Bounds
 from chaoskit.history.dataset import ROW_GROUP_ROWS, MessagesWriter, write_operations
 from chaoskit.history.gather import Messages
 from chaoskit.history.naming import Names, dictionary
@@ -147,7 +147,7 @@ def _audits(logs: list[ClientLog], names: Names) -> dict[tuple[str, int], Audit]
         for records in log.segments:
             for record in records[records["kind"] == AUDIT]:
                 topic = names.texts[ids[record["name"]]]
-                audits[topic, int(record["partition"])] = Audit(
+                audits[topic, int(record["partition"])] = Bounds(
                     low=int(record["value"]), end=int(record["position"]), complete=bool(record["code"])
                 )
     return audits

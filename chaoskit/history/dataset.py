@@ -14,8 +14,8 @@ from types import TracebackType
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from chaoskit import durable
-from chaoskit.checker import Audit
+from chaoskit.base import durable
+from chaoskit.history.audits import Audit
 from chaoskit.history.schema import MESSAGES, OPERATIONS
 
 ROW_GROUP_ROWS = 1_000_000

@@ -15,8 +15,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from chaoskit import durable
-from chaoskit.errors import nearest
+from chaoskit.base import durable
+from chaoskit.base.errors import nearest
 from chaoskit.history.schema import FAULTS
 from chaoskit.history.segment import room_in
 

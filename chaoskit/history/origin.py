@@ -10,8 +10,8 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from chaoskit import durable
-from chaoskit.errors import BadInput
+from chaoskit.base import durable
+from chaoskit.base.errors import BadInput
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 

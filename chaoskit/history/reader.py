@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from chaoskit.checker import Audit
-from chaoskit.errors import BadInput
+from chaoskit.base.errors import BadInput
+from chaoskit.history.audits import Audit, Bounds
 from chaoskit.history.dataset import AUDIT_KEY
 from chaoskit.history.schema import FAULTS, MESSAGES, OPERATIONS
 
@@ -110,7 +110,7 @@ class History:
         path = self.folder / "operations.parquet"
         metadata = _footer(path, OPERATIONS).schema.to_arrow_schema().metadata or {}
         return {
-            (row["topic"], row["partition"]): Audit(row["low"], row["end"], row["complete"])
+            (row["topic"], row["partition"]): Bounds(row["low"], row["end"], row["complete"])
             for row in json.loads(metadata.get(AUDIT_KEY, b"[]"))
         }
 

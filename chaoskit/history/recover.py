@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from chaoskit.errors import BadInput
+from chaoskit.base.errors import BadInput
 from chaoskit.history.names import read_names
 from chaoskit.history.record import HEADER, HEADER_BYTES, MAGIC, RECORD, RECORD_BYTES, VERSION, Records
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from chaoskit.errors import RunFailed
+from chaoskit.base.errors import RunFailed
 from chaoskit.history.record import HEADER, MAGIC, VERSION
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
-from chaoskit.errors import BadInput
+from chaoskit.base.errors import BadInput
 from chaoskit.report.words import milliseconds, number, seconds_of
 
 try:

@@ -8,13 +8,13 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from chaoskit import durable, store
-from chaoskit.checker import FINDINGS
-from chaoskit.errors import BadInput, ChaoskitError
+from chaoskit.base import durable, store
+from chaoskit.base.errors import BadInput, ChaoskitError
+from chaoskit.contract.checker import FINDINGS
 from chaoskit.history.reader import History
 from chaoskit.report import charts
 from chaoskit.report.series import Series, anomalies_of, series_of
-from chaoskit.summary import describe_example
+from chaoskit.report.summary import describe_example
 
 REPORT = "report.html"
 _LABELS_MAX = 8

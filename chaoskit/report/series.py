@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from chaoskit.contract.workload import AUDITOR
 from chaoskit.history.reader import History, read_partition
 from chaoskit.history.schema import SENDING
-from chaoskit.workload import AUDITOR
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from chaoskit import plugins
-from chaoskit.errors import nearest
-from chaoskit.plan import make_plan
-from chaoskit.runner import run as execute
-from chaoskit.scenario import Scenario, parse_scenario
-from chaoskit.summary import summary
-from chaoskit.verdict import VALID, Anomaly, Verdict
-from chaoskit.workload import Progress
+from chaoskit.base import plugins
+from chaoskit.base.errors import nearest
+from chaoskit.contract.workload import Progress
+from chaoskit.judge.verdict import VALID, Anomaly, Verdict
+from chaoskit.report.summary import summary
+from chaoskit.run.runner import run as execute
+from chaoskit.scenario.model import Scenario, parse_scenario
+from chaoskit.scenario.plan import make_plan
 
 _NOT_FOUND = Anomaly(0, True, "none was found")
 

@@ -1,4 +1,4 @@
-"""BookKeeper's ledger API, for worker processes; see `chaoskit.ledgers`."""
+"""BookKeeper's ledger API, for worker processes; see `chaoskit.contract.ledger`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 from py4j.protocol import Py4JJavaError
 
-from chaoskit.client import INFO, OK, Completed
-from chaoskit.ledgers import Entry
+from chaoskit.contract.client import INFO, OK, Completed
+from chaoskit.contract.ledger import Entry
 from clusters.bookkeeper.gateway import Gateway
 
 _PASSWORD = b"chaoskit"
@@ -21,7 +21,7 @@ _POLL_S = 0.002
 
 
 class BookKeeperClients:
-    """See `chaoskit.ledgers.LedgerClients`. All clients of a worker share one JVM."""
+    """See `chaoskit.contract.ledger.LedgerClients`. All clients of a worker share one JVM."""
 
     def __init__(self, connection: Mapping[str, Any]) -> None:
         self._connection = connection
@@ -34,7 +34,7 @@ class BookKeeperClients:
 
 
 class BookKeeperClient:
-    """See `chaoskit.ledgers.LedgerClient`."""
+    """See `chaoskit.contract.ledger.LedgerClient`."""
 
     def __init__(self, gateway: Gateway, connection: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
         self._gateway = gateway
@@ -70,7 +70,7 @@ class BookKeeperClient:
 
 
 class BookKeeperWriter:
-    """See `chaoskit.ledgers.LedgerWriter`. Adds complete in their order."""
+    """See `chaoskit.contract.ledger.LedgerWriter`. Adds complete in their order."""
 
     def __init__(self, gateway: Gateway, handle: Any, completed: Completed) -> None:
         self._gateway = gateway
@@ -124,7 +124,7 @@ class BookKeeperWriter:
 
 
 class BookKeeperReader:
-    """See `chaoskit.ledgers.LedgerReader`."""
+    """See `chaoskit.contract.ledger.LedgerReader`."""
 
     def __init__(self, gateway: Gateway, handle: Any) -> None:
         self._gateway = gateway

@@ -9,8 +9,8 @@ import re
 import time
 from collections.abc import Callable, Sequence
 
-from chaoskit.cluster import ClusterError, Decommissioning
-from chaoskit.host import ServiceHost, ServiceState
+from chaoskit.contract.cluster import ClusterError, Decommissioning
+from chaoskit.contract.host import ServiceHost, ServiceState
 from clusters.bookkeeper.roles import StorageRoles
 from clusters.bookkeeper.settings import BOOKIE, BOOKIE_PORT, StorageOptions, is_true, setting
 
@@ -19,7 +19,7 @@ _POLL_S = 0.1
 
 
 class Decommissioner:
-    """See `chaoskit.cluster.Decommissioning`.
+    """See `chaoskit.contract.cluster.Decommissioning`.
 
     Args:
         roles: who is registered.

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from chaoskit.cluster import TopicSpec
-from chaoskit.host import ServiceHost
+from chaoskit.contract.cluster import TopicSpec
+from chaoskit.contract.host import ServiceHost
 from clusters.bookkeeper.roles import Roles
 from clusters.bookkeeper.settings import BookKeeperOptions, metadata_uri, quorums
 from clusters.bookkeeper.stack import StorageStack

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaoskit.cluster import Allowance, Effect
+from chaoskit.contract.cluster import Allowance, Effect
 from clusters.bookkeeper.settings import Placement, Quorums, StorageOptions, is_true, quorums, setting
 from clusters.effects import DAMAGING, DESTROYING, FORGETTING, hosts_hit, on_hosts
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaoskit.cluster import Allowance, Declared, Effect
+from chaoskit.contract.cluster import Allowance, Declared, Effect
 from clusters.bookkeeper.durability import lost, metadata_lost
 from clusters.bookkeeper.settings import BookKeeperOptions
 

@@ -12,7 +12,7 @@ import socket
 import struct
 from collections.abc import Iterator, Sequence
 
-from chaoskit.cluster import ClusterError
+from chaoskit.contract.cluster import ClusterError
 from clusters.bookkeeper import probe
 from clusters.bookkeeper.settings import LEDGERS, ZOOKEEPER_PORT
 

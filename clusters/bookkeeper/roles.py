@@ -10,8 +10,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from chaoskit.cluster import ClusterError
-from chaoskit.host import ServiceHost
+from chaoskit.contract.cluster import ClusterError
+from chaoskit.contract.host import ServiceHost
 from clusters.bookkeeper import metadata, probe
 from clusters.bookkeeper.settings import Placement
 
@@ -37,7 +37,7 @@ class StorageRoles(ABC):
 
     @abstractmethod
     def find(self, role: str, topic: str, partition: int) -> tuple[str, ...]:
-        """See `chaoskit.cluster.Cluster`."""
+        """See `chaoskit.contract.cluster.Cluster`."""
 
     def zookeepers(self) -> list[ServiceHost]:
         """Return the hosts with a ZooKeeper server."""

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from chaoskit.errors import BadInput
-from chaoskit.quantities import Size
+from chaoskit.base.errors import BadInput
+from chaoskit.base.quantities import Size
 
 ZOOKEEPER, BOOKIE = "zookeeper", "bookie"
 """Names of the services, in the order in which a host starts them."""

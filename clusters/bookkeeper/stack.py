@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from chaoskit.cluster import ClusterError
-from chaoskit.host import HostError, ServiceHost, ServiceState
+from chaoskit.contract.cluster import ClusterError
+from chaoskit.contract.host import HostError, ServiceHost, ServiceState
 from clusters.bookkeeper import probe, settings
 from clusters.bookkeeper.decommission import Decommissioner, bookie_id
 from clusters.bookkeeper.roles import StorageRoles

@@ -6,11 +6,11 @@ import importlib.util
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chaoskit.cluster import Allowance, Declared, Effect
-from chaoskit.doctor import Finding
-from chaoskit.errors import BadInput
-from chaoskit.host import ServiceHost
-from chaoskit.ledgers import LedgerClients
+from chaoskit.base.errors import BadInput
+from chaoskit.contract.capability import Finding
+from chaoskit.contract.cluster import Allowance, Declared, Effect
+from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.ledger import LedgerClients
 from clusters.bookkeeper import artifacts
 from clusters.bookkeeper.decommission import decommissioning
 from clusters.bookkeeper.deploy import BookKeeperCluster

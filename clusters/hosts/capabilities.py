@@ -9,9 +9,9 @@ import sys
 import tempfile
 from collections.abc import Callable
 
-from chaoskit.doctor import Finding
-from chaoskit.errors import BadInput, ChaoskitError
-from chaoskit.state import state_folder
+from chaoskit.base.errors import BadInput, ChaoskitError
+from chaoskit.base.state import state_folder
+from chaoskit.contract.capability import Finding
 from clusters.hosts import network_attempts
 from clusters.hosts.clock.attempt import try_clock
 from clusters.hosts.disk.attempts import try_programmable, try_throttle

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import shutil
-import signal
 import subprocess
 import time
 from collections.abc import Collection, Mapping, Sequence
@@ -16,14 +14,15 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from chaoskit.clock import SettableClock
-from chaoskit.disk import BreakableDisk, CutMode, OnCut, ProgrammableDisk, ReplaceableDisk, SlowDisk
-from chaoskit.doctor import Finding
-from chaoskit.errors import BadInput
-from chaoskit.host import HostError, PowerSwitch, ResourceLimits
-from chaoskit.journal import Journal, claims
-from chaoskit.processes import started_with
-from chaoskit.state import state_folder
+import psutil
+
+from chaoskit.base.errors import BadInput
+from chaoskit.base.journal import Journal, claims
+from chaoskit.base.state import state_folder
+from chaoskit.contract.capability import Finding
+from chaoskit.contract.clock import SettableClock
+from chaoskit.contract.disk import BreakableDisk, CutMode, OnCut, ProgrammableDisk, ReplaceableDisk, SlowDisk
+from chaoskit.contract.host import HostError, PowerSwitch, ResourceLimits
 from clusters.hosts import capabilities
 from clusters.hosts.clock.library import clock_library
 from clusters.hosts.disk.crash import copy_sparse, make_crash_image, operation_times
@@ -205,12 +204,12 @@ def _remove(lab: str, folder: Path) -> list[str]:
     removed = []
     for note in folder.glob(f"*/{THROTTLE}"):
         lift(note)
-    pids = _first_processes(lab)
-    _thaw_all(pids)
-    for pid in pids:
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-        removed.append(f"process {pid}")
+    processes = _first_processes(lab)
+    _thaw_all(processes)
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+        removed.append(f"process {process.pid}")
     _await_all_detached(folder)
     remove_limits(lab)
     for link in links():
@@ -223,17 +222,16 @@ def _remove(lab: str, folder: Path) -> list[str]:
     return removed
 
 
-def _first_processes(lab: str) -> list[int]:
-    mark = f"{LAB_VARIABLE}={lab}".encode()
-    return [pid for pid, variables in started_with("environ") if mark in variables]
+def _first_processes(lab: str) -> list[psutil.Process]:
+    return [each for each in psutil.process_iter(["environ"]) if (each.info["environ"] or {}).get(LAB_VARIABLE) == lab]
 
 
-def _thaw_all(pids: Sequence[int]) -> None:
+def _thaw_all(processes: Sequence[psutil.Process]) -> None:
     """Thaw the hosts' disks while they are alive: nothing thaws the disk of a host that is gone.
 
     A disk that hangs for another reason blocks this too, until its host ends: it is not waited for.
     """
-    mounts = [Path(f"/proc/{child}/root/data") for pid in pids for child in _children(pid)]
+    mounts = [Path(f"/proc/{child.pid}/root/data") for process in processes for child in _children(process)]
     threads = [Thread(target=thaw, args=(mount,), daemon=True) for mount in mounts]
     for thread in threads:
         thread.start()
@@ -244,16 +242,17 @@ def _thaw_all(pids: Sequence[int]) -> None:
 
 def _end_disk_servers(folder: Path) -> None:
     """End the programs of programmable disks first: a frozen one would let `thaw` wait for ever."""
-    for pid, words in started_with("cmdline"):
-        if _SERVER.encode() in words and any(word.startswith(f"{folder}/".encode()) for word in words):
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+    for process in psutil.process_iter(["cmdline"]):
+        words = process.info["cmdline"] or []
+        if _SERVER in words and any(word.startswith(f"{folder}/") for word in words):
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
 
 
-def _children(pid: int) -> list[str]:
+def _children(process: psutil.Process) -> list[psutil.Process]:
     try:
-        return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    except OSError:  # it ended while we looked
+        return process.children()
+    except psutil.NoSuchProcess:  # it ended while we looked
         return []
 
 

@@ -9,7 +9,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from chaoskit.host import HostError
+from chaoskit.contract.host import HostError
 
 _ROOT = Path("/sys/fs/cgroup")
 _PERIOD_US = 100_000
@@ -51,7 +51,7 @@ def _beside_processes() -> bool:
 
 
 class HostLimits:
-    """What a host may use of the machine; see `chaoskit.host.ResourceLimits`. A part of a local host."""
+    """What a host may use of the machine; see `chaoskit.contract.host.ResourceLimits`. A part of a local host."""
 
     def __init__(self, lab: str, name: str) -> None:
         self._name = name

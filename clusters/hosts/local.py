@@ -17,7 +17,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from chaoskit.host import HostError
+from chaoskit.contract.host import HostError
 from clusters.hosts import power
 from clusters.hosts.clock.host import ClockHost
 from clusters.hosts.limits import HostLimits

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from chaoskit.errors import BadInput
-from chaoskit.host import HostError
-from chaoskit.state import state_folder
+from chaoskit.base.errors import BadInput
+from chaoskit.base.state import state_folder
+from chaoskit.contract.host import HostError
 
 PREFIX_LENGTH = 24
 PREFIX_LENGTH6 = 64

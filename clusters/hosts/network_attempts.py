@@ -6,7 +6,7 @@ import importlib.util
 import subprocess
 import sys
 
-from chaoskit.errors import BadInput
+from chaoskit.base.errors import BadInput
 
 _LOSE = """
 ip link set lo up

@@ -13,7 +13,7 @@ import os
 import sys
 from pathlib import Path
 
-from chaoskit.host import HostError
+from chaoskit.contract.host import HostError
 
 _FREEZE = 0xC0045877  # FIFREEZE: _IOWR('X', 119, int)
 _THAW = 0xC0045878  # FITHAW: _IOWR('X', 120, int)

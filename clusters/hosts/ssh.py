@@ -18,7 +18,7 @@ from pathlib import Path
 import paramiko
 from fabric import Connection
 
-from chaoskit.host import HostError, Result, ServiceState
+from chaoskit.contract.host import HostError, Result, ServiceState
 
 SERVICE_FOLDER = "/run/chaoskit"
 LOG_FOLDER = "/var/log/chaoskit"

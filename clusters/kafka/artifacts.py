@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from chaoskit.errors import BadInput
+from chaoskit.base.errors import BadInput
 from clusters import maven
 
 VERSION_MIN = (3, 0)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from chaoskit.client import Completed
+from chaoskit.contract.client import Completed
 from clusters.kafka.consumer import ISOLATION, READ_COMMITTED, KafkaAuditor, KafkaConsumer
 from clusters.kafka.producer import KafkaProducer, resolve_producer
 from clusters.kafka.transactions import TRANSACTIONAL_ID, KafkaTransactionalProducer, transactional_settings
 
 
 class KafkaClients:
-    """See `chaoskit.client.TransactionalClients`."""
+    """See `chaoskit.contract.client.TransactionalClients`."""
 
     def __init__(self, connection: Mapping[str, Any]) -> None:
         self._connection = connection

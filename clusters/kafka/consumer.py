@@ -8,8 +8,8 @@ from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from chaoskit.client import INFO, OK, Commit, Delivery, Membership, PositionLost
-from chaoskit.cluster import ClusterError
+from chaoskit.contract.client import INFO, OK, Commit, Delivery, Membership, PositionLost
+from chaoskit.contract.cluster import ClusterError
 from clusters.kafka.connection import CONNECTION_DEFAULTS
 
 _LOST_POSITIONS = {KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE, KafkaError._LOG_TRUNCATION}
@@ -44,7 +44,7 @@ def generation(metadata: bytes) -> int:
 
 
 class KafkaConsumer:
-    """See `chaoskit.client.Consumer`."""
+    """See `chaoskit.contract.client.Consumer`."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._consumer = Consumer(
@@ -127,7 +127,7 @@ class KafkaConsumer:
 
 
 class KafkaAuditor(KafkaConsumer):
-    """See `chaoskit.client.Auditor`."""
+    """See `chaoskit.contract.client.Auditor`."""
 
     def __init__(self, connection: Mapping[str, Any], isolation: str) -> None:
         mine = {**connection, "group.id": f"{GROUP}-auditor"}

@@ -14,9 +14,9 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from chaoskit.cluster import ClusterError, TopicSpec
-from chaoskit.errors import BadInput
-from chaoskit.host import ServiceHost, ServiceState
+from chaoskit.base.errors import BadInput
+from chaoskit.contract.cluster import ClusterError, TopicSpec
+from chaoskit.contract.host import ServiceHost, ServiceState
 from clusters.java import java
 from clusters.kafka import artifacts, roles, settings
 from clusters.kafka.operator import Operator

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaoskit.cluster import Allowance, Declared, Effect
+from chaoskit.contract.cluster import Allowance, Declared, Effect
 from clusters.effects import DAMAGING, DESTROYING, FORGETTING, hosts_down_together, on_hosts, sequence_jump
 from clusters.kafka.producer import resolve_producer
 from clusters.kafka.settings import KafkaOptions, is_true, setting

@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from chaoskit.cluster import ClusterError
-from chaoskit.host import ServiceHost
+from chaoskit.contract.cluster import ClusterError
+from chaoskit.contract.host import ServiceHost
 from clusters.kafka import artifacts
 from clusters.kafka.settings import BROKER_PORT
 
@@ -60,7 +60,7 @@ class Operator:
         self._alone = threading.RLock()
 
     def led_by(self, host: ServiceHost) -> tuple[str, ...]:
-        """See `chaoskit.cluster.Leadership`."""
+        """See `chaoskit.contract.cluster.Leadership`."""
         return tuple(f"{topic}/{number}" for topic, number in self._led_by(self._node(host)))
 
     def give_up_leadership(self, host: ServiceHost) -> None:
@@ -75,7 +75,7 @@ class Operator:
             self._tool(program, "--election-type", "preferred", "--path-to-json-file", _PLAN, plan=elections)
 
     def replicas_on(self, host: ServiceHost) -> tuple[str, ...]:
-        """See `chaoskit.cluster.Reassignment`."""
+        """See `chaoskit.contract.cluster.Reassignment`."""
         node = self._node(host)
         return tuple(f"{topic}/{number}" for (topic, number), held in self._assignment().items() if node in held)
 
@@ -105,7 +105,7 @@ class Operator:
         self._reassign(wanted)
 
     def refill(self, host: ServiceHost) -> None:
-        """See `chaoskit.cluster.Reassignment`."""
+        """See `chaoskit.contract.cluster.Reassignment`."""
         with self._alone:
             if host.name in self._drained:
                 self._reassign(self._drained[host.name])

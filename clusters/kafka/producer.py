@@ -14,7 +14,7 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from chaoskit.client import DUPLICATE, FAIL, INFO, OK, Completed
+from chaoskit.contract.client import DUPLICATE, FAIL, INFO, OK, Completed
 from clusters.kafka.connection import CONNECTION_DEFAULTS
 
 NEVER_SENT = {
@@ -65,7 +65,7 @@ def classify(code: int) -> int:
 
 
 class KafkaProducer:
-    """See `chaoskit.client.Producer`."""
+    """See `chaoskit.contract.client.Producer`."""
 
     def __init__(self, settings: Mapping[str, Any], completed: Completed) -> None:
         self._settings = {**CONNECTION_DEFAULTS, **settings}

@@ -14,8 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from chaoskit.cluster import ClusterError
-from chaoskit.host import HostError, ServiceHost
+from chaoskit.contract.cluster import ClusterError
+from chaoskit.contract.host import HostError, ServiceHost
 from clusters.kafka.probe import PartitionState, partition_states
 from clusters.kafka.settings import BROKER_PORT, DATA_FOLDER
 

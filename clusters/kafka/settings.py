@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from chaoskit.quantities import Size
+from chaoskit.base.quantities import Size
 
 BROKER_PORT = 9092
 CONTROLLER_PORT = 9093

@@ -7,11 +7,11 @@ from typing import Any
 
 from confluent_kafka import KafkaException
 
-from chaoskit.client import ClientFactory, TransactionalClients
-from chaoskit.cluster import Allowance, DataFiles, Declared, Effect, Leadership, Reassignment, Upgrade
-from chaoskit.doctor import Finding
-from chaoskit.errors import BadInput
-from chaoskit.host import ServiceHost
+from chaoskit.base.errors import BadInput
+from chaoskit.contract.capability import Finding
+from chaoskit.contract.client import ClientFactory, TransactionalClients
+from chaoskit.contract.cluster import Allowance, DataFiles, Declared, Effect, Leadership, Reassignment, Upgrade
+from chaoskit.contract.host import ServiceHost
 from clusters.diagnosis import java_and_jars
 from clusters.java import check_java
 from clusters.kafka import artifacts

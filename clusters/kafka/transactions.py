@@ -13,7 +13,7 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
 
-from chaoskit.client import FAIL, INFO, OK, ProducerFenced
+from chaoskit.contract.client import FAIL, INFO, OK, ProducerFenced
 from clusters.kafka.producer import KafkaProducer, resolve_producer
 
 TRANSACTIONAL_ID = "transactional.id"
@@ -32,7 +32,7 @@ def transactional_settings(given: Mapping[str, Any], name: str) -> dict[str, Any
 
 
 class KafkaTransactionalProducer(KafkaProducer):
-    """See `chaoskit.client.TransactionalProducer`. Needs the setting `transactional.id`."""
+    """See `chaoskit.contract.client.TransactionalProducer`. Needs the setting `transactional.id`."""
 
     _failure: str | None = None
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from chaoskit.cluster import ClusterError
+from chaoskit.contract.cluster import ClusterError
 from clusters.pulsar.settings import TOPICS, WEB_PORT
 
 Answer = TypeVar("Answer")

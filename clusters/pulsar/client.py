@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from chaoskit.client import Completed
+from chaoskit.contract.client import Completed
 from clusters.pulsar.consumer import PulsarAuditor, PulsarConsumer
 from clusters.pulsar.producer import PulsarProducer
 from clusters.pulsar.sequenced import PulsarSequencedProducer
@@ -13,7 +13,7 @@ from clusters.pulsar.subscriber import PulsarSubscriber
 
 
 class PulsarClients:
-    """See `chaoskit.client.SequencedClients` and `SubscribingClients`."""
+    """See `chaoskit.contract.client.SequencedClients` and `SubscribingClients`."""
 
     def __init__(self, connection: Mapping[str, Any]) -> None:
         self._connection = connection

@@ -10,7 +10,7 @@ from typing import Any
 
 import pulsar
 
-from chaoskit.errors import BadInput, nearest
+from chaoskit.base.errors import BadInput, nearest
 from clusters.pulsar.admin import partition_name
 from clusters.pulsar.settings import TOPICS
 

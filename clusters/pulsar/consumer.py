@@ -13,8 +13,8 @@ from typing import Any
 
 import pulsar
 
-from chaoskit.client import INFO, Commit, Delivery, Membership, PositionLost
-from chaoskit.errors import BadInput
+from chaoskit.base.errors import BadInput
+from chaoskit.contract.client import INFO, Commit, Delivery, Membership, PositionLost
 from clusters.pulsar.admin import Admin
 from clusters.pulsar.connection import connect, full_name, library_settings, name_of
 from clusters.pulsar.positions import pack
@@ -40,7 +40,7 @@ Source = Any
 
 
 class PulsarConsumer:
-    """See `chaoskit.client.Consumer`."""
+    """See `chaoskit.contract.client.Consumer`."""
 
     def __init__(self, connection: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
         self._client = connect(connection)
@@ -151,7 +151,7 @@ class PulsarConsumer:
 
 
 class PulsarAuditor(PulsarConsumer):
-    """See `chaoskit.client.Auditor`."""
+    """See `chaoskit.contract.client.Auditor`."""
 
     def __init__(self, connection: Mapping[str, Any]) -> None:
         super().__init__(connection, {})

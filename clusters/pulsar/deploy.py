@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from chaoskit.cluster import ClusterError, TopicSpec
-from chaoskit.errors import BadInput
-from chaoskit.host import ServiceHost
+from chaoskit.base.errors import BadInput
+from chaoskit.contract.cluster import ClusterError, TopicSpec
+from chaoskit.contract.host import ServiceHost
 from clusters.bookkeeper.settings import connection
 from clusters.bookkeeper.stack import StorageStack
 from clusters.pulsar import probe, settings

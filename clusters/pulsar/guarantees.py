@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaoskit.cluster import Allowance, Declared, Effect
+from chaoskit.contract.cluster import Allowance, Declared, Effect
 from clusters.bookkeeper.durability import lost as storage_lost
 from clusters.bookkeeper.durability import metadata_lost
 from clusters.effects import sequence_jump

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaoskit.cluster import ClusterError
-from chaoskit.host import ServiceHost
+from chaoskit.contract.cluster import ClusterError
+from chaoskit.contract.host import ServiceHost
 from clusters.pulsar.admin import Admin
 from clusters.pulsar.roles import Roles
 from clusters.pulsar.settings import WEB_PORT
@@ -34,7 +34,7 @@ class Operator:
         self._partitions = partitions
 
     def led_by(self, host: ServiceHost) -> tuple[str, ...]:
-        """See `chaoskit.cluster.Leadership`: the partitions whose topic the host's broker owns."""
+        """See `chaoskit.contract.cluster.Leadership`: the partitions whose topic the host's broker owns."""
         return tuple(f"{topic}/{number}" for topic, number in self._owned_by(host))
 
     def give_up_leadership(self, host: ServiceHost) -> None:

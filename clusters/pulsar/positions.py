@@ -12,7 +12,7 @@ nothing lies between the last message of an entry and the first of the next.
 
 from __future__ import annotations
 
-from chaoskit.cluster import ClusterError
+from chaoskit.contract.cluster import ClusterError
 
 BATCH_BITS, ENTRY_BITS, LEDGER_BITS = 12, 27, 24
 BATCH_MAX = 1 << BATCH_BITS

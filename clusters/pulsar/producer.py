@@ -17,8 +17,8 @@ from typing import Any
 
 import pulsar
 
-from chaoskit.client import DUPLICATE, FAIL, INFO, OK, Completed
-from chaoskit.errors import BadInput
+from chaoskit.base.errors import BadInput
+from chaoskit.contract.client import DUPLICATE, FAIL, INFO, OK, Completed
 from clusters.pulsar.connection import connect, full_name, library_settings, name_of
 from clusters.pulsar.positions import BATCH_MAX, pack
 
@@ -75,7 +75,7 @@ def classify(result: str) -> int:
 
 
 class PulsarProducer:
-    """See `chaoskit.client.Producer`."""
+    """See `chaoskit.contract.client.Producer`."""
 
     def __init__(
         self, connection: Mapping[str, Any], settings: Mapping[str, Any], completed: Completed, **client: Any

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from chaoskit.cluster import ClusterError
-from chaoskit.host import ServiceHost
+from chaoskit.contract.cluster import ClusterError
+from chaoskit.contract.host import ServiceHost
 from clusters.bookkeeper.roles import TIMEOUT_S, StorageRoles
 from clusters.pulsar.admin import Admin
 from clusters.pulsar.settings import Placement

@@ -12,7 +12,7 @@ from typing import Any
 
 import pulsar
 
-from chaoskit.client import Completed, Unreachable
+from chaoskit.contract.client import Completed, Unreachable
 from clusters.pulsar.connection import close_soon, name_of
 from clusters.pulsar.producer import PulsarProducer
 
@@ -22,7 +22,7 @@ _CONNECT_S = 2
 
 
 class PulsarSequencedProducer(PulsarProducer):
-    """See `chaoskit.client.SequencedProducer`."""
+    """See `chaoskit.contract.client.SequencedProducer`."""
 
     def __init__(
         self, connection: Mapping[str, Any], settings: Mapping[str, Any], name: str, completed: Completed

@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import Field
 
-from chaoskit.errors import BadInput
-from chaoskit.quantities import Size
+from chaoskit.base.errors import BadInput
+from chaoskit.base.quantities import Size
 from clusters.bookkeeper import settings
 from clusters.bookkeeper.settings import (
     Count,

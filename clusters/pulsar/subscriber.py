@@ -10,7 +10,7 @@ from typing import Any
 
 import pulsar
 
-from chaoskit.client import FAIL, INFO, Delivery, Settlement
+from chaoskit.contract.client import FAIL, INFO, Delivery, Settlement
 from clusters.pulsar.connection import close_soon, full_name, name_of
 from clusters.pulsar.consumer import GROUP, NO_RECEIPT, Partition, PulsarConsumer, Source, group_settings
 
@@ -25,7 +25,7 @@ SUBSCRIBER_DEFAULTS = {"negative_ack_redelivery_delay_ms": 1000}
 
 
 class PulsarSubscriber(PulsarConsumer):
-    """See `chaoskit.client.Subscriber`."""
+    """See `chaoskit.contract.client.Subscriber`."""
 
     def __init__(self, connection: Mapping[str, Any], settings: Mapping[str, Any], kind: str) -> None:
         super().__init__(connection, settings)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaoskit.cluster import Allowance, Declared, Effect
+from chaoskit.contract.cluster import Allowance, Declared, Effect
 from clusters.bookkeeper.settings import is_true, setting
 from clusters.effects import on_hosts
 from clusters.pulsar.producer import resolve_producer

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chaoskit.client import ClientFactory, SequencedClients, SubscribingClients
-from chaoskit.cluster import Allowance, Declared, Effect, Leadership
-from chaoskit.doctor import Finding
-from chaoskit.host import ServiceHost
+from chaoskit.contract.capability import Finding
+from chaoskit.contract.client import ClientFactory, SequencedClients, SubscribingClients
+from chaoskit.contract.cluster import Allowance, Declared, Effect, Leadership
+from chaoskit.contract.host import ServiceHost
 from clusters.bookkeeper.decommission import decommissioning
 from clusters.bookkeeper.settings import quorums
 from clusters.diagnosis import java_and_jars

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from chaoskit.disk import BreakableDisk
-from chaoskit.host import PowerSwitch, ServiceHost
-from chaoskit.nemesis import NemesisError, NoParameters, Strike
+from chaoskit.contract.disk import BreakableDisk
+from chaoskit.contract.host import PowerSwitch, ServiceHost
+from chaoskit.contract.nemesis import NemesisError, NoParameters, Strike
 from nemeses.disk.mending import check_writable, mend, write_error
 from nemeses.services import await_answers, on_each
 from nemeses.shell import bash

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from chaoskit.host import ServiceHost
-from chaoskit.nemesis import NemesisError, Strike
+from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.nemesis import NemesisError, Strike
 from nemeses.disk.files import FileChoice, Place, draw_places
 from nemeses.services import on_each
 from nemeses.shell import bash

@@ -9,9 +9,9 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from chaoskit.cluster import DataFiles
-from chaoskit.host import ServiceHost
-from chaoskit.nemesis import NemesisError, Strike
+from chaoskit.contract.cluster import DataFiles
+from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.nemesis import NemesisError, Strike
 from nemeses.shell import bash
 
 _BY_GLOB = 'find "$1" -type f -size +0 -not -path "$1/.chaoskit/*" -path "$1/$2" -printf "%s %p\\n"'

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 
-from chaoskit.disk import ProgrammableDisk
-from chaoskit.host import ServiceHost
-from chaoskit.nemesis import NemesisError, NoParameters, Strike
+from chaoskit.contract.disk import ProgrammableDisk
+from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.nemesis import NemesisError, NoParameters, Strike
 from nemeses.disk.mending import check_writable
 from nemeses.services import await_answers, on_each
 from nemeses.shell import bash

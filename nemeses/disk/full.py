@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
 
-from chaoskit.host import ServiceHost
-from chaoskit.nemesis import NemesisError, Strike
-from chaoskit.quantities import Size, format_size
+from chaoskit.base.quantities import Size, format_size
+from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.nemesis import NemesisError, Strike
 from nemeses.services import await_answers, on_each
 from nemeses.shell import bash
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from chaoskit.disk import ReplaceableDisk
-from chaoskit.host import PowerSwitch
-from chaoskit.nemesis import NemesisError, NoParameters, Strike
+from chaoskit.contract.disk import ReplaceableDisk
+from chaoskit.contract.host import PowerSwitch
+from chaoskit.contract.nemesis import NemesisError, NoParameters, Strike
 from nemeses.disk.mending import restore
 from nemeses.disk.power import check_dark
 from nemeses.services import await_answers, on_each

@@ -6,9 +6,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from chaoskit.disk import ProgrammableDisk
-from chaoskit.host import PowerSwitch
-from chaoskit.nemesis import NemesisError, Strike
+from chaoskit.contract.disk import ProgrammableDisk
+from chaoskit.contract.host import PowerSwitch
+from chaoskit.contract.nemesis import NemesisError, Strike
 from nemeses.disk.mending import check_writable, restore, write_error
 from nemeses.services import await_answers, on_each
 

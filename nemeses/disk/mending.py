@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from chaoskit.cluster import Cluster
-from chaoskit.host import ServiceHost
-from chaoskit.nemesis import NemesisError
+from chaoskit.contract.cluster import Cluster
+from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.nemesis import NemesisError
 from nemeses.services import on_each
 from nemeses.shell import bash
 

@@ -7,9 +7,9 @@ from typing import Annotated, Any, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from chaoskit.host import PowerSwitch
-from chaoskit.nemesis import NemesisError, Strike
-from chaoskit.quantities import MILLISECOND, Duration
+from chaoskit.base.quantities import MILLISECOND, Duration
+from chaoskit.contract.host import PowerSwitch
+from chaoskit.contract.nemesis import NemesisError, Strike
 from nemeses.disk.mending import restore
 from nemeses.services import await_answers, on_each
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from chaoskit.disk import DiskSettings, ProgrammableDisk, Rate
-from chaoskit.host import PowerSwitch
-from chaoskit.nemesis import NemesisError, Strike
+from chaoskit.contract.disk import DiskSettings, ProgrammableDisk, Rate
+from chaoskit.contract.host import PowerSwitch
+from chaoskit.contract.nemesis import NemesisError, Strike
 from nemeses.disk.mending import check_writable, mend, write_error
 from nemeses.services import await_answers, on_each
 from nemeses.shell import bash

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from pydantic import model_validator
 
-from chaoskit.disk import DiskLimits, SlowDisk
-from chaoskit.host import ServiceHost
-from chaoskit.nemesis import NemesisError, Strike
+from chaoskit.contract.disk import DiskLimits, SlowDisk
+from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.nemesis import NemesisError, Strike
 from nemeses.services import await_answers, on_each
 from nemeses.shell import bash
 

@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from chaoskit.host import ServiceHost
-from chaoskit.nemesis import NemesisError, Strike
-from chaoskit.quantities import Size, format_size
+from chaoskit.base.quantities import Size, format_size
+from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.nemesis import NemesisError, Strike
 from nemeses.network.packets import FromPeers, PacketFault
 from nemeses.network.peers import Peers, addresses
 from nemeses.network.pings import nearest, ping

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict
 
-from chaoskit.host import ServiceHost
-from chaoskit.nemesis import NemesisError, Strike
+from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.nemesis import NemesisError, Strike
 from nemeses.holding import check_held, hold, release
 from nemeses.network.firewall import Rules, check_gone, counted
 from nemeses.network.peers import PeerNames, Peers, Ports, addresses, find_peers

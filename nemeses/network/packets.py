@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from chaoskit.host import ServiceHost
-from chaoskit.nemesis import NemesisError, Strike
-from chaoskit.quantities import MILLISECOND, Duration, format_duration
+from chaoskit.base.quantities import MILLISECOND, Duration, format_duration
+from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.nemesis import NemesisError, Strike
 from nemeses.holding import check_held, hold, release
 from nemeses.network.firewall import Rules, check_gone, counted
 from nemeses.network.peers import PeerNames, Peers, find_peers

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from chaoskit.host import ServiceHost
-from chaoskit.nemesis import Strike
+from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.nemesis import Strike
 
 HARNESS = "harness"
 """Where clients are, as `nemeses.network.probes` finds them: the address that a host's SSH connection comes from."""

@@ -6,8 +6,8 @@ import re
 import statistics
 from dataclasses import dataclass
 
-from chaoskit.host import ServiceHost
-from chaoskit.nemesis import NemesisError
+from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.nemesis import NemesisError
 from nemeses.network.peers import HARNESS, Peers
 from nemeses.shell import bash
 

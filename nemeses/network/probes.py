@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterable, Sequence
 
-from chaoskit.host import ServiceHost
+from chaoskit.contract.host import ServiceHost
 from nemeses.services import on_each
 from nemeses.shell import bash
 

@@ -14,8 +14,8 @@ import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from chaoskit.host import ServiceHost
-from chaoskit.nemesis import NemesisError, Strike
+from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.nemesis import NemesisError, Strike
 from nemeses.network.firewall import Rules
 from nemeses.network.peers import Peers
 

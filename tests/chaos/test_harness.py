@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from machine import snapshot
+
+from chaoskit.base import yaml
 
 pytestmark = pytest.mark.chaos
 
@@ -37,7 +38,7 @@ def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
 
 def write(folder: Path, **changes: Any) -> Path:
     path = folder / "scenario.yaml"
-    path.write_text(yaml.safe_dump({**SCENARIO, **changes}))
+    path.write_text(yaml.dump({**SCENARIO, **changes}))
     return path
 
 
@@ -194,7 +195,7 @@ def test_a_broker_that_never_gets_ready_ends_the_run_with_its_logs(tmp_path: Pat
 def test_without_root_it_says_what_to_do(tmp_path: Path) -> None:
     """The user becomes nobody only when everything is loaded: the checkout may be readable by root alone."""
     code = (
-        "import os, sys; from chaoskit import plugins; from chaoskit.cli.main import main\n"
+        "import os, sys; from chaoskit.base import plugins; from chaoskit.cli.main import main\n"
         "for noun in ('host', 'cluster', 'workload', 'nemesis', 'checker'):\n"
         "    for name in plugins.names(noun): plugins.load(noun, name, noun)\n"
         "os.chdir('/'); os.dup2(os.open(sys.argv.pop(), os.O_RDONLY), 0)\n"

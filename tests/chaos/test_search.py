@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from click.testing import CliRunner
 
+from chaoskit.base import yaml
 from chaoskit.cli.main import cli
 
 pytestmark = [pytest.mark.chaos, pytest.mark.long]
@@ -38,7 +38,7 @@ def test_a_failed_run_shrinks_to_the_fault_that_did_it(kafka: Any, tmp_path: Pat
     status, printed = invoke("shrink", failed.folder, "--store", tmp_path, "--tries", 2, "--confirm", 1)
 
     assert status == 0
-    scenario = yaml.safe_load(printed)
+    scenario = yaml.load(printed)
     assert [fault["inject"] for fault in scenario["faults"]] == ["partition"]
     assert "# failed in 1 of 1 runs that confirmed it" in printed
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from echo import EchoCluster
 
-from chaoskit.journal import Journal
+from chaoskit.base.journal import Journal
 from clusters.hosts.lab import LocalLab, LocalOptions, LocalProvider
 from nemeses.services import await_answers
 

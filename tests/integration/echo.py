@@ -10,7 +10,7 @@ import socket
 from collections.abc import Sequence
 from typing import Any
 
-from chaoskit.host import ServiceHost, ServiceState
+from chaoskit.contract.host import ServiceHost, ServiceState
 
 PORT = 7000
 SERVICE = "echo"
@@ -35,7 +35,7 @@ Server(("::", int(sys.argv[2])), Handler).serve_forever()
 
 
 class EchoCluster:
-    """The echo servers of a lab; see `chaoskit.cluster.Cluster`."""
+    """The echo servers of a lab; see `chaoskit.contract.cluster.Cluster`."""
 
     def __init__(self, hosts: Sequence[ServiceHost]) -> None:
         self.hosts = hosts

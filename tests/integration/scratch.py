@@ -7,7 +7,7 @@ from typing import Any
 
 from echo import EchoCluster
 
-from chaoskit.nemesis import Strike
+from chaoskit.contract.nemesis import Strike
 
 Make = Callable[..., EchoCluster]
 """Makes a lab of some hosts with an echo server each: `make(2, kind="programmable")`."""

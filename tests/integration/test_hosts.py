@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from machine import snapshot
 
-from chaoskit.heal import heal
-from chaoskit.host import HostError, ServiceState
-from chaoskit.journal import Journal
+from chaoskit.base.journal import Journal
+from chaoskit.contract.host import HostError, ServiceState
+from chaoskit.run.heal import heal
 from clusters.hosts.lab import LocalLab, LocalOptions, LocalProvider
 
 SMALL = LocalOptions(size="512MiB")
@@ -116,7 +116,7 @@ def test_heal_removes_the_lab_of_a_killed_harness_and_then_finds_nothing() -> No
     before = snapshot()
     script = """
 import time
-from chaoskit.journal import Journal
+from chaoskit.base.journal import Journal
 from clusters.hosts.lab import LocalOptions, LocalProvider
 with Journal("test-killed") as journal:
     lab = LocalProvider().provision(journal, 2, LocalOptions(size="512MiB"))

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from chaoskit.host import HostError
+from chaoskit.contract.host import HostError
 from clusters.hosts import power
 from clusters.hosts.lab import LocalLab
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from chaoskit.host import ServiceHost
-from chaoskit.nemesis import Strike
+from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.nemesis import Strike
 
 
 @contextmanager

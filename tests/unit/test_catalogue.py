@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from chaoskit import plugins
+from chaoskit.base import plugins
 from chaoskit.cli.main import cli
-from chaoskit.plan import nemesis
-from chaoskit.scenario import Choice, FaultSpec
+from chaoskit.scenario.model import Choice, FaultSpec
+from chaoskit.scenario.plan import nemesis
 
 DOCS = Path(__file__).parents[2] / "docs"
 FAMILIES = {"process", "network", "disk", "clock", "client", "membership"}

@@ -22,7 +22,7 @@ FILES = [ROOT / name for name in _TRACKED if name and (ROOT / name).is_file()]
 
 @pytest.mark.skipif(not FILES, reason="not a git checkout")
 def test_the_files_of_the_repository_are_seen() -> None:
-    assert {"pyproject.toml", "chaoskit/runner.py"} <= {str(path.relative_to(ROOT)) for path in FILES}
+    assert {"pyproject.toml", "chaoskit/run/runner.py"} <= {str(path.relative_to(ROOT)) for path in FILES}
 
 
 def test_imports_point_one_way() -> None:
@@ -49,9 +49,12 @@ def test_files_are_short() -> None:
 @pytest.mark.parametrize(
     ("module", "heavy"),
     [
-        ("chaoskit.pytest_plugin", ["pyarrow", "numpy", "confluent_kafka", "pydantic", "paramiko", "chaoskit.plan"]),
-        ("chaoskit.runner", ["confluent_kafka", "paramiko", "pytest", "pyspark"]),
-        ("chaoskit.worker", ["paramiko", "pytest", "pyspark"]),
+        (
+            "chaoskit.pytest_plugin",
+            ["pyarrow", "numpy", "confluent_kafka", "pydantic", "paramiko", "chaoskit.scenario.plan"],
+        ),
+        ("chaoskit.run.runner", ["confluent_kafka", "paramiko", "pytest", "pyspark"]),
+        ("chaoskit.run.worker", ["paramiko", "pytest", "pyspark"]),
     ],
 )
 def test_a_module_loads_only_what_it_needs(module: str, heavy: list[str]) -> None:

@@ -10,10 +10,18 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from chaoskit.client import INFO, OK
+from chaoskit.contract.client import INFO, OK
+from chaoskit.contract.ledger import (
+    Entry,
+    LedgerClient,
+    LedgerClients,
+    LedgerError,
+    LedgerReader,
+    NoSuchEntry,
+    NoSuchLedger,
+)
+from chaoskit.contract.workload import Job
 from chaoskit.history.schema import PRODUCER_SHIFT
-from chaoskit.ledgers import Entry, LedgerClient, LedgerClients, LedgerError, LedgerReader, NoSuchEntry, NoSuchLedger
-from chaoskit.workload import Job
 from workloads import payload
 from workloads.ledger.reading import BATCH
 from workloads.ledger.recording import Recorder

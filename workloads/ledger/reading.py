@@ -6,8 +6,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from chaoskit.ledgers import LedgerClients, LedgerError, LedgerReader
-from chaoskit.workload import Job
+from chaoskit.contract.ledger import LedgerClients, LedgerError, LedgerReader
+from chaoskit.contract.workload import Job
 from workloads.ledger.recording import Recorder
 from workloads.reporting import Reports
 

@@ -6,11 +6,11 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from chaoskit.client import OK
+from chaoskit.contract.client import OK
+from chaoskit.contract.ledger import Entry, LedgerError
+from chaoskit.contract.workload import Job, Progress
 from chaoskit.history.schema import DIRECTIONS, SENDING
 from chaoskit.history.wal import NO_POSITION
-from chaoskit.ledgers import Entry, LedgerError
-from chaoskit.workload import Job, Progress
 from workloads import payload
 
 TOPIC = "ledger"
@@ -45,7 +45,7 @@ class Recorder:
         return self._wal.send(self._topic_id, ledger, 0, value, intended_ns, sent_ns, _ADD)
 
     def added(self, op: int, outcome: int, error: str | None, position: int | None) -> None:
-        """Record how an add ended; see `chaoskit.client.Completed`."""
+        """Record how an add ended; see `chaoskit.contract.client.Completed`."""
         error_id = 0 if error is None else self._wal.name(error)
         at = NO_POSITION if position is None else position
         self._wal.complete(op, time.monotonic_ns(), outcome, error_id, at)

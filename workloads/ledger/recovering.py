@@ -6,8 +6,8 @@ import random
 import time
 from typing import TYPE_CHECKING
 
-from chaoskit.ledgers import LedgerClients, LedgerError
-from chaoskit.workload import Job
+from chaoskit.contract.ledger import LedgerClients, LedgerError
+from chaoskit.contract.workload import Job
 from workloads.ledger.recording import Recorder
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from chaoskit.cluster import TopicSpec
-from chaoskit.ledgers import LedgerClients
-from chaoskit.quantities import SECOND, Duration
-from chaoskit.workload import AUDITOR, CONSUMER, PRODUCER, Job, Task
+from chaoskit.base.quantities import SECOND, Duration
+from chaoskit.contract.cluster import TopicSpec
+from chaoskit.contract.ledger import LedgerClients
+from chaoskit.contract.workload import AUDITOR, CONSUMER, PRODUCER, Job, Task
 from workloads.ledger.audit import audit
 from workloads.ledger.reading import tail
 from workloads.ledger.recording import TOPIC

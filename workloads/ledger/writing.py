@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from chaoskit.contract.ledger import LedgerClients, LedgerError, LedgerWriter
+from chaoskit.contract.workload import Job
 from chaoskit.history.schema import PRODUCER_SHIFT
-from chaoskit.ledgers import LedgerClients, LedgerError, LedgerWriter
-from chaoskit.workload import Job
 from workloads import payload
 from workloads.ledger.recording import Recorder
 from workloads.producing import WARM_UP_TIMEOUT_S, Schedule, wait_s

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from chaoskit.errors import BadInput
+from chaoskit.base.errors import BadInput
 from workloads.synthetic.transactions import ABORTED, COMMITTED, Transactions
 
 _TRIES = 200_000

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from chaoskit import store
+from chaoskit.base import store
 from chaoskit.history.dataset import ROW_GROUP_ROWS, MessagesWriter, write_operations
 from workloads.synthetic.injection import CAUSES, check_injections
 from workloads.synthetic.ledgers import LedgerSimulation

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chaoskit.errors import BadInput, nearest
+from chaoskit.base.errors import BadInput, nearest
 from workloads.synthetic.causes import LOG_CAUSES, Cause
 from workloads.synthetic.causes_group import GROUP_CAUSES
 from workloads.synthetic.causes_transactions import TRANSACTION_CAUSES, TransactionCause

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.checker import Audit
-from chaoskit.errors import BadInput
+from chaoskit.base.errors import BadInput
+from chaoskit.contract.workload import AUDITOR
+from chaoskit.history.audits import Audit, Bounds
 from chaoskit.history.schema import FAULTS, PRODUCER_SHIFT
-from chaoskit.workload import AUDITOR
 from workloads.synthetic.layout import ORIGIN_NS, shares
 from workloads.synthetic.operations import CHUNK_OPERATIONS, Columns, F
 from workloads.synthetic.parameters import Parameters
@@ -185,7 +185,7 @@ class _Ledger:
             reads = self._run.operate("read", auditor, starts, _STEP_NS // 2)
             self._receive(reads[np.arange(self._end) // batch], entries, np.arange(self._end), starts)
             at_ns += _STEP_NS * (2 + starts.size)
-        self._run.audits[self.place] = Audit(0, self._end, complete=True)
+        self._run.audits[self.place] = Bounds(0, self._end, complete=True)
         return at_ns
 
     def rows(self, rank: Ints) -> Rows:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from chaoskit.checker import Context, FaultWindow
+from chaoskit.contract.checker import Context, FaultWindow
+from chaoskit.contract.workload import AUDITOR
 from chaoskit.history.schema import MESSAGES, OPERATIONS
-from chaoskit.workload import AUDITOR
 from workloads.synthetic.folder import simulate
 from workloads.synthetic.parameters import Parameters
 from workloads.synthetic.truth import truth_table

@@ -9,8 +9,8 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
+from chaoskit.contract.workload import AUDITOR
 from chaoskit.history.schema import OPERATIONS, OUTCOMES
-from chaoskit.workload import AUDITOR
 from workloads.synthetic.consumption import Consumption
 from workloads.synthetic.edits import Edits
 from workloads.synthetic.partition import AUDIT_POLL_NS

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.checker import Audit
+from chaoskit.history.audits import Audit, Bounds
 from chaoskit.history.schema import PAYLOADS
 from workloads.synthetic.consumption import BACK_MAX, GROUP, Consumption, Reader, mark_rows
 from workloads.synthetic.edits import (
@@ -86,7 +86,7 @@ class PartitionStream:
     def audit(self) -> Audit:
         """What the final read knew, once `tables` is exhausted up to it."""
         edits = self._edits
-        return Audit(0, self._stored - edits.cut, not edits.unread)
+        return Bounds(0, self._stored - edits.cut, not edits.unread)
 
     @property
     def audited(self) -> int:

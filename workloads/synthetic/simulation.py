@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from chaoskit.checker import Audit
+from chaoskit.history.audits import Audit
 from chaoskit.history.schema import FAULTS
 from workloads.synthetic.consumption import Consumption
 from workloads.synthetic.edits import Edits

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from chaoskit.errors import BadInput
+from chaoskit.base.errors import BadInput
 from workloads.synthetic.injection import CAUSES
 from workloads.synthetic.memory import Generated, generate
 from workloads.synthetic.parameters import make_parameters

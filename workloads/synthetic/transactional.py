@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.checker import Audit
+from chaoskit.contract.workload import AUDITOR
+from chaoskit.history.audits import Audit, Bounds
 from chaoskit.history.schema import FAULTS
-from chaoskit.workload import AUDITOR
 from workloads.synthetic.causes_transactions import TRANSACTION_CAUSES
 from workloads.synthetic.consumption import GROUP
 from workloads.synthetic.operations import CHUNK_OPERATIONS, Columns, F
@@ -85,7 +85,7 @@ class TransactionSimulation:
             end = int(self._all.messages.position[own].max(initial=-2)) + 2
             rows = self._partition(index, own)
             self._audit_polls.append(-(-end // self.parameters.batch))
-            self.audits[place] = Audit(0, end, complete=True)
+            self.audits[place] = Bounds(0, end, complete=True)
             tables = (
                 message_table(rows.slice(first, first + CHUNK_ROWS), place, GROUP)
                 for first in range(0, rows.op.size, CHUNK_ROWS)

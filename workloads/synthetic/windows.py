@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from chaoskit.errors import BadInput
+from chaoskit.base.errors import BadInput
 from workloads.synthetic.consumption import Consumption
 from workloads.synthetic.edits import Edits, Outcome
 from workloads.synthetic.randomness import Ints

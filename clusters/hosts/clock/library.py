@@ -9,8 +9,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from chaoskit.errors import BadInput
-from chaoskit.state import cache_folder
+from chaoskit.base.errors import BadInput
+from chaoskit.base.state import cache_folder
 
 _SOURCE = Path(__file__).with_name("preload.c")
 

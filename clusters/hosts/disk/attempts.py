@@ -8,8 +8,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from chaoskit.disk import DiskLimits, DiskSettings
-from chaoskit.state import state_folder
+from chaoskit.base.state import state_folder
+from chaoskit.contract.disk import DiskLimits, DiskSettings
 from clusters.hosts.disk import layout
 from clusters.hosts.disk.throttle import available, lift, limit
 

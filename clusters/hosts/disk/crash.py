@@ -11,8 +11,8 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from chaoskit.disk import OnCut
-from chaoskit.errors import BadInput
+from chaoskit.base.errors import BadInput
+from chaoskit.contract.disk import OnCut
 from clusters.hosts.disk.oplog import Kind, Operation, Recording, opened
 from clusters.hosts.disk.survivors import CutRecord, cut_random, draw_survivors, summarise
 

@@ -9,9 +9,9 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from chaoskit.disk import DiskLimits, DiskSettings
-from chaoskit.host import HostError
-from chaoskit.quantities import format_size
+from chaoskit.base.quantities import format_size
+from chaoskit.contract.disk import DiskLimits, DiskSettings
+from chaoskit.contract.host import HostError
 from clusters.hosts import power
 from clusters.hosts.disk import layout, throttle
 from clusters.hosts.disk.control import ask, last_cut

@@ -18,7 +18,7 @@ from enum import IntEnum
 from pathlib import Path
 from time import monotonic_ns
 
-from chaoskit.errors import BadInput
+from chaoskit.base.errors import BadInput
 
 _HEADER = struct.Struct("<4sIQQQ")
 _MAGIC = b"ckop"

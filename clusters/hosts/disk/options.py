@@ -10,10 +10,10 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from chaoskit.disk import DiskSettings
-from chaoskit.errors import BadInput
-from chaoskit.host import HostError
-from chaoskit.quantities import Size
+from chaoskit.base.errors import BadInput
+from chaoskit.base.quantities import Size
+from chaoskit.contract.disk import DiskSettings
+from chaoskit.contract.host import HostError
 from clusters.hosts.disk.crash import copy_sparse
 
 _ONLY_PROGRAMMABLE = {*DiskSettings.model_fields, "record"}

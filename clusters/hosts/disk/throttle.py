@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from chaoskit.disk import DiskLimits
+from chaoskit.contract.disk import DiskLimits
 
 _GROUP = Path("/sys/fs/cgroup/blkio")
 _FILES = {

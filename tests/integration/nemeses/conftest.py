@@ -9,7 +9,7 @@ import pytest
 from echo import EchoCluster
 from scratch import Make
 
-from chaoskit.journal import Journal
+from chaoskit.base.journal import Journal
 from clusters.hosts.lab import LocalLab, LocalOptions, LocalProvider
 from nemeses.services import await_answers
 

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from echo import EchoCluster
 from trial import strike_of
 
-from chaoskit import plugins
+from chaoskit.base import plugins
 from clusters.hosts.ssh import SshHost
 from nemeses import holding
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from trial import fault
 
-from chaoskit.nemesis import NemesisError, Strike
+from chaoskit.contract.nemesis import NemesisError, Strike
 from nemeses.clients import ClientCrash, ClientDisconnect, ClientHijack, ClientPause
 
 _CLIENT = """
@@ -164,7 +164,7 @@ def test_a_paused_client_wakes_when_the_harness_is_killed(client: TickingClient,
     script = """
 import sys, time
 from types import SimpleNamespace
-from chaoskit.nemesis import Strike
+from chaoskit.contract.nemesis import Strike
 from nemeses.clients import ClientPause
 client = SimpleNamespace(name="producer-0", pid=int(sys.argv[1]))
 ClientPause().inject(Strike("0-x", [client], None, None, 7, [].copy))

@@ -12,9 +12,9 @@ import pytest
 from echo import EchoCluster
 from trial import fault
 
-from chaoskit.clock import SettableClock
-from chaoskit.journal import Journal
-from chaoskit.nemesis import NemesisError, Strike
+from chaoskit.base.journal import Journal
+from chaoskit.contract.clock import SettableClock
+from chaoskit.contract.nemesis import NemesisError, Strike
 from clusters.hosts.lab import LocalOptions, LocalProvider
 from nemeses.clock import ClockDrift, ClockJump, ClockOffset, ClockStrobe
 from nemeses.disk.power import PowerCut

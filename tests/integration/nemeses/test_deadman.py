@@ -13,8 +13,8 @@ import pytest
 from echo import SERVICE, EchoCluster
 from trial import strike_of
 
-from chaoskit.host import ServiceHost, ServiceState
-from chaoskit.nemesis import NemesisError
+from chaoskit.contract.host import ServiceHost, ServiceState
+from chaoskit.contract.nemesis import NemesisError
 from nemeses import holding
 from nemeses.network.partition import Partition
 

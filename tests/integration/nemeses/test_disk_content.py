@@ -9,8 +9,8 @@ from echo import SERVICE, EchoCluster
 from scratch import Make, listing, strike_of, synced
 from trial import fault
 
-from chaoskit.host import ServiceState
-from chaoskit.nemesis import NemesisError
+from chaoskit.contract.host import ServiceState
+from chaoskit.contract.nemesis import NemesisError
 from nemeses.disk.corruption import BitFlip, Truncate
 from nemeses.disk.images import DiskWipe, Snapshot, TimeTravel
 from nemeses.disk.power import PowerCut

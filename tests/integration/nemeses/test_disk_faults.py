@@ -12,8 +12,8 @@ from echo import EchoCluster
 from scratch import Make, listing, strike_of, synced
 from trial import fault
 
-from chaoskit.journal import Journal
-from chaoskit.nemesis import NemesisError
+from chaoskit.base.journal import Journal
+from chaoskit.contract.nemesis import NemesisError
 from clusters.hosts.disk.layout import THROTTLE
 from clusters.hosts.lab import LocalOptions, LocalProvider
 from nemeses.disk.broken import DiskDead, DiskReadOnly

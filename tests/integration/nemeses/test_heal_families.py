@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 from machine import snapshot
 
-from chaoskit.heal import heal
+from chaoskit.run.heal import heal
 
 _HARNESS = """
 import json, sys, time
 sys.path.insert(0, sys.argv[1])
 from echo import EchoCluster
 from trial import strike_of
-from chaoskit import plugins
-from chaoskit.journal import Journal
+from chaoskit.base import plugins
+from chaoskit.base.journal import Journal
 from clusters.hosts.lab import LocalOptions, LocalProvider
 kind, disk, parameters = sys.argv[2], json.loads(sys.argv[3]), json.loads(sys.argv[4])
 nemesis = plugins.load("nemesis", kind, "kind")

@@ -10,8 +10,8 @@ import pytest
 from echo import PORT, EchoCluster
 from trial import fault, strike_of
 
-from chaoskit.host import ServiceHost
-from chaoskit.nemesis import NemesisError
+from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.nemesis import NemesisError
 from nemeses.network.bandwidth import Bandwidth
 from nemeses.network.connections import HalfOpen, ResetConnections
 

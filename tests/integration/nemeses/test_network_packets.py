@@ -12,8 +12,8 @@ from echo import EchoCluster
 from pydantic import ValidationError
 from trial import fault, strike_of
 
-from chaoskit.host import ServiceHost
-from chaoskit.nemesis import NemesisError
+from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.nemesis import NemesisError
 from nemeses.network.packets import (
     DelayParameters,
     LossParameters,

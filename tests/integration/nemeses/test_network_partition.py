@@ -10,8 +10,8 @@ from echo import PORT, EchoCluster
 from pydantic import ValidationError
 from trial import fault, strike_of
 
-from chaoskit.host import Result, ServiceHost
-from chaoskit.nemesis import NemesisError
+from chaoskit.contract.host import Result, ServiceHost
+from chaoskit.contract.nemesis import NemesisError
 from nemeses.network.partition import Partition, PartitionParameters
 
 _LISTEN = """

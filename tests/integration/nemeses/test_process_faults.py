@@ -10,8 +10,8 @@ from echo import SERVICE, EchoCluster
 from pydantic import ValidationError
 from trial import fault, strike_of
 
-from chaoskit.host import ServiceHost, ServiceState
-from chaoskit.nemesis import NemesisError
+from chaoskit.contract.host import ServiceHost, ServiceState
+from chaoskit.contract.nemesis import NemesisError
 from nemeses.process import Kill, Pause, Restart, RollingRestart
 from nemeses.services import await_answers
 from nemeses.stumbling import CrashLoop, Stall, StallParameters, Zombie

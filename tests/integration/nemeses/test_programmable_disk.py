@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from chaoskit.disk import CutMode, OnCut
-from chaoskit.host import HostError
-from chaoskit.journal import Journal
+from chaoskit.base.journal import Journal
+from chaoskit.contract.disk import CutMode, OnCut
+from chaoskit.contract.host import HostError
 from clusters.hosts.disk.crash import count_operations, make_crash_image
 from clusters.hosts.disk.layout import BASE, LOG
 from clusters.hosts.disk.oplog import Kind, opened

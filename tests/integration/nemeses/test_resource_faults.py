@@ -11,8 +11,8 @@ import pytest
 from echo import PORT, SERVICE, EchoCluster
 from trial import fault, strike_of
 
-from chaoskit.host import ServiceHost
-from chaoskit.nemesis import NemesisError
+from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.nemesis import NemesisError
 from clusters.hosts.limits import try_limits
 from nemeses.resources import CpuStarve, FileExhaustion, MemoryPressure
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from chaoskit import plugins
-from chaoskit.cluster import Declared, Effect
+from chaoskit.base import plugins
+from chaoskit.contract.cluster import Declared, Effect
 from clusters.bookkeeper.guarantees import guarantees
 from clusters.bookkeeper.settings import BookKeeperOptions
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from chaoskit.cluster import ClusterError
+from chaoskit.contract.cluster import ClusterError
 from clusters.bookkeeper import metadata
 from clusters.bookkeeper.roles import Roles
 from clusters.bookkeeper.settings import BookKeeperOptions

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from chaoskit import plugins
-from chaoskit.cluster import Declared
-from chaoskit.errors import BadInput
-from chaoskit.ledgers import LedgerClients
-from chaoskit.plan import make_plan
-from chaoskit.scenario import parse_scenario
+from chaoskit.base import plugins
+from chaoskit.base.errors import BadInput
+from chaoskit.contract.cluster import Declared
+from chaoskit.contract.ledger import LedgerClients
+from chaoskit.scenario.model import parse_scenario
+from chaoskit.scenario.plan import make_plan
 from clusters.bookkeeper.settings import BookKeeperOptions, bookkeeper_conf, metadata_uri
 from clusters.bookkeeper.system import System
 

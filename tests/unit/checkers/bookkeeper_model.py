@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from gallery_ledgers import L, confirmed, ended
 from story import Row, Story, received, sent
 
-from chaoskit.checker import Audit
+from chaoskit.history.audits import Bounds
 
 Steps = Generator[None, None, None]
 
@@ -75,7 +75,7 @@ class BookKeeper:
         values = [self._read(entry) for entry in range(self.end)]
         found = [received(L, value, entry) for entry, value in enumerate(values) if value is not None]
         self._done(self._begin("auditor", "read", *found))
-        self.story.audits[L] = Audit(0, self.end, complete=True)
+        self.story.audits[L] = Bounds(0, self.end, complete=True)
 
     def run_until_one_forgets(self, adds: int, steps: int) -> None:
         """Let a writer take so many steps; then it is gone, and so is all that one bookie had; then read everything."""

@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 from hypothesis import event
 from hypothesis import strategies as st
 
-from chaoskit.checker import Context, FaultWindow
-from chaoskit.checking import check_partition, settle_and_conclude
+from chaoskit.contract.checker import Context, FaultWindow
 from chaoskit.history.schema import MESSAGES, OPERATIONS, PRODUCER_SHIFT
+from chaoskit.judge.checking import check_partition, settle_and_conclude
 from checkers.cycles import CYCLES
 
 Row = dict[str, Any]

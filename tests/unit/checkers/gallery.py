@@ -10,7 +10,8 @@ from typing import Any
 
 from story import Story, assigned, committed, received, sent
 
-from chaoskit.checker import Audit, FaultWindow
+from chaoskit.contract.checker import FaultWindow
+from chaoskit.history.audits import Bounds
 
 P, Q = "t/0", "t/1"
 MS, SECOND = 1_000_000, 1_000_000_000
@@ -39,7 +40,7 @@ def blank() -> Story:
 def log(count: int, *, complete: bool | None = None) -> Story:
     """Messages 0 to count - 1 of one producer, each at its own position."""
     story = blank()
-    story.audits = {} if complete is None else {P: Audit(0, count, complete)}
+    story.audits = {} if complete is None else {P: Bounds(0, count, complete)}
     for value in range(count):
         story.op("p", "send", sent(P, value, value))
     return story
@@ -93,7 +94,7 @@ def failed_visible(broken: bool) -> Story:
 @shows("truncated")
 def truncated(broken: bool) -> Story:
     story = log(2)
-    story.audits[P] = Audit(0, 1 if broken else 2, complete=True)
+    story.audits[P] = Bounds(0, 1 if broken else 2, complete=True)
     reads(story, "c", 0, 1)
     reads(story, "auditor", *((0,) if broken else (0, 1)))
     return story

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gallery import blank, shows
 from story import Row, Story, received, sent
 
-from chaoskit.checker import Audit
+from chaoskit.history.audits import Audit, Bounds
 
 L = "ledger/7"
 
@@ -43,7 +43,7 @@ def recovered(story: Story, *entries: int, client: str = "auditor") -> Story:
 
 @shows("lost-entry")
 def lost_entry(broken: bool) -> Story:
-    story = ledger(2, Audit(0, 1 if broken else 2, complete=True))
+    story = ledger(2, Bounds(0, 1 if broken else 2, complete=True))
     return recovered(story, *((0,) if broken else (0, 1)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gallery import MS, P, shows
 from story import Row, Story, received, sent, settled, subscribed
 
-from chaoskit.checker import Audit
+from chaoskit.history.audits import Bounds
 
 
 class Shared(Story):
@@ -13,7 +13,7 @@ class Shared(Story):
 
     @classmethod
     def of(cls, kind: str, count: int, key: str | None = None) -> Shared:
-        story = cls(unit_ns=MS, audits={P: Audit(0, count, complete=True)})
+        story = cls(unit_ns=MS, audits={P: Bounds(0, count, complete=True)})
         for index in range(count):
             story.op("p", "send", sent(P, index, index, key=key))
         for client in "ab":

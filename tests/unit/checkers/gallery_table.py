@@ -12,8 +12,8 @@ import pyarrow as pa
 from gallery import GALLERY
 
 from chaoskit.history.schema import OPERATIONS
-from chaoskit.judge import examples
-from chaoskit.summary import describe_example
+from chaoskit.judge.judging import examples
+from chaoskit.report.summary import describe_example
 
 
 def example(name: str) -> str:

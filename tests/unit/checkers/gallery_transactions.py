@@ -7,7 +7,7 @@ from typing import Any
 from gallery import OTHER, THIRD, P, Q, blank, reads, shows
 from story import Story, received, sent
 
-from chaoskit.checker import Audit
+from chaoskit.history.audits import Bounds
 
 
 def transaction(end: str, *messages: dict[str, Any]) -> Story:
@@ -37,7 +37,7 @@ def precommitted_read(broken: bool) -> Story:
 @shows("torn-transaction")
 def torn_transaction(broken: bool) -> Story:
     story = transaction("ok", sent(P, 0, 0), sent(Q, 1, 0))
-    story.audits |= {P: Audit(0, 1, complete=True), Q: Audit(0, 0 if broken else 1, complete=True)}
+    story.audits |= {P: Bounds(0, 1, complete=True), Q: Bounds(0, 0 if broken else 1, complete=True)}
     story.op("auditor", "poll", received(P, 0, 0), *([] if broken else [received(Q, 1, 0)]))
     return story
 

@@ -1,6 +1,6 @@
 """A short notation for histories of one partition.
 
-    history(send(1, at=0), poll("c", (0, 1)), assign("c"), poll("c", (1, 2)), audit=Audit(0, 2, True))
+    history(send(1, at=0), poll("c", (0, 1)), assign("c"), poll("c", (1, 2)), audit=Bounds(0, 2, True))
 
 Operation number i starts at 10 * i and lasts 5 ns, or `lasts` steps of 10 ns more. A value is the
 plain sequence, of producer 0 unless told otherwise. Received times are the end of the poll.
@@ -14,7 +14,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from chaoskit.checker import FINDINGS, Audit, Context
+from chaoskit.contract.checker import FINDINGS, Context
+from chaoskit.history.audits import Audit
 from chaoskit.history.schema import MESSAGES, OPERATIONS, PRODUCER_SHIFT
 from checkers.log import LogChecker
 

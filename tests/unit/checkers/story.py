@@ -15,9 +15,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from chaoskit.checker import Audit, Context, FaultWindow
-from chaoskit.checking import check_partition, checkers, settle_and_conclude
+from chaoskit.contract.checker import Context, FaultWindow
+from chaoskit.history.audits import Audit
 from chaoskit.history.schema import MESSAGES, OPERATIONS, SUBSCRIPTION_TYPES
+from chaoskit.judge.checking import check_partition, checkers, settle_and_conclude
 
 Row = dict[str, Any]
 

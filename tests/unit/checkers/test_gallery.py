@@ -8,7 +8,7 @@ import pytest
 from gallery import GALLERY
 from gallery_table import table
 
-from chaoskit import plugins
+from chaoskit.base import plugins
 
 DOCS = Path(__file__).parents[3] / "docs" / "anomalies.md"
 

@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from story import Story, received, sent
 
-from chaoskit import plugins
-from chaoskit.checker import Audit
+from chaoskit.base import plugins
+from chaoskit.history.audits import Bounds
 from checkers.ledgers import FENCING_VIOLATION, LAC_REGRESSION, LOST_ENTRY
 
 LEDGER_ANOMALIES = set(plugins.load("checker", "ledgers", "checker").anomalies)
 
 
 def test_an_entry_that_the_final_read_misses_is_lost_as_a_message_and_as_an_entry() -> None:
-    story = recovered(ledger(2, Audit(0, 1, complete=True)), 0)
+    story = recovered(ledger(2, Bounds(0, 1, complete=True)), 0)
 
     (found,) = story.only("lost-entry")
     assert (found["value"], found["position"], found["other_position"]) == (1, 1, 1)
@@ -28,7 +28,7 @@ def test_an_entry_that_the_final_read_misses_is_lost_as_a_message_and_as_an_entr
 
 
 def test_an_entry_within_the_ledger_that_no_bookie_has_is_lost() -> None:
-    story = ledger(3, Audit(0, 3, complete=True))
+    story = ledger(3, Bounds(0, 3, complete=True))
     story.op("auditor", "recover", ended(3))
     story.op("auditor", "read", received(L, 0, 0), received(L, 2, 2))
 
@@ -51,14 +51,14 @@ def test_an_end_that_may_not_have_been_told_proves_nothing() -> None:
 
 @pytest.mark.parametrize("outcome", ["info", "fail"])
 def test_an_add_of_which_nobody_knows_is_not_lost(outcome: str) -> None:
-    story = ledger(1, Audit(0, 1, complete=True))
+    story = ledger(1, Bounds(0, 1, complete=True))
     story.op("w", "add", sent(L, 1), outcome=outcome)
 
     assert not recovered(story, 0).names()
 
 
 def test_an_entry_that_a_later_reader_finds_is_not_lost() -> None:
-    story = ledger(2, Audit(0, 2, complete=True))
+    story = ledger(2, Bounds(0, 2, complete=True))
     story.op("r", "recover", ended(1))
 
     assert recovered(story, 0, 1).names() >= {"readers-disagree"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from notation import Step, assign, finding, history, poll, seek, send
 
-from chaoskit.checker import Audit
+from chaoskit.history.audits import Bounds
 
 
 def test_duplicate() -> None:
@@ -139,7 +139,11 @@ def test_corrupt_payload_at_a_position_is_no_conflict() -> None:
 
 def test_message_sent_twice_and_stored_once_is_right() -> None:
     run = history(
-        send(1, "info"), send(1, error="duplicate"), poll("c", (0, 1)), poll("auditor", (0, 1)), audit=Audit(0, 1, True)
+        send(1, "info"),
+        send(1, error="duplicate"),
+        poll("c", (0, 1)),
+        poll("auditor", (0, 1)),
+        audit=Bounds(0, 1, True),
     )
 
     assert run.check() == []

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from notation import Step, assign, finding, history, poll, send, value_of
 
-from chaoskit.checker import Audit
+from chaoskit.history.audits import Audit, Bounds
 
-COMPLETE = Audit(low=0, end=3, complete=True)
-INCOMPLETE = Audit(low=0, end=3, complete=False)
+COMPLETE = Bounds(low=0, end=3, complete=True)
+INCOMPLETE = Bounds(low=0, end=3, complete=False)
 
 
 def test_correct_history_has_no_findings() -> None:
@@ -27,7 +27,7 @@ def test_correct_history_has_no_findings() -> None:
 
 
 def test_lost_when_a_complete_audit_did_not_see_it() -> None:
-    run = history(send(1, at=0), poll("auditor"), audit=Audit(0, 0, True))
+    run = history(send(1, at=0), poll("auditor"), audit=Bounds(0, 0, True))
 
     assert run.only("lost") == [
         finding(value=1, position=0, op=0, other_position=0, at_ns=5, detail="audited"),
@@ -36,7 +36,7 @@ def test_lost_when_a_complete_audit_did_not_see_it() -> None:
 
 
 def test_lost_when_it_was_read_and_a_complete_audit_no_longer_sees_it() -> None:
-    run = history(send(1, at=0), poll("c", (0, 1)), poll("auditor"), audit=Audit(0, 0, True))
+    run = history(send(1, at=0), poll("c", (0, 1)), poll("auditor"), audit=Bounds(0, 0, True))
 
     assert run.only("lost") == [
         finding(
@@ -52,7 +52,7 @@ def test_lost_when_it_was_read_and_a_complete_audit_no_longer_sees_it() -> None:
 
 
 def test_not_lost_when_it_was_read_and_the_audit_is_incomplete() -> None:
-    run = history(send(1, at=1), poll("c", (1, 1)), poll("auditor", (0, 9)), audit=Audit(0, 2, False))
+    run = history(send(1, at=1), poll("c", (1, 1)), poll("auditor", (0, 9)), audit=Bounds(0, 2, False))
 
     assert "lost" not in run.anomalies()
 
@@ -116,7 +116,7 @@ def test_unseen_when_its_known_position_lies_behind_all_that_was_read() -> None:
 
 
 def test_unseen_when_it_may_have_expired() -> None:
-    run = history(send(1), send(2), poll("auditor", (7, 2)), audit=Audit(7, 8, True))
+    run = history(send(1), send(2), poll("auditor", (7, 2)), audit=Bounds(7, 8, True))
 
     assert run.only("unseen") == [
         finding(value=1, op=0, at_ns=5, detail="its position is unknown and earlier positions expired")
@@ -124,7 +124,7 @@ def test_unseen_when_it_may_have_expired() -> None:
 
 
 def test_expired_message_is_neither_lost_nor_unseen() -> None:
-    run = history(send(1, at=6), send(2, at=7), poll("auditor", (7, 2)), audit=Audit(7, 8, True))
+    run = history(send(1, at=6), send(2, at=7), poll("auditor", (7, 2)), audit=Bounds(7, 8, True))
 
     assert run.check() == []
 
@@ -135,7 +135,7 @@ def test_message_that_was_not_acknowledged_may_be_missing(outcome: str) -> None:
 
 
 def test_lost_when_it_was_received_corrupt_only() -> None:
-    run = history(send(1, at=0), poll("auditor", (0, 1, "corrupt")), audit=Audit(0, 1, True))
+    run = history(send(1, at=0), poll("auditor", (0, 1, "corrupt")), audit=Bounds(0, 1, True))
 
     assert run.anomalies() == {"lost": [1], "corrupt": [1]}
 
@@ -178,7 +178,7 @@ def test_truncated_when_a_complete_audit_passed_over_it() -> None:
 
 @pytest.mark.parametrize(
     ("read_by", "audit"),
-    [("c", INCOMPLETE), ("c", None), ("c", Audit(2, 3, True)), ("auditor", Audit(0, 1, True))],
+    [("c", INCOMPLETE), ("c", None), ("c", Bounds(2, 3, True)), ("auditor", Bounds(0, 1, True))],
     ids=["audit incomplete", "no audit", "expired", "read by the auditor only"],
 )
 def test_position_that_may_still_be_there_is_not_truncated(read_by: str, audit: Audit | None) -> None:
@@ -196,7 +196,7 @@ def test_position_that_may_still_be_there_is_not_truncated(read_by: str, audit: 
 def test_message_sent_twice_is_lost_once_whichever_send_was_acknowledged(
     first: Step, second: Step, op: int, anomalies: dict[str, list[int]]
 ) -> None:
-    run = history(first, second, send(2, at=9), poll("auditor", (9, 2)), audit=Audit(0, 10, True))
+    run = history(first, second, send(2, at=9), poll("auditor", (9, 2)), audit=Bounds(0, 10, True))
 
     assert run.anomalies() == anomalies
     assert [row["op"] for row in run.only("lost")] == [op]

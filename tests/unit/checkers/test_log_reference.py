@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from notation import AUDITOR, History, Row, Step, history, poll, send
 from reference import CASES, Reference, sort_key
 
-from chaoskit.checker import FINDINGS, Audit, Context
-from chaoskit.errors import BadInput
+from chaoskit.base.errors import BadInput
+from chaoskit.contract.checker import FINDINGS, Context
+from chaoskit.history.audits import Audit, Bounds
 from chaoskit.history.schema import MESSAGES, OPERATIONS
 from checkers.log import LogChecker
 
@@ -47,7 +48,7 @@ def polls(draw: st.DrawFn, positions: st.SearchStrategy[int | None]) -> Step:
 @st.composite
 def audits(draw: st.DrawFn) -> Audit | None:
     low = draw(st.sampled_from([0, 0, 0, 2]))
-    return draw(st.one_of(st.none(), st.builds(Audit, st.just(low), st.integers(low, 8), st.booleans())))
+    return draw(st.one_of(st.none(), st.builds(Bounds, st.just(low), st.integers(low, 8), st.booleans())))
 
 
 @st.composite
@@ -88,7 +89,7 @@ def broker_histories(draw: st.DrawFn) -> History:
     low = draw(st.sampled_from([0, 0, min(2, len(log))]))
     read = list(enumerate(log))[low : draw(st.sampled_from([len(log), len(log) // 2]))]
     steps.append(poll(AUDITOR, *read))
-    return history(*steps, audit=Audit(low, len(log), complete=low + len(read) == len(log)))
+    return history(*steps, audit=Bounds(low, len(log), complete=low + len(read) == len(log)))
 
 
 HISTORIES = st.one_of(arbitrary_histories(), broker_histories())

@@ -24,13 +24,14 @@ from story import Story
 from test_log_reference import arbitrary_histories, broker_histories
 from test_spanning_reference import group_stories, transactional_stories
 
-from chaoskit import durable, plugins
-from chaoskit.checker import Audit, Context
-from chaoskit.checking import find
+from chaoskit.base import durable, plugins
+from chaoskit.contract.checker import Context
+from chaoskit.contract.workload import AUDITOR
 from chaoskit.history import dataset
+from chaoskit.history.audits import Audit
 from chaoskit.history.reader import History
 from chaoskit.history.schema import FAULTS, MESSAGES, OPERATIONS
-from chaoskit.workload import AUDITOR
+from chaoskit.judge.checking import find
 from workloads.synthetic.memory import Generated
 from workloads.synthetic.strategies import anomalous_histories, histories
 

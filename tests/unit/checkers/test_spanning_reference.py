@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from reference_spanning import Found, Whole
 from story import Story, assigned, committed, received, sent
 
-from chaoskit.checker import Audit
+from chaoskit.history.audits import Audit, Bounds
 from checkers.cycles import BASES, Graph, classify, cycles, with_orders
 from checkers.edges import PROCESS, REALTIME
 
@@ -69,7 +69,7 @@ def group_stories(draw: st.DrawFn) -> Story:
 
 @st.composite
 def audits(draw: st.DrawFn) -> dict[str, Audit]:
-    return {place: Audit(0, 6, draw(st.booleans())) for place in ("t/0", "t/1") if draw(st.booleans())}
+    return {place: Bounds(0, 6, draw(st.booleans())) for place in ("t/0", "t/1") if draw(st.booleans())}
 
 
 def identified(story: Story) -> set[Found]:

@@ -8,7 +8,7 @@ import pytest
 from gallery import MS, P
 from gallery_subscriptions import Shared
 
-from chaoskit.checker import Audit
+from chaoskit.history.audits import Bounds
 
 NAMES = {"unacked-vanished", "double-delivery", "two-active", "fifo-violation", "redelivery-flag-missing"}
 
@@ -49,7 +49,7 @@ def test_readers_of_a_subscription_do_not_read_in_order(kind: str) -> None:
 def test_never_delivered() -> None:
     story = _calm("shared")
     story.op("p", "send", {"direction": "sent", "topic": "t", "partition": 0, "value": 4, "position": 4}, start=600)
-    story.audits[P] = Audit(0, 5, complete=True)
+    story.audits[P] = Bounds(0, 5, complete=True)
     story.end(5)
 
     found = story.only("unacked-vanished")

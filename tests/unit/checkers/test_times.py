@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from story import Story, sent
 
-from chaoskit.checker import FaultWindow
+from chaoskit.contract.checker import FaultWindow
 
 SECOND = 1_000_000_000
 MS = 1_000_000

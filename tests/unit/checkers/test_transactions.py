@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from story import Story, received, sent
 
-from chaoskit.checker import Audit
+from chaoskit.history.audits import Bounds
 
 
 def transaction(story: Story, client: str, *messages: dict, outcome: str = "ok") -> int:
@@ -38,7 +38,7 @@ def test_a_transaction_that_was_never_ended_cannot_have_committed() -> None:
 
 @pytest.mark.parametrize("outcome", ["ok", "info"])
 def test_reading_what_committed_or_may_have_is_no_anomaly(outcome: str) -> None:
-    story = Story(audits={"t/0": Audit(0, 1, complete=True)})
+    story = Story(audits={"t/0": Bounds(0, 1, complete=True)})
     transaction(story, "a", sent("t/0", 1, 0), outcome=outcome)
     story.op("auditor", "poll", received("t/0", 1, 0))
 
@@ -47,14 +47,14 @@ def test_reading_what_committed_or_may_have_is_no_anomaly(outcome: str) -> None:
 
 @pytest.mark.parametrize("outcome", ["fail", "info"])
 def test_a_message_of_a_transaction_that_may_not_have_committed_is_not_lost(outcome: str) -> None:
-    story = Story(audits={"t/0": Audit(0, 1, complete=True)})
+    story = Story(audits={"t/0": Bounds(0, 1, complete=True)})
     transaction(story, "a", sent("t/0", 1, 0), outcome=outcome)
 
     assert story.names() == set()
 
 
 def test_lost_in_a_committed_transaction() -> None:
-    story = Story(audits={"t/0": Audit(0, 1, complete=True)})
+    story = Story(audits={"t/0": Bounds(0, 1, complete=True)})
     transaction(story, "a", sent("t/0", 1, 0))
 
     assert story.names() == {"lost"}
@@ -79,7 +79,7 @@ def test_precommitted_read_of_ones_own_write() -> None:
 
 
 def test_torn_transaction_across_partitions() -> None:
-    story = Story(audits={"t/0": Audit(0, 1, complete=True), "t/1": Audit(0, 0, complete=True)})
+    story = Story(audits={"t/0": Bounds(0, 1, complete=True), "t/1": Bounds(0, 0, complete=True)})
     transaction(story, "a", sent("t/0", 1, 0), sent("t/1", 2, 0))
     story.op("auditor", "poll", received("t/0", 1, 0))
 
@@ -89,7 +89,7 @@ def test_torn_transaction_across_partitions() -> None:
 
 
 def test_torn_transaction_though_nobody_knows_whether_it_committed() -> None:
-    story = Story(audits={"t/0": Audit(0, 2, complete=True)})
+    story = Story(audits={"t/0": Bounds(0, 2, complete=True)})
     transaction(story, "a", sent("t/0", 1, 0), sent("t/0", 2, 1), outcome="info")
     story.op("auditor", "poll", received("t/0", 1, 0))
 
@@ -97,7 +97,7 @@ def test_torn_transaction_though_nobody_knows_whether_it_committed() -> None:
 
 
 def test_a_transaction_that_is_not_whole_yet_is_not_torn() -> None:
-    story = Story(audits={"t/0": Audit(0, 2, complete=False)})
+    story = Story(audits={"t/0": Bounds(0, 2, complete=False)})
     transaction(story, "a", sent("t/0", 1, 0), sent("t/0", 2, 1))
     story.op("auditor", "poll", received("t/0", 1, 0))
 

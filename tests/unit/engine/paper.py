@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from chaoskit.cluster import ClusterError
-from chaoskit.host import Result, ServiceState
+from chaoskit.contract.cluster import ClusterError
+from chaoskit.contract.host import Result, ServiceState
 
 _AFTER = {"KILL": ServiceState.GONE, "STOP": ServiceState.PAUSED, "CONT": ServiceState.RUNNING}
 

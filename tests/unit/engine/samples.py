@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from chaoskit.plan import Plan, make_plan
-from chaoskit.scenario import parse_scenario
-from chaoskit.verdict import Verdict
+from chaoskit.judge.verdict import Verdict
+from chaoskit.scenario.model import parse_scenario
+from chaoskit.scenario.plan import Plan, make_plan
 
 
 def content(**changes: Any) -> dict[str, Any]:

@@ -10,10 +10,10 @@ import pyarrow.parquet as pq
 from paper import PaperCluster
 from samples import plan
 
-from chaoskit import yaml12
-from chaoskit.conductor import Conductor
+from chaoskit.base import yaml
+from chaoskit.base.store import TIMELINE
 from chaoskit.history.faults import compact_faults
-from chaoskit.store import TIMELINE
+from chaoskit.run.conductor import Conductor
 
 MS = 1_000_000
 
@@ -47,5 +47,5 @@ class Stage:
         return rows
 
     def timeline(self) -> dict[str, Any]:
-        content: dict[str, Any] = yaml12.load((self.folder / TIMELINE).read_text())
+        content: dict[str, Any] = yaml.load((self.folder / TIMELINE).read_text())
         return content

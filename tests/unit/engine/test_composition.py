@@ -11,9 +11,9 @@ from paper import PaperClient, PaperCluster
 from samples import plan
 from stage import Stage
 
-from chaoskit.errors import BadInput
-from chaoskit.quantities import SECOND
-from chaoskit.strategies import timelines
+from chaoskit.base.errors import BadInput
+from chaoskit.base.quantities import SECOND
+from chaoskit.testing.strategies import timelines
 
 MIX: dict[str, Any] = {
     "from": "1s",

@@ -12,9 +12,9 @@ from paper import PaperCluster
 from samples import plan
 from stage import MS, Stage
 
-from chaoskit.conductor import effects
-from chaoskit.host import ServiceState
-from chaoskit.timeline import PlannedFault
+from chaoskit.contract.host import ServiceState
+from chaoskit.judge.effects import effects
+from chaoskit.scenario.timeline import PlannedFault
 
 
 def _kill(at: str = "1ms", **more: Any) -> dict[str, Any]:

@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from chaoskit.errors import RunFailed
-from chaoskit.fleet import Fleet
+from chaoskit.base.errors import RunFailed
+from chaoskit.base.journal import Journal, claims
+from chaoskit.contract.workload import AUDITOR, CONSUMER, PRODUCER, Progress, Task
 from chaoskit.history.compact import compact
 from chaoskit.history.origin import write_origin
 from chaoskit.history.reader import History
-from chaoskit.journal import Journal, claims
-from chaoskit.workload import AUDITOR, CONSUMER, PRODUCER, Progress, Task
+from chaoskit.run.fleet import Fleet
 
 _THIRD_PARTY = """
 import time
 from pydantic import BaseModel
-from chaoskit.workload import AUDITOR, Progress
+from chaoskit.contract.workload import AUDITOR, Progress
 
 class Options(BaseModel):
     fail: str = ""

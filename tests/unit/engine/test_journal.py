@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from chaoskit.errors import BadInput
-from chaoskit.heal import PROCESS, WORKER_MODULE, heal
-from chaoskit.journal import Journal, abandoned, claims
+from chaoskit.base.errors import BadInput
+from chaoskit.base.journal import Journal, abandoned, claims
+from chaoskit.run.heal import PROCESS, WORKER_MODULE, heal
 
 pytestmark = pytest.mark.usefixtures("state")
 
@@ -136,7 +136,7 @@ def test_healing_leaves_an_editor_on_the_order_alone(tmp_path: Path) -> None:
 
 def test_a_harness_that_dies_leaves_its_journal(tmp_path: Path, sleeper: subprocess.Popen[bytes]) -> None:
     code = (
-        "import os, signal, sys; from chaoskit.journal import Journal\n"
+        "import os, signal, sys; from chaoskit.base.journal import Journal\n"
         "journal = Journal('killed'); journal.record('process', mark=sys.argv[1])\n"
         "print(flush=True); signal.pause()"
     )

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaoskit.client import FAIL, INFO, OK
+from chaoskit.contract.client import FAIL, INFO, OK
 from chaoskit.history.compact import compact
 from chaoskit.history.origin import read_origin, write_origin
 from chaoskit.history.reader import History
 from chaoskit.history.wal import NO_TIME, WalWriter
-from chaoskit.metrics import availability, histogram, measure, summary, write_histogram
+from chaoskit.judge.metrics import availability, histogram, measure, summary, write_histogram
 
 MS = 1_000_000
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from samples import content, plan
 
-from chaoskit.errors import BadInput
-from chaoskit.plan import host_names, make_plan
-from chaoskit.quantities import SECOND
-from chaoskit.scenario import load_scenario, parse_scenario
-from chaoskit.store import write_yaml
+from chaoskit.base.errors import BadInput
+from chaoskit.base.quantities import SECOND
+from chaoskit.base.store import write_yaml
+from chaoskit.scenario.model import load_scenario, parse_scenario
+from chaoskit.scenario.plan import host_names, make_plan
 
 FILES = sorted((Path(__file__).parents[3] / "scenarios").glob("*.yaml"))
 SWEEPS = [path for path in FILES if re.search(r"^(axes|scenarios):", path.read_text(), re.MULTILINE)]

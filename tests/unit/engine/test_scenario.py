@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from samples import content
 
-from chaoskit.errors import BadInput
-from chaoskit.quantities import SECOND
-from chaoskit.scenario import load_scenario, parse_scenario
+from chaoskit.base.errors import BadInput
+from chaoskit.base.quantities import SECOND
+from chaoskit.scenario.model import load_scenario, parse_scenario
 
 CLUSTER_AND_LOAD = "cluster: {system: kafka}\nworkload: {kind: log}\n"
 

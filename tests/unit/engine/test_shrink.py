@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaoskit.quantities import SECOND, parse_duration
-from chaoskit.shrink import (
+from chaoskit.base.quantities import SECOND, parse_duration
+from chaoskit.search.shrink import (
     GAP_NS,
     LEAD_NS,
     TAIL_NS,

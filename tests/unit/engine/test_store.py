@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from chaoskit import store
-from chaoskit.errors import BadInput
-from chaoskit.store import (
+from chaoskit.base import store
+from chaoskit.base.errors import BadInput
+from chaoskit.base.store import (
     SCENARIO,
     find_run,
     new_run_folder,

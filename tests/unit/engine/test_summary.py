@@ -8,8 +8,8 @@ from pathlib import Path
 from samples import verdict
 
 from chaoskit.history.schema import PRODUCER_SHIFT
-from chaoskit.summary import COMPARISON_COLUMNS, comparison_rows, describe_example, summary
-from chaoskit.verdict import Anomaly
+from chaoskit.judge.verdict import Anomaly
+from chaoskit.report.summary import COMPARISON_COLUMNS, comparison_rows, describe_example, summary
 
 FOLDER = Path("/store/small/1")
 EXAMPLE = {

@@ -12,14 +12,14 @@ import samples
 from click.testing import CliRunner
 from test_plan import SWEEPS
 
-from chaoskit import store
+from chaoskit.base import store
+from chaoskit.base.errors import BadInput, RunFailed
 from chaoskit.cli.main import cli
-from chaoskit.errors import BadInput, RunFailed
-from chaoskit.plan import Plan
-from chaoskit.runner import INTERRUPTED
-from chaoskit.sweep import Results, load_sweep, merge
-from chaoskit.sweep_table import document, rows, upper_bound
-from chaoskit.verdict import Anomaly, Verdict
+from chaoskit.judge.verdict import Anomaly, Verdict
+from chaoskit.run.runner import INTERRUPTED
+from chaoskit.scenario.plan import Plan
+from chaoskit.search.sweep import Results, load_sweep, merge
+from chaoskit.search.table import document, rows, upper_bound
 
 SWEEP = """
 name: small
@@ -183,8 +183,8 @@ class Runs:
 @pytest.fixture
 def runs(monkeypatch: pytest.MonkeyPatch) -> Runs:
     stand_in = Runs()
-    monkeypatch.setattr("chaoskit.sweep.run", stand_in.run)
-    monkeypatch.setattr("chaoskit.sweep.check_machine", lambda _: None)
+    monkeypatch.setattr("chaoskit.search.sweep.run", stand_in.run)
+    monkeypatch.setattr("chaoskit.search.sweep.check_machine", lambda _: None)
     return stand_in
 
 
@@ -275,7 +275,7 @@ def test_what_the_machine_refuses_is_refused_before_anything_runs(
         if ".on." in plan.scenario.name:
             raise BadInput("cluster.hosts: too many for this machine")
 
-    monkeypatch.setattr("chaoskit.sweep.check_machine", refuse)
+    monkeypatch.setattr("chaoskit.search.sweep.check_machine", refuse)
     with pytest.raises(BadInput, match=r"small\.yaml: on/none: cluster\.hosts: too many"):
         _sweep(file)
     assert runs.ran == []

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaoskit.errors import BadInput
-from chaoskit.quantities import SECOND
-from chaoskit.scenario import FaultSpec
-from chaoskit.timeline import DEFAULT_DURATION, PlannedFault, Targets, check_targets, draw
+from chaoskit.base.errors import BadInput
+from chaoskit.base.quantities import SECOND
+from chaoskit.scenario.model import FaultSpec
+from chaoskit.scenario.timeline import DEFAULT_DURATION, PlannedFault, Targets, check_targets, draw
 
 HOSTS = ["n1", "n2", "n3", "n4", "n5"]
 CLIENTS = ["producer-0", "producer-1", "consumer-0"]

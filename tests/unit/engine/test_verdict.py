@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from samples import verdict
 
-from chaoskit.cluster import Allowance
-from chaoskit.verdict import INVALID, UNKNOWN, UNSEEN, VALID, Anomaly, allow, decide
+from chaoskit.contract.cluster import Allowance
+from chaoskit.judge.verdict import INVALID, UNKNOWN, UNSEEN, VALID, Anomaly, allow, decide
 
 LOST = {"lost": Anomaly(3, False, "acks=all")}
 ALLOWED = {"lost": Anomaly(3, True, "acks=1")}

@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from chaoskit import durable
-from chaoskit.errors import BadInput, RunFailed
+from chaoskit.base import durable
+from chaoskit.base.errors import BadInput, RunFailed
 from chaoskit.history import compact as compaction
 from chaoskit.history import dataset, gather
 from chaoskit.history.compact import Compacted, compact, drop_wal

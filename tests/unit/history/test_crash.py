@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from chaoskit.errors import BadInput
+from chaoskit.base.errors import BadInput
 from chaoskit.history.compact import compact
 from chaoskit.history.reader import History
 from chaoskit.history.record import HEADER_BYTES, RECORD_BYTES

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from chaoskit.client import INFO, OK
+from chaoskit.contract.client import INFO, OK
 from chaoskit.history.compact import compact
 from chaoskit.history.faults import FaultLog
 from chaoskit.history.names import read_names

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chaoskit.checking import find
-from chaoskit.history.jepsen import lines
-from chaoskit.history.jepsen.edn import read_all
-from chaoskit.history.jepsen.exporting import export_edn
-from chaoskit.history.jepsen.importing import import_edn
-from chaoskit.history.jepsen.lanes import lanes
 from chaoskit.history.reader import History
 from chaoskit.history.schema import PRODUCER_SHIFT
-from chaoskit.subject import read_subject
+from chaoskit.interop.jepsen import lines
+from chaoskit.interop.jepsen.edn import read_all
+from chaoskit.interop.jepsen.exporting import export_edn
+from chaoskit.interop.jepsen.importing import import_edn
+from chaoskit.interop.jepsen.lanes import lanes
+from chaoskit.judge.checking import find
+from chaoskit.judge.subject import read_subject
 
 
 def edn(*calls: tuple[Any, ...]) -> str:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from chaoskit.errors import BadInput
-from chaoskit.history.jepsen.edn import read_all, write
-from chaoskit.history.jepsen.importing import import_edn
-from chaoskit.history.jepsen.values import micro_ops
+from chaoskit.base.errors import BadInput
+from chaoskit.interop.jepsen.edn import read_all, write
+from chaoskit.interop.jepsen.importing import import_edn
+from chaoskit.interop.jepsen.values import micro_ops
 
 INVOKE = "{:index 0, :time 1, :type :invoke, :process 0, :f :send, :value [[:send 5 1]]}\n"
 OK = "{:index 1, :time 2, :type :ok, :process 0, :f :send, :value [[:send 5 [0 1]]]}\n"

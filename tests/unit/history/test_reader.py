@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from chaoskit.errors import BadInput
+from chaoskit.base.errors import BadInput
 from chaoskit.history.compact import compact
 from chaoskit.history.reader import History, read_partition
 from chaoskit.history.schema import FAULTS, MESSAGES, OPERATIONS

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from chaoskit.checker import Audit
-from chaoskit.client import FAIL, INFO, OK
+from chaoskit.contract.client import FAIL, INFO, OK
+from chaoskit.history.audits import Bounds
 from chaoskit.history.compact import compact
 from chaoskit.history.origin import read_origin
 from chaoskit.history.reader import History
@@ -61,8 +61,8 @@ def test_the_last_audit_of_a_partition_counts(run: Path) -> None:
         log.audit(topic, 0, 3, 10, 10)
     compact(run)
     history = History.open(run)
-    assert history.audit("t", 0) == Audit(low=3, end=10, complete=True)
-    assert history.audit("t", 1) == Audit(low=0, end=10, complete=False)
+    assert history.audit("t", 0) == Bounds(low=3, end=10, complete=True)
+    assert history.audit("t", 1) == Bounds(low=0, end=10, complete=False)
     assert history.audit("t", 2) is None
 
 

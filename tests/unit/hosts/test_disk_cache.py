@@ -12,8 +12,8 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaoskit.disk import SECTOR, CutMode, DiskSettings, OnCut
-from chaoskit.errors import BadInput
+from chaoskit.base.errors import BadInput
+from chaoskit.contract.disk import SECTOR, CutMode, DiskSettings, OnCut
 from clusters.hosts.disk.cache import WriteCache
 from clusters.hosts.disk.crash import count_operations, make_crash_image, operation_at
 from clusters.hosts.disk.device import Device

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from chaoskit.disk import ProgrammableDisk
-from chaoskit.errors import BadInput
+from chaoskit.base.errors import BadInput
+from chaoskit.contract.disk import ProgrammableDisk
 from clusters.hosts.disk import options as disk_options
 from clusters.hosts.disk.options import check_disk
 from clusters.hosts.lab import LocalOptions, LocalProvider

@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from chaoskit.errors import BadInput
+from chaoskit.base.errors import BadInput
 from clusters.hosts.network import free_range
 
 pytestmark = pytest.mark.skipif(shutil.which("ip") is None, reason="needs the program ip (iproute2)")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from chaoskit.client import FAIL, INFO
+from chaoskit.contract.client import FAIL, INFO
 from clusters.kafka.client import KafkaClients
 from clusters.kafka.producer import NEVER_SENT, PRODUCER_DEFAULTS, KafkaProducer, classify, resolve_producer
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from chaoskit import plugins
-from chaoskit.cluster import Declared, Effect
+from chaoskit.base import plugins
+from chaoskit.contract.cluster import Declared, Effect
 from clusters.effects import hosts_down_together
 from clusters.kafka.guarantees import guarantees
 from clusters.kafka.settings import KafkaOptions

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from chaoskit import plugins
-from chaoskit.client import FAIL, INFO, OK, ProducerFenced
-from chaoskit.cluster import Declared
-from chaoskit.errors import BadInput
+from chaoskit.base import plugins
+from chaoskit.base.errors import BadInput
+from chaoskit.contract.client import FAIL, INFO, OK, ProducerFenced
+from chaoskit.contract.cluster import Declared
 from clusters.kafka.client import KafkaClients
 from clusters.kafka.settings import KafkaOptions
 from clusters.kafka.transactions import KafkaTransactionalProducer, transactional_settings

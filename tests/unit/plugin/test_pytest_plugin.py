@@ -122,7 +122,7 @@ def test_tests_of_others_do_not_load_the_engine(pytester: pytest.Pytester) -> No
         import sys
 
         def test_other():
-            heavy = {"pyarrow", "numpy", "confluent_kafka", "pydantic", "chaoskit.runner"}
+            heavy = {"pyarrow", "numpy", "confluent_kafka", "pydantic", "chaoskit.run.runner"}
             assert heavy & set(sys.modules) == set()
         """
     )

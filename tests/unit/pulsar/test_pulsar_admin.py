@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from chaoskit.cluster import ClusterError
+from chaoskit.contract.cluster import ClusterError
 from clusters.pulsar import admin
 from clusters.pulsar.admin import Admin, Refused, topic_state
 

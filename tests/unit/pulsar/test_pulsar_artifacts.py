@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chaoskit.errors import BadInput
+from chaoskit.base.errors import BadInput
 from clusters.pulsar.artifacts import fetch, parse_version
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import pulsar
 import pytest
 
-from chaoskit.client import INFO
-from chaoskit.errors import BadInput
+from chaoskit.base.errors import BadInput
+from chaoskit.contract.client import INFO
 from clusters.pulsar.admin import TopicState
 from clusters.pulsar.consumer import PulsarAuditor, PulsarConsumer, group_settings, reader_settings
 from clusters.pulsar.positions import pack

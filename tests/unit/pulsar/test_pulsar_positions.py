@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaoskit.cluster import ClusterError
+from chaoskit.contract.cluster import ClusterError
 from clusters.pulsar.positions import BATCH_BITS, BATCH_MAX, ENTRY_BITS, LEDGER_BITS, pack, unpack
 
 PLACES = st.tuples(

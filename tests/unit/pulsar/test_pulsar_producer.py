@@ -10,8 +10,8 @@ from typing import Any
 import pulsar
 import pytest
 
-from chaoskit.client import DUPLICATE, FAIL, INFO, OK
-from chaoskit.errors import BadInput
+from chaoskit.base.errors import BadInput
+from chaoskit.contract.client import DUPLICATE, FAIL, INFO, OK
 from clusters.pulsar.positions import pack
 from clusters.pulsar.producer import NEVER_SENT, PRODUCER_DEFAULTS, PulsarProducer, classify, resolve_producer
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chaoskit.cluster import ClusterError
+from chaoskit.contract.cluster import ClusterError
 from clusters.bookkeeper import probe
 from clusters.pulsar.admin import TopicState
 from clusters.pulsar.roles import ROLES, Roles

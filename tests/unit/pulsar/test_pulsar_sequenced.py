@@ -8,7 +8,7 @@ from typing import Any
 import pulsar
 import pytest
 
-from chaoskit.client import DUPLICATE, INFO, OK, Unreachable
+from chaoskit.contract.client import DUPLICATE, INFO, OK, Unreachable
 from clusters.pulsar.sequenced import PulsarSequencedProducer
 
 Completion = tuple[int, int, str | None, int | None]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from chaoskit.errors import BadInput
+from chaoskit.base.errors import BadInput
 from clusters.bookkeeper.settings import Quorums, bookkeeper_conf, is_true, quorums, zoo_cfg
 from clusters.pulsar.settings import PulsarOptions, broker_conf, check_settings
 

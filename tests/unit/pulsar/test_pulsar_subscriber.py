@@ -7,7 +7,7 @@ from typing import Any
 import pulsar
 import pytest
 
-from chaoskit.client import FAIL, INFO, Delivery
+from chaoskit.contract.client import FAIL, INFO, Delivery
 from chaoskit.history.schema import SUBSCRIPTION_TYPES
 from clusters.pulsar.subscriber import TYPES, PulsarSubscriber
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from chaoskit import plugins
-from chaoskit.cluster import Declared, Decommissioning
-from chaoskit.errors import BadInput
+from chaoskit.base import plugins
+from chaoskit.base.errors import BadInput
+from chaoskit.contract.cluster import Declared, Decommissioning
 from clusters.pulsar.settings import PulsarOptions
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from chaoskit import plugins
-from chaoskit.judge import check_run
+from chaoskit.base import plugins
+from chaoskit.judge.judging import check_run
 
 pytest.importorskip("jinja2", reason="pip install 'chaoskit[report]'")
 pytest.importorskip("vl_convert", reason="pip install 'chaoskit[report]'")

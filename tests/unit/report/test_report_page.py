@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from chaoskit.errors import BadInput
+from chaoskit.base.errors import BadInput
+from chaoskit.base.store import read_json, write_json
 from chaoskit.report.run_page import run_page, try_report, write_report
-from chaoskit.store import read_json, write_json
 
 
 def specs(page: str) -> dict[str, Any]:

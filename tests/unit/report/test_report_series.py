@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaoskit.checker import FINDINGS
+from chaoskit.base.store import read_json
+from chaoskit.contract.checker import FINDINGS
 from chaoskit.history.reader import History
 from chaoskit.report.series import BINS_MAX, Axis, Percentiles, anomalies_of, series_of
-from chaoskit.store import read_json
 
 S = 1_000_000_000
 

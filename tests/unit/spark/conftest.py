@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from chaoskit import plugins
+from chaoskit.base import plugins
 
 pytest.importorskip("pyspark", reason="pip install 'chaoskit[spark]'")
 

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 from hdrh.histogram import HdrHistogram
 
-from chaoskit.judge import check_run
-from chaoskit.store import read_json
+from chaoskit.base.store import read_json
+from chaoskit.judge.judging import check_run
 
 PROGRAM = [sys.executable, "-c", "from chaoskit.cli.main import main; main()", "analyze"]
 

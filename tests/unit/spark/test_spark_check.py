@@ -18,10 +18,10 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark import cloudpickle
 
-from chaoskit import checking
-from chaoskit.checker import FINDINGS
-from chaoskit.judge import check_run
-from chaoskit.verdict import Verdict
+from chaoskit.contract.checker import FINDINGS
+from chaoskit.judge import checking
+from chaoskit.judge.judging import check_run
+from chaoskit.judge.verdict import Verdict
 from spark_analysis import check
 from spark_analysis.runs import Run, open_run
 from spark_analysis.session import run_tasks

@@ -8,7 +8,7 @@ from hdrh.histogram import HdrHistogram
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaoskit.metrics import histogram
+from chaoskit.judge.metrics import histogram
 from spark_analysis.latency import buckets, encoded, merged, percentiles
 
 POINTS = {"p50_ms": 50, "p90_ms": 90, "p99_ms": 99, "p999_ms": 99.9, "max_ms": 100}

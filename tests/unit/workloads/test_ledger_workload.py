@@ -9,14 +9,14 @@ import pyarrow as pa
 import pytest
 from pydantic import ValidationError
 
-from chaoskit.checking import find
-from chaoskit.client import INFO, OK, Completed
+from chaoskit.contract.client import INFO, OK, Completed
+from chaoskit.contract.ledger import Entry, LedgerError, NoSuchEntry, NoSuchLedger
+from chaoskit.contract.workload import AUDITOR, CONSUMER, PRODUCER, Job, Task
 from chaoskit.history.compact import compact
 from chaoskit.history.origin import write_origin
 from chaoskit.history.reader import History
 from chaoskit.history.wal import WalWriter
-from chaoskit.ledgers import Entry, LedgerError, NoSuchEntry, NoSuchLedger
-from chaoskit.workload import AUDITOR, CONSUMER, PRODUCER, Job, Task
+from chaoskit.judge.checking import find
 from workloads.ledger.recovering import RECOVERER
 from workloads.ledger.workload import LedgerOptions, LedgerWorkload
 
@@ -46,7 +46,7 @@ class Control:
 
 
 class Ledgers:
-    """Ledgers in memory; see `chaoskit.ledgers.LedgerClients`. An add to one that has ended fails."""
+    """Ledgers in memory; see `chaoskit.contract.ledger.LedgerClients`. An add to one that has ended fails."""
 
     def __init__(self) -> None:
         self.entries: list[list[bytes | None]] = []

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from chaoskit.cluster import TopicSpec
-from chaoskit.errors import BadInput
-from chaoskit.scenario import validated
-from chaoskit.workload import CONSUMER, PRODUCER
+from chaoskit.base.errors import BadInput
+from chaoskit.contract.cluster import TopicSpec
+from chaoskit.contract.workload import CONSUMER, PRODUCER
+from chaoskit.scenario.model import validated
 from workloads.log import LogOptions, LogWorkload
 
 

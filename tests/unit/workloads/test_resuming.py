@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from chaoskit.client import DUPLICATE, INFO, OK, Unreachable
+from chaoskit.contract.client import DUPLICATE, INFO, OK, Unreachable
+from chaoskit.contract.workload import PRODUCER, Job, Task
 from chaoskit.history.compact import compact
 from chaoskit.history.origin import write_origin
 from chaoskit.history.reader import History
 from chaoskit.history.wal import WalWriter
-from chaoskit.workload import PRODUCER, Job, Task
 from workloads.dedup import DedupOptions, DedupWorkload
 from workloads.restarting import Restarts
 

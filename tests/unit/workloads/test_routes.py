@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chaoskit.contract.workload import PRODUCER, Job, Task
 from chaoskit.history.origin import write_origin
 from chaoskit.history.wal import WalWriter
-from chaoskit.workload import PRODUCER, Job, Task
 from workloads.log import LogOptions
 from workloads.producing import Route, routes
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from chaoskit.client import INFO, Delivery
+from chaoskit.contract.client import INFO, Delivery
+from chaoskit.contract.workload import CONSUMER, Job, Task
 from chaoskit.history.compact import compact
 from chaoskit.history.origin import write_origin
 from chaoskit.history.reader import History
 from chaoskit.history.schema import SUBSCRIPTION_TYPES
 from chaoskit.history.wal import WalWriter
-from chaoskit.workload import CONSUMER, Job, Task
 from workloads import payload
 from workloads.restarting import Restarts
 from workloads.subscription import SubscriptionOptions, SubscriptionWorkload

@@ -18,12 +18,12 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 
-from chaoskit import plugins
-from chaoskit.checking import check_partition, settle_and_conclude
+from chaoskit.base import plugins
+from chaoskit.base.errors import BadInput
 from chaoskit.cli.synthesize import synthesize
-from chaoskit.errors import BadInput
 from chaoskit.history.reader import History
-from chaoskit.subject import read_subject
+from chaoskit.judge.checking import check_partition, settle_and_conclude
+from chaoskit.judge.subject import read_subject
 from workloads.synthetic.injection import CAUSES
 from workloads.synthetic.memory import Generated, generate
 from workloads.synthetic.parameters import make_parameters, parse_count

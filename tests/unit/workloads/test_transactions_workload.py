@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from chaoskit.client import FAIL, INFO, OK, ProducerFenced
+from chaoskit.contract.client import FAIL, INFO, OK, ProducerFenced
+from chaoskit.contract.workload import PRODUCER, Job, Task
 from chaoskit.history.compact import compact
 from chaoskit.history.origin import write_origin
 from chaoskit.history.reader import History
 from chaoskit.history.wal import WalWriter
-from chaoskit.workload import PRODUCER, Job, Task
 from workloads.producing import producer_settings
 from workloads.transactions import TransactionsOptions, TransactionsWorkload
 

@@ -1,0 +1,122 @@
+"""What a run is about to make on a machine, written down before it makes it.
+
+One JSON-lines file a run, fsynced line by line and locked by the harness for as long as it lives. A
+journal whose lock is free while the file exists belongs to a harness that died: `chaoskit heal`
+undoes its entries, newest first, and deletes it. Entries are idempotent to undo.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TextIO
+
+from chaoskit.base import durable
+from chaoskit.base.state import state_folder
+
+
+class Journal:
+    """The open journal of this process.
+
+    Leaving its context releases the lock and keeps the file, for `chaoskit heal`; `close` deletes it.
+
+    Args:
+        name: file name without ending; unique among live runs.
+    """
+
+    def __init__(self, name: str) -> None:
+        folder = _folder()
+        folder.mkdir(parents=True, exist_ok=True)
+        self.path = folder / f"{name}.jsonl"
+        self._file = self._open_locked()
+        durable.sync(folder)
+
+    def record(self, provider: str, **entry: Any) -> None:
+        """Write an entry durably. `provider` names the entry point in `chaoskit.hosts` that undoes it."""
+        self._file.write(json.dumps({"provider": provider, **entry}) + "\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """Forget the journal: everything in it has been undone."""
+        self.path.unlink(missing_ok=True)
+        self._file.close()
+
+    def _open_locked(self) -> TextIO:
+        """Open and lock the file; again, if a `heal` deleted it in between, taking it for abandoned."""
+        while True:
+            file = self.path.open("a", encoding="utf-8")
+            fcntl.flock(file, fcntl.LOCK_EX)
+            if os.fstat(file.fileno()).st_nlink:
+                return file
+            file.close()
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+
+class Abandoned:
+    """A journal whose harness died, locked by this process while it heals."""
+
+    def __init__(self, path: Path, file: Any) -> None:
+        self.path = path
+        self._file = file
+
+    @property
+    def entries(self) -> list[dict[str, Any]]:
+        """The entries, newest first."""
+        return _read(self.path)[::-1]
+
+    def close(self) -> None:
+        """Delete the journal: everything in it has been undone."""
+        self.path.unlink(missing_ok=True)
+        self._file.close()
+
+
+def abandoned() -> Iterator[Abandoned]:
+    """Yield every journal whose harness is gone; those of live runs are left alone."""
+    for path in sorted(_folder().glob("*.jsonl")):
+        try:
+            file = path.open("r+", encoding="utf-8")
+        except FileNotFoundError:  # its run ended in order while we looked
+            continue
+        with file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                continue
+            yield Abandoned(path, file)
+
+
+def claims(key: str) -> list[Any]:
+    """Return what every journal on this machine, live or abandoned, holds under `key`."""
+    entries = (entry for path in _folder().glob("*.jsonl") for entry in _read(path))
+    return [entry[key] for entry in entries if key in entry]
+
+
+def _read(path: Path) -> list[dict[str, Any]]:
+    """A torn last line was never acted upon and is left out; a run that has just ended has no entries."""
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return []
+    entries = []
+    for line in text.splitlines():
+        try:
+            entries.append(json.loads(line))
+        except ValueError:
+            continue
+    return entries
+
+
+def _folder() -> Path:
+    return state_folder() / "journal"

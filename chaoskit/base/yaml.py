@@ -1,0 +1,53 @@
+"""YAML 1.2: only `true` and `false` are booleans, so that `on: leader` needs no quotes, and no key is given twice."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.constructor import DuplicateKeyError
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+
+class NotYaml(ValueError):
+    """A text is not YAML, or has a duplicate key; the message names the line."""
+
+
+def load(text: str) -> Any:
+    """Return the content of a YAML document.
+
+    >>> load("{on: leader}")
+    {'on': 'leader'}
+
+    Raises:
+        NotYaml: it is not YAML.
+    """
+    try:
+        return YAML(typ="safe", pure=True).load(text)
+    except YAMLError as error:
+        raise NotYaml(_explain(error)) from error
+
+
+def dump(content: Any) -> str:
+    """Return a document with this content, its keys in the given order.
+
+    >>> dump({"on": "leader", "at": ["1s", "2s"]})
+    'on: leader\\nat:\\n- 1s\\n- 2s\\n'
+    """
+    writer = YAML(typ="safe", pure=True)
+    writer.default_flow_style = False  # type: ignore[assignment]  # its default tells mypy nothing
+    writer.sort_base_mapping_type_on_output = False
+    writer.width = 120
+    text = io.StringIO()
+    writer.dump(content, text)
+    return text.getvalue()
+
+
+def _explain(error: YAMLError) -> str:
+    if not isinstance(error, MarkedYAMLError) or error.problem_mark is None:
+        return str(error)
+    problem = str(error.problem)
+    if isinstance(error, DuplicateKeyError):
+        problem = problem.removeprefix("found ").partition(" with value")[0]
+    return f"line {error.problem_mark.line + 1}: {problem}"

@@ -1,0 +1,157 @@
+"""A reader of EDN, complete enough for Jepsen's histories, and slow: for what the fast paths do not know.
+
+Keywords become `Keyword`, tagged elements their content, lists and sets lists.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from chaoskit.base.errors import BadInput
+
+_TOKEN = re.compile(
+    r"""(?P<blank>(?:[\s,]|;[^\n]*)+)
+    |(?P<string>"(?:[^"\\]|\\.)*")
+    |(?P<discard>\#_)
+    |(?P<set>\#\{)
+    |(?P<tag>\#[A-Za-z][\w.*+!?$%&=<>/-]*)
+    |(?P<open>[\[({])
+    |(?P<close>[\])}])
+    |(?P<char>\\(?:newline|return|space|tab|u[0-9A-Fa-f]{4}|.))
+    |(?P<atom>[^\s,;"()\[\]{}\\\#]+)""",
+    re.VERBOSE | re.DOTALL,
+)
+_CLOSERS = {"[": "]", "(": ")", "{": "}", "#{": "}"}
+_INTEGER = re.compile(r"[+-]?\d+N?")
+_NUMBER = re.compile(r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?M?|[+-]?\d+/\d+")
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
+
+
+class Keyword(str):
+    """A keyword without its colon."""
+
+    __slots__ = ()
+
+
+class Unfinished(BadInput):
+    """The text ends inside a form."""
+
+
+class Closer(Exception):  # not an error: control flow of the parser
+    """A closing bracket was met."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text
+
+
+def read_all(text: str) -> Iterator[Any]:
+    """Yield every form of a text.
+
+    >>> list(read_all('{:f :send, :value [[:send "a" 1]]} nil'))
+    [{'f': 'send', 'value': [['send', 'a', 1]]}, None]
+
+    Raises:
+        Unfinished: it ends inside a form.
+        BadInput: it is not EDN; says what is wrong, but not where.
+    """
+    parser = _Parser(text)
+    while parser.skip_blank():
+        try:
+            yield parser.form()
+        except Closer as error:
+            raise BadInput(f"unbalanced: {error.text} closes nothing") from None
+
+
+def write(form: Any) -> str:
+    """Return a form as EDN.
+
+    >>> write({Keyword("a"): [1, None, "x"]})
+    '{:a [1 nil "x"]}'
+    """
+    if isinstance(form, Keyword):
+        return f":{form}"
+    if isinstance(form, str):
+        return '"' + form.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    if isinstance(form, dict):
+        return "{" + ", ".join(f"{write(key)} {write(value)}" for key, value in form.items()) + "}"
+    if isinstance(form, (list, tuple)):
+        return "[" + " ".join(write(each) for each in form) + "]"
+    return (
+        {None: "nil", True: "true", False: "false"}.get(form, str(form))
+        if form is None or (form in (0, 1) and isinstance(form, bool))
+        else str(form)
+    )
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self._text, self._at = text, 0
+
+    def skip_blank(self) -> bool:
+        """Skip what means nothing; return whether anything follows."""
+        while self._at < len(self._text):
+            match = _TOKEN.match(self._text, self._at)
+            if match is None or match.lastgroup not in ("blank", "discard"):
+                return True
+            self._at = match.end()
+            if match.lastgroup == "discard":
+                self.form()
+        return False
+
+    def form(self) -> Any:
+        """Return the next form.
+
+        Raises:
+            Closer: a closing bracket comes first.
+        """
+        if not self.skip_blank():
+            raise Unfinished("unbalanced: it ends inside a form")
+        match = _TOKEN.match(self._text, self._at)
+        if match is None:
+            raise (
+                Unfinished("unbalanced: a string does not end")
+                if self._text[self._at] == '"'
+                else BadInput(f"{self._text[self._at]!r} is not EDN")
+            )
+        self._at, kind, text = match.end(), match.lastgroup, match[0]
+        if kind == "close":
+            raise Closer(text)
+        if kind == "tag":
+            return self.form()
+        if kind in ("open", "set"):
+            return self._collection(text)
+        if kind == "string":
+            return re.sub(r"\\(.)", lambda escape: _ESCAPES.get(escape[1], escape[1]), text[1:-1], flags=re.DOTALL)
+        return text if kind == "char" else _atom(text)
+
+    def _collection(self, opener: str) -> Any:
+        forms = []
+        while True:
+            try:
+                forms.append(self.form())
+            except Closer as closer:
+                if closer.text != _CLOSERS[opener]:
+                    raise BadInput(f"unbalanced: {opener} is closed by {closer.text}") from None
+                break
+        if opener != "{":
+            return forms
+        if len(forms) % 2:
+            raise BadInput("a map has a key without a value")
+        return {_hashable(key): value for key, value in zip(forms[::2], forms[1::2], strict=True)}
+
+
+def _hashable(key: Any) -> Any:
+    return key if isinstance(key, (str, int, float, bool)) or key is None else write(key)
+
+
+def _atom(text: str) -> Any:
+    if text[0] == ":" and len(text) > 1:
+        return Keyword(text[1:])
+    if _INTEGER.fullmatch(text):
+        return int(text.removesuffix("N"))
+    if _NUMBER.fullmatch(text):
+        return float(text.removesuffix("M")) if "/" not in text else text
+    return {"nil": None, "true": True, "false": False}.get(text, text)

@@ -1,0 +1,140 @@
+"""Imports a history of Jepsen's Kafka workload as a run folder (docs/jepsen.md).
+
+Memory: 24 bytes an operation, the largest key's messages, and one block of text. Rows wait in a
+file beside the result.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from chaoskit.base import store
+from chaoskit.history.dataset import MessagesWriter, write_operations
+from chaoskit.history.schema import FAULTS
+from chaoskit.interop.jepsen.lines import COLUMNS, FS, TYPES, Block, Lines
+from chaoskit.interop.jepsen.messages import KeyRows, place_of
+from chaoskit.interop.jepsen.names import Interned
+from chaoskit.interop.jepsen.nemesis import Faults
+from chaoskit.interop.jepsen.pairing import Paired, Pairing, operation_tables
+from chaoskit.interop.jepsen.side import SIDE_FILE, Side
+from chaoskit.interop.jepsen.spool import ACKED, POLLED, SENT, Spool
+from chaoskit.interop.jepsen.values import MicroOps, micro_ops
+
+_CARRYING = [FS.index(name) for name in ("send", "poll", "txn")]
+_ASSIGNING = [FS.index(name) for name in ("assign", "subscribe")]
+_TYPE_FAIL = TYPES.index("fail")
+
+
+def import_edn(path: Path, where: Path, name: str | None = None) -> Path:
+    """Import a history into a store; return the run folder.
+
+    Args:
+        path: the EDN file.
+        where: the store.
+        name: of the scenario; None: that of the file.
+
+    Raises:
+        BadInput: the file is not such a history; names the line and the reason.
+    """
+    folder = store.new_run_folder(where, name or path.stem or "jepsen")
+    try:
+        _import(path, folder, name or path.stem or "jepsen")
+    except BaseException:
+        store.discard(folder)
+        raise
+    return folder
+
+
+def _import(path: Path, folder: Path, name: str) -> None:
+    names, pairing, faults, side = Interned(), Pairing(str(path)), Faults(), Side()
+    spool = Spool(folder / "wal" / "spool")
+    try:
+        for block in Lines(path, names).blocks():
+            paired = pairing.add(block)
+            _spool(block, paired, spool, side, names)
+            for event in block.nemesis:
+                faults.add(event)
+        starts = pairing.starts()
+        end_ns, outcome = pairing.ends()
+        _messages(spool, folder, names, starts["process"], end_ns=end_ns, side=side)
+    finally:
+        spool.close()
+    write_operations(folder / "operations.parquet", operation_tables(starts, end_ns, outcome), {})
+    pq.write_table(pa.Table.from_pylist(faults.rows, FAULTS), folder / "faults.parquet", compression="zstd")
+    side.write(folder / SIDE_FILE)
+    origin: dict[str, Any] = {"from": "jepsen", "file": str(path.absolute()), "operations": int(starts.size)}
+    if faults.ignored:
+        origin["nemesis_events_ignored"] = faults.ignored
+    store.write_yaml(folder / store.SCENARIO, {"name": name, "imported": origin})
+
+
+def _spool(block: Block, paired: Paired, spool: Spool, side: Side, names: Interned) -> None:
+    """Keep the messages of a block."""
+    values = block.columns[COLUMNS.index("value")]
+    for index, (entry, text) in enumerate(block.rebalances):
+        side.rebalance(int(paired.op[entry]), paired.inserted[index], text)
+    assigning = np.flatnonzero(np.isin(paired.f, _ASSIGNING) & paired.invokes)
+    for entry in assigning.tolist():
+        keys = re.findall(r"\d+", values[entry].decode())
+        side.operation(int(paired.op[entry]), f"[{' '.join(names.text(int(key)) for key in keys)}]")
+    carrying = np.flatnonzero(np.isin(paired.f, _CARRYING))
+    if carrying.size:
+        chosen = values if carrying.size == len(values) else [values[entry] for entry in carrying.tolist()]
+        micro = micro_ops(chosen)
+        _sort(carrying[micro.entry], micro, paired, spool)
+
+
+def _sort(entry: np.ndarray, micro: MicroOps, paired: Paired, spool: Spool) -> None:
+    invokes = paired.invokes[entry]
+    succeeded = ~invokes & (paired.type[entry] != _TYPE_FAIL)
+    for kind, chosen in (
+        (SENT, micro.sent & invokes),
+        (ACKED, micro.sent & succeeded & (micro.position >= 0)),
+        (POLLED, ~micro.sent & ~invokes),
+    ):
+        spool.add(kind, paired.op[entry[chosen]], micro.of(chosen))
+
+
+def _messages(
+    spool: Spool, folder: Path, names: Interned, process: np.ndarray, *, end_ns: np.ndarray, side: Side
+) -> None:
+    """Write the messages of every key."""
+    keys = spool.keys()
+    sequences = _sequences(spool, keys, process)
+    places: dict[int, tuple[str, int]] = {}
+    taken: set[tuple[str, int]] = set()
+    for key in keys:
+        topic, partition = place_of(names.text(key))
+        while (topic, partition) in taken:  # such as 5 and "k5"
+            topic += "'"
+        taken.add((topic, partition))
+        places[key] = topic, partition
+    with MessagesWriter(folder / "messages.parquet") as writer:
+        for key in sorted(keys, key=places.__getitem__):
+            table, values = KeyRows(spool.rows(key), process, end_ns, sequences).table(places[key])
+            writer.write(table.num_rows, [table])
+            side.key(places[key], names.text(key))
+            side.values(values, names)
+
+
+def _sequences(spool: Spool, keys: list[int], process: np.ndarray) -> np.ndarray:
+    """Return for each operation how many messages its process sent in the ones before."""
+    count = np.zeros(process.size, np.int64)
+    for key in keys:
+        rows = spool.rows(key)
+        sent = rows[rows["kind"] == SENT]
+        np.maximum.at(count, sent["op"], sent["nth"] + 1)
+    order = np.argsort(process, kind="stable")
+    before = np.cumsum(count[order]) - count[order]
+    first = np.ones(order.size, np.bool_)
+    first[1:] = process[order[1:]] != process[order[:-1]]
+    starts = np.flatnonzero(first)
+    sequence = np.empty(process.size, np.int64)
+    sequence[order] = before - np.repeat(before[starts], np.diff(np.append(starts, order.size)))
+    return sequence

@@ -1,0 +1,66 @@
+"""Rows by key, kept in a file while a history is read, so that memory holds only where they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from chaoskit.interop.jepsen.values import MicroOps
+
+SENT, ACKED, POLLED = range(3)
+"""A message as it was to be sent; its position as its completion named it; one that was polled."""
+
+ROW = np.dtype([("op", "<i8"), ("value", "<i8"), ("position", "<i8"), ("nth", "<i4"), ("kind", "i1")])
+
+
+class Spool:
+    """Rows of each key, in the order in which they came.
+
+    Args:
+        path: the file; removed at the end.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file = path.open("w+b")
+        self._rows = 0
+        self._where: dict[int, list[tuple[int, int]]] = {}
+
+    def add(self, kind: int, op: np.ndarray, micro: MicroOps) -> None:
+        """Keep the messages of operations.
+
+        Args:
+            kind: of these rows.
+            op: operation of each message.
+            micro: the messages.
+        """
+        if not op.size:
+            return
+        order = np.argsort(micro.key, kind="stable")
+        rows = np.empty(op.size, ROW)
+        rows["op"], rows["value"], rows["position"] = op[order], micro.value[order], micro.position[order]
+        rows["nth"], rows["kind"] = micro.nth[order], kind
+        keys, starts = np.unique(micro.key[order], return_index=True)
+        ends = np.append(starts[1:], op.size)
+        for key, start, end in zip(keys.tolist(), starts.tolist(), ends.tolist(), strict=True):
+            self._where.setdefault(key, []).append((self._rows + start, end - start))
+        rows.tofile(self._file)
+        self._rows += op.size
+
+    def keys(self) -> list[int]:
+        """Return all keys, in order."""
+        return sorted(self._where)
+
+    def rows(self, key: int) -> np.ndarray:
+        """Return all rows of a key."""
+        parts = []
+        for start, count in self._where[key]:
+            self._file.seek(start * ROW.itemsize)
+            parts.append(np.fromfile(self._file, ROW, count))
+        return np.concatenate(parts)
+
+    def close(self) -> None:
+        """Remove the file."""
+        self._file.close()
+        self._path.unlink()

@@ -1,0 +1,156 @@
+"""From a run folder to its verdict: what the checkers find, and what the guarantees say of it.
+
+Used at the end of a run and by `chaoskit check`, also on what a killed run has left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from chaoskit.base import durable, plugins, store
+from chaoskit.history.compact import compact
+from chaoskit.history.faults import compact_faults
+from chaoskit.history.reader import History
+from chaoskit.judge.checking import find
+from chaoskit.judge.metrics import measure, spans_of
+from chaoskit.judge.subject import Subject, read_subject
+from chaoskit.judge.verdict import Anomaly, Verdict, allow, decide
+
+EXAMPLES_MAX = 5
+
+
+def check_run(folder: Path) -> Verdict:
+    """Judge a run folder and write its findings and verdict.json.
+
+    A run that was killed has only its write-ahead log: it is compacted first.
+
+    Raises:
+        BadInput: the folder does not hold a run, or is damaged.
+    """
+    subject = read_subject(folder)
+    if not (folder / "operations.parquet").exists():
+        compact_faults(folder)
+        compact(folder)
+    history = History.open(folder)
+    return judge(folder, subject, history, find(history, subject.bound_ns), measured(folder, history, subject))
+
+
+def judge(folder: Path, subject: Subject, history: History, findings: pa.Table, load: Mapping[str, Any]) -> Verdict:
+    """Turn the findings of a run into its verdict, and write both into its folder.
+
+    Args:
+        folder: the run.
+        subject: its declared side.
+        history: of the run; of its operations only `slice` is asked.
+        findings: of all checkers.
+        load: as of `measured`.
+    """
+    with durable.whole(folder / "findings.parquet") as unfinished:
+        pq.write_table(findings, unfinished, compression="zstd")
+    verdict = _verdict(subject, folder, history, findings, load)
+    store.write_json(folder / store.VERDICT, verdict.as_json())
+    return verdict
+
+
+def measured(folder: Path, history: History, subject: Subject) -> dict[str, Any]:
+    """Return counts, rates, availability and latency of a run, and write its histograms."""
+    return measure(history, folder / "latency", spans_of(history.faults.to_pylist()), subject.load_start_ns)
+
+
+def _verdict(subject: Subject, folder: Path, history: History, findings: pa.Table, load: Mapping[str, Any]) -> Verdict:
+    fault_rows = history.faults.to_pylist()
+    guarantees = subject.guarantees(fault_rows)
+    expect, liveness = subject.expect, subject.liveness
+    numbers = {
+        row["values"]: row["counts"] for row in pc.value_counts(findings["anomaly"].cast(pa.string())).to_pylist()
+    }
+    anomalies = {}
+    for name in (name for name in plugins.anomalies() if name in numbers or name in expect):
+        rows = findings.filter(pc.equal(findings["anomaly"].cast(pa.string()), name))
+        allowance = allow(name, rows.num_rows, guarantees, expect, plugins.measured())
+        anomalies[name] = Anomaly(
+            rows.num_rows,
+            allowance.allowed,
+            allowance.why,
+            allowance.remedy,
+            _between_s(rows),
+            tuple(examples(rows, history.operations)),
+        )
+    faults = tuple(
+        {
+            "kind": row["kind"],
+            "targets": row["targets"],
+            "effective": row["effective_ns"] is not None,
+            "healed": row["healed_ns"] is not None,
+            "at_ms": round(row["start_ns"] / 1e6, 1),
+            "healed_at_ms": None if row["healed_ns"] is None else round(row["healed_ns"] / 1e6, 1),
+            "evidence": row["evidence"],
+            **times,
+        }
+        for row, times in zip(fault_rows, load["availability"]["by_fault"], strict=True)
+    )
+    availability = {key: value for key, value in load["availability"].items() if key != "by_fault"}
+    audit, complete = _audit(subject, history)
+    problems = tuple(liveness.get("problems", ()))
+    outcome, reasons = decide(
+        anomalies,
+        recovered=True if subject.imported else liveness["recovered"],
+        audit_complete=complete,
+        acked=load["counts"]["acked"],
+        faults=faults,
+        problems=problems,
+    )
+    return Verdict(
+        run=store.run_name(folder),
+        scenario=subject.name,
+        seed=subject.seed,
+        verdict=outcome,
+        reasons=reasons,
+        load_start_s=round(subject.load_start_ns / 1e9, 3),
+        replayable=not subject.imported,
+        anomalies=anomalies,
+        faults=faults,
+        audit=audit,
+        liveness={key: value for key, value in liveness.items() if key not in ("problems", "load_start_ns")},
+        **{**load, "availability": availability},
+    )
+
+
+def _between_s(rows: pa.Table) -> tuple[float, float] | None:
+    extent = pc.min_max(rows["at_ns"]).as_py()
+    return None if extent["min"] is None else (extent["min"] / 1e9, extent["max"] / 1e9)
+
+
+def examples(rows: pa.Table, operations: pa.Table) -> Iterator[dict[str, Any]]:
+    """Yield the first findings as rows, the operations that they name put into words."""
+    for row in rows.slice(0, EXAMPLES_MAX).to_pylist():
+        example = {key: value for key, value in row.items() if value is not None and key != "anomaly"}
+        for key in ("op", "other_op"):
+            if key in example:
+                example[key.replace("op", "operation")] = _describe(operations, example[key])
+        yield example
+
+
+def _describe(operations: pa.Table, op: int) -> str:
+    row = operations.slice(op, 1).to_pylist()[0]
+    ended = "never completed" if row["end_ns"] is None else f"{row['outcome']} at {row['end_ns'] / 1e9:.3f} s"
+    error = f" ({row['error']})" if row["error"] else ""
+    return f"{row['f']} by {row['client']} at {row['start_ns'] / 1e9:.3f} s, {ended}{error}"
+
+
+def _audit(subject: Subject, history: History) -> tuple[dict[str, Any], bool]:
+    """Return what verdict.json says of the final read, and whether nothing is doubtful for lack of it.
+
+    An imported history may have had no final read at all; what that leaves open is `unseen`.
+    """
+    wanted = subject.partitions or [(each.topic, each.partition) for each in history.partitions]
+    audits = {where: history.audit(*where) for where in wanted}
+    complete = all(audit is not None and audit.complete for audit in audits.values())
+    ends = {f"{topic}/{partition}": audit.end for (topic, partition), audit in audits.items() if audit is not None}
+    return {"complete": complete, "end_positions": ends}, complete or (subject.imported and not ends)

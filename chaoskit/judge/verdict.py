@@ -1,0 +1,167 @@
+"""Finding, allowance, verdict: what a run proves.
+
+`invalid` if the cluster did not recover within its bound, an anomaly was found that the guarantees
+do not allow, or an explicit expectation failed; `unknown` if nothing disallowed was found but the
+final read is incomplete, a fault had no effect, or nothing was acknowledged; else `valid`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from chaoskit.contract.cluster import Allowance
+from chaoskit.scenario.model import Expected
+
+VALID, INVALID, UNKNOWN = "valid", "invalid", "unknown"
+EXIT_CODES = {VALID: 0, INVALID: 1, UNKNOWN: 2}
+
+UNSEEN = "unseen"
+"""The one anomaly that proves nothing: acknowledged, not seen, but not everything was read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Anomaly:
+    """One kind of anomaly in one run.
+
+    Attributes:
+        count: how many were found.
+        allowed: whether the declared settings, or an explicit expectation, allow them.
+        why: the setting or expectation that says so.
+        remedy: which setting to change.
+        between_s: first and last time at which they came about, s since the start of the run.
+        examples: a few findings, as rows.
+    """
+
+    count: int
+    allowed: bool
+    why: str
+    remedy: str = ""
+    between_s: tuple[float, float] | None = None
+    examples: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The judgement of one run; `as_json` is verdict.json.
+
+    Attributes:
+        reasons: why it is not valid, in sentences; empty when it is.
+        faults: kind, targets, effective, healed of each.
+        liveness, availability, latency, counts, audit: as in verdict.json.
+        replayable: whether `chaoskit replay` can run it again; not an imported history.
+    """
+
+    run: str
+    scenario: str
+    seed: int
+    verdict: str
+    reasons: tuple[str, ...]
+    counts: Mapping[str, int]
+    audit: Mapping[str, Any]
+    anomalies: Mapping[str, Anomaly]
+    faults: tuple[Mapping[str, Any], ...]
+    liveness: Mapping[str, Any]
+    availability: Mapping[str, Any]
+    latency: Mapping[str, Any]
+    rates: Mapping[str, float] = field(default_factory=dict)
+    load_start_s: float = 0.0
+    replayable: bool = True
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the content of verdict.json."""
+        return {
+            "run": self.run,
+            "scenario": self.scenario,
+            "seed": self.seed,
+            "load_start_s": self.load_start_s,
+            "verdict": self.verdict,
+            "reasons": list(self.reasons),
+            "counts": dict(self.counts),
+            "rates": dict(self.rates),
+            "audit": dict(self.audit),
+            "anomalies": {
+                name: {
+                    "count": anomaly.count,
+                    "allowed": anomaly.allowed,
+                    "why": anomaly.why,
+                    "remedy": anomaly.remedy,
+                    "between_s": anomaly.between_s,
+                    "examples": [dict(example) for example in anomaly.examples],
+                }
+                for name, anomaly in self.anomalies.items()
+            },
+            "faults": [dict(fault) for fault in self.faults],
+            "liveness": dict(self.liveness),
+            "availability": dict(self.availability),
+            "latency": dict(self.latency),
+        }
+
+
+def allow(
+    name: str,
+    count: int,
+    guarantees: Mapping[str, Allowance],
+    expect: Mapping[str, Expected],
+    measured: Collection[str] = (),
+) -> Allowance:
+    """Return whether this many of an anomaly are allowed: by the expectation if there is one, else by
+    the guarantees; what neither mentions is not allowed, unless it is merely `measured`."""
+    if name == UNSEEN:
+        derived = Allowance(True, "no proof of loss: the final read did not reach it, so the verdict is unknown")
+    elif name in measured:
+        derived = guarantees.get(name, Allowance(True, "a measurement: no setting promises a time"))
+    else:
+        derived = guarantees.get(name, Allowance(False, "no setting allows it"))
+    if name not in expect:
+        return derived
+    expected = expect[name]
+    wanted = {"none": count == 0, "some": count > 0}
+    met = wanted[expected] if isinstance(expected, str) else count == expected
+    return Allowance(met, f"expected {name}: {expected}; {derived.why}", derived.remedy)
+
+
+def decide(
+    anomalies: Mapping[str, Anomaly],
+    *,
+    recovered: bool | None,
+    audit_complete: bool,
+    acked: int,
+    faults: tuple[Mapping[str, Any], ...],
+    problems: tuple[str, ...] = (),
+) -> tuple[str, tuple[str, ...]]:
+    """Return the verdict and the reasons why it is not valid.
+
+    Args:
+        anomalies: every kind that was found, and every kind that was expected.
+        recovered: whether the cluster recovered within its bound; None when the run ended before.
+        audit_complete: whether the final read reached the end of every partition.
+        acked: number of acknowledged sends.
+        faults: with `effective` and `healed`.
+        problems: what else went wrong, such as a client that died.
+    """
+    wrong = [
+        f"{anomaly.count} {name}: not allowed ({anomaly.why})"
+        for name, anomaly in anomalies.items()
+        if not anomaly.allowed
+    ]
+    if recovered is False:
+        wrong.insert(0, "the cluster did not recover within the bound after healing")
+    if wrong:
+        return INVALID, (*wrong, *problems)
+    doubts = list(problems)
+    if recovered is None:
+        doubts.append("the run ended before the cluster's recovery was seen")
+    if not audit_complete:
+        doubts.append("the final read did not reach the end of every partition")
+    if UNSEEN in anomalies and anomalies[UNSEEN].count:
+        doubts.append(f"{anomalies[UNSEEN].count} acknowledged messages were not seen")
+    if acked == 0:
+        doubts.append("nothing was acknowledged")
+    for fault in faults:
+        if not fault["effective"]:
+            doubts.append(f"{fault['kind']} had no effect: {fault['evidence']}")
+        elif not fault["healed"]:
+            doubts.append(f"{fault['kind']} was not seen to be healed")
+    return (UNKNOWN, tuple(doubts)) if doubts else (VALID, ())

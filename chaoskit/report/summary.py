@@ -1,0 +1,172 @@
+"""A verdict in words, for a tired engineer: what was done, what was found, which setting allowed it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from chaoskit.history.schema import PRODUCER_SHIFT
+from chaoskit.judge.verdict import Anomaly, Verdict
+
+_EXAMPLES_SHOWN = 2
+_ENDS_SHOWN = 16
+
+
+def summary(verdict: Verdict, folder: Path) -> str:
+    """Return the summary of one run as plain text."""
+    return "\n".join(
+        [*_done(verdict), "", *_found(verdict), "", *_measured(verdict), "", *_conclusion(verdict, folder)]
+    )
+
+
+def describe_anomaly(name: str, anomaly: Anomaly) -> list[str]:
+    """Return what was found of one anomaly, why it may or may not be, and examples to follow by hand."""
+    if anomaly.count == 0:
+        return [f"  {name}: none, {'as expected' if anomaly.allowed else 'NOT as expected'}"]
+    mark = "allowed" if anomaly.allowed else "NOT ALLOWED"
+    between = ""
+    if anomaly.between_s:
+        between = f", between {anomaly.between_s[0]:.3f} s and {anomaly.between_s[1]:.3f} s"
+    lines = [f"  {name}: {anomaly.count:,}  {mark}{between}", f"    why: {anomaly.why}"]
+    if anomaly.remedy:
+        lines.append(f"    to change it: {anomaly.remedy}")
+    lines += [f"    for example: {describe_example(example)}" for example in anomaly.examples[:_EXAMPLES_SHOWN]]
+    return lines
+
+
+def describe_example(example: Mapping[str, Any]) -> str:
+    """Return one finding in words."""
+    where = f"{example['topic']}/{example['partition']}"
+    this = _side(example, "")
+    other = _side(example, "other_")
+    parts = [f"{where}: {this}"]
+    if "other_position" in example and not example.keys() & {"other_op", "other_value"}:
+        parts.append(f"the log ends at {example['other_position']:,}")
+    elif other:
+        parts.append(f"against {other}")
+    if "detail" in example:
+        parts.append(str(example["detail"]))
+    return "; ".join(parts)
+
+
+def comparison_rows(scenarios: Sequence[Mapping[str, Any]], verdicts: Sequence[Verdict]) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each run: settings, sends/s, send p50 / p99, acked, lost, verdict.
+
+    Args:
+        scenarios: as they ran (resolved).
+        verdicts: theirs.
+    """
+    for scenario, verdict in zip(scenarios, verdicts, strict=True):
+        send = verdict.latency.get("send", {})
+        lost = verdict.anomalies.get("lost")
+        yield (
+            f"{scenario['name']}: {_settings(scenario)}",
+            f"{verdict.rates['sends_per_s']:,.0f}",
+            f"{send.get('p50_ms', 0):.1f} / {send.get('p99_ms', 0):.1f} ms",
+            f"{verdict.counts['acked']:,}",
+            f"{lost.count if lost else 0:,}",
+            f"{verdict.verdict}: {_as_expected(scenario, verdict)}",
+        )
+
+
+COMPARISON_COLUMNS = ("settings", "sends/s", "send p50 / p99", "acked", "lost", "verdict")
+
+
+def _settings(scenario: Mapping[str, Any]) -> str:
+    given = {
+        **scenario["cluster"].get("config", {}),
+        **scenario["cluster"].get("topic", {}),
+        **scenario["workload"].get("producer", {}),
+    }
+    return ", ".join(f"{key}={value}" for key, value in given.items()) or "defaults"
+
+
+def _as_expected(scenario: Mapping[str, Any], verdict: Verdict) -> str:
+    expect = scenario.get("expect", {})
+    if not expect:
+        return "as the guarantees say" if verdict.verdict == "valid" else "see above"
+    met = all(verdict.anomalies[name].allowed for name in expect)
+    return "as expected" if met else "NOT as expected"
+
+
+def _done(verdict: Verdict) -> list[str]:
+    counts = verdict.counts
+    lines = [
+        f"{verdict.verdict.upper()}  {verdict.run}  seed {verdict.seed}",
+        "",
+        "What was done",
+        f"  load: {counts['sent']:,} sent at {verdict.rates['sends_per_s']:,.0f}/s: {counts['acked']:,} acknowledged, "
+        f"{counts['failed']:,} failed, {counts['indeterminate']:,} unknown; {counts['received']:,} received",
+        f"  times count from the start of the run; the load began at {verdict.load_start_s:.1f} s",
+    ]
+    for fault in verdict.faults:
+        healed = f"seen to be healed at {fault['healed_at_ms'] / 1000:.1f} s" if fault["healed"] else "NOT healed"
+        effect = "" if fault["effective"] else "  NO EFFECT"
+        where = ", ".join(fault["targets"]) or "nothing"
+        began_s = fault["at_ms"] / 1000
+        lines.append(f"  fault: {fault['kind']} on {where} at {began_s:.1f} s, {healed}{effect}")
+        lines.append(f"    seen: {fault['evidence']}")
+        if fault.get("unavailable_ms") is not None:
+            again_ms = fault["recovered_after_heal_ms"]
+            again = "" if again_ms is None else f"; acknowledged {again_ms:,.0f} ms after it was healed"
+            lines.append(f"    at most {fault['unavailable_ms']:,.0f} ms without an acknowledged send{again}")
+    told = [f"{where} ends at {end:,}" for where, end in verdict.audit["end_positions"].items()]
+    more = [f"and {len(told) - _ENDS_SHOWN:,} more"] if len(told) > _ENDS_SHOWN else []
+    ends = ", ".join([*told[:_ENDS_SHOWN], *more])
+    lines.append(
+        f"  final read: {'complete' if verdict.audit['complete'] else 'INCOMPLETE'}{': ' if ends else ''}{ends}"
+    )
+    recovered = verdict.liveness.get("recovered")
+    if recovered is not None:
+        word = "recovered" if recovered else "did NOT recover"
+        took_s, bound_s = verdict.liveness["took_s"], verdict.liveness["bound_s"]
+        lines.append(f"  cluster: {word} in {took_s:.1f} s after healing (bound {bound_s:.0f} s)")
+    return lines
+
+
+def _found(verdict: Verdict) -> list[str]:
+    lines = ["What was found"]
+    for name, anomaly in verdict.anomalies.items():
+        said = [
+            line for line in describe_anomaly(name, anomaly) if line.startswith("    for example") or line not in lines
+        ]
+        lines += said
+    return lines if len(lines) > 1 else [*lines, "  no anomaly"]
+
+
+def _measured(verdict: Verdict) -> list[str]:
+    lines = ["What it cost"]
+    for name, point in verdict.latency.items():
+        if point:
+            lines.append(
+                f"  {name.replace('_', ' ')}: p50 {point['p50_ms']:.1f} ms, p99 {point['p99_ms']:.1f} ms, "
+                f"p99.9 {point['p999_ms']:.1f} ms, max {point['max_ms']:.1f} ms"
+            )
+    gap = verdict.availability["longest_unavailable_ms"]
+    back = verdict.availability["recovered_after_heal_ms"]
+    after = "" if back is None else f"; acknowledged again at most {back:.0f} ms after a fault was healed"
+    lines.append(f"  longest time without an acknowledged send: {gap:.0f} ms{after}")
+    return lines
+
+
+def _conclusion(verdict: Verdict, folder: Path) -> list[str]:
+    lines = [f"Verdict: {verdict.verdict}"]
+    lines += [f"  {reason}" for reason in verdict.reasons]
+    lines.append(f"  run folder: {folder}")
+    if verdict.replayable:
+        lines.append(f"  again: {sys.prefix}/bin/chaoskit replay {folder}")
+    return lines
+
+
+def _side(example: Mapping[str, Any], prefix: str) -> str:
+    parts = []
+    if f"{prefix}value" in example:
+        value = example[f"{prefix}value"]
+        parts.append(f"message {value & ((1 << PRODUCER_SHIFT) - 1):,} of producer {value >> PRODUCER_SHIFT}")
+    if f"{prefix}position" in example:
+        parts.append(f"position {example[f'{prefix}position']:,}")
+    if f"{prefix}operation" in example:
+        parts.append(f"op {example[f'{prefix}op']} ({example[f'{prefix}operation']})")
+    return ", ".join(parts)

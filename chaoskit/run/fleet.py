@@ -1,0 +1,268 @@
+"""The clients of a run, each a worker process: started, started together, watched, crashed and stopped.
+
+Load never runs in the harness process, so that it cannot delay a fault.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import count
+from pathlib import Path
+from typing import IO, Any
+
+from chaoskit.base.errors import RunFailed
+from chaoskit.base.journal import Journal
+from chaoskit.contract.workload import Progress, Task
+from chaoskit.run.heal import PROCESS, WORKER_MODULE
+
+_READY_TIMEOUT_S = 30
+_HEAD_START_NS = 100_000_000
+"""All clients start together, this long after the last was ready."""
+
+
+@dataclass(slots=True, eq=False)
+class Worker:
+    """One worker process, an incarnation of a client, and what it has said."""
+
+    task: Task
+    process: subprocess.Popen[bytes]
+    log: Path
+    listener: threading.Thread = field(init=False)
+    ready: threading.Event = field(default_factory=threading.Event)
+    progress: Progress = field(default_factory=Progress)
+    result: dict[str, Any] = field(default_factory=dict)
+
+    def listen(self) -> None:
+        """Take in what the worker says, until it ends."""
+        assert self.process.stdout is not None
+        with self.process.stdout as said:
+            for line in said:
+                message = json.loads(line)
+                if "ready" in message:
+                    self.ready.set()
+                if "progress" in message:
+                    self.progress = Progress(**message["progress"])
+                self.result |= message.get("result", {})
+
+    def tell(self, order: str) -> None:
+        """Send an order; a worker that has ended takes none."""
+        stdin: IO[bytes] | None = self.process.stdin
+        assert stdin is not None
+        with contextlib.suppress(BrokenPipeError, ValueError):  # it ended, or was told no more
+            stdin.write(order.encode() + b"\n")
+            stdin.flush()
+
+    def tell_no_more(self) -> None:
+        """Close the link; a client that still runs takes it as the end."""
+        assert self.process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
+
+
+class Client:
+    """A client of the workload through all its incarnations; see `chaoskit.contract.nemesis.ClientProcess`.
+
+    Args:
+        task: of the first incarnation.
+        start: starts the process of an incarnation.
+    """
+
+    def __init__(self, task: Task, start: Callable[[Task], Worker]) -> None:
+        self.name = task.client
+        self.workers = [start(task)]
+        self._start = start
+        self._crashed: list[Worker] = []
+        self._stopped = False
+
+    @property
+    def worker(self) -> Worker:
+        """The incarnation that runs, or ran last."""
+        return self.workers[-1]
+
+    @property
+    def pid(self) -> int:
+        return self.worker.process.pid
+
+    def running(self) -> bool:
+        return self.worker.process.poll() is None
+
+    @property
+    def former(self) -> list[int]:
+        """Process ids of earlier incarnations that still run."""
+        return [worker.process.pid for worker in self.workers[:-1] if worker.process.poll() is None]
+
+    def crash(self) -> None:
+        self._kill(self.worker)
+
+    def restart(self) -> None:
+        if not self.running():
+            self.start_next()
+
+    def end_former(self) -> None:
+        for worker in self.workers[:-1]:
+            self._kill(worker)
+
+    def start_next(self) -> None:
+        incarnation = 1 + max(worker.task.incarnation for worker in self.workers)
+        following = self._start(replace(self.worker.task, incarnation=incarnation))
+        self.workers.append(following)
+        try:
+            self.await_ready(time.monotonic() + _READY_TIMEOUT_S)
+        except RunFailed:
+            following.process.kill()
+            self._crashed.append(following)
+            self.workers.insert(0, self.workers.pop())  # the one before is still the client
+            raise
+        following.tell(f"start {time.monotonic_ns()}")
+        if self._stopped:
+            following.tell("stop")
+
+    def _kill(self, worker: Worker) -> None:
+        if worker.process.poll() is None:
+            self._crashed.append(worker)
+            worker.process.kill()
+            worker.process.wait()
+
+    def await_ready(self, deadline: float) -> None:
+        """Return when the client is connected.
+
+        Raises:
+            RunFailed: it ended, or hung; the message has its last words.
+        """
+        worker = self.worker
+        while not worker.ready.wait(0.02):
+            if worker.process.poll() is not None or time.monotonic() > deadline:
+                raise RunFailed(f"client {worker.task.client} did not start:\n{_last_words(worker.log)}")
+
+    def ended(self) -> bool:
+        return self._stopped and self.worker.process.poll() == 0
+
+    def stop(self) -> None:
+        """Tell it, and incarnations to come, to end."""
+        self._stopped = True
+        for worker in self.workers:
+            worker.tell("stop")
+
+    def failures(self) -> list[str]:
+        """Say which incarnations ended by themselves with an error, and how."""
+        ended = [worker for worker in self.workers if worker.process.poll() not in (None, 0)]
+        return [
+            f"client {worker.task.client}: {_last_words(worker.log)}" for worker in ended if worker not in self._crashed
+        ]
+
+    def join(self, deadline: float) -> list[str]:
+        """Wait for its end, and end it at the deadline; return what went wrong."""
+        problems = [problem for worker in self.workers if (problem := self._join(worker, deadline)) is not None]
+        if reason := self.worker.result.get("failed"):
+            problems.append(f"client {self.worker.task.client} stopped working: {reason}")
+        return problems
+
+    def _join(self, worker: Worker, deadline: float) -> str | None:
+        problem = None
+        try:
+            status = worker.process.wait(max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            worker.process.kill()
+            worker.process.wait()
+            problem = f"client {worker.task.client} did not end in time and was killed"
+        else:
+            if status != 0 and worker not in self._crashed:
+                problem = f"client {worker.task.client} ended with status {status}: {_last_words(worker.log)}"
+        worker.listener.join()
+        worker.tell_no_more()
+        return problem
+
+
+class Fleet:
+    """The clients of one run.
+
+    Args:
+        folder: the run folder; orders and write-ahead logs go to its `wal`.
+        journal: processes are written down in it.
+        order: what all workers are told; see `chaoskit.run.worker`.
+    """
+
+    def __init__(self, folder: Path, journal: Journal, order: dict[str, Any]) -> None:
+        self._folder = folder
+        self._journal = journal
+        self._order = order
+        self._started = count()
+        self.clients: list[Client] = []
+
+    def launch(self, tasks: Sequence[Task]) -> list[Client]:
+        """Start a process for each task and return when all clients are connected.
+
+        Raises:
+            RunFailed: one ended or hung; the message has its last words.
+        """
+        launched = [Client(task, self._start) for task in tasks]
+        self.clients += launched
+        deadline = time.monotonic() + _READY_TIMEOUT_S
+        for client in launched:
+            client.await_ready(deadline)
+        return launched
+
+    def go(self, clients: Sequence[Client]) -> int:
+        """Start the clients together; return the start, CLOCK_MONOTONIC ns."""
+        start_ns = time.monotonic_ns() + _HEAD_START_NS
+        for client in clients:
+            client.worker.tell(f"start {start_ns}")
+        return start_ns
+
+    def stop(self, clients: Sequence[Client]) -> None:
+        """Tell clients to end, without waiting."""
+        for client in clients:
+            client.stop()
+
+    def join(self, clients: Sequence[Client], timeout_s: float) -> list[str]:
+        """Wait for clients to end; end those that do not. Return what went wrong."""
+        deadline = time.monotonic() + timeout_s
+        return [problem for client in clients for problem in client.join(deadline)]
+
+    def failures(self) -> list[str]:
+        """Return the clients that ended by themselves with an error."""
+        return [failure for client in self.clients for failure in client.failures()]
+
+    def progress(self) -> Progress:
+        """Return the sums over all clients and their incarnations."""
+        total = Progress()
+        for worker in (worker for client in self.clients for worker in client.workers):
+            part = worker.progress
+            total.sent += part.sent
+            total.acked += part.acked
+            total.failed += part.failed
+            total.indeterminate += part.indeterminate
+            total.received += part.received
+        return total
+
+    def _start(self, task: Task) -> Worker:
+        order_path = self._folder / "wal" / f"{task.client}.order.json"
+        order = {**self._order, "task": asdict(task), "process": next(self._started)}
+        order_path.write_text(json.dumps(order), encoding="utf-8")
+        log = self._folder / "logs" / "clients" / f"{task.client}.log"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        self._journal.record(PROCESS, mark=str(order_path))
+        with log.open("wb") as errors:
+            process = subprocess.Popen(
+                [sys.executable, "-m", WORKER_MODULE, str(order_path)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                start_new_session=True,
+            )
+        worker = Worker(task, process, log)
+        worker.listener = threading.Thread(target=worker.listen, daemon=True)
+        worker.listener.start()
+        return worker
+
+
+def _last_words(log: Path) -> str:
+    lines = log.read_text(errors="replace").strip().splitlines()
+    return "\n".join(lines[-5:]) or "it said nothing"

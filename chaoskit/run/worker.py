@@ -1,0 +1,84 @@
+"""A worker process: one client of the workload, with a write-ahead log of its own.
+
+It is started by the harness with the path of its order (JSON), and speaks with it in lines of JSON:
+it says `ready`, is told the start time, reports progress and, an auditor, its result. It ends when
+told `stop`, or when the harness is gone: its standard input closes.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import threading
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from chaoskit.base import plugins
+from chaoskit.contract.cluster import System
+from chaoskit.contract.workload import Job, Progress, Task, Workload
+from chaoskit.history.wal import WalWriter
+
+
+class HarnessLink:
+    """The worker's end of its link to the harness; see `chaoskit.contract.workload.Control`."""
+
+    def __init__(self, run_id: int) -> None:
+        self.run_id = run_id
+        self.stopping = False
+        # Unbuffered: a thread that waits in a buffered read would hold its lock at the interpreter's end.
+        self._orders = open(0, "rb", buffering=0, closefd=False)  # noqa: SIM115
+
+    def wait_start(self) -> int:
+        self._say(ready=True)
+        line = self._orders.readline().decode()
+        start_ns = 0
+        if line.startswith("start"):
+            start_ns = int(line.split()[1])
+        else:
+            self.stopping = True
+        threading.Thread(target=self._await_stop, daemon=True).start()
+        return start_ns
+
+    def report(self, progress: Progress) -> None:
+        self._say(progress=asdict(progress))
+
+    def result(self, result: Mapping[str, Any]) -> None:
+        self._say(result=dict(result))
+
+    def _await_stop(self) -> None:
+        self._orders.readline()
+        self.stopping = True
+
+    def _say(self, **message: Any) -> None:
+        try:
+            sys.stdout.write(json.dumps(message) + "\n")
+            sys.stdout.flush()
+        except BrokenPipeError:
+            self.stopping = True
+
+
+def main(order_path: str) -> None:
+    """Run one client to its end."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the harness, which tells us to stop
+    order = json.loads(Path(order_path).read_text(encoding="utf-8"))
+    system: System = plugins.load("cluster", order["system"], "cluster.system")
+    workload: Workload = plugins.load("workload", order["workload"], "workload.kind")
+    task = Task(**order["task"])
+    with WalWriter(Path(order["wal"]), task.client, order["process"]) as wal:
+        workload.run(
+            Job(
+                task=task,
+                options=workload.options.model_validate(order["options"]),
+                clients=system.clients(order["connection"]),
+                wal=wal,
+                control=HarnessLink(order["run_id"]),
+                bound_ns=order["bound_ns"],
+            )
+        )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,1 @@
+"""What to run: the model of a scenario, its plan, its timeline."""

@@ -1,0 +1,195 @@
+"""Which fault, where, when: drawn once from the seed before the start, recorded as it happened.
+
+A planned fault names its targets as the scenario does. Fixed hosts and clients are drawn here, so that the
+same seed gives the same ones; roles (`leader`, ...) are looked up live, when the fault begins.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from chaoskit.base.errors import BadInput, nearest
+from chaoskit.base.quantities import MILLISECOND, SECOND, format_duration
+from chaoskit.scenario.model import FaultSpec
+
+COUNTED = ("one", "minority", "majority", "all")
+"""Targets that mean a number of hosts or clients."""
+
+CLIENT_ROLES = ("producer", "consumer", "producers", "consumers")
+"""Targets that mean one client of a role, drawn by the seed, or all of them."""
+
+DEFAULT_DURATION = 5 * SECOND
+"""How long a fault holds when a scenario does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedFault:
+    """One fault of a run.
+
+    Attributes:
+        at_ns: when it begins, ns since the start of the load.
+        kind: entry point of the nemesis.
+        on: names of hosts and roles, or of clients.
+        spare: further targets, in the order drawn, that stand in for those of `on` that are under a fault.
+        for_ns: how long it holds; None for one that is over at once.
+        parameters: further keys.
+        pick: number in [0, 1) that chooses among the holders of a role.
+        at_most: how many hosts may be under faults at once when it begins; None: it waits for nobody.
+    """
+
+    at_ns: int
+    kind: str
+    on: tuple[str, ...]
+    for_ns: int | None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    pick: float = 0.0
+    spare: tuple[str, ...] = ()
+    at_most: int | None = None
+
+    @property
+    def seed(self) -> int:
+        """For what the nemesis itself draws: kept when the fault is recorded and replayed."""
+        return int(self.pick * 2**53)
+
+    def as_spec(self, targets: Sequence[str]) -> dict[str, Any]:
+        """Return it as an entry of `faults:` that repeats it: roles stay roles, drawn targets are named."""
+        on = list(targets) if self.spare else list(self.on)
+        entry: dict[str, Any] = {"at": format_duration(self.at_ns), "inject": self.kind, "on": on}
+        if self.for_ns is not None:
+            entry["for"] = format_duration(self.for_ns)
+        if self.at_most is not None:
+            entry["at_most"] = self.at_most
+        return {**entry, **self.parameters, "hit": list(targets), "pick": self.pick}
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """Whom faults may hit: names of hosts, names of clients, and which kinds hit clients or hold for a time."""
+
+    hosts: Sequence[str]
+    clients: Sequence[str]
+    hits_clients: Callable[[str], bool]
+    lasts: Callable[[str], bool]
+
+    def pool(self, kind: str) -> Sequence[str]:
+        """Return the names that a kind of fault may hit."""
+        return self.clients if self.hits_clients(kind) else self.hosts
+
+    @property
+    def minority(self) -> int:
+        """The largest number of hosts that is less than half, at least one."""
+        return max(1, (len(self.hosts) - 1) // 2)
+
+
+def draw(specs: Sequence[FaultSpec], seed: int, targets: Targets) -> list[PlannedFault]:
+    """Return all faults of a run in order of time; the same for the same seed.
+
+    Args:
+        specs: as in the scenario, validated by `check_targets`.
+        seed: of the run.
+        targets: whom they may hit.
+    """
+    drawn = []
+    for index, spec in enumerate(specs):
+        source = random.Random(f"{seed}/{index}")  # noqa: S311  # reproducible, not secret
+        choices = spec.choices()
+        weights = [each.weight for each in choices]
+        at_most = targets.minority if spec.at is None and spec.at_most is None else spec.at_most
+        for at_ns in instants(spec, seed, index):
+            choice = source.choices(choices, weights)[0]
+            kind = choice.kind
+            on, spare = _draw_targets(as_list(choice.on or spec.on), targets.pool(kind), source)
+            lengths = choice.duration or spec.duration or (DEFAULT_DURATION, DEFAULT_DURATION)
+            for_ns = _between(lengths, source) if targets.lasts(kind) else None
+            parameters = {**(spec.model_extra or {}), **(choice.model_extra or {})}
+            pick = source.random()
+            drawn.append(
+                PlannedFault(
+                    at_ns, kind, on, for_ns, parameters, pick if spec.pick is None else spec.pick, spare, at_most
+                )
+            )
+    return sorted(drawn, key=lambda fault: fault.at_ns)
+
+
+def check_targets(
+    on: str | list[str], key: str, targets: Sequence[str], roles: Sequence[str], partitions: Sequence[str]
+) -> None:
+    """Refuse targets that cannot exist.
+
+    Args:
+        on: as the scenario says.
+        key: where it stands, for errors.
+        targets: names of the hosts, or of the clients.
+        roles: that the system knows, or those of clients.
+        partitions: of the workload, as `topic/partition`; empty for clients, and where they come into being later.
+
+    Raises:
+        BadInput: naming the key and what there is.
+    """
+    known = [*targets, *COUNTED, *roles]
+    of_clients = roles is CLIENT_ROLES
+    for target in as_list(on):
+        name, colon, partition = target.partition(":")
+        if name not in known or (colon and (name not in roles or not partitions)):
+            what = "client" if of_clients else "host or role"
+            raise BadInput(f"{key}: there is no {what} {target!r}; {nearest(name, known)}")
+        if name in CLIENT_ROLES and of_clients and not any(each.startswith(name.removesuffix("s")) for each in targets):
+            raise BadInput(f"{key}: the workload has no {name.removesuffix('s')}")
+        if colon and partition not in partitions:
+            raise BadInput(f"{key}: there is no partition {partition!r}; {nearest(partition, partitions)}")
+
+
+def instants(spec: FaultSpec, seed: int, index: int) -> list[int]:
+    """Return when the faults of the spec at `index` begin, ns since the start of the load."""
+    source = random.Random(f"{seed}/{index}/times")  # noqa: S311  # as above
+    if spec.at is not None:
+        return [_between(spec.at, source)]
+    assert spec.start is not None
+    assert spec.to is not None
+    assert spec.every is not None
+    found = []
+    at_ns = spec.start
+    while at_ns < spec.to:
+        found.append(at_ns)
+        at_ns += _between(spec.every, source)
+    return [at_ns for at_ns in found if not any(start <= at_ns < end for start, end in spec.quiet)]
+
+
+def as_list(value: str | list[str]) -> list[str]:
+    """Return one or several names as a list."""
+    return [value] if isinstance(value, str) else value
+
+
+def _between(bounds: tuple[int, int], source: random.Random) -> int:
+    low, high = bounds
+    return low if low == high else round(source.uniform(low, high) / MILLISECOND) * MILLISECOND
+
+
+def _draw_targets(
+    targets: Sequence[str], pool: Sequence[str], source: random.Random
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the targets to hit, counted ones drawn, and those of the pool that the draws left over.
+
+    Beside a role none is left over: what a timeline names must tell drawn hosts from roles.
+    """
+    on: list[str] = []
+    spare: list[str] = []
+    for target in targets:
+        of_role = [name for name in pool if target in CLIENT_ROLES and name.startswith(target.removesuffix("s"))]
+        if of_role and target.endswith("s"):
+            on += of_role
+        elif of_role or target in COUNTED:
+            candidates = of_role or list(pool)
+            majority = len(candidates) // 2 + 1
+            counts = {"minority": max(1, len(candidates) - majority), "majority": majority, "all": len(candidates)}
+            drawn = source.sample(candidates, len(candidates))
+            count = counts.get(target, 1)
+            on += sorted(drawn[:count])
+            spare += drawn[count:]
+        else:
+            on.append(target)
+    fixed = set(on) <= set(pool)
+    return tuple(on), tuple(spare) if fixed else ()

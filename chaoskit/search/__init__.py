@@ -1,0 +1,1 @@
+"""Many runs: sweeps, shrinking, crash points."""

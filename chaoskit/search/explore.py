@@ -1,0 +1,222 @@
+"""Crash points: does the system start again, and has it what it had acknowledged, had the power been cut then?
+
+From a run on one host whose disk was recorded, the disk is made again as a power cut right after a chosen
+operation would have left it; a host boots with it, the system starts, and everything is read. Each point is a run
+of its own, with its own folder and logs. The idea is that of CrashMonkey (Mohan et al., OSDI 2018) and ALICE
+(Pillai et al., OSDI 2014), for a whole broker.
+"""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from chaoskit.base import store
+from chaoskit.base.errors import BadInput, RunFailed
+from chaoskit.base.state import state_folder
+from chaoskit.contract.cluster import Allowance, Effect
+from chaoskit.contract.disk import CrashPoints
+from chaoskit.history.origin import read_origin
+from chaoskit.history.reader import History
+from chaoskit.judge.subject import read_subject
+from chaoskit.judge.verdict import Verdict
+from chaoskit.run.runner import Watcher, run
+from chaoskit.scenario.model import parse_scenario
+from chaoskit.scenario.plan import Plan, make_plan
+
+SUFFIX = "-crash"
+"""Behind the name of the scenario, in that of the runs of its crash points."""
+
+RESULT = "crash-points.json"
+
+_POWER_CUT = "power-cut"
+
+
+@dataclass(frozen=True, slots=True)
+class CrashPoint:
+    """What was found at one point.
+
+    Attributes:
+        operation: of the disk, after which the power was cut; 0 is before the first.
+        at_s: when that was, s since the start of the run.
+        cut: what the disk kept of its un-flushed writes.
+        started: whether the system started on it and served.
+        why_not: what it said if it did not.
+        acked: messages that were acknowledged before.
+        lost: how many of them could not be read.
+        allowed: whether the guarantees allow a loss.
+        run: folder of the point's own run; empty if it broke before it had one.
+    """
+
+    operation: int
+    at_s: float
+    cut: Mapping[str, Any]
+    started: bool
+    why_not: str
+    acked: int
+    lost: int
+    allowed: bool
+    run: str
+
+    @property
+    def passed(self) -> bool:
+        """Whether it started and has all that it must."""
+        return self.started and (self.lost == 0 or self.allowed)
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A run whose disk was recorded: its plan, history, recording, and the times of its disk operations."""
+
+    folder: Path
+    plan: Plan
+    history: History
+    recording: Path
+    times_ns: Sequence[int]
+    provider: CrashPoints
+
+    @classmethod
+    def open(cls, folder: Path) -> Recorded:
+        """Open a recorded run of one host.
+
+        Raises:
+            BadInput: it has several hosts, or its disk was not recorded.
+        """
+        plan = read_subject(folder).plan
+        if plan is None or plan.scenario.cluster.hosts != 1:
+            raise BadInput(f"{folder}: crash points are explored of runs with one host (cluster.hosts: 1)")
+        recording = folder / store.RECORDINGS / plan.host_names[0]
+        if not isinstance(plan.provider, CrashPoints) or not recording.is_dir():
+            raise BadInput(
+                f"{folder}: its disk was not recorded; run with cluster.disk: {{kind: programmable, record: true}}"
+            )
+        origin_ns = read_origin(folder / "wal")
+        times = [time_ns - origin_ns for time_ns in plan.provider.operation_times(recording)]
+        return cls(folder, plan, History.open(folder), recording, times, plan.provider)
+
+    @property
+    def allowance(self) -> Allowance:
+        """Whether the declared settings allow a loss by one power cut."""
+        cut = Effect(_POWER_CUT, tuple(self.plan.host_names), 0, None)
+        return self.plan.system.guarantees(self.plan.declared, [cut]).get("lost", Allowance(False, "not declared"))
+
+    def points(self, count: int, seed: int) -> list[int]:
+        """Return so many operations in order, one drawn of each of equally long stretches of the log: a quarter
+        before the load began, formatting and start-up, the others after."""
+        source = random.Random(seed)  # noqa: S311  # reproducible, not secret
+        load_start_ns = store.read_json(self.folder / store.RECOVERY)["load_start_ns"]
+        before = int(np.searchsorted(self.times_ns, load_start_ns))
+        early = np.linspace(0, before, count // 4 + 1)
+        late = np.linspace(before, len(self.times_ns), count - count // 4 + 1)
+        edges = [*early.astype(int).tolist(), *late.astype(int).tolist()[1:]]
+        return [source.randrange(low, high) + 1 for low, high in pairwise(edges) if low < high]
+
+    def acked_before(self, time_ns: int) -> dict[tuple[str, int], pa.Array]:
+        """Return, for each partition, the values of the messages whose acknowledgement came before a time."""
+        operations = self.history.operations
+        done = pc.and_(pc.equal(operations["outcome"].cast(pa.string()), "ok"), pc.less(operations["end_ns"], time_ns))
+        acked = pc.fill_null(done, False).to_numpy()
+        values = {}
+        for each in self.history.partitions:
+            messages = self.history.messages(each.topic, each.partition)
+            sent = messages.filter(pc.equal(messages["direction"].cast(pa.string()), "sent"))
+            values[each.topic, each.partition] = sent["value"].filter(pa.array(acked[sent["op"].to_numpy()]))
+        return values
+
+
+def explore(
+    folder: Path, store_folder: Path, watcher: Watcher, *, count: int, seed: int, on_cut: str
+) -> list[CrashPoint]:
+    """Explore crash points of a recorded run; write them to its `crash-points.json` and return them.
+
+    Args:
+        folder: of the run.
+        store_folder: where the runs of the points are kept.
+        watcher: told about progress.
+        count: how many points.
+        seed: draws the points and, of each cut, what it keeps.
+        on_cut: what becomes of un-flushed writes: a mode of `chaoskit.contract.disk.CutMode`.
+
+    Raises:
+        BadInput: the run has several hosts, or its disk was not recorded.
+    """
+    recorded = Recorded.open(folder)
+    state_folder().mkdir(parents=True, exist_ok=True)
+    found = []
+    for number, operation in enumerate(recorded.points(count, seed), 1):
+        with tempfile.TemporaryDirectory(dir=state_folder()) as scratch:
+            image = Path(scratch, "image")
+            cut = recorded.provider.crash_image(recorded.recording, image, operation, on_cut, seed + operation)
+            point = _try(recorded, operation, cut, image, lambda plan: run(plan, store_folder, watcher))
+        found.append(point)
+        outcome = f"{point.lost:,} of {point.acked:,} acked lost" if point.started else f"NOT started: {point.why_not}"
+        watcher.tell(f"point {number}/{count}: operation {operation} at {point.at_s:.2f} s: {outcome}")
+        store.write_json(folder / RESULT, [asdict(each) for each in found])
+    return found
+
+
+def _try(
+    recorded: Recorded,
+    operation: int,
+    cut: Mapping[str, Any],
+    image: Path,
+    start: Callable[[Plan], tuple[Path, Verdict]],
+) -> CrashPoint:
+    """Start the system on a disk whose power was cut, and read everything."""
+    time_ns = recorded.times_ns[operation - 1]
+    acked = recorded.acked_before(time_ns)
+    started, why_not, readable, where = True, "", {}, ""
+    source = str(recorded.folder / store.SCENARIO)
+    try:
+        folder, verdict = start(make_plan(parse_scenario(_scenario(recorded, image), source), source))
+        where, readable = verdict.run, _readable(folder)
+        if not (verdict.liveness.get("recovered") and verdict.audit["complete"]):
+            started, why_not = False, "; ".join(verdict.reasons)
+    except (RunFailed, BadInput) as error:
+        started, why_not = False, " ".join(str(error).split())
+    lost = sum(
+        pc.sum(pc.invert(pc.is_in(values, value_set=readable.get(place, pa.array([], pa.int64()))))).as_py() or 0
+        for place, values in acked.items()
+    )
+    total = sum(map(len, acked.values()))
+    return CrashPoint(
+        operation=operation,
+        at_s=round(time_ns / 1e9, 3),
+        cut=cut,
+        started=started,
+        why_not=why_not,
+        acked=total,
+        lost=lost if started else 0,
+        allowed=recorded.allowance.allowed,
+        run=where,
+    )
+
+
+def _scenario(recorded: Recorded, image: Path) -> dict[str, Any]:
+    """Return the scenario of a point's run: the same cluster on the given disk, hardly any load, no fault."""
+    content = recorded.plan.resolved()
+    disk = recorded.provider.disk_with(recorded.plan.provider_options, {recorded.plan.host_names[0]: image})
+    name = f"{content['name'].removesuffix(SUFFIX)}{SUFFIX}"
+    workload = {**content["workload"], "producers": 1, "consumers": 0, "rate": 1, "duration": "100ms"}
+    cluster = {**content["cluster"], "disk": disk}
+    return {"name": name, "seed": content["seed"], "cluster": cluster, "workload": workload}
+
+
+def _readable(folder: Path) -> dict[tuple[str, int], pa.Array]:
+    """Return, for each partition, the values of whole messages of another run that were read."""
+    history = History.open(folder)
+    values = {}
+    for each in history.partitions:
+        messages = history.messages(each.topic, each.partition)
+        foreign = messages.filter(pc.equal(messages["payload"].cast(pa.string()), "foreign"))
+        values[each.topic, each.partition] = foreign["value"].combine_chunks()
+    return values

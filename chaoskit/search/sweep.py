@@ -1,0 +1,236 @@
+"""A sweep: one scenario in many variants, each run with several seeds, and what was found as one table.
+
+The product of the axes gives the cells. Runs go to an ordinary store; one that is there already (the same cell, seed
+and resolved scenario, with a verdict) is not run again, so that a sweep can be stopped and continued, and added to.
+Seeds are the outer loop: a sweep that was stopped early has about as many runs of each cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from chaoskit.base import plugins, store
+from chaoskit.base.errors import BadInput, RunFailed, nearest
+from chaoskit.run.runner import INTERRUPTED, Watcher, run
+from chaoskit.scenario.model import load_mapping, parse_scenario, validated
+from chaoskit.scenario.plan import Plan, check_machine, make_plan
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
+Overrides = dict[str, Any]
+
+_OURS = {"name", "seed"}
+"""What a sweep decides for each of its runs."""
+
+_SCENARIO = "scenario"
+"""Name of the axis of scenarios in files of their own."""
+
+
+class SweepSpec(BaseModel):
+    """A sweep's file; see docs/sweep.md for every key.
+
+    Attributes:
+        name: begins the names of its runs' scenarios.
+        base: a scenario without a name, or a part of one.
+        axes: by name: variants by name, each with the keys that it adds to, or replaces in, the base.
+        scenarios: files, beside the sweep's own, whose content makes the variants of one more axis, the first.
+        seeds: how many runs of each cell: with the seeds 1, 2, ...
+        count: the anomalies that the table counts.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: Name
+    base: Overrides = {}
+    axes: dict[Name, Annotated[dict[Name, Overrides], Field(min_length=1)]] = {}
+    scenarios: list[str] = []
+    seeds: int = Field(default=1, ge=1)
+    count: list[str] = ["duplicate", "lost", "reordered"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One combination of variants.
+
+    Attributes:
+        variants: their names, in the order of the axes.
+        plans: its runs, by seed.
+    """
+
+    variants: tuple[str, ...]
+    plans: Mapping[int, Plan]
+
+    @property
+    def name(self) -> str:
+        """The names of its variants."""
+        return "/".join(self.variants)
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """A sweep whose runs are all planned."""
+
+    name: str
+    axes: tuple[str, ...]
+    count: tuple[str, ...]
+    cells: tuple[Cell, ...]
+
+
+@dataclass(slots=True)
+class Results:
+    """What is known of the runs of a cell.
+
+    Attributes:
+        verdicts: contents of verdict.json, by seed.
+        broken: seeds whose run broke before it could be judged.
+    """
+
+    verdicts: dict[int, dict[str, Any]] = field(default_factory=dict)
+    broken: list[int] = field(default_factory=list)
+
+
+class Reporter(Watcher, Protocol):
+    """Where a sweep shows how far it is."""
+
+    def ended(self, number: int, total: int, title: str, outcome: str) -> None:
+        """A run ended, or broke."""
+        ...
+
+
+def load_sweep(path: Path, seeds: int | None = None, only: Sequence[str] = ()) -> Sweep:
+    """Read a sweep's file and plan all its runs; nothing is started.
+
+    Args:
+        path: of the file.
+        seeds: overrides the file's.
+        only: patterns of names of cells; empty: all.
+
+    Raises:
+        BadInput: naming the file, the cell, the key and the remedy.
+    """
+    content = load_mapping(path, "a sweep is a mapping with base and axes")
+    content.setdefault("name", path.name.split(".")[0])
+    spec = validated(SweepSpec, content, str(path), "")
+    if spec.scenarios:
+        spec = spec.model_copy(update={"axes": {_SCENARIO: _scenarios(spec, path.parent), **spec.axes}})
+    if not spec.axes:
+        raise BadInput(f"{path}: axes: there are none; write axes, or scenarios")
+    known = plugins.anomalies()
+    if strange := [name for name in spec.count if name not in known]:
+        raise BadInput(f"{path}: count: no checker knows {strange[0]!r}; {nearest(strange[0], known)}")
+    chosen = _chosen(spec, only, path)
+    numbers = range(1, (seeds or spec.seeds) + 1)
+    cells = [
+        Cell(names, {seed: _plan(spec, names, overrides, seed, path) for seed in numbers})
+        for names, overrides in chosen
+    ]
+    return Sweep(spec.name, tuple(spec.axes), tuple(spec.count), tuple(cells))
+
+
+def merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a mapping with another laid over it: mappings within are merged, everything else is replaced.
+
+    >>> merge({"a": {"b": 1, "c": [1]}, "d": 2}, {"a": {"c": [2]}, "e": 3})
+    {'a': {'b': 1, 'c': [2]}, 'd': 2, 'e': 3}
+    """
+    merged = dict(base)
+    for key, value in changes.items():
+        before = merged.get(key)
+        merged[key] = merge(before, value) if isinstance(before, dict) and isinstance(value, dict) else value
+    return merged
+
+
+def run_sweep(sweep: Sweep, store_folder: Path, reporter: Reporter) -> Iterator[dict[str, Results]]:
+    """Run what was not run yet; after each run, and at first, yield what is known of each cell by its name.
+
+    The iterator ends early when a run is interrupted; such a run does not count. A run that breaks is told of and left
+    out.
+
+    Raises:
+        BadInput: the machine refuses a cell.
+    """
+    found = {cell.name: _stored(cell, store_folder) for cell in sweep.cells}
+    yield found
+    todo = [
+        (cell, seed)
+        for seed in sorted({seed for cell in sweep.cells for seed in cell.plans})
+        for cell in sweep.cells
+        if seed in cell.plans and seed not in found[cell.name].verdicts
+    ]
+    for cell in {id(cell): cell for cell, _ in todo}.values():
+        _check(next(iter(cell.plans.values())))
+    for number, (cell, seed) in enumerate(todo, 1):
+        title = f"{cell.name} seed {seed}"
+        try:
+            _, verdict = run(cell.plans[seed], store_folder, reporter)
+        except RunFailed as error:
+            found[cell.name].broken.append(seed)
+            reporter.ended(number, len(todo), title, f"broke: {error}")
+        else:
+            if INTERRUPTED in verdict.reasons:
+                return
+            found[cell.name].verdicts[seed] = verdict.as_json()
+            seen = ", ".join(f"{name} {each.count:,}" for name, each in verdict.anomalies.items() if each.count)
+            reporter.ended(number, len(todo), title, f"{verdict.verdict}; {seen or 'no anomaly'}")
+        yield found
+
+
+def _scenarios(spec: SweepSpec, folder: Path) -> dict[str, Overrides]:
+    """Return the content of the scenarios by their names, as far as a sweep leaves it to them."""
+    contents = [(each, load_mapping(folder / each, "a scenario is a mapping")) for each in spec.scenarios]
+    return {
+        content.get("name", each.split(".")[0]): {key: content[key] for key in content if key not in _OURS}
+        for each, content in contents
+    }
+
+
+def _check(plan: Plan) -> None:
+    try:
+        check_machine(plan)
+    except BadInput as error:
+        raise BadInput(f"{plan.source}: {error}") from error
+
+
+def _chosen(spec: SweepSpec, only: Sequence[str], path: Path) -> list[tuple[tuple[str, ...], list[Overrides]]]:
+    cells = [
+        (tuple(name for name, _ in variants), [overrides for _, overrides in variants])
+        for variants in product(*(axis.items() for axis in spec.axes.values()))
+    ]
+    names = ["/".join(variants) for variants, _ in cells]
+    for pattern in only:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            raise BadInput(f"{path}: --only {pattern}: there is no such cell; {nearest(pattern, names)}")
+    return [
+        cell
+        for cell, name in zip(cells, names, strict=True)
+        if not only or any(fnmatchcase(name, each) for each in only)
+    ]
+
+
+def _plan(spec: SweepSpec, names: Sequence[str], overrides: Sequence[Overrides], seed: int, path: Path) -> Plan:
+    content: dict[str, Any] = dict(spec.base)
+    for each in overrides:
+        content = merge(content, each)
+    if strange := content.keys() & _OURS:
+        raise BadInput(f"{path}: {min(strange)}: a sweep names and numbers its runs; leave it out of base and axes")
+    source = f"{path}: {'/'.join(names)}"
+    return make_plan(parse_scenario({**content, "name": ".".join([spec.name, *names])}, source), source, seed)
+
+
+def _stored(cell: Cell, store_folder: Path) -> Results:
+    """Return the verdicts of the cell's runs that the store has already."""
+    results = Results()
+    wanted = {seed: plan.resolved() for seed, plan in cell.plans.items()}
+    scenario = next(iter(wanted.values()))["name"]
+    for path in sorted((store_folder / scenario).glob(f"*/{store.VERDICT}")):
+        content, verdict = store.read_yaml(path.parent / store.SCENARIO), store.read_json(path)
+        seed = content.get("seed")
+        if wanted.get(seed) == content and INTERRUPTED not in verdict["reasons"]:
+            results.verdicts[seed] = verdict
+    return results

@@ -1,0 +1,118 @@
+"""The table of a sweep: for each cell how many runs showed an anomaly, and how sure one can be that it is rare.
+
+A run counts for or against an anomaly when its final read was complete and every fault had its effect, or when it
+showed the anomaly anyway. Of `n` such runs with `k` that showed it, the share of all possible runs that show it is
+below Clopper and Pearson's exact one-sided bound with 95 % confidence: with none of `n`, 1 - 0.05 ** (1 / n).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import mean, median
+from typing import Any
+
+from scipy.special import betaincinv
+
+from chaoskit.judge.verdict import INVALID, UNKNOWN, VALID
+from chaoskit.search.sweep import Cell, Results, Sweep
+
+CONFIDENCE = 0.95
+
+
+def upper_bound(seen: int, runs: int) -> float:
+    """Return below which rate the truth lies, with `CONFIDENCE`, when so many of the runs showed it.
+
+    >>> round(upper_bound(0, 10), 3), upper_bound(3, 3), upper_bound(0, 0)
+    (0.259, 1.0, 1.0)
+    """
+    return 1.0 if seen == runs else float(betaincinv(seen + 1, runs - seen, CONFIDENCE))
+
+
+def document(sweep: Sweep, found: Mapping[str, Results]) -> dict[str, Any]:
+    """Return the table as JSON values, a row for each cell."""
+    return {"sweep": sweep.name, "confidence": CONFIDENCE, "cells": [_row(sweep, cell, found) for cell in sweep.cells]}
+
+
+def worst(sweep: Sweep, found: Mapping[str, Results]) -> str:
+    """Return the worst verdict of all runs; a run that is missing, or broke, is unknown."""
+    verdicts = {verdict["verdict"] for results in found.values() for verdict in results.verdicts.values()}
+    if INVALID in verdicts:
+        return INVALID
+    complete = all(len(found[cell.name].verdicts) == len(cell.plans) for cell in sweep.cells)
+    return VALID if complete and verdicts <= {VALID} else UNKNOWN
+
+
+def header(sweep: Sweep) -> list[str]:
+    """Return the titles of the table's columns."""
+    counted = [f"{name}: runs, total" for name in sweep.count]
+    return [*sweep.axes, "runs", *counted, "send p50", "send p99", "acks/s", "verdicts"]
+
+
+def rows(content: Mapping[str, Any]) -> Iterator[list[str]]:
+    """Yield the table's rows as text, from `document`."""
+    for cell in content["cells"]:
+        done = f"{cell['runs']} of {cell['wanted']}"
+        yield [
+            *cell["variants"],
+            f"{done}, {cell['broken']} broke" if cell["broken"] else done,
+            *(_counted(anomaly) for anomaly in cell["anomalies"].values()),
+            *(_figure(cell[name], unit) for name, unit in (("p50_ms", " ms"), ("p99_ms", " ms"), ("acks_per_s", ""))),
+            ", ".join(f"{count} {name}" for name, count in cell["verdicts"].items()),
+        ]
+
+
+def markdown(sweep: Sweep, content: Mapping[str, Any]) -> str:
+    """Return the table in Markdown, with what its figures mean."""
+    lines = [header(sweep), ["---"] * len(header(sweep)), *rows(content)]
+    return "\n".join([f"# {sweep.name}", "", *(f"| {' | '.join(line)} |" for line in lines), "", *LEGEND, ""])
+
+
+LEGEND = (
+    "Anomalies: runs that showed it, of the runs that prove something (final read complete, every fault effective),",
+    "and how many findings in all; with none, below which share of runs it lies with 95 % confidence",
+    "(Clopper-Pearson).",
+    "Latency: medians over the runs, from when a send was due. acks/s: mean over the runs.",
+)
+
+
+def _row(sweep: Sweep, cell: Cell, found: Mapping[str, Results]) -> dict[str, Any]:
+    results = found[cell.name]
+    verdicts = list(results.verdicts.values())
+    names = [verdict["verdict"] for verdict in verdicts]
+    sends = [verdict["latency"]["send"] for verdict in verdicts if verdict["latency"].get("send")]
+    rates = [verdict["rates"]["acks_per_s"] for verdict in verdicts]
+    return {
+        "cell": cell.name,
+        "variants": list(cell.variants),
+        "wanted": len(cell.plans),
+        "runs": len(verdicts),
+        "broken": len(set(results.broken)),
+        "verdicts": {name: names.count(name) for name in (VALID, INVALID, UNKNOWN) if name in names},
+        "anomalies": {name: _anomaly(name, verdicts) for name in sweep.count},
+        "p50_ms": median(each["p50_ms"] for each in sends) if sends else None,
+        "p99_ms": median(each["p99_ms"] for each in sends) if sends else None,
+        "acks_per_s": mean(rates) if rates else None,
+        "run_folders": {seed: verdict["run"] for seed, verdict in sorted(results.verdicts.items())},
+    }
+
+
+def _anomaly(name: str, verdicts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    counts = [verdict["anomalies"].get(name, {}).get("count", 0) for verdict in verdicts]
+    telling = [count for count, verdict in zip(counts, verdicts, strict=True) if count or _proves(verdict)]
+    seen = sum(count > 0 for count in telling)
+    bound = upper_bound(seen, len(telling))
+    return {"runs": len(telling), "seen": seen, "total": sum(counts), "rate_at_most": round(bound, 6)}
+
+
+def _proves(verdict: Mapping[str, Any]) -> bool:
+    return verdict["audit"]["complete"] and all(fault["effective"] for fault in verdict["faults"])
+
+
+def _counted(anomaly: Mapping[str, Any]) -> str:
+    if anomaly["seen"]:
+        return f"{anomaly['seen']} of {anomaly['runs']}, {anomaly['total']:,}"
+    return f"0 of {anomaly['runs']} (<= {anomaly['rate_at_most']:.1%})" if anomaly["runs"] else "-"
+
+
+def _figure(value: float | None, unit: str) -> str:
+    return "-" if value is None else f"{value:,.1f}{unit}" if unit else f"{value:,.0f}"
