@@ -13,8 +13,8 @@ from typing import Any
 
 from chaoskit.base.journal import Journal
 from chaoskit.contract.clock import SettableClock
+from chaoskit.contract.installed import nemesis
 from chaoskit.contract.nemesis import Strike
-from chaoskit.scenario.plan import nemesis
 from clusters.hosts.lab import LocalOptions, LocalProvider
 
 _FAULTS: tuple[tuple[str, dict[str, Any]], ...] = (

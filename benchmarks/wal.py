@@ -16,10 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
-from chaoskit.contract.client import OK
 from chaoskit.history.compact import compact
 from chaoskit.history.origin import write_origin
-from chaoskit.history.schema import PRODUCER_SHIFT
+from chaoskit.history.schema import OK, PRODUCER_SHIFT
 from chaoskit.history.wal import WalWriter
 
 PARTITIONS = 8

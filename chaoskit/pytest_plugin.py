@@ -7,16 +7,17 @@ engine only when a chaos test runs, so that it costs other tests nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
-    from chaoskit.testing.session import ChaosSession, Run
+    from chaoskit.testing.session import ChaosSession, Run, SharedCluster
 
 _RUNS = pytest.StashKey[list["Run"]]()
+_CLUSTERS = pytest.StashKey[dict[str, "SharedCluster"]]()
 _ROUND = "chaos_round"
 
 
@@ -67,6 +68,37 @@ def chaos(request: pytest.FixtureRequest) -> ChaosSession:
     return session
 
 
+@pytest.fixture
+def chaos_cluster(request: pytest.FixtureRequest) -> Callable[..., SharedCluster]:
+    """Share a cluster: `kafka = chaos_cluster(system="kafka", hosts=3, scope="module")`, then `chaos(cluster=kafka)`.
+
+    `scope` is `function`, `module` or `session`: all tests of it that ask for the same cluster use one deployment, with
+    topics of their own; after a test that did not leave it as it was, the next one gets a new deployment.
+    """
+    from chaoskit.run.site import Site  # noqa: PLC0415
+    from chaoskit.testing.session import SharedCluster  # noqa: PLC0415
+
+    def share(*, scope: str = "function", **spec: Any) -> SharedCluster:
+        scopes = {
+            "function": request.node,
+            "module": request.node.getparent(pytest.Module) or request.session,
+            "session": request.session,
+        }
+        if scope not in scopes:
+            raise pytest.UsageError(f"chaos_cluster: there is no scope {scope!r}; known: {', '.join(scopes)}")
+        node = scopes[scope]
+        clusters: dict[str, SharedCluster] = node.stash.setdefault(_CLUSTERS, {})
+        key = repr(sorted(spec.items()))
+        if key not in clusters:
+            settings = _settings(request.config, 0)
+            site = Site(settings.store, keep=settings.keep)
+            node.addfinalizer(site.close)
+            clusters[key] = SharedCluster(spec, site)
+        return clusters[key]
+
+    return share
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
     outcome = yield
@@ -80,30 +112,35 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 class ScenarioFile(pytest.File):
-    """A `*.chaos.yaml` file: one scenario, one test."""
+    """A `*.chaos.yaml` file: a test for its scenario, or for each of its variants."""
 
     def collect(self) -> Iterator[pytest.Item]:
+        from chaoskit.scenario.files import variants_of  # noqa: PLC0415
+
         times = self.config.getoption("--chaos-times")
-        for index in range(times):
-            name = self.path.name.removesuffix(".chaos.yaml")
-            yield ScenarioItem.from_parent(self, name=name if times == 1 else f"{name}[round{index}]", index=index)
+        stem = self.path.name.removesuffix(".chaos.yaml")
+        for variant, written in variants_of(self.path):
+            for index in range(times):
+                given = [*filter(None, [variant]), *([f"round{index}"] if times > 1 else [])]
+                name = f"{stem}[{'-'.join(given)}]" if given else stem
+                yield ScenarioItem.from_parent(self, name=name, index=index, written=written)
 
 
 class ScenarioItem(pytest.Item):
-    """The run of a scenario file; it fails unless the verdict is valid."""
+    """The run of a scenario; it fails unless the verdict is valid."""
 
-    def __init__(self, *, index: int, **kwargs: Any) -> None:
+    def __init__(self, *, index: int, written: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._index = index
+        self._written = written
         self.add_marker("chaos")
 
     def runtest(self) -> None:
-        from chaoskit.scenario.model import load_scenario  # noqa: PLC0415
         from chaoskit.testing.session import ChaosSession  # noqa: PLC0415
 
         session = ChaosSession(_settings(self.config, self._index), self.name, str(self.nodeid))
         self.stash[_RUNS] = session.runs
-        session.run_scenario(load_scenario(self.path), str(self.path)).assert_valid()
+        session.run_scenario(self._written.parsed(), self._written.source).assert_valid()
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         from chaoskit.base.errors import ChaoskitError  # noqa: PLC0415

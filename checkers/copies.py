@@ -15,15 +15,20 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
+from chaoskit.contract.anomaly import Anomaly
 from checkers.columns import Ints, changes, distinct, marked, run_starts, running_maximum
 from checkers.findings import findings_of
+from checkers.models import LOGS
 from checkers.rows import Rows
 from checkers.view import LogView
 
-REDELIVERED = ("internal", "between polls")
-OFFSET_CONFLICT = ("received", "acknowledged")
+REDELIVERED_DETAILS = ("internal", "between polls")
+OFFSET_CONFLICT_DETAILS = ("received", "acknowledged")
 
 _Some = TypeVar("_Some", bound=Rows)
+
+
+DUPLICATE = Anomaly("duplicate", "a message is in the log twice", LOGS, implies=("sequence-jump",))
 
 
 def duplicate_cases(view: LogView) -> pa.Table:
@@ -36,8 +41,8 @@ def duplicate_cases(view: LogView) -> pa.Table:
     copies = copies.take(distinct(copies.value, copies.position))
     original, further = _first_and_further(copies, copies.value)
     return findings_of(
-        view.context,
-        "duplicate",
+        view.setting,
+        DUPLICATE,
         value=further.value,
         position=further.position,
         op=view.operations.op[further.operation],
@@ -46,6 +51,11 @@ def duplicate_cases(view: LogView) -> pa.Table:
         other_op=view.operations.op[original.operation],
         at_ns=further.received_ns,
     )
+
+
+REDELIVERED = Anomaly(
+    "redelivered", "a consumer received one position again without having moved back", LOGS, implies=("sequence-jump",)
+)
 
 
 def redelivered_cases(view: LogView) -> pa.Table:
@@ -63,9 +73,9 @@ def redelivered_cases(view: LogView) -> pa.Table:
     again = np.flatnonzero(~changes(session[rows], position[rows]))
     before, after = reads.take(reading.row[rows[again - 1]]), reads.take(reading.row[rows[again]])
     return findings_of(
-        view.context,
-        "redelivered",
-        details=REDELIVERED,
+        view.setting,
+        REDELIVERED,
+        details=REDELIVERED_DETAILS,
         detail=np.where(before.operation == after.operation, 0, 1),
         value=after.value,
         position=after.position,
@@ -76,7 +86,10 @@ def redelivered_cases(view: LogView) -> pa.Table:
     )
 
 
-def offset_conflict_cases(view: LogView, anomaly: str = "offset-conflict") -> pa.Table:
+OFFSET_CONFLICT = Anomaly("offset-conflict", "two messages were observed at one position: the log diverged", LOGS)
+
+
+def offset_conflict_cases(view: LogView, anomaly: Anomaly = OFFSET_CONFLICT) -> pa.Table:
     """Find positions at which two values were observed: the log diverged.
 
     Observations are intact receives, and acknowledgements that name a position. Jepsen:
@@ -89,9 +102,9 @@ def offset_conflict_cases(view: LogView, anomaly: str = "offset-conflict") -> pa
     observations = observations.take(np.lexsort(by_evidence))
     truth, further = _first_and_further(observations, observations.position)
     return findings_of(
-        view.context,
+        view.setting,
         anomaly,
-        details=OFFSET_CONFLICT,
+        details=OFFSET_CONFLICT_DETAILS,
         detail=further.kind,
         value=further.value,
         position=further.position,
@@ -105,7 +118,7 @@ def offset_conflict_cases(view: LogView, anomaly: str = "offset-conflict") -> pa
 
 @dataclass(frozen=True, slots=True)
 class _Observations(Rows):
-    """That a value lies at a position, in the order observed (`row`); `kind` indexes `OFFSET_CONFLICT`."""
+    """That a value lies at a position, in the order observed (`row`); `kind` indexes `OFFSET_CONFLICT_DETAILS`."""
 
     row: Ints
     value: Ints

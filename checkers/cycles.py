@@ -18,12 +18,25 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
+from chaoskit.contract.anomaly import Anomaly
 from checkers.columns import NONE, Ints, run_starts
 from checkers.edges import PROCESS, REALTIME, RW, WR, WW
+from checkers.models import LOG
 
 BASES = ("G0", "G1c", "G-single", "G2")
 SUFFIXES = ("", "-process", "-realtime")
-CYCLES = tuple(base + suffix for suffix in SUFFIXES for base in BASES)
+_OF = {
+    "G0": "of writes alone",
+    "G1c": "of writes and reads",
+    "G-single": "with one anti-dependency",
+    "G2": "with several anti-dependencies",
+}
+_WITH = {"": "", "-process": ", and the order of one process", "-realtime": ", and real time"}
+CYCLES = {
+    f"{base}{suffix}": Anomaly(f"{base}{suffix}", f"transactions form a cycle {_OF[base]}{_WITH[suffix]}", LOG)
+    for suffix in SUFFIXES
+    for base in BASES
+}
 
 _SMALL = 2000
 """Edges up to which a component is searched whole for its smallest cycle."""

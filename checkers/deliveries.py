@@ -15,9 +15,10 @@ from typing import Self
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.history.schema import DIRECTIONS
+from chaoskit.contract.checker import Part
+from chaoskit.history.schema import KINDS
 from checkers.columns import NONE, Ints, codes, group_numbers, integers, is_one_of, words_of
-from checkers.rows import ACKED, NACKED, RECEIVED, SUBSCRIBED, Operations, Rows
+from checkers.rows import Operations, Rows
 from checkers.view import LogView
 
 _ENDING = ("subscribe", "crash", "close")
@@ -34,12 +35,12 @@ class Settlements(Rows):
     until_ns: Ints
 
     @classmethod
-    def of(cls, messages: pa.Table, chosen: Ints, rows: Operations) -> Self:
-        """Read some rows of schema `MESSAGES`."""
-        operation = rows.rows_of(integers(messages["op"])[chosen])
+    def of(cls, observations: pa.Table, chosen: Ints, rows: Operations) -> Self:
+        """Read some rows of schema `OBSERVATIONS`."""
+        operation = rows.rows_of(integers(observations["op"])[chosen])
         start_ns = rows.start_ns[operation]
         until_ns = np.maximum(rows.end_ns[operation], start_ns)
-        return cls(integers(messages["position"])[chosen], rows.process[operation], operation, start_ns, until_ns)
+        return cls(integers(observations["position"])[chosen], rows.process[operation], operation, start_ns, until_ns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,25 +87,30 @@ class Subscription:
     drained_ns: int | None
 
 
-def subscriptions_of(view: LogView, messages: pa.Table, operations: pa.Table) -> list[Subscription]:
+ACTS = ("subscribed", "acked", "nacked")
+"""Observations that are about subscriptions."""
+
+
+def subscriptions_of(part: Part) -> list[Subscription]:
     """Return the subscriptions of a partition."""
-    direction = codes(messages["direction"], DIRECTIONS)
-    telling = np.flatnonzero(direction >= SUBSCRIBED)
+    observations, operations, view = part.observations, part.operations, part.view(LogView)
+    kind = codes(observations["kind"], KINDS)
+    telling = np.flatnonzero(is_one_of(observations["kind"], ACTS))
     if not telling.size:
         return []
-    name, names = words_of(messages.take(pa.array(telling))["key"])
-    taken = _taken(view, messages, operations, np.flatnonzero(direction == RECEIVED))
+    name, names = words_of(observations.take(pa.array(telling))["name"])
+    taken = _taken(view, part.messages, operations)
     found = []
     for number in range(len(names)):
         own = telling[name == number]
-        subscribed = own[direction[own] == SUBSCRIBED]
-        acks = Settlements.of(messages, own[direction[own] == ACKED], view.operations)
-        nacks = Settlements.of(messages, own[direction[own] == NACKED], view.operations)
-        members = np.unique(view.operations.process[view.operations.rows_of(integers(messages["op"])[subscribed])])
+        subscribed, acked, nacked = (own[kind[own] == KINDS.index(act)] for act in ACTS)
+        acks = Settlements.of(observations, acked, view.operations)
+        nacks = Settlements.of(observations, nacked, view.operations)
+        members = np.unique(view.operations.process[view.operations.rows_of(integers(observations["op"])[subscribed])])
         deliveries = taken.take(np.flatnonzero(np.isin(taken.process, members)))
         found.append(
             Subscription(
-                kind=int(integers(messages["value"])[subscribed].max(initial=0)),
+                kind=int(integers(observations["value"])[subscribed].max(initial=0)),
                 deliveries=_until_settled(_until_settled(deliveries, acks), nacks),
                 acks=acks,
                 nacks=nacks,
@@ -135,8 +141,9 @@ def by_process(process: Ints, position: Ints, other_process: Ints, other_positio
     return process * positions.size + rank[: position.size], other_process * positions.size + rank[position.size :]
 
 
-def _taken(view: LogView, messages: pa.Table, operations: pa.Table, received: Ints) -> Deliveries:
+def _taken(view: LogView, messages: pa.Table, operations: pa.Table) -> Deliveries:
     """Return all that was taken from subscriptions, as if nothing had been settled."""
+    received = np.flatnonzero(is_one_of(messages["direction"], ["received"]))
     rows, receives = view.operations, view.receives
     row = np.flatnonzero(rows.takes[receives.operation] & (receives.position != NONE))
     row = row[np.lexsort((row, receives.received_ns[row]))]

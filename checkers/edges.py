@@ -53,13 +53,13 @@ def edges_of(view: LogView, operations: pa.Table) -> pa.Table:
     source, target, position, other_position = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     chosen = np.flatnonzero(source != target)
     chosen = chosen[distinct(kind[chosen], source[chosen], target[chosen])]
-    names = pa.DictionaryArray.from_arrays(pa.array(np.zeros(chosen.size, np.int32)), pa.array([view.context.topic]))
+    names = pa.DictionaryArray.from_arrays(pa.array(np.zeros(chosen.size, np.int32)), pa.array([view.setting.topic]))
     columns = [
         pa.array(kind[chosen], pa.int8()),
         pa.array(source[chosen]),
         pa.array(target[chosen]),
         names,
-        pa.array(np.full(chosen.size, view.context.partition, np.int32)),
+        pa.array(np.full(chosen.size, view.setting.partition, np.int32)),
         pa.array(position[chosen].astype(np.int64)),
         pa.array(other_position[chosen].astype(np.int64)),
     ]

@@ -9,14 +9,19 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from chaoskit.contract.anomaly import Anomaly
 from checkers.columns import NONE, Ints, distinct, is_one_of, words_of
 from checkers.ends import OK, Transactions
 from checkers.findings import findings_of, no_findings
+from checkers.models import LOG
 from checkers.view import LogView
 
 ZOMBIE = ("sent after it was fenced", "its transaction ended after it was fenced")
 
 _NEVER_NS = np.iinfo(np.int64).max
+
+
+ZOMBIE_WRITE = Anomaly("zombie-write", "a message of a fenced producer is visible", LOG)
 
 
 def zombie_cases(view: LogView, operations: pa.Table) -> pa.Table:
@@ -37,8 +42,8 @@ def zombie_cases(view: LogView, operations: pa.Table) -> pa.Table:
     rows = rows[distinct(view.sent_values[rows])]
     receives = view.first_received(view.sent_values[rows])
     return findings_of(
-        view.context,
-        "zombie-write",
+        view.setting,
+        ZOMBIE_WRITE,
         details=ZOMBIE,
         detail=np.where(after[rows], 0, 1),
         value=view.sends.value[rows],

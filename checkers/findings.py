@@ -7,15 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.checker import FINDINGS, Context
+from chaoskit.contract.anomaly import Anomaly
+from chaoskit.contract.checker import FINDINGS, Setting
 from checkers.columns import NONE, Ints
 
 NO_ROWS: Ints = np.empty(0, np.int64)
 
 
 def findings_of(
-    context: Context,
-    anomaly: str,
+    setting: Setting,
+    anomaly: Anomaly,
     *,
     details: Sequence[str] = (),
     detail: Ints | int = 0,
@@ -27,8 +28,8 @@ def findings_of(
     """Return findings in order of position, value and op.
 
     Args:
-        context: the partition.
-        anomaly: the anomaly's name.
+        setting: the partition.
+        anomaly: which one.
         details: the reasons that this anomaly knows; none: `detail` stays null.
         detail: for each finding (or for all) which of `details` applies.
         value: what the finding is about; like all evidence, `NONE` is stored as null.
@@ -40,9 +41,9 @@ def findings_of(
     order = np.lexsort((op, value, position))
     count = order.size
     columns = {
-        "anomaly": _word(anomaly, count),
-        "topic": _word(context.topic, count),
-        "partition": pa.array(np.full(count, context.partition, np.int32)),
+        "anomaly": _word(anomaly.name, count),
+        "topic": _word(setting.topic, count),
+        "partition": pa.array(np.full(count, setting.partition, np.int32)),
         "detail": _reasons(details, np.broadcast_to(detail, count)[order]),
     }
     for name, numbers in evidence.items():

@@ -14,38 +14,15 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.checker import Context
-from checkers.columns import NONE, Ints
+from chaoskit.contract.anomaly import Anomaly
+from chaoskit.contract.checker import Part
+from checkers.columns import NONE, Ints, is_one_of
 from checkers.findings import findings_of, merged, no_findings
-from checkers.membership import NEVER_NS, Commits, Membership, Ownerships, delivered, deliveries_ns, seeks_ns
+from checkers.membership import ACTS, NEVER_NS, Commits, Membership, Ownerships, delivered, deliveries_ns, seeks_ns
+from checkers.models import LOG
 from checkers.view import LogView
 
-
-class GroupChecker:
-    """Decides the anomalies of consumer groups in one partition; a `Checker`."""
-
-    anomalies = ("commit-regression", "commit-beyond", "double-assignment", "stuck-partition")
-
-    def check(self, messages: pa.Table, operations: pa.Table, context: Context) -> pa.Table:
-        """Return the findings of all groups."""
-        if not messages.num_rows:
-            return no_findings()
-        view = LogView(messages, operations, context)
-        membership = Membership.of(messages, operations, view.operations)
-        if membership is None:
-            return no_findings()
-        found = [no_findings()]
-        for group in range(len(membership.groups)):
-            members = membership.members(group, view.operations)
-            commits = membership.commits.take(np.flatnonzero(membership.commits.group == group))
-            ownerships = membership.ownerships.take(np.flatnonzero(membership.ownerships.group == group))
-            found += [
-                regression_cases(view, commits, seeks_ns(operations, view.operations, members)),
-                beyond_cases(view, commits, members),
-                double_cases(view, ownerships),
-                stuck_cases(view, ownerships, members),
-            ]
-        return merged(found)
+COMMIT_REGRESSION = Anomaly("commit-regression", "a group's committed position went back", LOG)
 
 
 def regression_cases(view: LogView, commits: Commits, seeks: Ints) -> pa.Table:
@@ -65,7 +42,12 @@ def regression_cases(view: LogView, commits: Commits, seeks: Ints) -> pa.Table:
         back = (count > 0) & (above > commits.position[own])
         rows.append(own[back])
         before.append(ended[np.searchsorted(highest, above[back])])
-    return _commit_findings(view, "commit-regression", commits, np.concatenate(rows), np.concatenate(before))
+    return _commit_findings(view, COMMIT_REGRESSION, commits, np.concatenate(rows), np.concatenate(before))
+
+
+COMMIT_BEYOND = Anomaly(
+    "commit-beyond", "a group committed past a message that no member had received: a restart loses it", LOG
+)
 
 
 def beyond_cases(view: LogView, commits: Commits, members: Ints) -> pa.Table:
@@ -75,7 +57,7 @@ def beyond_cases(view: LogView, commits: Commits, members: Ints) -> pa.Table:
     such message.
     """
     known = delivered(view, members)
-    audit = view.context.audit
+    audit = view.setting.bounds
     kept = known.position >= (audit.low if audit else 0)
     position, first_ns = known.position[kept], known.first_ns[kept]
     if not (position.size and commits.position.size):
@@ -87,8 +69,8 @@ def beyond_cases(view: LogView, commits: Commits, members: Ints) -> pa.Table:
     missed = np.searchsorted(latest_ns, start_ns[rows], side="right")
     at = view.first_received_at(view.visible_positions[kept][missed])
     return findings_of(
-        view.context,
-        "commit-beyond",
+        view.setting,
+        COMMIT_BEYOND,
         value=np.full(rows.size, NONE),
         position=commits.position[rows],
         op=view.operations.op[commits.operation[rows]],
@@ -96,6 +78,9 @@ def beyond_cases(view: LogView, commits: Commits, members: Ints) -> pa.Table:
         other_position=position[missed],
         at_ns=start_ns[rows],
     )
+
+
+DOUBLE_ASSIGNMENT = Anomaly("double-assignment", "two members of a group owned one partition at once", LOG)
 
 
 def double_cases(view: LogView, ownerships: Ownerships) -> pa.Table:
@@ -116,8 +101,8 @@ def double_cases(view: LogView, ownerships: Ownerships) -> pa.Table:
             pairs.append((row, longest))
     later, earlier = np.array(pairs, np.int64).reshape(-1, 2).T
     return findings_of(
-        view.context,
-        "double-assignment",
+        view.setting,
+        DOUBLE_ASSIGNMENT,
         value=np.full(later.size, NONE),
         position=np.full(later.size, NONE),
         op=view.operations.op[ownerships.operation[later]],
@@ -126,17 +111,22 @@ def double_cases(view: LogView, ownerships: Ownerships) -> pa.Table:
     )
 
 
+STUCK_PARTITION = Anomaly(
+    "stuck-partition", "an owner was given nothing for the whole bound after healing, though there was something", LOG
+)
+
+
 def stuck_cases(view: LogView, ownerships: Ownerships, members: Ints) -> pa.Table:
     """Find owners that were given nothing for the whole bound, after all healing, though there was something.
 
     Evidence: `op` assigned the partition; `other_op` had sent `value`, which nobody of the group had received
     when the bound ended, at `at_ns`.
     """
-    context = view.context
-    healed_ns = max((NEVER_NS if fault.healed_ns is None else fault.healed_ns for fault in context.faults), default=0)
+    setting = view.setting
+    healed_ns = max((NEVER_NS if fault.healed_ns is None else fault.healed_ns for fault in setting.faults), default=0)
     quiet = [
         (row, gap)
-        for row in np.flatnonzero(ownerships.until_ns - np.maximum(ownerships.from_ns, healed_ns) > context.bound_ns)
+        for row in np.flatnonzero(ownerships.until_ns - np.maximum(ownerships.from_ns, healed_ns) > setting.bound_ns)
         for gap in _gaps(view, ownerships, int(row), healed_ns)
     ]
     if not quiet:
@@ -147,15 +137,15 @@ def stuck_cases(view: LogView, ownerships: Ownerships, members: Ints) -> pa.Tabl
     acked_ns = view.operations.end_ns[view.sends.operation[known.send[acked]]]
     rows, pending, ends = [], [], []
     for row, (from_ns, until_ns) in quiet:
-        waiting = acked[(acked_ns <= until_ns - context.bound_ns) & (known.first_ns[acked] >= until_ns)]
+        waiting = acked[(acked_ns <= until_ns - setting.bound_ns) & (known.first_ns[acked] >= until_ns)]
         if waiting.size:
             rows.append(row)
             pending.append(waiting[0])
-            ends.append(max(from_ns, int(acked_ns[acked == waiting[0]][0])) + context.bound_ns)
+            ends.append(max(from_ns, int(acked_ns[acked == waiting[0]][0])) + setting.bound_ns)
     send = known.send[np.array(pending, np.int64)]
     return findings_of(
-        context,
-        "stuck-partition",
+        setting,
+        STUCK_PARTITION,
         value=view.sends.value[send],
         position=known.position[np.array(pending, np.int64)],
         op=view.operations.op[ownerships.operation[np.array(rows, np.int64)]],
@@ -169,12 +159,12 @@ def _gaps(view: LogView, ownerships: Ownerships, row: int, healed_ns: int) -> li
     from_ns, until_ns = max(int(ownerships.from_ns[row]), healed_ns), int(ownerships.until_ns[row])
     times = deliveries_ns(view, int(view.operations.process[ownerships.operation[row]]))
     inside = times[(times > from_ns) & (times < until_ns)].tolist()
-    return [(a, b) for a, b in pairwise([from_ns, *inside, until_ns]) if b - a > view.context.bound_ns]
+    return [(a, b) for a, b in pairwise([from_ns, *inside, until_ns]) if b - a > view.setting.bound_ns]
 
 
-def _commit_findings(view: LogView, anomaly: str, commits: Commits, rows: Ints, before: Ints) -> pa.Table:
+def _commit_findings(view: LogView, anomaly: Anomaly, commits: Commits, rows: Ints, before: Ints) -> pa.Table:
     return findings_of(
-        view.context,
+        view.setting,
         anomaly,
         value=np.full(rows.size, NONE),
         position=commits.position[rows],
@@ -183,3 +173,29 @@ def _commit_findings(view: LogView, anomaly: str, commits: Commits, rows: Ints, 
         other_op=view.operations.op[commits.operation[before]],
         at_ns=view.operations.start_ns[commits.operation[rows]],
     )
+
+
+class GroupChecker:
+    """Decides the anomalies of consumer groups in one partition; a `Checker`."""
+
+    anomalies = (COMMIT_REGRESSION, COMMIT_BEYOND, DOUBLE_ASSIGNMENT, STUCK_PARTITION)
+    models = LOG
+
+    def check(self, part: Part) -> pa.Table:
+        """Return the findings of all groups."""
+        if not is_one_of(part.observations["kind"], ACTS).any():
+            return no_findings()
+        view, operations = part.view(LogView), part.operations
+        membership = Membership.of(part.observations, operations, view.operations)
+        found = [no_findings()]
+        for group in range(len(membership.groups)):
+            members = membership.members(group, view.operations)
+            commits = membership.commits.take(np.flatnonzero(membership.commits.group == group))
+            ownerships = membership.ownerships.take(np.flatnonzero(membership.ownerships.group == group))
+            found += [
+                regression_cases(view, commits, seeks_ns(operations, view.operations, members)),
+                beyond_cases(view, commits, members),
+                double_cases(view, ownerships),
+                stuck_cases(view, ownerships, members),
+            ]
+        return merged(found)

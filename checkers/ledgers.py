@@ -16,40 +16,36 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.checker import Context
+from chaoskit.contract.anomaly import Anomaly
+from chaoskit.contract.checker import Part
 from checkers.columns import NONE, Ints, changes, running_maximum, stable_order
 from checkers.copies import offset_conflict_cases
 from checkers.findings import NO_ROWS, findings_of, merged, no_findings
+from checkers.models import LEDGER
 from checkers.standings import Standings, Told
 from checkers.view import LogView
 
-LOST_ENTRY = ("beyond the end of the ledger", "within the ledger, and the final read did not find it")
-LAC_REGRESSION = ("one reader was told less than before", "the ledger ended below it")
-FENCING_VIOLATION = ("begun after the ledger had been ended", "acknowledged beyond the end of the ledger")
+LOST_ENTRY_DETAILS = ("beyond the end of the ledger", "within the ledger, and the final read did not find it")
+LAC_REGRESSION_DETAILS = ("one reader was told less than before", "the ledger ended below it")
+FENCING_DETAILS = ("begun after the ledger had been ended", "acknowledged beyond the end of the ledger")
 
 
-class LedgerChecker:
-    """Decides the anomalies of one ledger; a `Checker`."""
-
-    anomalies = ("lost-entry", "lac-regression", "entry-conflict", "fencing-violation", "readers-disagree")
-
-    def check(self, messages: pa.Table, operations: pa.Table, context: Context) -> pa.Table:
-        """Return the findings in the order of `anomalies`; none of a partition that is no ledger."""
-        if not messages.num_rows:
-            return no_findings()
-        view = LogView(messages, operations, context)
-        told = Standings.of(messages, operations, view.operations)
-        if told is None:
-            return no_findings()
-        return merged(
-            [
-                lost_entry_cases(view, told.ended),
-                lac_regression_cases(view, told),
-                offset_conflict_cases(view, "entry-conflict"),
-                fencing_violation_cases(view, told.ended),
-                readers_disagree_cases(view, told.ended),
-            ]
-        )
+LOST_ENTRY = Anomaly(
+    "lost-entry",
+    "an acknowledged add is not in its ledger",
+    LEDGER,
+    implies=(
+        "lost",
+        "truncated",
+        "skipped",
+        "late",
+        "dropped-as-duplicate",
+        "readers-disagree",
+        "lac-regression",
+        "fencing-violation",
+        "sequence-jump",
+    ),
+)
 
 
 def lost_entry_cases(view: LogView, ended: Told) -> pa.Table:
@@ -58,7 +54,7 @@ def lost_entry_cases(view: LogView, ended: Told) -> pa.Table:
     A complete final read did not find them; or, without one, they lie at or beyond an end that was told. Evidence: `op`
     added it and `at_ns` is its acknowledgement; `other_position` is the lowest end that was told, by `other_op`.
     """
-    audit = view.context.audit
+    audit = view.setting.bounds
     end = int(ended.position.min(initial=np.iinfo(np.int64).max))
     position = view.sends.position
     beyond = (position != NONE) & (position >= end)
@@ -66,9 +62,9 @@ def lost_entry_cases(view: LogView, ended: Told) -> pa.Table:
     rows = np.flatnonzero(view.acked & missing)
     lowest = ended.operation[np.argmin(ended.position)] if ended.position.size else NONE
     return findings_of(
-        view.context,
-        "lost-entry",
-        details=LOST_ENTRY,
+        view.setting,
+        LOST_ENTRY,
+        details=LOST_ENTRY_DETAILS,
         detail=np.where(beyond[rows], 0, 1),
         value=view.sends.value[rows],
         position=position[rows],
@@ -77,6 +73,9 @@ def lost_entry_cases(view: LogView, ended: Told) -> pa.Table:
         other_op=np.full(rows.size, view.operations.op[lowest] if ended.position.size else NONE),
         at_ns=view.operations.end_ns[view.sends.operation[rows]],
     )
+
+
+LAC_REGRESSION = Anomaly("lac-regression", "a ledger's last add confirmed went back", LEDGER)
 
 
 def lac_regression_cases(view: LogView, told: Standings) -> pa.Table:
@@ -90,9 +89,9 @@ def lac_regression_cases(view: LogView, told: Standings) -> pa.Table:
     below, highest = _ended_below(view, told)
     chosen = [(told.confirmed, later, earlier), (told.ended, below, highest)]
     return findings_of(
-        view.context,
-        "lac-regression",
-        details=LAC_REGRESSION,
+        view.setting,
+        LAC_REGRESSION,
+        details=LAC_REGRESSION_DETAILS,
         detail=np.repeat([0, 1], [later.size, below.size]),
         value=np.full(later.size + below.size, NONE),
         position=np.concatenate([of.position[rows] for of, rows, _ in chosen]),
@@ -101,6 +100,16 @@ def lac_regression_cases(view: LogView, told: Standings) -> pa.Table:
         other_op=np.concatenate([view.operations.op[told.confirmed.operation[others]] for _, _, others in chosen]),
         at_ns=np.concatenate([view.operations.end_ns[of.operation[rows]] for of, rows, _ in chosen]),
     )
+
+
+ENTRY_CONFLICT = Anomaly(
+    "entry-conflict", "two messages were observed at one entry id", LEDGER, implies=("offset-conflict",)
+)
+
+
+FENCING_VIOLATION = Anomaly(
+    "fencing-violation", "an add was acknowledged although another client had ended the ledger", LEDGER
+)
 
 
 def fencing_violation_cases(view: LogView, ended: Told) -> pa.Table:
@@ -125,9 +134,9 @@ def fencing_violation_cases(view: LogView, ended: Told) -> pa.Table:
     chosen = np.flatnonzero(proof != NONE)
     rows, proof = acked[chosen], proof[chosen]
     return findings_of(
-        view.context,
-        "fencing-violation",
-        details=FENCING_VIOLATION,
+        view.setting,
+        FENCING_VIOLATION,
+        details=FENCING_DETAILS,
         detail=detail[chosen],
         value=view.sends.value[rows],
         position=view.sends.position[rows],
@@ -136,6 +145,9 @@ def fencing_violation_cases(view: LogView, ended: Told) -> pa.Table:
         other_op=operations.op[endings.operation[proof]],
         at_ns=operations.end_ns[view.sends.operation[rows]],
     )
+
+
+READERS_DISAGREE = Anomaly("readers-disagree", "two clients were told different ends of one ledger", LEDGER)
 
 
 def readers_disagree_cases(view: LogView, ended: Told) -> pa.Table:
@@ -149,8 +161,8 @@ def readers_disagree_cases(view: LogView, ended: Told) -> pa.Table:
     _, first = np.unique(told.position, return_index=True)
     further = np.sort(first)[1:]
     return findings_of(
-        view.context,
-        "readers-disagree",
+        view.setting,
+        READERS_DISAGREE,
         value=np.full(further.size, NONE),
         position=told.position[further],
         op=view.operations.op[told.operation[further]],
@@ -179,3 +191,24 @@ def _ended_below(view: LogView, told: Standings) -> tuple[Ints, Ints]:
     ends, first = np.unique(told.ended.position, return_index=True)
     below = first[ends < told.confirmed.position[highest]]
     return below, np.full(below.size, highest)
+
+
+class LedgerChecker:
+    """Decides the anomalies of one ledger; a `Checker`."""
+
+    anomalies = (LOST_ENTRY, LAC_REGRESSION, ENTRY_CONFLICT, FENCING_VIOLATION, READERS_DISAGREE)
+    models = LEDGER
+
+    def check(self, part: Part) -> pa.Table:
+        """Return the findings in the order of `anomalies`."""
+        view = part.view(LogView)
+        told = Standings.of(part.observations, part.operations, view.operations)
+        return merged(
+            [
+                lost_entry_cases(view, told.ended),
+                lac_regression_cases(view, told),
+                offset_conflict_cases(view, ENTRY_CONFLICT),
+                fencing_violation_cases(view, told.ended),
+                readers_disagree_cases(view, told.ended),
+            ]
+        )

@@ -9,47 +9,67 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from chaoskit.contract.checker import Context
-from checkers.copies import duplicate_cases, offset_conflict_cases, redelivered_cases
+from chaoskit.contract.checker import Part
+from checkers.copies import (
+    DUPLICATE,
+    OFFSET_CONFLICT,
+    REDELIVERED,
+    duplicate_cases,
+    offset_conflict_cases,
+    redelivered_cases,
+)
 from checkers.findings import merged, no_findings
-from checkers.loss import dropped_cases, failed_visible_cases, lost_cases, truncated_cases, unseen_cases
-from checkers.order import reordered_cases, rewound_cases, skipped_cases
-from checkers.origin import corrupt_cases, phantom_cases, sends_of, settled, unsettled
-from checkers.realtime import late_cases, order_violation_cases
-from checkers.sequence import sequence_jump_cases
+from checkers.loss import (
+    DROPPED,
+    FAILED_VISIBLE,
+    LOST,
+    TRUNCATED,
+    UNSEEN,
+    dropped_cases,
+    failed_visible_cases,
+    lost_cases,
+    truncated_cases,
+    unseen_cases,
+)
+from checkers.models import LOGS
+from checkers.order import REORDERED, REWOUND, SKIPPED, reordered_cases, rewound_cases, skipped_cases
+from checkers.origin import CORRUPT, MISROUTED, PHANTOM, corrupt_cases, phantom_cases, sends_of, settled, unsettled
+from checkers.realtime import LATE, ORDER_VIOLATION, late_cases, order_violation_cases
+from checkers.sequence import SEQUENCE_JUMP, sequence_jump_cases
 from checkers.view import LogView
 
-_CASES = {
-    "lost": lost_cases,
-    "unseen": unseen_cases,
-    "late": late_cases,
-    "dropped-as-duplicate": dropped_cases,
-    "failed-visible": failed_visible_cases,
-    "truncated": truncated_cases,
-    "duplicate": duplicate_cases,
-    "redelivered": redelivered_cases,
-    "offset-conflict": offset_conflict_cases,
-    "reordered": reordered_cases,
-    "order-violation": order_violation_cases,
-    "sequence-jump": sequence_jump_cases,
-    "skipped": skipped_cases,
-    "rewound": rewound_cases,
-    "phantom": phantom_cases,
-    "corrupt": corrupt_cases,
-}
+_CASES = (
+    (LOST, lost_cases),
+    (UNSEEN, unseen_cases),
+    (LATE, late_cases),
+    (DROPPED, dropped_cases),
+    (FAILED_VISIBLE, failed_visible_cases),
+    (TRUNCATED, truncated_cases),
+    (DUPLICATE, duplicate_cases),
+    (REDELIVERED, redelivered_cases),
+    (OFFSET_CONFLICT, offset_conflict_cases),
+    (REORDERED, reordered_cases),
+    (ORDER_VIOLATION, order_violation_cases),
+    (SEQUENCE_JUMP, sequence_jump_cases),
+    (SKIPPED, skipped_cases),
+    (REWOUND, rewound_cases),
+    (PHANTOM, phantom_cases),
+    (CORRUPT, corrupt_cases),
+)
 
 
 class LogChecker:
     """Decides all log anomalies of one topic-partition; a `Checker` with the power `Settling`."""
 
-    anomalies = (*_CASES, "misrouted")
+    anomalies = (*(anomaly for anomaly, _ in _CASES), MISROUTED)
+    models = LOGS
 
-    def check(self, messages: pa.Table, operations: pa.Table, context: Context) -> pa.Table:
+    def check(self, part: Part) -> pa.Table:
         """Return the findings in the order of `anomalies`, each in order of position, value and op."""
-        if not messages.num_rows:
+        if not part.messages.num_rows:
             return no_findings()
-        view = LogView(messages, operations, context)
-        return merged([cases(view) for cases in _CASES.values()])
+        view = part.view(LogView)
+        return merged([cases(view) for _, cases in _CASES])
 
     def open_values(self, findings: pa.Table) -> pa.Array:
         """Return the distinct values of phantoms that another partition may have been sent."""

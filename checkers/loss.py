@@ -15,22 +15,32 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from chaoskit.contract.anomaly import Anomaly
 from chaoskit.history.schema import PRODUCER_SHIFT
 from checkers.columns import NONE, Ints, distinct, marked
 from checkers.ends import FAIL
 from checkers.findings import findings_of, no_findings
+from checkers.models import LOGS
 from checkers.view import LogView
 
-LOST = (
+LOST_DETAILS = (
     "audited",
     "read before, and gone at the final read",
     "below a position that was read",
     "a later acknowledged message of its producer is visible",
 )
-UNSEEN = ("the audit is incomplete", "its position is unknown and earlier positions expired")
-TRUNCATED = ("high watermark went back below it", "position is gone")
+UNSEEN_DETAILS = ("the audit is incomplete", "its position is unknown and earlier positions expired")
+TRUNCATED_DETAILS = ("high watermark went back below it", "position is gone")
 
 _AUDITED, _GONE, _BELOW, _FOLLOWED, _UNPROVEN, _UNKNOWN, _EXPIRED = range(7)
+
+
+LOST = Anomaly(
+    "lost",
+    "an acknowledged message is gone",
+    LOGS,
+    implies=("dropped-as-duplicate", "offset-conflict", "reordered", "order-violation", "sequence-jump"),
+)
 
 
 def lost_cases(view: LogView) -> pa.Table:
@@ -47,15 +57,18 @@ def lost_cases(view: LogView) -> pa.Table:
     rows, fate = view.missing[fates <= _FOLLOWED], fates[fates <= _FOLLOWED]
     other_value, other_position, other_op = _proofs(view, rows, fate)
     return findings_of(
-        view.context,
-        "lost",
-        details=LOST,
+        view.setting,
+        LOST,
+        details=LOST_DETAILS,
         detail=fate,
         **_send_evidence(view, rows),
         other_value=other_value,
         other_position=other_position,
         other_op=other_op,
     )
+
+
+UNSEEN = Anomaly("unseen", "an acknowledged message was not seen, and nothing proves that it is lost", LOGS)
 
 
 def unseen_cases(view: LogView) -> pa.Table:
@@ -66,12 +79,20 @@ def unseen_cases(view: LogView) -> pa.Table:
     fates = _fates(view)
     chosen = (fates == _UNPROVEN) | (fates == _UNKNOWN)
     return findings_of(
-        view.context,
-        "unseen",
-        details=UNSEEN,
+        view.setting,
+        UNSEEN,
+        details=UNSEEN_DETAILS,
         detail=fates[chosen] - _UNPROVEN,
         **_send_evidence(view, view.missing[chosen]),
     )
+
+
+DROPPED = Anomaly(
+    "dropped-as-duplicate",
+    "a new message was acknowledged as a duplicate, and is gone",
+    LOGS,
+    implies=("lost", "sequence-jump"),
+)
 
 
 def dropped_cases(view: LogView) -> pa.Table:
@@ -81,7 +102,10 @@ def dropped_cases(view: LogView) -> pa.Table:
     """
     rows = view.missing[_fates(view) <= _FOLLOWED]
     rows = rows[view.operations.duplicate[view.sends.operation[rows]]]
-    return findings_of(view.context, "dropped-as-duplicate", details=(), **_send_evidence(view, rows))
+    return findings_of(view.setting, DROPPED, details=(), **_send_evidence(view, rows))
+
+
+FAILED_VISIBLE = Anomaly("failed-visible", "a message whose send certainly failed was received", LOGS)
 
 
 def failed_visible_cases(view: LogView) -> pa.Table:
@@ -99,14 +123,39 @@ def failed_visible_cases(view: LogView) -> pa.Table:
     chosen = view.visible[values] & ~sent_otherwise[values]
     rows, receives = failed[chosen], view.first_received(values[chosen])
     return findings_of(
-        view.context,
-        "failed-visible",
+        view.setting,
+        FAILED_VISIBLE,
         value=view.sends.value[rows],
         position=view.intact.position[receives],
         op=view.operations.op[view.sends.operation[rows]],
         other_op=view.operations.op[view.intact.operation[receives]],
         at_ns=view.intact.received_ns[receives],
     )
+
+
+TRUNCATED = Anomaly(
+    "truncated",
+    "a position that was read is gone: the log went back",
+    LOGS,
+    implies=(
+        "lost",
+        "late",
+        "rewound",
+        "skipped",
+        "offset-conflict",
+        "redelivered",
+        "reordered",
+        "order-violation",
+        "dropped-as-duplicate",
+        "sequence-jump",
+        "commit-regression",
+        "commit-beyond",
+        "torn-transaction",
+        "zombie-write",
+        "unacked-vanished",
+        "fifo-violation",
+    ),
+)
 
 
 def truncated_cases(view: LogView) -> pa.Table:
@@ -116,7 +165,7 @@ def truncated_cases(view: LogView) -> pa.Table:
     reported after healing, or passed over by a complete audit. One finding for each position and
     value. Evidence: `op` and `at_ns` are its first read, `other_position` the audit's end.
     """
-    audit = view.context.audit
+    audit = view.setting.bounds
     if audit is None:
         return no_findings()
     reads, audited = view.receives, view.operations.audits[view.receives.operation]
@@ -128,9 +177,9 @@ def truncated_cases(view: LogView) -> pa.Table:
     rows = np.flatnonzero(gone & ~audited & (reads.position >= max(audit.low, 0)))
     rows = rows[distinct(reads.position[rows], reads.value[rows])]
     return findings_of(
-        view.context,
-        "truncated",
-        details=TRUNCATED,
+        view.setting,
+        TRUNCATED,
+        details=TRUNCATED_DETAILS,
         detail=np.where(beyond[rows], 0, 1),
         value=reads.value[rows],
         position=reads.position[rows],
@@ -142,7 +191,7 @@ def truncated_cases(view: LogView) -> pa.Table:
 
 def _fates(view: LogView) -> Ints:
     """Say of each missing message what became of it."""
-    audit = view.context.audit
+    audit = view.setting.bounds
     low = audit.low if audit else 0
     position = view.sends.position[view.missing]
     unknown = position == NONE
@@ -178,7 +227,7 @@ def _followers(view: LogView, rows: Ints) -> Ints:
 
 def _proofs(view: LogView, rows: Ints, fate: Ints) -> tuple[Ints, Ints, Ints]:
     """Return value, position and operation of what proves each of these sends lost."""
-    audit, reads = view.context.audit, view.receives
+    audit, reads = view.setting.bounds, view.receives
     below, followed = fate == _BELOW, fate == _FOLLOWED
     value, op = np.full(rows.size, NONE), np.full(rows.size, NONE)
     position = np.full(rows.size, audit.end if audit else NONE)

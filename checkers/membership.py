@@ -12,12 +12,14 @@ from typing import Self
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.history.schema import DIRECTIONS
-from checkers.columns import NONE, Flags, Ints, codes, integers, is_one_of, words_of
-from checkers.rows import ASSIGNED, COMMITTED, Operations, Rows
+from checkers.columns import NONE, Flags, Ints, integers, is_one_of, words_of
+from checkers.rows import Operations, Rows
 from checkers.view import LogView
 
 NEVER_NS = np.iinfo(np.int64).max
+
+ACTS = ("committed", "assigned")
+"""Observations that are about groups."""
 
 _MOVING = ("assign", "revoke", "close")
 
@@ -57,28 +59,24 @@ class Membership:
     ownerships: Ownerships
 
     @classmethod
-    def of(cls, messages: pa.Table, operations: pa.Table, rows: Operations) -> Self | None:
-        """Read the rows of one partition; None where no group did anything there.
+    def of(cls, observations: pa.Table, operations: pa.Table, rows: Operations) -> Self:
+        """Read the rows of one partition.
 
         Args:
-            messages: schema `MESSAGES`.
+            observations: schema `OBSERVATIONS`.
             operations: schema `OPERATIONS`.
             rows: the same.
         """
-        direction = codes(messages["direction"], DIRECTIONS)
-        telling = np.flatnonzero((direction == COMMITTED) | (direction == ASSIGNED))
-        if not telling.size:
-            return None
-        messages, direction = messages.take(pa.array(telling)), direction[telling]
-        group, groups = words_of(messages["key"])
-        operation = rows.rows_of(integers(messages["op"]))
-        committed = (direction == COMMITTED) & (rows.outcome[operation] == 0)
-        assigned = direction == ASSIGNED
-        commits = Commits(group[committed], integers(messages["position"])[committed], operation[committed])
+        acts = observations.filter(pa.array(is_one_of(observations["kind"], ACTS)))
+        group, groups = words_of(acts["name"])
+        operation = rows.rows_of(integers(acts["op"]))
+        assigned = is_one_of(acts["kind"], ["assigned"])
+        committed = ~assigned & (rows.outcome[operation] == 0)
+        commits = Commits(group[committed], integers(acts["position"])[committed], operation[committed])
         until_ns = _next_move_ns(operation[assigned], operations, rows)
         ownerships = Ownerships(
             group[assigned],
-            integers(messages["value"])[assigned],
+            integers(acts["value"])[assigned],
             operation[assigned],
             rows.end_ns[operation[assigned]],
             until_ns,

@@ -13,12 +13,22 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from chaoskit.contract.anomaly import Anomaly
 from checkers.columns import Ints
 from checkers.findings import findings_of
+from checkers.models import LOGS
 from checkers.view import LogView
 
-REORDERED = ("completed before the next was invoked", "one ordered pipeline")
+REORDERED_DETAILS = ("completed before the next was invoked", "one ordered pipeline")
 MOVED = ("internal", "between polls")
+
+
+REORDERED = Anomaly(
+    "reordered",
+    "messages of one producer lie in the opposite order of their sending",
+    LOGS,
+    implies=("order-violation", "sequence-jump"),
+)
 
 
 def reordered_cases(view: LogView) -> pa.Table:
@@ -34,9 +44,9 @@ def reordered_cases(view: LogView) -> pa.Table:
     later, earlier = sends.operation[rows[below]], sends.operation[rows[above]]
     completed = view.acked[rows[above]] & (operations.end_ns[earlier] < operations.start_ns[later])
     return findings_of(
-        view.context,
-        "reordered",
-        details=REORDERED,
+        view.setting,
+        REORDERED,
+        details=REORDERED_DETAILS,
         detail=np.where(completed, 0, 1),
         value=sends.value[rows[below]],
         position=view.positions.numbers(place[below]),
@@ -46,6 +56,11 @@ def reordered_cases(view: LogView) -> pa.Table:
         other_op=operations.op[earlier],
         at_ns=operations.end_ns[later],
     )
+
+
+SKIPPED = Anomaly(
+    "skipped", "a consumer moved past a message without having sought to", LOGS, implies=("sequence-jump",)
+)
 
 
 def skipped_cases(view: LogView) -> pa.Table:
@@ -58,7 +73,10 @@ def skipped_cases(view: LogView) -> pa.Table:
     before, after, first, _ = view.passed
     passed = view.visible_positions[first]
     other = view.intact.value[view.first_received_at(passed)]
-    return _moves(view, "skipped", before, after, other_value=other, other_position=view.positions.numbers(passed))
+    return _moves(view, SKIPPED, before, after, other_value=other, other_position=view.positions.numbers(passed))
+
+
+REWOUND = Anomaly("rewound", "a consumer went back without having sought to", LOGS, implies=("sequence-jump",))
 
 
 def rewound_cases(view: LogView) -> pa.Table:
@@ -72,7 +90,7 @@ def rewound_cases(view: LogView) -> pa.Table:
     previous = view.receives.take(before[back])
     return _moves(
         view,
-        "rewound",
+        REWOUND,
         before[back],
         after[back],
         other_value=previous.value,
@@ -80,11 +98,11 @@ def rewound_cases(view: LogView) -> pa.Table:
     )
 
 
-def _moves(view: LogView, anomaly: str, before: Ints, after: Ints, **other: Ints) -> pa.Table:
+def _moves(view: LogView, anomaly: Anomaly, before: Ints, after: Ints, **other: Ints) -> pa.Table:
     """Report moves between two receives (rows); `other` is the evidence that contradicts them."""
     previous, landed = view.receives.take(before), view.receives.take(after)
     return findings_of(
-        view.context,
+        view.setting,
         anomaly,
         details=MOVED,
         detail=np.where(previous.operation == landed.operation, 0, 1),

@@ -15,16 +15,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from chaoskit.contract.anomaly import Anomaly
 from chaoskit.contract.checker import FINDINGS
 from checkers.columns import Flags, distinct, is_one_of
 from checkers.findings import findings_of
-from checkers.rows import CORRUPT, FOREIGN, INTACT
+from checkers.models import LOGS
+from checkers.rows import DAMAGED, FOREIGN, INTACT
 from checkers.view import LogView
 
 NOT_SENT_HERE = "not sent to this partition"
 FROM_ANOTHER_RUN = "from another run"
 SENT_BY_NOBODY = "sent by nobody"
-PHANTOM = (NOT_SENT_HERE, FROM_ANOTHER_RUN)
+PHANTOM_DETAILS = (NOT_SENT_HERE, FROM_ANOTHER_RUN)
 
 SENDS = pa.schema(
     [
@@ -37,6 +39,9 @@ SENDS = pa.schema(
 """What is asked of other partitions: who sent these values, and where to."""
 
 
+PHANTOM = Anomaly("phantom", "a message was received that nobody sent", LOGS)
+
+
 def phantom_cases(view: LogView) -> pa.Table:
     """Find messages that were received though nobody sent them to this partition in this run.
 
@@ -46,7 +51,10 @@ def phantom_cases(view: LogView) -> pa.Table:
     payload = view.receives.payload
     strange = payload == FOREIGN
     strange[payload == INTACT] = ~view.sent[view.intact_values]
-    return _received(view, "phantom", strange, PHANTOM)
+    return _received(view, PHANTOM, strange, PHANTOM_DETAILS)
+
+
+CORRUPT = Anomaly("corrupt", "a message was received damaged", LOGS)
 
 
 def corrupt_cases(view: LogView) -> pa.Table:
@@ -55,7 +63,7 @@ def corrupt_cases(view: LogView) -> pa.Table:
     One finding for each position and value (as far as the header could be read). Evidence: `op` and
     `at_ns` are the first receive.
     """
-    return _received(view, "corrupt", view.receives.payload == CORRUPT, ())
+    return _received(view, CORRUPT, view.receives.payload == DAMAGED, ())
 
 
 def unsettled(findings: pa.Table) -> pa.Array:
@@ -69,6 +77,9 @@ def sends_of(messages: pa.Table, values: pa.Array) -> pa.Table:
     sends = messages.filter(wanted).select(["value", "topic", "partition", "op", "direction"])
     sends = sends.filter(pa.array(is_one_of(sends["direction"], ["sent"]))).drop_columns("direction")
     return sends.cast(SENDS)
+
+
+MISROUTED = Anomaly("misrouted", "a message was received from another topic or partition than it was sent to", LOGS)
 
 
 def settled(findings: pa.Table, found: pa.Table) -> pa.Table:
@@ -86,7 +97,7 @@ def settled(findings: pa.Table, found: pa.Table) -> pa.Table:
     sent_to = pc.binary_join_element_wise("sent to", place, " ").take(send)
     detail = pc.if_else(phantom, pc.coalesce(sent_to, SENT_BY_NOBODY), findings["detail"].cast(pa.string()))
     columns = {
-        "anomaly": pc.if_else(misrouted, "misrouted", findings["anomaly"].cast(pa.string())),
+        "anomaly": pc.if_else(misrouted, MISROUTED.name, findings["anomaly"].cast(pa.string())),
         "other_op": pc.if_else(misrouted, found["op"].take(send), findings["other_op"]),
         "detail": detail,
     }
@@ -96,12 +107,12 @@ def settled(findings: pa.Table, found: pa.Table) -> pa.Table:
     return findings
 
 
-def _received(view: LogView, anomaly: str, chosen: Flags, details: Sequence[str]) -> pa.Table:
+def _received(view: LogView, anomaly: Anomaly, chosen: Flags, details: Sequence[str]) -> pa.Table:
     """Report the chosen receives, the first of each position, value and payload."""
     receives = view.receives.take(np.flatnonzero(chosen))
     receives = receives.take(distinct(receives.position, receives.value, receives.payload))
     return findings_of(
-        view.context,
+        view.setting,
         anomaly,
         details=details,
         detail=np.where(receives.payload == FOREIGN, 1, 0),

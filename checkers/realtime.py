@@ -11,14 +11,19 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from chaoskit.contract.anomaly import Anomaly
 from checkers.columns import NONE, Ints, marked
 from checkers.findings import findings_of, merged, no_findings
+from checkers.models import LOGS
 from checkers.view import LogView
 
-ORDER_VIOLATION = ("acknowledged before the other was invoked", "one operation's positions skip over another's")
-LATE = ("acknowledged before it was passed", "acknowledged after it was passed")
+ORDER_VIOLATION_DETAILS = ("acknowledged before the other was invoked", "one operation's positions skip over another's")
+LATE_DETAILS = ("acknowledged before it was passed", "acknowledged after it was passed")
 
 _NEVER_NS = np.iinfo(np.int64).max
+
+
+ORDER_VIOLATION = Anomaly("order-violation", "a message lies below one that was acknowledged before it was sent", LOGS)
 
 
 def order_violation_cases(view: LogView) -> pa.Table:
@@ -29,6 +34,9 @@ def order_violation_cases(view: LogView) -> pa.Table:
     acknowledged before, or what lies in between.
     """
     return merged([_behind_acknowledged(view), _torn_apart(view)])
+
+
+LATE = Anomaly("late", "an acknowledged message appeared behind a reader that had passed its position", LOGS)
 
 
 def late_cases(view: LogView) -> pa.Table:
@@ -56,9 +64,9 @@ def late_cases(view: LogView) -> pa.Table:
     send, passer, passed, seen_ns = send[chosen], after[jump[chosen]], passed[chosen], seen_ns[chosen]
     acked_ns = view.operations.end_ns[view.sends.operation[send]]
     return findings_of(
-        view.context,
-        "late",
-        details=LATE,
+        view.setting,
+        LATE,
+        details=LATE_DETAILS,
         detail=np.where(acked_ns <= reads.received_ns[passer], 0, 1),
         value=view.sends.value[send],
         position=view.positions.numbers(passed),
@@ -93,7 +101,7 @@ def _torn_apart(view: LogView) -> pa.Table:
     operation = view.sends.operation
     second = np.flatnonzero(operation[1:] == operation[:-1]) + 1
     if not second.size:
-        return findings_of(view.context, "order-violation", value=second, position=second, op=second)
+        return findings_of(view.setting, ORDER_VIOLATION, value=second, position=second, op=second)
     rows, place = view.places
     places = np.full(operation.size, NONE)
     places[rows] = place
@@ -110,9 +118,9 @@ def _torn_apart(view: LogView) -> pa.Table:
 def _violations(view: LogView, detail: int, *, rows: Ints, place: Ints, other: Ints, other_place: Ints) -> pa.Table:
     sends, operations = view.sends, view.operations
     return findings_of(
-        view.context,
-        "order-violation",
-        details=ORDER_VIOLATION,
+        view.setting,
+        ORDER_VIOLATION,
+        details=ORDER_VIOLATION_DETAILS,
         detail=detail,
         value=sends.value[rows],
         position=view.positions.numbers(place),

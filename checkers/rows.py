@@ -13,13 +13,12 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.client import DUPLICATE
-from chaoskit.history.schema import DIRECTIONS, OUTCOMES, PAYLOADS
+from chaoskit.history.schema import AUDITOR, DIRECTIONS, DUPLICATE, OUTCOMES, PAYLOADS
 from checkers.columns import NONE, Flags, Ints, codes, group_numbers, integers, is_one_of
 from checkers.ends import OK, Transactions
 
-INTACT, CORRUPT, FOREIGN = range(len(PAYLOADS))
-SENT, RECEIVED, COMMITTED, ASSIGNED, CONFIRMED, ENDED, SUBSCRIBED, ACKED, NACKED = range(len(DIRECTIONS))
+INTACT, DAMAGED, FOREIGN = range(len(PAYLOADS))
+SENT, RECEIVED = range(len(DIRECTIONS))
 
 REPOSITIONING = ("assign", "subscribe", "seek", "open", "recover")
 """Operations after which a consumer may be anywhere in the log."""
@@ -48,7 +47,7 @@ class Operations:
     takes: Flags
 
     @classmethod
-    def of(cls, table: pa.Table, auditor: str) -> Operations:
+    def of(cls, table: pa.Table) -> Operations:
         """Read a table of schema `OPERATIONS`."""
         outcome = codes(table["outcome"], OUTCOMES)
         return cls(
@@ -60,7 +59,7 @@ class Operations:
             fate=_fates(table, outcome),
             duplicate=(outcome == OK) & is_one_of(table["error"], [DUPLICATE]),
             repositions=is_one_of(table["f"], REPOSITIONING),
-            audits=is_one_of(table["client"], [auditor]),
+            audits=is_one_of(table["client"], [AUDITOR]),
             takes=is_one_of(table["f"], ["receive"]),
         )
 
@@ -120,7 +119,7 @@ class Receives(Rows):
 
 
 def split_messages(table: pa.Table, operations: Operations) -> tuple[Sends, Receives]:
-    """Read a table of schema `MESSAGES`; rows that tell of no message are left out."""
+    """Read a table of schema `MESSAGES`."""
     direction = codes(table["direction"], DIRECTIONS)
     sent, received = np.flatnonzero(direction == SENT), np.flatnonzero(direction == RECEIVED)
     value, position = integers(table["value"]), integers(table["position"])

@@ -12,13 +12,20 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from chaoskit.contract.anomaly import Anomaly
 from chaoskit.history.schema import PRODUCER_SHIFT
 from checkers.columns import NONE, Flags, Ints, marked, stable_order
 from checkers.findings import findings_of, no_findings
+from checkers.models import LOGS
 from checkers.rows import INTACT
 from checkers.view import LogView
 
-SEQUENCE_JUMP = ("new, forward", "new, back", "seen, forward", "seen, back")
+SEQUENCE_JUMP_DETAILS = ("new, forward", "new, back", "seen, forward", "seen, back")
+
+
+SEQUENCE_JUMP = Anomaly(
+    "sequence-jump", "a reader received a producer's messages in another sequence than they were sent", LOGS
+)
 
 
 def sequence_jump_cases(view: LogView) -> pa.Table:
@@ -42,9 +49,9 @@ def sequence_jump_cases(view: LogView) -> pa.Table:
     detail = 2 * _seen(view, session, value, after) + back[after - 1]
     previous, landed = view.intact.take(row[after - 1]), view.intact.take(row[after])
     return findings_of(
-        view.context,
-        "sequence-jump",
-        details=SEQUENCE_JUMP,
+        view.setting,
+        SEQUENCE_JUMP,
+        details=SEQUENCE_JUMP_DETAILS,
         detail=detail,
         value=landed.value,
         position=landed.position,

@@ -11,10 +11,9 @@ from typing import Self
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.history.schema import DIRECTIONS
-from checkers.columns import Flags, Ints, codes, integers, is_one_of
+from checkers.columns import Flags, Ints, integers, is_one_of
 from checkers.ends import OK
-from checkers.rows import CONFIRMED, ENDED, Operations, Rows
+from checkers.rows import Operations, Rows
 
 _ENDING = ("recover", "close")
 _OPENING = ("create", "open", "recover")
@@ -45,26 +44,23 @@ class Standings:
     ended: Told
 
     @classmethod
-    def of(cls, messages: pa.Table, operations: pa.Table, rows: Operations) -> Self | None:
-        """Read the rows of one partition; None where it is no ledger.
+    def of(cls, observations: pa.Table, operations: pa.Table, rows: Operations) -> Self:
+        """Read the rows of one ledger.
 
         Args:
-            messages: schema `MESSAGES`.
+            observations: schema `OBSERVATIONS`.
             operations: schema `OPERATIONS`.
             rows: the same.
         """
-        direction = codes(messages["direction"], DIRECTIONS)
-        telling = np.flatnonzero((direction == CONFIRMED) | (direction == ENDED))
-        if not telling.size:
-            return None
-        operation = rows.rows_of(integers(messages["op"].take(pa.array(telling))))
+        ended = is_one_of(observations["kind"], ["ended"])
+        telling = np.flatnonzero(ended | is_one_of(observations["kind"], ["confirmed"]))
+        operation = rows.rows_of(integers(observations["op"])[telling])
         believed = rows.outcome[operation] == OK
         telling, operation = telling[believed], operation[believed]
         told = Told(
-            integers(messages["position"])[telling],
+            integers(observations["position"])[telling],
             operation,
             is_one_of(operations["f"], _ENDING)[operation],
             is_one_of(operations["f"], _OPENING)[operation],
         )
-        ended = direction[telling] == ENDED
-        return cls(told.take(np.flatnonzero(~ended)), told.take(np.flatnonzero(ended)))
+        return cls(told.take(np.flatnonzero(~ended[telling])), told.take(np.flatnonzero(ended[telling])))

@@ -12,12 +12,14 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.checker import Context
+from chaoskit.contract.anomaly import Anomaly
+from chaoskit.contract.checker import Part
 from chaoskit.history.schema import SUBSCRIPTION_TYPES
 from checkers.columns import NONE, Ints, first_rows, running_maximum
 from checkers.deliveries import Subscription, following, subscriptions_of
 from checkers.ends import FAIL
 from checkers.findings import findings_of, merged, no_findings
+from checkers.models import LOG
 from checkers.view import LogView
 
 EXCLUSIVE, FAILOVER, SHARED, KEY_SHARED = range(len(SUBSCRIPTION_TYPES))
@@ -26,31 +28,13 @@ ACK_NS = 1_000_000_000
 """For how long a consumer must have lived on for its acknowledgement to be with the broker: clients send them off ten
 times a second."""
 
-DOUBLE_DELIVERY = ("after its acknowledgement", "while another consumer had it")
-UNACKED_VANISHED = ("never delivered", "delivered, not acknowledged, and not delivered again")
+DOUBLE_DELIVERY_DETAILS = ("after its acknowledgement", "while another consumer had it")
+UNACKED_VANISHED_DETAILS = ("never delivered", "delivered, not acknowledged, and not delivered again")
 
 
-class SubscriptionChecker:
-    """Decides the anomalies of subscriptions in one partition; a `Checker`."""
-
-    anomalies = ("unacked-vanished", "double-delivery", "two-active", "fifo-violation", "redelivery-flag-missing")
-
-    def check(self, messages: pa.Table, operations: pa.Table, context: Context) -> pa.Table:
-        """Return the findings of all subscriptions."""
-        if not messages.num_rows:
-            return no_findings()
-        view = LogView(messages, operations, context)
-        found = [no_findings()]
-        for each in subscriptions_of(view, messages, operations):
-            found += [
-                vanished_cases(view, each),
-                redelivered_cases(view, each),
-                double_cases(view, each),
-                active_cases(view, each),
-                order_cases(view, each),
-                unflagged_cases(view, each),
-            ]
-        return merged(found)
+UNACKED_VANISHED = Anomaly(
+    "unacked-vanished", "a message that no consumer had acknowledged was not delivered again", LOG
+)
 
 
 def vanished_cases(view: LogView, subscription: Subscription) -> pa.Table:
@@ -75,9 +59,9 @@ def vanished_cases(view: LogView, subscription: Subscription) -> pa.Table:
     last = _last_delivery(subscription, position)
     delivered = last != NONE
     return findings_of(
-        view.context,
-        "unacked-vanished",
-        details=UNACKED_VANISHED,
+        view.setting,
+        UNACKED_VANISHED,
+        details=UNACKED_VANISHED_DETAILS,
         detail=delivered.astype(np.int64),
         value=view.sends.value[send],
         position=position,
@@ -85,6 +69,11 @@ def vanished_cases(view: LogView, subscription: Subscription) -> pa.Table:
         other_op=np.where(delivered, _op(view, subscription, last), NONE),
         at_ns=np.where(delivered, deliveries.from_ns[last] if deliveries.row.size else NONE, NONE),
     )
+
+
+DOUBLE_DELIVERY = Anomaly(
+    "double-delivery", "a message was delivered after its acknowledgement, or to two consumers at once", LOG
+)
 
 
 def redelivered_cases(view: LogView, subscription: Subscription) -> pa.Table:
@@ -109,7 +98,7 @@ def redelivered_cases(view: LogView, subscription: Subscription) -> pa.Table:
     again = np.flatnonzero(
         (acks.position[ack] == deliveries.position) & (deliveries.from_ns >= acks.until_ns[ack] + ACK_NS)
     )
-    return _received(view, "double-delivery", subscription, again, 0, view.operations.op[acks.operation[ack[again]]])
+    return _received(view, DOUBLE_DELIVERY, subscription, again, 0, view.operations.op[acks.operation[ack[again]]])
 
 
 def double_cases(view: LogView, subscription: Subscription) -> pa.Table:
@@ -117,7 +106,10 @@ def double_cases(view: LogView, subscription: Subscription) -> pa.Table:
     if subscription.kind != SHARED:
         return no_findings()
     later, earlier = _overlapping(subscription, subscription.deliveries.position + 1)
-    return _received(view, "double-delivery", subscription, later, 1, _op(view, subscription, earlier))
+    return _received(view, DOUBLE_DELIVERY, subscription, later, 1, _op(view, subscription, earlier))
+
+
+TWO_ACTIVE = Anomaly("two-active", "two consumers were active at once where one may be", LOG)
 
 
 def active_cases(view: LogView, subscription: Subscription) -> pa.Table:
@@ -130,7 +122,10 @@ def active_cases(view: LogView, subscription: Subscription) -> pa.Table:
     if subject is None:
         return no_findings()
     later, earlier = _overlapping(subscription, subject)
-    return _received(view, "two-active", subscription, later, None, _op(view, subscription, earlier), earlier)
+    return _received(view, TWO_ACTIVE, subscription, later, None, _op(view, subscription, earlier), earlier)
+
+
+FIFO_VIOLATION = Anomaly("fifo-violation", "a message was delivered after a later one", LOG)
 
 
 def order_cases(view: LogView, subscription: Subscription) -> pa.Table:
@@ -150,7 +145,12 @@ def order_cases(view: LogView, subscription: Subscription) -> pa.Table:
     place, highest = running_maximum(subject, rank[first], positions.size)
     below = np.flatnonzero((place < highest) & (subject > 0))
     above = first[np.searchsorted(highest, highest[below])]
-    return _received(view, "fifo-violation", subscription, first[below], None, _op(view, subscription, above), above)
+    return _received(view, FIFO_VIOLATION, subscription, first[below], None, _op(view, subscription, above), above)
+
+
+REDELIVERY_FLAG_MISSING = Anomaly(
+    "redelivery-flag-missing", "a message was delivered again and was said to be new", LOG
+)
 
 
 def unflagged_cases(view: LogView, subscription: Subscription) -> pa.Table:
@@ -173,7 +173,7 @@ def unflagged_cases(view: LogView, subscription: Subscription) -> pa.Table:
         & (changes[0] == changes[1])
     )
     other = view.operations.op[nacks.operation[nack[unflagged]]]
-    return _received(view, "redelivery-flag-missing", subscription, unflagged, None, other)
+    return _received(view, REDELIVERY_FLAG_MISSING, subscription, unflagged, None, other)
 
 
 def _overlapping(subscription: Subscription, subject: Ints) -> tuple[Ints, Ints]:
@@ -214,7 +214,7 @@ def _op(view: LogView, subscription: Subscription, delivery: Ints) -> Ints:
 
 def _received(  # noqa: PLR0917 - the first five are the same in every call
     view: LogView,
-    anomaly: str,
+    anomaly: Anomaly,
     subscription: Subscription,
     chosen: Ints,
     detail: int | None,
@@ -232,9 +232,9 @@ def _received(  # noqa: PLR0917 - the first five are the same in every call
         }
     )
     return findings_of(
-        view.context,
+        view.setting,
         anomaly,
-        details=() if detail is None else DOUBLE_DELIVERY,
+        details=() if detail is None else DOUBLE_DELIVERY_DETAILS,
         detail=detail or 0,
         value=receives.value[deliveries.row[chosen]],
         position=deliveries.position[chosen],
@@ -243,3 +243,25 @@ def _received(  # noqa: PLR0917 - the first five are the same in every call
         at_ns=deliveries.from_ns[chosen],
         **more,
     )
+
+
+class SubscriptionChecker:
+    """Decides the anomalies of subscriptions in one partition; a `Checker`."""
+
+    anomalies = (UNACKED_VANISHED, DOUBLE_DELIVERY, TWO_ACTIVE, FIFO_VIOLATION, REDELIVERY_FLAG_MISSING)
+    models = LOG
+
+    def check(self, part: Part) -> pa.Table:
+        """Return the findings of all subscriptions."""
+        found = [no_findings()]
+        for each in subscriptions_of(part):
+            view = part.view(LogView)
+            found += [
+                vanished_cases(view, each),
+                redelivered_cases(view, each),
+                double_cases(view, each),
+                active_cases(view, each),
+                order_cases(view, each),
+                unflagged_cases(view, each),
+            ]
+        return merged(found)

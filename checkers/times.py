@@ -9,11 +9,13 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.checker import Context
-from chaoskit.history.schema import DIRECTIONS, OUTCOMES
+from chaoskit.contract.anomaly import Anomaly
+from chaoskit.contract.checker import Part
+from chaoskit.history.schema import AUDITOR, DIRECTIONS, OUTCOMES
 from checkers.columns import NONE, codes, integers, is_one_of
 from checkers.ends import OK
 from checkers.findings import findings_of, merged, no_findings
+from checkers.models import ALL
 from checkers.rows import SENT
 
 UNAVAILABLE_NS = 1_000_000_000
@@ -26,35 +28,27 @@ _UNDISTURBED_MIN = 100
 """Sends outside of faults below which their percentiles say nothing."""
 
 
-class TimeChecker:
-    """Measures unavailability, recovery and outliers; a `Checker` with the power `Measuring`."""
-
-    anomalies = ("unavailable", "slow-recovery", "latency-outlier")
-    measured = anomalies
-
-    def check(self, messages: pa.Table, operations: pa.Table, context: Context) -> pa.Table:
-        """Return the windows, the faults and the sends that stand out."""
-        sends = _Sends(messages, operations, context)
-        if not sends.acked.size:
-            return no_findings()
-        return merged([unavailable_cases(sends), slow_recovery_cases(sends), outlier_cases(sends)])
-
-
 class _Sends:
     """The timed sends of a partition: operation numbers, when due, when completed, which acknowledged."""
 
-    def __init__(self, messages: pa.Table, operations: pa.Table, context: Context) -> None:
-        self.context = context
+    def __init__(self, part: Part) -> None:
+        messages, operations = part.messages, part.operations
+        self.setting = part.setting
         sent = np.flatnonzero(codes(messages["direction"], DIRECTIONS) == SENT)
         due_ns = integers(messages["intended_ns"])[sent]
         timed = due_ns != NONE
         self.op, self.due_ns = integers(messages["op"])[sent][timed], due_ns[timed]
         row = np.searchsorted(integers(operations["op"]), self.op)
-        audits = is_one_of(operations["client"], [context.auditor])[row]
+        audits = is_one_of(operations["client"], [AUDITOR])[row]
         self.op, self.due_ns, row = self.op[~audits], self.due_ns[~audits], row[~audits]
         self.end_ns = integers(operations["end_ns"])[row]
         acked = np.flatnonzero(codes(operations["outcome"], OUTCOMES)[row] == OK)
         self.acked = acked[np.argsort(self.end_ns[acked], kind="stable")]
+
+
+UNAVAILABLE = Anomaly(
+    "unavailable", "no send was acknowledged for more than a second though one was due", ALL, measured=True
+)
 
 
 def unavailable_cases(sends: _Sends) -> pa.Table:
@@ -70,8 +64,8 @@ def unavailable_cases(sends: _Sends) -> pa.Table:
     begin_ns = np.where(first_due_ns <= end_ns[1:], np.maximum(first_due_ns, end_ns[:-1]), end_ns[1:])
     waits = np.flatnonzero(end_ns[1:] - begin_ns > UNAVAILABLE_NS)
     return findings_of(
-        sends.context,
-        "unavailable",
+        sends.setting,
+        UNAVAILABLE,
         value=np.full(waits.size, NONE),
         position=np.full(waits.size, NONE),
         op=sends.op[sends.acked[waits + 1]],
@@ -80,21 +74,26 @@ def unavailable_cases(sends: _Sends) -> pa.Table:
     )
 
 
+SLOW_RECOVERY = Anomaly(
+    "slow-recovery", "the first acknowledgement after a healing came later than the bound", ALL, measured=True
+)
+
+
 def slow_recovery_cases(sends: _Sends) -> pa.Table:
     """Find faults after whose healing, at `at_ns`, the first acknowledgement took longer than the bound.
 
     Evidence: `op` was acknowledged first.
     """
-    end_ns, bound_ns = sends.end_ns[sends.acked], sends.context.bound_ns
-    faults = [each for each in sends.context.faults if each.healed_ns is not None]
+    end_ns, bound_ns = sends.end_ns[sends.acked], sends.setting.bound_ns
+    faults = [each for each in sends.setting.faults if each.healed_ns is not None]
     healed_ns = np.array([each.healed_ns for each in faults], np.int64)
     following = np.searchsorted(end_ns, healed_ns)
     due = healed_ns <= sends.due_ns.max()
     first = np.minimum(following, end_ns.size - 1)
     slow = np.flatnonzero(due & (following < end_ns.size) & (end_ns[first] - healed_ns > bound_ns))
     return findings_of(
-        sends.context,
-        "slow-recovery",
+        sends.setting,
+        SLOW_RECOVERY,
         details=[f"after {each.kind} (fault {each.number})" for each in faults] or ("",),
         detail=slow,
         value=np.full(slow.size, NONE),
@@ -104,6 +103,11 @@ def slow_recovery_cases(sends: _Sends) -> pa.Table:
     )
 
 
+LATENCY_OUTLIER = Anomaly(
+    "latency-outlier", "a send took ten times as long as sends outside of faults", ALL, measured=True
+)
+
+
 def outlier_cases(sends: _Sends) -> pa.Table:
     """Find for each fault, and outside of all of them, the slowest send, if it is an outlier.
 
@@ -111,7 +115,7 @@ def outlier_cases(sends: _Sends) -> pa.Table:
     """
     due_ns, end_ns = sends.due_ns[sends.acked], sends.end_ns[sends.acked]
     took_ns = end_ns - due_ns
-    faults, last_ns = sends.context.faults, int(end_ns.max())
+    faults, last_ns = sends.setting.faults, int(end_ns.max())
     inside = [
         np.flatnonzero((due_ns < (last_ns if each.healed_ns is None else each.healed_ns)) & (end_ns >= each.start_ns))
         for each in faults
@@ -127,8 +131,8 @@ def outlier_cases(sends: _Sends) -> pa.Table:
     standing_out = np.flatnonzero((slowest != NONE) & (took_ns[slowest] > limit_ns))
     row = slowest[standing_out]
     return findings_of(
-        sends.context,
-        "latency-outlier",
+        sends.setting,
+        LATENCY_OUTLIER,
         details=[*(f"under {each.kind} (fault {each.number})" for each in faults), "under no fault"],
         detail=standing_out,
         value=np.full(row.size, NONE),
@@ -136,3 +140,17 @@ def outlier_cases(sends: _Sends) -> pa.Table:
         op=sends.op[sends.acked[row]],
         at_ns=end_ns[row],
     )
+
+
+class TimeChecker:
+    """Measures unavailability, recovery and outliers; a `Checker`."""
+
+    anomalies = (UNAVAILABLE, SLOW_RECOVERY, LATENCY_OUTLIER)
+    models = ALL
+
+    def check(self, part: Part) -> pa.Table:
+        """Return the windows, the faults and the sends that stand out."""
+        sends = _Sends(part)
+        if not sends.acked.size:
+            return no_findings()
+        return merged([unavailable_cases(sends), slow_recovery_cases(sends), outlier_cases(sends)])

@@ -11,13 +11,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from chaoskit.contract.checker import FINDINGS, Context
+from chaoskit.contract.anomaly import Anomaly
+from chaoskit.contract.checker import FINDINGS, Part
 from checkers.columns import NONE, Flags, Ints, distinct, integers, is_one_of, marked
 from checkers.cycles import CYCLES, Graph, cycles, with_orders
 from checkers.edges import EDGES, KINDS, RW, WR, WW, edges_of, sorted_edges
 from checkers.ends import ABORTED, OK, Transactions
-from checkers.fencing import zombie_cases
+from checkers.fencing import ZOMBIE_WRITE, zombie_cases
 from checkers.findings import findings_of, merged, no_findings
+from checkers.models import LOG
 from checkers.view import LogView
 
 TORN = ("committed", "nobody knows whether it committed")
@@ -27,38 +29,12 @@ _PRESENT, _ABSENT = len(KINDS), len(KINDS) + 1
 value) is visible, or provably gone."""
 
 
-class TransactionChecker:
-    """Decides the anomalies of transactions; a `Checker` with the power `Spanning`."""
-
-    anomalies = ("aborted-read", "precommitted-read", "torn-transaction", "zombie-write", *CYCLES)
-
-    def check(self, messages: pa.Table, operations: pa.Table, context: Context) -> pa.Table:
-        """Return what one partition alone shows: aborted-read, precommitted-read, zombie-write."""
-        if not (messages.num_rows and concerns(operations)):
-            return no_findings()
-        view = LogView(messages, operations, context)
-        return merged(
-            [aborted_read_cases(view), precommitted_read_cases(view, operations), zombie_cases(view, operations)]
-        )
-
-    def extract(self, messages: pa.Table, operations: pa.Table, context: Context) -> pa.Table:
-        """Return the dependencies that the partition shows, and which transactions are in it and which not."""
-        if not messages.num_rows or operations["txn"].null_count == operations.num_rows:
-            return EDGES.empty_table()
-        view = LogView(messages, operations, context)
-        return pa.concat_tables([edges_of(view, operations), _presence(view, operations)])
-
-    def conclude(self, extracts: pa.Table, operations: pa.Table) -> pa.Table:
-        """Return torn transactions and cycles."""
-        extracts = sorted_edges(extracts)
-        kind = integers(extracts["kind"])
-        dependencies = extracts.filter(pa.array(kind <= RW))
-        return pa.concat_tables([_torn(extracts, kind, operations), _cycles(dependencies, operations)])
-
-
 def concerns(operations: pa.Table) -> bool:
     """Return whether a history has transactions, or clients with a lasting name."""
     return operations["txn"].null_count < operations.num_rows or bool(is_one_of(operations["f"], ["init"]).any())
+
+
+ABORTED_READ = Anomaly("aborted-read", "a message of a transaction that did not commit was received", LOG)
 
 
 def aborted_read_cases(view: LogView) -> pa.Table:
@@ -69,7 +45,10 @@ def aborted_read_cases(view: LogView) -> pa.Table:
     receives, writer = _written(view)
     receives = receives[view.operations.fate[writer] == ABORTED]
     receives = receives[distinct(view.intact_values[receives])]
-    return _received(view, "aborted-read", receives)
+    return _received(view, ABORTED_READ, receives)
+
+
+PRECOMMITTED_READ = Anomaly("precommitted-read", "a message was received before its transaction ended", LOG)
 
 
 def precommitted_read_cases(view: LogView, operations: pa.Table) -> pa.Table:
@@ -85,7 +64,7 @@ def precommitted_read_cases(view: LogView, operations: pa.Table) -> pa.Table:
     early |= view.intact.operation[candidate] == writer
     early &= view.operations.fate[writer] != ABORTED
     receives = candidate[early]
-    return _received(view, "precommitted-read", receives[distinct(view.intact_values[receives])])
+    return _received(view, PRECOMMITTED_READ, receives[distinct(view.intact_values[receives])])
 
 
 def _written(view: LogView) -> tuple[Ints, Ints]:
@@ -95,10 +74,10 @@ def _written(view: LogView) -> tuple[Ints, Ints]:
     return receives, view.sends.operation[send[receives]]
 
 
-def _received(view: LogView, anomaly: str, receives: Ints) -> pa.Table:
+def _received(view: LogView, anomaly: Anomaly, receives: Ints) -> pa.Table:
     send = view.first_sends[view.intact_values[receives]]
     return findings_of(
-        view.context,
+        view.setting,
         anomaly,
         value=view.intact.value[receives],
         position=view.intact.position[receives],
@@ -111,7 +90,7 @@ def _received(view: LogView, anomaly: str, receives: Ints) -> pa.Table:
 def _presence(view: LogView, operations: pa.Table) -> pa.Table:
     """Return one visible and one missing send of each transaction that may have committed."""
     txn = integers(operations["txn"])
-    sends, audit = view.sends, view.context.audit
+    sends, audit = view.sends, view.setting.bounds
     member = (txn[sends.operation] != NONE) & (view.operations.fate[sends.operation] != ABORTED)
     rows = np.flatnonzero(member & (view.operations.outcome[sends.operation] == OK))
     position, present = sends.position[rows], view.kept[view.sent_values[rows]]
@@ -126,13 +105,16 @@ def _presence(view: LogView, operations: pa.Table) -> pa.Table:
             "kind": pa.array(np.full(some.size, kind), pa.int8()),
             "source": pa.array(txn[sends.operation[some]]),
             "target": pa.array(view.operations.op[sends.operation[some]]),
-            "topic": pa.array([view.context.topic] * some.size, EDGES.field("topic").type),
-            "partition": pa.array(np.full(some.size, view.context.partition, np.int32)),
+            "topic": pa.array([view.setting.topic] * some.size, EDGES.field("topic").type),
+            "partition": pa.array(np.full(some.size, view.setting.partition, np.int32)),
             "position": pa.array(sends.position[some].astype(np.int64)),
             "other_position": pa.array(sends.value[some].astype(np.int64)),
         }
         parts.append(pa.table(columns, schema=EDGES))
     return pa.concat_tables(parts)
+
+
+TORN_TRANSACTION = Anomaly("torn-transaction", "a part of a committed transaction is visible, another is gone", LOG)
 
 
 def _torn(extracts: pa.Table, kind: Ints, operations: pa.Table) -> pa.Table:
@@ -149,7 +131,7 @@ def _torn(extracts: pa.Table, kind: Ints, operations: pa.Table) -> pa.Table:
     transactions = Transactions.of(operations)
     number = np.searchsorted(transactions.name, integers(absent["source"]))
     columns = {
-        "anomaly": pa.array(["torn-transaction"] * absent.num_rows),
+        "anomaly": pa.array([TORN_TRANSACTION.name] * absent.num_rows),
         "topic": absent["topic"],
         "partition": absent["partition"],
         "value": absent["other_position"],
@@ -236,3 +218,35 @@ def _explain(graph: Graph, cycle: list[int], name: Ints, transactional: Flags, e
         }
         words.append(f"-{KINDS[kind]} {row['topic']}/{row['partition']} {said[kind]}->")
     return " ".join([*words, words[0]])
+
+
+class TransactionChecker:
+    """Decides the anomalies of transactions; a `Checker` with the power `Spanning`."""
+
+    anomalies = (ABORTED_READ, PRECOMMITTED_READ, TORN_TRANSACTION, ZOMBIE_WRITE, *CYCLES.values())
+    models = LOG
+
+    def check(self, part: Part) -> pa.Table:
+        """Return what one partition alone shows: aborted-read, precommitted-read, zombie-write."""
+        operations = part.operations
+        if not (part.messages.num_rows and concerns(operations)):
+            return no_findings()
+        view = part.view(LogView)
+        return merged(
+            [aborted_read_cases(view), precommitted_read_cases(view, operations), zombie_cases(view, operations)]
+        )
+
+    def extract(self, part: Part) -> pa.Table:
+        """Return the dependencies that the partition shows, and which transactions are in it and which not."""
+        operations = part.operations
+        if not part.messages.num_rows or operations["txn"].null_count == operations.num_rows:
+            return EDGES.empty_table()
+        view = part.view(LogView)
+        return pa.concat_tables([edges_of(view, operations), _presence(view, operations)])
+
+    def conclude(self, extracts: pa.Table, operations: pa.Table) -> pa.Table:
+        """Return torn transactions and cycles."""
+        extracts = sorted_edges(extracts)
+        kind = integers(extracts["kind"])
+        dependencies = extracts.filter(pa.array(kind <= RW))
+        return pa.concat_tables([_torn(extracts, kind, operations), _cycles(dependencies, operations)])

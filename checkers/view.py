@@ -14,10 +14,9 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
-import pyarrow as pa
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.checker import Context
+from chaoskit.contract.checker import Part
 from chaoskit.history.schema import PRODUCER_SHIFT
 from checkers.columns import NONE, Flags, Ints, changes, first_rows, is_sorted, marked, running_maximum, stable_order
 from checkers.ends import OK
@@ -30,17 +29,17 @@ class LogView:
     """Rows of one topic-partition and the indexes over them.
 
     Attributes:
-        context: the partition and its audit.
+        setting: the partition and its audit.
         operations: at least those that the messages name.
         sends: messages sent.
         receives: messages received, whatever their payload.
         intact: those with an intact payload.
     """
 
-    def __init__(self, messages: pa.Table, operations: pa.Table, context: Context) -> None:
-        self.context = context
-        self.operations = Operations.of(operations, context.auditor)
-        self.sends, self.receives = split_messages(messages, self.operations)
+    def __init__(self, part: Part) -> None:
+        self.setting = part.setting
+        self.operations = Operations.of(part.operations)
+        self.sends, self.receives = split_messages(part.messages, self.operations)
         intact = self.receives.payload == INTACT
         self.intact = self.receives if intact.all() else self.receives.take(np.flatnonzero(intact))
         if min(self.sends.value.min(initial=0), self.intact.value.min(initial=0)) < 0:
@@ -98,7 +97,7 @@ class LogView:
     def kept(self) -> Flags:
         """Whether the value is still there, by value id: seen by a complete final read, or, without
         one, by anybody."""
-        audit = self.context.audit
+        audit = self.setting.audit
         if audit is None or not audit.complete:
             return self.visible
         final = self.operations.audits[self.intact.operation]

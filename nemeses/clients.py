@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import psutil
 
-from chaoskit.contract.nemesis import ClientProcess, NemesisError, NoParameters, Strike
+from chaoskit.contract.nemesis import ClientProcess, Nemesis, NemesisError, Strike
 
 _SEEN_WITHIN_S = 5
 _POLL_S = 0.005
@@ -19,30 +19,27 @@ _WATCH = 'read -r _; kill -CONT "$1"'
 """The end of the pipe, closed by the harness or by its end, lets the client go on."""
 
 
-class ClientCrash:
+class ClientCrash(Nemesis):
     """SIGKILL in the middle of whatever the client does; healing starts its next incarnation."""
 
     summary = "kill -9 clients in the middle of their operations; start them again afterwards"
     family = "client"
     hits = "clients"
-    parameters = NoParameters
-    lasts = True
-    needs = ()
 
     def inject(self, strike: Strike) -> None:
-        if ended := [client.name for client in strike.targets if not client.running()]:
+        if ended := [client.name for client in strike.clients if not client.running()]:
             raise NemesisError(f"{', '.join(ended)} did not run")
-        for client in strike.targets:
+        for client in strike.clients:
             client.crash()
 
     def verify(self, strike: Strike) -> str:
-        alive = [client.name for client in strike.targets if client.running()]
+        alive = [client.name for client in strike.clients if client.running()]
         if alive:
             raise NemesisError(f"{', '.join(alive)} should be dead and run")
         return f"{strike.names} ended by SIGKILL"
 
     def heal(self, strike: Strike) -> None:
-        for client in strike.targets:
+        for client in strike.clients:
             client.restart()
 
     def verify_healed(self, strike: Strike) -> str:
@@ -50,21 +47,18 @@ class ClientCrash:
         return f"{strike.names} connected again"
 
 
-class ClientPause:
+class ClientPause(Nemesis):
     """SIGSTOP: its sockets stay open, it sends no heartbeat; healing, or the end of the harness, wakes it."""
 
     summary = "stop clients with SIGSTOP, past their session if it lasts so long; let them go on afterwards"
     family = "client"
     hits = "clients"
-    parameters = NoParameters
-    lasts = True
-    needs = ()
 
     def inject(self, strike: Strike) -> None:
-        strike.notes["watches"] = [_stop(client) for client in strike.targets]
+        strike.notes["watches"] = [_stop(client) for client in strike.clients]
 
     def verify(self, strike: Strike) -> str:
-        for client in strike.targets:
+        for client in strike.clients:
             _await_stopped(client, True)
         return f"{strike.names} are stopped (state T)"
 
@@ -73,23 +67,20 @@ class ClientPause:
             _wake(watch)
 
     def verify_healed(self, strike: Strike) -> str:
-        for client in strike.targets:
+        for client in strike.clients:
             _await_stopped(client, False)
         return f"{strike.names} go on"
 
 
-class ClientHijack:
+class ClientHijack(Nemesis):
     """The next incarnation takes over its name while it sleeps; then it wakes and knows nothing of it."""
 
     summary = "start a client's next incarnation under its name while it sleeps, and wake it as a zombie"
     family = "client"
     hits = "clients"
-    parameters = NoParameters
-    lasts = True
-    needs = ()
 
     def inject(self, strike: Strike) -> None:
-        for client in strike.targets:
+        for client in strike.clients:
             watch = _stop(client)
             try:
                 client.start_next()
@@ -98,7 +89,7 @@ class ClientHijack:
 
     def verify(self, strike: Strike) -> str:
         told = []
-        for client in strike.targets:
+        for client in strike.clients:
             if not client.former:
                 raise NemesisError(f"{client.name} has no earlier incarnation that still runs")
             if not client.running():
@@ -107,29 +98,27 @@ class ClientHijack:
         return "; ".join(told)
 
     def heal(self, strike: Strike) -> None:
-        for client in strike.targets:
+        for client in strike.clients:
             client.end_former()
 
     def verify_healed(self, strike: Strike) -> str:
-        for client in strike.targets:
+        for client in strike.clients:
             if client.former:
                 raise NemesisError(f"beside {client.name} still run {', '.join(map(str, client.former))}")
         _refuse_dead(strike)
         return f"{strike.names} run once"
 
 
-class ClientDisconnect:
+class ClientDisconnect(Nemesis):
     """The kernel destroys the clients' TCP connections: both ends are reset; clients connect anew."""
 
     summary = "reset all TCP connections of clients at once; they connect again by themselves"
     family = "client"
     hits = "clients"
-    parameters = NoParameters
     lasts = False
-    needs = ()
 
     def inject(self, strike: Strike) -> None:
-        before = {client.name: set(_local_ends(client)) for client in strike.targets}
+        before = {client.name: set(_local_ends(client)) for client in strike.clients}
         for ends in before.values():
             for end in ends:
                 subprocess.run(["ss", "-K", "-t", "src", end], capture_output=True, check=True)
@@ -137,7 +126,7 @@ class ClientDisconnect:
 
     def verify(self, strike: Strike) -> str:
         told = []
-        for client in strike.targets:
+        for client in strike.clients:
             before = strike.notes["before"][client.name]
             if not before:
                 raise NemesisError(f"{client.name} had no connection that could be reset")
@@ -151,7 +140,7 @@ class ClientDisconnect:
 
     def verify_healed(self, strike: Strike) -> str:
         deadline = time.monotonic() + _SEEN_WITHIN_S
-        for client in strike.targets:
+        for client in strike.clients:
             while not any(_local_ends(client)):
                 if time.monotonic() > deadline:
                     raise NemesisError(f"{client.name} has not connected again within {_SEEN_WITHIN_S} s")
@@ -160,7 +149,7 @@ class ClientDisconnect:
 
 
 def _refuse_dead(strike: Strike) -> None:
-    dead = [client.name for client in strike.targets if not client.running() and not client.ended()]
+    dead = [client.name for client in strike.clients if not client.running() and not client.ended()]
     if dead:
         raise NemesisError(f"{', '.join(dead)} should run again and do not")
 

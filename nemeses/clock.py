@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
 
 from chaoskit.base.quantities import MILLISECOND, Duration, format_duration, parse_duration
 from chaoskit.contract.clock import SettableClock
-from chaoskit.contract.nemesis import NemesisError, Strike
+from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
 from nemeses.services import await_answers, on_each
 
 _TOLERANCE_NS = 20 * MILLISECOND
@@ -84,28 +85,26 @@ class Strobe(Offset):
     interval: Annotated[Duration, Field(ge=_LEAST_NS)] = 200 * MILLISECOND
 
 
-class ClockOffset:
+class ClockOffset(Nemesis):
     """The clock is off by a fixed time."""
 
     summary = "set the system's wall clock off the true one; set it right afterwards"
     family = "clock"
-    hits = "hosts"
     parameters: type[BaseModel] = Offset
-    lasts = True
-    needs = (SettableClock,)
+    host_powers = (SettableClock,)
 
     def inject(self, strike: Strike) -> None:
-        on_each(strike.targets, lambda host: host.set_clock(strike.parameters.offset))
+        on_each(strike.hosts, lambda host: host.power(SettableClock).set_clock(strike.parameters.offset))
 
     def verify(self, strike: Strike) -> str:
-        return "; ".join(_check_error(host, strike.parameters.offset) for host in strike.targets)
+        return "; ".join(_check_error(host, strike.parameters.offset) for host in strike.hosts)
 
     def heal(self, strike: Strike) -> None:
-        on_each(strike.targets, lambda host: host.set_clock(0))
+        on_each(strike.hosts, lambda host: host.power(SettableClock).set_clock(0))
 
     def verify_healed(self, strike: Strike) -> str:
-        errors = [_check_error(host, 0) for host in strike.targets]
-        return "; ".join([*errors, await_answers(strike.targets, strike.cluster)])
+        errors = [_check_error(host, 0) for host in strike.hosts]
+        return "; ".join([*errors, await_answers(strike.hosts, strike.cluster)])
 
 
 class ClockJump(ClockOffset):
@@ -115,16 +114,16 @@ class ClockJump(ClockOffset):
     parameters = Jump
 
     def inject(self, strike: Strike) -> None:
-        def act(host: Any) -> None:
-            shown = host.clock_error_ns() + strike.parameters.by
+        def act(host: ServiceHost) -> None:
+            shown = host.power(SettableClock).clock_error_ns() + strike.parameters.by
             strike.notes[host.name] = shown
-            host.set_clock(shown)
+            host.power(SettableClock).set_clock(shown)
 
-        on_each(strike.targets, act)
+        on_each(strike.hosts, act)
 
     def verify(self, strike: Strike) -> str:
-        wanted = {host.name: strike.notes.get(host.name, strike.parameters.by) for host in strike.targets}
-        return "; ".join(_check_error(host, wanted[host.name]) for host in strike.targets)
+        wanted = {host.name: strike.notes.get(host.name, strike.parameters.by) for host in strike.hosts}
+        return "; ".join(_check_error(host, wanted[host.name]) for host in strike.hosts)
 
 
 class ClockDrift(ClockOffset):
@@ -134,16 +133,16 @@ class ClockDrift(ClockOffset):
     parameters = Drift
 
     def inject(self, strike: Strike) -> None:
-        on_each(strike.targets, lambda host: host.set_clock(0, strike.parameters.rate))
+        on_each(strike.hosts, lambda host: host.power(SettableClock).set_clock(0, strike.parameters.rate))
 
     def verify(self, strike: Strike) -> str:
         gain = strike.parameters.rate - 1
         span_s = max(0.3, 4 * _TOLERANCE_NS / 1e9 / abs(gain))
-        first = {host.name: (time.monotonic_ns(), host.clock_error_ns()) for host in strike.targets}
+        first = {host.name: (time.monotonic_ns(), host.power(SettableClock).clock_error_ns()) for host in strike.hosts}
         time.sleep(span_s)
         seen = []
-        for host in strike.targets:
-            now, error = time.monotonic_ns(), host.clock_error_ns()
+        for host in strike.hosts:
+            now, error = time.monotonic_ns(), host.power(SettableClock).clock_error_ns()
             elapsed = now - first[host.name][0]
             gained = error - first[host.name][1]
             if abs(gained - gain * elapsed) > abs(gain) * elapsed / 2:
@@ -169,7 +168,7 @@ class ClockStrobe(ClockOffset):
 
     def verify(self, strike: Strike) -> str:
         seen = {}
-        for host in strike.targets:
+        for host in strike.hosts:
             errors = [_sampled(host, strike, attempt) for attempt in range(_ATTEMPTS)]
             off = [error for error in errors if abs(error - strike.parameters.offset) < _TOLERANCE_NS]
             true = [error for error in errors if abs(error) < _TOLERANCE_NS]
@@ -190,17 +189,17 @@ def _strobe(strike: Strike, over: threading.Event) -> None:
     off = True
     while not over.wait(strike.parameters.interval / 1e9):
         off = not off
-        on_each(strike.targets, lambda host: host.set_clock(strike.parameters.offset * off))  # noqa: B023
+        on_each(strike.hosts, lambda host: host.power(SettableClock).set_clock(strike.parameters.offset * off))  # noqa: B023
 
 
-def _sampled(host: Any, strike: Strike, attempt: int) -> int:
+def _sampled(host: ServiceHost, strike: Strike, attempt: int) -> int:
     """Read a clock after a pause that is no multiple of the strobe's period."""
     time.sleep(strike.parameters.interval / 1e9 * (0.3 + 0.07 * attempt))
-    error: int = host.clock_error_ns()
+    error: int = host.power(SettableClock).clock_error_ns()
     return error
 
 
-def _check_error(host: Any, wanted_ns: int) -> str:
+def _check_error(host: ServiceHost, wanted_ns: int) -> str:
     """Return how far a clock is off.
 
     Raises:
@@ -208,7 +207,7 @@ def _check_error(host: Any, wanted_ns: int) -> str:
     """
     errors = []
     for _ in range(_ATTEMPTS):
-        errors.append(host.clock_error_ns())
+        errors.append(host.power(SettableClock).clock_error_ns())
         if abs(errors[-1] - wanted_ns) <= _TOLERANCE_NS:
             return f"{host.name}: {errors[-1] / 1e6:+,.1f} ms off"
     raise NemesisError(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import Any
 
 from chaoskit.contract.host import HostError, ServiceHost
 from chaoskit.contract.nemesis import NemesisError, Strike
@@ -31,7 +30,6 @@ undo() { flock "$held.undo" bash -c '[ ! -e "$1" ] || { bash "$1" && rm "$1"; }'
 _WATCHDOG = (
     _UNDO
     + """
-exec 3<> "$held.pulse"
 while read -r -t "$seconds" -u 3 pulse; do [ "$pulse" = over ] && exit; done
 [ -e "$held.undo" ] || exit
 : > "$held.early"
@@ -44,17 +42,26 @@ export held=$1 seconds=$2
 mkdir -p "${held%/*}"
 [ -p "$held.pulse" ] || mkfifo "$held.pulse" || exit
 printf %s "$4" > "$held.undo" || exit
+exec 3<> "$held.pulse"
 setsid bash -c "$5" watchdog < /dev/null > /dev/null 2>&1 &
+exec 3>&-
 eval "$3"
 """
+"""The watchdog is given the pulse open: it can miss no word, and never opens another fault's by its name."""
 
-_PULSE = '[ -p "$1.pulse" ] && echo alive 1<> "$1.pulse"'
+_SAY = """
+say() { dd of="$held.pulse" conv=nocreat,notrunc oflag=nonblock status=none <<< "$1"; }
+"""
+"""Says a word to the watchdog; fails where there is none. Unlike a redirection, it makes no file where none is left."""
+
+_PULSE = _SAY + "held=$1; say alive"
 
 _RELEASE = (
     _UNDO
+    + _SAY
     + """
 held=$1
-if [ -p "$held.pulse" ]; then echo over 1<> "$held.pulse"; fi
+say over 2> /dev/null
 if [ -e "$held.undo" ]; then undo || exit; fi
 if [ -e "$held.early" ]; then echo early; fi
 rm -f "$held".*
@@ -91,7 +98,7 @@ def release(strike: Strike, hosts: Sequence[ServiceHost] | None = None) -> None:
         if printed.endswith("early\n"):
             strike.notes.setdefault(_EARLY, []).append(host.name)
 
-    on_each(strike.targets if hosts is None else hosts, act)
+    on_each(strike.hosts if hosts is None else hosts, act)
 
 
 def check_held(strike: Strike) -> None:
@@ -107,7 +114,7 @@ def check_held(strike: Strike) -> None:
         )
 
 
-def _keep_alive(host: ServiceHost, held: str, over: Any) -> None:
+def _keep_alive(host: ServiceHost, held: str, over: threading.Event) -> None:
     while not over.wait(min(_PULSE_S, DEAD_MAN_S / 4)):
         try:
             if bash(host, _PULSE, held, timeout_s=_PULSE_TIMEOUT_S, check=False).status != 0:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from chaoskit.contract.cluster import Cluster
+from chaoskit.contract.cluster import Cluster, Processes
 from chaoskit.contract.host import ServiceHost, ServiceState
-from chaoskit.contract.nemesis import NoParameters, Strike
+from chaoskit.contract.nemesis import Nemesis, Strike
 from nemeses.holding import check_held, hold, release
 from nemeses.services import (
     ANSWER_TIMEOUT_S,
@@ -17,104 +17,94 @@ from nemeses.services import (
 )
 
 
-class Kill:
+class Kill(Nemesis):
     """SIGKILL to the system's services; healing starts them again."""
 
     summary = "kill -9 the system's processes on the hosts; start them again afterwards"
     family = "process"
-    hits = "hosts"
-    parameters = NoParameters
-    lasts = True
-    needs = ()
+    cluster_powers = (Processes,)
 
     def inject(self, strike: Strike) -> None:
         check_running(strike)
-        signal_services(strike.targets, strike.cluster, "KILL")
+        signal_services(strike.hosts, strike.cluster, "KILL")
 
     def verify(self, strike: Strike) -> str:
-        await_state(strike.targets, strike.cluster, ServiceState.GONE)
+        await_state(strike.hosts, strike.cluster, ServiceState.GONE)
         return f"no process of the system on {strike.names}; no answer from it"
 
     def heal(self, strike: Strike) -> None:
-        on_each(strike.targets, strike.cluster.start)
+        on_each(strike.hosts, strike.cluster.power(Processes).start)
 
     def verify_healed(self, strike: Strike) -> str:
-        return await_answers(strike.targets, strike.cluster)
+        return await_answers(strike.hosts, strike.cluster)
 
 
-class Pause:
+class Pause(Nemesis):
     """SIGSTOP to the system's services: alive for the network's eyes, deaf; healing sends SIGCONT."""
 
     summary = "stop the system's processes with SIGSTOP; let them go on afterwards"
     family = "process"
-    hits = "hosts"
-    parameters = NoParameters
-    lasts = True
-    needs = ()
+    cluster_powers = (Processes,)
 
     def inject(self, strike: Strike) -> None:
         on_each(
-            strike.targets,
+            strike.hosts,
             lambda host: hold(strike, host, signal_script(strike, host, "STOP"), signal_script(strike, host, "CONT")),
         )
 
     def verify(self, strike: Strike) -> str:
-        await_state(strike.targets, strike.cluster, ServiceState.PAUSED)
+        await_state(strike.hosts, strike.cluster, ServiceState.PAUSED)
         return f"processes on {strike.names} are stopped (state T) and do not answer"
 
     def heal(self, strike: Strike) -> None:
         release(strike)
 
     def verify_healed(self, strike: Strike) -> str:
-        answers = await_answers(strike.targets, strike.cluster)
+        answers = await_answers(strike.hosts, strike.cluster)
         check_held(strike)
         return answers
 
 
-class Restart:
+class Restart(Nemesis):
     """SIGTERM, wait for an orderly end, start again; over when the service was started."""
 
     summary = "end the system's processes in an orderly way and start them again, on all hosts at once"
     family = "process"
-    hits = "hosts"
-    parameters = NoParameters
+    cluster_powers = (Processes,)
     lasts = False
-    needs = ()
 
     def inject(self, strike: Strike) -> None:
         check_running(strike)
-        on_each(strike.targets, lambda host: _restart(host, strike.cluster))
+        on_each(strike.hosts, lambda host: _restart(host, strike.cluster))
 
     def verify(self, strike: Strike) -> str:
         return f"processes on {strike.names} ended and were started again"
 
     def heal(self, strike: Strike) -> None:
-        on_each(strike.targets, strike.cluster.start)
+        on_each(strike.hosts, strike.cluster.power(Processes).start)
 
     def verify_healed(self, strike: Strike) -> str:
-        return await_answers(strike.targets, strike.cluster)
+        return await_answers(strike.hosts, strike.cluster)
 
 
 class RollingRestart(Restart):
     """Restart one host after the other, each when the one before is ready and in sync again."""
 
     summary = "restart the hosts one after the other, waiting until all replicas are in sync in between"
-    family = "process"
-    hits = "hosts"
 
     def inject(self, strike: Strike) -> None:
         check_running(strike)
-        for host in strike.targets:
+        for host in strike.hosts:
             _restart(host, strike.cluster)
             strike.cluster.wait_ready(ANSWER_TIMEOUT_S)
 
 
 def signal_script(strike: Strike, host: ServiceHost, signal: str) -> str:
     """Return the script that signals every service of the system that runs on a host."""
-    groups = " ".join(f"$(cat {host.pid_path(service)})" for service in strike.cluster.services(host))
+    groups = " ".join(f"$(cat {host.pid_path(service)})" for service in strike.cluster.power(Processes).services(host))
     return f'for group in {groups}; do kill -s {signal} -- "-$group"; done 2> /dev/null; true'
 
 
 def _restart(host: ServiceHost, cluster: Cluster) -> None:
     stop_in_order(host, cluster)
-    cluster.start(host)
+    cluster.power(Processes).start(host)

@@ -8,8 +8,9 @@ from typing import Annotated, cast
 from pydantic import BaseModel, ConfigDict, Field
 
 from chaoskit.base.quantities import Size
+from chaoskit.contract.cluster import Processes
 from chaoskit.contract.host import ResourceLimits, ServiceHost
-from chaoskit.contract.nemesis import NemesisError, Strike
+from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
 from nemeses.holding import check_held, hold, release
 from nemeses.services import await_answers, on_each
 from nemeses.shell import bash
@@ -55,18 +56,16 @@ class CpuParameters(BaseModel):
     cores: Annotated[float, Field(ge=0.05, le=64)] = 0.1
 
 
-class CpuStarve:
+class CpuStarve(Nemesis):
     """The whole host, its SSH server too, is stopped for the rest of each 100 ms when its share is used up."""
 
     summary = "give hosts only a fraction of a CPU core"
     family = "process"
-    hits = "hosts"
     parameters = CpuParameters
-    lasts = True
-    needs = (ResourceLimits,)
+    host_powers = (ResourceLimits,)
 
     def inject(self, strike: Strike) -> None:
-        on_each(strike.targets, lambda host: _limits(host).limit_cpu(strike.parameters.cores))
+        on_each(strike.hosts, lambda host: _limits(host).limit_cpu(strike.parameters.cores))
 
     def verify(self, strike: Strike) -> str:
         asked: CpuParameters = strike.parameters
@@ -79,10 +78,10 @@ class CpuStarve:
                 raise NemesisError(f"busy loops on {host.name} got {used:.2f} cores, stopped {times} times")
             return f"busy loops on {host.name} got {used:.2f} cores ({asked.cores} asked), stopped {times} times"
 
-        return "; ".join(on_each(strike.targets, judge))
+        return "; ".join(on_each(strike.hosts, judge))
 
     def heal(self, strike: Strike) -> None:
-        on_each(strike.targets, lambda host: _limits(host).limit_cpu(None))
+        on_each(strike.hosts, lambda host: _limits(host).limit_cpu(None))
 
     def verify_healed(self, strike: Strike) -> str:
         def judge(host: ServiceHost) -> str:
@@ -92,7 +91,7 @@ class CpuStarve:
                 raise NemesisError(f"{host.name} is still stopped: {times} times in {_BUSY_S} s")
             return f"busy loops on {host.name} got {used:.2f} cores and was not stopped"
 
-        return "; ".join([*on_each(strike.targets, judge), await_answers(strike.targets, strike.cluster)])
+        return "; ".join([*on_each(strike.hosts, judge), await_answers(strike.hosts, strike.cluster)])
 
 
 class MemoryParameters(BaseModel):
@@ -103,21 +102,20 @@ class MemoryParameters(BaseModel):
     leave: Annotated[Size, Field(ge=8 * 2**20)] = 32 * 2**20
 
 
-class MemoryPressure:
+class MemoryPressure(Nemesis):
     """Almost no page cache is left and every allocation has to reclaim; what needs more than `leave` is killed."""
 
     summary = "leave hosts only a little memory beyond what their processes hold"
     family = "process"
-    hits = "hosts"
+    cluster_powers = (Processes,)
     parameters = MemoryParameters
-    lasts = True
-    needs = (ResourceLimits,)
+    host_powers = (ResourceLimits,)
 
     def inject(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:
             _limits(host).limit_memory(_limits(host).memory_used() + strike.parameters.leave)
 
-        on_each(strike.targets, act)
+        on_each(strike.hosts, act)
 
     def verify(self, strike: Strike) -> str:
         def judge(host: ServiceHost) -> str:
@@ -125,17 +123,17 @@ class MemoryPressure:
                 raise NemesisError(f"{host.name} read and wrote more than it should have memory for")
             return f"{host.name} had to reclaim memory {times} times while it wrote and read a file"
 
-        return "; ".join(on_each(strike.targets, judge))
+        return "; ".join(on_each(strike.hosts, judge))
 
     def heal(self, strike: Strike) -> None:
-        on_each(strike.targets, lambda host: _limits(host).limit_memory(None))
-        on_each(strike.targets, strike.cluster.start)
+        on_each(strike.hosts, lambda host: _limits(host).limit_memory(None))
+        on_each(strike.hosts, strike.cluster.power(Processes).start)
 
     def verify_healed(self, strike: Strike) -> str:
-        for host in strike.targets:
+        for host in strike.hosts:
             if times := _crowd(host, strike.parameters.leave):
                 raise NemesisError(f"{host.name} still has to reclaim memory: {times} times")
-        return f"no memory is reclaimed; {await_answers(strike.targets, strike.cluster)}"
+        return f"no memory is reclaimed; {await_answers(strike.hosts, strike.cluster)}"
 
 
 class FilesParameters(BaseModel):
@@ -146,25 +144,24 @@ class FilesParameters(BaseModel):
     leave: Annotated[int, Field(ge=0)] = 0
 
 
-class FileExhaustion:
+class FileExhaustion(Nemesis):
     """The system's processes may open nothing more (EMFILE): new connections and new files fail."""
 
     summary = "let the system's processes open no more files and connections"
     family = "process"
-    hits = "hosts"
+    cluster_powers = (Processes,)
     parameters = FilesParameters
-    lasts = True
-    needs = ()
 
     def inject(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:
             note = f"/run/chaoskit/{strike.name}.files"
-            groups = " ".join(f"$(cat {host.pid_path(service)})" for service in strike.cluster.services(host))
+            services = strike.cluster.power(Processes).services(host)
+            groups = " ".join(f"$(cat {host.pid_path(service)})" for service in services)
             limit = _LIMIT_FILES.format(groups=groups, note=note, leave=strike.parameters.leave)
             strike.notes[f"limited on {host.name}"] = note
             hold(strike, host, limit, _RESTORE_FILES.format(note=note))
 
-        on_each(strike.targets, act)
+        on_each(strike.hosts, act)
 
     def verify(self, strike: Strike) -> str:
         def judge(host: ServiceHost) -> str:
@@ -178,14 +175,14 @@ class FileExhaustion:
                     raise NemesisError(f"{host.name} still takes new connections")
             return f"{len(tight)} processes on {host.name} may open {strike.parameters.leave} more files"
 
-        return "; ".join(on_each(strike.targets, judge))
+        return "; ".join(on_each(strike.hosts, judge))
 
     def heal(self, strike: Strike) -> None:
         release(strike)
-        on_each(strike.targets, strike.cluster.start)
+        on_each(strike.hosts, strike.cluster.power(Processes).start)
 
     def verify_healed(self, strike: Strike) -> str:
-        answers = await_answers(strike.targets, strike.cluster)
+        answers = await_answers(strike.hosts, strike.cluster)
         check_held(strike)
         return f"limits are as before; {answers}"
 

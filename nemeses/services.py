@@ -5,13 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from chaoskit.contract.cluster import Cluster
+from chaoskit.contract.cluster import Cluster, Processes
 from chaoskit.contract.host import ServiceHost, ServiceState
 from chaoskit.contract.nemesis import NemesisError, Strike
+from chaoskit.contract.power import optional
 
 Result = TypeVar("Result")
+Target = TypeVar("Target")
 
 ANSWER_TIMEOUT_S = 60
 """How long a system may take to answer again after it was started."""
@@ -22,8 +24,8 @@ _GRACE_S = 20
 _POLL_S = 0.01
 
 
-def on_each(targets: Sequence[ServiceHost], act: Callable[[Any], Result]) -> list[Result]:
-    """Do something on all hosts at once; return what each gave, in order, or raise the first error."""
+def on_each(targets: Sequence[Target], act: Callable[[Target], Result]) -> list[Result]:
+    """Do something on all targets at once; return what each gave, in order, or raise the first error."""
     with ThreadPoolExecutor(max(1, len(targets))) as pool:
         return list(pool.map(act, targets))
 
@@ -32,7 +34,7 @@ def signal_services(targets: Sequence[ServiceHost], cluster: Cluster, signal: st
     """Send a signal to every service of the system on every host at once."""
 
     def act(host: ServiceHost) -> None:
-        for service in cluster.services(host):
+        for service in cluster.power(Processes).services(host):
             host.signal(service, signal)
 
     on_each(targets, act)
@@ -60,7 +62,7 @@ def check_running(strike: Strike) -> None:
     Raises:
         NemesisError: the system does not run on a target.
     """
-    dead = [host.name for host in strike.targets if ServiceState.GONE in states(host, strike.cluster)]
+    dead = [host.name for host in strike.hosts if ServiceState.GONE in states(host, strike.cluster)]
     if dead:
         raise NemesisError(f"the system did not run on {', '.join(dead)}")
 
@@ -94,5 +96,6 @@ def await_answers(targets: Sequence[ServiceHost], cluster: Cluster) -> str:
 
 
 def states(host: ServiceHost, cluster: Cluster) -> set[ServiceState]:
-    """Return what the services on a host are doing."""
-    return {host.state(service) for service in cluster.services(host)}
+    """Return what the services on a host are doing; nothing where they are nobody's to look at."""
+    processes = optional(cluster, Processes)
+    return {host.state(service) for service in processes.services(host)} if processes else set()

@@ -11,8 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.base.quantities import MILLISECOND, SECOND, Duration, format_duration
+from chaoskit.contract.cluster import Processes
 from chaoskit.contract.host import ServiceHost, ServiceState
-from chaoskit.contract.nemesis import NemesisError, Strike
+from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
 from nemeses.holding import check_held, hold, release
 from nemeses.process import Pause, signal_script
 from nemeses.services import await_answers, await_state, on_each, signal_services, states
@@ -39,7 +40,7 @@ class Zombie(Pause):
     parameters = ZombieParameters
 
     def inject(self, strike: Strike) -> None:
-        if not _holders(strike) & {host.name for host in strike.targets}:
+        if not _holders(strike) & {host.name for host in strike.hosts}:
             raise NemesisError(f"{strike.names} do not hold {strike.parameters.role}; name it with the key role")
         super().inject(strike)
 
@@ -47,7 +48,7 @@ class Zombie(Pause):
         asked: ZombieParameters = strike.parameters
         evidence = super().verify(strike)
         began = time.monotonic()
-        targets = {host.name for host in strike.targets}
+        targets = {host.name for host in strike.hosts}
         while not (holders := _holders(strike)) or holders & targets:
             if time.monotonic() - began > asked.within / 1e9:
                 holder = ", ".join(holders) or "nobody"
@@ -65,21 +66,19 @@ class CrashLoopParameters(BaseModel):
     interval: Annotated[Duration, Field(ge=100 * MILLISECOND)] = 2 * SECOND
 
 
-class CrashLoop:
+class CrashLoop(Nemesis):
     """SIGKILL and start, again and again, as a supervisor does with a process that crashes at its start."""
 
     summary = "kill -9 the system's processes and start them, again and again"
     family = "process"
-    hits = "hosts"
+    cluster_powers = (Processes,)
     parameters = CrashLoopParameters
-    lasts = True
-    needs = ()
 
     def inject(self, strike: Strike) -> None:
         strike.notes["over"] = threading.Event()
         strike.notes["crashes"] = 0
-        signal_services(strike.targets, strike.cluster, "KILL")
-        await_state(strike.targets, strike.cluster, ServiceState.GONE)
+        signal_services(strike.hosts, strike.cluster, "KILL")
+        await_state(strike.hosts, strike.cluster, ServiceState.GONE)
         thread = threading.Thread(target=_crash_again, args=(strike,), name=strike.name, daemon=True)
         strike.notes["thread"] = thread
         thread.start()
@@ -98,12 +97,12 @@ class CrashLoop:
         if thread := strike.notes.get("thread"):
             strike.notes["over"].set()
             thread.join(_JOIN_S)
-        on_each(strike.targets, strike.cluster.start)
+        on_each(strike.hosts, strike.cluster.power(Processes).start)
 
     def verify_healed(self, strike: Strike) -> str:
-        answers = await_answers(strike.targets, strike.cluster)
+        answers = await_answers(strike.hosts, strike.cluster)
         time.sleep(strike.parameters.interval / 1e9)
-        if dead := [host.name for host in strike.targets if ServiceState.GONE in states(host, strike.cluster)]:
+        if dead := [host.name for host in strike.hosts if ServiceState.GONE in states(host, strike.cluster)]:
             raise NemesisError(f"{', '.join(dead)} crashed once more")
         lived = format_duration(strike.parameters.interval)
         return f"{answers} and lived for {lived}; crashes: {strike.notes.get('crashes')}"
@@ -124,15 +123,13 @@ class StallParameters(BaseModel):
         return self
 
 
-class Stall:
+class Stall(Nemesis):
     """SIGSTOP for a moment, again and again, as long collections of garbage do; a loop on the host makes it."""
 
     summary = "stop the system's processes for a moment, again and again, as a garbage collector does"
     family = "process"
-    hits = "hosts"
+    cluster_powers = (Processes,)
     parameters = StallParameters
-    lasts = True
-    needs = ()
 
     def inject(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:
@@ -150,14 +147,14 @@ class Stall:
                 f"rm -f {loop}\n{go}",
             )
 
-        on_each(strike.targets, act)
+        on_each(strike.hosts, act)
 
     def verify(self, strike: Strike) -> str:
         asked: StallParameters = strike.parameters
         share = asked.pause / asked.interval
         evidence = []
         for host, (stopped, samples) in zip(
-            strike.targets, on_each(strike.targets, lambda h: _sample(strike, h)), strict=True
+            strike.hosts, on_each(strike.hosts, lambda h: _sample(strike, h)), strict=True
         ):
             evidence.append(f"{host.name} stopped in {stopped} of {samples} samples ({share:.0%} asked)")
             if not 0.4 * share < stopped / samples < min(1, 2.5 * share):
@@ -168,9 +165,9 @@ class Stall:
         release(strike)
 
     def verify_healed(self, strike: Strike) -> str:
-        answers = await_answers(strike.targets, strike.cluster)
+        answers = await_answers(strike.hosts, strike.cluster)
         for host, (stopped, samples) in zip(
-            strike.targets, on_each(strike.targets, lambda h: _sample(strike, h)), strict=True
+            strike.hosts, on_each(strike.hosts, lambda h: _sample(strike, h)), strict=True
         ):
             if stopped:
                 raise NemesisError(f"{host.name} is still stopped in {stopped} of {samples} samples")
@@ -189,11 +186,11 @@ def _crash_again(strike: Strike) -> None:
     """Start and kill until it is over; a start is a crash when the system was seen to be dead after it."""
     try:
         while True:
-            on_each(strike.targets, strike.cluster.start)
+            on_each(strike.hosts, strike.cluster.power(Processes).start)
             if strike.notes["over"].wait(strike.parameters.interval / 1e9):
                 return
-            signal_services(strike.targets, strike.cluster, "KILL")
-            while any(states(host, strike.cluster) != {ServiceState.GONE} for host in strike.targets):
+            signal_services(strike.hosts, strike.cluster, "KILL")
+            while any(states(host, strike.cluster) != {ServiceState.GONE} for host in strike.hosts):
                 if strike.notes["over"].wait(_POLL_S / 5):
                     return
             strike.notes["crashes"] += 1
@@ -203,7 +200,7 @@ def _crash_again(strike: Strike) -> None:
 
 def _sample(strike: Strike, host: ServiceHost) -> tuple[int, int]:
     """Look, at even gaps over two intervals, whether the first service is stopped; return how often, of how many."""
-    path = host.pid_path(strike.cluster.services(host)[0])
+    path = host.pid_path(strike.cluster.power(Processes).services(host)[0])
     gap_s = 2 * strike.parameters.interval / 1e9 / 100
     script = f'pid=$(cat {path}); for i in {{1..100}}; do cut -d")" -f2 /proc/$pid/stat; sleep {gap_s:.4f}; done'
     seen = re.findall(r"^ (\w)", bash(host, script, timeout_s=60).out, re.MULTILINE)

@@ -13,10 +13,10 @@ import pyarrow.parquet as pq
 
 from chaoskit.base import durable, store
 from chaoskit.base.errors import BadInput, ChaoskitError
+from chaoskit.base.latency import encoded, merged, percentiles
 from spark_analysis.check import Outcome, findings_of, judge, survey
 from spark_analysis.configuration import configuration
 from spark_analysis.impact import Impact, by_kind, impacts, lost_ages, unavailable
-from spark_analysis.latency import encoded, merged, percentiles
 from spark_analysis.load import of_series
 from spark_analysis.page import page
 from spark_analysis.runs import Run, open_run

@@ -21,9 +21,10 @@ from pyspark.sql import SparkSession
 
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.checker import FINDINGS, Settling
+from chaoskit.contract.installed import checkers
 from chaoskit.history.reader import History
 from chaoskit.judge import judging
-from chaoskit.judge.checking import Checked, checkers, settle_and_conclude
+from chaoskit.judge.checking import Checked, settle_and_conclude
 from chaoskit.judge.verdict import Verdict
 from spark_analysis.counting import COUNTS, ENDS
 from spark_analysis.load import load_of

@@ -7,9 +7,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from chaoskit.contract.workload import AUDITOR
-from chaoskit.history.schema import OUTCOMES, SENDING
-from spark_analysis.latency import Ints, buckets
+from chaoskit.base.latency import Ints, buckets
+from chaoskit.history.schema import AUDITOR, OUTCOMES, SENDING
 from spark_analysis.units import Timing
 
 COUNTS = pa.schema(

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from chaoskit.base.latency import Ints, encoded, merged, percentiles
 from spark_analysis.check import Outcome
-from spark_analysis.latency import Ints, encoded, merged, percentiles
 from spark_analysis.load import completions, of_series
 from spark_analysis.runs import Run
 from spark_analysis.windows import AFTER, BEFORE, DURING, Window

@@ -10,10 +10,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from hdrh.histogram import HdrHistogram
 
+from chaoskit.base.latency import Ints, merged, summary, write_histogram
 from chaoskit.history.schema import OUTCOMES
-from chaoskit.judge.metrics import availability, spans_of, summary, write_histogram
+from chaoskit.judge.metrics import availability, spans_of
 from spark_analysis.counting import are_sends, is_word
-from spark_analysis.latency import Ints, merged
 from spark_analysis.runs import Run
 
 DISTRIBUTIONS = ("send", "send_from_actual", "end_to_end")

@@ -12,13 +12,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from chaoskit.base import store
+from chaoskit.base.latency import Ints
 from chaoskit.history.compact import compact
 from chaoskit.history.faults import compact_faults
 from chaoskit.history.reader import History
-from chaoskit.judge.judging import checking
+from chaoskit.judge.checking import settings
 from chaoskit.judge.subject import Subject, read_subject
 from spark_analysis.counting import are_sends
-from spark_analysis.latency import Ints
 from spark_analysis.units import Timing, Unit
 from spark_analysis.windows import Window, edges_of, windows_of
 
@@ -62,10 +62,10 @@ class Run:
         for first in range(0, len(rows), _GROUPS_A_UNIT):
             groups = tuple(range(first, min(first + _GROUPS_A_UNIT, len(rows))))
             yield Unit(self.number, self.folder, self.timing, sum(rows[index] for index in groups), groups=groups)
-        contexts = checking.contexts(self.history, self.subject.bound_ns) if self.subject else None
+        known = settings(self.history, self.subject.bound_ns) if self.subject else None
         for index, partition in enumerate(self.history.partitions):
-            context = contexts[index] if contexts else None
-            yield Unit(self.number, self.folder, self.timing, partition.rows, partition, context)
+            setting = known[index] if known else None
+            yield Unit(self.number, self.folder, self.timing, partition.rows, partition, setting)
 
 
 def open_run(number: int, folder: Path, *, recheck: bool) -> Run:

@@ -3,9 +3,9 @@
     register(spark)
     spark.read.format("chaoskit").option("table", "messages").load("chaos-store")
 
-Tables: `operations` (default), `messages`, `faults`, `verdicts`; each with columns `run` and
-`scenario` before its own. Messages are read one partition of the history a task, operations up to
-eight row groups a task.
+Tables: `operations` (default), `messages`, `observations`, `faults`, `verdicts`; each with columns `run` and
+`scenario` before its own. Messages and observations are read one partition of the history a task,
+operations up to eight row groups a task.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pyspark.sql.types import StructType
 from chaoskit.base import store
 from chaoskit.base.errors import BadInput, nearest
 from chaoskit.history.reader import History
-from chaoskit.history.schema import FAULTS, MESSAGES, OPERATIONS
+from chaoskit.history.schema import FAULTS, MESSAGES, OBSERVATIONS, OPERATIONS
 
 VERDICTS = pa.schema(
     [
@@ -39,7 +39,14 @@ VERDICTS = pa.schema(
 )
 """One row a judged run; `json` is its verdict.json."""
 
-_TABLES = {"operations": OPERATIONS, "messages": MESSAGES, "faults": FAULTS, "verdicts": VERDICTS}
+_TABLES = {
+    "operations": OPERATIONS,
+    "messages": MESSAGES,
+    "observations": OBSERVATIONS,
+    "faults": FAULTS,
+    "verdicts": VERDICTS,
+}
+_BY_PARTITION = ("messages", "observations")
 _GROUPS_A_TASK = 8
 _BATCH_ROWS = 65_536
 
@@ -114,10 +121,11 @@ class HistoryReader(DataSourceReader):
         run, scenario = store.run_name(folder), folder.parent.name
         if self._table == "verdicts":
             path = folder / store.VERDICT
-        elif self._table == "messages":
-            if (folder / "messages.parquet").is_dir() and (folder / "operations.parquet").is_file():
+        elif self._table in _BY_PARTITION:
+            if (folder / f"{self._table}.parquet").is_dir() and (folder / "operations.parquet").is_file():
                 for each in History.open(folder).partitions:
-                    yield _Piece(run, scenario, str(each.file), each.row_groups)
+                    if (piece := getattr(each, self._table)) is not None:
+                        yield _Piece(run, scenario, str(piece.file), piece.row_groups)
             return
         else:
             path = folder / f"{self._table}.parquet"

@@ -17,12 +17,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from chaoskit.base.errors import BadInput, ChaoskitError
-from chaoskit.contract.checker import Settling
-from chaoskit.history.reader import Partition, read_partition
+from chaoskit.base.latency import Ints
+from chaoskit.contract.checker import Part, Settling
+from chaoskit.contract.installed import checkers
+from chaoskit.history.reader import Partition, read_messages, read_observations
 from chaoskit.history.schema import CARRYING, OPERATIONS
-from chaoskit.judge.checking import check_partition, checkers
+from chaoskit.judge.checking import check_partition
 from spark_analysis.counting import Flags, is_word, messages_measured, operations_measured
-from spark_analysis.latency import Ints
 from spark_analysis.units import Task, Unit
 
 RESULTS = pa.schema(
@@ -48,11 +49,12 @@ class _Known:
 
     table: pa.Table
 
-    def of(self, messages: pa.Table) -> pa.Table:
+    def of(self, messages: pa.Table, observations: pa.Table) -> pa.Table:
         """Return those that this partition needs, or all if that is hardly more."""
         op = self.table["op"].to_numpy()
         chosen = ~is_carrying(self.table["f"])
-        chosen[np.searchsorted(op, messages["op"].to_numpy())] = True
+        for rows in (messages, observations):
+            chosen[np.searchsorted(op, rows["op"].to_numpy())] = True
         return self.table if 2 * np.count_nonzero(chosen) > chosen.size else self.table.filter(pa.array(chosen))
 
 
@@ -75,7 +77,7 @@ def ask(units: Sequence[Unit], checker: int, values: pa.Array) -> Iterator[pa.Re
     assert isinstance(asked, Settling)
     for unit in units:
         if unit.partition is not None:
-            yield from _table(unit, "sent", checker, asked.sent_here(read_partition(unit.partition), values))
+            yield from _table(unit, "sent", checker, asked.sent_here(read_messages(unit.partition), values))
 
 
 def unpacked(content: bytes) -> pa.Table:
@@ -113,29 +115,29 @@ def _operations(unit: Unit) -> Iterator[pa.RecordBatch]:
 
 def _messages(unit: Unit, known: _Known) -> Iterator[pa.RecordBatch]:
     assert unit.partition is not None
-    messages = read_partition(unit.partition)
-    operations = known.of(messages)
+    messages, observations = read_messages(unit.partition), read_observations(unit.partition)
+    operations = known.of(messages, observations)
     yield from _table(unit, "counts", -1, messages_measured(messages, operations, unit.timing))
-    if unit.context is None:
+    if unit.setting is None:
         return
-    for index, checked in enumerate(check_partition(messages, operations, unit.context)):
+    for index, checked in enumerate(check_partition(Part(unit.setting, messages, operations, observations))):
         yield from _table(unit, "findings", index, checked.findings)
         if checked.extract is not None:
             yield from _table(unit, "extract", index, checked.extract)
 
 
 def _needed(path: Path, partitions: Sequence[Partition]) -> pa.Table:
-    """Return those operations that the partitions' messages name, and all that control clients.
+    """Return those operations that the partitions' rows name, and all that control clients.
 
     One row group is in memory at a time. `op` is the row number.
 
     Raises:
-        BadInput: messages name operations that the history does not have.
+        BadInput: rows name operations that the history does not have.
     """
     wanted = _ops_of(partitions)
     file = pq.ParquetFile(path)
     if wanted.size and wanted[-1] >= file.metadata.num_rows:
-        raise BadInput(f"{path}: the history has messages of operations that it does not have")
+        raise BadInput(f"{path}: the history has rows of operations that it does not have")
     tables, first = [OPERATIONS.empty_table()], 0
     for group in range(file.num_row_groups):
         rows = file.metadata.row_group(group).num_rows
@@ -155,15 +157,16 @@ def _chosen(file: pq.ParquetFile, group: int, rows: Ints) -> pa.Table:
 
 
 def _ops_of(partitions: Sequence[Partition]) -> Ints:
-    """Return the distinct operations that the messages of some partitions name, ascending."""
+    """Return the distinct operations that the rows of some partitions name, ascending."""
     parts = [np.zeros(0, np.int64)]
-    for partition in partitions:
-        with _naming(partition.file):
-            file = pq.ParquetFile(partition.file)
-            op = file.read_row_groups(list(partition.row_groups), columns=["op"])["op"].to_numpy()
+    pieces = [piece for each in partitions for piece in (each.messages, each.observations) if piece is not None]
+    for piece in pieces:
+        with _naming(piece.file):
+            file = pq.ParquetFile(piece.file)
+            op = file.read_row_groups(list(piece.row_groups), columns=["op"])["op"].to_numpy()
         parts.append(op[np.append(True, op[1:] != op[:-1])] if op.size else op)
     ops = np.concatenate(parts)
-    return ops if len(partitions) == 1 else np.unique(ops)
+    return ops if len(pieces) == 1 else np.unique(ops)
 
 
 @contextmanager

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from chaoskit.contract.checker import Context
+from chaoskit.base.latency import Ints
+from chaoskit.contract.checker import Setting
 from chaoskit.history.reader import Partition
-from spark_analysis.latency import Ints
 
 TASK_ROWS_MIN, TASK_ROWS = 250_000, 8_000_000
 """Rows that several units may have together to share a task: so many even if cores have nothing to do, and
@@ -57,8 +57,8 @@ class Unit:
         folder: its folder, as the workers see it.
         timing: how its time is divided.
         rows: how many rows it has.
-        partition: the partition whose messages to read; None: row groups of the operations.
-        context: to check the partition with; None: only measure it.
+        partition: the partition whose rows to read; None: row groups of the operations.
+        setting: to check the partition with; None: only measure it.
         groups: row groups of operations.parquet.
     """
 
@@ -67,7 +67,7 @@ class Unit:
     timing: Timing
     rows: int
     partition: Partition | None = None
-    context: Context | None = None
+    setting: Setting | None = None
     groups: tuple[int, ...] = ()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from spark_analysis.latency import Ints
+from chaoskit.base.latency import Ints
 
 SECOND = 1_000_000_000
 AROUND_MIN_NS, AROUND_MAX_NS = 2 * SECOND, 30 * SECOND

@@ -46,6 +46,10 @@ class Journal:
         self.path.unlink(missing_ok=True)
         self._file.close()
 
+    def release(self) -> None:
+        """Leave it to `chaoskit heal`."""
+        self._file.close()
+
     def _open_locked(self) -> TextIO:
         """Open and lock the file; again, if a `heal` deleted it in between, taking it for abandoned."""
         while True:
@@ -61,7 +65,7 @@ class Journal:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._file.close()
+        self.release()
 
 
 class Abandoned:

@@ -30,20 +30,6 @@ def names(noun: str) -> list[str]:
 
 
 @cache
-def anomalies() -> tuple[str, ...]:
-    """Return the names of all anomalies that installed checkers find, in the checkers' order."""
-    return tuple(name for checker in names("checker") for name in load("checker", checker, "checker").anomalies)
-
-
-@cache
-def measured() -> frozenset[str]:
-    """Return the names of those anomalies that are measurements, allowed unless a scenario says otherwise."""
-    return frozenset(
-        name for checker in names("checker") for name in getattr(load("checker", checker, "checker"), "measured", ())
-    )
-
-
-@cache
 def load(noun: str, name: str, key: str) -> Any:
     """Return an instance of the named implementation, the same one at every call.
 

@@ -16,6 +16,8 @@ from chaoskit.base.errors import BadInput
 DEFAULT_STORE = Path("chaos-store")
 
 SCENARIO, VERDICT, TIMELINE, RECOVERY = "scenario.yaml", "verdict.json", "timeline.yaml", "recovery.json"
+DEPLOYMENT = "deployment.json"
+"""On what a run was made, and which runs were made on it before."""
 
 RECORDINGS = "disks"
 """Folder with what the disks of a run's hosts recorded."""

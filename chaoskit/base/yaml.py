@@ -35,8 +35,8 @@ def dump(content: Any) -> str:
     >>> dump({"on": "leader", "at": ["1s", "2s"]})
     'on: leader\\nat:\\n- 1s\\n- 2s\\n'
     """
-    writer = YAML(typ="safe", pure=True)
-    writer.default_flow_style = False  # type: ignore[assignment]  # its default tells mypy nothing
+    writer: Any = YAML(typ="safe", pure=True)
+    writer.default_flow_style = False
     writer.sort_base_mapping_type_on_output = False
     writer.width = 120
     text = io.StringIO()

@@ -13,13 +13,13 @@ from chaoskit.cli.summary import wide_console
 from chaoskit.report.words import milliseconds
 
 
-@click.command()
+@click.command("analyze")
 @click.argument("store", type=click.Path(path_type=Path))
 @click.option("--master", default="local[*]", show_default=True, help="Spark master URL.")
 @click.option("--out", type=click.Path(path_type=Path), help="Where the files go.  [default: STORE/analysis]")
 @click.option("--recheck", is_flag=True, help="Judge also the runs that have a verdict.")
 @click.option("--spark-conf", "settings", multiple=True, metavar="KEY=VALUE", help="A Spark setting; repeatable.")
-def analyze(store: Path, master: str, out: Path | None, recheck: bool, settings: tuple[str, ...]) -> None:
+def command(store: Path, master: str, out: Path | None, recheck: bool, settings: tuple[str, ...]) -> None:
     """Compare all runs of STORE: verdicts, what faults and settings cost, trends.
 
     Runs without a verdict are judged. Writes Parquet files and report.html; docs/analysis.md says which.

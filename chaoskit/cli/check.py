@@ -9,8 +9,8 @@ import click
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.store import find_run
+from chaoskit.cli.options import json_option, store_option
 from chaoskit.cli.pipes import to_stdout
-from chaoskit.cli.run import json_option, store_option
 from chaoskit.cli.summary import show_summary
 from chaoskit.interop.jepsen.importing import import_edn
 from chaoskit.judge.judging import check_run
@@ -18,11 +18,11 @@ from chaoskit.judge.verdict import EXIT_CODES
 from chaoskit.report.run_page import try_report
 
 
-@click.command()
+@click.command("check")
 @click.argument("run", type=click.Path(path_type=Path))
 @store_option
 @json_option
-def check(run: Path, store: Path, as_json: bool) -> int:
+def command(run: Path, store: Path, as_json: bool) -> int:
     """Judge RUN, a run folder or a store (its latest run), from what was recorded.
 
     RUN may also be a file: a history of Jepsen's Kafka workload as EDN. It is imported into the --store,

@@ -10,15 +10,29 @@ import click
 from rich.table import Table
 
 from chaoskit.base.store import find_run
+from chaoskit.cli.options import json_option, store_option
 from chaoskit.cli.progress import SeriesProgress
-from chaoskit.cli.run import json_option, store_option
 from chaoskit.cli.summary import wide_console
 from chaoskit.contract.disk import CutMode
-from chaoskit.search.explore import CrashPoint
+from chaoskit.contract.event import Event
+from chaoskit.search.explore import CrashPoint, PointTried
 from chaoskit.search.explore import explore as explore_run
 
 
-@click.command()
+class ExploreProgress(SeriesProgress):
+    """Tells what became of each point."""
+
+    def on(self, event: Event) -> None:
+        match event:
+            case PointTried(number, total, point):
+                lost = f"{point.lost:,} of {point.acked:,} acked lost"
+                outcome = lost if point.started else f"NOT started: {point.why_not}"
+                self._print(f"point {number}/{total}: operation {point.operation} at {point.at_s:.2f} s: {outcome}")
+            case _:
+                super().on(event)
+
+
+@click.command("explore")
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("--points", type=click.IntRange(min=1), default=50, show_default=True, help="How many crash points.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Draws points and survivors.")
@@ -28,14 +42,14 @@ from chaoskit.search.explore import explore as explore_run
 )  # fmt: skip
 @store_option
 @json_option
-def explore(run: Path, *, points: int, seed: int, on_cut: str, store: Path, as_json: bool) -> int:
+def command(run: Path, *, points: int, seed: int, on_cut: str, store: Path, as_json: bool) -> int:
     """Cut the power of RUN's recorded disk at many points and see whether the system starts again with all it
     had acknowledged.
 
     RUN had one host and `cluster: {disk: {kind: programmable, record: true}}`. Exit code 0 if every point
     started and lost nothing that the guarantees do not allow, else 1.
     """
-    with SeriesProgress("explore") as progress:
+    with ExploreProgress("explore") as progress:
         found = explore_run(find_run(run), store, progress, count=points, seed=seed, on_cut=on_cut)
     if as_json:
         click.echo(json.dumps([asdict(point) for point in found], indent=2))

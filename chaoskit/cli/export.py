@@ -14,11 +14,11 @@ from chaoskit.cli.pipes import to_stdout
 from chaoskit.interop.jepsen.exporting import export_edn
 
 
-@click.command()
+@click.command("export")
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("--jepsen", is_flag=True, default=True, help="As EDN of Jepsen's Kafka workload; the default.")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Into this file instead of stdout.")
-def export(run: Path, jepsen: bool, out: Path | None) -> None:
+def command(run: Path, jepsen: bool, out: Path | None) -> None:
     """Write the history of RUN, a run folder or a store (its latest run), for Jepsen's checkers to judge."""
     folder = find_run(run)
     if out is None:

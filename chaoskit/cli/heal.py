@@ -7,8 +7,8 @@ import click
 from chaoskit.run.heal import heal as heal_machine
 
 
-@click.command()
-def heal() -> None:
+@click.command("heal")
+def command() -> None:
     """End the hosts and processes, and remove the bridges, disks and folders, of runs whose harness is gone.
 
     Runs that are still going on are left alone. On a clean machine it does nothing.

@@ -8,14 +8,19 @@ import click
 from rich.table import Table
 
 from chaoskit.base.store import VERDICT, read_json, run_name, runs
-from chaoskit.cli.run import store_option
+from chaoskit.cli.options import store_option
 from chaoskit.cli.summary import wide_console
+from chaoskit.scenario.files import ready_made, summary_of, variants_of
 
 
 @click.command("list")
 @store_option
-def list_runs(store: Path) -> None:
+@click.option("--scenarios", is_flag=True, help="List the ready-made scenarios and their variants instead.")
+def command(store: Path, scenarios: bool) -> None:
     """List the runs of a store, oldest first, with their verdicts."""
+    if scenarios:
+        _list_scenarios()
+        return
     table = Table(box=None, pad_edge=False)
     for name in ("run", "verdict", "sent", "acked"):
         table.add_column(name, no_wrap=True)
@@ -39,4 +44,12 @@ def list_runs(store: Path) -> None:
             anomalies or "none",
             faults or "none",
         )
+    wide_console().print(table)
+
+
+def _list_scenarios() -> None:
+    table = Table("scenario", "variants", "what it shows", box=None, pad_edge=False)
+    for name, path in ready_made().items():
+        variants = ", ".join(variant for variant, _ in variants_of(path) if variant)
+        table.add_row(name, variants, summary_of(path))
     wide_console().print(table)

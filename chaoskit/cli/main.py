@@ -1,4 +1,4 @@
-"""`chaoskit`: verbs, exit codes, errors.
+"""`chaoskit`: verbs, exit codes, errors. A verb is imported when it is used, so that `--help` is quick.
 
 Exit codes: 0 valid, 1 invalid, 2 unknown, 254 bad arguments or bad input, 255 crash.
 """
@@ -7,54 +7,58 @@ from __future__ import annotations
 
 import sys
 import traceback
+from importlib import import_module
 
 import click
 
 from chaoskit.base.errors import BadInput, ChaoskitError
-from chaoskit.cli.analyze import analyze
-from chaoskit.cli.check import check
-from chaoskit.cli.doctor import doctor
-from chaoskit.cli.explore import explore
-from chaoskit.cli.export import export
-from chaoskit.cli.heal import heal
-from chaoskit.cli.list import list_runs
-from chaoskit.cli.nemeses import nemeses
-from chaoskit.cli.replay import replay
-from chaoskit.cli.report import report
-from chaoskit.cli.run import run
-from chaoskit.cli.shrink import shrink
-from chaoskit.cli.sweep import sweep
-from chaoskit.cli.synthesize import synthesize
 
 BAD_INPUT, CRASH = BadInput.exit_code, ChaoskitError.exit_code
 
+VERBS = {
+    "run": "Run scenarios on real clusters and judge them.",
+    "sweep": "Run a scenario in many variants, and count what was found.",
+    "check": "Judge a recorded run, or a Jepsen history, again.",
+    "replay": "Run a recorded run again, with the faults that it had.",
+    "shrink": "Find the smallest timeline with which a failed run still fails.",
+    "explore": "Cut the power of a recorded disk at many points: does the system start?",
+    "analyze": "Compare all runs of a store with Spark.",
+    "report": "Write the report of a run as one HTML file.",
+    "list": "List the runs of a store.",
+    "nemeses": "List the kinds of faults, or describe one.",
+    "systems": "List the systems and what is supported of each.",
+    "synthesize": "Write a history of a simulated system.",
+    "export": "Write a run's history for other tools.",
+    "doctor": "Try what this machine can do, and say how to mend the rest.",
+    "heal": "Remove what killed runs left on this machine.",
+}
+"""Each verb, in the order of `--help`, with what it does: the file of its name has the command of its name."""
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+
+class _Verbs(click.Group):
+    """A group whose commands are imported when they are used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in VERBS:
+            return None
+        command: click.Command = import_module(f"chaoskit.cli.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(VERBS.items()))
+
+
+@click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(package_name="chaoskit")
 def cli() -> None:
     """Chaos and durability tests for message systems.
 
     Exit codes: 0 valid, 1 invalid, 2 unknown, 254 bad arguments or input, 255 crash.
     """
-
-
-for verb in (
-    run,
-    sweep,
-    check,
-    replay,
-    shrink,
-    explore,
-    analyze,
-    report,
-    list_runs,
-    nemeses,
-    synthesize,
-    export,
-    doctor,
-    heal,
-):
-    cli.add_command(verb)
 
 
 def main() -> None:

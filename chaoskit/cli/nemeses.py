@@ -10,13 +10,14 @@ from rich.table import Table
 
 from chaoskit.base import plugins
 from chaoskit.cli.summary import wide_console
+from chaoskit.contract.cluster import Processes
+from chaoskit.contract.installed import nemesis
 from chaoskit.contract.nemesis import Nemesis
-from chaoskit.scenario.plan import nemesis
 
 
-@click.command()
+@click.command("nemeses")
 @click.argument("kind", required=False)
-def nemeses(kind: str | None) -> None:
+def command(kind: str | None) -> None:
     """List every kind of fault that is installed, or tell all about KIND: what it does, needs and may be told."""
     if kind is not None:
         _tell(kind, nemesis(kind, "KIND"))
@@ -36,7 +37,7 @@ def _tell(kind: str, found: Nemesis) -> None:
     console.print(f"{kind} ({found.family}): {found.summary}\n", soft_wrap=True, highlight=False)
     console.print(inspect.getdoc(found) or "", soft_wrap=True, highlight=False)
     console.print(f"\nhits: {found.hits}\nneeds: {_needs(found) or 'nothing special'}", highlight=False)
-    console.print(f"for: {'how long it holds' if found.lasts else 'refused, it is over by itself'}", highlight=False)
+    console.print(f"for: {'how long it holds' if found.lasts else 'refused: it is instantaneous'}", highlight=False)
     if fields := found.parameters.model_fields:
         console.print(f"\n{inspect.getdoc(found.parameters)}\n", soft_wrap=True, highlight=False)
         table = Table("key", "default", box=None, pad_edge=False)
@@ -48,4 +49,4 @@ def _tell(kind: str, found: Nemesis) -> None:
 
 
 def _needs(found: Nemesis) -> str:
-    return ", ".join(power.__name__ for power in found.needs)
+    return ", ".join(power.__name__ for power in (*found.host_powers, *found.cluster_powers) if power is not Processes)

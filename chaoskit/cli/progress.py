@@ -10,13 +10,15 @@ from rich.console import Console
 from rich.markup import escape
 from rich.status import Status
 
-from chaoskit.contract.workload import Progress
+from chaoskit.contract.event import Event, LoadTick, PhaseBegun
+from chaoskit.history.recorder import Progress
+from chaoskit.report.telling import told
 
 _RATE_WINDOW_S = 2
 
 
 class LiveProgress:
-    """A `chaoskit.run.runner.Watcher` for people.
+    """A `chaoskit.contract.event.Watcher` for people.
 
     Args:
         title: what is run.
@@ -32,24 +34,26 @@ class LiveProgress:
         self._last: tuple[float, Progress] = (0.0, Progress())
         self._rate = 0.0
 
-    def phase(self, name: str) -> None:
-        if self._console.is_terminal:
-            self._show(name)
-        else:
-            self._console.print(f"{self._stamp()} {name}", soft_wrap=True)
+    def on(self, event: Event) -> None:
+        """Show an event; see `chaoskit.contract.event.Watcher`."""
+        match event:
+            case PhaseBegun(name) if self._console.is_terminal:
+                self._show(name)
+            case LoadTick():
+                self._tick(event)
+            case _:
+                self._print(told(event))
 
-    def tell(self, line: str) -> None:
-        self._console.print(f"{self._stamp()} {escape(line)}", soft_wrap=True)
-
-    def tick(self, elapsed_s: float, progress: Progress, active: list[str]) -> None:
+    def _tick(self, tick: LoadTick) -> None:
         before_s, before = self._last
-        if elapsed_s - before_s >= _RATE_WINDOW_S:
-            self._rate = (progress.sent - before.sent) / (elapsed_s - before_s)
-            self._last = elapsed_s, progress
-        faults = f"[bold red]{escape(', '.join(active))}[/]  " if active else ""
+        progress = tick.progress
+        if tick.elapsed_s - before_s >= _RATE_WINDOW_S:
+            self._rate = (progress.sent - before.sent) / (tick.elapsed_s - before_s)
+            self._last = tick.elapsed_s, progress
+        faults = f"[bold red]{escape(', '.join(tick.faults))}[/]  " if tick.faults else ""
         of = f"/{self._duration_s:.0f}" if self._duration_s else ""
         self._show(
-            f"{elapsed_s:.0f}{of} s  {faults}{self._rate:,.0f}/s  acked {progress.acked:,}  "
+            f"{tick.elapsed_s:.0f}{of} s  {faults}{self._rate:,.0f}/s  acked {progress.acked:,}  "
             f"unknown {progress.indeterminate:,}"
         )
 
@@ -65,6 +69,10 @@ class LiveProgress:
         if self._status is not None:
             self._status.stop()
 
+    def _print(self, line: str) -> None:
+        if line:
+            self._console.print(f"{self._stamp()} {escape(line)}", soft_wrap=True)
+
     def _show(self, text: str) -> None:
         if self._status is not None:
             self._status.update(f"{self._title}: {text}")
@@ -76,5 +84,8 @@ class LiveProgress:
 class SeriesProgress(LiveProgress):
     """Progress of many runs: the phases of each only on the live line."""
 
-    def phase(self, name: str) -> None:
-        self._show(name)
+    def on(self, event: Event) -> None:
+        if isinstance(event, PhaseBegun):
+            self._show(event.name)
+        else:
+            super().on(event)

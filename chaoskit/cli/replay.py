@@ -7,17 +7,18 @@ from pathlib import Path
 import click
 
 from chaoskit.base.store import SCENARIO, TIMELINE, find_run, read_yaml
-from chaoskit.cli.run import json_option, run_all, store_option
+from chaoskit.cli.options import json_option, store_option
+from chaoskit.cli.run import run_all
 from chaoskit.scenario.model import parse_scenario
 from chaoskit.scenario.plan import make_plan
 
 
-@click.command()
+@click.command("replay")
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("--times", type=click.IntRange(min=1), default=1, show_default=True, help="How often.")
 @store_option
 @json_option
-def replay(run: Path, times: int, store: Path, as_json: bool) -> int:
+def command(run: Path, times: int, store: Path, as_json: bool) -> int:
     """Run again what happened in RUN: the same scenario, the faults of its timeline.yaml.
 
     Hosts that the seed drew are hit again; roles such as `leader` are looked up again.
@@ -28,4 +29,4 @@ def replay(run: Path, times: int, store: Path, as_json: bool) -> int:
     if timeline.exists():
         content["faults"] = read_yaml(timeline)["faults"]
     plan = make_plan(parse_scenario(content, str(folder / SCENARIO)), str(folder / SCENARIO))
-    return run_all([plan] * times, store, as_json=as_json)
+    return run_all([plan] * times, store, as_json=as_json, shared=True)

@@ -9,10 +9,10 @@ import click
 from chaoskit.base.store import find_run
 
 
-@click.command()
+@click.command("report")
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), help="Write it there instead of RUN/report.html.")
-def report(run: Path, out: Path | None) -> None:
+def command(run: Path, out: Path | None) -> None:
     """Write the report of RUN, a run folder or a store (its latest run): one HTML file that works offline."""
     from chaoskit.report.run_page import write_report  # noqa: PLC0415  # loads optional packages
 

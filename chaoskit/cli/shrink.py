@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -10,22 +9,28 @@ import click
 from chaoskit.base import store as stores
 from chaoskit.base import yaml
 from chaoskit.base.store import find_run
+from chaoskit.cli.options import store_option
 from chaoskit.cli.progress import SeriesProgress
-from chaoskit.cli.run import store_option
-from chaoskit.search.shrink import Happened
+from chaoskit.contract.event import Event
+from chaoskit.search.shrink import CandidateJudged, RateMeasured
 from chaoskit.search.shrink import shrink as shrink_run
 
 
 class ShrinkProgress(SeriesProgress):
     """Tells what became of each candidate."""
 
-    def judged(self, faults: Sequence[Happened], runs: int, failed: bool) -> None:
-        """See `chaoskit.search.shrink.Reporter`."""
-        outcome = f"fails (run {runs})" if failed else f"no failure in {runs} runs"
-        self.tell(f"{len(faults)} faults: {'; '.join(map(str, faults))}: {outcome}")
+    def on(self, event: Event) -> None:
+        match event:
+            case CandidateJudged(faults, runs, failed):
+                outcome = f"fails (run {runs})" if failed else f"no failure in {runs} runs"
+                self._print(f"{len(faults)} faults: {'; '.join(map(str, faults))}: {outcome}")
+            case RateMeasured(rate, tries):
+                self._print(f"fails in {rate:.0%} of runs: a candidate is harmless after {tries} without a failure")
+            case _:
+                super().on(event)
 
 
-@click.command()
+@click.command("shrink")
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option(
     "--tries", type=click.IntRange(min=1), default=3, show_default=True,
@@ -34,7 +39,7 @@ class ShrinkProgress(SeriesProgress):
 @click.option("--confirm", type=click.IntRange(min=1), default=3, show_default=True, help="Runs of the result.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write the scenario there too.")
 @store_option
-def shrink(run: Path, tries: int, confirm: int, out: Path | None, store: Path) -> int:
+def command(run: Path, tries: int, confirm: int, out: Path | None, store: Path) -> int:
     """Find a smallest timeline with which RUN, whose verdict is invalid, still fails, and print the scenario.
 
     Candidates are run for real, the faults near the anomaly first; the times between faults are cut, so that

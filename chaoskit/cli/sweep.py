@@ -11,39 +11,50 @@ from rich.table import Table
 
 from chaoskit.base import durable
 from chaoskit.base import store as stores
+from chaoskit.cli.options import store_option
 from chaoskit.cli.progress import SeriesProgress
-from chaoskit.cli.run import store_option
 from chaoskit.cli.summary import wide_console
+from chaoskit.contract.event import Event, LoadTick
 from chaoskit.judge.verdict import EXIT_CODES
-from chaoskit.search.sweep import Results, Sweep, load_sweep, run_sweep
+from chaoskit.report.telling import told
+from chaoskit.scenario.files import find_sweep
+from chaoskit.search.sweep import Results, RunEnded, Sweep, load_sweep, run_sweep
 from chaoskit.search.table import LEGEND, document, header, markdown, rows, worst
 
 
 class SweepProgress(SeriesProgress):
     """Tells what became of each run, and what happens within one only on the live line."""
 
-    def tell(self, line: str) -> None:
-        self._show(line)
+    def on(self, event: Event) -> None:
+        match event:
+            case RunEnded(number, total, cell, seed, verdict, found, problem):
+                seen = ", ".join(f"{name} {count:,}" for name, count in found.items())
+                outcome = f"{verdict}; {seen or 'no anomaly'}" if verdict else f"broke: {problem}"
+                self._print(f"{number}/{total} {cell} seed {seed}: {outcome}")
+            case LoadTick():
+                super().on(event)
+            case _:
+                self._show(told(event))
 
-    def ended(self, number: int, total: int, title: str, outcome: str) -> None:
-        """See `chaoskit.search.sweep.Reporter`."""
-        super().tell(f"{number}/{total} {title}: {outcome}")
 
-
-@click.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.command("sweep")
+@click.argument("file")
 @click.option("--seeds", type=click.IntRange(min=1), help="Runs of each cell, instead of the file's.")
 @click.option("--only", multiple=True, metavar="CELL", help="Only these cells, such as 'kafka-*/kill'; repeatable.")
 @click.option("--out", type=click.Path(path_type=Path), help="Where the table is written.  [default: the store]")
 @store_option
 @click.option("--json", "as_json", is_flag=True, help="Print the table as JSON and nothing else.")
-def sweep(file: Path, *, seeds: int | None, only: tuple[str, ...], out: Path | None, store: Path, as_json: bool) -> int:
+def command(
+    file: str, *, seeds: int | None, only: tuple[str, ...], out: Path | None, store: Path, as_json: bool
+) -> int:
     """Run the scenario of FILE in all its variants, and count what was found.
+
+    FILE is a file of yours or a ready-made sweep by its name, such as sweeps/dedup.
 
     Runs that the store has already are not run again: a sweep can be stopped (Ctrl-C prints the table so far) and
     continued. The table is also written, after each run, to NAME-sweep.md and NAME-sweep.json.
     """
-    planned = load_sweep(file, seeds, only)
+    planned = load_sweep(find_sweep(file), seeds, only)
     folder = out or store
     found: dict[str, Results] = {}
     try:

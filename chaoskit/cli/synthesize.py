@@ -8,16 +8,17 @@ from typing import Any
 
 import click
 
-from chaoskit.base import plugins, store
+from chaoskit.base import store
 from chaoskit.base.errors import BadInput
-from chaoskit.cli.run import store_option
+from chaoskit.cli.options import store_option
+from chaoskit.contract import installed
 from chaoskit.contract.synthesizer import Synthesizer
 
 _TOLD_FROM = 2_000_000
 """Histories of fewer messages are written before anybody asks how long it takes."""
 
 
-@click.command()
+@click.command("synthesize")
 @store_option
 @click.option("--name", default="synthetic", show_default=True, help="Name of the scenario: the folder in the store.")
 @click.option("--seed", type=int, default=0, show_default=True, help="The same options and seed give the same history.")
@@ -44,14 +45,14 @@ _TOLD_FROM = 2_000_000
 @click.option("--inject", multiple=True, metavar="CAUSE=N", help="Make N anomalies of this cause; may be repeated.")
 @click.option("--list-causes", is_flag=True, help="List what can be injected, and end.")
 @click.option("--synthesizer", default="log", show_default=True, help="Which installed synthesizer.")
-def synthesize(
+def command(
     store: Path, name: str, inject: tuple[str, ...], list_causes: bool, synthesizer: str, **given: Any
 ) -> int:  # fmt: skip
     """Write a history of a simulated system, correct but for what is injected.
 
     Prints the new run folder; `chaoskit check` judges it. Its truth.parquet says what must be found.
     """
-    chosen: Synthesizer = plugins.load("synthesizer", synthesizer, "--synthesizer")
+    chosen = installed.synthesizer(synthesizer, "--synthesizer")
     if list_causes:
         width = max((len(cause) for cause in chosen.causes), default=0)
         for cause, words in chosen.causes.items():

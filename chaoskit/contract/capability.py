@@ -1,4 +1,4 @@
-"""What this machine can and cannot do: one finding a capability, with the way to mend it."""
+"""What this machine can and cannot do: one record a capability, with the way to mend it."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Capability:
     """Whether one capability works here.
 
     Attributes:
-        capability: what a scenario may ask for, in words.
+        name: what a scenario may ask for, in words.
         works: measured by trying it.
         detail: what was seen.
         remedy: what to do where it does not work; empty where it does.
         required: whether local runs are impossible without it.
     """
 
-    capability: str
+    name: str
     works: bool
     detail: str
     remedy: str = ""

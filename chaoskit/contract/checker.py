@@ -6,12 +6,17 @@ Spark tasks; there is no second implementation.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import pyarrow as pa
 
-from chaoskit.history.audits import Audit
+from chaoskit.contract.anomaly import Anomaly
+from chaoskit.history.audits import Audit, Bounds
+from chaoskit.history.models import DataModel
+
+View = TypeVar("View")
 
 FINDINGS = pa.schema(
     [
@@ -48,40 +53,70 @@ class FaultWindow:
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
-    """What a checker may know besides the rows.
+class Setting:
+    """What a checker may know of a partition besides its rows.
 
     Attributes:
         topic: the partition's topic.
         partition: its number.
+        model: what its topic is.
         audit: how its final read ended; None without one.
-        auditor: the `client` name of the final read's operations.
         faults: what was done to the cluster, by number.
         bound_ns: within what time of a healing the system must serve again.
     """
 
     topic: str
     partition: int
+    model: DataModel = DataModel.LOG
     audit: Audit | None = None
-    auditor: str = "auditor"
     faults: tuple[FaultWindow, ...] = ()
     bound_ns: int = 60_000_000_000
 
+    @property
+    def bounds(self) -> Bounds | None:
+        """The audit of a log or a ledger."""
+        return self.audit if isinstance(self.audit, Bounds) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One topic-partition, or queue, as checkers see it.
+
+    Attributes:
+        setting: what is known of it besides its rows.
+        messages: rows of this partition, schema `MESSAGES`, in `op` order.
+        operations: schema `OPERATIONS`, sorted by `op`; at least those that the rows name, and all whose `f` is none
+            of `schema.CARRYING`.
+        observations: rows of this partition, schema `OBSERVATIONS`, in `op` order.
+    """
+
+    setting: Setting
+    messages: pa.Table
+    operations: pa.Table
+    observations: pa.Table
+    _views: dict[Any, Any] = field(default_factory=dict)
+
+    def view(self, build: Callable[[Part], View]) -> View:
+        """Return what `build` makes of this part; built once for all checkers."""
+        if build not in self._views:
+            self._views[build] = build(self)
+        view: View = self._views[build]
+        return view
+
 
 class Checker(Protocol):
-    """A family of anomalies, decided for one (run, topic, partition)."""
+    """A family of anomalies, decided for one (run, topic, partition).
 
-    anomalies: tuple[str, ...]
+    Attributes:
+        anomalies: what it finds, in the order of its findings.
+        models: the topics that it judges; it is not asked about others.
+    """
 
-    def check(self, messages: pa.Table, operations: pa.Table, context: Context) -> pa.Table:
-        """Return the findings, with schema `FINDINGS`.
+    anomalies: tuple[Anomaly, ...]
+    models: Collection[DataModel]
 
-        Args:
-            messages: rows of this partition, schema `MESSAGES`, in `op` order.
-            operations: schema `OPERATIONS`, sorted by `op`; at least those that the messages name,
-                and all whose `f` is none of `schema.CARRYING`.
-            context: the partition and its audit.
-        """
+    def check(self, part: Part) -> pa.Table:
+        """Return the findings, with schema `FINDINGS`."""
         ...
 
 
@@ -106,8 +141,8 @@ class Settling(Protocol):
 class Spanning(Protocol):
     """Optional power: find what shows only across partitions, from a compact extract of each."""
 
-    def extract(self, messages: pa.Table, operations: pa.Table, context: Context) -> pa.Table:
-        """Return what `conclude` must know of this partition; arguments as of `Checker.check`."""
+    def extract(self, part: Part) -> pa.Table:
+        """Return what `conclude` must know of this partition."""
         ...
 
     def conclude(self, extracts: pa.Table, operations: pa.Table) -> pa.Table:
@@ -118,13 +153,3 @@ class Spanning(Protocol):
             operations: all operations of the run.
         """
         ...
-
-
-@runtime_checkable
-class Measuring(Protocol):
-    """Optional power: some anomalies are measurements that no system promises anything about.
-
-    They are reported, and allowed unless a scenario's `expect` says otherwise.
-    """
-
-    measured: tuple[str, ...]

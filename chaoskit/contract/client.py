@@ -1,7 +1,7 @@
 """Clients: how workloads speak to a system, and how every completion is classified.
 
 `ok` it happened; `fail` it certainly did not; `info` nobody knows. When in doubt, `info`. Each
-classification names the client library's error as its reason.
+classification names the client library's error as its reason. Topics are named as in the system.
 """
 
 from __future__ import annotations
@@ -10,29 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from chaoskit.base.errors import ChaoskitError
-
-OK, FAIL, INFO = range(3)
-"""Outcome codes: indexes into `chaoskit.history.schema.OUTCOMES`."""
-
-DUPLICATE = "duplicate"
-"""Error of a send that is ok, but that the system did not store again, as it had it already."""
+from chaoskit.history.recorder import Delivery
 
 Settlement = Literal["ack", "ack-cumulative", "nack"]
 """What a consumer of a subscription does with what it was given."""
 
 Completed = Callable[[int, int, str | None, int | None], None]
 """Called once for each send: token, outcome code, error, position (None when not told)."""
-
-
-class Delivery(NamedTuple):
-    """One message as a consumer received it."""
-
-    topic: str
-    partition: int
-    key: bytes | None
-    payload: bytes
-    position: int
-    delivery: int | None
 
 
 class PositionLost(NamedTuple):
@@ -55,8 +39,8 @@ class Commit(NamedTuple):
 class Membership(Protocol):
     """Told by a consumer, during `poll` and `close`, of what its group gives it and takes away."""
 
-    def assigned(self, group: str, generation: int, partitions: Sequence[tuple[str, int]]) -> None:
-        """All partitions that it owns from now on; generation -1 where the system does not tell one."""
+    def assigned(self, group: str, generation: int | None, partitions: Sequence[tuple[str, int]]) -> None:
+        """All partitions that it owns from now on; no generation where the system does not tell one."""
         ...
 
     def revoked(self) -> None:
@@ -208,8 +192,9 @@ class Auditor(Consumer, Protocol):
         ...
 
 
-class ClientFactory(Protocol):
-    """Makes the clients of one system inside a worker process."""
+@runtime_checkable
+class LogClients(Protocol):
+    """Optional power of a system's clients: producers, consumers and readers of logs."""
 
     def producer(self, settings: Mapping[str, Any], completed: Completed) -> Producer:
         """Connect a producer with the system's own settings by name."""
@@ -225,7 +210,7 @@ class ClientFactory(Protocol):
 
 
 @runtime_checkable
-class TransactionalClients(ClientFactory, Protocol):
+class TransactionalClients(Protocol):
     """Optional power of a system's clients: transactions."""
 
     def transactional_producer(
@@ -236,7 +221,7 @@ class TransactionalClients(ClientFactory, Protocol):
 
 
 @runtime_checkable
-class SequencedClients(ClientFactory, Protocol):
+class SequencedClients(Protocol):
     """Optional power of a system's clients: producers with lasting names and sequence ids."""
 
     def sequenced_producer(self, settings: Mapping[str, Any], name: str, completed: Completed) -> SequencedProducer:
@@ -245,7 +230,7 @@ class SequencedClients(ClientFactory, Protocol):
 
 
 @runtime_checkable
-class SubscribingClients(ClientFactory, Protocol):
+class SubscribingClients(Protocol):
     """Optional power of a system's clients: subscriptions."""
 
     def subscriber(self, settings: Mapping[str, Any], kind: str) -> Subscriber:

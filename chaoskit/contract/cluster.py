@@ -1,96 +1,93 @@
-"""A system under test on the hosts of one run.
+"""A system under test: what it is (`System`), and one deployment of it (`Cluster`).
 
-A `System` is what an entry point in `chaoskit.clusters` names: it validates options, prepares
-artifacts, deploys, and knows the system's guarantees. A `Cluster` is one deployment of it.
+A `System` is what an entry point in `chaoskit.clusters` names: it validates options, prepares artifacts, deploys, and
+knows the system's guarantees. What a deployment can do besides are powers, protocols of their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from pydantic import BaseModel
 
 from chaoskit.base.errors import ChaoskitError
-from chaoskit.contract.capability import Finding
-from chaoskit.contract.client import ClientFactory
+from chaoskit.contract.capability import Capability
+from chaoskit.contract.client import LogClients, SequencedClients, SubscribingClients, TransactionalClients
+from chaoskit.contract.guarantee import Declared, Guarantees
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.ledger import LedgerClients
+from chaoskit.contract.power import Powered
+from chaoskit.contract.topic import Topic
+from chaoskit.history.audits import Place
+from chaoskit.history.models import DataModel
 
 
 class ClusterError(ChaoskitError):
     """The system did not do what it was told; the message says where its logs are."""
 
 
-@dataclass(frozen=True, slots=True)
-class TopicSpec:
-    """A topic to create."""
-
-    name: str
-    partitions: int
-    replication: int
-
-
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """A fault that was begun, as guarantees see it. Times are ns since the start of the run."""
-
-    kind: str
-    targets: tuple[str, ...]
-    start_ns: int
-    healed_ns: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Allowance:
-    """Whether the declared settings allow an anomaly under the faults that took effect, and why.
-
-    `remedy` says which setting to change so that it would no longer be allowed.
-    """
-
-    allowed: bool
-    why: str
-    remedy: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Declared:
-    """The resolved configuration that the guarantees are derived from.
+class Cluster(Powered, Protocol):
+    """One deployment. Roles are looked up live; topics are named as in the system.
 
     Attributes:
-        options: the system's validated options.
-        brokers: number of hosts that keep data.
-        replication: of the workload's topics.
-        producer: client settings of the producers.
-        consumer: client settings of the consumers.
-        grouped: whether consumers share a group.
-        transactional: whether producers write in transactions.
-        ledgers: whether producers write ledgers.
-        hosts: number of all hosts.
-        subscription: type of the subscription that consumers share; empty: they have none.
-        resends: what producers send again by themselves: `chaoskit.contract.workload.Resend`.
-        restarts: whether producers give up clients with sends under way, and go on with new ones.
+        hosts: that the system runs on.
     """
 
-    options: Any
-    brokers: int
-    replication: int
-    producer: Mapping[str, Any]
-    consumer: Mapping[str, Any]
-    grouped: bool
-    transactional: bool = False
-    ledgers: bool = False
-    hosts: int = 0
-    subscription: str = ""
-    resends: str = "never"
-    restarts: bool = False
-
-
-class Cluster(Protocol):
-    """One deployment. Everything it starts runs on its hosts; roles are looked up live."""
-
     hosts: Sequence[ServiceHost]
+
+    def answers(self, host: ServiceHost, timeout_s: float = 0.5) -> bool:
+        """Return whether the system on this host answers a request of its own protocol."""
+        ...
+
+    def wait_ready(self, timeout_s: float) -> None:
+        """Return when every host answers and every topic of the trial has all its replicas in sync.
+
+        Raises:
+            ClusterError: it took longer; the message says what was missing.
+        """
+        ...
+
+    def find(self, role: str, place: Place | None) -> tuple[str, ...]:
+        """Return the names of the hosts that hold a role now.
+
+        Args:
+            role: one of `System.roles`.
+            place: the partition that it is about; None: the workload has none.
+
+        Raises:
+            ClusterError: nobody holds it, or it needs a partition.
+        """
+        ...
+
+    def begin_trial(self, namespace: str, options: Any) -> None:
+        """Prepare for a trial, with the system's options for it: what its clients name begins with `namespace`."""
+        ...
+
+    def create_topic(self, topic: Topic) -> None:
+        """Create a topic of the trial and return when all its replicas are in sync."""
+        ...
+
+    def client_settings(self) -> dict[str, Any]:
+        """Return what `System.clients` needs to connect in this trial, as JSON values."""
+        ...
+
+    def end_trial(self) -> None:
+        """Remove the topics of the trial.
+
+        Raises:
+            ClusterError: they could not be removed.
+        """
+        ...
+
+    def close(self) -> None:
+        """Drop connections to the system. The hosts are not the cluster's to end."""
+        ...
+
+
+@runtime_checkable
+class Processes(Protocol):
+    """Optional power: start what the system runs on a host; its services are the host's to signal."""
 
     def start(self, host: ServiceHost) -> None:
         """Start the system's services on a host; nothing if they run."""
@@ -98,38 +95,6 @@ class Cluster(Protocol):
 
     def services(self, host: ServiceHost) -> tuple[str, ...]:
         """Return the names of the services that belong on a host."""
-        ...
-
-    def answers(self, host: ServiceHost, timeout_s: float = 0.5) -> bool:
-        """Return whether the system on this host answers a request of its own protocol."""
-        ...
-
-    def wait_ready(self, timeout_s: float) -> None:
-        """Return when every host answers and every topic has all its replicas in sync.
-
-        Raises:
-            ClusterError: it took longer; the message says what was missing.
-        """
-        ...
-
-    def find(self, role: str, topic: str, partition: int) -> tuple[str, ...]:
-        """Return the names of the hosts that hold a role now.
-
-        Raises:
-            ClusterError: nobody holds it.
-        """
-        ...
-
-    def create_topic(self, topic: TopicSpec) -> None:
-        """Create a topic and return when all its replicas are in sync."""
-        ...
-
-    def client_settings(self) -> dict[str, Any]:
-        """Return what `System.clients` needs to connect, as JSON values."""
-        ...
-
-    def close(self) -> None:
-        """Drop connections to the system. The hosts are the lab's to end."""
         ...
 
 
@@ -223,22 +188,41 @@ class DataFiles(Protocol):
         ...
 
 
+CLUSTER_POWERS = (Processes, Leadership, Reassignment, Decommissioning, Upgrade, DataFiles)
+CLIENT_POWERS = (LogClients, TransactionalClients, SequencedClients, SubscribingClients, LedgerClients)
+"""All powers of clusters, and of their clients, that nemeses and workloads here ask for."""
+
+
 class System(Protocol):
     """A message system that chaoskit can deploy (entry point group `chaoskit.clusters`).
 
     Attributes:
         options: model of its further keys under `cluster:`.
         roles: names that `on:` of a fault may use.
+        models: of topics that it keeps.
+        guarantees: what it promises.
+        given: powers, of clusters or clients, that it has with some options only, each with which.
+        never: powers that the system's maker does not offer, each with why.
+        notyet: powers that it has and that are not built here, each with what is missing.
     """
 
     options: type[BaseModel]
     roles: tuple[str, ...]
+    models: Collection[DataModel]
+    guarantees: Guarantees
+    given: Mapping[type, str]
+    never: Mapping[type, str]
+    notyet: Mapping[type, str]
 
-    def powers(self, options: Any) -> tuple[type, ...]:
-        """Return the optional powers (protocols, above) of clusters with these options."""
+    def cluster_powers(self, options: Any) -> tuple[type, ...]:
+        """Return the powers of clusters with these options."""
         ...
 
-    def check(self, declared: Declared, hosts: int) -> None:
+    def client_powers(self, options: Any) -> tuple[type, ...]:
+        """Return the powers of clients of clusters with these options; see `chaoskit.contract.client`."""
+        ...
+
+    def check(self, declared: Declared) -> None:
         """Refuse, before anything is made, what cannot work.
 
         Raises:
@@ -254,22 +238,23 @@ class System(Protocol):
         """
         ...
 
+    def deployment(self, options: Any) -> Any:
+        """Return the options without those that only a trial's topics have: trials whose deployments are equal may
+        share one."""
+        ...
+
     def deploy(self, hosts: Sequence[ServiceHost], options: Any) -> Cluster:
         """Install, configure and format on every host, without starting."""
         ...
 
-    def clients(self, settings: Mapping[str, Any]) -> ClientFactory | LedgerClients:
-        """Return the factory of clients for a worker process."""
-        ...
-
-    def guarantees(self, declared: Declared, effects: Sequence[Effect]) -> dict[str, Allowance]:
-        """Return, for every anomaly that the system has a say in, whether it is allowed and why."""
+    def clients(self, settings: Mapping[str, Any]) -> Powered:
+        """Return the clients, for a worker process."""
         ...
 
     def brokers(self, options: Any, hosts: int) -> int:
         """Return how many of the hosts keep data."""
         ...
 
-    def diagnose(self) -> list[Finding]:
+    def diagnose(self) -> list[Capability]:
         """Return what this machine has and lacks for this system."""
         ...

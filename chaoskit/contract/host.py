@@ -12,6 +12,8 @@ from pydantic import BaseModel
 
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.base.journal import Journal
+from chaoskit.contract.capability import Capability
+from chaoskit.contract.power import Powered
 
 
 class HostError(ChaoskitError):
@@ -35,7 +37,7 @@ class ServiceState(Enum):
     GONE = "gone"
 
 
-class Host(Protocol):
+class Host(Powered, Protocol):
     """A machine that runs commands and keeps data.
 
     Attributes:
@@ -146,7 +148,7 @@ class ResourceLimits(Protocol):
 
 
 class ServiceHost(Host, Services, Protocol):
-    """A host that runs services: what every provider gives."""
+    """A host that runs services: what every provider gives. All else are powers."""
 
 
 class Lab(Protocol):
@@ -172,8 +174,8 @@ class HostProvider(Protocol):
 
     options: type[BaseModel]
 
-    def powers(self, options: Any) -> tuple[type, ...]:
-        """Return the optional powers of hosts with these options."""
+    def host_powers(self, options: Any) -> tuple[type, ...]:
+        """Return the powers of hosts with these options."""
         ...
 
     def seeded(self, options: Any, seed: int) -> Any:
@@ -197,6 +199,6 @@ class HostProvider(Protocol):
         """Undo one journal entry, whether or not it was carried out; return what was removed."""
         ...
 
-    def diagnose(self) -> list[Any]:
-        """Return the `chaoskit.contract.capability.Finding`s of this machine for this provider."""
+    def diagnose(self) -> list[Capability]:
+        """Return what this machine can do for this provider."""
         ...

@@ -8,20 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from chaoskit.base.errors import ChaoskitError
 from chaoskit.contract.client import Completed
+from chaoskit.history.recorder import OperationFailed
 
 
-class LedgerError(ChaoskitError):
-    """A ledger operation did not succeed; the message is the client library's name of the error.
-
-    Attributes:
-        outcome: code of what is known: `FAIL` or `INFO`.
-    """
-
-    def __init__(self, outcome: int, name: str) -> None:
-        super().__init__(name)
-        self.outcome = outcome
+class LedgerError(OperationFailed):
+    """A ledger operation did not succeed."""
 
 
 class NoSuchLedger(LedgerError):
@@ -102,7 +94,13 @@ class LedgerReader(Protocol):
 
 
 class LedgerClient(Protocol):
-    """One connection to the system."""
+    """One connection to the system.
+
+    Attributes:
+        first: ledgers below this id were there before the trial began.
+    """
+
+    first: int
 
     def create(self, completed: Completed) -> LedgerWriter:
         """Make a ledger.

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.contract.cluster import Cluster, System
+from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import ServiceHost
 
 
@@ -21,91 +22,6 @@ class NoParameters(BaseModel):
     """The parameters of a nemesis that has none."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-@dataclass(slots=True)
-class Strike:
-    """One fault on its targets, from its injection until its healing is proved.
-
-    Attributes:
-        name: unique in the run and a valid file name, such as `3-partition`: names what is left on hosts.
-        targets: hosts (`ServiceHost`) or, for a nemesis that hits them, clients (`ClientProcess`); at least one.
-        cluster: the system under test.
-        parameters: validated.
-        seed: for what the nemesis itself draws.
-        resolve: looks up live the hosts that a host name, a role (`leader`, `followers:log-0/2`) or `all` means.
-        notes: what one step measured for a later one. Lost with the harness: `heal` must do without.
-    """
-
-    name: str
-    targets: Sequence[Any]
-    cluster: Cluster
-    parameters: Any
-    seed: int
-    resolve: Callable[[str], list[ServiceHost]]
-    notes: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def names(self) -> str:
-        """The names of the targets, for evidence."""
-        return ", ".join(target.name for target in self.targets)
-
-
-class Nemesis(Protocol):
-    """One kind of fault (entry point group `chaoskit.nemeses`). Stateless: one instance serves all faults.
-
-    Attributes:
-        summary: what it does, in one line.
-        family: of the catalogue: process, network, disk, clock, client or membership.
-        hits: what its targets are: `hosts` or `clients`.
-        parameters: model of its further keys.
-        lasts: whether it holds until it is healed; else it is over once it is injected.
-        needs: optional powers (protocols) that its targets, or the cluster, must have.
-    """
-
-    summary: str
-    family: str
-    hits: str
-    parameters: type[BaseModel]
-    lasts: bool
-    needs: tuple[type, ...]
-
-    def inject(self, strike: Strike) -> None:
-        """Make the fault on all targets at once."""
-        ...
-
-    def verify(self, strike: Strike) -> str:
-        """Return evidence that it took effect: what was measured.
-
-        Raises:
-            NemesisError: it did not.
-        """
-        ...
-
-    def heal(self, strike: Strike) -> None:
-        """Undo it; idempotent, also after an injection that failed half way."""
-        ...
-
-    def verify_healed(self, strike: Strike) -> str:
-        """Return evidence that it is undone: what was measured.
-
-        Raises:
-            NemesisError: it is not.
-        """
-        ...
-
-
-@runtime_checkable
-class Preparing(Protocol):
-    """Optional power of a nemesis: have something fetched before a run starts."""
-
-    def prepare(self, system: System, options: Any, parameters: Any) -> None:
-        """Have the system fetch what the fault needs; `options`: the system's, validated.
-
-        Raises:
-            BadInput: it cannot be had.
-        """
-        ...
 
 
 class ClientProcess(Protocol):
@@ -148,4 +64,103 @@ class ClientProcess(Protocol):
 
     def end_former(self) -> None:
         """End earlier incarnations that still run with SIGKILL; the run takes that as a fault."""
+        ...
+
+
+@dataclass(slots=True)
+class Strike:
+    """One fault on its targets, from its injection until its healing is proved.
+
+    Attributes:
+        name: unique in the run and a valid file name, such as `3-partition`: names what is left on hosts.
+        hosts: the targets of a nemesis that hits hosts; at least one.
+        clients: those of a nemesis that hits clients; at least one.
+        cluster: the system under test.
+        parameters: validated.
+        seed: for what the nemesis itself draws.
+        resolve: looks up live the hosts that a host name, a role (`leader`, `followers:log-0/2`) or `all` means.
+        in_system: the name that a topic of the workload has in the system.
+        notes: what one step measured for a later one. Lost with the harness: `heal` must do without.
+    """
+
+    name: str
+    hosts: Sequence[ServiceHost]
+    clients: Sequence[ClientProcess]
+    cluster: Cluster
+    parameters: Any
+    seed: int
+    resolve: Callable[[str], list[ServiceHost]]
+    in_system: Callable[[str], str] = str
+    notes: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def names(self) -> str:
+        """The names of the targets, for evidence."""
+        return ", ".join([*(host.name for host in self.hosts), *(client.name for client in self.clients)])
+
+
+class Nemesis(Protocol):
+    """One kind of fault (entry point group `chaoskit.nemeses`). Stateless: one instance serves all faults.
+
+    A class that inherits from this one has the defaults that are given here.
+
+    Attributes:
+        summary: what it does, in one line.
+        family: of the catalogue: process, network, disk, clock, client or membership.
+        hits: what its targets are.
+        parameters: model of its further keys.
+        lasts: whether it holds until it is healed; else it ends by itself, and takes no `for`.
+        restores: whether a healed deployment is as it was before, so that another trial may use it.
+        host_powers: that its targets must have.
+        cluster_powers: that the cluster must have.
+    """
+
+    summary: str
+    family: str
+    hits: Literal["hosts", "clients"] = "hosts"
+    parameters: type[BaseModel] = NoParameters
+    lasts: bool = True
+    restores: bool = True
+    host_powers: tuple[type, ...] = ()
+    cluster_powers: tuple[type, ...] = ()
+
+    def damage(self, parameters: Any) -> Damage:
+        """Return what it may do to the data that its targets hold, with these parameters (validated)."""
+        return Damage.NONE
+
+    def inject(self, strike: Strike) -> None:
+        """Make the fault on all targets at once."""
+        ...
+
+    def verify(self, strike: Strike) -> str:
+        """Return evidence that it took effect: what was measured.
+
+        Raises:
+            NemesisError: it did not.
+        """
+        ...
+
+    def heal(self, strike: Strike) -> None:
+        """Undo it; idempotent, also after an injection that failed half way."""
+        ...
+
+    def verify_healed(self, strike: Strike) -> str:
+        """Return evidence that it is undone: what was measured.
+
+        Raises:
+            NemesisError: it is not.
+        """
+        ...
+
+
+@runtime_checkable
+class Preparing(Protocol):
+    """Optional power: have something fetched before a run starts."""
+
+    def prepare(self, system: System, options: Any, parameters: Any) -> None:
+        """Have the system fetch what the fault needs; `options`: the system's, validated.
+
+        Raises:
+            BadInput: it cannot be had.
+        """
         ...

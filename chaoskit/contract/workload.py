@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel
 
-from chaoskit.contract.client import ClientFactory
-from chaoskit.contract.cluster import TopicSpec
-from chaoskit.contract.ledger import LedgerClients
-from chaoskit.history.wal import WalWriter
+from chaoskit.contract.power import Powered
+from chaoskit.contract.topic import Topic
+from chaoskit.history.recorder import Progress, Recorder
+from chaoskit.history.schema import AUDITOR
 
-PRODUCER, CONSUMER, AUDITOR = "producer", "consumer", "auditor"
+PRODUCER, CONSUMER = "producer", "consumer"
+
+Options = TypeVar("Options", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,27 +34,13 @@ class Task:
         return f"{name}#{self.incarnation}" if self.incarnation else name
 
 
-@dataclass(slots=True)
-class Progress:
-    """What a worker has done so far."""
-
-    sent: int = 0
-    acked: int = 0
-    failed: int = 0
-    indeterminate: int = 0
-    received: int = 0
-
-
 class Control(Protocol):
-    """The worker's link to the harness.
+    """The worker's link to the harness."""
 
-    Attributes:
-        stopping: whether the harness asked for the end, or is gone.
-        run_id: identifies this run in every payload.
-    """
-
-    stopping: bool
-    run_id: int
+    @property
+    def stopping(self) -> bool:
+        """Whether the harness asked for the end, or is gone."""
+        ...
 
     def wait_start(self) -> int:
         """Say that this client is connected; return the common start, CLOCK_MONOTONIC ns."""
@@ -69,13 +57,22 @@ class Control(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
-    """All that a task gets in its worker process. `bound_ns`: how long the auditor's probes may take."""
+class Job(Generic[Options]):
+    """All that a task gets in its worker process.
+
+    Attributes:
+        task: which one it is.
+        options: of the workload, validated.
+        clients: of the system.
+        recorder: of everything that it does.
+        control: its link to the harness.
+        bound_ns: how long the auditor's probes may take.
+    """
 
     task: Task
-    options: Any
-    clients: ClientFactory | LedgerClients
-    wal: WalWriter
+    options: Options
+    clients: Powered
+    recorder: Recorder
     control: Control
     bound_ns: int
 
@@ -85,15 +82,14 @@ class Workload(Protocol):
 
     Attributes:
         options: model of its further keys under `workload:`.
-        needs: optional powers (protocols) that the system's clients must have.
+        client_powers: that the system's clients must have.
     """
 
     options: type[BaseModel]
-    needs: tuple[type, ...]
+    client_powers: tuple[type, ...]
 
-    def topics(self, options: Any, brokers: int) -> list[TopicSpec]:
-        """Return the topics to create before the start, on this many brokers; without partitions where those come
-        into being during the run."""
+    def topics(self, options: Any, brokers: int) -> list[Topic]:
+        """Return the topics to create before the start, on this many brokers, by the workload's own names."""
         ...
 
     def tasks(self, options: Any) -> list[Task]:
@@ -104,38 +100,11 @@ class Workload(Protocol):
         """Return the system's own settings for clients of a role."""
         ...
 
-    def run(self, job: Job) -> None:
+    def traits(self, options: Any) -> tuple[object, ...]:
+        """Return what guarantees must know of it; see `chaoskit.contract.traits`."""
+        ...
+
+    def run(self, job: Job[Any]) -> None:
         """Be one client: until `control.stopping` for producers and consumers; for the auditor,
-        send one probe to every partition, then read everything to the end that the brokers report."""
-        ...
-
-    def grouped(self, options: Any) -> bool:
-        """Return whether its consumers share a group."""
-        ...
-
-
-@runtime_checkable
-class Subscribing(Protocol):
-    """Optional power: consumers share a subscription, and acknowledge message by message."""
-
-    def subscription(self, options: Any) -> str:
-        """Return its type, of `chaoskit.history.schema.SUBSCRIPTION_TYPES`."""
-        ...
-
-
-Resend = Literal["never", "asked", "unconfirmed", "at-once"]
-"""What producers send again by themselves, where the system's clients have sequence ids: what the system, asked for its
-last sequence id, lacks; all that was not confirmed; each send at once, behind what was sent meanwhile."""
-
-
-@runtime_checkable
-class Resending(Protocol):
-    """Optional power: producers send again what was not confirmed, with new clients."""
-
-    def resends(self, options: Any) -> Resend:
-        """Return what they send again."""
-        ...
-
-    def restarts(self, options: Any) -> bool:
-        """Return whether they give up clients with sends under way."""
+        send one probe to every partition, then read everything to the end that the system reports, or drain it."""
         ...

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+Place = tuple[str, int]
+"""Topic and partition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,3 +37,17 @@ class Drained:
 
 
 Audit = Bounds | Drained
+
+
+def audits_json(audits: Mapping[Place, Audit]) -> str:
+    """Return audits as JSON, for the metadata of operations.parquet."""
+    return json.dumps([{"topic": place[0], "partition": place[1], **asdict(audits[place])} for place in sorted(audits)])
+
+
+def parse_audits(content: bytes) -> dict[Place, Audit]:
+    """Return audits from their JSON."""
+    return {(row["topic"], row["partition"]): _audit(row["complete"], row) for row in json.loads(content)}
+
+
+def _audit(complete: bool, row: Mapping[str, int]) -> Audit:
+    return Bounds(row["low"], row["end"], complete) if "end" in row else Drained(complete)

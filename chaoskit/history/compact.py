@@ -1,4 +1,4 @@
-"""Turns the write-ahead logs of a run into its history: operations.parquet and messages.parquet.
+"""Turns the write-ahead logs of a run into its history: operations, messages and observations.
 
 Everything is written under `.compacting/`, forced to the disk and only then given its name, the
 operations last: a run folder with operations.parquet has the messages of the same compaction. A crash
@@ -18,18 +18,20 @@ import pyarrow.parquet as pq
 
 from chaoskit.base import durable
 from chaoskit.base.errors import BadInput, RunFailed
-from chaoskit.history.audits import Audit, Bounds
-from chaoskit.history.dataset import ROW_GROUP_ROWS, MessagesWriter, write_operations
-from chaoskit.history.gather import Messages
+from chaoskit.history.audits import Audit, Bounds, Drained, Place
+from chaoskit.history.dataset import ROW_GROUP_ROWS, PartitionsWriter, write_operations
+from chaoskit.history.gather import Messages, Observations
+from chaoskit.history.models import DataModel, read_topics
 from chaoskit.history.naming import Names, dictionary
 from chaoskit.history.origin import read_origin
 from chaoskit.history.ranking import Operations
-from chaoskit.history.record import AUDIT, NO_TIME
+from chaoskit.history.record import AUDIT, NO_POSITION, NO_TIME
 from chaoskit.history.recover import ClientLog, recover
-from chaoskit.history.schema import OPERATIONS, OUTCOMES
+from chaoskit.history.schema import MESSAGES, OBSERVATIONS, OPERATIONS, OUTCOMES
 from chaoskit.history.segment import room_in
 
 _DROPPED = "dropped"
+_MESSAGES, _OBSERVATIONS = "messages.parquet", "observations.parquet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +41,14 @@ class Compacted:
     Attributes:
         operations: rows of operations.parquet.
         messages: rows of messages.parquet.
+        observations: rows of observations.parquet.
         torn: records that a crash cut short.
-        orphans: whole records of messages whose operation's invocation was torn.
+        orphans: whole records whose operation's invocation was torn.
     """
 
     operations: int
     messages: int
+    observations: int
     torn: int
     orphans: int
 
@@ -65,6 +69,7 @@ def compact(run_folder: Path) -> Compacted:
     names = Names(logs)
     operations = Operations(logs, names)
     messages = Messages(logs, names, operations, origin_ns)
+    observations = Observations(logs, names, operations, origin_ns)
     unfinished = run_folder / ".compacting"
     shutil.rmtree(unfinished, ignore_errors=True)
     with room_in(run_folder):
@@ -73,24 +78,36 @@ def compact(run_folder: Path) -> Compacted:
             unfinished / "operations.parquet",
             _operation_groups(logs, names, operations, origin_ns),
             _audits(logs, names),
+            _models(wal, {topic for topic, _ in (*messages.partitions, *observations.partitions)}),
         )
-        with MessagesWriter(unfinished / "messages.parquet") as writer:
-            for (topic, partition), pieces in messages.partitions.items():
-                writer.write(sum(len(rows) for _, rows in pieces), messages.groups(topic, partition))
+        for name, schema, gathered in ((_MESSAGES, MESSAGES, messages), (_OBSERVATIONS, OBSERVATIONS, observations)):
+            with PartitionsWriter(unfinished / name, schema) as writer:
+                for (topic, partition), pieces in gathered.partitions.items():
+                    writer.write(sum(len(rows) for _, rows in pieces), gathered.groups(topic, partition))
     compacted = Compacted(
         operations=_rows(unfinished / "operations.parquet"),
-        messages=sum(map(_rows, (unfinished / "messages.parquet").iterdir())),
+        messages=sum(map(_rows, (unfinished / _MESSAGES).iterdir())),
+        observations=sum(map(_rows, (unfinished / _OBSERVATIONS).iterdir())),
         torn=sum(log.torn for log in logs),
-        orphans=messages.orphans,
+        orphans=messages.orphans + observations.orphans,
     )
-    recorded = len(operations.order), messages.count
-    if (compacted.operations, compacted.messages) != recorded:
+    recorded = len(operations.order), messages.count, observations.count
+    if (compacted.operations, compacted.messages, compacted.observations) != recorded:
         raise RunFailed(
-            f"{unfinished} holds {compacted.operations} operations and {compacted.messages} messages, not "
-            f"the {recorded[0]} and {recorded[1]} of the logs. {wal} is kept; please report this"
+            f"{unfinished} holds {compacted.operations} operations, {compacted.messages} messages and "
+            f"{compacted.observations} observations, not the {recorded[0]}, {recorded[1]} and {recorded[2]} of the "
+            f"logs. {wal} is kept; please report this"
         )
     _publish(unfinished, run_folder)
     return compacted
+
+
+def _models(wal: Path, topics: set[str]) -> dict[str, DataModel]:
+    """Return what each topic is; one whose name was lost in a crash is what all others are, if these are the same."""
+    declared = read_topics(wal)
+    kinds = set(declared.values())
+    lost = dict.fromkeys(topics - declared.keys(), next(iter(kinds))) if len(kinds) == 1 else {}
+    return declared | lost
 
 
 def drop_wal(run_folder: Path) -> None:
@@ -112,8 +129,9 @@ def drop_wal(run_folder: Path) -> None:
 def _publish(unfinished: Path, run_folder: Path) -> None:
     (run_folder / "operations.parquet").unlink(missing_ok=True)
     durable.sync(run_folder)
-    shutil.rmtree(run_folder / "messages.parquet", ignore_errors=True)
-    durable.move(unfinished / "messages.parquet", run_folder / "messages.parquet")
+    for name in (_MESSAGES, _OBSERVATIONS):
+        shutil.rmtree(run_folder / name, ignore_errors=True)
+        durable.move(unfinished / name, run_folder / name)
     durable.move(unfinished / "operations.parquet", run_folder / "operations.parquet")
     unfinished.rmdir()
 
@@ -141,15 +159,15 @@ def _operation_groups(
         yield pa.table(columns, schema=OPERATIONS)
 
 
-def _audits(logs: list[ClientLog], names: Names) -> dict[tuple[str, int], Audit]:
-    audits = {}
+def _audits(logs: list[ClientLog], names: Names) -> dict[Place, Audit]:
+    audits: dict[Place, Audit] = {}
     for log, ids in zip(logs, names.by_client, strict=True):
         for records in log.segments:
             for record in records[records["kind"] == AUDIT]:
                 topic = names.texts[ids[record["name"]]]
-                audits[topic, int(record["partition"])] = Bounds(
-                    low=int(record["value"]), end=int(record["position"]), complete=bool(record["code"])
-                )
+                low, end, complete = int(record["value"]), int(record["position"]), bool(record["code"])
+                audit = Drained(complete) if end == NO_POSITION else Bounds(low, end, complete)
+                audits[topic, int(record["partition"])] = audit
     return audits
 
 

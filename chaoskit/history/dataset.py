@@ -7,7 +7,7 @@ where a partition is. Counters and times are delta-encoded: they rise slowly, an
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 
@@ -15,11 +15,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from chaoskit.base import durable
-from chaoskit.history.audits import Audit
-from chaoskit.history.schema import MESSAGES, OPERATIONS
+from chaoskit.history.audits import Audit, Place, audits_json
+from chaoskit.history.models import DataModel
+from chaoskit.history.schema import OPERATIONS
 
 ROW_GROUP_ROWS = 1_000_000
-AUDIT_KEY = b"chaoskit.audit"
+AUDITS_KEY, TOPICS_KEY = b"chaoskit.audits", b"chaoskit.topics"
+"""Metadata of operations.parquet: what the final read knew of each partition, and what each topic is."""
 
 
 def _writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
@@ -35,34 +37,36 @@ def _writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
     )
 
 
-def write_operations(path: Path, groups: Iterable[pa.Table], audits: dict[tuple[str, int], Audit]) -> None:
+def write_operations(
+    path: Path, groups: Iterable[pa.Table], audits: Mapping[Place, Audit], models: Mapping[str, DataModel]
+) -> None:
     """Write operations.parquet, durably.
 
     Args:
         path: the file.
         groups: tables of schema OPERATIONS, at most ROW_GROUP_ROWS each, in `op` order.
-        audits: what the final read knew, by topic and partition; kept in the file's metadata.
+        audits: what the final read knew of each partition; kept in the file's metadata.
+        models: what each topic is; kept there, too.
     """
-    rows = [
-        {"topic": topic, "partition": partition, "low": a.low, "end": a.end, "complete": a.complete}
-        for (topic, partition), a in sorted(audits.items())
-    ]
-    with _writer(path, OPERATIONS.with_metadata({AUDIT_KEY: json.dumps(rows)})) as writer:
+    metadata = {AUDITS_KEY: audits_json(audits), TOPICS_KEY: json.dumps(models)}
+    with _writer(path, OPERATIONS.with_metadata(metadata)) as writer:
         for group in groups:
             writer.write_table(group, row_group_size=ROW_GROUP_ROWS)
     durable.sync(path)
 
 
-class MessagesWriter:
-    """The folder messages.parquet: large partitions in files of their own, small ones together.
+class PartitionsWriter:
+    """The folder messages.parquet or observations.parquet: large partitions in files of their own, small ones together.
 
     Args:
         folder: the folder, which does not exist.
+        schema: of its tables, with `topic` and `partition`.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, schema: pa.Schema) -> None:
         folder.mkdir()
         self._folder = folder
+        self._schema = schema
         self._files = 0
         self._shared: pq.ParquetWriter | None = None
         self._shared_path = folder
@@ -73,11 +77,11 @@ class MessagesWriter:
 
         Args:
             rows: how many rows it has.
-            groups: tables of schema MESSAGES, at most ROW_GROUP_ROWS each, in `op` order.
+            groups: tables of the schema, at most ROW_GROUP_ROWS each, in `op` order.
         """
         if rows > ROW_GROUP_ROWS:
             path = self._next_path()
-            with _writer(path, MESSAGES) as writer:
+            with _writer(path, self._schema) as writer:
                 _write_groups(writer, groups)
             durable.sync(path)
             return
@@ -87,13 +91,13 @@ class MessagesWriter:
         self._shared_rows += rows
 
     def close(self) -> None:
-        """Finish the files, durably. A history without messages is one empty file."""
+        """Finish the files, durably. Without any rows they are one empty file."""
         if not self._files:
             self._open_shared()
         self._close_shared()
         durable.sync(self._folder)
 
-    def __enter__(self) -> MessagesWriter:
+    def __enter__(self) -> PartitionsWriter:
         return self
 
     def __exit__(
@@ -104,7 +108,7 @@ class MessagesWriter:
     def _open_shared(self) -> None:
         self._close_shared()
         self._shared_path = self._next_path()
-        self._shared = _writer(self._shared_path, MESSAGES)
+        self._shared = _writer(self._shared_path, self._schema)
         self._shared_rows = 0
 
     def _close_shared(self) -> None:

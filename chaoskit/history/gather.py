@@ -1,11 +1,12 @@
-"""Finds the messages of each partition among the logs, and makes them rows of the history.
+"""Finds the messages, or the observations, of each partition among the logs, and makes them rows of the history.
 
-What is held for all messages is 4 bytes each; 24 more for those of the partition at hand; whole
+What is held for all of them is 4 bytes each; 24 more for those of the partition at hand; whole
 records only for one row group at a time. The records themselves stay in the mapped files.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
@@ -16,22 +17,24 @@ import pyarrow as pa
 from chaoskit.history.dataset import ROW_GROUP_ROWS
 from chaoskit.history.naming import Names, dictionary
 from chaoskit.history.ranking import Ints, Operations
-from chaoskit.history.record import GROUP, NO_DELIVERY, NO_POSITION, NO_TIME, RECEIVED, RECORD, SEND, Records
+from chaoskit.history.record import NO_DELIVERY, NO_POSITION, NO_TIME, OBSERVED, RECEIVED, RECORD, SEND, Records
 from chaoskit.history.recover import ClientLog
-from chaoskit.history.schema import DIRECTIONS, MESSAGES, PAYLOADS
+from chaoskit.history.schema import DIRECTIONS, KINDS, MESSAGES, OBSERVATIONS, PAYLOADS
 
 Rows = list[tuple[int, npt.NDArray[np.uint32]]]
-"""Some messages: by index of the segment (among those of all logs), which of its records."""
+"""Some records: by index of the segment (among those of all logs), which of its records."""
 
 
-class Messages:
-    """The messages of all clients.
+class _Gathered(ABC):
+    """The records of all clients that are of some kinds, by partition.
 
     Attributes:
-        partitions: where the messages of each (topic, partition) are.
+        partitions: where the records of each (topic, partition) are.
         count: how many there are in all.
-        orphans: how many messages have lost their operation, and are left out.
+        orphans: how many have lost their operation, and are left out.
     """
+
+    kinds: tuple[int, ...]
 
     def __init__(self, logs: Sequence[ClientLog], names: Names, operations: Operations, origin_ns: int) -> None:
         self._names = names
@@ -45,7 +48,7 @@ class Messages:
         self.count = sum(len(rows) for pieces in self.partitions.values() for _, rows in pieces)
 
     def groups(self, topic: str, partition: int) -> Iterator[pa.Table]:
-        """Yield the messages of a partition in `op` order, as tables of one row group each."""
+        """Yield the rows of a partition in `op` order, as tables of one row group each."""
         pieces = self.partitions[topic, partition]
         sources = np.concatenate([self._starts[segment] + rows for segment, rows in pieces])
         ops = np.concatenate([self._ops(segment, rows) for segment, rows in pieces])
@@ -58,7 +61,7 @@ class Messages:
     def _find(self) -> dict[tuple[str, int], Rows]:
         found: defaultdict[tuple[str, int], Rows] = defaultdict(list)
         for segment, (client, records) in enumerate(self._segments):
-            rows = np.flatnonzero(np.isin(records["kind"], (SEND, RECEIVED, GROUP)))
+            rows = np.flatnonzero(np.isin(records["kind"], self.kinds))
             owned = self._ops(segment, rows) >= 0
             self.orphans += len(rows) - int(np.count_nonzero(owned))
             rows = rows[owned]
@@ -95,25 +98,59 @@ class Messages:
             taken[places] = chosen
         return taken
 
+    @abstractmethod
     def _table(self, records: Records, topic: str, partition: int) -> pa.Table:
-        sent, group = records["kind"] == SEND, records["kind"] == GROUP
-        rows = len(records)
-        direction = np.where(sent, 0, np.where(group, records["code"], 1))
-        columns = {
-            "op": pa.array(records["op"]),
-            "direction": dictionary(direction, DIRECTIONS),
+        """Return records of one partition as rows of the history."""
+
+    def _place(self, rows: int, topic: str, partition: int) -> dict[str, pa.Array]:
+        return {
             "topic": dictionary(np.zeros(rows, dtype=np.int32), [topic]),
             "partition": pa.array(np.full(rows, partition, dtype=np.int32)),
+        }
+
+
+class Messages(_Gathered):
+    """What was sent and received."""
+
+    kinds = (SEND, RECEIVED)
+
+    def _table(self, records: Records, topic: str, partition: int) -> pa.Table:
+        sent = records["kind"] == SEND
+        columns = {
+            "op": pa.array(records["op"]),
+            "direction": dictionary(np.where(sent, 0, 1), DIRECTIONS),
+            **self._place(len(records), topic, partition),
             "key": self._names.column(records["key"]),
             "value": pa.array(records["value"]),
-            "position": pa.array(records["position"], mask=records["position"] == NO_POSITION),
+            "position": _known(records["position"]),
             "intended_ns": self._times(records["intended_ns"]),
             "sent_ns": self._times(records["start_ns"]),
             "received_ns": self._times(np.where(sent, NO_TIME, records["end_ns"])),
             "delivery": pa.array(records["delivery"], mask=sent | (records["delivery"] == NO_DELIVERY)),
-            "payload": dictionary(np.where(records["kind"] == RECEIVED, records["code"], 0), PAYLOADS),
+            "payload": dictionary(np.where(sent, 0, records["code"]), PAYLOADS),
         }
         return pa.table(columns, schema=MESSAGES)
 
     def _times(self, absolute_ns: Ints) -> pa.Array:
         return pa.array(absolute_ns - self._origin_ns, mask=absolute_ns == NO_TIME)
+
+
+class Observations(_Gathered):
+    """What clients were told, or did, and that is no message."""
+
+    kinds = (OBSERVED,)
+
+    def _table(self, records: Records, topic: str, partition: int) -> pa.Table:
+        columns = {
+            "op": pa.array(records["op"]),
+            "kind": dictionary(records["code"], KINDS),
+            **self._place(len(records), topic, partition),
+            "name": self._names.column(records["key"]),
+            "value": _known(records["value"]),
+            "position": _known(records["position"]),
+        }
+        return pa.table(columns, schema=OBSERVATIONS)
+
+
+def _known(numbers: Ints) -> pa.Array:
+    return pa.array(numbers, mask=numbers == NO_POSITION)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,28 +13,47 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from chaoskit.base.errors import BadInput
-from chaoskit.history.audits import Audit, Bounds
-from chaoskit.history.dataset import AUDIT_KEY
-from chaoskit.history.schema import FAULTS, MESSAGES, OPERATIONS
+from chaoskit.history.audits import Audit, Place, parse_audits
+from chaoskit.history.dataset import AUDITS_KEY, TOPICS_KEY
+from chaoskit.history.models import DataModel, parse_topics
+from chaoskit.history.schema import FAULTS, MESSAGES, OBSERVATIONS, OPERATIONS
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Rows of one partition in one file.
+
+    Attributes:
+        file: the Parquet file.
+        row_groups: which of its row groups, in `op` order.
+        rows: how many rows these have.
+    """
+
+    file: Path
+    row_groups: tuple[int, ...]
+    rows: int
 
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """Where the messages of one partition are.
+    """Where the rows of one partition are.
 
     Attributes:
         topic: its topic.
         partition: its number.
-        file: the Parquet file that holds all of it.
-        row_groups: which row groups of the file, in `op` order.
-        rows: how many messages, sent and received.
+        messages: what was sent to it and received from it; None: nothing.
+        observations: what else clients were told of it; None: nothing.
     """
 
     topic: str
     partition: int
-    file: Path
-    row_groups: tuple[int, ...]
-    rows: int
+    messages: Piece | None
+    observations: Piece | None
+
+    @property
+    def rows(self) -> int:
+        """How many messages and observations there are."""
+        return sum(piece.rows for piece in (self.messages, self.observations) if piece)
 
 
 class History:
@@ -43,12 +61,14 @@ class History:
 
     Attributes:
         folder: the run folder.
-        partitions: where the messages of each partition are, by topic and number.
+        partitions: where the rows of each partition are, by topic and number.
+        models: what each topic is.
     """
 
-    def __init__(self, folder: Path, partitions: list[Partition]) -> None:
+    def __init__(self, folder: Path, partitions: list[Partition], models: Mapping[str, DataModel]) -> None:
         self.folder = folder
         self.partitions = partitions
+        self.models = models
 
     @classmethod
     def open(cls, run_folder: Path) -> History:
@@ -57,21 +77,21 @@ class History:
         Raises:
             BadInput: a file is missing, cannot be read, or is not of a history.
         """
-        _footer(run_folder / "operations.parquet", OPERATIONS)
-        folder = run_folder / "messages.parquet"
-        if not folder.is_dir():
-            raise _missing(folder)
-        found: dict[tuple[str, int], Partition] = {}
-        for path in sorted(folder.glob("*.parquet")):
-            for partition in _partitions(path):
-                place = partition.topic, partition.partition
-                if place in found:
-                    raise BadInput(
-                        f"{place[0]}/{place[1]} is both in {found[place].file} and in {path}, but belongs "
-                        f"in one file. {_remedy(path)}"
-                    )
-                found[place] = partition
-        return cls(run_folder, [found[place] for place in sorted(found)])
+        path = run_folder / "operations.parquet"
+        metadata = _metadata(path)
+        if TOPICS_KEY not in metadata:
+            raise BadInput(
+                f"{run_folder} was recorded by a chaoskit older than its first release, whose run folders have another "
+                "shape: run the scenario again"
+            )
+        models = _read(path, lambda: parse_topics(metadata[TOPICS_KEY]))
+        messages = _pieces(run_folder / "messages.parquet", MESSAGES)
+        observations = _pieces(run_folder / "observations.parquet", OBSERVATIONS)
+        places = sorted(messages.keys() | observations.keys())
+        if unknown := [place for place in places if place[0] not in models]:
+            raise BadInput(f"{path} does not say what topic {unknown[0][0]} is. {_remedy(path)}")
+        found = [Partition(*place, messages.get(place), observations.get(place)) for place in places]
+        return cls(run_folder, found, models)
 
     @cached_property
     def operations(self) -> pa.Table:
@@ -98,7 +118,7 @@ class History:
         """Return the messages of a partition, schema MESSAGES, by `op`; none where there are none."""
         for known in self.partitions:
             if (known.topic, known.partition) == (topic, partition):
-                return read_partition(known)
+                return read_messages(known)
         return MESSAGES.empty_table()
 
     def audit(self, topic: str, partition: int) -> Audit | None:
@@ -106,22 +126,29 @@ class History:
         return self._audits.get((topic, partition))
 
     @cached_property
-    def _audits(self) -> dict[tuple[str, int], Audit]:
+    def _audits(self) -> dict[Place, Audit]:
         path = self.folder / "operations.parquet"
-        metadata = _footer(path, OPERATIONS).schema.to_arrow_schema().metadata or {}
-        return {
-            (row["topic"], row["partition"]): Bounds(row["low"], row["end"], row["complete"])
-            for row in json.loads(metadata.get(AUDIT_KEY, b"[]"))
-        }
+        return _read(path, lambda: parse_audits(_metadata(path).get(AUDITS_KEY, b"[]")))  # type: ignore[no-any-return]
 
 
-def read_partition(partition: Partition) -> pa.Table:
-    """Return the messages of a partition from its descriptor alone, as a task elsewhere can.
+def read_messages(partition: Partition) -> pa.Table:
+    """Return the messages of a partition, schema MESSAGES, from its descriptor alone, as a task elsewhere can.
 
     Raises:
         BadInput: the file is gone or damaged.
     """
-    path, groups = partition.file, list(partition.row_groups)
+    return _read_piece(partition.messages, MESSAGES)
+
+
+def read_observations(partition: Partition) -> pa.Table:
+    """Return the observations of a partition, schema OBSERVATIONS; as `read_messages`."""
+    return _read_piece(partition.observations, OBSERVATIONS)
+
+
+def _read_piece(piece: Piece | None, schema: pa.Schema) -> pa.Table:
+    if piece is None:
+        return schema.empty_table()
+    path, groups = piece.file, list(piece.row_groups)
     table = _read(path, lambda: pq.ParquetFile(path).read_row_groups(groups))
     return _by_op(table.unify_dictionaries())
 
@@ -138,28 +165,48 @@ def _by_op(table: pa.Table) -> pa.Table:
     return table
 
 
-def _partitions(path: Path) -> list[Partition]:
-    """Return the partitions in one file of messages."""
-    footer = _footer(path, MESSAGES)
-    groups: dict[tuple[str, int], list[int]] = {}
+def _pieces(folder: Path, schema: pa.Schema) -> dict[Place, Piece]:
+    """Return where the rows of each partition are in a folder of files."""
+    if not folder.is_dir():
+        raise _missing(folder)
+    found: dict[Place, Piece] = {}
+    for path in sorted(folder.glob("*.parquet")):
+        for place, piece in _pieces_in(path, schema):
+            if place in found:
+                raise BadInput(
+                    f"{place[0]}/{place[1]} is both in {found[place].file} and in {path}, but belongs "
+                    f"in one file. {_remedy(path)}"
+                )
+            found[place] = piece
+    return found
+
+
+def _pieces_in(path: Path, schema: pa.Schema) -> list[tuple[Place, Piece]]:
+    footer = _footer(path, schema)
+    groups: dict[Place, list[int]] = {}
     for index in range(footer.num_row_groups):
         group = footer.row_group(index)
         if not group.num_rows:
             continue
-        place = tuple(_constant(group, path, name) for name in ("topic", "partition"))
-        groups.setdefault(place, []).append(index)
+        topic, partition = (_constant(group, path, schema.get_field_index(name)) for name in ("topic", "partition"))
+        groups.setdefault((topic, partition), []).append(index)
     return [
-        Partition(topic, number, path, tuple(indexes), sum(footer.row_group(i).num_rows for i in indexes))
-        for (topic, number), indexes in groups.items()
+        (place, Piece(path, tuple(indexes), sum(footer.row_group(index).num_rows for index in indexes)))
+        for place, indexes in groups.items()
     ]
 
 
-def _constant(group: Any, path: Path, name: str) -> Any:
+def _constant(group: Any, path: Path, column: int) -> Any:
     """Return the one value of a column of a row group."""
-    statistics = group.column(MESSAGES.get_field_index(name)).statistics
+    found = group.column(column)
+    statistics = found.statistics
     if statistics is None or not statistics.has_min_max or statistics.min != statistics.max:
-        raise BadInput(f"a row group of {path} holds more than one {name}. {_remedy(path)}")
+        raise BadInput(f"a row group of {path} holds more than one {found.path_in_schema}. {_remedy(path)}")
     return statistics.min
+
+
+def _metadata(path: Path) -> Mapping[bytes, bytes]:
+    return _footer(path, OPERATIONS).schema.to_arrow_schema().metadata or {}
 
 
 def _footer(path: Path, schema: pa.Schema) -> Any:
@@ -174,7 +221,7 @@ def _footer(path: Path, schema: pa.Schema) -> Any:
 def _read(path: Path, read: Callable[[], Any]) -> Any:
     try:
         return read()
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, ValueError, KeyError, TypeError) as error:
         raise BadInput(f"{path} cannot be read ({error}). {_remedy(path)}") from error
 
 

@@ -8,8 +8,8 @@ event; its kind says which fields mean something (the others are zero):
     INVOKE                        f           op                                   start
     COMPLETE  outcome             error       op            position                         end
     RECEIVED  payload  partition  topic  key  op     value  position  intended     sent      received delivery
-    AUDIT     reached  partition  topic              low    end
-    GROUP     direction partition topic  group op     generation position
+    AUDIT     reached  partition  topic              low    end                  (NO_POSITION: it was drained)
+    OBSERVED  kind     partition  topic  name op     value  position
 
 The code of a SEND is an index into `schema.SENDING`. `name` and `key` are ids into the client's names file (0: none);
 `op` counts the client's own operations from 0; times are CLOCK_MONOTONIC ns of the machine, not yet of the run.
@@ -33,7 +33,7 @@ HEADER_BYTES = 4096  # one page: the longest file name fits, and records stay 8-
 HEADER = struct.Struct("<8sIiI")
 """Magic, version, process, length of the client's name; the UTF-8 name follows."""
 
-SEND, INVOKE, COMPLETE, RECEIVED, AUDIT, GROUP = range(1, 7)
+SEND, INVOKE, COMPLETE, RECEIVED, AUDIT, OBSERVED = range(1, 7)
 
 RECORD = np.dtype(
     [

@@ -42,17 +42,30 @@ MESSAGES = pa.schema(
     ]
 )
 """One row a message sent or received by an operation, in `op` order (within one poll: in the order
-delivered). `position` of a sent message is the one that its acknowledgement named, if any.
+delivered). `position` of a sent message is the one that its acknowledgement named, if any."""
 
-Two more directions tell what consumer groups did, not messages: `committed` (a position that a
-`commit` committed: the next one to be read) and `assigned` (a partition that an `assign` gave to its
-consumer). Their `key` is the group, their `value` the generation, or -1 where it is not known.
+OBSERVATIONS = pa.schema(
+    [
+        pa.field("op", pa.int64(), nullable=False),
+        pa.field("kind", _TEXT, nullable=False),
+        pa.field("topic", _TEXT, nullable=False),
+        pa.field("partition", pa.int32(), nullable=False),
+        pa.field("name", _TEXT),
+        pa.field("value", pa.int64()),
+        pa.field("position", pa.int64()),
+    ]
+)
+"""One row a thing that an operation was told, or did, and that is no message, in `op` order.
 
-Two tell where a ledger stands: `confirmed` (one past the last confirmed entry, as a reader was told) and `ended` (one
-past its last entry, told by whoever ended it or saw it ended). Their `value` is -1.
-
-Three tell what consumers of subscriptions did: `subscribed` (to a partition; `value`: index into `SUBSCRIPTION_TYPES`),
-`acked` and `nacked` (the message at this position). Their `key` is the subscription."""
+| kind | told by | name | value | position |
+|---|---|---|---|---|
+| `committed` | `commit` | group | generation; null: not known | the next one to be read |
+| `assigned` | `assign` | group | generation; null: not known | |
+| `confirmed` | `create`, `open`, `lac` | | | one past the last confirmed entry of a ledger, as a reader was told |
+| `ended` | `close`, `recover`, `lac` | | | one past the last entry of a ledger that has ended |
+| `subscribed` | `subscribe` | subscription | index into `SUBSCRIPTION_TYPES` | |
+| `acked`, `nacked` | `ack`, `nack` | subscription | | of the message that was settled |
+"""
 
 FAULTS = pa.schema(
     [
@@ -69,9 +82,8 @@ FAULTS = pa.schema(
 )
 """One row a fault. `effective_ns` and `healed_ns` are null unless the effect, or its end, was measured."""
 
-DIRECTIONS = (
-    "sent", "received", "committed", "assigned", "confirmed", "ended", "subscribed", "acked", "nacked",
-)  # fmt: skip
+DIRECTIONS = ("sent", "received")
+KINDS = ("committed", "assigned", "confirmed", "ended", "subscribed", "acked", "nacked")
 SUBSCRIPTION_TYPES = ("exclusive", "failover", "shared", "key-shared")
 SENDING = ("send", "add")
 """Operations (`f`) that send one message; `add` sends it to a ledger."""
@@ -80,7 +92,16 @@ CARRYING = (*SENDING, "poll", "receive", "txn", "read", "lac")
 """Operations (`f`) that carry messages, or positions, in numbers; all others control what a client does. A `poll` reads
 on, a `receive` takes what a subscription gives to one of its consumers."""
 
+AUDITOR = "auditor"
+"""The client of the final read."""
+
 OUTCOMES = ("ok", "fail", "info")
+OK, FAIL, INFO = range(3)
+"""Outcome codes. `ok` it happened; `fail` it certainly did not; `info` nobody knows."""
+
+DUPLICATE = "duplicate"
+"""Error of a send that is ok, but that the system did not store again, as it had it already."""
+
 PAYLOADS = ("ok", "corrupt", "foreign")
 PRODUCER_SHIFT = 40
 """`value` = producer << 40 | sequence."""

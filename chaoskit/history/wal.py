@@ -20,19 +20,20 @@ import os
 from pathlib import Path
 from types import TracebackType
 
+from chaoskit.history.audits import Audit, Bounds
 from chaoskit.history.names import NameLog
 from chaoskit.history.record import (
     AUDIT,
     AUDIT_FIELDS,
     COMPLETE,
     COMPLETE_FIELDS,
-    GROUP,
     HEADER_BYTES,
     INVOKE,
     INVOKE_FIELDS,
     NO_DELIVERY,
     NO_POSITION,
     NO_TIME,
+    OBSERVED,
     RECEIVED,
     RECEIVED_FIELDS,
     RECORD_BYTES,
@@ -199,19 +200,19 @@ class WalWriter:
         )
         self._offset = offset + RECORD_BYTES
 
-    def group(  # noqa: PLR0917 - as `send`
-        self, op: int, direction: int, topic_id: int, partition: int, group_id: int, generation: int, position: int
+    def observed(  # noqa: PLR0917 - as `send`
+        self, op: int, kind: int, topic_id: int, partition: int, name_id: int, value: int, position: int
     ) -> None:
-        """Record a position that is not a message's: of a consumer group, or of a ledger.
+        """Record what an invoked operation was told, or did, and that is no message: a row of `schema.OBSERVATIONS`.
 
         Args:
-            op: the invoked operation.
-            direction: index into `schema.DIRECTIONS`.
+            op: the operation.
+            kind: index into `schema.KINDS`.
             topic_id: id of the topic's name.
             partition: number of the partition.
-            group_id: id of the group's name; 0 for a ledger.
-            generation: of the group, or -1.
-            position: the next one to be read, or where a ledger stands, or `NO_POSITION`.
+            name_id: id of the name of the group or subscription; 0: none.
+            value: see there; `NO_POSITION`: none.
+            position: see there; `NO_POSITION`: none.
 
         Raises:
             HistoryFull: the disk is full and the reserve used up.
@@ -219,19 +220,12 @@ class WalWriter:
         offset = self._offset
         if offset >= self._end:
             offset = self._advance()
-        place = partition, topic_id, group_id, op, generation, position
-        _pack_received(self._segment, offset, GROUP, direction, *place, NO_TIME, NO_TIME, NO_TIME, NO_DELIVERY, offset)
+        place = partition, topic_id, name_id, op, value, position
+        _pack_received(self._segment, offset, OBSERVED, kind, *place, NO_TIME, NO_TIME, NO_TIME, NO_DELIVERY, offset)
         self._offset = offset + RECORD_BYTES
 
-    def audit(self, topic_id: int, partition: int, low: int, end: int, reached: int) -> None:
+    def audit(self, topic_id: int, partition: int, audit: Audit) -> None:
         """Record what the final read knew of a partition; a later record replaces an earlier one.
-
-        Args:
-            topic_id: id of the topic's name.
-            partition: number of the partition.
-            low: first position that the system still held.
-            end: one past the last readable position.
-            reached: next position that the reader would have read; complete from `end` on.
 
         Raises:
             HistoryFull: the disk is full and the reserve used up.
@@ -239,7 +233,8 @@ class WalWriter:
         offset = self._offset
         if offset >= self._end:
             offset = self._advance()
-        _pack_audit(self._segment, offset, AUDIT, reached >= end, partition, topic_id, low, end, offset)
+        low, end = (audit.low, audit.end) if isinstance(audit, Bounds) else (NO_POSITION, NO_POSITION)
+        _pack_audit(self._segment, offset, AUDIT, audit.complete, partition, topic_id, low, end, offset)
         self._offset = offset + RECORD_BYTES
 
     def close(self) -> None:

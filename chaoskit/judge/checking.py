@@ -13,12 +13,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from chaoskit.base import plugins
 from chaoskit.base.errors import BadInput
 from chaoskit.base.memory import keep_freed_memory
-from chaoskit.contract.checker import FINDINGS, Checker, Context, FaultWindow, Settling, Spanning
-from chaoskit.contract.workload import AUDITOR
-from chaoskit.history.reader import History
+from chaoskit.contract.checker import FINDINGS, Checker, FaultWindow, Part, Setting, Settling, Spanning
+from chaoskit.contract.installed import checkers
+from chaoskit.history.reader import History, read_messages, read_observations
 from chaoskit.history.schema import CARRYING
 
 
@@ -34,13 +33,8 @@ Sent = Callable[[Settling, pa.Array], list[pa.Table]]
 """Asks a checker's `sent_here` of every partition."""
 
 
-def checkers() -> list[Checker]:
-    """Return all installed checkers, by name."""
-    return [plugins.load("checker", name, "checker") for name in plugins.names("checker")]
-
-
-def contexts(history: History, bound_ns: int) -> list[Context]:
-    """Return the context of each partition of a history, in the history's order.
+def settings(history: History, bound_ns: int) -> list[Setting]:
+    """Return what is known of each partition of a history, in the history's order, besides its rows.
 
     Args:
         history: of the run.
@@ -51,7 +45,14 @@ def contexts(history: History, bound_ns: int) -> list[Context]:
         for row in history.faults.to_pylist()
     )
     return [
-        Context(each.topic, each.partition, history.audit(each.topic, each.partition), AUDITOR, faults, bound_ns)
+        Setting(
+            each.topic,
+            each.partition,
+            history.models[each.topic],
+            history.audit(each.topic, each.partition),
+            faults,
+            bound_ns,
+        )
         for each in history.partitions
     ]
 
@@ -62,12 +63,13 @@ def find(history: History, bound_ns: int) -> pa.Table:
     operations = history.operations
     control = controlling(operations)
     checked = []
-    for context in contexts(history, bound_ns):
-        messages = history.messages(context.topic, context.partition)
-        checked.append(check_partition(messages, relevant(messages, operations, control), context))
+    for setting, partition in zip(settings(history, bound_ns), history.partitions, strict=True):
+        messages, observations = read_messages(partition), read_observations(partition)
+        needed = relevant((messages, observations), operations, control)
+        checked.append(check_partition(Part(setting, messages, needed, observations)))
 
     def sent(checker: Settling, values: pa.Array) -> list[pa.Table]:
-        return [checker.sent_here(history.messages(each.topic, each.partition), values) for each in history.partitions]
+        return [checker.sent_here(read_messages(partition), values) for partition in history.partitions]
 
     return settle_and_conclude(checked, sent, lambda: operations)
 
@@ -78,29 +80,30 @@ def controlling(operations: pa.Table) -> np.ndarray:
     return np.asarray(pc.invert(carrying))
 
 
-def relevant(messages: pa.Table, operations: pa.Table, control: np.ndarray) -> pa.Table:
-    """Return the operations that a partition's messages name, and all that control clients.
+def relevant(tables: Sequence[pa.Table], operations: pa.Table, control: np.ndarray) -> pa.Table:
+    """Return the operations that some rows name, and all that control clients.
 
     Raises:
         BadInput: an operation is missing.
     """
-    named = messages["op"].to_numpy()
-    if named.max(initial=-1) >= control.size:
-        raise BadInput(f"the history has messages of operation {named.max()}, but only {control.size} operations")
     chosen = control.copy()
-    chosen[named] = True
+    for table in tables:
+        named = table["op"].to_numpy()
+        if named.max(initial=-1) >= control.size:
+            raise BadInput(f"the history has rows of operation {named.max()}, but only {control.size} operations")
+        chosen[named] = True
     return operations if 2 * np.count_nonzero(chosen) > chosen.size else operations.filter(pa.array(chosen))
 
 
-def check_partition(messages: pa.Table, operations: pa.Table, context: Context) -> list[Checked]:
-    """Return what each checker, in their order, finds in one partition; arguments as of `Checker.check`."""
-    return [
-        Checked(
-            checker.check(messages, operations, context),
-            checker.extract(messages, operations, context) if isinstance(checker, Spanning) else None,
-        )
-        for checker in checkers()
-    ]
+def check_partition(part: Part) -> list[Checked]:
+    """Return what each checker, in their order, finds in one partition: nothing, if it does not judge its model."""
+    return [_check(checker, part) for checker in checkers()]
+
+
+def _check(checker: Checker, part: Part) -> Checked:
+    if part.setting.model not in checker.models:
+        return Checked(FINDINGS.empty_table(), None)
+    return Checked(checker.check(part), checker.extract(part) if isinstance(checker, Spanning) else None)
 
 
 def settle_and_conclude(
@@ -113,13 +116,32 @@ def settle_and_conclude(
         sent: asks all partitions who sent some values.
         operations: gives all operations of the run; called only when a checker needs them.
     """
-    tables = [FINDINGS.empty_table()]
-    for index, checker in enumerate(checkers()):
-        findings = pa.concat_tables([FINDINGS.empty_table(), *(each[index].findings for each in checked)])
-        if isinstance(checker, Settling) and len(values := checker.open_values(findings)):
-            findings = checker.settle(findings, pa.concat_tables(sent(checker, values)))
-        tables.append(findings)
-        extracts = [extract for each in checked if (extract := each[index].extract) is not None and extract.num_rows]
-        if isinstance(checker, Spanning) and extracts:
-            tables.append(checker.conclude(pa.concat_tables(extracts), operations()))
-    return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
+    tables = [
+        _conclude(checker, [each[index] for each in checked], sent, operations)
+        for index, checker in enumerate(checkers())
+    ]
+    return pa.concat_tables([FINDINGS.empty_table(), *tables]).unify_dictionaries().combine_chunks()
+
+
+def found_in(parts: Sequence[Part]) -> pa.Table:
+    """Return what all checkers find in a history that is held in memory, whose parts have all its operations."""
+    return pa.concat_tables([FINDINGS.empty_table(), *(found_by(checker, parts) for checker in checkers())])
+
+
+def found_by(checker: Checker, parts: Sequence[Part]) -> pa.Table:
+    """Return what one checker finds in a history, as `found_in`."""
+
+    def sent(settling: Settling, values: pa.Array) -> list[pa.Table]:
+        return [settling.sent_here(part.messages, values) for part in parts]
+
+    return _conclude(checker, [_check(checker, part) for part in parts], sent, lambda: parts[0].operations)
+
+
+def _conclude(checker: Checker, checked: Sequence[Checked], sent: Sent, operations: Callable[[], pa.Table]) -> pa.Table:
+    findings = pa.concat_tables([FINDINGS.empty_table(), *(each.findings for each in checked)])
+    if isinstance(checker, Settling) and len(values := checker.open_values(findings)):
+        findings = checker.settle(findings, pa.concat_tables(sent(checker, values)))
+    extracts = [each.extract for each in checked if each.extract is not None and each.extract.num_rows]
+    if isinstance(checker, Spanning) and extracts:
+        findings = pa.concat_tables([findings, checker.conclude(pa.concat_tables(extracts), operations())])
+    return findings

@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chaoskit.contract.cluster import Effect
+from chaoskit.contract.guarantee import Effect
+from chaoskit.contract.installed import nemesis
+
+_OF_ENGINE = ("on", "for_ns")
+"""Among the recorded parameters of a fault: what the engine itself decided."""
 
 
 def effects(faults: Sequence[Mapping[str, Any]]) -> list[Effect]:
-    """Return the recorded faults that were begun: one that was not proved may have done its damage all the same."""
-    return [
-        Effect(row["kind"], tuple(row["targets"]), row["start_ns"], row["healed_ns"])
-        for row in faults
-        if row["targets"]
-    ]
+    """Return the recorded faults that were begun: one that was not proved may have done its damage all the same.
+
+    Raises:
+        BadInput: a kind of fault is not installed.
+    """
+    return [_effect(row) for row in faults if row["targets"]]
+
+
+def _effect(row: Mapping[str, Any]) -> Effect:
+    kind = nemesis(row["kind"], "faults.parquet")
+    given = {key: value for key, value in json.loads(row["parameters"]).items() if key not in _OF_ENGINE}
+    return Effect(
+        kind=row["kind"],
+        targets=tuple(row["targets"]),
+        on_hosts=kind.hits == "hosts",
+        damage=kind.damage(kind.parameters.model_validate(given)),
+        start_ns=row["start_ns"],
+        healed_ns=row["healed_ns"],
+    )

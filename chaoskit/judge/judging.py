@@ -13,14 +13,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from chaoskit.base import durable, plugins, store
+from chaoskit.base import durable, store
+from chaoskit.contract import installed
+from chaoskit.history.audits import Bounds
 from chaoskit.history.compact import compact
 from chaoskit.history.faults import compact_faults
 from chaoskit.history.reader import History
 from chaoskit.judge.checking import find
 from chaoskit.judge.metrics import measure, spans_of
 from chaoskit.judge.subject import Subject, read_subject
-from chaoskit.judge.verdict import Anomaly, Verdict, allow, decide
+from chaoskit.judge.verdict import Found, Verdict, allow, decide
 
 EXAMPLES_MAX = 5
 
@@ -70,11 +72,11 @@ def _verdict(subject: Subject, folder: Path, history: History, findings: pa.Tabl
     numbers = {
         row["values"]: row["counts"] for row in pc.value_counts(findings["anomaly"].cast(pa.string())).to_pylist()
     }
-    anomalies = {}
-    for name in (name for name in plugins.anomalies() if name in numbers or name in expect):
+    known, anomalies = installed.anomalies(), {}
+    for name in (name for name in known if name in numbers or name in expect):
         rows = findings.filter(pc.equal(findings["anomaly"].cast(pa.string()), name))
-        allowance = allow(name, rows.num_rows, guarantees, expect, plugins.measured())
-        anomalies[name] = Anomaly(
+        allowance = allow(name, rows.num_rows, guarantees, expect, measured=known[name].measured)
+        anomalies[name] = Found(
             rows.num_rows,
             allowance.allowed,
             allowance.why,
@@ -152,5 +154,5 @@ def _audit(subject: Subject, history: History) -> tuple[dict[str, Any], bool]:
     wanted = subject.partitions or [(each.topic, each.partition) for each in history.partitions]
     audits = {where: history.audit(*where) for where in wanted}
     complete = all(audit is not None and audit.complete for audit in audits.values())
-    ends = {f"{topic}/{partition}": audit.end for (topic, partition), audit in audits.items() if audit is not None}
+    ends = {f"{place[0]}/{place[1]}": audit.end for place, audit in audits.items() if isinstance(audit, Bounds)}
     return {"complete": complete, "end_positions": ends}, complete or (subject.imported and not ends)

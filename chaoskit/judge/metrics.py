@@ -15,16 +15,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from hdrh.histogram import HdrHistogram
 
-from chaoskit.contract.workload import AUDITOR
-from chaoskit.history.reader import History
-from chaoskit.history.schema import SENDING
+from chaoskit.base.latency import histogram, summary, write_histogram
+from chaoskit.history.reader import History, read_messages
+from chaoskit.history.schema import AUDITOR, SENDING
 
 Nanoseconds = npt.NDArray[np.int64]
 
-_HIGHEST_US = 3_600_000_000
-_DIGITS = 3
 _MILLION = 1e6
 
 
@@ -87,30 +84,6 @@ def counts(sends: pa.Table, received: int) -> dict[str, int]:
     }
 
 
-def histogram(durations_ns: Nanoseconds) -> HdrHistogram:
-    """Return durations as a mergeable histogram in microseconds, three significant digits."""
-    result = HdrHistogram(1, _HIGHEST_US, _DIGITS)
-    micros, occurrences = np.unique(np.clip(durations_ns // 1000, 1, _HIGHEST_US), return_counts=True)
-    for value, count in zip(micros.tolist(), occurrences.tolist(), strict=True):
-        result.record_value(value, count)
-    return result
-
-
-def summary(recorded: HdrHistogram) -> dict[str, float]:
-    """Return percentiles in milliseconds; empty without values."""
-    if recorded.get_total_count() == 0:
-        return {}
-    points = {"p50_ms": 50.0, "p99_ms": 99.0, "p999_ms": 99.9, "max_ms": 100.0}
-    return {name: recorded.get_value_at_percentile(point) / 1000 for name, point in points.items()}
-
-
-def write_histogram(recorded: HdrHistogram, path: Path) -> None:
-    """Write the percentile distribution, in milliseconds, in HdrHistogram's own text format."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("wb") as file:
-        recorded.output_percentile_distribution(file, 1000.0)
-
-
 def availability(
     ok_ends_ns: Nanoseconds, load_start_ns: int, load_end_ns: int, faults: Sequence[Span]
 ) -> dict[str, Any]:
@@ -169,7 +142,7 @@ def _times(history: History, load: pa.Table, load_start_ns: int) -> tuple[Nanose
     in_load[load["op"].to_numpy()] = True
     latencies, received_count = [np.zeros(0, np.int64)], 0
     for partition in history.partitions:
-        messages = history.messages(partition.topic, partition.partition)
+        messages = read_messages(partition)
         sent = messages.filter(_is(messages["direction"], "sent"))
         sent = sent.filter(pc.is_valid(sent["intended_ns"]))
         intended[sent["op"].to_numpy()] = sent["intended_ns"].to_numpy()

@@ -16,8 +16,10 @@ from pydantic import BaseModel, ConfigDict
 
 from chaoskit.base import store
 from chaoskit.base.quantities import SECOND
-from chaoskit.contract.cluster import Allowance
+from chaoskit.contract import installed
+from chaoskit.contract.guarantee import Allowance
 from chaoskit.judge.effects import effects
+from chaoskit.judge.guarantees import allowances
 from chaoskit.scenario.model import Expected, parse_scenario, validated
 from chaoskit.scenario.plan import Plan, make_plan
 
@@ -62,14 +64,14 @@ class Subject:
         """The partitions that the final read had to reach; none if the history alone knows them."""
         if self.plan is None:
             return []
-        topics = self.plan.workload.topics(self.plan.workload_options, self.plan.declared.brokers)
-        return [(topic.name, partition) for topic in topics for partition in range(topic.partitions)]
+        return [place for topic in self.plan.declared.topics for place in topic.places]
 
     def guarantees(self, faults: Sequence[Mapping[str, Any]]) -> dict[str, Allowance]:
         """Return what the declared configuration allows under these faults (rows of faults.parquet)."""
         if self.plan is None:
             return {}
-        return self.plan.system.guarantees(self.plan.declared, effects(faults))
+        guarantees = self.plan.system.guarantees
+        return allowances(guarantees, installed.anomalies(), self.plan.declared, effects(faults))
 
 
 class ImportedScenario(BaseModel):

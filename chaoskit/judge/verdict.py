@@ -7,11 +7,11 @@ final read is incomplete, a fault had no effect, or nothing was acknowledged; el
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from chaoskit.contract.cluster import Allowance
+from chaoskit.contract.guarantee import Allowance
 from chaoskit.scenario.model import Expected
 
 VALID, INVALID, UNKNOWN = "valid", "invalid", "unknown"
@@ -22,8 +22,8 @@ UNSEEN = "unseen"
 
 
 @dataclass(frozen=True, slots=True)
-class Anomaly:
-    """One kind of anomaly in one run.
+class Found:
+    """What was found of one anomaly in one run.
 
     Attributes:
         count: how many were found.
@@ -60,7 +60,7 @@ class Verdict:
     reasons: tuple[str, ...]
     counts: Mapping[str, int]
     audit: Mapping[str, Any]
-    anomalies: Mapping[str, Anomaly]
+    anomalies: Mapping[str, Found]
     faults: tuple[Mapping[str, Any], ...]
     liveness: Mapping[str, Any]
     availability: Mapping[str, Any]
@@ -104,13 +104,14 @@ def allow(
     count: int,
     guarantees: Mapping[str, Allowance],
     expect: Mapping[str, Expected],
-    measured: Collection[str] = (),
+    *,
+    measured: bool = False,
 ) -> Allowance:
     """Return whether this many of an anomaly are allowed: by the expectation if there is one, else by
     the guarantees; what neither mentions is not allowed, unless it is merely `measured`."""
     if name == UNSEEN:
         derived = Allowance(True, "no proof of loss: the final read did not reach it, so the verdict is unknown")
-    elif name in measured:
+    elif measured:
         derived = guarantees.get(name, Allowance(True, "a measurement: no setting promises a time"))
     else:
         derived = guarantees.get(name, Allowance(False, "no setting allows it"))
@@ -123,7 +124,7 @@ def allow(
 
 
 def decide(
-    anomalies: Mapping[str, Anomaly],
+    anomalies: Mapping[str, Found],
     *,
     recovered: bool | None,
     audit_complete: bool,

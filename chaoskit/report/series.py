@@ -16,9 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from chaoskit.contract.workload import AUDITOR
-from chaoskit.history.reader import History, read_partition
-from chaoskit.history.schema import SENDING
+from chaoskit.history.reader import History, read_messages
+from chaoskit.history.schema import AUDITOR, SENDING
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -126,7 +125,7 @@ def series_of(history: History, load_start_ns: int, last_ns: int = 0) -> Series:
     axis = Axis.over(min(first, load_start_ns), max(latest, first + 1))
     send, end_to_end = Percentiles(axis), Percentiles(axis)
     for partition in history.partitions:
-        messages = read_partition(partition).select(_COLUMNS)
+        messages = read_messages(partition).select(_COLUMNS)
         received = messages.filter(_is(messages["direction"], "received"))
         received = received.filter(_is(received["payload"], "ok"))
         whole = received.filter(pc.and_(pc.is_valid(received["intended_ns"]), pc.is_valid(received["received_ns"])))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from chaoskit.history.schema import PRODUCER_SHIFT
-from chaoskit.judge.verdict import Anomaly, Verdict
+from chaoskit.judge.verdict import Found, Verdict
 
 _EXAMPLES_SHOWN = 2
 _ENDS_SHOWN = 16
@@ -21,7 +21,7 @@ def summary(verdict: Verdict, folder: Path) -> str:
     )
 
 
-def describe_anomaly(name: str, anomaly: Anomaly) -> list[str]:
+def describe_anomaly(name: str, anomaly: Found) -> list[str]:
     """Return what was found of one anomaly, why it may or may not be, and examples to follow by hand."""
     if anomaly.count == 0:
         return [f"  {name}: none, {'as expected' if anomaly.allowed else 'NOT as expected'}"]

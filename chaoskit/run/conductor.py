@@ -19,10 +19,13 @@ from typing import Any
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.base.store import TIMELINE, write_yaml
 from chaoskit.contract.cluster import Cluster
+from chaoskit.contract.event import FaultDropped, FaultFailed, FaultHealed, FaultProved, Watcher
 from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.installed import nemesis
 from chaoskit.contract.nemesis import ClientProcess, Nemesis, Strike
+from chaoskit.history.audits import Place
 from chaoskit.history.faults import FaultLog
-from chaoskit.scenario.plan import Plan, nemesis
+from chaoskit.scenario.plan import Plan
 from chaoskit.scenario.timeline import PlannedFault
 
 _FIND_ATTEMPTS_S = 10
@@ -43,7 +46,13 @@ class Conductor:
         clients: of the workload, that they hit.
         folder: the run folder.
         origin_ns: start of the run, CLOCK_MONOTONIC; recorded times count from here.
-        tell: called with a line for the user at each change.
+        watcher: told of each change.
+        in_system: the name that a topic of the workload has in the system.
+
+    Attributes:
+        problems: what went wrong, in sentences.
+        active: the faults that hold, such as `kill on n1`, by number.
+        all_healed: whether every fault that was begun was seen to be healed.
     """
 
     def __init__(
@@ -54,7 +63,8 @@ class Conductor:
         folder: Path,
         *,
         origin_ns: int,
-        tell: Callable[[str], None],
+        watcher: Watcher,
+        in_system: Callable[[str], str] = str,
     ) -> None:
         self._plan = plan
         self._cluster = cluster
@@ -62,7 +72,8 @@ class Conductor:
         self._clients = {client.name: client for client in clients}
         self._folder = folder
         self._origin_ns = origin_ns
-        self._tell = tell
+        self._watcher = watcher
+        self._in_system = in_system
         self._log = FaultLog(folder / "wal")
         self._lock = threading.Lock()
         self._busy: set[str] = set()
@@ -70,6 +81,7 @@ class Conductor:
         self._stop = threading.Event()
         self._load_over = threading.Event()
         self._threads: list[threading.Thread] = []
+        self.all_healed = True
         self.problems: list[str] = []
         self.active: dict[int, str] = {}
 
@@ -100,13 +112,13 @@ class Conductor:
         if self._load_over.wait(max(0.0, (due_ns - time.monotonic_ns()) / 1e9)):
             return
         row = _Row(index, fault, self._now())
-        targets: list[Any] = []
+        targets: list[str] = []
         try:
             targets = self._claim(fault)
             if targets:
                 self._perform(row, fault, targets, load_start_ns)
             else:
-                self._tell(f"{fault.kind} was still waiting for its turn when the load ended: dropped")
+                self._watcher.on(FaultDropped(index, fault.kind))
                 return
         except Exception as error:  # noqa: BLE001  # a broken nemesis makes the run unknown, it does not end it
             self._note(row, f"no effect: {_words(error)}")
@@ -114,16 +126,19 @@ class Conductor:
             self._release(targets)
         self._log.record(row.content)
 
-    def _perform(self, row: _Row, fault: PlannedFault, targets: list[Any], load_start_ns: int) -> None:
+    def _perform(self, row: _Row, fault: PlannedFault, targets: Sequence[str], load_start_ns: int) -> None:
         kind = nemesis(fault.kind)
         strike = Strike(
             name=f"{row.index}-{fault.kind}",
-            targets=targets,
+            hosts=[self._hosts[name] for name in targets if name in self._hosts],
+            clients=[self._clients[name] for name in targets if name in self._clients],
             cluster=self._cluster,
             parameters=kind.parameters.model_validate(fault.parameters),
             seed=fault.seed,
             resolve=lambda name: self._resolve(name, fault.pick),
+            in_system=self._in_system,
         )
+        row.content["targets"] = list(targets)
         try:
             self._inject(row, kind, fault, strike, load_start_ns)
         except Exception as error:  # noqa: BLE001  # as above; what was injected in part is healed
@@ -131,18 +146,18 @@ class Conductor:
         self._heal(row, kind, strike)
 
     def _inject(self, row: _Row, kind: Nemesis, fault: PlannedFault, strike: Strike, load_start_ns: int) -> None:
-        names = [target.name for target in strike.targets]
-        row.content["targets"] = names
         row.content["start_ns"] = self._now()
         self._log.record(row.content)
-        self._record_timeline(row.index, fault, names, row.content["start_ns"] + self._origin_ns - load_start_ns)
+        self._record_timeline(
+            row.index, fault, row.content["targets"], row.content["start_ns"] + self._origin_ns - load_start_ns
+        )
         self.active[row.index] = f"{fault.kind} on {strike.names}"
         kind.inject(strike)
         evidence = kind.verify(strike)
         row.content["effective_ns"] = self._now()
         row.say(evidence)
         self._log.record(row.content)
-        self._tell(f"{fault.kind} on {strike.names}: {evidence}")
+        self._watcher.on(FaultProved(row.index, fault.kind, tuple(row.content["targets"]), evidence))
         held_ns = row.content["start_ns"] + (fault.for_ns or 0) - self._now()
         self._stop.wait(max(0.0, held_ns / 1e9))
 
@@ -152,19 +167,20 @@ class Conductor:
             kind.heal(strike)
             evidence = kind.verify_healed(strike)
         except Exception as error:  # noqa: BLE001  # as above
+            self.all_healed = False
             self._note(row, f"not healed: {_words(error)}")
         else:
             row.content["healed_ns"] = self._now()
             row.say(evidence)
-            self._tell(f"healed {row.content['kind']} on {strike.names}: {evidence}")
+            self._watcher.on(FaultHealed(row.index, row.content["kind"], tuple(row.content["targets"]), evidence))
         self.active.pop(row.index, None)
 
-    def _claim(self, fault: PlannedFault) -> list[Any]:
-        """Return the targets to hit, marked as busy; none if the load ended before their turn came."""
-        everyone: dict[str, Any] = {**self._hosts, **self._clients}
+    def _claim(self, fault: PlannedFault) -> list[str]:
+        """Return the names of the targets to hit, marked as busy; none if the load ended before their turn came."""
+        everyone = self._hosts.keys() | self._clients.keys()
         while True:
             if claimed := self._take(fault, everyone):
-                return [everyone[name] for name in claimed]
+                return claimed
             if self._load_over.wait(_TURN_POLL_S):
                 return []
 
@@ -201,9 +217,9 @@ class Conductor:
         busy = len(self._busy & self._hosts.keys())
         return at_most is None or busy == 0 or count == 0 or busy + count <= at_most
 
-    def _release(self, targets: Sequence[Any]) -> None:
+    def _release(self, targets: Sequence[str]) -> None:
         with self._lock:
-            self._busy.difference_update(target.name for target in targets)
+            self._busy.difference_update(targets)
 
     def _resolve(self, name: str, pick: float) -> list[ServiceHost]:
         """Return the hosts of a host name, of `all` or of a role."""
@@ -215,12 +231,11 @@ class Conductor:
     def _holders(self, target: str, pick: float) -> list[str]:
         """Return the hosts that hold a role, such as `leader` or `leader:log-0/2`, waiting while it is vacant."""
         role, _, where = target.partition(":")
-        topics = self._plan.workload.topics(self._plan.workload_options, self._plan.declared.brokers)
-        topic, _, partition = where.partition("/")
+        place = self._place(where)
         deadline = time.monotonic() + _FIND_ATTEMPTS_S
         while True:
             try:
-                holders = self._cluster.find(role, topic or topics[0].name, int(partition or 0))
+                holders = self._cluster.find(role, place)
                 break
             except ChaoskitError:
                 if time.monotonic() > deadline or self._stop.wait(0.05):
@@ -229,6 +244,14 @@ class Conductor:
             raise ChaoskitError(f"nobody holds {target}")
         plural = role.endswith("s") or role in _COLLECTIVE
         return list(holders) if plural else [holders[int(pick * len(holders))]]
+
+    def _place(self, where: str) -> Place | None:
+        """Return the partition that a target names, by its name in the system; without one the workload's first."""
+        if where:
+            topic, _, partition = where.rpartition("/")
+            return self._in_system(topic), int(partition)
+        topics = self._plan.declared.topics
+        return (self._in_system(topics[0].name), 0) if topics else None
 
     def _record_timeline(self, index: int, fault: PlannedFault, targets: list[str], at_ns: int) -> None:
         with self._lock:
@@ -239,7 +262,7 @@ class Conductor:
     def _note(self, row: _Row, problem: str) -> None:
         row.say(problem)
         self.problems.append(f"{row.content['kind']}: {problem}")
-        self._tell(f"{row.content['kind']}: {problem}")
+        self._watcher.on(FaultFailed(row.index, row.content["kind"], problem))
 
     def _now(self) -> int:
         return time.monotonic_ns() - self._origin_ns

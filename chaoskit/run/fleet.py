@@ -11,15 +11,18 @@ import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from typing import IO, Any
 
+from chaoskit.base import latency
 from chaoskit.base.errors import RunFailed
 from chaoskit.base.journal import Journal
-from chaoskit.contract.workload import Progress, Task
+from chaoskit.contract.workload import Task
+from chaoskit.history.recorder import Progress
 from chaoskit.run.heal import PROCESS, WORKER_MODULE
 
 _READY_TIMEOUT_S = 30
@@ -37,6 +40,7 @@ class Worker:
     listener: threading.Thread = field(init=False)
     ready: threading.Event = field(default_factory=threading.Event)
     progress: Progress = field(default_factory=Progress)
+    latencies: deque[str] = field(default_factory=deque)
     result: dict[str, Any] = field(default_factory=dict)
 
     def listen(self) -> None:
@@ -49,6 +53,8 @@ class Worker:
                     self.ready.set()
                 if "progress" in message:
                     self.progress = Progress(**message["progress"])
+                    if self.progress.latency:
+                        self.latencies.append(self.progress.latency)
                 self.result |= message.get("result", {})
 
     def tell(self, order: str) -> None:
@@ -231,15 +237,18 @@ class Fleet:
         return [failure for client in self.clients for failure in client.failures()]
 
     def progress(self) -> Progress:
-        """Return the sums over all clients and their incarnations."""
-        total = Progress()
+        """Return the sums over all clients and their incarnations, with the latency since the last call."""
+        total, took = Progress(), latency.empty()
         for worker in (worker for client in self.clients for worker in client.workers):
+            while worker.latencies:
+                took.add(latency.decoded(worker.latencies.popleft()))
             part = worker.progress
             total.sent += part.sent
             total.acked += part.acked
             total.failed += part.failed
             total.indeterminate += part.indeterminate
             total.received += part.received
+        total.latency = latency.encoded(took) if took.get_total_count() else ""
         return total
 
     def _start(self, task: Task) -> Worker:

@@ -16,17 +16,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from chaoskit.base import plugins
-from chaoskit.contract.cluster import System
-from chaoskit.contract.workload import Job, Progress, Task, Workload
+from chaoskit.contract import installed
+from chaoskit.contract.workload import Job, Task
+from chaoskit.history.recorder import Progress, Recorder
 from chaoskit.history.wal import WalWriter
 
 
 class HarnessLink:
     """The worker's end of its link to the harness; see `chaoskit.contract.workload.Control`."""
 
-    def __init__(self, run_id: int) -> None:
-        self.run_id = run_id
+    def __init__(self) -> None:
         self.stopping = False
         # Unbuffered: a thread that waits in a buffered read would hold its lock at the interpreter's end.
         self._orders = open(0, "rb", buffering=0, closefd=False)  # noqa: SIM115
@@ -64,8 +63,8 @@ def main(order_path: str) -> None:
     """Run one client to its end."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the harness, which tells us to stop
     order = json.loads(Path(order_path).read_text(encoding="utf-8"))
-    system: System = plugins.load("cluster", order["system"], "cluster.system")
-    workload: Workload = plugins.load("workload", order["workload"], "workload.kind")
+    system = installed.system(order["system"], "cluster.system")
+    workload = installed.workload(order["workload"], "workload.kind")
     task = Task(**order["task"])
     with WalWriter(Path(order["wal"]), task.client, order["process"]) as wal:
         workload.run(
@@ -73,8 +72,8 @@ def main(order_path: str) -> None:
                 task=task,
                 options=workload.options.model_validate(order["options"]),
                 clients=system.clients(order["connection"]),
-                wal=wal,
-                control=HarnessLink(order["run_id"]),
+                recorder=Recorder(wal, order["run_id"], order["namespace"]),
+                control=HarnessLink(),
                 bound_ns=order["bound_ns"],
             )
         )

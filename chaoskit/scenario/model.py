@@ -7,12 +7,10 @@ to the plug-in that it names, whose own model validates it (see `chaoskit.scenar
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from chaoskit.base import yaml
 from chaoskit.base.errors import BadInput, nearest
 from chaoskit.base.quantities import MILLISECOND, SECOND, Duration, DurationRange
 
@@ -137,36 +135,6 @@ class Scenario(BaseModel):
     recovery: Duration = 60 * SECOND
 
 
-def load_scenario(path: Path) -> Scenario:
-    """Read a scenario file.
-
-    Raises:
-        BadInput: naming the file, the key and the remedy.
-    """
-    content = load_mapping(path, "a scenario is a mapping with name, cluster and workload")
-    content.setdefault("name", path.name.split(".")[0])
-    return parse_scenario(content, str(path))
-
-
-def load_mapping(path: Path, expected: str) -> dict[str, Any]:
-    """Read a YAML file that holds a mapping; `expected` says what it should be.
-
-    Raises:
-        BadInput: naming the file.
-    """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: cannot be read: {error}") from error
-    try:
-        content = yaml.load(text)
-    except yaml.NotYaml as error:
-        raise BadInput(f"{path}: is not YAML: {error}") from error
-    if not isinstance(content, dict):
-        raise BadInput(f"{path}: {expected}")
-    return content
-
-
 def parse_scenario(content: Mapping[str, Any], source: str) -> Scenario:
     """Return the validated scenario.
 
@@ -174,6 +142,19 @@ def parse_scenario(content: Mapping[str, Any], source: str) -> Scenario:
         BadInput: naming the source, the key and the remedy.
     """
     return validated(Scenario, content, source, "")
+
+
+def merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a mapping with another laid over it: mappings within are merged, everything else is replaced.
+
+    >>> merge({"a": {"b": 1, "c": [1]}, "d": 2}, {"a": {"c": [2]}, "e": 3})
+    {'a': {'b': 1, 'c': [2]}, 'd': 2, 'e': 3}
+    """
+    merged = dict(base)
+    for key, value in changes.items():
+        before = merged.get(key)
+        merged[key] = merge(before, value) if isinstance(before, dict) and isinstance(value, dict) else value
+    return merged
 
 
 def validated(

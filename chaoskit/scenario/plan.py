@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from chaoskit.base import plugins
 from chaoskit.base.errors import BadInput, nearest
-from chaoskit.contract.client import TransactionalClients
-from chaoskit.contract.cluster import Declared, System
+from chaoskit.contract import installed
+from chaoskit.contract.cluster import System
+from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.host import HostProvider
-from chaoskit.contract.ledger import LedgerClients
-from chaoskit.contract.nemesis import Nemesis, Preparing
-from chaoskit.contract.workload import CONSUMER, PRODUCER, Resending, Subscribing, Workload
+from chaoskit.contract.installed import nemesis
+from chaoskit.contract.nemesis import Preparing
+from chaoskit.contract.power import words
+from chaoskit.contract.workload import CONSUMER, PRODUCER, Workload
 from chaoskit.scenario.model import Choice, ClusterSpec, FaultSpec, Scenario, WorkloadSpec, validated
 from chaoskit.scenario.timeline import CLIENT_ROLES, PlannedFault, Targets, check_targets, draw, instants
 
@@ -43,9 +44,9 @@ class Plan:
         return host_names(self.scenario.cluster.hosts)
 
     @property
-    def powers_needed(self) -> frozenset[type]:
-        """Optional powers that the faults use."""
-        return frozenset(power for fault in self.faults for power in nemesis(fault.kind).needs)
+    def host_powers_needed(self) -> frozenset[type]:
+        """Powers of hosts that the faults use."""
+        return frozenset(power for fault in self.faults for power in nemesis(fault.kind).host_powers)
 
     def resolved(self) -> dict[str, Any]:
         """Return the scenario as it runs, every default and the seed written out; it can be run again."""
@@ -55,6 +56,18 @@ class Plan:
             content[key] |= model.model_dump(mode="json", by_alias=True)
         content["cluster"]["disk"] = self.provider_options.model_dump(mode="json")
         return {**content, "seed": self.seed}
+
+
+@dataclass(frozen=True, slots=True)
+class _Allowed:
+    """What faults of a scenario may hit, and what hosts and the cluster can do."""
+
+    targets: Targets
+    roles: Sequence[str]
+    partitions: Sequence[str]
+    host_powers: Collection[type]
+    cluster_powers: Collection[type]
+    missing: Mapping[type, str]
 
 
 def host_names(count: int) -> list[str]:
@@ -73,62 +86,57 @@ def make_plan(scenario: Scenario, source: str, seed: int | None = None) -> Plan:
     Raises:
         BadInput: naming the source, the key and the remedy.
     """
-    cluster, load = scenario.cluster, scenario.workload
     chosen = seed if seed is not None else scenario.seed
     chosen = secrets.randbelow(_SEED_MAX) if chosen is None else chosen
     try:
-        provider: HostProvider = plugins.load("host", cluster.provider, "cluster.provider")
-        system: System = plugins.load("cluster", cluster.system, "cluster.system")
-        workload: Workload = plugins.load("workload", load.kind, "workload.kind")
-        system_options = validated(
-            system.options, cluster.model_extra or {}, source, "cluster.", ClusterSpec.model_fields
-        )
-        workload_options = validated(
-            workload.options, load.model_extra or {}, source, "workload.", WorkloadSpec.model_fields
-        )
-        provider_options = provider.seeded(validated(provider.options, cluster.disk, source, "cluster.disk."), chosen)
-        declared = _declare(cluster, system, system_options, workload, workload_options)
-        targets = Targets(
-            hosts=host_names(cluster.hosts),
-            clients=[task.client for task in workload.tasks(workload_options)],
-            hits_clients=lambda kind: nemesis(kind).hits == "clients",
-            lasts=lambda kind: nemesis(kind).lasts,
-        )
-        topics = workload.topics(workload_options, declared.brokers)
-        partitions = [f"{topic.name}/{number}" for topic in topics for number in range(topic.partitions)]
-        powers = (*provider.powers(provider_options), *system.powers(system_options))
-        if missing := [power.__name__ for power in workload.needs if power not in powers]:
-            raise BadInput(
-                f"workload.kind: {load.kind} needs {', '.join(missing)}, which {cluster.system} does not have"
-            )
-        for index, spec in enumerate(scenario.faults):
-            choices = list(_choices(spec, f"faults.{index}", source))
-            for key, choice in choices:
-                _check_choice(spec, choice, key, source, powers)
-                on, on_key = (choice.on, f"{key}.on") if choice.on else (spec.on, f"faults.{index}.on")
-                hits_clients = targets.hits_clients(choice.kind)
-                roles = CLIENT_ROLES if hits_clients else system.roles
-                check_targets(on, on_key, targets.pool(choice.kind), roles, [] if hits_clients else partitions)
-            if spec.duration is not None and not any(targets.lasts(choice.kind) for _, choice in choices):
-                raise BadInput(f"faults.{index}.for: {choices[0][1].kind} is over by itself; leave for out")
-            if instants(spec, chosen, index)[-1:] > [load.duration - 1]:
-                raise BadInput(f"faults.{index}: begins after the load has ended; make workload.duration longer")
-        _check_expectations(scenario.expect)
+        return _plan(scenario, source, chosen)
     except BadInput as error:
         raise error if str(error).startswith(source) else BadInput(f"{source}: {error}") from error
-    faults = draw(scenario.faults, chosen, targets)
+
+
+def _plan(scenario: Scenario, source: str, seed: int) -> Plan:
+    cluster, load = scenario.cluster, scenario.workload
+    provider = installed.provider(cluster.provider, "cluster.provider")
+    system = installed.system(cluster.system, "cluster.system")
+    workload = installed.workload(load.kind, "workload.kind")
+    system_options = validated(system.options, cluster.model_extra or {}, source, "cluster.", ClusterSpec.model_fields)
+    workload_options = validated(
+        workload.options, load.model_extra or {}, source, "workload.", WorkloadSpec.model_fields
+    )
+    provider_options = provider.seeded(validated(provider.options, cluster.disk, source, "cluster.disk."), seed)
+    declared = _declare(cluster, system, system_options, workload, workload_options)
+    _check_workload(scenario, system, system_options, workload, declared)
+    targets = Targets(
+        hosts=host_names(cluster.hosts),
+        clients=[task.client for task in workload.tasks(workload_options)],
+        hits_clients=lambda kind: nemesis(kind).hits == "clients",
+        lasts=lambda kind: nemesis(kind).lasts,
+    )
+    allowed = _Allowed(
+        targets=targets,
+        roles=system.roles,
+        partitions=[f"{topic}/{number}" for each in declared.topics for topic, number in each.places],
+        host_powers=provider.host_powers(provider_options),
+        cluster_powers=system.cluster_powers(system_options),
+        missing=_missing(system),
+    )
+    for index, spec in enumerate(scenario.faults):
+        _check_fault(spec, f"faults.{index}", source, allowed)
+        if instants(spec, seed, index)[-1:] > [load.duration - 1]:
+            raise BadInput(f"faults.{index}: begins after the load has ended; make workload.duration longer")
+    _check_expectations(scenario.expect)
     return Plan(
-        source,
-        scenario,
-        chosen,
-        provider,
-        provider_options,
-        system,
-        system_options,
-        workload,
-        workload_options,
-        declared,
-        faults,
+        source=source,
+        scenario=scenario,
+        seed=seed,
+        provider=provider,
+        provider_options=provider_options,
+        system=system,
+        system_options=system_options,
+        workload=workload,
+        workload_options=workload_options,
+        declared=declared,
+        faults=draw(scenario.faults, seed, targets),
     )
 
 
@@ -138,8 +146,8 @@ def check_machine(plan: Plan) -> None:
     Raises:
         BadInput: with the remedy.
     """
-    plan.provider.check(plan.scenario.cluster.hosts, plan.provider_options, plan.powers_needed)
-    plan.system.check(plan.declared, plan.scenario.cluster.hosts)
+    plan.provider.check(plan.scenario.cluster.hosts, plan.provider_options, plan.host_powers_needed)
+    plan.system.check(plan.declared)
     plan.system.prepare(plan.system_options)
     for fault in plan.faults:
         each = nemesis(fault.kind)
@@ -151,28 +159,44 @@ def _declare(cluster: ClusterSpec, system: System, options: Any, workload: Workl
     brokers = system.brokers(options, cluster.hosts)
     return Declared(
         options=options,
+        hosts=cluster.hosts,
         brokers=brokers,
-        replication=max(topic.replication for topic in workload.topics(load, brokers)),
+        topics=tuple(workload.topics(load, brokers)),
         producer=workload.client_settings(load, PRODUCER),
         consumer=workload.client_settings(load, CONSUMER),
-        grouped=workload.grouped(load),
-        transactional=TransactionalClients in workload.needs,
-        ledgers=LedgerClients in workload.needs,
-        hosts=cluster.hosts,
-        subscription=workload.subscription(load) if isinstance(workload, Subscribing) else "",
-        resends=workload.resends(load) if isinstance(workload, Resending) else "never",
-        restarts=isinstance(workload, Resending) and workload.restarts(load),
+        traits=workload.traits(load),
     )
 
 
-def nemesis(kind: str, key: str = "faults.inject") -> Nemesis:
-    """Return the nemesis of a kind of fault.
+def _check_workload(scenario: Scenario, system: System, options: Any, workload: Workload, declared: Declared) -> None:
+    kind, name = scenario.workload.kind, scenario.cluster.system
+    for topic in declared.topics:
+        if topic.model not in system.models:
+            kept = ", ".join(model.value for model in system.models)
+            raise BadInput(f"workload.kind: {kind} needs a {topic.model.value}; the data models of {name} are: {kept}")
+    offered = system.client_powers(options)
+    for power in workload.client_powers:
+        if power not in offered:
+            why = _missing(system).get(power, "which it does not have")
+            raise BadInput(f"workload.kind: {kind} needs {power.__name__} of the clients of {name}: {why}")
 
-    Raises:
-        BadInput: there is none, blaming `key`.
-    """
-    found: Nemesis = plugins.load("nemesis", kind, key)
-    return found
+
+def _missing(system: System) -> dict[type, str]:
+    """Return why powers may be missing, or what they need."""
+    given = {power: f"set cluster.{needed}" for power, needed in system.given.items()}
+    return {**given, **system.never, **system.notyet}
+
+
+def _check_fault(spec: FaultSpec, place: str, source: str, allowed: _Allowed) -> None:
+    targets, choices = allowed.targets, list(_choices(spec, place, source))
+    for key, choice in choices:
+        _check_choice(spec, choice, key, source, allowed)
+        on, on_key = (choice.on, f"{key}.on") if choice.on else (spec.on, f"{place}.on")
+        hits_clients = targets.hits_clients(choice.kind)
+        roles = CLIENT_ROLES if hits_clients else allowed.roles
+        check_targets(on, on_key, targets.pool(choice.kind), roles, [] if hits_clients else allowed.partitions)
+    if spec.duration is not None and not any(targets.lasts(choice.kind) for _, choice in choices):
+        raise BadInput(f"{place}.for: {choices[0][1].kind} is instantaneous; remove for")
 
 
 def _choices(spec: FaultSpec, key: str, source: str) -> Iterator[tuple[str, Choice]]:
@@ -183,26 +207,25 @@ def _choices(spec: FaultSpec, key: str, source: str) -> Iterator[tuple[str, Choi
         yield place, validated(Choice, {"kind": kind, **keys}, source, f"{place}.")
 
 
-def _check_choice(spec: FaultSpec, choice: Choice, key: str, source: str, powers: Collection[type]) -> None:
+def _check_choice(spec: FaultSpec, choice: Choice, key: str, source: str, allowed: _Allowed) -> None:
     fault = nemesis(choice.kind, key)
     known = [field.alias or name for name, field in FaultSpec.model_fields.items()]
     prefix = f"{key}." if choice.model_extra else f"{key.partition('.inject')[0]}."
     validated(fault.parameters, {**(spec.model_extra or {}), **(choice.model_extra or {})}, source, prefix, known)
-    for power in fault.needs:
-        if power not in powers:
-            raise BadInput(f"{key}: {choice.kind} needs {_first_line(power)}, which this cluster does not have")
+    for needed, offered, owner in (
+        (fault.host_powers, allowed.host_powers, "these hosts"),
+        (fault.cluster_powers, allowed.cluster_powers, "this cluster"),
+    ):
+        for power in needed:
+            if power not in offered:
+                why = f": {allowed.missing[power]}" if power in allowed.missing else ""
+                raise BadInput(f"{key}: {choice.kind} needs {words(power)}, which {owner} cannot do{why}")
     if choice.duration is not None and not fault.lasts:
-        raise BadInput(f"{key}.for: {choice.kind} is over by itself; leave for out")
-
-
-def _first_line(power: type) -> str:
-    """Return what a power is, in the words of its documentation."""
-    text = (power.__doc__ or power.__name__).splitlines()[0].removeprefix("Optional power: ").rstrip(".")
-    return f"{power.__name__} ({text})"
+        raise BadInput(f"{key}.for: {choice.kind} is instantaneous; remove for")
 
 
 def _check_expectations(expect: Mapping[str, Any]) -> None:
-    known = plugins.anomalies()
+    known = installed.anomalies()
     for anomaly in expect:
         if anomaly not in known:
             raise BadInput(f"expect.{anomaly}: no checker knows this anomaly; {nearest(anomaly, known)}")

@@ -23,13 +23,16 @@ import pyarrow.compute as pc
 from chaoskit.base import store
 from chaoskit.base.errors import BadInput, RunFailed
 from chaoskit.base.state import state_folder
-from chaoskit.contract.cluster import Allowance, Effect
+from chaoskit.contract import installed
 from chaoskit.contract.disk import CrashPoints
+from chaoskit.contract.event import Event, Watcher
+from chaoskit.contract.guarantee import Allowance, Damage, Effect
 from chaoskit.history.origin import read_origin
 from chaoskit.history.reader import History
+from chaoskit.judge.guarantees import allowances
 from chaoskit.judge.subject import read_subject
 from chaoskit.judge.verdict import Verdict
-from chaoskit.run.runner import Watcher, run
+from chaoskit.run.site import run
 from chaoskit.scenario.model import parse_scenario
 from chaoskit.scenario.plan import Plan, make_plan
 
@@ -37,8 +40,6 @@ SUFFIX = "-crash"
 """Behind the name of the scenario, in that of the runs of its crash points."""
 
 RESULT = "crash-points.json"
-
-_POWER_CUT = "power-cut"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,15 @@ class CrashPoint:
 
 
 @dataclass(frozen=True, slots=True)
+class PointTried(Event):
+    """A crash point was tried, one of so many."""
+
+    number: int
+    total: int
+    point: CrashPoint
+
+
+@dataclass(frozen=True, slots=True)
 class Recorded:
     """A run whose disk was recorded: its plan, history, recording, and the times of its disk operations."""
 
@@ -106,8 +116,9 @@ class Recorded:
     @property
     def allowance(self) -> Allowance:
         """Whether the declared settings allow a loss by one power cut."""
-        cut = Effect(_POWER_CUT, tuple(self.plan.host_names), 0, None)
-        return self.plan.system.guarantees(self.plan.declared, [cut]).get("lost", Allowance(False, "not declared"))
+        cut = Effect("power-cut", tuple(self.plan.host_names), True, Damage.FORGETS, 0, None)
+        table = allowances(self.plan.system.guarantees, installed.anomalies(), self.plan.declared, [cut])
+        return table.get("lost", Allowance(False, "not declared"))
 
     def points(self, count: int, seed: int) -> list[int]:
         """Return so many operations in order, one drawn of each of equally long stretches of the log: a quarter
@@ -141,7 +152,7 @@ def explore(
     Args:
         folder: of the run.
         store_folder: where the runs of the points are kept.
-        watcher: told about progress.
+        watcher: told of events, and of each point (`PointTried`).
         count: how many points.
         seed: draws the points and, of each cut, what it keeps.
         on_cut: what becomes of un-flushed writes: a mode of `chaoskit.contract.disk.CutMode`.
@@ -158,8 +169,7 @@ def explore(
             cut = recorded.provider.crash_image(recorded.recording, image, operation, on_cut, seed + operation)
             point = _try(recorded, operation, cut, image, lambda plan: run(plan, store_folder, watcher))
         found.append(point)
-        outcome = f"{point.lost:,} of {point.acked:,} acked lost" if point.started else f"NOT started: {point.why_not}"
-        watcher.tell(f"point {number}/{count}: operation {operation} at {point.at_s:.2f} s: {outcome}")
+        watcher.on(PointTried(number, count, point))
         store.write_json(folder / RESULT, [asdict(each) for each in found])
     return found
 

@@ -12,15 +12,16 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import pyarrow.parquet as pq
 
 from chaoskit.base import store
 from chaoskit.base.errors import BadInput, RunFailed
 from chaoskit.base.quantities import MILLISECOND, SECOND, format_duration
+from chaoskit.contract.event import Event, Problem, Watcher
 from chaoskit.judge.verdict import INVALID
-from chaoskit.run.runner import Watcher, run
+from chaoskit.run.site import Site
 from chaoskit.scenario.model import parse_scenario
 from chaoskit.scenario.plan import make_plan
 
@@ -41,14 +42,6 @@ _DOUBT = 0.05
 _TRIES_MAX = 10
 
 
-class Reporter(Watcher, Protocol):
-    """Told about the candidates, besides the progress of each run."""
-
-    def judged(self, faults: Sequence[Happened], runs: int, failed: bool) -> None:
-        """A candidate was run so many times; the last of them failed, or none did."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Happened:
     """A fault as it happened: its entry in timeline.yaml, and from when to when it held, ns of the load."""
@@ -59,6 +52,24 @@ class Happened:
 
     def __str__(self) -> str:
         return f"{self.entry['inject']} on {', '.join(self.entry['hit'])} at {self.start_ns / 1e9:.1f} s"
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateJudged(Event):
+    """A candidate was run so many times; the last of them failed, or none did."""
+
+    faults: tuple[Happened, ...]
+    runs: int
+    failed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RateMeasured(Event):
+    """The failing timeline was run again: this share of runs failed, so a candidate is harmless after `tries`
+    without."""
+
+    rate: float
+    tries: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +108,8 @@ class _Laboratory:
     content: Mapping[str, Any]
     source: str
     failure: Failure
-    store: Path
-    reporter: Reporter
+    site: Site
+    watcher: Watcher
     tries: int
     known: dict[tuple[int, ...], bool] = field(default_factory=dict)
     runs: int = 0
@@ -109,7 +120,7 @@ class _Laboratory:
         if key not in self.known:
             count = next((attempt for attempt in range(1, self.tries + 1) if self.once(faults)), 0)
             self.known[key] = count > 0
-            self.reporter.judged(faults, count or self.tries, count > 0)
+            self.watcher.on(CandidateJudged(tuple(faults), count or self.tries, count > 0))
         return self.known[key]
 
     def once(self, faults: Sequence[Happened]) -> bool:
@@ -117,20 +128,20 @@ class _Laboratory:
         scenario = parse_scenario(candidate(self.content, faults), self.source)
         self.runs += 1
         try:
-            _, verdict = run(make_plan(scenario, self.source), self.store, self.reporter)
+            _, verdict = self.site.run(make_plan(scenario, self.source), self.watcher)
         except RunFailed as error:
-            self.reporter.tell(f"the run broke and counts for nothing: {error}")
+            self.watcher.on(Problem(f"the run broke and counts for nothing: {error}"))
             return False
         return self.failure.in_verdict(verdict.as_json())
 
 
-def shrink(folder: Path, store_folder: Path, reporter: Reporter, tries: int = 3, confirm: int = 3) -> Shrunk:
+def shrink(folder: Path, store_folder: Path, watcher: Watcher, tries: int = 3, confirm: int = 3) -> Shrunk:
     """Return the smallest timeline found that still fails as the run did.
 
     Args:
         folder: of a run whose verdict is invalid.
         store_folder: where the runs of candidates are kept.
-        reporter: told about progress.
+        watcher: told of events.
         tries: runs without the failure after which a candidate counts as harmless, to begin with; once the
             failure's rate is known, as many as leave a doubt of 5 %, at most ten.
         confirm: runs of the result at the end.
@@ -146,13 +157,14 @@ def shrink(folder: Path, store_folder: Path, reporter: Reporter, tries: int = 3,
     happened = read_happened(folder)
     if not happened:
         raise BadInput(f"{folder}: the run had no fault, so that none can be left out")
-    lab = _Laboratory(content, str(folder / store.SCENARIO), failure, store_folder, reporter, tries)
-    failing = _first_failing(happened, failure, lab)
-    rate = sum(lab.once(failing) for _ in range(confirm)) / confirm
-    lab.tries = tries_for(rate, tries)
-    reporter.tell(f"fails in {rate:.0%} of runs: a candidate is harmless after {lab.tries} without")
-    smallest = minimal(failing, lab.fails)
-    failed = sum(lab.once(smallest) for _ in range(confirm))
+    with Site(store_folder) as site:
+        lab = _Laboratory(content, str(folder / store.SCENARIO), failure, site, watcher, tries)
+        failing = _first_failing(happened, failure, lab)
+        rate = sum(lab.once(failing) for _ in range(confirm)) / confirm
+        lab.tries = tries_for(rate, tries)
+        watcher.on(RateMeasured(rate, lab.tries))
+        smallest = minimal(failing, lab.fails)
+        failed = sum(lab.once(smallest) for _ in range(confirm))
     return Shrunk(candidate(content, smallest), list(smallest), failed, confirm, lab.runs)
 
 

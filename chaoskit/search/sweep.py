@@ -12,14 +12,19 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from chaoskit.base import plugins, store
+from chaoskit.base import store
 from chaoskit.base.errors import BadInput, RunFailed, nearest
-from chaoskit.run.runner import INTERRUPTED, Watcher, run
-from chaoskit.scenario.model import load_mapping, parse_scenario, validated
+from chaoskit.contract import installed
+from chaoskit.contract.event import Event, Watcher
+from chaoskit.run.deployment import Ground
+from chaoskit.run.interruption import INTERRUPTED
+from chaoskit.run.site import Site
+from chaoskit.scenario.files import find, load_mapping
+from chaoskit.scenario.model import merge, parse_scenario, validated
 from chaoskit.scenario.plan import Plan, check_machine, make_plan
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
@@ -39,7 +44,8 @@ class SweepSpec(BaseModel):
         name: begins the names of its runs' scenarios.
         base: a scenario without a name, or a part of one.
         axes: by name: variants by name, each with the keys that it adds to, or replaces in, the base.
-        scenarios: files, beside the sweep's own, whose content makes the variants of one more axis, the first.
+        scenarios: ready-made ones by name, or files beside the sweep's own, with all their variants: the variants of
+            one more axis, the first.
         seeds: how many runs of each cell: with the seeds 1, 2, ...
         count: the anomalies that the table counts.
     """
@@ -95,12 +101,25 @@ class Results:
     broken: list[int] = field(default_factory=list)
 
 
-class Reporter(Watcher, Protocol):
-    """Where a sweep shows how far it is."""
+@dataclass(frozen=True, slots=True)
+class RunEnded(Event):
+    """A run of a sweep ended.
 
-    def ended(self, number: int, total: int, title: str, outcome: str) -> None:
-        """A run ended, or broke."""
-        ...
+    Attributes:
+        number, total: which of how many that were to be made.
+        cell, seed: of the run.
+        verdict: of the run; empty: it broke.
+        found: how many of each anomaly; of a run that broke: none.
+        problem: why it broke.
+    """
+
+    number: int
+    total: int
+    cell: str
+    seed: int
+    verdict: str
+    found: Mapping[str, int]
+    problem: str = ""
 
 
 def load_sweep(path: Path, seeds: int | None = None, only: Sequence[str] = ()) -> Sweep:
@@ -121,7 +140,7 @@ def load_sweep(path: Path, seeds: int | None = None, only: Sequence[str] = ()) -
         spec = spec.model_copy(update={"axes": {_SCENARIO: _scenarios(spec, path.parent), **spec.axes}})
     if not spec.axes:
         raise BadInput(f"{path}: axes: there are none; write axes, or scenarios")
-    known = plugins.anomalies()
+    known = installed.anomalies()
     if strange := [name for name in spec.count if name not in known]:
         raise BadInput(f"{path}: count: no checker knows {strange[0]!r}; {nearest(strange[0], known)}")
     chosen = _chosen(spec, only, path)
@@ -133,21 +152,11 @@ def load_sweep(path: Path, seeds: int | None = None, only: Sequence[str] = ()) -
     return Sweep(spec.name, tuple(spec.axes), tuple(spec.count), tuple(cells))
 
 
-def merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a mapping with another laid over it: mappings within are merged, everything else is replaced.
-
-    >>> merge({"a": {"b": 1, "c": [1]}, "d": 2}, {"a": {"c": [2]}, "e": 3})
-    {'a': {'b': 1, 'c': [2]}, 'd': 2, 'e': 3}
-    """
-    merged = dict(base)
-    for key, value in changes.items():
-        before = merged.get(key)
-        merged[key] = merge(before, value) if isinstance(before, dict) and isinstance(value, dict) else value
-    return merged
-
-
-def run_sweep(sweep: Sweep, store_folder: Path, reporter: Reporter) -> Iterator[dict[str, Results]]:
+def run_sweep(sweep: Sweep, store_folder: Path, watcher: Watcher) -> Iterator[dict[str, Results]]:
     """Run what was not run yet; after each run, and at first, yield what is known of each cell by its name.
+
+    Of one seed, cells that can share a deployment follow each other. `watcher` is told of each run's events, and when
+    it ended (`RunEnded`).
 
     The iterator ends early when a run is interrupted; such a run does not count. A run that breaks is told of and left
     out.
@@ -157,37 +166,49 @@ def run_sweep(sweep: Sweep, store_folder: Path, reporter: Reporter) -> Iterator[
     """
     found = {cell.name: _stored(cell, store_folder) for cell in sweep.cells}
     yield found
-    todo = [
-        (cell, seed)
-        for seed in sorted({seed for cell in sweep.cells for seed in cell.plans})
-        for cell in sweep.cells
-        if seed in cell.plans and seed not in found[cell.name].verdicts
-    ]
+    todo = [each for seed in _seeds(sweep) for each in _in_order(sweep, seed, found)]
     for cell in {id(cell): cell for cell, _ in todo}.values():
         _check(next(iter(cell.plans.values())))
-    for number, (cell, seed) in enumerate(todo, 1):
-        title = f"{cell.name} seed {seed}"
-        try:
-            _, verdict = run(cell.plans[seed], store_folder, reporter)
-        except RunFailed as error:
-            found[cell.name].broken.append(seed)
-            reporter.ended(number, len(todo), title, f"broke: {error}")
+    with Site(store_folder) as site:
+        for number, (cell, seed) in enumerate(todo, 1):
+            try:
+                _, verdict = site.run(cell.plans[seed], watcher)
+            except RunFailed as error:
+                found[cell.name].broken.append(seed)
+                watcher.on(RunEnded(number, len(todo), cell.name, seed, "", {}, str(error)))
+            else:
+                if INTERRUPTED in verdict.reasons:
+                    return
+                found[cell.name].verdicts[seed] = verdict.as_json()
+                seen = {name: each.count for name, each in verdict.anomalies.items() if each.count}
+                watcher.on(RunEnded(number, len(todo), cell.name, seed, verdict.verdict, seen))
+            yield found
+
+
+def _seeds(sweep: Sweep) -> list[int]:
+    return sorted({seed for cell in sweep.cells for seed in cell.plans})
+
+
+def _in_order(sweep: Sweep, seed: int, found: Mapping[str, Results]) -> list[tuple[Cell, int]]:
+    """Return the runs of one seed that are to be made, those on the same ground after each other."""
+    grounds: list[tuple[Ground, list[Cell]]] = []
+    for cell in sweep.cells:
+        if seed not in cell.plans or seed in found[cell.name].verdicts:
+            continue
+        ground = Ground.of(cell.plans[seed])
+        for known, cells in grounds:
+            if known == ground:
+                cells.append(cell)
+                break
         else:
-            if INTERRUPTED in verdict.reasons:
-                return
-            found[cell.name].verdicts[seed] = verdict.as_json()
-            seen = ", ".join(f"{name} {each.count:,}" for name, each in verdict.anomalies.items() if each.count)
-            reporter.ended(number, len(todo), title, f"{verdict.verdict}; {seen or 'no anomaly'}")
-        yield found
+            grounds.append((ground, [cell]))
+    return [(cell, seed) for _, cells in grounds for cell in cells]
 
 
 def _scenarios(spec: SweepSpec, folder: Path) -> dict[str, Overrides]:
     """Return the content of the scenarios by their names, as far as a sweep leaves it to them."""
-    contents = [(each, load_mapping(folder / each, "a scenario is a mapping")) for each in spec.scenarios]
-    return {
-        content.get("name", each.split(".")[0]): {key: content[key] for key in content if key not in _OURS}
-        for each, content in contents
-    }
+    written = [each.content for name in spec.scenarios for each in find(name, folder)]
+    return {content["name"]: {key: content[key] for key in content if key not in _OURS} for content in written}
 
 
 def _check(plan: Plan) -> None:

@@ -1,5 +1,5 @@
 """For tests that use chaoskit: runs from Python."""
 
-from chaoskit.testing.session import ChaosSession, Run, Settings
+from chaoskit.testing.session import ChaosSession, Run, Settings, SharedCluster
 
-__all__ = ["ChaosSession", "Run", "Settings"]
+__all__ = ["ChaosSession", "Run", "Settings", "SharedCluster"]

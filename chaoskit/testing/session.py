@@ -9,16 +9,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from chaoskit.base import plugins
 from chaoskit.base.errors import nearest
-from chaoskit.contract.workload import Progress
-from chaoskit.judge.verdict import VALID, Anomaly, Verdict
+from chaoskit.contract import installed
+from chaoskit.contract.event import Event
+from chaoskit.judge.verdict import VALID, Found, Verdict
 from chaoskit.report.summary import summary
-from chaoskit.run.runner import run as execute
-from chaoskit.scenario.model import Scenario, parse_scenario
+from chaoskit.report.telling import told
+from chaoskit.run.site import Site
+from chaoskit.run.site import run as execute
+from chaoskit.scenario.model import Scenario, merge, parse_scenario
 from chaoskit.scenario.plan import make_plan
 
-_NOT_FOUND = Anomaly(0, True, "none was found")
+_NOT_FOUND = Found(0, True, "none was found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +32,15 @@ class Settings:
     keep: bool = False
 
 
-class Anomalies(Mapping[str, Anomaly]):
+class Anomalies(Mapping[str, Found]):
     """What was found by name; a known name that was not found has count 0, an unknown one is a KeyError."""
 
-    def __init__(self, found: Mapping[str, Anomaly]) -> None:
+    def __init__(self, found: Mapping[str, Found]) -> None:
         self._found = found
 
-    def __getitem__(self, name: str) -> Anomaly:
-        if name not in plugins.anomalies():
-            raise KeyError(f"no checker knows the anomaly {name!r}; {nearest(name, plugins.anomalies())}")
+    def __getitem__(self, name: str) -> Found:
+        if name not in installed.anomalies():
+            raise KeyError(f"no checker knows the anomaly {name!r}; {nearest(name, installed.anomalies())}")
         return self._found.get(name, _NOT_FOUND)
 
     def __iter__(self) -> Iterator[str]:
@@ -76,6 +78,23 @@ class Run:
             raise AssertionError(f"the run is {self.verdict.verdict}: {self.verdict.reasons[0]}\n{self.summary}")
 
 
+@dataclass(frozen=True, slots=True)
+class SharedCluster:
+    """A cluster on which several runs are made, as long as each leaves it as it was; see `chaos_cluster`.
+
+    Attributes:
+        spec: `cluster:` of the scenarios.
+        site: keeps the deployment.
+    """
+
+    spec: Mapping[str, Any]
+    site: Site
+
+    def __call__(self, **changes: Any) -> SharedCluster:
+        """Return the same cluster with some keys changed; where these need another deployment, there will be one."""
+        return SharedCluster(merge(self.spec, changes), self.site)
+
+
 class ChaosSession:
     """Runs scenarios for one test.
 
@@ -94,31 +113,36 @@ class ChaosSession:
     def __call__(
         self,
         *,
-        cluster: Mapping[str, Any],
+        cluster: Mapping[str, Any] | SharedCluster,
         workload: Mapping[str, Any],
         faults: Sequence[Mapping[str, Any]] = (),
         expect: Mapping[str, Any] | None = None,
         **more: Any,
     ) -> Run:
-        """Run a scenario, its keys as in YAML.
+        """Run a scenario, its keys as in YAML, on a cluster of its own or on a shared one.
 
         Raises:
             BadInput: the scenario or the machine does not allow it; nothing was started.
             RunFailed: the run broke; the message names the run folder.
         """
+        shared = cluster if isinstance(cluster, SharedCluster) else None
         content = {
             "name": self._name,
-            "cluster": cluster,
+            "cluster": shared.spec if shared else cluster,
             "workload": workload,
             "faults": list(faults),
+            "expect": expect or {},
             **more,
         }
-        return self.run_scenario(parse_scenario({**content, "expect": expect or {}}, self._source), self._source)
+        return self.run_scenario(parse_scenario(content, self._source), self._source, shared.site if shared else None)
 
-    def run_scenario(self, scenario: Scenario, source: str) -> Run:
-        """Run a scenario that was parsed already; raises as `__call__` does."""
+    def run_scenario(self, scenario: Scenario, source: str, site: Site | None = None) -> Run:
+        """Run a scenario that was parsed already, at a site or on its own; raises as `__call__` does."""
         plan = make_plan(scenario, source, self._settings.seed)
-        folder, verdict = execute(plan, self._settings.store, _Lines(), keep=self._settings.keep)
+        if site is not None:
+            folder, verdict = site.run(plan, _Lines())
+        else:
+            folder, verdict = execute(plan, self._settings.store, _Lines(), keep=self._settings.keep)
         self.runs.append(Run(folder, verdict))
         return self.runs[-1]
 
@@ -126,11 +150,6 @@ class ChaosSession:
 class _Lines:
     """Tells progress in lines on stderr, which pytest shows when the test fails."""
 
-    def phase(self, name: str) -> None:
-        sys.stderr.write(f"{name}\n")
-
-    def tell(self, line: str) -> None:
-        sys.stderr.write(f"{line}\n")
-
-    def tick(self, elapsed_s: float, progress: Progress, active: list[str]) -> None:
-        """Nothing: a captured log needs no live line."""
+    def on(self, event: Event) -> None:
+        if line := told(event):
+            sys.stderr.write(f"{line}\n")

@@ -15,7 +15,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from chaoskit.base.quantities import MILLISECOND, format_duration, parse_duration
-from chaoskit.scenario.plan import nemesis
+from chaoskit.contract.installed import nemesis
 
 Kind = str | Mapping[str, Mapping[str, Any]]
 """A kind of fault, or a mapping of its name to its parameters, as in `inject:` of a scenario."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from clusters import maven
+from clusters.common import maven
 
 VERSION_MIN = (4, 15)
 """First release whose client lists ledgers, which the ledger workload needs."""

@@ -9,8 +9,10 @@ from typing import Any
 
 from py4j.protocol import Py4JJavaError
 
-from chaoskit.contract.client import INFO, OK, Completed
+from chaoskit.contract.client import Completed
 from chaoskit.contract.ledger import Entry
+from chaoskit.contract.power import P, held
+from chaoskit.history.schema import INFO, OK
 from clusters.bookkeeper.gateway import Gateway
 
 _PASSWORD = b"chaoskit"
@@ -21,11 +23,14 @@ _POLL_S = 0.002
 
 
 class BookKeeperClients:
-    """See `chaoskit.contract.ledger.LedgerClients`. All clients of a worker share one JVM."""
+    """The power `LedgerClients` of `chaoskit.contract.ledger`. All clients of a worker share one JVM."""
 
     def __init__(self, connection: Mapping[str, Any]) -> None:
         self._connection = connection
         self._gateway: Gateway | None = None
+
+    def power(self, kind: type[P]) -> P:
+        return held(kind, [self], "BookKeeper's client")
 
     def ledger_client(self, settings: Mapping[str, Any]) -> BookKeeperClient:
         if self._gateway is None:
@@ -38,6 +43,7 @@ class BookKeeperClient:
 
     def __init__(self, gateway: Gateway, connection: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
         self._gateway = gateway
+        self.first: int = connection["first_ledger"]
         self._quorums = connection["quorums"]
         self._digest = gateway.jvm.org.apache.bookkeeper.client.api.DigestType.valueOf(connection["digest"])
         self._client = gateway.connect(connection["metadata_uri"], settings)
@@ -57,7 +63,7 @@ class BookKeeperClient:
     def open_for_writing(self) -> list[int]:
         listed = self._gateway.done(self._client.newListLedgersOp().execute(), _TIMEOUT_S)
         ledgers = self._gateway.listed(listed.toIterable())
-        unknown = sorted(set(ledgers) - self._ended)
+        unknown = sorted(ledger for ledger in set(ledgers) - self._ended if ledger >= self.first)
         asked = [(ledger, self._client.getLedgerMetadata(ledger)) for ledger in unknown]
         self._ended |= {ledger for ledger, future in asked if self._gateway.done(future, _TIMEOUT_S).isClosed()}
         return [ledger for ledger in unknown if ledger not in self._ended]

@@ -6,15 +6,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from chaoskit.contract.cluster import TopicSpec
 from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.topic import Topic
+from clusters.bookkeeper.options import BookKeeperOptions
 from clusters.bookkeeper.roles import Roles
-from clusters.bookkeeper.settings import BookKeeperOptions, metadata_uri, quorums
-from clusters.bookkeeper.stack import StorageStack
+from clusters.storage.metadata import next_ledger
+from clusters.storage.settings import metadata_uri, quorums
+from clusters.storage.stack import StorageStack
 
 
 class BookKeeperCluster(StorageStack[BookKeeperOptions]):
-    """A configured BookKeeper cluster.
+    """A configured BookKeeper cluster; see `chaoskit.contract.cluster.Cluster`.
+
+    Ledgers have no names: those of a trial are the ones whose ids are higher than all there were when it began.
 
     Args:
         hosts: see `settings.Roles` for who gets which role.
@@ -24,10 +28,20 @@ class BookKeeperCluster(StorageStack[BookKeeperOptions]):
 
     def __init__(self, hosts: Sequence[ServiceHost], options: BookKeeperOptions, jars: Path) -> None:
         self._client_jars = jars
+        self._digest = options.digest
+        self._first = 0
         super().__init__("BookKeeper", hosts, options, Roles(hosts, options.place(len(hosts))), jars)
 
-    def create_topic(self, topic: TopicSpec) -> None:
+    def begin_trial(self, namespace: str, options: BookKeeperOptions) -> None:
+        self._digest = options.digest
+        if namespace:
+            self._first = next_ledger([host.address for host in self._roles.zookeepers()])
+
+    def create_topic(self, topic: Topic) -> None:
         """Nothing: its writers create ledgers."""
+
+    def end_trial(self) -> None:
+        """Nothing: ledgers are left; the next trial does not read them."""
 
     def client_settings(self) -> dict[str, Any]:
         persistence = quorums(self._options, len(self._placed.bookies))
@@ -35,7 +49,8 @@ class BookKeeperCluster(StorageStack[BookKeeperOptions]):
             "metadata_uri": metadata_uri(self._addresses, self._placed),
             "jars": str(self._client_jars),
             "quorums": [persistence.ensemble, persistence.write, persistence.ack],
-            "digest": self._options.digest,
+            "digest": self._digest,
+            "first_ledger": self._first,
         }
 
     def metadata_setup(self, host: ServiceHost) -> list[str]:

@@ -15,8 +15,8 @@ from typing import Any
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from py4j.protocol import Py4JJavaError
 
-from chaoskit.contract.client import FAIL, INFO
 from chaoskit.contract.ledger import LedgerError, NoSuchEntry, NoSuchLedger
+from chaoskit.history.schema import FAIL, INFO
 
 _JVM = ["-Xmx96m", "-XX:MaxDirectMemorySize=96m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"]
 _QUIET = ["-Dlog4j2.level=WARN", "-Dio.netty.tryReflectionSetAccessible=true"]
@@ -114,4 +114,4 @@ class Gateway:
 
 
 def _is_wrapper(exception: Any) -> bool:
-    return exception.getClass().getName().startswith("java.util.concurrent.")
+    return str(exception.getClass().getName()).startswith("java.util.concurrent.")

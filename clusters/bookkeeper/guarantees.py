@@ -1,17 +1,21 @@
-"""What BookKeeper promises under the declared settings and the faults that took effect.
-
-It is what `clusters.bookkeeper.durability` says, in the words of ledgers.
-"""
+"""What BookKeeper promises, and the rules by which it may fail an entry; most are those of `clusters.storage`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from chaoskit.contract.cluster import Allowance, Declared, Effect
-from clusters.bookkeeper.durability import lost, metadata_lost
-from clusters.bookkeeper.settings import BookKeeperOptions
+from chaoskit.contract.guarantee import Declared, Effect, Guarantees, Rule
+from clusters.storage.durability import ONE_WRITER, STORAGE_RULES, forgotten, kept
 
-_NEVER = {
+_APART = frozenset(
+    {
+        "rewound", "reordered", "order-violation", "redelivered", "commit-regression", "commit-beyond",
+        "torn-transaction", "zombie-write", "offset-conflict", "unacked-vanished", "fifo-violation",
+    }
+)  # fmt: skip
+"""A ledger that lost its end has no other entries there: nothing follows from it for the order of what is kept."""
+
+_PROMISED = {
     "phantom": "only entries that somebody added can be read",
     "misrouted": "an entry stays in the ledger that it was added to",
     "duplicate": "a writer adds each message once, and goes on with the next one after an error",
@@ -20,36 +24,40 @@ _NEVER = {
     "reordered": "entries get their ids in the order in which the writer adds them, and are acknowledged in it",
     "order-violation": "entries get their ids in the order in which the writer adds them, and are acknowledged in it",
     "failed-visible": "an add is classified as failed only where the client refused it before it sent anything",
+    "offset-conflict": ONE_WRITER,
+    "entry-conflict": ONE_WRITER,
 }
-_NO_GROUPS = dict.fromkeys(
-    ("double-assignment", "stuck-partition", "commit-regression", "commit-beyond"), "ledgers have no consumer groups"
-)
-_FORGETTING = (
+_KEPT = (
     "lost", "lost-entry", "truncated", "skipped", "late", "dropped-as-duplicate", "readers-disagree", "lac-regression",
-    "fencing-violation",
+    "fencing-violation", "sequence-jump",
 )  # fmt: skip
-"""What comes with bookies that forget: entries, and that a ledger was fenced (the fence is a record in the journal)."""
 
 
-def guarantees(declared: Declared, effects: Sequence[Effect]) -> dict[str, Allowance]:
-    """Return the verdict's table for one run."""
-    options: BookKeeperOptions = declared.options
-    placed = options.place(declared.hosts or declared.brokers)
-    metadata = metadata_lost(options, placed, effects)
-    forgotten = lost(options, placed, effects, metadata)
-    table = {name: Allowance(False, why) for name, why in (_NEVER | _NO_GROUPS).items()}
-    table |= dict.fromkeys(_FORGETTING, forgotten)
-    table["offset-conflict"] = table["entry-conflict"] = metadata
-    table["corrupt"] = _corrupt(options, forgotten)
-    table["sequence-jump"] = forgotten
-    return table
+def _no_digest(declared: Declared, effects: Sequence[Effect]) -> str:
+    why = forgotten(declared, effects)
+    if declared.options.digest != "DUMMY" or not why:
+        return ""
+    return f"digest DUMMY: clients do not notice an entry that was changed; {why}"
 
 
-def _corrupt(options: BookKeeperOptions, forgotten: Allowance) -> Allowance:
-    if options.digest == "DUMMY" and forgotten.allowed:
-        return Allowance(
-            True,
-            f"digest DUMMY: clients do not notice an entry that was changed; {forgotten.why}",
-            "set digest: CRC32C",
-        )
-    return Allowance(False, f"digest {options.digest}: clients verify each entry, and read it from another bookie")
+RULES = (
+    *STORAGE_RULES,
+    Rule(
+        "bookkeeper.no-digest",
+        ("corrupt",),
+        _no_digest,
+        "set digest: CRC32C",
+        "BookKeeper documentation, DigestType",
+        "bookkeeper/bit-flip:no-digest",
+        "bookkeeper/bit-flip:digest",
+    ),
+)
+
+
+def promises(declared: Declared) -> Mapping[str, str]:
+    """Return why each anomaly that no rule allows must not be."""
+    digest = f"digest {declared.options.digest}: clients verify each entry, and read it from another bookie"
+    return {**_PROMISED, **dict.fromkeys(_KEPT, kept(declared)), "corrupt": digest}
+
+
+GUARANTEES = Guarantees(RULES, promises, _APART)

@@ -7,21 +7,28 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.capability import Finding
-from chaoskit.contract.cluster import Allowance, Declared, Effect
+from chaoskit.contract.capability import Capability
+from chaoskit.contract.client import LogClients, SequencedClients, SubscribingClients, TransactionalClients
+from chaoskit.contract.cluster import DataFiles, Leadership, Processes, Reassignment, Upgrade
+from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.ledger import LedgerClients
+from chaoskit.contract.power import Powered
+from chaoskit.history.models import DataModel
 from clusters.bookkeeper import artifacts
-from clusters.bookkeeper.decommission import decommissioning
 from clusters.bookkeeper.deploy import BookKeeperCluster
-from clusters.bookkeeper.guarantees import guarantees
+from clusters.bookkeeper.guarantees import GUARANTEES
+from clusters.bookkeeper.options import BookKeeperOptions
 from clusters.bookkeeper.roles import ROLES
-from clusters.bookkeeper.settings import BookKeeperOptions, quorums
-from clusters.diagnosis import java_and_jars
-from clusters.java import check_java
+from clusters.common.diagnosis import java_and_jars
+from clusters.common.java import check_java
+from clusters.storage.decommission import GIVEN_AUTO_RECOVERY, decommissioning
+from clusters.storage.settings import quorums
 
 _JAVA_MIN = 17
 """BookKeeper 4.17 runs on Java 8 too; ours opens packages that Java 8 does not have."""
+
+_LEDGERS_ONLY = "BookKeeper has ledgers, no topics"
 
 
 class System:
@@ -29,36 +36,49 @@ class System:
 
     options = BookKeeperOptions
     roles = ROLES
+    models = (DataModel.LEDGER,)
+    guarantees = GUARANTEES
+    given = GIVEN_AUTO_RECOVERY
+    never: Mapping[type, str] = {
+        **dict.fromkeys((LogClients, TransactionalClients, SequencedClients, SubscribingClients), _LEDGERS_ONLY),
+        Leadership: "a ledger has a writer, no leader",
+        Reassignment: "a ledger's ensemble changes only where a bookie fails, or is decommissioned",
+    }
+    notyet: Mapping[type, str] = {
+        Upgrade: "replacing releases host by host is to come",
+        DataFiles: "which files of a bookie hold a ledger is not told: write files: instead of what:",
+    }
 
-    def powers(self, options: BookKeeperOptions) -> tuple[type, ...]:
-        return (LedgerClients, *decommissioning(options))
+    def cluster_powers(self, options: BookKeeperOptions) -> tuple[type, ...]:
+        return (Processes, *decommissioning(options))
 
-    def check(self, declared: Declared, hosts: int) -> None:
+    def client_powers(self, options: BookKeeperOptions) -> tuple[type, ...]:
+        return (LedgerClients,)
+
+    def check(self, declared: Declared) -> None:
         options: BookKeeperOptions = declared.options
         artifacts.parse_version(options.version)
-        quorums(options, len(options.place(hosts).bookies))
-        if not declared.ledgers:
-            raise BadInput("workload.kind: BookKeeper has ledgers, no topics; write kind: ledger")
+        quorums(options, len(options.place(declared.hosts).bookies))
         if importlib.util.find_spec("py4j") is None:
             raise BadInput("cluster.system: bookkeeper needs py4j: pip install 'chaoskit[bookkeeper]'")
         check_java(_JAVA_MIN, f"BookKeeper {options.version}")
 
-    def prepare(self, options: Any) -> None:
+    def prepare(self, options: BookKeeperOptions) -> None:
         artifacts.fetch(options.version)
 
-    def deploy(self, hosts: Sequence[ServiceHost], options: Any) -> BookKeeperCluster:
+    def deployment(self, options: BookKeeperOptions) -> BookKeeperOptions:
+        return options.model_copy(update={"digest": BookKeeperOptions().digest})
+
+    def deploy(self, hosts: Sequence[ServiceHost], options: BookKeeperOptions) -> BookKeeperCluster:
         return BookKeeperCluster(hosts, options, artifacts.fetch(options.version))
 
-    def clients(self, settings: Mapping[str, Any]) -> LedgerClients:
+    def clients(self, settings: Mapping[str, Any]) -> Powered:
         from clusters.bookkeeper.client import BookKeeperClients  # noqa: PLC0415  # only workers need py4j
 
         return BookKeeperClients(settings)
 
-    def guarantees(self, declared: Declared, effects: Sequence[Effect]) -> dict[str, Allowance]:
-        return guarantees(declared, effects)
-
-    def brokers(self, options: Any, hosts: int) -> int:
+    def brokers(self, options: BookKeeperOptions, hosts: int) -> int:
         return len(options.place(hosts).bookies)
 
-    def diagnose(self) -> list[Finding]:
+    def diagnose(self) -> list[Capability]:
         return java_and_jars("BookKeeper", _JAVA_MIN, "BookKeeper")

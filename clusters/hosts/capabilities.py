@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from chaoskit.base.errors import BadInput, ChaoskitError
 from chaoskit.base.state import state_folder
-from chaoskit.contract.capability import Finding
+from chaoskit.contract.capability import Capability
 from clusters.hosts import network_attempts
 from clusters.hosts.clock.attempt import try_clock
 from clusters.hosts.disk.attempts import try_programmable, try_throttle
@@ -34,12 +34,12 @@ def require(filesystem: str) -> None:
     """
     missing = [finding for finding in _essentials() if not finding.works]
     if filesystem == "xfs" and shutil.which("mkfs.xfs") is None:
-        missing.append(Finding("xfs", False, "mkfs.xfs is not installed", "apt-get install xfsprogs"))
+        missing.append(Capability("xfs", False, "mkfs.xfs is not installed", "apt-get install xfsprogs"))
     if missing:
         raise BadInput("; ".join(f"{finding.detail}: {finding.remedy}" for finding in missing))
 
 
-def diagnose() -> list[Finding]:
+def diagnose() -> list[Capability]:
     """Return a finding for everything that local hosts can use."""
     findings = _essentials()
     if all(finding.works for finding in findings):
@@ -94,10 +94,10 @@ def diagnose() -> list[Finding]:
     return findings
 
 
-def _essentials() -> list[Finding]:
+def _essentials() -> list[Capability]:
     root = os.geteuid() == 0
     findings = [
-        Finding(
+        Capability(
             "root",
             root,
             "running as root" if root else "not running as root",
@@ -109,22 +109,22 @@ def _essentials() -> list[Finding]:
         off_path = path is None and shutil.which(tool, path=_SYSTEM_PATH)
         detail = f"{tool} is not on PATH" if off_path else f"{tool} is not installed"
         remedy = f"PATH=$PATH:{_SYSTEM_PATH}" if off_path else f"apt-get install {package}"
-        findings.append(Finding(tool, path is not None, path or detail, "" if path else remedy))
+        findings.append(Capability(tool, path is not None, path or detail, "" if path else remedy))
     if root:
         state_folder().mkdir(parents=True, exist_ok=True)
         free = shutil.disk_usage(state_folder()).free
         enough = free >= _SPACE_MIN
         remedy = "" if enough else "free some, or set CHAOSKIT_STATE to a folder on a larger disk"
-        findings.append(Finding("disk space", enough, f"{free / 2**30:.1f} GiB free in {state_folder()}", remedy))
+        findings.append(Capability("disk space", enough, f"{free / 2**30:.1f} GiB free in {state_folder()}", remedy))
     return findings
 
 
-def _attempt(capability: str, attempt: Callable[[], str], remedy: str, *, required: bool = True) -> Finding:
+def _attempt(capability: str, attempt: Callable[[], str], remedy: str, *, required: bool = True) -> Capability:
     try:
-        return Finding(capability, True, attempt(), required=required)
+        return Capability(capability, True, attempt(), required=required)
     except (OSError, subprocess.SubprocessError, ChaoskitError) as error:
         output = getattr(error, "stderr", None) or str(error)
-        return Finding(capability, False, output.strip(), remedy, required)
+        return Capability(capability, False, output.strip(), remedy, required)
 
 
 def _in_namespaces(script: str, *arguments: str) -> str:

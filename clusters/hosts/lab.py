@@ -19,7 +19,7 @@ import psutil
 from chaoskit.base.errors import BadInput
 from chaoskit.base.journal import Journal, claims
 from chaoskit.base.state import state_folder
-from chaoskit.contract.capability import Finding
+from chaoskit.contract.capability import Capability
 from chaoskit.contract.clock import SettableClock
 from chaoskit.contract.disk import BreakableDisk, CutMode, OnCut, ProgrammableDisk, ReplaceableDisk, SlowDisk
 from chaoskit.contract.host import HostError, PowerSwitch, ResourceLimits
@@ -37,7 +37,6 @@ from clusters.hosts.network import PREFIX_LENGTH, PREFIX_LENGTH6, address6, choo
 from clusters.hosts.power import thaw
 
 _PROVIDER = "local"
-_SERVER = "clusters.hosts.disk.server"
 _HOSTS_MAX = 200
 _NAME_LENGTH = 8
 """With a host's name behind it, within the 15 characters of an interface name."""
@@ -109,7 +108,7 @@ class LocalProvider:
 
     options = LocalOptions
 
-    def powers(self, options: LocalOptions) -> tuple[type, ...]:
+    def host_powers(self, options: LocalOptions) -> tuple[type, ...]:
         disk = (ProgrammableDisk,) if options.kind == "programmable" else ()
         return (PowerSwitch, ResourceLimits, SettableClock, SlowDisk, BreakableDisk, ReplaceableDisk, *disk)
 
@@ -175,7 +174,7 @@ class LocalProvider:
     def disk_with(self, options: LocalOptions, images: Mapping[str, Path]) -> dict[str, Any]:
         return options.model_copy(update={"kind": "plain", "record": False, "images": images}).model_dump(mode="json")
 
-    def diagnose(self) -> list[Finding]:
+    def diagnose(self) -> list[Capability]:
         return capabilities.diagnose()
 
 
@@ -238,15 +237,6 @@ def _thaw_all(processes: Sequence[psutil.Process]) -> None:
     deadline = time.monotonic() + _THAW_TIMEOUT_S
     for thread in threads:
         thread.join(max(0, deadline - time.monotonic()))
-
-
-def _end_disk_servers(folder: Path) -> None:
-    """End the programs of programmable disks first: a frozen one would let `thaw` wait for ever."""
-    for process in psutil.process_iter(["cmdline"]):
-        words = process.info["cmdline"] or []
-        if _SERVER in words and any(word.startswith(f"{folder}/") for word in words):
-            with suppress(psutil.NoSuchProcess):
-                process.kill()
 
 
 def _children(process: psutil.Process) -> list[psutil.Process]:

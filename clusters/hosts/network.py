@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.state import state_folder
@@ -16,7 +17,7 @@ from chaoskit.contract.host import HostError
 
 PREFIX_LENGTH = 24
 PREFIX_LENGTH6 = 64
-_RANGES = list(ipaddress.ip_network("10.197.0.0/16").subnets(new_prefix=PREFIX_LENGTH))
+_RANGES = list(ipaddress.IPv4Network("10.197.0.0/16").subnets(new_prefix=PREFIX_LENGTH))
 
 
 _UNIQUE_LOCAL = int(ipaddress.IPv6Address("fd63:6861:6f73::"))
@@ -74,11 +75,12 @@ def free_range(claimed: Sequence[str]) -> ipaddress.IPv4Network:
     routes = [route["dst"] for route in _query("-4", "route") if route["dst"] != "default"]
     taken = [ipaddress.IPv4Network(text, strict=False) for text in (*claimed, *own, *routes)]
     for candidate in _RANGES:
-        if not any(map(candidate.overlaps, taken)):
+        if not any(candidate.overlaps(each) for each in taken):
             return candidate
     raise BadInput("every address range in 10.197.0.0/16 is in use; run `chaoskit heal` or end other runs")
 
 
-def _query(*arguments: str) -> list[dict]:
+def _query(*arguments: str) -> list[dict[str, Any]]:
     done = subprocess.run(["ip", "-json", *arguments], text=True, capture_output=True, check=True)
-    return json.loads(done.stdout or "[]")
+    told: list[dict[str, Any]] = json.loads(done.stdout or "[]")
+    return told

@@ -19,6 +19,7 @@ import paramiko
 from fabric import Connection
 
 from chaoskit.contract.host import HostError, Result, ServiceState
+from chaoskit.contract.power import P, held
 
 SERVICE_FOLDER = "/run/chaoskit"
 LOG_FOLDER = "/var/log/chaoskit"
@@ -50,6 +51,9 @@ class SshHost:
         self._key_file = key_file
         self._connection: Connection | None = None
         self._connecting = threading.Lock()
+
+    def power(self, kind: type[P]) -> P:
+        return held(kind, [self], f"host {self.name}")
 
     def run(self, argv: Sequence[str], *, timeout_s: float = 30, check: bool = True) -> Result:
         return self._execute(argv, b"", timeout_s, check)
@@ -159,8 +163,9 @@ class SshHost:
                 except (OSError, EOFError, paramiko.SSHException) as error:
                     self._connection = None
                     raise HostError(f"host {self.name} ({self.address}) cannot be reached: {error!r}") from error
-            transport = self._connection.transport
+            transport: paramiko.Transport | None = self._connection.transport
             assert transport is not None
+            assert isinstance(transport.sock, socket.socket)
             # Without this every command waits 40 ms for a delayed acknowledgement.
             transport.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             return transport

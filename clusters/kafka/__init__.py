@@ -1,5 +1,6 @@
 """Apache Kafka in KRaft mode, from its released artifacts."""
 
-from clusters.kafka.system import KafkaOptions, System
+from clusters.kafka.settings import KafkaOptions
+from clusters.kafka.system import System
 
 __all__ = ["KafkaOptions", "System"]

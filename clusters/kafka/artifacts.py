@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from chaoskit.base.errors import BadInput
-from clusters import maven
+from clusters.common import maven
 
 VERSION_MIN = (3, 0)
 """First release whose KRaft can be tested (production ready since 3.3). That of 2.8 is an early preview: it

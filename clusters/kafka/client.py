@@ -6,16 +6,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from chaoskit.contract.client import Completed
+from chaoskit.contract.power import P, held
+from clusters.kafka.connection import NAMESPACE, group, librdkafka
 from clusters.kafka.consumer import ISOLATION, READ_COMMITTED, KafkaAuditor, KafkaConsumer
 from clusters.kafka.producer import KafkaProducer, resolve_producer
 from clusters.kafka.transactions import TRANSACTIONAL_ID, KafkaTransactionalProducer, transactional_settings
 
 
 class KafkaClients:
-    """See `chaoskit.contract.client.TransactionalClients`."""
+    """The powers `LogClients` and `TransactionalClients` of `chaoskit.contract.client`."""
 
     def __init__(self, connection: Mapping[str, Any]) -> None:
-        self._connection = connection
+        self._connection = librdkafka(connection)
+        self._group = group(connection[NAMESPACE])
+
+    def power(self, kind: type[P]) -> P:
+        return held(kind, [self], "Kafka's client")
 
     def producer(self, settings: Mapping[str, Any], completed: Completed) -> KafkaProducer:
         plain = {key: value for key, value in resolve_producer(settings).items() if key != TRANSACTIONAL_ID}
@@ -27,7 +33,8 @@ class KafkaClients:
         return KafkaTransactionalProducer({**self._connection, **transactional_settings(settings, name)}, completed)
 
     def consumer(self, settings: Mapping[str, Any]) -> KafkaConsumer:
-        return KafkaConsumer({**self._connection, **settings})
+        return KafkaConsumer({**self._connection, "group.id": self._group, **settings})
 
     def auditor(self, settings: Mapping[str, Any]) -> KafkaAuditor:
-        return KafkaAuditor(self._connection, settings.get(ISOLATION, READ_COMMITTED))
+        mine = {**self._connection, "group.id": f"{self._group}-auditor"}
+        return KafkaAuditor(mine, settings.get(ISOLATION, READ_COMMITTED))

@@ -6,10 +6,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
 
-from chaoskit.contract.client import INFO, OK, Commit, Delivery, Membership, PositionLost
+from chaoskit.contract.client import Commit, Membership, PositionLost
 from chaoskit.contract.cluster import ClusterError
+from chaoskit.history.recorder import Delivery
+from chaoskit.history.schema import INFO, OK
 from clusters.kafka.connection import CONNECTION_DEFAULTS
 
 _LOST_POSITIONS = {KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE, KafkaError._LOG_TRUNCATION}
@@ -18,9 +20,7 @@ ISOLATION = "isolation.level"
 READ_COMMITTED = "read_committed"
 """librdkafka's default."""
 
-GROUP = "chaoskit"
 CONSUMER_DEFAULTS: dict[str, Any] = {
-    "group.id": GROUP,
     "check.crcs": True,
     "enable.auto.commit": False,
     "enable.partition.eof": False,
@@ -32,25 +32,27 @@ sees it and records its seek. The workload commits, so that each commit is recor
 librdkafka does, and nobody knows when."""
 
 
-def generation(metadata: bytes) -> int:
-    """Return the generation in librdkafka's serialised group metadata, or -1 in a form that is not known.
+def generation(metadata: bytes) -> int | None:
+    """Return the generation in librdkafka's serialised group metadata; None in a form that is not known.
 
     >>> generation(b"CGMDv2:" + (5).to_bytes(4, "little") + b"group")
     5
     """
     magic = b"CGMDv2:"
     end = len(magic) + 4
-    return int.from_bytes(metadata[len(magic) : end], sys.byteorder, signed=True) if metadata.startswith(magic) else -1
+    if not metadata.startswith(magic):
+        return None
+    return int.from_bytes(metadata[len(magic) : end], sys.byteorder, signed=True)
 
 
 class KafkaConsumer:
-    """See `chaoskit.contract.client.Consumer`."""
+    """See `chaoskit.contract.client.Consumer`. Needs the setting `group.id`."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._consumer = Consumer(
             {**CONNECTION_DEFAULTS, **CONSUMER_DEFAULTS, **settings, "auto.offset.reset": "error"}
         )
-        self._group = str(settings.get("group.id", GROUP))
+        self._group = str(settings["group.id"])
         self._commits_itself = str(settings.get("enable.auto.commit", False)).lower() != "false"
 
     def assign(self, partitions: Sequence[tuple[str, int]]) -> None:
@@ -85,12 +87,15 @@ class KafkaConsumer:
         return Commit(positions, INFO, refused[0].name()) if refused else Commit(positions, OK, None)
 
     def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Delivery], list[PositionLost], str | None]:
-        deliveries, lost, failure = [], [], None
+        deliveries: list[Delivery] = []
+        lost: list[PositionLost] = []
+        failure: str | None = None
         first = self._consumer.poll(timeout_s)
         if first is None:
             return deliveries, lost, failure
         # consume() waits for all that it was asked for; without a wait it takes what is there.
-        for message in [first, *self._consumer.consume(messages_max - 1, 0)]:
+        taken: list[Any] = [first, *self._consumer.consume(messages_max - 1, 0)]
+        for message in taken:
             error = message.error()
             if error is None:
                 deliveries.append(
@@ -122,18 +127,17 @@ class KafkaConsumer:
     def close(self) -> None:
         self._consumer.close()
 
-    def _reached_end(self, message: Message) -> None:
+    def _reached_end(self, message: Any) -> None:
         """Nothing: only the final read asks to be told."""
 
 
 class KafkaAuditor(KafkaConsumer):
-    """See `chaoskit.contract.client.Auditor`."""
+    """See `chaoskit.contract.client.Auditor`. Needs the setting `group.id`."""
 
     def __init__(self, connection: Mapping[str, Any], isolation: str) -> None:
-        mine = {**connection, "group.id": f"{GROUP}-auditor"}
-        super().__init__({**mine, ISOLATION: isolation, "enable.partition.eof": True})
+        super().__init__({**connection, ISOLATION: isolation, "enable.partition.eof": True})
         # The end of what has committed is no end: what an open transaction holds back is still to be read.
-        self._uncommitted = Consumer({**CONNECTION_DEFAULTS, **mine, ISOLATION: "read_uncommitted"})
+        self._uncommitted = Consumer({**CONNECTION_DEFAULTS, **connection, ISOLATION: "read_uncommitted"})
         self._ends: dict[tuple[str, int], int] = {}
 
     def bounds(self, topic: str, partition: int, timeout_s: float) -> tuple[int, int]:
@@ -151,6 +155,6 @@ class KafkaAuditor(KafkaConsumer):
         super().close()
         self._uncommitted.close()
 
-    def _reached_end(self, message: Message) -> None:
+    def _reached_end(self, message: Any) -> None:
         """The position stays before the markers of transactions at the end, which are not delivered."""
         self._ends[message.topic(), message.partition()] = message.offset()

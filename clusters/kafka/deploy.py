@@ -1,39 +1,38 @@
-"""Kafka on the hosts of a lab: install, configure, format, start, and ask who holds which role."""
+"""A Kafka cluster: its topics, who holds which role, and when it is ready."""
 
 from __future__ import annotations
 
-import base64
-import re
-import time
-import uuid
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.cluster import ClusterError, TopicSpec
-from chaoskit.contract.host import ServiceHost, ServiceState
-from clusters.java import java
-from clusters.kafka import artifacts, roles, settings
-from clusters.kafka.operator import Operator
+from chaoskit.base.waiting import wait_while
+from chaoskit.contract.cluster import ClusterError
+from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.power import P, held
+from chaoskit.contract.topic import Topic
+from chaoskit.history.audits import Place
+from clusters.common.properties import setting, text
+from clusters.kafka import roles, settings
+from clusters.kafka.connection import BOOTSTRAP, NAMESPACE, coordinated_id, group
+from clusters.kafka.nodes import Nodes
+from clusters.kafka.operator import Operator, has_tools
 from clusters.kafka.probe import answers
 from clusters.kafka.settings import BROKER_PORT, CONTROLLER_PORT, KafkaOptions
+from clusters.kafka.upgrade import Upgrader
 
-SERVICE = "kafka"
-_FOLDER = "/etc/kafka"
-PROPERTIES = f"{_FOLDER}/server.properties"
-_COORDINATED_GROUP = "chaoskit"
-_COORDINATED_ID = "chaoskit-0"
-_POLL_S = 0.05
 _CREATE_TIMEOUT_S = 30
+_IN_SYNC_S = 20
+_REFUSED_FOR_GOOD = (KafkaError.INVALID_CONFIG, KafkaError.INVALID_REPLICATION_FACTOR)
 
 
 class KafkaCluster:
-    """A formatted Kafka cluster.
+    """A formatted Kafka cluster; see `chaoskit.contract.cluster.Cluster`.
 
     Args:
         hosts: brokers first, then hosts that are controllers only.
@@ -45,146 +44,78 @@ class KafkaCluster:
         self.hosts = hosts
         self._options = options
         self._brokers = hosts[: settings.broker_count(options, len(hosts))]
+        self._namespace = ""
         self._topics: list[str] = []
-        self._cluster_id = self._given_id() or cluster_id()
-        self._jars: dict[str, str] = {}
-        with ThreadPoolExecutor(len(hosts)) as pool:
-            list(pool.map(lambda index: self._install(index, jars), range(len(hosts))))
-        self._admin = AdminClient(
-            {
-                "bootstrap.servers": self.client_settings()["bootstrap.servers"],
-                "topic.metadata.refresh.interval.ms": -1,
-                "log_level": 0,
-            },
-            logger=None,
-        )
-        operator = Operator(self._brokers, self._admin, options.version, java, self.answers)
-        self.led_by, self.give_up_leadership = operator.led_by, operator.give_up_leadership
-        self.replicas_on, self.drain, self.refill = operator.replicas_on, operator.drain, operator.refill
-        self.finish_upgrade = operator.finish_upgrade
+        self._nodes = Nodes(hosts, options, jars)
+        self._bootstrap = ",".join(f"{host.address}:{BROKER_PORT}" for host in self._brokers)
+        quiet = {"topic.metadata.refresh.interval.ms": -1, "log_level": 0}
+        self._admin = AdminClient({BOOTSTRAP: self._bootstrap, **quiet}, logger=None)
+        operator = Operator(self._brokers, self._admin, options.version, self.answers)
+        by_tools = [operator] if has_tools(options.version) else []
+        self._holders = [self._nodes, Upgrader(self._nodes, operator), *by_tools]
 
-    def start(self, host: ServiceHost) -> None:
-        if host.state(SERVICE) is not ServiceState.GONE:
-            return
-        if host.run(["test", "-e", f"{self._log_folder(host)}/meta.properties"], check=False).status != 0:
-            self._format(host)
-        options = self._options
-        logging = [
-            f"-Dlog4j2.configurationFile={_FOLDER}/log4j2.properties",
-            f"-Dlog4j.configuration=file:{_FOLDER}/log4j.properties",
-        ]
-        argv = [*self._java(host), f"-Xms{options.heap}", f"-Xmx{options.heap}", *options.jvm, *logging]
-        host.spawn(SERVICE, [*argv, "kafka.Kafka", PROPERTIES], {})
-
-    def services(self, host: ServiceHost) -> tuple[str, ...]:
-        return (SERVICE,)
+    def power(self, kind: type[P]) -> P:
+        return held(kind, self._holders, f"this cluster of Kafka {self._options.version}")
 
     def answers(self, host: ServiceHost, timeout_s: float = 0.5) -> bool:
         port = BROKER_PORT if host in self._brokers else CONTROLLER_PORT
         return answers(host.address, port, timeout_s)
 
     def wait_ready(self, timeout_s: float) -> None:
-        deadline = time.monotonic() + timeout_s
-        while missing := self._missing():
-            if time.monotonic() > deadline:
-                raise ClusterError(f"Kafka was not ready within {timeout_s:g} s: {missing}")
-            time.sleep(_POLL_S)
+        if missing := wait_while(self._missing, timeout_s):
+            raise ClusterError(f"Kafka was not ready within {timeout_s:g} s: {missing}")
 
-    def release_of(self, host: ServiceHost) -> str:
-        script = "tr '\\0' '\\n' < /proc/$(pgrep -o -f kafka.Kafka)/cmdline"
-        running = re.search(r"/kafka-([0-9.]+)/", host.run(["sh", "-c", script]).out)
-        if running is None:
-            raise ClusterError(f"no Kafka runs on {host.name}")
-        return running[1]
+    def find(self, role: str, place: Place | None) -> tuple[str, ...]:
+        return tuple(self.hosts[node - 1].name for node in self._holding(role, place))
 
-    def install_release(self, host: ServiceHost, version: str) -> None:
-        self._jars[host.name] = host.install(artifacts.fetch(version))
+    def begin_trial(self, namespace: str, options: KafkaOptions) -> None:
+        self._namespace = namespace
+        self._options = options
 
-    def files(self, host: ServiceHost, what: str, topic: str, partition: int) -> list[str]:
-        pattern = settings.DATA_FILES.get(what)
-        if pattern is None:
-            raise ClusterError(f"Kafka has no files called {what!r}; there are {', '.join(settings.DATA_FILES)}")
-        place = f"{self._log_folder(host)}/{pattern.format(topic=topic, partition=partition)}"
-        listed = host.run(["sh", "-c", "ls -tr $1 2>/dev/null", "list", place], check=False)
-        return listed.out.split()
-
-    def find(self, role: str, topic: str, partition: int) -> tuple[str, ...]:
-        return tuple(self.hosts[node - 1].name for node in self._nodes(role, topic, partition))
-
-    def create_topic(self, topic: TopicSpec) -> None:
-        config = {key: settings.text(value) for key, value in self._options.topic.items() if value is not None}
-        new = NewTopic(topic.name, topic.partitions, topic.replication, config=config)
-        deadline = time.monotonic() + _CREATE_TIMEOUT_S
-        while error := self._create(new):
-            if error.code() in (KafkaError.INVALID_CONFIG, KafkaError.INVALID_REPLICATION_FACTOR):
-                raise BadInput(f"cluster.topic: Kafka refused topic {topic.name}: {error.str()}")
-            if time.monotonic() > deadline:
-                raise ClusterError(f"topic {topic.name} could not be created: {error.str()}")
-            time.sleep(_POLL_S)
+    def create_topic(self, topic: Topic) -> None:
+        config = {key: text(value) for key, value in self._options.topic.items() if value is not None}
+        new = NewTopic(topic.name, topic.partitions or 1, topic.replication, config=config)
+        if error := wait_while(lambda: self._create(new), _CREATE_TIMEOUT_S):
+            raise ClusterError(f"topic {topic.name} could not be created: {error.str()}")
         self._topics.append(topic.name)
-        self.wait_ready(20)
-
-    def _create(self, topic: NewTopic) -> KafkaError | None:
-        """Create a topic; return the error if it is not known to exist."""
-        try:
-            self._admin.create_topics([topic], operation_timeout=20, request_timeout=25)[topic.topic].result()
-        except KafkaException as error:
-            refusal: KafkaError = error.args[0]
-            return None if refusal.code() == KafkaError.TOPIC_ALREADY_EXISTS else refusal
-        return None
+        self.wait_ready(_IN_SYNC_S)
 
     def client_settings(self) -> dict[str, Any]:
-        return {"bootstrap.servers": ",".join(f"{host.address}:{BROKER_PORT}" for host in self._brokers)}
+        return {BOOTSTRAP: self._bootstrap, NAMESPACE: self._namespace}
+
+    def end_trial(self) -> None:
+        if not self._topics:
+            return
+        topics, self._topics = self._topics, []
+        for name, done in self._admin.delete_topics(topics, operation_timeout=_CREATE_TIMEOUT_S).items():
+            try:
+                done.result()
+            except KafkaException as error:
+                raise ClusterError(f"topic {name} could not be deleted: {error.args[0].str()}") from error
 
     def close(self) -> None:
         self._admin.poll(0)
 
-    def _install(self, index: int, jars: Path) -> None:
-        host = self.hosts[index]
-        addresses = [host.address for host in self.hosts]
-        self._jars[host.name] = host.install(jars)
-        properties = settings.server_properties(self._options, addresses, index, host.data_dir)
-        host.put(properties.encode(), PROPERTIES)
-        for name, content in settings.LOGGING.items():
-            host.put(content.encode(), f"{_FOLDER}/{name}")
-        self._format(host)
-
-    def _format(self, host: ServiceHost) -> None:
-        """Format the log folder; nothing if it is formatted already.
+    def _create(self, topic: NewTopic) -> KafkaError | None:
+        """Create a topic; return the error if it is not known to exist.
 
         Raises:
-            BadInput: Kafka refuses the configuration.
+            BadInput: Kafka will never create it.
         """
-        host.run(["mkdir", "-p", self._log_folder(host)])
-        tool = ["kafka.tools.StorageTool", "format", "--ignore-formatted", "-t", self._cluster_id, "-c", PROPERTIES]
-        done = host.run([*self._java(host), *tool], timeout_s=60, check=False)
-        if done.status != 0:
-            refusals = [
-                line.partition("ConfigException: ")[2] for line in done.err.splitlines() if "Exception: " in line
-            ]
-            raise BadInput(f"cluster.config: Kafka refuses it: {refusals[0] if refusals else done.err or done.out}")
-
-    def _given_id(self) -> str:
-        """Return the cluster id of disks that were formatted before; empty without any."""
-        for host in self.hosts:
-            found = host.run(
-                ["sed", "-n", "s/^cluster.id=//p", f"{self._log_folder(host)}/meta.properties"], check=False
-            )
-            if found.out.strip():
-                return found.out.strip()
-        return ""
-
-    def _log_folder(self, host: ServiceHost) -> str:
-        return f"{host.data_dir}/{settings.DATA_FOLDER}"
-
-    def _java(self, host: ServiceHost) -> list[str]:
-        return java(f"{self._jars[host.name]}/*")
+        try:
+            self._admin.create_topics([topic], operation_timeout=20, request_timeout=25)[topic.topic].result()
+        except KafkaException as error:
+            refusal: KafkaError = error.args[0]
+            if refusal.code() in _REFUSED_FOR_GOOD:
+                raise BadInput(f"cluster.topic: Kafka refused topic {topic.topic}: {refusal.str()}") from error
+            return None if refusal.code() == KafkaError.TOPIC_ALREADY_EXISTS else refusal
+        return None
 
     def _missing(self) -> str:
         """Say what keeps the cluster from being ready; empty when it is."""
         silent = [host for host in self.hosts if not self.answers(host)]
         for host in silent:
-            self._check_alive(host)
+            self._nodes.check_alive(host)
         if silent:
             return f"no answer from {', '.join(host.name for host in silent)}"
         try:
@@ -201,37 +132,17 @@ class KafkaCluster:
                     return f"{topic}/{partition} has in-sync replicas {sorted(state.isrs)} of {sorted(state.replicas)}"
         return ""
 
-    def _check_alive(self, host: ServiceHost) -> None:
-        """Raise if Kafka ended by itself: waiting longer would not help.
-
-        Raises:
-            ClusterError: with its last errors.
-        """
-        if host.state(SERVICE) is ServiceState.GONE:
-            argv = ["grep", "-E", "ERROR|FATAL|Exception|Error:|Unrecognized", host.log_path(SERVICE)]
-            errors = host.run(argv, check=False).out.strip().splitlines()
-            raise ClusterError(f"Kafka on {host.name} ended by itself:\n" + "\n".join(errors[-3:]))
-
-    def _nodes(self, role: str, topic: str, partition: int) -> list[int]:
+    def _holding(self, role: str, place: Place | None) -> Sequence[int]:
+        """Return the ids of the nodes that hold a role."""
         if role == "controller":
             return [roles.controller_node(self.hosts)]
         if role == "coordinator":
-            return [roles.coordinator_node(self._admin, _COORDINATED_GROUP)]
+            return [roles.coordinator_node(self._admin, group(self._namespace))]
         if role == "transaction-coordinator":
             name = "transaction.state.log.num.partitions"
-            count = int(settings.setting(self._options.config, name, settings.DEFAULTS[name]))
-            topic, partition = "__transaction_state", roles.transaction_partition(_COORDINATED_ID, count)
-            role = "leader"
-        state = roles.partition_state(self._brokers, topic, partition)
-        if state.leader < 0:
-            raise ClusterError(f"{topic}/{partition} has no leader now")
-        followers = [node for node in state.replicas if node != state.leader]
-        return {"leader": [state.leader], "isr": list(state.isr), "followers": followers, "follower": followers}[role]
-
-
-def cluster_id() -> str:
-    """Return a new cluster id: 16 bytes in URL-safe Base64, without a leading dash, which `kafka-storage`
-    would take for an option (Kafka's own `Uuid.randomUuid` refuses those as well)."""
-    while (drawn := base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")).startswith("-"):
-        pass
-    return drawn
+            count = int(setting(self._options.config, name, settings.DEFAULTS[name]))
+            own = roles.transaction_partition(coordinated_id(self._namespace), count)
+            return roles.of_partition(self._brokers, ("__transaction_state", own), "leader")
+        if place is None:
+            raise ClusterError(f"{role} is a role of a partition, and the workload has none")
+        return roles.of_partition(self._brokers, place, role)

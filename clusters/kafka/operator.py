@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
+from chaoskit.base.waiting import wait_while
 from chaoskit.contract.cluster import ClusterError
 from chaoskit.contract.host import ServiceHost
+from clusters.common.java import java
 from clusters.kafka import artifacts
 from clusters.kafka.settings import BROKER_PORT
 
@@ -23,7 +25,7 @@ Partition = tuple[str, int]
 Assignment = dict[Partition, list[int]]
 """The replicas of partitions, node ids, the preferred leader first."""
 
-TOOLS_SINCE = (4,)
+_TOOLS_SINCE = (4,)
 """First release whose command line tools have these names."""
 
 _TIMEOUT_S = 60
@@ -32,14 +34,18 @@ _PLAN = "PLAN"
 """Among the arguments of a tool: the path of its plan on the host."""
 
 
+def has_tools(version: str) -> bool:
+    """Return whether a release has the command line tools that are used here."""
+    return artifacts.parse_version(version) >= _TOOLS_SINCE
+
+
 class Operator:
-    """The operator of one cluster.
+    """The powers `Leadership` and `Reassignment` of `chaoskit.contract.cluster`.
 
     Args:
         brokers: its hosts; node ids count from 1.
         admin: connected to it.
         version: release whose tools are used.
-        java: the Java command for a classpath.
         answers: whether the broker on a host answers.
     """
 
@@ -48,19 +54,16 @@ class Operator:
         brokers: Sequence[ServiceHost],
         admin: AdminClient,
         version: str,
-        java: Callable[[str], list[str]],
         answers: Callable[[ServiceHost], bool],
     ) -> None:
         self._brokers = brokers
         self._admin = admin
         self._version = version
-        self._java = java
         self._answers = answers
         self._drained: dict[str, Assignment] = {}
         self._alone = threading.RLock()
 
     def led_by(self, host: ServiceHost) -> tuple[str, ...]:
-        """See `chaoskit.contract.cluster.Leadership`."""
         return tuple(f"{topic}/{number}" for topic, number in self._led_by(self._node(host)))
 
     def give_up_leadership(self, host: ServiceHost) -> None:
@@ -75,7 +78,6 @@ class Operator:
             self._tool(program, "--election-type", "preferred", "--path-to-json-file", _PLAN, plan=elections)
 
     def replicas_on(self, host: ServiceHost) -> tuple[str, ...]:
-        """See `chaoskit.contract.cluster.Reassignment`."""
         node = self._node(host)
         return tuple(f"{topic}/{number}" for (topic, number), held in self._assignment().items() if node in held)
 
@@ -105,7 +107,6 @@ class Operator:
         self._reassign(wanted)
 
     def refill(self, host: ServiceHost) -> None:
-        """See `chaoskit.contract.cluster.Reassignment`."""
         with self._alone:
             if host.name in self._drained:
                 self._reassign(self._drained[host.name])
@@ -134,7 +135,7 @@ class Operator:
     def _led_by(self, node: int) -> list[Partition]:
         return [each for each, state in self._partitions().items() if state.leader == node]
 
-    def _partitions(self) -> dict:
+    def _partitions(self) -> dict[Partition, Any]:
         try:
             topics = self._admin.list_topics(timeout=5).topics
         except KafkaException as error:
@@ -152,11 +153,8 @@ class Operator:
         command = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
         plan = {"version": 1, "partitions": moves}
         self._tool(command, "--reassignment-json-file", _PLAN, "--execute", "--additional", plan=plan)
-        deadline = time.monotonic() + _TIMEOUT_S
-        while pending := self._pending(wanted):
-            if time.monotonic() > deadline:
-                raise ClusterError(f"the reassignment of {pending} did not end within {_TIMEOUT_S} s")
-            time.sleep(_POLL_S)
+        if pending := wait_while(lambda: self._pending(wanted), _TIMEOUT_S, every_s=_POLL_S):
+            raise ClusterError(f"the reassignment of {pending} did not end within {_TIMEOUT_S} s")
 
     def _pending(self, wanted: Mapping[Partition, Sequence[int]]) -> str:
         states = self._partitions()
@@ -172,7 +170,7 @@ class Operator:
         Raises:
             ClusterError: no broker answers, or the tool failed.
         """
-        if artifacts.parse_version(self._version) < TOOLS_SINCE:
+        if not has_tools(self._version):
             raise ClusterError(f"the command line tools of Kafka {self._version} are other programs: use 4.0 or later")
         host = next((host for host in self._brokers if self._answers(host)), None)
         if host is None:
@@ -183,7 +181,7 @@ class Operator:
             arguments = tuple(path if argument == _PLAN else argument for argument in arguments)
         jars = host.install(artifacts.fetch_tools(self._version))
         connect = ["--bootstrap-server", f"{host.address}:{BROKER_PORT}"]
-        done = host.run([*self._java(f"{jars}/*"), program, *connect, *arguments], timeout_s=_TIMEOUT_S, check=False)
+        done = host.run([*java(f"{jars}/*"), program, *connect, *arguments], timeout_s=_TIMEOUT_S, check=False)
         if done.status != 0:
             raise ClusterError(f"{program.rpartition('.')[2]} failed: {(done.out + done.err).strip()[-500:]}")
         return done.out

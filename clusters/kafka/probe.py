@@ -1,14 +1,14 @@
 """Two questions to one Kafka broker in its wire protocol: are you there, and who leads what?
 
-A client library would ask whichever broker it likes, cache, retry, and wait for one that is paused;
-a probe must ask this broker now. Layouts: Kafka protocol guide, ApiVersions 0 and Metadata 7.
+Layouts: Kafka protocol guide, ApiVersions 0 and Metadata 7.
 """
 
 from __future__ import annotations
 
-import socket
 import struct
 from dataclasses import dataclass
+
+from clusters.common.framing import ask
 
 _API_VERSIONS, _METADATA = (18, 0), (3, 7)
 _CORRELATION = 1
@@ -69,24 +69,10 @@ def partition_states(address: str, port: int, topic: str, timeout_s: float) -> d
 def _ask(address: str, port: int, api: tuple[int, int], body: bytes, timeout_s: float) -> bytes:
     """Send one request and return the response behind its correlation id."""
     header = struct.pack(">hhih", *api, _CORRELATION, _NO_CLIENT_ID)
-    with socket.create_connection((address, port), timeout=timeout_s) as connection:
-        connection.settimeout(timeout_s)
-        connection.sendall(struct.pack(">i", len(header) + len(body)) + header + body)
-        (size,) = struct.unpack(">i", _receive(connection, 4))
-        response = _receive(connection, size)
+    response = ask(address, port, header + body, timeout_s)
     if struct.unpack_from(">i", response)[0] != _CORRELATION:
         raise ConnectionError(f"{address}:{port} does not speak Kafka's protocol")
     return response[4:]
-
-
-def _receive(connection: socket.socket, size: int) -> bytes:
-    received = b""
-    while len(received) < size:
-        chunk = connection.recv(size - len(received))
-        if not chunk:
-            raise ConnectionError("the connection was closed in the middle of a response")
-        received += chunk
-    return received
 
 
 class _Reader:

@@ -14,7 +14,8 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from chaoskit.contract.client import DUPLICATE, FAIL, INFO, OK, Completed
+from chaoskit.contract.client import Completed
+from chaoskit.history.schema import DUPLICATE, FAIL, INFO, OK
 from clusters.kafka.connection import CONNECTION_DEFAULTS
 
 NEVER_SENT = {

@@ -16,6 +16,7 @@ from confluent_kafka.admin import AdminClient
 
 from chaoskit.contract.cluster import ClusterError
 from chaoskit.contract.host import HostError, ServiceHost
+from chaoskit.history.audits import Place
 from clusters.kafka.probe import PartitionState, partition_states
 from clusters.kafka.settings import BROKER_PORT, DATA_FOLDER
 
@@ -46,6 +47,21 @@ def partition_state(brokers: Sequence[ServiceHost], topic: str, partition: int) 
     if not known:
         raise ClusterError(f"no broker knows who leads {topic}/{partition}")
     return max(known, key=lambda state: state.epoch)
+
+
+def of_partition(brokers: Sequence[ServiceHost], place: Place, role: str) -> Sequence[int]:
+    """Return the node ids of a partition's leader, followers (`follower` and `followers` are the same) or in-sync
+    replicas (`isr`).
+
+    Raises:
+        ClusterError: it has no leader.
+    """
+    topic, partition = place
+    state = partition_state(brokers, topic, partition)
+    if state.leader < 0:
+        raise ClusterError(f"{topic}/{partition} has no leader now")
+    followers = [node for node in state.replicas if node != state.leader]
+    return {"leader": [state.leader], "isr": state.isr, "followers": followers, "follower": followers}[role]
 
 
 def controller_node(hosts: Sequence[ServiceHost]) -> int:
@@ -91,6 +107,7 @@ def _quorum_state(host: ServiceHost) -> dict[str, int] | None:
     pattern = f"cat {host.data_dir}/{DATA_FOLDER}/*metadata-0/quorum-state"
     try:
         found = host.run(["sh", "-c", pattern], check=False, timeout_s=_TIMEOUT_S)
-        return json.loads(found.out) if found.out else None
+        state: dict[str, int] | None = json.loads(found.out) if found.out else None
     except (HostError, ValueError):
         return None
+    return state

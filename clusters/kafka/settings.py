@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from chaoskit.base.quantities import Size
+from clusters.common.properties import Scalar, properties
 
 BROKER_PORT = 9092
 CONTROLLER_PORT = 9093
@@ -21,9 +22,6 @@ DATA_FILES = {
     "metadata": "__cluster_metadata-0/*.log",
 }
 """Sorts of files below the log folder, as shell patterns."""
-
-Scalar = str | int | float | bool | None
-"""A setting's value; null leaves the system's default."""
 
 
 class KafkaOptions(BaseModel):
@@ -83,17 +81,6 @@ def broker_count(options: KafkaOptions, hosts: int) -> int:
     return hosts if options.controllers == "combined" else hosts - options.controllers
 
 
-def setting(config: dict[str, Scalar], name: str, default: Any) -> Any:
-    """Return a setting; null means Kafka's default."""
-    value = config.get(name)
-    return default if value is None else value
-
-
-def is_true(value: Any) -> bool:
-    """Return whether a setting, as YAML or text, is true."""
-    return str(value).lower() == "true"
-
-
 def server_properties(options: KafkaOptions, addresses: Sequence[str], index: int, data_dir: str) -> str:
     """Return server.properties of the host at `index`; node ids count from 1."""
     brokers = broker_count(options, len(addresses))
@@ -106,12 +93,13 @@ def server_properties(options: KafkaOptions, addresses: Sequence[str], index: in
     listeners += [f"CONTROLLER://{address}:{CONTROLLER_PORT}"] * is_controller
     roles = ["broker"] * is_broker + ["controller"] * is_controller
     replication = min(3, brokers)
-    properties = {
+    ours = {
         **DEFAULTS,
         "offsets.topic.replication.factor": replication,
         "transaction.state.log.replication.factor": replication,
         "transaction.state.log.min.isr": min(2, replication),
-        **{key: value for key, value in options.config.items() if value is not None},
+    }
+    fixed = {
         "process.roles": ",".join(roles),
         "node.id": index + 1,
         "controller.quorum.voters": ",".join(f"{voter + 1}@{addresses[voter]}:{CONTROLLER_PORT}" for voter in voters),
@@ -121,10 +109,5 @@ def server_properties(options: KafkaOptions, addresses: Sequence[str], index: in
         "log.dirs": f"{data_dir}/{DATA_FOLDER}",
     }
     if is_broker:
-        properties["advertised.listeners"] = f"PLAINTEXT://{address}:{BROKER_PORT}"
-    return "".join(f"{key}={text(value)}\n" for key, value in properties.items())
-
-
-def text(value: Any) -> str:
-    """Return a setting's value as Kafka writes it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
+        fixed["advertised.listeners"] = f"PLAINTEXT://{address}:{BROKER_PORT}"
+    return properties(ours, options.config, fixed)

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from confluent_kafka import KafkaException
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.capability import Finding
-from chaoskit.contract.client import ClientFactory, TransactionalClients
-from chaoskit.contract.cluster import Allowance, DataFiles, Declared, Effect, Leadership, Reassignment, Upgrade
+from chaoskit.contract.capability import Capability
+from chaoskit.contract.client import LogClients, SequencedClients, SubscribingClients, TransactionalClients
+from chaoskit.contract.cluster import DataFiles, Decommissioning, Leadership, Processes, Reassignment, Upgrade
+from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.host import ServiceHost
-from clusters.diagnosis import java_and_jars
-from clusters.java import check_java
+from chaoskit.contract.ledger import LedgerClients
+from chaoskit.contract.traits import Transactions
+from chaoskit.history.models import DataModel
+from clusters.common.diagnosis import java_and_jars
+from clusters.common.java import check_java
 from clusters.kafka import artifacts
 from clusters.kafka.client import KafkaClients
 from clusters.kafka.consumer import KafkaConsumer
 from clusters.kafka.deploy import KafkaCluster
-from clusters.kafka.guarantees import guarantees
-from clusters.kafka.operator import TOOLS_SINCE
+from clusters.kafka.guarantees import GUARANTEES
+from clusters.kafka.operator import has_tools
 from clusters.kafka.producer import KafkaProducer, resolve_producer
 from clusters.kafka.roles import ROLES
 from clusters.kafka.settings import KafkaOptions, broker_count
@@ -34,14 +38,29 @@ class System:
 
     options = KafkaOptions
     roles = ROLES
+    models = (DataModel.LOG,)
+    guarantees = GUARANTEES
+    given: Mapping[type, str] = dict.fromkeys((Leadership, Reassignment), "version: 4.0.0 or later")
+    never: Mapping[type, str] = {
+        SequencedClients: "producers choose no sequence ids: idempotence does, and forgets them with the producer",
+        LedgerClients: "Kafka has partitions, no ledgers",
+    }
+    notyet: Mapping[type, str] = {
+        SubscribingClients: "share groups (KIP-932)",
+        Decommissioning: "brokers are drained by reassignment; unregistering one for good is to come",
+    }
 
-    def powers(self, options: KafkaOptions) -> tuple[type, ...]:
-        by_tools = (Leadership, Reassignment) if artifacts.parse_version(options.version) >= TOOLS_SINCE else ()
-        return (DataFiles, Upgrade, TransactionalClients, *by_tools)
+    def cluster_powers(self, options: KafkaOptions) -> tuple[type, ...]:
+        by_tools = (Leadership, Reassignment) if has_tools(options.version) else ()
+        return (Processes, DataFiles, Upgrade, *by_tools)
 
-    def check(self, declared: Declared, hosts: int) -> None:
+    def client_powers(self, options: KafkaOptions) -> tuple[type, ...]:
+        return (LogClients, TransactionalClients)
+
+    def check(self, declared: Declared) -> None:
         options: KafkaOptions = declared.options
         version = artifacts.parse_version(options.version)
+        hosts = declared.hosts
         if options.controllers != "combined" and not 1 <= options.controllers < hosts:
             raise BadInput(f"cluster.controllers: {options.controllers} of {hosts} hosts leaves no broker; write fewer")
         if declared.replication > declared.brokers:
@@ -49,37 +68,38 @@ class System:
                 f"workload.replication: {declared.replication} replicas need as many brokers; there are "
                 f"{declared.brokers}"
             )
-        if TRANSACTIONAL_ID in declared.producer and not declared.transactional:
+        transactional = declared.get(Transactions) is not None
+        if TRANSACTIONAL_ID in declared.producer and not transactional:
             raise BadInput(
                 f"workload.producer: {TRANSACTIONAL_ID} is for producers that write in transactions: "
                 "write workload.kind: transactions"
             )
         check_java(_JAVA_MIN[version >= (4,)], f"Kafka {options.version}")
         given = declared.producer
-        settings = transactional_settings(given, "check") if declared.transactional else resolve_producer(given)
+        settings = transactional_settings(given, "check") if transactional else resolve_producer(given)
         _check_client("producer", lambda: KafkaProducer(settings, lambda *_: None))
         _check_client("consumer", lambda: KafkaConsumer({"group.id": "check", **declared.consumer}).close())
 
-    def prepare(self, options: Any) -> None:
+    def prepare(self, options: KafkaOptions) -> None:
         artifacts.fetch(options.version)
 
-    def deploy(self, hosts: Sequence[ServiceHost], options: Any) -> KafkaCluster:
+    def deployment(self, options: KafkaOptions) -> KafkaOptions:
+        return options.model_copy(update={"topic": {}})
+
+    def deploy(self, hosts: Sequence[ServiceHost], options: KafkaOptions) -> KafkaCluster:
         return KafkaCluster(hosts, options, artifacts.fetch(options.version))
 
-    def clients(self, settings: Mapping[str, Any]) -> ClientFactory:
+    def clients(self, settings: Mapping[str, Any]) -> KafkaClients:
         return KafkaClients(settings)
 
-    def guarantees(self, declared: Declared, effects: Sequence[Effect]) -> dict[str, Allowance]:
-        return guarantees(declared, effects)
-
-    def brokers(self, options: Any, hosts: int) -> int:
+    def brokers(self, options: KafkaOptions, hosts: int) -> int:
         return broker_count(options, hosts)
 
-    def diagnose(self) -> list[Finding]:
+    def diagnose(self) -> list[Capability]:
         return java_and_jars("Kafka", 17, "Kafka 4")
 
 
-def _check_client(role: str, connect: Any) -> None:
+def _check_client(role: str, connect: Callable[[], object]) -> None:
     try:
         connect()
     except (KafkaException, TypeError, ValueError) as error:

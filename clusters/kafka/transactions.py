@@ -13,7 +13,8 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
 
-from chaoskit.contract.client import FAIL, INFO, OK, ProducerFenced
+from chaoskit.contract.client import ProducerFenced
+from chaoskit.history.schema import FAIL, INFO, OK
 from clusters.kafka.producer import KafkaProducer, resolve_producer
 
 TRANSACTIONAL_ID = "transactional.id"

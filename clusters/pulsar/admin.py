@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import re
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
+
+import httpx
 
 from chaoskit.contract.cluster import ClusterError
 from clusters.pulsar.settings import TOPICS, WEB_PORT
@@ -53,6 +52,8 @@ class Admin:
 
     def __init__(self, brokers: Sequence[str]) -> None:
         self._brokers = tuple(brokers)
+        # No connection is kept: one whose other end is cut off would be waited for.
+        self._client = httpx.Client(trust_env=False, limits=httpx.Limits(max_keepalive_connections=0))
 
     def set_policy(self, name: str, value: Any) -> None:
         """Set a policy of the workload's namespace, by the last part of its path in the admin API.
@@ -61,7 +62,7 @@ class Admin:
             Refused: brokers refuse it.
             ClusterError: no broker answers.
         """
-        self._ask("POST", f"/admin/v2/namespaces/{TOPICS}/{name}", _CREATE_TIMEOUT_S, json.dumps(value).encode())
+        self._ask("POST", f"/admin/v2/namespaces/{TOPICS}/{name}", _CREATE_TIMEOUT_S, value)
 
     def create_topic(self, name: str, partitions: int) -> None:
         """Create a partitioned topic; nothing if it exists.
@@ -72,9 +73,22 @@ class Admin:
         """
         path = f"/admin/v2/persistent/{TOPICS}/{name}/partitions"
         try:
-            self._ask("PUT", path, _CREATE_TIMEOUT_S, json.dumps(partitions).encode())
+            self._ask("PUT", path, _CREATE_TIMEOUT_S, partitions)
         except Refused as refusal:
-            if refusal.status != http.HTTPStatus.CONFLICT:
+            if refusal.status != httpx.codes.CONFLICT:
+                raise
+
+    def delete_topic(self, name: str) -> None:
+        """Delete a partitioned topic and its subscriptions; nothing if there is none.
+
+        Raises:
+            Refused: brokers refuse it.
+            ClusterError: no broker answers.
+        """
+        try:
+            self._ask("DELETE", f"/admin/v2/persistent/{TOPICS}/{name}/partitions?force=true", _CREATE_TIMEOUT_S)
+        except Refused as refusal:
+            if refusal.status != httpx.codes.NOT_FOUND:
                 raise
 
     def state(self, topic: str, partition: int, timeout_s: float) -> TopicState:
@@ -107,7 +121,7 @@ class Admin:
 
         def ask(broker: str) -> str | None:
             try:
-                return urlsplit(str(_request("GET", broker, path, timeout_s)["brokerUrl"])).hostname
+                return urlsplit(str(self._request("GET", broker, path, timeout_s)["brokerUrl"])).hostname
             except (ClusterError, KeyError, TypeError):
                 return None
 
@@ -124,7 +138,7 @@ class Admin:
             ClusterError: no broker answers.
         """
         path = f"/lookup/v2/topic/persistent/{TOPICS}/{partition_name(topic, partition)}/bundle"
-        return self._first(lambda broker: _content("GET", broker, path, timeout_s)).decode()
+        return self._first(lambda broker: self._content("GET", broker, path, timeout_s)).decode()
 
     def unload(self, owner: str, bundle: str, destination: str, timeout_s: float) -> None:
         """Have the broker that owns a bundle give it up, and the next one that wants it be this one (its address and
@@ -137,13 +151,14 @@ class Admin:
         """
         path = f"/admin/v2/namespaces/{TOPICS}/{bundle}/unload"
         try:
-            _request("PUT", self.load_manager_leader(timeout_s), f"{path}?destinationBroker={destination}", timeout_s)
+            leader = self.load_manager_leader(timeout_s)
+            self._request("PUT", leader, f"{path}?destinationBroker={destination}", timeout_s, redirected=False)
         except Refused as answer:
-            if answer.status != http.HTTPStatus.TEMPORARY_REDIRECT:
+            if answer.status != httpx.codes.TEMPORARY_REDIRECT:
                 raise
         else:
             return
-        _request("PUT", owner, path, timeout_s)
+        self._request("PUT", owner, path, timeout_s)
 
     def load_manager_leader(self, timeout_s: float) -> str:
         """Return the address of the broker that assigns topics to brokers.
@@ -154,8 +169,8 @@ class Admin:
         told = self._ask("GET", "/admin/v2/brokers/leaderBroker", timeout_s)
         return str(urlsplit(told["serviceUrl"]).hostname)
 
-    def _ask(self, method: str, path: str, timeout_s: float, body: bytes | None = None) -> Any:
-        return self._first(lambda broker: _request(method, broker, path, timeout_s, body))
+    def _ask(self, method: str, path: str, timeout_s: float, body: object = None) -> Any:
+        return self._first(lambda broker: self._request(method, broker, path, timeout_s, body))
 
     def _first(self, ask: Callable[[str], Answer]) -> Answer:
         failure: ClusterError = ClusterError("there is no broker")
@@ -165,6 +180,31 @@ class Admin:
             except ClusterError as error:
                 failure = error
         raise failure
+
+    def _request(
+        self, method: str, broker: str, path: str, timeout_s: float, body: object = None, *, redirected: bool = True
+    ) -> Any:
+        content = self._content(method, broker, path, timeout_s, body, redirected=redirected)
+        try:
+            return json.loads(content) if content else None
+        except ValueError as error:
+            raise ClusterError(f"broker {broker} does not answer in JSON: {content[:200]!r}") from error
+
+    def _content(
+        self, method: str, broker: str, path: str, timeout_s: float, body: object = None, *, redirected: bool = True
+    ) -> bytes:
+        url = f"http://{broker}:{WEB_PORT}{path}"
+        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        content = None if body is None else json.dumps(body)
+        try:
+            response = self._client.request(
+                method, url, content=content, headers=headers, timeout=timeout_s, follow_redirects=redirected
+            )
+        except httpx.HTTPError as error:
+            raise ClusterError(f"broker {broker} does not answer: {error}") from error
+        if not response.is_success:
+            raise Refused(response.status_code, _reason(response.content))
+        return response.content
 
 
 def partition_name(topic: str, partition: int) -> str:
@@ -181,26 +221,6 @@ def topic_state(stats: dict[str, Any]) -> TopicState:
     bookies = segments[-1].split(",") if segments else []
     ensemble = tuple(bookie.strip().rpartition(":")[0] for bookie in bookies)
     return TopicState(stats.get("state") == "LedgerOpened", first, ensemble)
-
-
-def _request(method: str, broker: str, path: str, timeout_s: float, body: bytes | None = None) -> Any:
-    content = _content(method, broker, path, timeout_s, body)
-    try:
-        return json.loads(content) if content else None
-    except ValueError as error:
-        raise ClusterError(f"broker {broker} does not answer in JSON: {content[:200]!r}") from error
-
-
-def _content(method: str, broker: str, path: str, timeout_s: float, body: bytes | None = None) -> bytes:
-    headers = {"Content-Type": "application/json", "Accept": "application/json"}
-    request = urllib.request.Request(f"http://{broker}:{WEB_PORT}{path}", body, headers, method=method)
-    try:
-        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=timeout_s) as response:
-            return bytes(response.read())
-    except urllib.error.HTTPError as error:
-        raise Refused(error.code, _reason(error.read())) from error
-    except (OSError, http.client.HTTPException) as error:
-        raise ClusterError(f"broker {broker} does not answer: {error}") from error
 
 
 def _reason(content: bytes) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from clusters import maven
+from clusters.common import maven
 
 VERSION_MIN = (3, 0)
 """First release that is tried. The gRPC versions of 2.10 and earlier contradict each other and do not resolve."""

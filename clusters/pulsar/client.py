@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from chaoskit.contract.client import Completed
+from chaoskit.contract.power import P, held
 from clusters.pulsar.consumer import PulsarAuditor, PulsarConsumer
 from clusters.pulsar.producer import PulsarProducer
 from clusters.pulsar.sequenced import PulsarSequencedProducer
@@ -13,10 +14,13 @@ from clusters.pulsar.subscriber import PulsarSubscriber
 
 
 class PulsarClients:
-    """See `chaoskit.contract.client.SequencedClients` and `SubscribingClients`."""
+    """The powers `LogClients`, `SequencedClients` and `SubscribingClients` of `chaoskit.contract.client`."""
 
     def __init__(self, connection: Mapping[str, Any]) -> None:
         self._connection = connection
+
+    def power(self, kind: type[P]) -> P:
+        return held(kind, [self], "Pulsar's client")
 
     def producer(self, settings: Mapping[str, Any], completed: Completed) -> PulsarProducer:
         return PulsarProducer(self._connection, settings, completed)

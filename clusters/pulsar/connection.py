@@ -14,6 +14,11 @@ from chaoskit.base.errors import BadInput, nearest
 from clusters.pulsar.admin import partition_name
 from clusters.pulsar.settings import TOPICS
 
+NAMESPACE = "namespace"
+"""Of what a cluster tells its clients: what the names of their subscriptions begin with."""
+
+_SUBSCRIPTION = "chaoskit"
+
 CONNECTION_DEFAULTS = {"operation_timeout_seconds": 10, "connection_timeout_ms": 2000, "stats_interval_in_seconds": 0}
 """For every client: no statistics, and operations that end soon, since the workload tries them again."""
 
@@ -27,6 +32,11 @@ def connect(connection: Mapping[str, Any], **settings: Any) -> pulsar.Client:
     """
     silent = pulsar.FileLogger(pulsar.LoggerLevel.Error, "/dev/null")
     return pulsar.Client(connection["service_url"], logger=silent, **{**CONNECTION_DEFAULTS, **settings})
+
+
+def subscription(connection: Mapping[str, Any]) -> str:
+    """Return the name of the subscription that the consumers of a trial share."""
+    return f"{connection[NAMESPACE]}{_SUBSCRIPTION}"
 
 
 def close_soon(client: pulsar.Client) -> None:

@@ -14,13 +14,12 @@ from typing import Any
 import pulsar
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.client import INFO, Commit, Delivery, Membership, PositionLost
+from chaoskit.contract.client import Commit, Membership, PositionLost
+from chaoskit.history.recorder import Delivery
+from chaoskit.history.schema import INFO
 from clusters.pulsar.admin import Admin
-from clusters.pulsar.connection import connect, full_name, library_settings, name_of
+from clusters.pulsar.connection import connect, full_name, library_settings, name_of, subscription
 from clusters.pulsar.positions import pack
-
-GROUP = "chaoskit"
-"""Name of the subscription that the members of a group share."""
 
 NO_RECEIPT = "NoReceipt"
 """Why no commit is `ok`: acknowledgements are sent off, and no broker confirms them."""
@@ -44,6 +43,7 @@ class PulsarConsumer:
 
     def __init__(self, connection: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
         self._client = connect(connection)
+        self._subscription = subscription(connection)
         self._settings = settings
         self._sources: dict[Partition, Source | None] = {}
         self._open: Callable[[Partition], Source] = self._reader
@@ -125,7 +125,7 @@ class PulsarConsumer:
     def _member(self, where: Partition) -> Source:
         settings = group_settings(self._settings)
         earliest = pulsar.InitialPosition.Earliest
-        return self._client.subscribe(full_name(*where), GROUP, initial_position=earliest, **settings)
+        return self._client.subscribe(full_name(*where), self._subscription, initial_position=earliest, **settings)
 
     def _take(
         self, where: Partition, source: Source, deliveries: list[Delivery], messages_max: int, wait_s: float

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.cluster import ClusterError, TopicSpec
+from chaoskit.base.waiting import wait_while
+from chaoskit.contract.cluster import ClusterError
 from chaoskit.contract.host import ServiceHost
-from clusters.bookkeeper.settings import connection
-from clusters.bookkeeper.stack import StorageStack
+from chaoskit.contract.topic import Topic
 from clusters.pulsar import probe, settings
 from clusters.pulsar.admin import Admin, Refused
+from clusters.pulsar.connection import NAMESPACE
 from clusters.pulsar.operator import Operator
 from clusters.pulsar.roles import Roles
 from clusters.pulsar.settings import BROKER, BROKER_PORT, WEB_PORT, PulsarOptions
+from clusters.storage.settings import connection
+from clusters.storage.stack import StorageStack
 
 _POLL_S = 0.1
 _CREATE_TIMEOUT_S = 30
@@ -27,7 +29,7 @@ _REFUSED_FOR_GOOD = (400, 404, 405, 412, 415)
 
 
 class PulsarCluster(StorageStack[PulsarOptions]):
-    """A configured Pulsar cluster.
+    """A configured Pulsar cluster; see `chaoskit.contract.cluster.Cluster`.
 
     Args:
         hosts: see `settings.Roles` for who gets which role.
@@ -39,25 +41,36 @@ class PulsarCluster(StorageStack[PulsarOptions]):
         placed = options.place(len(hosts))
         self._brokers = [hosts[index].address for index in placed.brokers]
         self._admin = Admin(self._brokers)
-        self._partitions: list[tuple[str, int]] = []
+        self._namespace = ""
+        self._policies_set = False
+        self._topics: list[Topic] = []
         roles = Roles(hosts, placed, self._admin)
-        operator = Operator(self._admin, roles, self._partitions)
-        self.led_by, self.give_up_leadership = operator.led_by, operator.give_up_leadership
         super().__init__("Pulsar", hosts, options, roles, jars)
+        self._holders.append(Operator(self._admin, roles, self._partitions))
 
-    def create_topic(self, topic: TopicSpec) -> None:
-        if not self._partitions:
+    def begin_trial(self, namespace: str, options: PulsarOptions) -> None:
+        self._namespace = namespace
+
+    def create_topic(self, topic: Topic) -> None:
+        if not self._policies_set:
             for name, value in self._options.namespace.items():
                 if value is not None:
                     _insist(f"cluster.namespace.{name}", partial(self._admin.set_policy, name, value))
-        _insist(f"topic {topic.name}", partial(self._admin.create_topic, topic.name, topic.partitions))
-        self._partitions += [(topic.name, partition) for partition in range(topic.partitions)]
+            self._policies_set = True
+        _insist(f"topic {topic.name}", partial(self._admin.create_topic, topic.name, topic.partitions or 1))
+        self._topics.append(topic)
         self.wait_ready(_CREATE_TIMEOUT_S)
+
+    def end_trial(self) -> None:
+        topics, self._topics = self._topics, []
+        for topic in topics:
+            _insist(f"topic {topic.name}", partial(self._admin.delete_topic, topic.name))
 
     def client_settings(self) -> dict[str, Any]:
         return {
             "service_url": "pulsar://" + ",".join(f"{address}:{BROKER_PORT}" for address in self._brokers),
             "brokers": self._brokers,
+            NAMESPACE: self._namespace,
         }
 
     def configuration(self, index: int) -> Mapping[str, str]:
@@ -87,8 +100,11 @@ class PulsarCluster(StorageStack[PulsarOptions]):
 
     def missing(self) -> str:
         return super().missing() or next(
-            filter(None, (self._missing_partition(*each) for each in self._partitions)), ""
+            filter(None, (self._missing_partition(*each) for each in self._partitions())), ""
         )
+
+    def _partitions(self) -> list[tuple[str, int]]:
+        return [place for topic in self._topics for place in topic.places]
 
     def _missing_partition(self, topic: str, partition: int) -> str:
         try:
@@ -105,16 +121,17 @@ def _insist(what: str, ask: Callable[[], None]) -> None:
         BadInput: they refuse it for what it is.
         ClusterError: they did not within half a minute.
     """
-    deadline = time.monotonic() + _CREATE_TIMEOUT_S
-    while True:
+
+    def failure() -> ClusterError | None:
         try:
-            return ask()
+            ask()
         except Refused as refusal:
             if refusal.status in _REFUSED_FOR_GOOD:
                 raise BadInput(f"{what}: Pulsar refuses it: {refusal}") from refusal
-            failure: ClusterError = refusal
+            return refusal
         except ClusterError as error:
-            failure = error
-        if time.monotonic() > deadline:
-            raise ClusterError(f"{what}: brokers did not do it within {_CREATE_TIMEOUT_S} s: {failure}")
-        time.sleep(_POLL_S)
+            return error
+        return None
+
+    if error := wait_while(failure, _CREATE_TIMEOUT_S, every_s=_POLL_S):
+        raise ClusterError(f"{what}: brokers did not do it within {_CREATE_TIMEOUT_S} s: {error}")

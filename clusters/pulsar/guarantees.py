@@ -1,120 +1,174 @@
-"""What Pulsar promises under the declared settings and the faults that took effect.
+"""What Pulsar promises, and the rules by which it may fail a message.
 
-Each rule answers for one or more anomalies: allowed or not, why, and what to change. What bookies and ZooKeeper may
-lose is decided in `clusters.bookkeeper.durability`. Sources: Pulsar's documentation of `brokerDeduplicationEnabled`. Of
-sequence ids and batches: `MessageDeduplication.isDuplicate` (Pulsar 4.0.7), pull request 5491 of apache/pulsar (which
-gave Java's batches their highest sequence id), issue 1395 of apache/pulsar-client-go, and runs (docs/deduplication.md).
+What bookies and ZooKeeper may lose is in `clusters.storage.durability`, subscriptions are in `subscription_guarantees`.
+Sources: Pulsar's documentation of `brokerDeduplicationEnabled`. Of sequence ids and batches:
+`MessageDeduplication.isDuplicate` (Pulsar 4.0.7), pull request 5491 of apache/pulsar (which gave Java's batches their
+highest sequence id), issue 1395 of apache/pulsar-client-go, and runs (docs/deduplication.md).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from chaoskit.contract.cluster import Allowance, Declared, Effect
-from clusters.bookkeeper.durability import lost as storage_lost
-from clusters.bookkeeper.durability import metadata_lost
-from clusters.effects import sequence_jump
+from chaoskit.contract.guarantee import Declared, Effect, Guarantees, Rule
+from chaoskit.contract.traits import Group, Resends
 from clusters.pulsar.producer import resolve_producer
-from clusters.pulsar.settings import PulsarOptions
-from clusters.pulsar.subscription_guarantees import subscription_guarantees
+from clusters.pulsar.subscription_guarantees import SUBSCRIPTION_PROMISES, SUBSCRIPTION_RULES
+from clusters.storage.durability import ONE_WRITER, STORAGE_RULES, kept
 
-_NEVER = {
-    "phantom": "only messages that somebody sent can be read",
-    "misrouted": "a message stays in the partition that it was sent to",
-    "failed-visible": "a send is classified as failed only where the client refused it before it was pending",
-    "corrupt": "entries carry a CRC32C that brokers verify when they read, messages one that clients verify",
-    "double-assignment": "a failover subscription has one active consumer; pulsar-client does not tell which",
-    "stuck-partition": "a failover subscription chooses another active consumer; pulsar-client does not tell which",
-    "commit-regression": "no commit is known to have happened: acknowledgements have no receipt",
-    "commit-beyond": "no commit is known to have happened: acknowledgements have no receipt",
-}
+_APART = frozenset({"offset-conflict", "commit-regression", "commit-beyond", "torn-transaction", "zombie-write"})
+"""A ledger that lost its end gets no other entries there, and no commit is known to have happened."""
 
 _BATCHES = "pulsar-client's batches carry the sequence id of their first message alone"
+_NO_RESENDS = Resends("never", restarts=False)
 
 
-def guarantees(declared: Declared, effects: Sequence[Effect]) -> dict[str, Allowance]:
-    """Return the verdict's table for one run."""
-    options: PulsarOptions = declared.options
-    placed = options.place(declared.hosts or declared.brokers)
-    metadata = metadata_lost(options, placed, effects)
-    lost = storage_lost(options, placed, effects, metadata)
-    duplicate = _duplicate(declared, effects)
-    dropped = lost if lost.allowed else _dropped(declared, effects, lost)
-    moved = _moved(declared, lost)
-    table = {name: Allowance(False, why) for name, why in _NEVER.items()}
-    table |= dict.fromkeys(("truncated", "late"), lost)
-    table |= dict.fromkeys(("lost", "dropped-as-duplicate"), dropped)
-    table |= dict.fromkeys(("redelivered", "rewound", "skipped"), moved)
-    table["duplicate"] = duplicate
-    table["offset-conflict"] = metadata
-    table["reordered"] = table["order-violation"] = _reordered(declared, effects, lost)
-    table["sequence-jump"] = sequence_jump([dropped, duplicate, table["reordered"], moved])
-    return table | (subscription_guarantees(declared, effects, lost) if declared.subscription else {})
-
-
-def _duplicate(declared: Declared, effects: Sequence[Effect]) -> Allowance:
-    options: PulsarOptions = declared.options
-    if options.deduplication and declared.resends != "never" and _batches(declared):
-        return Allowance(
-            True,
-            f"{_BATCHES}: what an application sends again, in other batches, is not recognised message by message",
-            "set workload.producer.batching_enabled: false",
-        )
-    if options.deduplication:
-        return Allowance(False, "deduplication: brokers drop what they have of a producer's sequence already")
-    if declared.restarts:
-        return Allowance(
-            True,
-            "deduplication is off: a producer that goes on with a new client sends again what was not confirmed",
-            "set deduplication: true",
-        )
-    if not effects:
-        return Allowance(False, "no fault made the producer send a message again")
-    return Allowance(
-        True,
-        "deduplication is off: after a reconnection the client sends again what was written and whose acknowledgement "
-        "was lost",
-        "set deduplication: true",
-    )
-
-
-def _dropped(declared: Declared, effects: Sequence[Effect], kept: Allowance) -> Allowance:
-    """Whether new messages may be taken for duplicates; `kept` is the answer if not."""
-    options: PulsarOptions = declared.options
-    if not options.deduplication or not (effects or declared.restarts):
-        return kept
-    if declared.resends == "at-once":
-        return Allowance(
-            True,
-            "resend: at-once: brokers take what is sent again behind later messages for a duplicate, stored or not",
-            "set resend: asked",
-        )
-    if declared.resends == "unconfirmed" and _batches(declared):
-        return Allowance(
-            True,
-            f"{_BATCHES}: a batch that begins with what the broker has is dropped with all that is new in it",
-            "set workload.producer.batching_enabled: false, or resend: asked",
-        )
-    return kept
+def _resends(declared: Declared) -> Resends:
+    return declared.get(Resends) or _NO_RESENDS
 
 
 def _batches(declared: Declared) -> bool:
     return bool(resolve_producer(declared.producer).get("batching_enabled"))
 
 
-def _reordered(declared: Declared, effects: Sequence[Effect], lost: Allowance) -> Allowance:
-    if lost.allowed:
-        return lost
-    if declared.resends == "at-once" and (effects or declared.restarts):
-        return Allowance(True, "resend: at-once: what is sent again comes behind later messages", "set resend: asked")
-    return Allowance(False, "a producer sends, and sends again, in the order of its sequence, to one owner at a time")
+def _disturbed(declared: Declared, effects: Sequence[Effect]) -> bool:
+    return bool(effects) or _resends(declared).restarts
 
 
-def _moved(declared: Declared, lost: Allowance) -> Allowance:
-    if declared.grouped:
-        return Allowance(
-            True,
-            "subscriptions deliver at least once, and pulsar-client does not tell a member that its partition was "
-            "given to another, and back",
-        )
-    return lost
+def _other_batches(declared: Declared, effects: Sequence[Effect]) -> str:
+    if not declared.options.deduplication or _resends(declared).what == "never" or not _batches(declared):
+        return ""
+    return f"{_BATCHES}: what an application sends again, in other batches, is not recognised message by message"
+
+
+def _no_deduplication(declared: Declared, effects: Sequence[Effect]) -> str:
+    if declared.options.deduplication:
+        return ""
+    if _resends(declared).restarts:
+        return "deduplication is off: a producer that goes on with a new client sends again what was not confirmed"
+    if not effects:
+        return ""
+    return (
+        "deduplication is off: after a reconnection the client sends again what was written and whose acknowledgement "
+        "was lost"
+    )
+
+
+def _resent_behind(declared: Declared, effects: Sequence[Effect]) -> str:
+    resent = _resends(declared).what == "at-once" and _disturbed(declared, effects)
+    if not declared.options.deduplication or not resent:
+        return ""
+    return "resend: at-once: brokers take what is sent again behind later messages for a duplicate, stored or not"
+
+
+def _batch_dropped(declared: Declared, effects: Sequence[Effect]) -> str:
+    resent = _resends(declared).what == "unconfirmed" and _batches(declared) and _disturbed(declared, effects)
+    if not declared.options.deduplication or not resent:
+        return ""
+    return f"{_BATCHES}: a batch that begins with what the broker has is dropped with all that is new in it"
+
+
+def _reordered(declared: Declared, effects: Sequence[Effect]) -> str:
+    if _resends(declared).what != "at-once" or not _disturbed(declared, effects):
+        return ""
+    return "resend: at-once: what is sent again comes behind later messages"
+
+
+def _moved(declared: Declared, effects: Sequence[Effect]) -> str:
+    if declared.get(Group) is None:
+        return ""
+    return (
+        "subscriptions deliver at least once, and pulsar-client does not tell a member that its partition was "
+        "given to another, and back"
+    )
+
+
+RULES = (
+    Rule(
+        "pulsar.resent-behind",
+        ("dropped-as-duplicate",),
+        _resent_behind,
+        "set resend: asked",
+        "Pulsar 4.0.7, MessageDeduplication.isDuplicate",
+        "pulsar/deduplication:resend-at-once",
+        "pulsar/deduplication:on",
+    ),
+    Rule(
+        "pulsar.batch-dropped",
+        ("dropped-as-duplicate",),
+        _batch_dropped,
+        "set workload.producer.batching_enabled: false, or resend: asked",
+        "pull request 5491 of apache/pulsar, issue 1395 of apache/pulsar-client-go",
+        "pulsar/deduplication:batches-dropped",
+        "pulsar/deduplication:on",
+    ),
+    *STORAGE_RULES,
+    Rule(
+        "pulsar.other-batches",
+        ("duplicate",),
+        _other_batches,
+        "set workload.producer.batching_enabled: false",
+        "Pulsar 4.0.7, MessageDeduplication.isDuplicate",
+        "pulsar/deduplication:other-batches",
+        "pulsar/deduplication:on",
+    ),
+    Rule(
+        "pulsar.no-deduplication",
+        ("duplicate",),
+        _no_deduplication,
+        "set deduplication: true",
+        "Pulsar documentation, broker setting brokerDeduplicationEnabled",
+        "pulsar/deduplication:off",
+        "pulsar/deduplication:on",
+    ),
+    Rule(
+        "pulsar.resent-order",
+        ("reordered",),
+        _reordered,
+        "set resend: asked",
+        "chaoskit documentation, workload dedup",
+        "pulsar/deduplication:resend-at-once-off",
+        "pulsar/deduplication:on",
+    ),
+    Rule(
+        "pulsar.at-least-once",
+        ("redelivered", "rewound", "skipped"),
+        _moved,
+        "",
+        'Pulsar documentation, "Subscriptions"',
+        "pulsar/group:members",
+        "pulsar/group:assigned",
+    ),
+    *SUBSCRIPTION_RULES,
+)
+
+
+def promises(declared: Declared) -> Mapping[str, str]:
+    """Return why each anomaly that no rule allows must not be."""
+    no_commits = "no commit is known to have happened: acknowledgements have no receipt"
+    untold = "pulsar-client does not tell which consumer of a failover subscription is active"
+    ordered = "a producer sends, and sends again, in the order of its sequence, to one owner at a time"
+    forgotten = ("lost", "truncated", "late", "dropped-as-duplicate", "redelivered", "rewound", "skipped")
+    return {
+        **dict.fromkeys(forgotten, kept(declared)),
+        **dict.fromkeys(("reordered", "order-violation"), ordered),
+        **dict.fromkeys(("commit-regression", "commit-beyond"), no_commits),
+        **dict.fromkeys(("double-assignment", "stuck-partition"), untold),
+        "duplicate": _never_twice(declared),
+        "offset-conflict": ONE_WRITER,
+        "sequence-jump": "the log keeps each producer's sequence, and readers follow the log",
+        "phantom": "only messages that somebody sent can be read",
+        "misrouted": "a message stays in the partition that it was sent to",
+        "failed-visible": "a send is classified as failed only where the client refused it before it was pending",
+        "corrupt": "entries carry a CRC32C that brokers verify when they read, messages one that clients verify",
+        **SUBSCRIPTION_PROMISES,
+    }
+
+
+def _never_twice(declared: Declared) -> str:
+    if declared.options.deduplication:
+        return "deduplication: brokers drop what they have of a producer's sequence already"
+    return "no fault made the producer send a message again"
+
+
+GUARANTEES = Guarantees(RULES, promises, _APART)

@@ -5,7 +5,7 @@ Source: Pulsar, "Managing namespaces" (unload a bundle to a destination broker).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from chaoskit.contract.cluster import ClusterError
 from chaoskit.contract.host import ServiceHost
@@ -20,21 +20,20 @@ _UNLOAD_TIMEOUT_S = 30
 
 
 class Operator:
-    """The operator of one cluster.
+    """The power `Leadership` of `chaoskit.contract.cluster`; who leads a partition owns its topic.
 
     Args:
         admin: of its brokers.
         roles: who holds which role.
-        partitions: of the workload, as far as they are created.
+        partitions: returns those of the trial.
     """
 
-    def __init__(self, admin: Admin, roles: Roles, partitions: Sequence[Partition]) -> None:
+    def __init__(self, admin: Admin, roles: Roles, partitions: Callable[[], Sequence[Partition]]) -> None:
         self._admin = admin
         self._roles = roles
         self._partitions = partitions
 
     def led_by(self, host: ServiceHost) -> tuple[str, ...]:
-        """See `chaoskit.contract.cluster.Leadership`: the partitions whose topic the host's broker owns."""
         return tuple(f"{topic}/{number}" for topic, number in self._owned_by(host))
 
     def give_up_leadership(self, host: ServiceHost) -> None:
@@ -48,4 +47,4 @@ class Operator:
             self._admin.unload(host.address, bundle, destination, _UNLOAD_TIMEOUT_S)
 
     def _owned_by(self, host: ServiceHost) -> list[Partition]:
-        return [where for where in self._partitions if self._admin.owner(*where, _STATE_TIMEOUT_S) == host.address]
+        return [where for where in self._partitions() if self._admin.owner(*where, _STATE_TIMEOUT_S) == host.address]

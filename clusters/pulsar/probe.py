@@ -1,6 +1,6 @@
 """One question to one process of Pulsar in its own protocol: are you there?
 
-ZooKeeper and bookies are asked by `clusters.bookkeeper.probe`. Layout: Pulsar's binary protocol (`PulsarApi.proto`,
+ZooKeeper and bookies are asked by `clusters.storage.probe`. Layout: Pulsar's binary protocol (`PulsarApi.proto`,
 `CommandConnect` 2 and `CommandConnected` 3).
 """
 
@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import struct
 
-from clusters.bookkeeper import probe
+from clusters.common.framing import ask
 from clusters.pulsar.settings import BROKER, BROKER_PORT
+from clusters.storage import probe
 
 _CONNECT, _CONNECTED = 2, 3
 _PROTOCOL_VERSION = 19
@@ -29,5 +30,5 @@ def _broker_answers(address: str, timeout_s: float) -> bool:
     name = b"chaoskit"
     connect = b"\x0a" + bytes([len(name)]) + name + b"\x20" + bytes([_PROTOCOL_VERSION])
     command = b"\x08" + bytes([_CONNECT]) + b"\x12" + bytes([len(connect)]) + connect
-    response = probe.ask(address, BROKER_PORT, struct.pack(">i", len(command)) + command, timeout_s)
+    response = ask(address, BROKER_PORT, struct.pack(">i", len(command)) + command, timeout_s)
     return response[4:6] == b"\x08" + bytes([_CONNECTED])

@@ -1,6 +1,6 @@
 """Who holds which role in a Pulsar cluster right now.
 
-Owners and ensembles come from brokers; what ZooKeeper knows comes from its servers (`clusters.bookkeeper.roles`): no
+Owners and ensembles come from brokers; what ZooKeeper knows comes from its servers (`clusters.storage.roles`): no
 broker needs to be believed for those.
 """
 
@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 
 from chaoskit.contract.cluster import ClusterError
 from chaoskit.contract.host import ServiceHost
-from clusters.bookkeeper.roles import TIMEOUT_S, StorageRoles
+from chaoskit.history.audits import Place
 from clusters.pulsar.admin import Admin
 from clusters.pulsar.settings import Placement
+from clusters.storage.roles import TIMEOUT_S, StorageRoles
 
 ROLES = (
     "leader", "owner", "ensemble", "ensemble-bookie", "outside", "zookeeper-leader", "load-manager-leader",
@@ -37,7 +38,7 @@ class Roles(StorageRoles):
         self._placed_brokers = placed.brokers
         self._admin = admin
 
-    def find(self, role: str, topic: str, partition: int) -> tuple[str, ...]:
+    def find(self, role: str, place: Place | None) -> tuple[str, ...]:
         fixed = {"zookeepers": self.zookeepers, "bookies": self.bookies, "brokers": self.brokers}
         if role in fixed:
             return tuple(host.name for host in fixed[role]())
@@ -49,7 +50,9 @@ class Roles(StorageRoles):
             "outside": self._outside,
         }
         if role in by_partition:
-            return by_partition[role](topic, partition)
+            if place is None:
+                raise ClusterError(f"{role} is a role of a partition, and the workload has none")
+            return by_partition[role](*place)
         return self.zookeeper_leader() if role == "zookeeper-leader" else self._load_manager_leader()
 
     def brokers(self) -> list[ServiceHost]:

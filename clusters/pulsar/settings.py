@@ -10,20 +10,12 @@ from pydantic import Field
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.quantities import Size
-from clusters.bookkeeper import settings
-from clusters.bookkeeper.settings import (
-    Count,
-    Scalar,
-    StorageOptions,
-    connection,
-    enough_hosts,
-    no_host_idle,
-    properties,
-    quorums,
-)
+from clusters.common.properties import Scalar, properties
+from clusters.storage import settings
+from clusters.storage.settings import Count, StorageOptions, connection, enough_hosts, no_host_idle, quorums
 
 BROKER = "broker"
-"""Name of the service that a host starts after those of `clusters.bookkeeper.settings`."""
+"""Name of the service that a host starts after those of `clusters.storage.settings`."""
 
 BROKER_PORT, WEB_PORT = 6650, 8080
 CLUSTER_NAME = "chaoskit"

@@ -10,9 +10,11 @@ from typing import Any
 
 import pulsar
 
-from chaoskit.contract.client import FAIL, INFO, Delivery, Settlement
+from chaoskit.contract.client import Settlement
+from chaoskit.history.recorder import Delivery
+from chaoskit.history.schema import FAIL, INFO
 from clusters.pulsar.connection import close_soon, full_name, name_of
-from clusters.pulsar.consumer import GROUP, NO_RECEIPT, Partition, PulsarConsumer, Source, group_settings
+from clusters.pulsar.consumer import NO_RECEIPT, Partition, PulsarConsumer, Source, group_settings
 
 TYPES = {
     "exclusive": pulsar.ConsumerType.Exclusive,
@@ -46,7 +48,7 @@ class PulsarSubscriber(PulsarConsumer):
                 covered = [at for at in self._held if at[:2] == (topic, partition) and at[2] <= position]
             for at in covered:
                 del self._held[at]
-            source = self._sources[topic, partition]
+            source: Any = self._sources[topic, partition]
             settle = {"ack": source.acknowledge, "nack": source.negative_acknowledge}
             try:
                 settle.get(how, source.acknowledge_cumulative)(message)
@@ -63,7 +65,7 @@ class PulsarSubscriber(PulsarConsumer):
     def _join(self, where: Partition) -> Source:
         settings = group_settings({**SUBSCRIBER_DEFAULTS, **self._settings}) | {"consumer_type": self._kind}
         earliest = pulsar.InitialPosition.Earliest
-        return self._client.subscribe(full_name(*where), GROUP, initial_position=earliest, **settings)
+        return self._client.subscribe(full_name(*where), self._subscription, initial_position=earliest, **settings)
 
     def _delivery(self, where: Partition, message: pulsar.Message) -> Delivery:
         delivery = super()._delivery(where, message)

@@ -1,4 +1,4 @@
-"""What Pulsar promises of subscriptions, for the verdict's table.
+"""What Pulsar promises of subscriptions.
 
 Sources: Pulsar's documentation of subscription types, of acknowledgement ("At batch index level"), of Key_Shared and
 batching ("Batching for Key_Shared subscriptions"), and of `managedLedgerDefaultMarkDeleteRateLimit` (acknowledgements
@@ -9,66 +9,127 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaoskit.contract.cluster import Allowance, Declared, Effect
-from clusters.bookkeeper.settings import is_true, setting
-from clusters.effects import on_hosts
+from chaoskit.contract.guarantee import Declared, Effect, Rule
+from chaoskit.contract.traits import Subscription
+from clusters.common.effects import hosts_hit
+from clusters.common.properties import is_true, setting
 from clusters.pulsar.producer import resolve_producer
-from clusters.pulsar.settings import PulsarOptions
 
 _PARTED = "a consumer whose connection broke does not know that what it has was given to another"
 
 
-def subscription_guarantees(declared: Declared, effects: Sequence[Effect], lost: Allowance) -> dict[str, Allowance]:
-    """Return the table's lines about subscriptions; `lost` is that of lost messages."""
-    parted = bool(on_hosts(effects))
-    mixed = declared.subscription == "key-shared" and _batches(declared, "Default")
-    ordered = lost if lost.allowed else _ordered(mixed)
-    return {
-        "unacked-vanished": lost
-        if lost.allowed
-        else Allowance(False, "a subscription keeps what is not acknowledged, and delivers it again"),
-        "double-delivery": _double(declared, parted),
-        "two-active": Allowance(True, _PARTED) if parted and not ordered.allowed else ordered,
-        "fifo-violation": ordered,
-        "redelivery-flag-missing": Allowance(True, "redelivery counts are in the broker's memory")
-        if parted
-        else Allowance(False, "shared subscriptions count redeliveries"),
-    }
+def _parted(declared: Declared, effects: Sequence[Effect]) -> bool:
+    return declared.get(Subscription) is not None and bool(hosts_hit(effects))
 
 
-def _ordered(mixed: bool) -> Allowance:
-    if mixed:
-        return Allowance(
-            True,
-            "batching_enabled=true with several keys in a batch: a batch goes where its first message's key goes",
-            "set workload.producer: {batching_type: KeyBased}, or batching_enabled: false",
-        )
-    return Allowance(
-        False, "exclusive and failover subscriptions keep the order of a partition, key-shared ones that of each key"
-    )
-
-
-def _double(declared: Declared, parted: bool) -> Allowance:
-    options: PulsarOptions = declared.options
-    by_index = is_true(declared.consumer.get("batch_index_ack_enabled")) and is_true(
-        setting(options.config.broker, "acknowledgmentAtBatchIndexLevelEnabled", False)
-    )
-    if parted:
-        return Allowance(True, f"acknowledgements are written down once a second, and have no receipt; {_PARTED}")
-    if declared.consumer.get("unacked_messages_timeout_ms"):
-        return Allowance(True, "unacked_messages_timeout_ms: what a consumer has for longer is given to another")
-    if _batches(declared, "") and not by_index:
-        return Allowance(
-            True,
-            "acknowledged messages of a batch come again with those that are not",
-            "set workload.producer.batching_enabled: false, or batch_index_ack_enabled and the brokers' "
-            "acknowledgmentAtBatchIndexLevelEnabled",
-        )
-    return Allowance(False, "a message is given to one consumer at a time, until it is acknowledged")
-
-
-def _batches(declared: Declared, sort: str) -> bool:
-    """Return whether producers make batches: of any sort, or of this one."""
+def _batching(declared: Declared) -> str:
+    """Return how producers make batches: `Default` (by time and size), `KeyBased`; empty: not at all."""
     producer = resolve_producer(declared.producer)
-    kind = getattr(producer.get("batching_type"), "name", "Default")
-    return bool(producer.get("batching_enabled")) and sort in ("", kind)
+    if not producer.get("batching_enabled"):
+        return ""
+    return str(getattr(producer.get("batching_type"), "name", "Default"))
+
+
+def _mixed_keys(declared: Declared, effects: Sequence[Effect]) -> str:
+    subscription = declared.get(Subscription)
+    if subscription is None or subscription.kind != "key-shared" or _batching(declared) != "Default":
+        return ""
+    return "batching_enabled=true with several keys in a batch: a batch goes where its first message's key goes"
+
+
+def _two_active(declared: Declared, effects: Sequence[Effect]) -> str:
+    return _PARTED if _parted(declared, effects) else ""
+
+
+def _acknowledged_late(declared: Declared, effects: Sequence[Effect]) -> str:
+    if not _parted(declared, effects):
+        return ""
+    return f"acknowledgements are written down once a second, and have no receipt; {_PARTED}"
+
+
+def _held_too_long(declared: Declared, effects: Sequence[Effect]) -> str:
+    if declared.get(Subscription) is None or not declared.consumer.get("unacked_messages_timeout_ms"):
+        return ""
+    return "unacked_messages_timeout_ms: what a consumer has for longer is given to another"
+
+
+def _whole_batches(declared: Declared, effects: Sequence[Effect]) -> str:
+    by_index = is_true(declared.consumer.get("batch_index_ack_enabled")) and is_true(
+        setting(declared.options.config.broker, "acknowledgmentAtBatchIndexLevelEnabled", False)
+    )
+    if declared.get(Subscription) is None or not _batching(declared) or by_index:
+        return ""
+    return "acknowledged messages of a batch come again with those that are not"
+
+
+def _counts_lost(declared: Declared, effects: Sequence[Effect]) -> str:
+    return "redelivery counts are in the broker's memory" if _parted(declared, effects) else ""
+
+
+SUBSCRIPTION_RULES = (
+    Rule(
+        "pulsar.mixed-keys",
+        ("fifo-violation", "two-active"),
+        _mixed_keys,
+        "set workload.producer: {batching_type: KeyBased}, or batching_enabled: false",
+        'Pulsar documentation, "Batching for Key_Shared subscriptions"',
+        "pulsar/key-shared:mixed-batches",
+        "pulsar/key-shared:no-batches",
+    ),
+    Rule(
+        "pulsar.two-active",
+        ("two-active",),
+        _two_active,
+        "",
+        'Pulsar documentation, "Subscription types"',
+        "pulsar/subscriptions:failover-parted",
+        "pulsar/subscriptions:failover",
+    ),
+    Rule(
+        "pulsar.acknowledged-late",
+        ("double-delivery",),
+        _acknowledged_late,
+        "",
+        "Pulsar documentation, broker setting managedLedgerDefaultMarkDeleteRateLimit",
+        "pulsar/subscriptions:owner-killed",
+        "pulsar/subscriptions:quiet",
+    ),
+    Rule(
+        "pulsar.held-too-long",
+        ("double-delivery",),
+        _held_too_long,
+        "remove unacked_messages_timeout_ms",
+        'Pulsar documentation, "Acknowledgment timeout"',
+        "pulsar/subscriptions:timeout",
+        "pulsar/subscriptions:quiet",
+    ),
+    Rule(
+        "pulsar.whole-batches",
+        ("double-delivery",),
+        _whole_batches,
+        "set workload.producer.batching_enabled: false, or batch_index_ack_enabled and the brokers' "
+        "acknowledgmentAtBatchIndexLevelEnabled",
+        'Pulsar documentation, "Batching", at batch index level',
+        "pulsar/subscriptions:batches",
+        "pulsar/subscriptions:quiet",
+    ),
+    Rule(
+        "pulsar.counts-lost",
+        ("redelivery-flag-missing",),
+        _counts_lost,
+        "",
+        'Pulsar documentation, "Negative acknowledgment"',
+        "pulsar/subscriptions:owner-killed",
+        "pulsar/subscriptions:quiet",
+    ),
+)
+
+SUBSCRIPTION_PROMISES = {
+    "unacked-vanished": "a subscription keeps what is not acknowledged, and delivers it again",
+    "double-delivery": "a message is given to one consumer at a time, until it is acknowledged",
+    "redelivery-flag-missing": "shared subscriptions count redeliveries",
+    **dict.fromkeys(
+        ("fifo-violation", "two-active"),
+        "exclusive and failover subscriptions keep the order of a partition, key-shared ones that of each key",
+    ),
+}

@@ -5,22 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chaoskit.contract.capability import Finding
-from chaoskit.contract.client import ClientFactory, SequencedClients, SubscribingClients
-from chaoskit.contract.cluster import Allowance, Declared, Effect, Leadership
+from chaoskit.contract.capability import Capability
+from chaoskit.contract.client import LogClients, SequencedClients, SubscribingClients, TransactionalClients
+from chaoskit.contract.cluster import DataFiles, Leadership, Processes, Reassignment, Upgrade
+from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.host import ServiceHost
-from clusters.bookkeeper.decommission import decommissioning
-from clusters.bookkeeper.settings import quorums
-from clusters.diagnosis import java_and_jars
-from clusters.java import check_java
+from chaoskit.contract.ledger import LedgerClients
+from chaoskit.contract.traits import Group
+from chaoskit.history.models import DataModel
+from clusters.common.diagnosis import java_and_jars
+from clusters.common.java import check_java
 from clusters.pulsar import artifacts
 from clusters.pulsar.client import PulsarClients
 from clusters.pulsar.consumer import group_settings, reader_settings
 from clusters.pulsar.deploy import PulsarCluster
-from clusters.pulsar.guarantees import guarantees
+from clusters.pulsar.guarantees import GUARANTEES
 from clusters.pulsar.producer import resolve_producer
 from clusters.pulsar.roles import ROLES
 from clusters.pulsar.settings import PulsarOptions, check_settings
+from clusters.storage.decommission import GIVEN_AUTO_RECOVERY, decommissioning
+from clusters.storage.settings import quorums
 
 _JAVA_MIN = 17
 
@@ -30,33 +34,48 @@ class System:
 
     options = PulsarOptions
     roles = ROLES
+    models = (DataModel.LOG,)
+    guarantees = GUARANTEES
+    given = GIVEN_AUTO_RECOVERY
+    never: Mapping[type, str] = {
+        Reassignment: "topics have no replicas of their own: their ledgers are spread over bookies",
+        LedgerClients: "ledgers are BookKeeper's: write system: bookkeeper",
+    }
+    notyet: Mapping[type, str] = {
+        TransactionalClients: "pulsar-client 3.13 for Python has no transactions",
+        Upgrade: "replacing releases host by host is to come",
+        DataFiles: "which files of a bookie hold a topic is not told: write files: instead of what:",
+    }
 
-    def powers(self, options: PulsarOptions) -> tuple[type, ...]:
-        return (Leadership, SequencedClients, SubscribingClients, *decommissioning(options))
+    def cluster_powers(self, options: PulsarOptions) -> tuple[type, ...]:
+        return (Processes, Leadership, *decommissioning(options))
 
-    def check(self, declared: Declared, hosts: int) -> None:
+    def client_powers(self, options: PulsarOptions) -> tuple[type, ...]:
+        return (LogClients, SequencedClients, SubscribingClients)
+
+    def check(self, declared: Declared) -> None:
         options: PulsarOptions = declared.options
         artifacts.parse_version(options.version)
-        quorums(options, len(options.place(hosts).bookies))
+        quorums(options, len(options.place(declared.hosts).bookies))
         check_settings(options)
         resolve_producer(declared.producer)
-        (group_settings if declared.grouped else reader_settings)(declared.consumer)
+        (reader_settings if declared.get(Group) is None else group_settings)(declared.consumer)
         check_java(_JAVA_MIN, f"Pulsar {options.version}")
 
-    def prepare(self, options: Any) -> None:
+    def prepare(self, options: PulsarOptions) -> None:
         artifacts.fetch(options.version)
 
-    def deploy(self, hosts: Sequence[ServiceHost], options: Any) -> PulsarCluster:
+    def deployment(self, options: PulsarOptions) -> PulsarOptions:
+        return options
+
+    def deploy(self, hosts: Sequence[ServiceHost], options: PulsarOptions) -> PulsarCluster:
         return PulsarCluster(hosts, options, artifacts.fetch(options.version))
 
-    def clients(self, settings: Mapping[str, Any]) -> ClientFactory:
+    def clients(self, settings: Mapping[str, Any]) -> PulsarClients:
         return PulsarClients(settings)
 
-    def guarantees(self, declared: Declared, effects: Sequence[Effect]) -> dict[str, Allowance]:
-        return guarantees(declared, effects)
-
-    def brokers(self, options: Any, hosts: int) -> int:
+    def brokers(self, options: PulsarOptions, hosts: int) -> int:
         return len(options.place(hosts).bookies)
 
-    def diagnose(self) -> list[Finding]:
+    def diagnose(self) -> list[Capability]:
         return java_and_jars("Pulsar", _JAVA_MIN, "Pulsar")

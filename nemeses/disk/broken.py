@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from chaoskit.contract.cluster import Processes
 from chaoskit.contract.disk import BreakableDisk
+from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import PowerSwitch, ServiceHost
-from chaoskit.contract.nemesis import NemesisError, NoParameters, Strike
+from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
 from nemeses.disk.mending import check_writable, mend, write_error
 from nemeses.services import await_answers, on_each
 from nemeses.shell import bash
@@ -13,34 +17,35 @@ _ABORT = '[ "$(stat -f -c %T "$1")" = ext2/ext3 ] || exit 95; exec mount -o remo
 _UNSUPPORTED = 95
 
 
-class DiskDead:
+class DiskDead(Nemesis):
     """Every write and flush of the data disk fails with EIO; what was not synced is lost. A boot brings it back."""
 
     summary = "let the data disk fail every request with EIO; power off, boot and start the system afterwards"
     family = "disk"
-    hits = "hosts"
-    parameters = NoParameters
-    lasts = True
-    needs: tuple[type, ...] = (PowerSwitch, BreakableDisk)
+    cluster_powers = (Processes,)
+    host_powers: tuple[type, ...] = (PowerSwitch, BreakableDisk)
+
+    def damage(self, parameters: Any) -> Damage:
+        return Damage.FORGETS
 
     def inject(self, strike: Strike) -> None:
-        on_each(strike.targets, lambda host: host.break_disk())
+        on_each(strike.hosts, lambda host: host.power(BreakableDisk).break_disk())
 
     def verify(self, strike: Strike) -> str:
         return _check_fails(strike, "Input/output error")
 
     def heal(self, strike: Strike) -> None:
-        mend(strike.targets, strike.cluster)
+        mend(strike.hosts, strike.cluster)
 
     def verify_healed(self, strike: Strike) -> str:
-        return f"{check_writable(strike.targets)}; {await_answers(strike.targets, strike.cluster)}"
+        return f"{check_writable(strike.hosts)}; {await_answers(strike.hosts, strike.cluster)}"
 
 
 class DiskReadOnly(DiskDead):
     """The journal of ext4 is aborted, as after an error: reads work, writes fail with EROFS."""
 
     summary = "turn the data disk's file system read-only (ext4); power off, boot and start the system afterwards"
-    needs = (PowerSwitch,)
+    host_powers = (PowerSwitch,)
 
     def inject(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:
@@ -52,7 +57,7 @@ class DiskReadOnly(DiskDead):
             if done.status != 0:
                 raise NemesisError(f"{host.name}: {done.err.strip()}")
 
-        on_each(strike.targets, act)
+        on_each(strike.hosts, act)
 
     def verify(self, strike: Strike) -> str:
         return _check_fails(strike, "Read-only file system")
@@ -64,7 +69,7 @@ def _check_fails(strike: Strike, words: str) -> str:
     Raises:
         NemesisError: one works, or fails otherwise.
     """
-    errors = {host.name: write_error(host) for host in strike.targets}
+    errors = {host.name: write_error(host) for host in strike.hosts}
     for name, error in errors.items():
         if words not in error:
             raise NemesisError(f"a write to the data disk of {name} should fail with {words!r}: {error or 'it works'}")

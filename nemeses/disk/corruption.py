@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
+from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.nemesis import NemesisError, Strike
+from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
 from nemeses.disk.files import FileChoice, Place, draw_places
 from nemeses.services import on_each
 from nemeses.shell import bash
@@ -18,15 +20,16 @@ echo $old $(od -An -tu1 -j "$2" -N 1 "$1")
 _TRUNCATE = 'old=$(stat -c %s "$1") && truncate -s "$2" "$1" && sync "$1" && echo $old $(stat -c %s "$1")'
 
 
-class BitFlip:
+class BitFlip(Nemesis):
     """One bit of a drawn byte is inverted, on the disk and in the kernel's cache: as a reader will see it."""
 
     summary = "invert a bit in files on the data disk"
     family = "disk"
-    hits = "hosts"
     parameters = FileChoice
     lasts = False
-    needs: tuple[type, ...] = ()
+
+    def damage(self, parameters: Any) -> Damage:
+        return Damage.CORRUPTS
 
     def inject(self, strike: Strike) -> None:
         _change(strike, _FLIP, lambda place: (str(place.offset), str(place.offset % 8)))
@@ -76,4 +79,4 @@ def _change(strike: Strike, script: str, arguments: Callable[[Place], tuple[str,
             before, after = map(int, bash(host, script, place.path, *arguments(place)).out.split())
             changed.append((host.name, place, before, after))
 
-    on_each(strike.targets, act)
+    on_each(strike.hosts, act)

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from chaoskit.contract.cluster import DataFiles
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.nemesis import NemesisError, Strike
+from chaoskit.contract.power import optional
 from nemeses.shell import bash
 
 _BY_GLOB = 'find "$1" -type f -size +0 -not -path "$1/.chaoskit/*" -path "$1/$2" -printf "%s %p\\n"'
@@ -60,7 +61,7 @@ def draw_places(strike: Strike) -> dict[str, list[Place]]:
         NemesisError: a target has no such file.
     """
     choice: FileChoice = strike.parameters
-    found = {host.name: _candidates(host, strike) for host in strike.targets}
+    found = {host.name: _candidates(host, strike) for host in strike.hosts}
     for name, files in found.items():
         if not files:
             raise NemesisError(f"{name} has no file that is {choice.files or choice.what} and not empty")
@@ -88,9 +89,10 @@ def _candidates(host: ServiceHost, strike: Strike) -> dict[str, int]:
     choice: FileChoice = strike.parameters
     if choice.what is None:
         return _sizes(bash(host, _BY_GLOB, host.data_dir, choice.files or "*").out.splitlines())
-    if not isinstance(strike.cluster, DataFiles):
+    files = optional(strike.cluster, DataFiles)
+    if files is None:
         raise NemesisError("this system does not say which files hold what: use files instead of what")
-    paths = strike.cluster.files(host, choice.what, choice.topic, choice.partition)
+    paths = files.files(host, choice.what, strike.in_system(choice.topic), choice.partition)
     return _sizes(bash(host, _BY_NAME, *paths).out.splitlines())
 
 

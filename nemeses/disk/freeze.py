@@ -6,7 +6,7 @@ import time
 
 from chaoskit.contract.disk import ProgrammableDisk
 from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.nemesis import NemesisError, NoParameters, Strike
+from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
 from nemeses.disk.mending import check_writable
 from nemeses.services import await_answers, on_each
 from nemeses.shell import bash
@@ -17,29 +17,25 @@ _WRITE = 'mkdir -p "$1"; echo frozen > "$1/probe"; sync "$1/probe"; echo written
 _WRITER = 'rm -f "$2"; setsid sh -c "$3" sh "$1/.chaoskit" "$2" < /dev/null > /dev/null 2>&1 &'
 
 
-class DiskFreeze:
+class DiskFreeze(Nemesis):
     """Writes hang until it is over, then go on. A programmable disk freezes below the file system: reads hang too."""
 
     summary = "let writes to the data disk hang, then go on"
     family = "disk"
-    hits = "hosts"
-    parameters = NoParameters
-    lasts = True
-    needs = ()
 
     def inject(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:
             if isinstance(host, ProgrammableDisk):
-                host.program_disk({"frozen": True})
+                host.power(ProgrammableDisk).program_disk({"frozen": True})
             else:
                 host.run(["fsfreeze", "--freeze", host.data_dir])
 
-        on_each(strike.targets, act)
+        on_each(strike.hosts, act)
 
     def verify(self, strike: Strike) -> str:
-        on_each(strike.targets, lambda host: bash(host, _WRITER, host.data_dir, _mark(strike), _WRITE))
+        on_each(strike.hosts, lambda host: bash(host, _WRITER, host.data_dir, _mark(strike), _WRITE))
         time.sleep(_PATIENCE_S)
-        done = [host.name for host in strike.targets if _written(host, strike)]
+        done = [host.name for host in strike.hosts if _written(host, strike)]
         if done:
             raise NemesisError(f"a write to the data disk of {', '.join(done)} was done and should hang")
         return f"a write with fsync on {strike.names} hangs for {_PATIENCE_S:g} s"
@@ -47,14 +43,14 @@ class DiskFreeze:
     def heal(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:
             if isinstance(host, ProgrammableDisk):
-                host.reset_disk(["frozen"])
+                host.power(ProgrammableDisk).reset_disk(["frozen"])
             else:
                 host.run(["fsfreeze", "--unfreeze", host.data_dir], check=False)
 
-        on_each(strike.targets, act)
+        on_each(strike.hosts, act)
 
     def verify_healed(self, strike: Strike) -> str:
-        return f"{check_writable(strike.targets)}; {await_answers(strike.targets, strike.cluster)}"
+        return f"{check_writable(strike.hosts)}; {await_answers(strike.hosts, strike.cluster)}"
 
 
 def _mark(strike: Strike) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict
 
 from chaoskit.base.quantities import Size, format_size
+from chaoskit.contract.cluster import Processes
 from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.nemesis import NemesisError, Strike
+from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
 from nemeses.services import await_answers, on_each
 from nemeses.shell import bash
 
@@ -34,23 +35,21 @@ class Fill(BaseModel):
     leave: Size = 0
 
 
-class DiskFull:
+class DiskFull(Nemesis):
     """A file takes the free space: writes fail with ENOSPC. Healing deletes it and starts what ended of the system."""
 
     summary = "fill the data disk, so that writes fail with ENOSPC; delete the filling afterwards"
     family = "disk"
-    hits = "hosts"
+    cluster_powers = (Processes,)
     parameters = Fill
-    lasts = True
-    needs = ()
 
     def inject(self, strike: Strike) -> None:
-        on_each(strike.targets, lambda host: bash(host, _FILL, host.data_dir, str(strike.parameters.leave)))
+        on_each(strike.hosts, lambda host: bash(host, _FILL, host.data_dir, str(strike.parameters.leave)))
 
     def verify(self, strike: Strike) -> str:
         leave = strike.parameters.leave
         seen = []
-        for host in strike.targets:
+        for host in strike.hosts:
             available = _available(host)
             probe = bash(host, _WRITE, host.data_dir, str(leave + 2 * _TOLERANCE), check=False)
             if available > leave + _TOLERANCE or "No space left on device" not in probe.err:
@@ -64,19 +63,19 @@ class DiskFull:
     def heal(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:
             bash(host, 'rm -f "$1/.chaoskit/ballast"', host.data_dir)
-            strike.cluster.start(host)
+            strike.cluster.power(Processes).start(host)
 
-        on_each(strike.targets, act)
+        on_each(strike.hosts, act)
 
     def verify_healed(self, strike: Strike) -> str:
         wanted = strike.parameters.leave + 2 * _TOLERANCE
         seen = []
-        for host in strike.targets:
+        for host in strike.hosts:
             available = _available(host)
             if available < wanted or bash(host, _WRITE, host.data_dir, str(wanted), check=False).status != 0:
                 raise NemesisError(f"{host.name} has only {available} bytes free after the filling was deleted")
             seen.append(f"{host.name}: {format_size(available >> 20 << 20)} free")
-        return "; ".join([*seen, await_answers(strike.targets, strike.cluster)])
+        return "; ".join([*seen, await_answers(strike.hosts, strike.cluster)])
 
 
 def _available(host: ServiceHost) -> int:

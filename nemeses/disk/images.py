@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from chaoskit.contract.cluster import Processes
 from chaoskit.contract.disk import ReplaceableDisk
-from chaoskit.contract.host import PowerSwitch
-from chaoskit.contract.nemesis import NemesisError, NoParameters, Strike
+from chaoskit.contract.guarantee import Damage
+from chaoskit.contract.host import PowerSwitch, ServiceHost
+from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
 from nemeses.disk.mending import restore
 from nemeses.disk.power import check_dark
 from nemeses.services import await_answers, on_each
@@ -17,33 +19,34 @@ _MARK = 'mkdir -p "$1/.chaoskit" && touch "$1/.chaoskit/$2" && sync "$1/.chaoski
 _MARKED = '[ ! -e "$1/.chaoskit/$2" ]'
 
 
-class DiskWipe:
+class DiskWipe(Nemesis):
     """Power off, a new file system on the data disk, boot: the system must format anew in its start."""
 
     summary = "replace the data disk by an empty one while the power is off; boot afterwards"
     family = "disk"
-    hits = "hosts"
-    parameters = NoParameters
-    lasts = True
-    needs = (PowerSwitch, ReplaceableDisk)
+    cluster_powers = (Processes,)
+    host_powers = (PowerSwitch, ReplaceableDisk)
+
+    def damage(self, parameters: Any) -> Damage:
+        return Damage.DESTROYS
 
     def inject(self, strike: Strike) -> None:
-        _replace(strike, lambda host: host.wipe_disk())
+        _replace(strike, lambda host: host.power(ReplaceableDisk).wipe_disk())
 
     def verify(self, strike: Strike) -> str:
         return f"{check_dark(strike)}; their disks were replaced"
 
     def heal(self, strike: Strike) -> None:
-        on_each(strike.targets, lambda host: restore(host, strike.cluster))
+        on_each(strike.hosts, lambda host: restore(host, strike.cluster))
 
     def verify_healed(self, strike: Strike) -> str:
         marked = [
-            host.name for host in strike.targets if bash(host, _MARKED, host.data_dir, strike.name, check=False).status
+            host.name for host in strike.hosts if bash(host, _MARKED, host.data_dir, strike.name, check=False).status
         ]
         if marked:
             raise NemesisError(f"a file that was synced before is still on the data disk of {', '.join(marked)}")
         gone = f"a file synced right before is gone from {strike.names}"
-        return f"{gone}; {await_answers(strike.targets, strike.cluster)}"
+        return f"{gone}; {await_answers(strike.hosts, strike.cluster)}"
 
 
 class TimeTravel(DiskWipe):
@@ -52,28 +55,27 @@ class TimeTravel(DiskWipe):
     summary = "put the last snapshot of the data disk back while the power is off; boot afterwards"
 
     def inject(self, strike: Strike) -> None:
-        for host in strike.targets:
-            if not host.has_snapshot():
+        for host in strike.hosts:
+            if not host.power(ReplaceableDisk).has_snapshot():
                 raise NemesisError(f"{host.name} has no snapshot of its data disk: inject snapshot before time-travel")
-        _replace(strike, lambda host: host.restore_disk())
+        _replace(strike, lambda host: host.power(ReplaceableDisk).restore_disk())
 
 
-class Snapshot:
+class Snapshot(Nemesis):
     """The data disk is synced, held for a moment and copied, as volume managers do. `time-travel` puts it back."""
 
     summary = "keep a copy of the data disk, for time-travel"
     family = "disk"
-    hits = "hosts"
-    parameters = NoParameters
     lasts = False
-    needs = (ReplaceableDisk,)
+    restores = False  # the copy stays
+    host_powers = (ReplaceableDisk,)
 
     def inject(self, strike: Strike) -> None:
-        strike.notes["copies"] = {}
-        on_each(strike.targets, lambda host: strike.notes["copies"].update({host.name: host.snapshot_disk()}))
+        copies = strike.notes["copies"] = {}
+        on_each(strike.hosts, lambda host: copies.update({host.name: host.power(ReplaceableDisk).snapshot_disk()}))
 
     def verify(self, strike: Strike) -> str:
-        missing = [host.name for host in strike.targets if not host.has_snapshot()]
+        missing = [host.name for host in strike.hosts if not host.power(ReplaceableDisk).has_snapshot()]
         if missing:
             raise NemesisError(f"there is no copy of the data disk of {', '.join(missing)}")
         return "; ".join(f"{name}: copied {copy}" for name, copy in strike.notes["copies"].items())
@@ -82,13 +84,13 @@ class Snapshot:
         """Nothing was broken."""
 
     def verify_healed(self, strike: Strike) -> str:
-        return await_answers(strike.targets, strike.cluster)
+        return await_answers(strike.hosts, strike.cluster)
 
 
-def _replace(strike: Strike, replace: Callable[[Any], None]) -> None:
-    def act(host: Any) -> None:
+def _replace(strike: Strike, replace: Callable[[ServiceHost], None]) -> None:
+    def act(host: ServiceHost) -> None:
         bash(host, _MARK, host.data_dir, strike.name)
-        host.power_cut()
+        host.power(PowerSwitch).power_cut()
         replace(host)
 
-    on_each(strike.targets, act)
+    on_each(strike.hosts, act)

@@ -6,9 +6,11 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from chaoskit.contract.cluster import Processes
 from chaoskit.contract.disk import ProgrammableDisk
-from chaoskit.contract.host import PowerSwitch
-from chaoskit.contract.nemesis import NemesisError, Strike
+from chaoskit.contract.guarantee import Damage
+from chaoskit.contract.host import PowerSwitch, ServiceHost
+from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
 from nemeses.disk.mending import check_writable, restore, write_error
 from nemeses.services import await_answers, on_each
 
@@ -25,59 +27,61 @@ class Lie(BaseModel):
     cut: bool = True
 
 
-class FsyncLies:
+class FsyncLies(Nemesis):
     """Flushes are acknowledged and nothing is persisted, up to the size of the disk's cache (`cluster.disk.cache`)."""
 
     summary = "let the data disk acknowledge flushes without doing them; cut the power at the end"
     family = "disk"
-    hits = "hosts"
+    cluster_powers = (Processes,)
     parameters = Lie
-    lasts = True
-    needs = (PowerSwitch, ProgrammableDisk)
+    host_powers = (PowerSwitch, ProgrammableDisk)
+
+    def damage(self, parameters: Any) -> Damage:
+        return Damage.DESTROYS
 
     def inject(self, strike: Strike) -> None:
         strike.notes["lying"] = True
-        on_each(strike.targets, lambda host: host.program_disk({"flush_lies": True}))
+        on_each(strike.hosts, lambda host: host.power(ProgrammableDisk).program_disk({"flush_lies": True}))
 
     def verify(self, strike: Strike) -> str:
-        return "; ".join(_check_lies(host) for host in strike.targets)
+        return "; ".join(_check_lies(host) for host in strike.hosts)
 
     def heal(self, strike: Strike) -> None:
         cut = strike.parameters.cut and strike.notes.pop("lying", False)
 
-        def act(host: Any) -> None:
+        def act(host: ServiceHost) -> None:
             if cut and host.reachable():
-                host.power_cut()
-            host.reset_disk(["flush_lies"])
+                host.power(PowerSwitch).power_cut()
+            host.power(ProgrammableDisk).reset_disk(["flush_lies"])
             restore(host, strike.cluster)
             host.run(["sync", "--file-system", host.data_dir])
 
-        on_each(strike.targets, act)
+        on_each(strike.hosts, act)
         if cut:
             strike.notes["cut"] = True
 
     def verify_healed(self, strike: Strike) -> str:
-        proofs = [_check_lost(host) for host in strike.targets] if strike.notes.get("cut") else []
-        writable = check_writable(strike.targets)
-        for host in strike.targets:
-            if waiting := host.disk_counters()["unflushed_sectors"]:
+        proofs = [_check_lost(host) for host in strike.hosts] if strike.notes.get("cut") else []
+        writable = check_writable(strike.hosts)
+        for host in strike.hosts:
+            if waiting := host.power(ProgrammableDisk).disk_counters()["unflushed_sectors"]:
                 raise NemesisError(f"{waiting} sectors of {host.name} are still un-flushed after a sync")
-        return "; ".join([*proofs, writable, await_answers(strike.targets, strike.cluster)])
+        return "; ".join([*proofs, writable, await_answers(strike.hosts, strike.cluster)])
 
 
-def _check_lies(host: Any) -> str:
-    before = host.disk_counters()["lies"]
+def _check_lies(host: ServiceHost) -> str:
+    before = host.power(ProgrammableDisk).disk_counters()["lies"]
     if error := write_error(host):
         raise NemesisError(f"a write with fsync on {host.name} should be acknowledged: {error}")
-    counters = host.disk_counters()
+    counters = host.power(ProgrammableDisk).disk_counters()
     lies, waiting = counters["lies"] - before, counters["unflushed_sectors"]
     if lies == 0 or waiting == 0:
         raise NemesisError(f"the disk of {host.name} was told to lie and told {lies} lies; {waiting} sectors wait")
     return f"{host.name}: an fsync was acknowledged with {lies} lies, {waiting} sectors are not persistent"
 
 
-def _check_lost(host: Any) -> str:
-    cut = host.last_cut()
+def _check_lost(host: ServiceHost) -> str:
+    cut = host.power(ProgrammableDisk).last_cut()
     if not cut.get("lies") or not cut["sectors"]:
         raise NemesisError(f"{host.name} was cut while its disk should lie, and nothing acknowledged was lost: {cut}")
-    return f"{host.name}: {cut['lies']} acknowledged flushes were lies; {host.prove_cut()}"
+    return f"{host.name}: {cut['lies']} acknowledged flushes were lies; {host.power(PowerSwitch).prove_cut()}"

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from chaoskit.contract.cluster import Cluster
-from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.cluster import Cluster, Processes
+from chaoskit.contract.host import PowerSwitch, ServiceHost
 from chaoskit.contract.nemesis import NemesisError
 from nemeses.services import on_each
 from nemeses.shell import bash
@@ -35,19 +34,19 @@ def check_writable(targets: Sequence[ServiceHost]) -> str:
     return f"a write with fsync works on {', '.join(host.name for host in targets)}"
 
 
-def mend(targets: Sequence[Any], cluster: Cluster) -> None:
+def mend(targets: Sequence[ServiceHost], cluster: Cluster) -> None:
     """Boot each host that has no power, or whose disk takes no writes (by a power cut), and start the system."""
 
-    def act(host: Any) -> None:
+    def act(host: ServiceHost) -> None:
         if host.reachable() and write_error(host):
-            host.power_cut()
+            host.power(PowerSwitch).power_cut()
         restore(host, cluster)
 
     on_each(targets, act)
 
 
-def restore(host: Any, cluster: Cluster) -> None:
+def restore(host: ServiceHost, cluster: Cluster) -> None:
     """Boot a host if it has no power, and start the system if it does not run."""
     if not host.reachable():
-        host.power_on()
-    cluster.start(host)
+        host.power(PowerSwitch).power_on()
+    cluster.power(Processes).start(host)

@@ -7,14 +7,21 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
+from chaoskit.contract.cluster import Processes
 from chaoskit.contract.disk import DiskSettings, ProgrammableDisk, Rate
-from chaoskit.contract.host import PowerSwitch
-from chaoskit.contract.nemesis import NemesisError, Strike
+from chaoskit.contract.guarantee import Damage
+from chaoskit.contract.host import PowerSwitch, ServiceHost
+from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
 from nemeses.disk.mending import check_writable, mend, write_error
 from nemeses.services import await_answers, on_each
 from nemeses.shell import bash
 
 _ROUNDS = 20
+
+_DESTROYING = {
+    "flush_lies", "read_errors", "write_errors", "flush_errors", "bad_sectors", "read_flips", "write_flips",
+}  # fmt: skip
+"""Settings that may cost what was fsynced; the others make a disk slow, or decide what a power cut keeps."""
 
 _REQUESTS = """
 mkdir -p "$1/.chaoskit"; probe=$1/.chaoskit/probe
@@ -52,86 +59,96 @@ class Program(DiskSettings):
         return self
 
 
-class DiskErrors:
+class DiskErrors(Nemesis):
     """Some requests of the data disk fail with EIO. A file system that gave up is healed by a boot."""
 
     summary = "let a share of the data disk's reads, writes or flushes fail with EIO"
     family = "disk"
-    hits = "hosts"
-    parameters: type[BaseModel] = Errors
-    lasts = True
-    needs = (PowerSwitch, ProgrammableDisk)
+    cluster_powers = (Processes,)
+    parameters = Errors
+    host_powers = (PowerSwitch, ProgrammableDisk)
+
+    def damage(self, parameters: Any) -> Damage:
+        return Damage.DESTROYS
 
     def inject(self, strike: Strike) -> None:
         changes = {f"{name}_errors": rate for name, rate in strike.parameters.model_dump().items()}
-        strike.notes["before"] = {host.name: host.disk_counters()["errors"] for host in strike.targets}
-        on_each(strike.targets, lambda host: host.program_disk(changes))
+        strike.notes["before"] = {host.name: _errors(host) for host in strike.hosts}
+        on_each(strike.hosts, lambda host: host.power(ProgrammableDisk).program_disk(changes))
 
     def verify(self, strike: Strike) -> str:
         seen = []
-        for host in strike.targets:
+        for host in strike.hosts:
             errors, rounds = 0, 0
             while errors == 0 and rounds < _ROUNDS:
                 rounds += 1
                 bash(host, _REQUESTS, host.data_dir, check=False)
-                errors = host.disk_counters()["errors"] - strike.notes["before"][host.name]
+                errors = _errors(host) - strike.notes["before"][host.name]
             if errors == 0:
                 raise NemesisError(f"no request of the data disk of {host.name} failed in {rounds} rounds of requests")
             seen.append(f"{host.name}: {errors} requests failed with EIO")
         return "; ".join(seen)
 
     def heal(self, strike: Strike) -> None:
-        on_each(strike.targets, lambda host: host.reset_disk(["read_errors", "write_errors", "flush_errors"]))
-        mend(strike.targets, strike.cluster)
+        changed = ["read_errors", "write_errors", "flush_errors"]
+        on_each(strike.hosts, lambda host: host.power(ProgrammableDisk).reset_disk(changed))
+        mend(strike.hosts, strike.cluster)
 
     def verify_healed(self, strike: Strike) -> str:
-        before = [host.disk_counters()["errors"] for host in strike.targets]
-        writable = check_writable(strike.targets)
-        for host, errors in zip(strike.targets, before, strict=True):
-            if host.disk_counters()["errors"] != errors:
+        before = [_errors(host) for host in strike.hosts]
+        writable = check_writable(strike.hosts)
+        for host, errors in zip(strike.hosts, before, strict=True):
+            if _errors(host) != errors:
                 raise NemesisError(f"requests of the data disk of {host.name} still fail")
-        return f"{writable}; {await_answers(strike.targets, strike.cluster)}"
+        return f"{writable}; {await_answers(strike.hosts, strike.cluster)}"
 
 
-class DiskProgram:
+class DiskProgram(Nemesis):
     """Any settings of the programmable disk, for the time of the fault."""
 
     summary = "change any settings of the programmable disk, and change them back"
     family = "disk"
-    hits = "hosts"
-    parameters: type[BaseModel] = Program
-    lasts = True
-    needs = (PowerSwitch, ProgrammableDisk)
+    cluster_powers = (Processes,)
+    parameters = Program
+    host_powers = (PowerSwitch, ProgrammableDisk)
+
+    def damage(self, parameters: Any) -> Damage:
+        return Damage.DESTROYS if parameters.model_fields_set & _DESTROYING else Damage.NONE
 
     def inject(self, strike: Strike) -> None:
         changes = strike.parameters.model_dump(include=strike.parameters.model_fields_set, mode="json")
-        strike.notes["settings"] = {host.name: host.disk_settings() for host in strike.targets}
-        on_each(strike.targets, lambda host: host.program_disk(changes))
+        strike.notes["settings"] = {host.name: host.power(ProgrammableDisk).disk_settings() for host in strike.hosts}
+        on_each(strike.hosts, lambda host: host.power(ProgrammableDisk).program_disk(changes))
 
     def verify(self, strike: Strike) -> str:
-        return "; ".join(_behaviour(host, strike) for host in strike.targets)
+        return "; ".join(_behaviour(host, strike) for host in strike.hosts)
 
     def heal(self, strike: Strike) -> None:
-        on_each(strike.targets, lambda host: host.reset_disk(strike.parameters.model_fields_set))
-        mend(strike.targets, strike.cluster)
+        on_each(strike.hosts, lambda host: host.power(ProgrammableDisk).reset_disk(strike.parameters.model_fields_set))
+        mend(strike.hosts, strike.cluster)
 
     def verify_healed(self, strike: Strike) -> str:
-        for host in strike.targets:
-            settings, before = host.disk_settings(), strike.notes["settings"][host.name]
+        for host in strike.hosts:
+            settings, before = host.power(ProgrammableDisk).disk_settings(), strike.notes["settings"][host.name]
             changed = [name for name in type(settings).model_fields if getattr(settings, name) != getattr(before, name)]
             if kept := strike.parameters.model_fields_set.intersection(changed):
                 raise NemesisError(f"the disk of {host.name} still has {', '.join(kept)} of the fault")
-        return f"{check_writable(strike.targets)}; {await_answers(strike.targets, strike.cluster)}"
+        return f"{check_writable(strike.hosts)}; {await_answers(strike.hosts, strike.cluster)}"
 
 
-def _behaviour(host: Any, strike: Strike) -> str:
+def _errors(host: ServiceHost) -> int:
+    """Return how many requests the disk has failed."""
+    return host.power(ProgrammableDisk).disk_counters()["errors"]
+
+
+def _behaviour(host: ServiceHost, strike: Strike) -> str:
     """Return what the disk says of itself, and what a write with fsync says of it.
 
     Raises:
         NemesisError: they do not fit the parameters.
     """
     wanted: DiskSettings = strike.parameters
-    settings = host.disk_settings()
+    settings = host.power(ProgrammableDisk).disk_settings()
     if wrong := [name for name in wanted.model_fields_set if getattr(settings, name) != getattr(wanted, name)]:
         raise NemesisError(f"the disk of {host.name} did not take {', '.join(wrong)}")
     began = time.monotonic()

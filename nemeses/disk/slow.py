@@ -9,7 +9,7 @@ from pydantic import model_validator
 
 from chaoskit.contract.disk import DiskLimits, SlowDisk
 from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.nemesis import NemesisError, Strike
+from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
 from nemeses.services import await_answers, on_each
 from nemeses.shell import bash
 
@@ -61,18 +61,16 @@ class _Probe:
         return self.units / (time.monotonic() - start)
 
 
-class DiskSlow:
+class DiskSlow(Nemesis):
     """The data disk serves at most so many bytes or requests a second."""
 
     summary = "limit the bytes or requests per second of the data disk"
     family = "disk"
-    hits = "hosts"
     parameters = Limits
-    lasts = True
-    needs = (SlowDisk,)
+    host_powers = (SlowDisk,)
 
     def inject(self, strike: Strike) -> None:
-        on_each(strike.targets, lambda host: host.limit_disk(strike.parameters))
+        on_each(strike.hosts, lambda host: host.power(SlowDisk).limit_disk(strike.parameters))
 
     def verify(self, strike: Strike) -> str:
         measured = strike.notes["slow"] = _measure(strike)
@@ -83,7 +81,7 @@ class DiskSlow:
         return _words(measured)
 
     def heal(self, strike: Strike) -> None:
-        on_each(strike.targets, lambda host: host.limit_disk(DiskLimits()))
+        on_each(strike.hosts, lambda host: host.power(SlowDisk).limit_disk(DiskLimits()))
 
     def verify_healed(self, strike: Strike) -> str:
         measured, slow = _measure(strike), strike.notes.get("slow", {})
@@ -93,14 +91,14 @@ class DiskSlow:
                     f"{key[0]}: {key[1]} is {rate:,.0f} without the limit and was {slow[key]:,.0f} with it: "
                     "it is not lifted, or is not below what the disk does anyway"
                 )
-        return f"{_words(measured)}; {await_answers(strike.targets, strike.cluster)}"
+        return f"{_words(measured)}; {await_answers(strike.hosts, strike.cluster)}"
 
 
 def _measure(strike: Strike) -> dict[tuple[str, str], float]:
     limits = strike.parameters.model_fields_set
     return {
         (host.name, field): _probe(field, getattr(strike.parameters, field)).rate(host)
-        for host in strike.targets
+        for host in strike.hosts
         for field in type(strike.parameters).model_fields
         if field in limits
     }

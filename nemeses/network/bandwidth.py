@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -80,7 +81,7 @@ class Bandwidth(PacketFault):
         return f"{words}: {rate / 1e3:.0f} kB/s ({asked.rate / 1e3:.0f} asked)"
 
 
-def _filters(peers: Peers, cluster: list[ServiceHost]) -> str:
+def _filters(peers: Peers, cluster: Sequence[ServiceHost]) -> str:
     """Return tc's filters: peers into the class, and before a match of all clients, other hosts past it."""
     lines = []
     protocols = (("ip", "ip", 32, "dst 0.0.0.0/0"), ("ip6", "ipv6", 128, "dst ::/0"))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pydantic import BaseModel, ConfigDict
 
 from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.nemesis import NemesisError, Strike
+from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
 from nemeses.holding import check_held, hold, release
 from nemeses.network.firewall import Rules, check_gone, counted
 from nemeses.network.peers import PeerNames, Peers, Ports, addresses, find_peers
@@ -32,28 +32,26 @@ class ConnectionParameters(BaseModel):
     ports: Ports = []
 
 
-class ResetConnections:
+class ResetConnections(Nemesis):
     """Both ends are told at once: the target's programs by an error, the peers by an RST."""
 
     summary = "reset the established TCP connections between hosts and their peers"
     family = "network"
-    hits = "hosts"
     parameters = ConnectionParameters
     lasts = False
-    needs = ()
 
     def inject(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:
             peers = _prepare(strike, host)
             strike.notes[f"ended on {host.name}"] = _ends(bash(host, _kill(strike, peers)).out)
 
-        on_each(strike.targets, act)
+        on_each(strike.hosts, act)
 
     def verify(self, strike: Strike) -> str:
-        return "; ".join(on_each(strike.targets, lambda host: _prove_ended(strike, host, _was_reset)))
+        return "; ".join(on_each(strike.hosts, lambda host: _prove_ended(strike, host, _was_reset)))
 
     def heal(self, strike: Strike) -> None:
-        for host in strike.targets:
+        for host in strike.hosts:
             if (probe := strike.notes.pop(f"probe of {host.name}", None)) is not None:
                 probe.close()
 
@@ -61,17 +59,14 @@ class ResetConnections:
         return "new connections were never refused"
 
 
-class HalfOpen:
+class HalfOpen(Nemesis):
     """The target forgets its connections and its RSTs are lost: the peers believe in them until they give up."""
 
     summary = (
         "lose the established TCP connections at the hosts' end alone, as a crash does: peers still believe in them"
     )
     family = "network"
-    hits = "hosts"
     parameters = ConnectionParameters
-    lasts = True
-    needs = ()
 
     def inject(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:
@@ -80,11 +75,11 @@ class HalfOpen:
             act = f"{{ {rules.act(strike.cluster.hosts)} }} || exit\n{_kill(strike, peers)}"
             strike.notes[f"ended on {host.name}"] = _ends(hold(strike, host, act, rules.undo()))
 
-        on_each(strike.targets, act)
+        on_each(strike.hosts, act)
 
     def verify(self, strike: Strike) -> str:
-        evidence = on_each(strike.targets, lambda host: _prove_ended(strike, host, _still_believes))
-        for host in strike.targets:
+        evidence = on_each(strike.hosts, lambda host: _prove_ended(strike, host, _still_believes))
+        for host in strike.hosts:
             swallowed = counted(host, f"chaoskit_{strike.name}").get("hit_out", 0)
             if not swallowed:
                 raise NemesisError(f"no RST of {host.name} was lost")
@@ -96,7 +91,7 @@ class HalfOpen:
 
     def verify_healed(self, strike: Strike) -> str:
         evidence = ["RSTs pass again"]
-        for host in strike.targets:
+        for host in strike.hosts:
             check_gone(host, f"chaoskit_{strike.name}")
             if (probe := strike.notes.pop(f"probe of {host.name}", None)) is not None:
                 with probe:

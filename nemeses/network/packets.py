@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from chaoskit.base.quantities import MILLISECOND, Duration, format_duration
 from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.nemesis import NemesisError, Strike
+from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
 from nemeses.holding import check_held, hold, release
 from nemeses.network.firewall import Rules, check_gone, counted
 from nemeses.network.peers import PeerNames, Peers, find_peers
@@ -30,13 +30,10 @@ _ATTEMPTS = 3
 Percent = Annotated[float, Field(ge=0.5, le=100)]
 
 
-class PacketFault:
+class PacketFault(Nemesis):
     """What faults of packets have in common: peers looked up at injection, a hold on each target, pings as proof."""
 
     family = "network"
-    hits = "hosts"
-    lasts = True
-    needs = ()
 
     def scripts(self, strike: Strike, host: ServiceHost, peers: Peers) -> tuple[str, str]:
         """Return the bash scripts that make the fault on a host and undo it."""
@@ -57,13 +54,13 @@ class PacketFault:
                 raise NemesisError(f"peers: {', '.join(strike.parameters.peers)} has nobody besides {host.name}")
             hold(strike, host, *self.scripts(strike, host, peers))
 
-        on_each(strike.targets, act)
+        on_each(strike.hosts, act)
 
     def verify(self, strike: Strike) -> str:
         def judge(host: ServiceHost) -> str:
             return f"{host.name}: {self.measure(strike, host, strike.notes[f'peers of {host.name}'])}"
 
-        return "; ".join(on_each(strike.targets, judge))
+        return "; ".join(on_each(strike.hosts, judge))
 
     def heal(self, strike: Strike) -> None:
         release(strike)
@@ -74,7 +71,7 @@ class PacketFault:
             peers = strike.notes.get(f"peers of {host.name}") or find_peers(strike, ["hosts"], [host])
             return f"{host.name}: {_clean(host, peers)}"
 
-        evidence = "; ".join(on_each(strike.targets, judge))
+        evidence = "; ".join(on_each(strike.hosts, judge))
         check_held(strike)
         return evidence
 

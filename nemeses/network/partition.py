@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.nemesis import NemesisError, Strike
+from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
 from nemeses.holding import check_held, hold, release
 from nemeses.network.firewall import DROP, REJECT, Rules, check_gone, counted
 from nemeses.network.peers import HARNESS, PeerNames, Ports
@@ -52,15 +52,12 @@ class PartitionParameters(BaseModel):
         return self
 
 
-class Partition:
+class Partition(Nemesis):
     """Nothing passes between the sides; connections stay as they are until somebody notices."""
 
     summary = "cut hosts off from others: both ways or one way, all ports or some, in silence or with resets"
     family = "network"
-    hits = "hosts"
     parameters = PartitionParameters
-    lasts = True
-    needs = ()
 
     def inject(self, strike: Strike) -> None:
         cuts = strike.notes["cuts"] = _cuts(strike)

@@ -24,7 +24,7 @@ def cuts_around_targets(strike: Strike, peers: Sequence[str], *, together: bool)
     Raises:
         NemesisError: nobody is left to be cut off from.
     """
-    group = list(strike.targets)
+    group = list(strike.hosts)
     cuts = {host: find_peers(strike, peers, group if together else [host]) for host in group}
     return _refuse_empty(cuts, f"peers: {', '.join(peers)} has nobody besides {strike.names}")
 
@@ -35,7 +35,7 @@ def cuts_between(groups: Sequence[Sequence[ServiceHost]]) -> Cuts:
     Raises:
         NemesisError: fewer than two groups have hosts.
     """
-    cuts = {}
+    cuts: dict[ServiceHost, Peers] = {}
     for group in groups:
         strangers = {host.name: host for other in groups for host in other}
         for host in group:

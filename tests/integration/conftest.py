@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from echo import EchoCluster
+from labs import SharedLab
 
 from chaoskit.base.journal import Journal
 from clusters.hosts.lab import LocalLab, LocalOptions, LocalProvider
-from nemeses.services import await_answers
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -21,6 +21,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.skip(reason="makes namespaces, mounts and disks: run it as root"))
 
 
+@pytest.fixture(scope="module")
+def shared_journal() -> Iterator[Journal]:
+    with Journal(f"test-shared-{os.getpid()}") as journal:
+        yield journal
+        journal.close()
+
+
 @pytest.fixture
 def journal() -> Iterator[Journal]:
     with Journal(f"test-{os.getpid()}") as journal:
@@ -28,16 +35,19 @@ def journal() -> Iterator[Journal]:
         journal.close()
 
 
+@pytest.fixture(scope="module")
+def three_hosts(shared_journal: Journal) -> Iterator[SharedLab]:
+    lab = SharedLab(shared_journal, 3)
+    yield lab
+    lab.close()
+
+
 @pytest.fixture
-def echo(journal: Journal) -> Iterator[EchoCluster]:
-    """Three hosts with an echo server each."""
-    lab = LocalProvider().provision(journal, 3, LocalOptions(size="512MiB"))
-    try:
-        cluster = EchoCluster(lab.hosts)
-        await_answers(lab.hosts, cluster)
-        yield cluster
-    finally:
-        lab.close()
+def echo(three_hosts: SharedLab) -> Iterator[EchoCluster]:
+    """Three hosts with an echo server each, as good as new."""
+    cluster = three_hosts.take()
+    yield cluster
+    three_hosts.give_back(cluster)
 
 
 @pytest.fixture(params=["ext4", "xfs"])

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Sequence
-from typing import Any
 
 from chaoskit.contract.host import ServiceHost, ServiceState
+from chaoskit.contract.power import P, held
+from chaoskit.history.audits import Place
 
 PORT = 7000
 SERVICE = "echo"
@@ -35,12 +36,15 @@ Server(("::", int(sys.argv[2])), Handler).serve_forever()
 
 
 class EchoCluster:
-    """The echo servers of a lab; see `chaoskit.contract.cluster.Cluster`."""
+    """The echo servers of a lab: as much of a `chaoskit.contract.cluster.Cluster` as faults need."""
 
     def __init__(self, hosts: Sequence[ServiceHost]) -> None:
         self.hosts = hosts
         for host in hosts:
             self.start(host)
+
+    def power(self, kind: type[P]) -> P:
+        return held(kind, [self], "the echo servers")
 
     def start(self, host: ServiceHost) -> None:
         if host.state(SERVICE) is ServiceState.GONE:
@@ -72,11 +76,5 @@ class EchoCluster:
     def wait_ready(self, timeout_s: float) -> None:
         """Nothing to wait for: the servers know nothing of each other."""
 
-    def find(self, role: str, topic: str, partition: int) -> tuple[str, ...]:
+    def find(self, role: str, place: Place | None) -> tuple[str, ...]:
         return {"leader": (self.hosts[0].name,), "followers": tuple(host.name for host in self.hosts[1:])}[role]
-
-    def client_settings(self) -> dict[str, Any]:
-        return {}
-
-    def close(self) -> None:
-        """Nothing is kept open."""

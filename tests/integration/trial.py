@@ -11,7 +11,7 @@ from chaoskit.contract.nemesis import Strike
 
 
 @contextmanager
-def fault(nemesis: Any, targets: Sequence[ServiceHost], cluster: Any, **parameters: Any) -> Iterator[str]:
+def fault(nemesis: Any, targets: Sequence[Any], cluster: Any, **parameters: Any) -> Iterator[str]:
     """Inject and prove a fault; give its evidence; heal and prove that, whatever the test does."""
     strike = strike_of(nemesis, targets, cluster, **parameters)
     try:
@@ -24,11 +24,12 @@ def fault(nemesis: Any, targets: Sequence[ServiceHost], cluster: Any, **paramete
     assert healed
 
 
-def strike_of(nemesis: Any, targets: Sequence[ServiceHost], cluster: Any, name: str = "", **parameters: Any) -> Strike:
+def strike_of(nemesis: Any, targets: Sequence[Any], cluster: Any, name: str = "", **parameters: Any) -> Strike:
     """Return a strike that is not made yet."""
     return Strike(
         name=name or f"0-{type(nemesis).__name__.lower()}",
-        targets=targets,
+        hosts=targets if nemesis.hits == "hosts" else (),
+        clients=targets if nemesis.hits == "clients" else (),
         cluster=cluster,
         parameters=nemesis.parameters.model_validate(parameters),
         seed=7,
@@ -40,5 +41,5 @@ def _hosts(cluster: Any, name: str) -> list[ServiceHost]:
     by_name = {host.name: host for host in cluster.hosts}
     if name == "all":
         return list(cluster.hosts)
-    found = [name] if name in by_name else cluster.find(name, "log-0", 0)
+    found = [name] if name in by_name else cluster.find(name, None)
     return [by_name[each] for each in found]

@@ -9,8 +9,11 @@ from click.testing import CliRunner
 
 from chaoskit.base import plugins
 from chaoskit.cli.main import cli
+from chaoskit.contract.guarantee import Damage
+from chaoskit.contract.installed import nemesis
+from chaoskit.contract.nemesis import Nemesis
+from chaoskit.contract.power import words
 from chaoskit.scenario.model import Choice, FaultSpec
-from chaoskit.scenario.plan import nemesis
 
 DOCS = Path(__file__).parents[2] / "docs"
 FAMILIES = {"process", "network", "disk", "clock", "client", "membership"}
@@ -26,7 +29,9 @@ def test_a_kind_is_whole(kind: str) -> None:
     assert found.__doc__
     assert found.parameters.model_config["extra"] == "forbid"
     assert found.parameters.model_config["frozen"]
-    assert all(power.__doc__ for power in found.needs)
+    assert Nemesis in type(found).__mro__, "a nemesis is a class that inherits from Nemesis"
+    assert all(words(power) != power.__name__ for power in (*found.host_powers, *found.cluster_powers))
+    assert isinstance(found.damage(found.parameters.model_construct()), Damage)
 
 
 @pytest.mark.parametrize("kind", plugins.names("nemesis"))

@@ -24,7 +24,7 @@ from chaoskit.history.schema import DIRECTIONS, PAYLOADS
 from chaoskit.interop.jepsen.lanes import lanes
 from chaoskit.interop.jepsen.side import SIDE_FILE
 
-_SENT, _RECEIVED = DIRECTIONS.index("sent"), DIRECTIONS.index("received")
+_SENT = DIRECTIONS.index("sent")
 _FS = {
     "send": "send",
     "add": "send",
@@ -124,9 +124,11 @@ class Export:
             table = self._history.messages(each.topic, each.partition)
             direction = _codes(table["direction"], DIRECTIONS)
             intact = _codes(table["payload"], PAYLOADS) == 0
-            chosen = np.flatnonzero((direction <= _RECEIVED) & intact)
+            chosen = np.flatnonzero(intact)
             if table.num_rows and table["op"][-1].as_py() >= self._history.operations.num_rows:
-                raise BadInput(f"{each.file} has messages of operations that operations.parquet does not have")
+                raise BadInput(
+                    f"{self._history.folder}: messages name operations that operations.parquet does not have"
+                )
             keys.append(self._names.key(each.topic, each.partition))
             position = pc.fill_null(table["position"], -1).to_numpy()
             columns = [table["op"].to_numpy(), direction == _SENT, np.full(table.num_rows, number),

@@ -15,8 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from chaoskit.base import store
-from chaoskit.history.dataset import MessagesWriter, write_operations
-from chaoskit.history.schema import FAULTS
+from chaoskit.history.dataset import PartitionsWriter, write_operations
+from chaoskit.history.models import DataModel
+from chaoskit.history.schema import FAULTS, MESSAGES, OBSERVATIONS
 from chaoskit.interop.jepsen.lines import COLUMNS, FS, TYPES, Block, Lines
 from chaoskit.interop.jepsen.messages import KeyRows, place_of
 from chaoskit.interop.jepsen.names import Interned
@@ -62,10 +63,11 @@ def _import(path: Path, folder: Path, name: str) -> None:
                 faults.add(event)
         starts = pairing.starts()
         end_ns, outcome = pairing.ends()
-        _messages(spool, folder, names, starts["process"], end_ns=end_ns, side=side)
+        topics = _messages(spool, folder, names, starts["process"], end_ns=end_ns, side=side)
     finally:
         spool.close()
-    write_operations(folder / "operations.parquet", operation_tables(starts, end_ns, outcome), {})
+    write_operations(folder / "operations.parquet", operation_tables(starts, end_ns, outcome), {}, topics)
+    PartitionsWriter(folder / "observations.parquet", OBSERVATIONS).close()
     pq.write_table(pa.Table.from_pylist(faults.rows, FAULTS), folder / "faults.parquet", compression="zstd")
     side.write(folder / SIDE_FILE)
     origin: dict[str, Any] = {"from": "jepsen", "file": str(path.absolute()), "operations": int(starts.size)}
@@ -103,8 +105,8 @@ def _sort(entry: np.ndarray, micro: MicroOps, paired: Paired, spool: Spool) -> N
 
 def _messages(
     spool: Spool, folder: Path, names: Interned, process: np.ndarray, *, end_ns: np.ndarray, side: Side
-) -> None:
-    """Write the messages of every key."""
+) -> dict[str, DataModel]:
+    """Write the messages of every key; return what their topics are."""
     keys = spool.keys()
     sequences = _sequences(spool, keys, process)
     places: dict[int, tuple[str, int]] = {}
@@ -115,12 +117,13 @@ def _messages(
             topic += "'"
         taken.add((topic, partition))
         places[key] = topic, partition
-    with MessagesWriter(folder / "messages.parquet") as writer:
+    with PartitionsWriter(folder / "messages.parquet", MESSAGES) as writer:
         for key in sorted(keys, key=places.__getitem__):
             table, values = KeyRows(spool.rows(key), process, end_ns, sequences).table(places[key])
             writer.write(table.num_rows, [table])
             side.key(places[key], names.text(key))
             side.values(values, names)
+    return {topic: DataModel.LOG for topic, _ in taken}
 
 
 def _sequences(spool: Spool, keys: list[int], process: np.ndarray) -> np.ndarray:

@@ -14,6 +14,7 @@ import socket
 import stat
 import sys
 from collections.abc import Callable
+from errno import EIO
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ _FILE = 2
 _HANDLE = 1
 
 
-class OneFile(pyfuse3.Operations):  # type: ignore[misc]
+class OneFile(pyfuse3.Operations):
     """The root and the one file in it."""
 
     def __init__(self, device: Device) -> None:
@@ -60,20 +61,20 @@ class OneFile(pyfuse3.Operations):  # type: ignore[misc]
         try:
             return await self._device.read(off, size)
         except OSError as error:
-            raise pyfuse3.FUSEError(error.errno) from None
+            raise pyfuse3.FUSEError(error.errno or EIO) from None
 
     async def write(self, fh: int, off: int, buf: bytes) -> int:
         try:
             await self._device.write(off, buf)
         except OSError as error:
-            raise pyfuse3.FUSEError(error.errno) from None
+            raise pyfuse3.FUSEError(error.errno or EIO) from None
         return len(buf)
 
     async def fsync(self, fh: int, datasync: bool) -> None:
         try:
             await self._device.flush()
         except OSError as error:
-            raise pyfuse3.FUSEError(error.errno) from None
+            raise pyfuse3.FUSEError(error.errno or EIO) from None
 
     async def flush(self, fh: int) -> None:
         """Closing a descriptor flushes nothing: a disk knows no descriptors."""

@@ -10,15 +10,14 @@ from typing import Any
 
 import pytest
 from echo import EchoCluster
-from trial import fault
+from labs import SharedLab
+from trial import fault, strike_of
 
 from chaoskit.base.journal import Journal
 from chaoskit.contract.clock import SettableClock
-from chaoskit.contract.nemesis import NemesisError, Strike
-from clusters.hosts.lab import LocalOptions, LocalProvider
+from chaoskit.contract.nemesis import NemesisError
 from nemeses.clock import ClockDrift, ClockJump, ClockOffset, ClockStrobe
 from nemeses.disk.power import PowerCut
-from nemeses.services import await_answers
 
 _WAITS = """
 import java.util.concurrent.locks.*;
@@ -42,16 +41,22 @@ public class Waits {
 """
 
 
+@pytest.fixture(scope="module")
+def two_clocks(shared_journal: Journal) -> Iterator[SharedLab]:
+    lab = SharedLab(shared_journal, 2, {SettableClock})
+    yield lab
+    lab.close()
+
+
 @pytest.fixture
-def echo(journal: Journal) -> Iterator[EchoCluster]:
-    """Two hosts whose clocks can be set."""
-    lab = LocalProvider().provision(journal, 2, LocalOptions(size="512MiB"), needed={SettableClock})
-    try:
-        cluster = EchoCluster(lab.hosts)
-        await_answers(lab.hosts, cluster)
-        yield cluster
-    finally:
-        lab.close()
+def echo(two_clocks: SharedLab) -> Iterator[EchoCluster]:
+    """Two hosts whose clocks can be set, and are right."""
+    cluster = two_clocks.take()
+    yield cluster
+    if all(abs(error_s(cluster, index)) < 0.02 for index in range(2)):
+        two_clocks.give_back(cluster)
+    else:
+        two_clocks.close()
 
 
 def error_s(echo: EchoCluster, index: int = 0) -> float:
@@ -59,10 +64,6 @@ def error_s(echo: EchoCluster, index: int = 0) -> float:
     before = time.time_ns()
     shown = int(echo.ask(echo.hosts[index]).split()[0])
     return (shown - (before + time.time_ns()) / 2) / 1e9
-
-
-def strike_of(nemesis: Any, echo: EchoCluster, **parameters: Any) -> Strike:
-    return Strike("0-test", echo.hosts[:1], echo, nemesis.parameters.model_validate(parameters), 7, lambda _: [])
 
 
 @pytest.mark.parametrize(("offset", "seconds"), [("1h", 3600), ("-5s", -5), ("100ms", 0.1)])
@@ -167,12 +168,12 @@ def test_java_sees_the_jump_and_its_waits_and_monotonic_time_go_on_evenly(echo: 
 )
 def test_a_true_clock_is_not_believed_to_be_wrong(echo: EchoCluster, nemesis: Any, parameters: Any, words: str) -> None:
     with pytest.raises(NemesisError, match=words):
-        nemesis.verify(strike_of(nemesis, echo, **parameters))
+        nemesis.verify(strike_of(nemesis, echo.hosts[:1], echo, **parameters))
 
 
 def test_a_wrong_clock_is_not_believed_to_be_healed(echo: EchoCluster) -> None:
     nemesis = ClockOffset()
-    strike = strike_of(nemesis, echo, offset="2s")
+    strike = strike_of(nemesis, echo.hosts[:1], echo, offset="2s")
     nemesis.inject(strike)
 
     with pytest.raises(NemesisError, match=r"should be off by \+0.0 ms"):

@@ -114,6 +114,18 @@ def test_healing_leaves_neither_watchdog_nor_files(echo: EchoCluster) -> None:
     host.run(["bash", "--norc", "-c", "while ps -ef | grep -q '[w]atchdog'; do sleep 0.01; done"], timeout_s=5)
 
 
+def test_a_fault_of_the_same_name_may_follow_at_once(echo: EchoCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pulse of the one before, still under way, must not be taken for the next one's."""
+    monkeypatch.setattr(holding, "_PULSE_S", 0.001)
+    host = echo.hosts[0]
+    for _ in range(20):
+        strike = strike_of(Partition(), [host], echo)
+        holding.hold(strike, host, "true", "true")
+        holding.release(strike)
+
+        assert host.run(["ls", "/run/chaoskit/held"]).out == ""
+
+
 def test_an_injection_that_failed_half_way_is_undone(echo: EchoCluster) -> None:
     host = echo.hosts[0]
     strike = strike_of(Partition(), [host], echo)

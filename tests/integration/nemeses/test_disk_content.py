@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from echo import SERVICE, EchoCluster
-from scratch import Make, listing, strike_of, synced
-from trial import fault
+from scratch import Make, listing, synced
+from trial import fault, strike_of
 
 from chaoskit.contract.host import ServiceState
 from chaoskit.contract.nemesis import NemesisError
@@ -41,7 +41,7 @@ def test_disjoint_targets_are_hit_in_different_places(make_echo: Make) -> None:
     for host in echo.hosts:
         synced(host, "same.bin", bytes(1000))
     nemesis = BitFlip()
-    strike = strike_of(nemesis, echo, files="same.bin", count=20, disjoint=True)
+    strike = strike_of(nemesis, echo.hosts, echo, files="same.bin", count=20, disjoint=True)
     nemesis.inject(strike)
 
     offsets: dict[str, set[int]] = {"n1": set(), "n2": set()}
@@ -63,11 +63,11 @@ def test_a_file_is_truncated(echo: EchoCluster) -> None:
 def test_corruption_names_its_files(make_echo: Make) -> None:
     echo = make_echo()
     with pytest.raises(NemesisError, match=r"n1 has no file that is nothing\* and not empty"):
-        BitFlip().inject(strike_of(BitFlip(), echo, files="nothing*"))
+        BitFlip().inject(strike_of(BitFlip(), echo.hosts, echo, files="nothing*"))
     with pytest.raises(NemesisError, match="use files instead of what"):
-        BitFlip().inject(strike_of(BitFlip(), echo, what="segment"))
+        BitFlip().inject(strike_of(BitFlip(), echo.hosts, echo, what="segment"))
     with pytest.raises(ValueError, match="say which files"):
-        strike_of(BitFlip(), echo)
+        strike_of(BitFlip(), echo.hosts, echo)
 
 
 @pytest.mark.parametrize("filesystem", ["ext4", "xfs"])
@@ -87,7 +87,7 @@ def test_time_travel_brings_an_earlier_disk_back(echo: EchoCluster) -> None:
     host: Any = echo.hosts[0]
     synced(host, "past")
     with pytest.raises(NemesisError, match="inject snapshot before time-travel"):
-        TimeTravel().inject(strike_of(TimeTravel(), echo))
+        TimeTravel().inject(strike_of(TimeTravel(), echo.hosts, echo))
     assert host.state(SERVICE) is ServiceState.RUNNING
     with fault(Snapshot(), echo.hosts, echo) as evidence:
         pass

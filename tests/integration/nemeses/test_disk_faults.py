@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from echo import EchoCluster
-from scratch import Make, listing, strike_of, synced
-from trial import fault
+from scratch import Make, listing, synced
+from trial import fault, strike_of
 
 from chaoskit.base.journal import Journal
 from chaoskit.contract.nemesis import NemesisError
@@ -106,7 +106,7 @@ def test_a_slow_disk_stays_slow_over_a_reboot_and_leaves_no_limit_behind(make_ec
     echo = make_echo()
     host: Any = echo.hosts[0]
     nemesis, note = DiskSlow(), host.disk.with_name(THROTTLE)
-    strike = strike_of(nemesis, echo, write_iops=10)
+    strike = strike_of(nemesis, echo.hosts, echo, write_iops=10)
     nemesis.inject(strike)
     first = note.read_text()
 
@@ -191,7 +191,7 @@ def test_xfs_is_not_made_read_only(make_echo: Make) -> None:
     echo = make_echo(filesystem="xfs")
 
     with pytest.raises(NemesisError, match=r"only ext4 turns read-only .* cluster.disk.filesystem: ext4"):
-        DiskReadOnly().inject(strike_of(DiskReadOnly(), echo))
+        DiskReadOnly().inject(strike_of(DiskReadOnly(), echo.hosts, echo))
 
 
 def test_a_lying_disk_loses_what_was_synced_while_it_lied(programmable: EchoCluster) -> None:
@@ -258,7 +258,7 @@ def test_any_setting_can_be_changed_for_a_while(programmable: EchoCluster) -> No
     ids=lambda value: type(value).__name__ if hasattr(value, "summary") else "",
 )
 def test_nothing_is_believed_that_was_not_injected(programmable: EchoCluster, nemesis: Any, parameters: Any) -> None:
-    strike = strike_of(nemesis, programmable, **parameters)
+    strike = strike_of(nemesis, programmable.hosts, programmable, **parameters)
     if isinstance(nemesis, DiskErrors):
         host: Any = programmable.hosts[0]
         strike.notes["before"] = {"n1": host.disk_counters()["errors"]}
@@ -270,7 +270,7 @@ def test_nothing_is_believed_that_was_not_injected(programmable: EchoCluster, ne
 def test_a_limit_that_is_not_lifted_is_seen(make_echo: Make) -> None:
     echo = make_echo()
     nemesis = DiskSlow()
-    strike = strike_of(nemesis, echo, write_iops=20)
+    strike = strike_of(nemesis, echo.hosts, echo, write_iops=20)
     nemesis.inject(strike)
     nemesis.verify(strike)
 
@@ -280,7 +280,7 @@ def test_a_limit_that_is_not_lifted_is_seen(make_echo: Make) -> None:
 
 def test_healing_knows_a_disk_that_is_still_broken(programmable: EchoCluster) -> None:
     for nemesis, parameters in ((DiskDead(), {}), (DiskErrors(), {"write": 1})):
-        strike = strike_of(nemesis, programmable, **parameters)
+        strike = strike_of(nemesis, programmable.hosts, programmable, **parameters)
         nemesis.inject(strike)
         with pytest.raises(NemesisError, match="still fails a write"):
             nemesis.verify_healed(strike)

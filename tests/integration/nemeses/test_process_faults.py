@@ -12,6 +12,7 @@ from trial import fault, strike_of
 
 from chaoskit.contract.host import ServiceHost, ServiceState
 from chaoskit.contract.nemesis import NemesisError
+from chaoskit.history.audits import Place
 from nemeses.process import Kill, Pause, Restart, RollingRestart
 from nemeses.services import await_answers
 from nemeses.stumbling import CrashLoop, Stall, StallParameters, Zombie
@@ -27,7 +28,7 @@ class Failover(EchoCluster):
     after_s = 0.4
     asked = 0.0
 
-    def find(self, role: str, topic: str, partition: int) -> tuple[str, ...]:
+    def find(self, role: str, place: Place | None) -> tuple[str, ...]:
         self.asked = self.asked or time.monotonic()
         return ("n2",) if time.monotonic() - self.asked > self.after_s else ("n1",)
 

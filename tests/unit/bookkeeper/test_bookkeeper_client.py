@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from py4j.protocol import Py4JJavaError
 
-from chaoskit.contract.client import FAIL, INFO, OK
 from chaoskit.contract.ledger import LedgerError, NoSuchEntry, NoSuchLedger
+from chaoskit.history.schema import FAIL, INFO, OK
 from clusters.bookkeeper.client import BookKeeperReader, BookKeeperWriter
 from clusters.bookkeeper.gateway import Gateway
 

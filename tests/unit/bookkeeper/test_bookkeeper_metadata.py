@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 from chaoskit.contract.cluster import ClusterError
-from clusters.bookkeeper import metadata
+from clusters.bookkeeper.options import BookKeeperOptions
 from clusters.bookkeeper.roles import Roles
-from clusters.bookkeeper.settings import BookKeeperOptions
+from clusters.storage import metadata
 
 ADDRESS = "127.0.0.1"
 OPEN, IN_RECOVERY, CLOSED = 1, 2, 3
+PING, CLOSE = 11, -11
 
 
 def _field(number: int, value: int | bytes) -> bytes:
@@ -61,12 +62,16 @@ class Server:
                 self._talk(connection)
 
     def _talk(self, connection: socket.socket) -> None:
-        assert len(_frame(connection) or b"") == 45
+        assert len(_frame(connection) or b"") in (44, 45)
         _send(connection, struct.pack(">iiqi16xb", 0, 5000, 1, 16, 0))
         while request := _frame(connection):
-            xid, operation, size = struct.unpack_from(">iii", request)
-            path = request[12 : 12 + size].decode()
+            xid, operation = struct.unpack_from(">ii", request)
             head = struct.pack(">iq", xid, 9)
+            if operation in (PING, CLOSE):
+                _send(connection, head + struct.pack(">i", 0))
+                continue
+            (size,) = struct.unpack_from(">i", request, 8)
+            path = request[12 : 12 + size].decode()
             below = sorted(
                 {each[len(path) + 1 :].partition("/")[0] for each in self.nodes if each.startswith(path + "/")}
             )
@@ -104,25 +109,33 @@ def test_the_newest_open_ledger_is_found_with_its_last_ensemble(nodes: dict[str,
     nodes["/ledgers/00/0001/L0013"] = ledger(IN_RECOVERY, ["x"])
     nodes["/ledgers/00/0001/L0100"] = ledger(CLOSED, ["x"])
 
-    assert metadata.newest_open([ADDRESS], 5) == (10012, ["a", "d", "c"])
+    assert metadata.newest_open([ADDRESS]) == (10012, ["a", "d", "c"])
 
 
 def test_a_server_that_is_gone_is_passed_over(nodes: dict[str, bytes]) -> None:
     nodes["/ledgers/00/0000/L0000"] = ledger(OPEN, ["a"])
 
-    assert metadata.newest_open(["127.0.0.2", ADDRESS], 5) == (0, ["a"])
+    assert metadata.newest_open(["127.0.0.2", ADDRESS]) == (0, ["a"])
+
+
+def test_the_next_ledger_is_above_all_that_there_are(nodes: dict[str, bytes]) -> None:
+    assert metadata.next_ledger([ADDRESS]) == 0
+    nodes["/ledgers/00/0000/L0007"] = ledger(OPEN, ["a"])
+    nodes["/ledgers/00/0001/L0100"] = ledger(CLOSED, ["a"])
+
+    assert metadata.next_ledger([ADDRESS]) == 10101
 
 
 def test_without_an_open_ledger_nobody_holds_a_role(nodes: dict[str, bytes]) -> None:
     nodes["/ledgers/00/0000/L0000"] = ledger(CLOSED, ["a"])
 
     with pytest.raises(ClusterError, match="no ledger is open for writing"):
-        metadata.newest_open([ADDRESS], 5)
+        metadata.newest_open([ADDRESS])
 
 
 def test_without_a_server_nothing_is_known(nodes: dict[str, bytes]) -> None:
     with pytest.raises(ClusterError, match="no ZooKeeper server serves"):
-        metadata.newest_open(["127.0.0.2"], 5)
+        metadata.newest_open(["127.0.0.2"])
 
 
 class FakeHost:
@@ -146,7 +159,7 @@ def test_a_role_is_held_by(monkeypatch: pytest.MonkeyPatch, role: str, names: tu
     hosts: Any = [FakeHost(index) for index in range(1, 5)]
     options = BookKeeperOptions.model_validate({"roles": {"zookeepers": 1, "bookies": 3}})
 
-    assert Roles(hosts, options.place(4)).find(role, "ledger", 0) == names
+    assert Roles(hosts, options.place(4)).find(role, None) == names
 
 
 def test_all_bookies_in_the_ensemble_leave_none_outside(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,4 +167,4 @@ def test_all_bookies_in_the_ensemble_leave_none_outside(monkeypatch: pytest.Monk
     hosts: Any = [FakeHost(index) for index in range(1, 3)]
 
     with pytest.raises(ClusterError, match=r"every bookie is in the ensemble of ledger 7: add one \(cluster\.hosts\)"):
-        Roles(hosts, BookKeeperOptions().place(2)).find("outside", "ledger", 0)
+        Roles(hosts, BookKeeperOptions().place(2)).find("outside", None)

@@ -10,21 +10,25 @@ from pydantic import ValidationError
 
 from chaoskit.base import plugins
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.cluster import Declared
+from chaoskit.contract.cluster import Processes
+from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.ledger import LedgerClients
+from chaoskit.contract.topic import Topic
+from chaoskit.history.models import DataModel
 from chaoskit.scenario.model import parse_scenario
 from chaoskit.scenario.plan import make_plan
-from clusters.bookkeeper.settings import BookKeeperOptions, bookkeeper_conf, metadata_uri
+from clusters.bookkeeper.options import BookKeeperOptions
 from clusters.bookkeeper.system import System
+from clusters.storage.settings import bookkeeper_conf, metadata_uri
 
 ADDRESSES = [f"10.0.0.{index}" for index in range(1, 7)]
 
 
-def _check(hosts: int, ledgers: bool = True, **options: Any) -> None:
+def _check(hosts: int, **options: Any) -> None:
     system: Any = plugins.load("cluster", "bookkeeper", "cluster.system")
     chosen = BookKeeperOptions.model_validate(options)
-    declared = Declared(chosen, system.brokers(chosen, hosts), 1, {}, {}, False, ledgers=ledgers, hosts=hosts)
-    system.check(declared, hosts)
+    ledgers = (Topic("ledger", DataModel.LEDGER, None),)
+    system.check(Declared(chosen, hosts, system.brokers(chosen, hosts), ledgers, {}, {}))
 
 
 @pytest.mark.parametrize("hosts", [1, 2, 3, 6])
@@ -40,7 +44,6 @@ def test_any_number_of_hosts_will_do(hosts: int) -> None:
         ({"roles": {"bookies": 4}}, r"cluster\.roles\.bookies: 4 need as many hosts"),
         ({"roles": {"zookeepers": 1, "bookies": 1}}, r"cluster\.roles: n3 would have no role"),
         ({"persistence": {"ensemble": 5}}, r"cluster\.persistence\.ensemble: 5 needs as many bookies; there are 3"),
-        ({"ledgers": False}, r"workload\.kind: BookKeeper has ledgers, no topics; write kind: ledger"),
     ],
 )
 def test_what_cannot_work_is_refused(given: dict[str, Any], refusal: str) -> None:
@@ -81,23 +84,29 @@ def test_bookies_and_clients_are_told_the_same_metadata() -> None:
 
 
 def test_its_clients_have_ledgers() -> None:
-    clients = System().clients({})
-
-    assert isinstance(clients, LedgerClients)
-    assert System().powers(BookKeeperOptions()) == (LedgerClients,)
+    assert System().clients({}).power(LedgerClients)
+    assert System().client_powers(BookKeeperOptions()) == (LedgerClients,)
+    assert System().cluster_powers(BookKeeperOptions()) == (Processes,)
 
 
 def test_doctor_is_told_of_java_and_maven() -> None:
-    found = [finding.capability for finding in System().diagnose()]
+    found = [capability.name for capability in System().diagnose()]
 
     assert found == ["Java for BookKeeper", "Maven, to fetch BookKeeper"]
+
+
+def test_logs_need_a_system_that_has_topics() -> None:
+    content = {"name": "x", "cluster": {"system": "bookkeeper"}, "workload": {"kind": "log"}}
+
+    with pytest.raises(BadInput, match=r"workload\.kind: log needs a log; the data models of bookkeeper are: ledger"):
+        make_plan(parse_scenario(content, "x.yaml"), "x.yaml")
 
 
 @pytest.mark.parametrize("system", ["kafka", "pulsar"])
 def test_ledgers_need_a_system_that_has_them(system: str) -> None:
     content = {"name": "x", "cluster": {"system": system}, "workload": {"kind": "ledger"}}
 
-    with pytest.raises(BadInput, match=rf"workload\.kind: ledger needs LedgerClients, which {system} does not have"):
+    with pytest.raises(BadInput, match=rf"workload\.kind: ledger needs a ledger; the data models of {system} are: log"):
         make_plan(parse_scenario(content, "x.yaml"), "x.yaml")
 
 

@@ -17,6 +17,7 @@ from gallery_ledgers import L, confirmed, ended
 from story import Row, Story, received, sent
 
 from chaoskit.history.audits import Bounds
+from chaoskit.history.models import DataModel
 
 Steps = Generator[None, None, None]
 
@@ -45,7 +46,7 @@ class BookKeeper:
     """
 
     def __init__(self, write: int, ack: int, *, fences: bool, source: random.Random) -> None:
-        self.story = Story(audits={})
+        self.story = Story(model=DataModel.LEDGER)
         self.bookies = [Bookie() for _ in range(write)]
         self.end: int | None = None
         self._ack = ack
@@ -136,7 +137,7 @@ class BookKeeper:
 
     def _recover(self, client: str) -> Steps:
         op = self._begin(client, "recover", ended(0))
-        row = self.story.messages[-1]
+        row = self.story.observations[-1]
         asked = self._source.sample(self.bookies, len(self.bookies) - self._ack + 1)
         for bookie in asked:
             bookie.fenced = True
@@ -173,7 +174,7 @@ class BookKeeper:
             if self.end is not None:
                 told = self.end
             told = max(told, *(bookie.confirmed for bookie in asked)) if self.end is None else told
-            self.story.messages.append({"op": op, "payload": "ok", **(ended if self.end == told else confirmed)(told)})
+            self.story.observations.append({"op": op, **(ended if self.end == told else confirmed)(told)})
             self._done(op)
             values = [(entry, self._read(entry)) for entry in range(told)]
             found = [received(L, value, entry) for entry, value in values if value is not None]

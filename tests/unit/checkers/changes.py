@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 from hypothesis import event
 from hypothesis import strategies as st
 
-from chaoskit.contract.checker import Context, FaultWindow
-from chaoskit.history.schema import MESSAGES, OPERATIONS, PRODUCER_SHIFT
-from chaoskit.judge.checking import check_partition, settle_and_conclude
+from chaoskit.contract.checker import FaultWindow, Part, Setting
+from chaoskit.history.schema import MESSAGES, OBSERVATIONS, OPERATIONS, PRODUCER_SHIFT
+from chaoskit.judge.checking import found_in
 from checkers.cycles import CYCLES
 
 Row = dict[str, Any]
@@ -27,25 +27,39 @@ SEQUENCE = (1 << PRODUCER_SHIFT) - 1
 EVIDENCE = ("topic", "partition", "value", "position", "op", "other_value", "other_position", "other_op", "at_ns")
 
 
+class Sheet(NamedTuple):
+    """One partition of a history."""
+
+    setting: Setting
+    messages: pa.Table
+    observations: pa.Table
+
+
 @dataclass(frozen=True)
 class Case:
-    """A history in memory: each partition's context and messages, and all operations."""
+    """A history in memory: each partition, and all operations."""
 
-    parts: tuple[tuple[Context, pa.Table], ...]
+    parts: tuple[Sheet, ...]
     operations: pa.Table
+
+    @classmethod
+    def of(cls, parts: Iterable[Part], operations: pa.Table) -> Case:
+        """Return the history of these partitions."""
+        return cls(tuple(Sheet(part.setting, part.messages, part.observations) for part in parts), operations)
 
     def findings(self) -> Rows:
         """Return what all checkers find."""
-        checked = [check_partition(messages, self.operations, context) for context, messages in self.parts]
-        return settle_and_conclude(
-            checked,
-            lambda checker, values: [checker.sent_here(messages, values) for _, messages in self.parts],
-            lambda: self.operations,
-        ).to_pylist()
+        parts = [Part(each.setting, each.messages, self.operations, each.observations) for each in self.parts]
+        return found_in(parts).to_pylist()
 
-    def mapped(self, messages: Callable[[pa.Table], pa.Table], operations: Callable[[pa.Table], pa.Table]) -> Case:
-        """Return it with all tables changed."""
-        return Case(tuple((context, messages(table)) for context, table in self.parts), operations(self.operations))
+    def mapped(self, rows: Callable[[pa.Table], pa.Table], operations: Callable[[pa.Table], pa.Table]) -> Case:
+        """Return it with all tables changed: `rows` of messages and of observations."""
+        parts = tuple(Sheet(each.setting, rows(each.messages), rows(each.observations)) for each in self.parts)
+        return Case(parts, operations(self.operations))
+
+    def set_up(self, setting: Callable[[Setting], Setting]) -> Case:
+        """Return it with other settings."""
+        return replace(self, parts=tuple(each._replace(setting=setting(each.setting)) for each in self.parts))
 
 
 Change = Callable[[Draw, Case], tuple[Case, Undo]]
@@ -70,7 +84,7 @@ def partitions_in_another_order(draw: Draw, case: Case) -> tuple[Case, Undo]:
 
 @change
 def other_topics_and_partition_numbers(draw: Draw, case: Case) -> tuple[Case, Undo]:
-    old = [(context.topic, context.partition) for context, _ in case.parts]
+    old = [(each.setting.topic, each.setting.partition) for each in case.parts]
     topics = list(dict.fromkeys(topic for topic, _ in old))
     names = dict(zip(topics, draw(st.permutations([f"{'zmab'[i % 4]}.{i}" for i in range(len(topics))])), strict=True))
     numbers = dict(zip(old, draw(st.permutations([3 * i + 1 for i in range(len(old))])), strict=True))
@@ -88,11 +102,14 @@ def other_topics_and_partition_numbers(draw: Draw, case: Case) -> tuple[Case, Un
         detail = row["detail"] and re.sub(r"(\S+)/(\d+)", written_back, row["detail"])
         return row | {"topic": topic, "partition": partition, "detail": detail}
 
+    def moved(table: pa.Table, topic: str, number: int) -> pa.Table:
+        return replaced(table, topic=pa.array([topic] * table.num_rows), partition=[number] * table.num_rows)
+
     parts = []
-    for context, messages in case.parts:
-        topic, number = new[context.topic, context.partition]
-        columns = {"topic": pa.array([topic] * messages.num_rows), "partition": [number] * messages.num_rows}
-        parts.append((replace(context, topic=topic, partition=number), replaced(messages, **columns)))
+    for setting, messages, observations in case.parts:
+        topic, number = new[setting.topic, setting.partition]
+        there = replace(setting, topic=topic, partition=number)
+        parts.append(Sheet(there, moved(messages, topic, number), moved(observations, topic, number)))
     return Case(tuple(parts), case.operations), undo
 
 
@@ -144,14 +161,8 @@ def another_origin_of_time(draw: Draw, case: Case) -> tuple[Case, Undo]:
         times = {name: getattr(window, name) for name in ("start_ns", "effective_ns", "healed_ns")}
         return replace(window, **{name: at if at is None else at + by_ns for name, at in times.items()})
 
-    case = case.mapped(later, later)
-    faults = [tuple(moved(window) for window in context.faults) for context, _ in case.parts]
-    parts = [
-        (replace(context, faults=windows), table) for (context, table), windows in zip(case.parts, faults, strict=True)
-    ]
-    return replace(
-        case, parts=tuple(parts)
-    ), lambda row: row | {"at_ns": row["at_ns"] if row["at_ns"] is None else row["at_ns"] - by_ns}
+    case = case.mapped(later, later).set_up(lambda each: replace(each, faults=tuple(map(moved, each.faults))))
+    return case, lambda row: row | {"at_ns": row["at_ns"] if row["at_ns"] is None else row["at_ns"] - by_ns}
 
 
 @change
@@ -164,13 +175,15 @@ def other_process_numbers(draw: Draw, case: Case) -> tuple[Case, Undo]:
 
 @change
 def other_producer_numbers(draw: Draw, case: Case) -> tuple[Case, Undo]:
-    known = sorted({producer for _, table in case.parts for producer in producers(table)})
+    known = sorted({producer for each in case.parts for producer in producers(each.messages)})
     numbers = draw(st.permutations([*known, *range(1000, 1003)]))[: len(known)]
     there, back = dict(zip(known, numbers, strict=True)), dict(zip(numbers, known, strict=True))
 
     def renamed(table: pa.Table) -> pa.Table:
+        if "direction" not in table.schema.names:
+            return table  # values of observations name no producer
         value = table["value"].to_numpy().copy()
-        chosen = named(table)
+        chosen = value >= 0
         new = np.array([there.get(producer, 0) for producer in range(max(known, default=0) + 1)], np.int64)
         value[chosen] = new[value[chosen] >> PRODUCER_SHIFT] << PRODUCER_SHIFT | value[chosen] & SEQUENCE
         return replaced(table, value=value)
@@ -190,7 +203,7 @@ def an_unrelated_partition(draw: Draw, case: Case) -> tuple[Case, Undo]:
     count, operations = draw(st.integers(1, 5)), case.operations.num_rows
     start_ns = pc.max(case.operations["start_ns"]).as_py() or 0
     process = (pc.max(case.operations["process"]).as_py() or 0) + 1
-    producer = 1 + max((number for _, table in case.parts for number in producers(table)), default=0)
+    producer = 1 + max((number for each in case.parts for number in producers(each.messages)), default=0)
     topic = draw(st.sampled_from(["unrelated", "a"]))
     made: dict[str, Rows] = {"operations": [], "messages": []}
     for op in range(2 * count):
@@ -200,8 +213,9 @@ def an_unrelated_partition(draw: Draw, case: Case) -> tuple[Case, Undo]:
         message = {"topic": topic, "partition": 900, "value": producer << PRODUCER_SHIFT | number, "position": number}
         direction = {"direction": "sent" if f == "send" else "received", "payload": "ok"}
         made["messages"].append({"op": operations + op, **message, **direction})
-    context = replace(case.parts[0][0] if case.parts else Context(topic, 900), topic=topic, partition=900, audit=None)
-    part = context, pa.Table.from_pylist(made["messages"], MESSAGES)
+    like = case.parts[0].setting if case.parts else Setting(topic, 900)
+    setting = replace(like, topic=topic, partition=900, audit=None)
+    part = Sheet(setting, pa.Table.from_pylist(made["messages"], MESSAGES), OBSERVATIONS.empty_table())
     parts = list(case.parts)
     parts.insert(draw(st.integers(0, len(parts))), part)
     more = pa.Table.from_pylist(made["operations"], OPERATIONS).cast(case.operations.schema)
@@ -223,15 +237,10 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
-def named(table: pa.Table) -> np.ndarray:
-    """Return which rows have a value that names a producer."""
-    messages = pc.is_in(table["direction"].cast(pa.string()), value_set=pa.array(["sent", "received"]))
-    return np.asarray(messages) & (table["value"].to_numpy() >= 0)
-
-
-def producers(table: pa.Table) -> list[int]:
+def producers(messages: pa.Table) -> list[int]:
     """Return the numbers of all producers of a partition."""
-    return np.unique(table["value"].to_numpy()[named(table)] >> PRODUCER_SHIFT).tolist()
+    value = messages["value"].to_numpy()
+    return np.unique(value[value >= 0] >> PRODUCER_SHIFT).tolist()
 
 
 def pieces(draw: Draw, table: pa.Table) -> Iterator[pa.Table]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from gallery import blank, shows
+from gallery_log import blank, shows
 from story import Row, Story, received, sent
 
 from chaoskit.history.audits import Audit, Bounds
+from chaoskit.history.models import DataModel
 
 L = "ledger/7"
 
@@ -20,13 +21,14 @@ def ended(position: int) -> Row:
     return _standing("ended", position)
 
 
-def _standing(direction: str, position: int) -> Row:
-    return {"direction": direction, "topic": "ledger", "partition": 7, "value": -1, "position": position}
+def _standing(kind: str, position: int) -> Row:
+    return {"kind": kind, "topic": "ledger", "partition": 7, "position": position}
 
 
 def ledger(count: int, audit: Audit | None = None) -> Story:
     """A ledger with so many entries, all acknowledged: message i is entry i."""
     story = blank()
+    story.model = DataModel.LEDGER
     story.audits = {L: audit} if audit else {}
     story.op("w", "create", confirmed(0))
     for entry in range(count):

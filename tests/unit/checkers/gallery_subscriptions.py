@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gallery import MS, P, shows
+from gallery_log import MS, P, shows
 from story import Row, Story, received, sent, settled, subscribed
 
 from chaoskit.history.audits import Bounds

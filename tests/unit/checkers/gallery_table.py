@@ -5,9 +5,6 @@ python tests/unit/checkers/gallery_table.py     prints them
 
 from __future__ import annotations
 
-import gallery_ledgers  # noqa: F401  # hangs its histories
-import gallery_subscriptions  # noqa: F401  # as above
-import gallery_transactions  # noqa: F401  # as above
 import pyarrow as pa
 from gallery import GALLERY
 

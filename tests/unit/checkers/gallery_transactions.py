@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gallery import OTHER, THIRD, P, Q, blank, reads, shows
+from gallery_log import OTHER, THIRD, P, Q, blank, reads, shows
 from story import Story, received, sent
 
 from chaoskit.history.audits import Bounds

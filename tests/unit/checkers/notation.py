@@ -14,12 +14,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from chaoskit.contract.checker import FINDINGS, Context
+from chaoskit.contract.checker import FINDINGS, Part, Setting
 from chaoskit.history.audits import Audit
-from chaoskit.history.schema import MESSAGES, OPERATIONS, PRODUCER_SHIFT
+from chaoskit.history.schema import MESSAGES, OBSERVATIONS, OPERATIONS, PRODUCER_SHIFT
 from checkers.log import LogChecker
-
-AUDITOR = "auditor"
 
 Row = dict[str, Any]
 
@@ -43,7 +41,7 @@ class History:
 
     messages: list[Row] = field(default_factory=list)
     operations: list[Row] = field(default_factory=list)
-    context: Context = field(default_factory=lambda: Context("t", 0))
+    setting: Setting = field(default_factory=lambda: Setting("t", 0))
 
     def tables(self) -> tuple[pa.Table, pa.Table]:
         """Return both tables, each in one chunk."""
@@ -54,7 +52,7 @@ class History:
 
     def check(self) -> list[Row]:
         """Return what the checker finds."""
-        return LogChecker().check(*self.tables(), self.context).to_pylist()
+        return check(*self.tables(), self.setting).to_pylist()
 
     def anomalies(self) -> dict[str, list[int]]:
         """Return the values of the findings by anomaly, for tests that need no more.
@@ -74,6 +72,11 @@ class History:
             for row in self.check()
             if row["anomaly"] == anomaly
         ]
+
+
+def check(messages: pa.Table, operations: pa.Table, setting: Setting) -> pa.Table:
+    """Return what the checker of logs finds."""
+    return LogChecker().check(Part(setting, messages, operations, OBSERVATIONS.empty_table()))
 
 
 def value_of(sequence: int, producer: int = 0) -> int:
@@ -122,7 +125,7 @@ def seek(client: str) -> Step:
 
 def history(*steps: Step, audit: Audit | None = None) -> History:
     """Number the steps and lay out their rows."""
-    built = History(context=Context("t", 0, audit, AUDITOR))
+    built = History(setting=Setting("t", 0, audit=audit))
     clients = list(dict.fromkeys(step.client for step in steps))
     for op, step in enumerate(steps):
         end_ns = 10 * op + 5 + 10 * step.lasts if step.completes else None

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
-from notation import AUDITOR, History, Row
+from notation import History, Row
 
-from chaoskit.history.schema import PRODUCER_SHIFT
+from chaoskit.history.schema import AUDITOR, PRODUCER_SHIFT
 
 
 class Reference:
@@ -22,7 +22,7 @@ class Reference:
         operations = {row["op"]: row for row in history.operations}
         rows = [{**operations[row["op"]], "key": None, **row} for row in history.messages]
         self.operations = history.operations
-        self.audit = history.context.audit
+        self.audit = history.setting.bounds
         self.sends = [row for row in rows if row["direction"] == "sent"]
         self.receives = [row for row in rows if row["direction"] == "received"]
         self.intact = [row for row in self.receives if row["payload"] == "ok"]

@@ -21,7 +21,8 @@ class Whole:
         self.story = story
         self.operations = story.operations
         self.rows = [{**self.operations[row["op"]], "key": None, **row} for row in story.messages]
-        self.places = sorted({(row["topic"], row["partition"]) for row in self.rows})
+        self.told = [{**self.operations[row["op"]], **row} for row in story.observations]
+        self.places = sorted({(row["topic"], row["partition"]) for row in (*self.rows, *self.told)})
 
     def end(self, txn: int | None) -> Row | None:
         ends = [row for row in self.operations if row["txn"] == txn and row["f"] in ("end", "txn")]
@@ -38,6 +39,9 @@ class Whole:
 
     def at(self, place: Found, direction: str) -> list[Row]:
         return [row for row in self.rows if (row["topic"], row["partition"]) == place and row["direction"] == direction]
+
+    def told_at(self, place: Found, kind: str) -> list[Row]:
+        return [row for row in self.told if (row["topic"], row["partition"]) == place and row["kind"] == kind]
 
     def first_send(self, place: Found, value: int) -> Row | None:
         return next((row for row in self.at(place, "sent") if row["value"] == value), None)
@@ -97,9 +101,9 @@ def zombies(run: Whole) -> Iterator[Found]:
 
 def regressions(run: Whole) -> Iterator[Found]:
     for place in run.places:
-        commits = [row for row in run.at(place, "committed") if row["outcome"] == "ok"]
+        commits = [row for row in run.told_at(place, "committed") if row["outcome"] == "ok"]
         for commit in commits:
-            members = {row["process"] for row in acting(run, place) if row["key"] == commit["key"]}
+            members = {row["process"] for row in acting(run, place) if row["name"] == commit["name"]}
             for before in commits:
                 sought = any(
                     row["f"] == "seek"
@@ -107,21 +111,21 @@ def regressions(run: Whole) -> Iterator[Found]:
                     and before["start_ns"] < row["start_ns"] < commit["start_ns"]
                     for row in run.operations
                 )
-                ordered = before["end_ns"] < commit["start_ns"] and before["key"] == commit["key"]
+                ordered = before["end_ns"] < commit["start_ns"] and before["name"] == commit["name"]
                 if ordered and not sought and before["position"] > commit["position"]:
                     yield "commit-regression", place, commit["op"]
 
 
 def acting(run: Whole, place: Found) -> list[Row]:
-    commits = [row for row in run.at(place, "committed") if row["outcome"] == "ok"]
-    return commits + run.at(place, "assigned")
+    commits = [row for row in run.told_at(place, "committed") if row["outcome"] == "ok"]
+    return commits + run.told_at(place, "assigned")
 
 
 def beyond(run: Whole) -> Iterator[Found]:
     for place in run.places:
         reads = run.at(place, "received")
-        for commit in run.at(place, "committed"):
-            members = {row["process"] for row in acting(run, place) if row["key"] == commit["key"]}
+        for commit in run.told_at(place, "committed"):
+            members = {row["process"] for row in acting(run, place) if row["name"] == commit["name"]}
             had = {
                 row["position"]
                 for row in reads
@@ -135,7 +139,7 @@ def beyond(run: Whole) -> Iterator[Found]:
 def doubles(run: Whole) -> Iterator[Found]:
     for place in run.places:
         owned = []
-        for row in run.at(place, "assigned"):
+        for row in run.told_at(place, "assigned"):
             moves = [
                 each["start_ns"]
                 for each in run.operations
@@ -143,11 +147,11 @@ def doubles(run: Whole) -> Iterator[Found]:
                 and each["f"] in ("assign", "revoke", "close")
                 and each["op"] > row["op"]
             ]
-            if moves and row["value"] >= 0 and moves[0] > row["end_ns"]:
+            if moves and row["value"] is not None and moves[0] > row["end_ns"]:
                 owned.append((row, row["end_ns"], moves[0]))
         for row, from_ns, until_ns in owned:
             for other, other_from_ns, other_until_ns in owned:
-                same = (row["key"], row["value"]) == (other["key"], other["value"])
+                same = (row["name"], row["value"]) == (other["name"], other["value"])
                 earlier = (other_from_ns, other["op"]) < (from_ns, row["op"])
                 if row is not other and same and earlier and other_until_ns > from_ns and until_ns > from_ns:
                     yield "double-assignment", place, row["op"]

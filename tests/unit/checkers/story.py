@@ -10,15 +10,17 @@ Operations are numbered as they come; each starts at 10 * op and ends 5 later un
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
-from chaoskit.contract.checker import Context, FaultWindow
+from chaoskit.contract.checker import FaultWindow, Part, Setting
+from chaoskit.contract.installed import anomalies
 from chaoskit.history.audits import Audit
-from chaoskit.history.schema import MESSAGES, OPERATIONS, SUBSCRIPTION_TYPES
-from chaoskit.judge.checking import check_partition, checkers, settle_and_conclude
+from chaoskit.history.models import DataModel
+from chaoskit.history.schema import MESSAGES, OBSERVATIONS, OPERATIONS, SUBSCRIPTION_TYPES
+from chaoskit.judge.checking import found_in
 
 Row = dict[str, Any]
 
@@ -33,25 +35,25 @@ def received(place: str, value: int, position: int, **more: Any) -> Row:
     return {"direction": "received", **_at(place), "value": value, "position": position, **more}
 
 
-def committed(place: str, position: int, group: str = "g", generation: int = -1) -> Row:
+def committed(place: str, position: int, group: str = "g", generation: int | None = None) -> Row:
     """The position that a group committed: the next one to be read."""
-    return {"direction": "committed", **_at(place), "key": group, "value": generation, "position": position}
+    return {"kind": "committed", **_at(place), "name": group, "value": generation, "position": position}
 
 
-def assigned(place: str, group: str = "g", generation: int = -1) -> Row:
+def assigned(place: str, group: str = "g", generation: int | None = None) -> Row:
     """A partition that a member of a group was given."""
-    return {"direction": "assigned", **_at(place), "key": group, "value": generation, "position": None}
+    return {"kind": "assigned", **_at(place), "name": group, "value": generation, "position": None}
 
 
 def subscribed(place: str, kind: str, name: str = "s") -> Row:
     """A consumer of a subscription of this type."""
     number = SUBSCRIPTION_TYPES.index(kind)
-    return {"direction": "subscribed", **_at(place), "key": name, "value": number, "position": None}
+    return {"kind": "subscribed", **_at(place), "name": name, "value": number, "position": None}
 
 
-def settled(direction: str, place: str, position: int, name: str = "s") -> Row:
+def settled(kind: str, place: str, position: int, name: str = "s") -> Row:
     """A message that was `acked` or `nacked`."""
-    return {"direction": direction, **_at(place), "key": name, "value": -1, "position": position}
+    return {"kind": kind, **_at(place), "name": name, "value": None, "position": position}
 
 
 def _at(place: str) -> Row:
@@ -67,30 +69,35 @@ class Story:
     faults: tuple[FaultWindow, ...] = ()
     bound_ns: int = 100
     unit_ns: int = 1
+    model: DataModel = DataModel.LOG
     operations: list[Row] = field(default_factory=list)
     messages: list[Row] = field(default_factory=list)
+    observations: list[Row] = field(default_factory=list)
 
     def op(
         self,
         client: str,
         f: str,
-        *messages: Row,
+        *rows: Row,
         outcome: str = "ok",
         txn: int | None = None,
         start: int | None = None,
         lasts: int = 5,
         error: str | None = None,
     ) -> int:
-        """Add an operation with its messages and return its number."""
+        """Add an operation with its messages and observations, and return its number."""
         op = len(self.operations)
         start_ns = self.unit_ns * (10 * op if start is None else start)
         clients = list(dict.fromkeys([*(row["client"] for row in self.operations), client]))
         end_ns = start_ns + self.unit_ns * lasts if lasts else None
         times = {"op": op, "start_ns": start_ns, "end_ns": end_ns, "process": clients.index(client)}
         self.operations.append({**times, "client": client, "f": f, "outcome": outcome, "error": error, "txn": txn})
-        for message in messages:
-            received_ns = end_ns if message["direction"] == "received" else None
-            self.messages.append({"op": op, "payload": "ok", "received_ns": received_ns, **message})
+        for row in rows:
+            if "kind" in row:
+                self.observations.append({"op": op, **row})
+            else:
+                received_ns = end_ns if row["direction"] == "received" else None
+                self.messages.append({"op": op, "payload": "ok", "received_ns": received_ns, **row})
         return op
 
     def check(self) -> list[Row]:
@@ -99,20 +106,25 @@ class Story:
 
     def table(self) -> pa.Table:
         """Return what all checkers find."""
+        return found_in(self.parts())
+
+    def parts(self) -> list[Part]:
+        """Return each partition, as checkers see it."""
         operations = pa.Table.from_pylist(self.operations, OPERATIONS)
-        places = sorted({(row["topic"], row["partition"]) for row in self.messages})
-        parts, checked = {}, []
-        for topic, partition in places:
-            rows = [row for row in self.messages if (row["topic"], row["partition"]) == (topic, partition)]
-            parts[topic, partition] = pa.Table.from_pylist(rows, MESSAGES)
-            context = Context(topic, partition, self.audits.get(f"{topic}/{partition}"))
-            context = replace(context, faults=self.faults, bound_ns=self.bound_ns)
-            checked.append(check_partition(parts[topic, partition], operations, context))
-        return settle_and_conclude(
-            checked,
-            lambda checker, values: [checker.sent_here(part, values) for part in parts.values()],
-            lambda: operations,
-        )
+
+        def at(place: tuple[str, int], rows: list[Row], schema: pa.Schema) -> pa.Table:
+            return pa.Table.from_pylist([row for row in rows if (row["topic"], row["partition"]) == place], schema)
+
+        places = sorted({(row["topic"], row["partition"]) for row in (*self.messages, *self.observations)})
+        return [
+            Part(
+                Setting(*place, self.model, self.audits.get(f"{place[0]}/{place[1]}"), self.faults, self.bound_ns),
+                at(place, self.messages, MESSAGES),
+                operations,
+                at(place, self.observations, OBSERVATIONS),
+            )
+            for place in places
+        ]
 
     def only(self, anomaly: str) -> list[Row]:
         """Return the findings of one anomaly."""
@@ -125,4 +137,4 @@ class Story:
 
 def names_of_all() -> set[str]:
     """Return the names of all anomalies that the installed checkers know."""
-    return {name for checker in checkers() for name in checker.anomalies}
+    return set(anomalies())

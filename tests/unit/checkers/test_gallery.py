@@ -8,17 +8,17 @@ import pytest
 from gallery import GALLERY
 from gallery_table import table
 
-from chaoskit.base import plugins
+from chaoskit.contract.installed import anomalies
 
 DOCS = Path(__file__).parents[3] / "docs" / "anomalies.md"
 
 
-@pytest.mark.parametrize("name", plugins.anomalies())
+@pytest.mark.parametrize("name", list(anomalies()))
 def test_it_fires(name: str) -> None:
     assert name in GALLERY[name](True).names()
 
 
-@pytest.mark.parametrize("name", plugins.anomalies())
+@pytest.mark.parametrize("name", list(anomalies()))
 def test_it_does_not_fire_beside(name: str) -> None:
     assert name not in GALLERY[name](False).names()
 

@@ -98,11 +98,11 @@ def test_double_assignment() -> None:
 
 
 @pytest.mark.parametrize(
-    ("generation", "handover", "place"), [(4, None, P), (3, "revoke", P), (3, None, "t/1"), (-1, None, P)]
+    ("generation", "handover", "place"), [(4, None, P), (3, "revoke", P), (3, None, "t/1"), (None, None, P)]
 )
-def test_assignments_that_do_not_clash(generation: int, handover: str | None, place: str) -> None:
+def test_assignments_that_do_not_clash(generation: int | None, handover: str | None, place: str) -> None:
     story = filled()
-    story.op("a", "assign", assigned(P, generation=-1 if generation == -1 else 3))
+    story.op("a", "assign", assigned(P, generation=generation and 3))
     if handover:
         story.op("a", handover)
     story.op("b", "assign", assigned(place, generation=generation))

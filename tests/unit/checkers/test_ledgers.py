@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from story import Story, received, sent
 
-from chaoskit.base import plugins
 from chaoskit.history.audits import Bounds
-from checkers.ledgers import FENCING_VIOLATION, LAC_REGRESSION, LOST_ENTRY
+from checkers.ledgers import FENCING_DETAILS, LAC_REGRESSION_DETAILS, LOST_ENTRY_DETAILS, LedgerChecker
 
-LEDGER_ANOMALIES = set(plugins.load("checker", "ledgers", "checker").anomalies)
+LEDGER_ANOMALIES = {anomaly.name for anomaly in LedgerChecker.anomalies}
 
 
 def test_an_entry_that_the_final_read_misses_is_lost_as_a_message_and_as_an_entry() -> None:
@@ -23,7 +22,7 @@ def test_an_entry_that_the_final_read_misses_is_lost_as_a_message_and_as_an_entr
 
     (found,) = story.only("lost-entry")
     assert (found["value"], found["position"], found["other_position"]) == (1, 1, 1)
-    assert (found["op"], found["other_op"], found["detail"]) == (2, 3, LOST_ENTRY[0])
+    assert (found["op"], found["other_op"], found["detail"]) == (2, 3, LOST_ENTRY_DETAILS[0])
     assert [row["value"] for row in story.only("lost")] == [1]
 
 
@@ -32,7 +31,7 @@ def test_an_entry_within_the_ledger_that_no_bookie_has_is_lost() -> None:
     story.op("auditor", "recover", ended(3))
     story.op("auditor", "read", received(L, 0, 0), received(L, 2, 2))
 
-    assert [(row["position"], row["detail"]) for row in story.only("lost-entry")] == [(1, LOST_ENTRY[1])]
+    assert [(row["position"], row["detail"]) for row in story.only("lost-entry")] == [(1, LOST_ENTRY_DETAILS[1])]
 
 
 def test_an_end_below_an_acknowledged_entry_proves_its_loss_without_a_final_read() -> None:
@@ -73,7 +72,7 @@ def test_a_reader_is_told_less_than_before() -> None:
 
     (found,) = story.only("lac-regression")
     assert (found["position"], found["op"], found["other_position"], found["other_op"]) == (2, 6, 3, 5)
-    assert found["detail"] == LAC_REGRESSION[0]
+    assert found["detail"] == LAC_REGRESSION_DETAILS[0]
 
 
 def test_a_reader_that_opens_the_ledger_anew_may_be_told_less() -> None:
@@ -102,7 +101,7 @@ def test_a_ledger_must_not_end_below_what_was_told_to_be_confirmed(first: str) -
         story.op("r", "open", confirmed(3))
 
     (found,) = story.only("lac-regression")
-    assert (found["position"], found["other_position"], found["detail"]) == (2, 3, LAC_REGRESSION[1])
+    assert (found["position"], found["other_position"], found["detail"]) == (2, 3, LAC_REGRESSION_DETAILS[1])
 
 
 def test_a_ledger_may_end_beyond_what_was_told() -> None:
@@ -119,7 +118,7 @@ def test_an_add_begun_after_a_recovery_must_not_be_acknowledged() -> None:
 
     (found,) = story.only("fencing-violation")
     assert (found["value"], found["position"], found["op"]) == (1, 1, 3)
-    assert (found["other_op"], found["other_position"], found["detail"]) == (2, 1, FENCING_VIOLATION[0])
+    assert (found["other_op"], found["other_position"], found["detail"]) == (2, 1, FENCING_DETAILS[0])
 
 
 def test_an_add_under_way_during_a_recovery_must_not_be_acknowledged_beyond_its_end() -> None:
@@ -127,7 +126,7 @@ def test_an_add_under_way_during_a_recovery_must_not_be_acknowledged_beyond_its_
     story.op("w", "add", sent(L, 1, 1), start=20, lasts=100)
     story.op("r", "recover", ended(1), start=30)
 
-    assert [row["detail"] for row in story.only("fencing-violation")] == [FENCING_VIOLATION[1]]
+    assert [row["detail"] for row in story.only("fencing-violation")] == [FENCING_DETAILS[1]]
 
 
 def test_an_add_under_way_during_a_recovery_may_belong_to_the_ledger() -> None:

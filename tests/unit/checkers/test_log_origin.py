@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from notation import finding, history, poll, send
+from notation import check, finding, history, poll, send
 
 from checkers.log import LogChecker
 
@@ -40,7 +40,7 @@ def test_settling_tells_misrouted_messages_from_phantoms() -> None:
     checker = LogChecker()
     here = history(poll("c", (0, 1, "foreign"), (1, 8), (2, 9), (3, 9)))
     there = history(send(7), send(8), send(10), poll("c", (0, 9)))
-    findings = checker.check(*here.tables(), here.context)
+    findings = check(*here.tables(), here.setting)
 
     values = checker.open_values(findings)
     found = checker.sent_here(there.tables()[0], values)
@@ -62,7 +62,7 @@ def test_settling_tells_misrouted_messages_from_phantoms() -> None:
 def test_settling_names_the_first_of_several_sends() -> None:
     checker = LogChecker()
     here = history(poll("c", (1, 8)))
-    findings = checker.check(*here.tables(), here.context)
+    findings = check(*here.tables(), here.setting)
     found = pa.table({"value": [8, 8, 8], "topic": ["u", "t", "t"], "partition": [0, 3, 2], "op": [1, 2, 3]})
 
     (row,) = checker.settle(findings, found).to_pylist()
@@ -73,7 +73,7 @@ def test_settling_names_the_first_of_several_sends() -> None:
 def test_settling_leaves_other_findings_alone() -> None:
     checker = LogChecker()
     run = history(send(1, at=0), send(2, at=0), poll("c", (0, 1), (0, 1)))
-    findings = checker.check(*run.tables(), run.context)
+    findings = check(*run.tables(), run.setting)
     nothing_found = checker.sent_here(run.tables()[0], checker.open_values(findings))
 
     assert nothing_found.num_rows == 0

@@ -10,12 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
-import gallery_transactions  # noqa: F401  # hangs its histories in the gallery
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from changes import CHANGES, TIES, Case, Draw, Rows, changed_by, pieces, replaced, unrelated, untied
+from changes import CHANGES, TIES, Case, Draw, Rows, Sheet, changed_by, pieces, replaced, unrelated, untied
 from gallery import GALLERY
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
@@ -24,16 +23,14 @@ from story import Story
 from test_log_reference import arbitrary_histories, broker_histories
 from test_spanning_reference import group_stories, transactional_stories
 
-from chaoskit.base import durable, plugins
-from chaoskit.contract.checker import Context
-from chaoskit.contract.workload import AUDITOR
+from chaoskit.base import durable
+from chaoskit.contract.installed import anomalies
 from chaoskit.history import dataset
-from chaoskit.history.audits import Audit
 from chaoskit.history.reader import History
-from chaoskit.history.schema import FAULTS, MESSAGES, OPERATIONS
+from chaoskit.history.schema import AUDITOR, FAULTS, MESSAGES, OBSERVATIONS, OPERATIONS
 from chaoskit.judge.checking import find
-from workloads.synthetic.memory import Generated
-from workloads.synthetic.strategies import anomalous_histories, histories
+from checkers.synthetic.memory import Generated
+from checkers.synthetic.strategies import anomalous_histories, histories
 
 Data = st.DataObject
 PATIENT = settings(suppress_health_check=list(HealthCheck))
@@ -42,24 +39,18 @@ PRODUCING = {"send", "txn", "init", "begin", "end"}
 
 def of_story(story: Story) -> Case:
     """Return a story's tables."""
-    places = sorted({(row["topic"], row["partition"]) for row in story.messages})
-    parts = []
-    for topic, partition in places:
-        context = Context(topic, partition, story.audits.get(f"{topic}/{partition}"), AUDITOR, story.faults)
-        rows = [row for row in story.messages if (row["topic"], row["partition"]) == (topic, partition)]
-        parts.append((replace(context, bound_ns=story.bound_ns), pa.Table.from_pylist(rows, MESSAGES)))
-    return Case(tuple(parts), pa.Table.from_pylist(story.operations, OPERATIONS))
+    return Case.of(story.parts(), pa.Table.from_pylist(story.operations, OPERATIONS))
 
 
 def of_notation(history: Notated) -> Case:
     """Return the tables of a history of one partition."""
     messages, operations = history.tables()
-    return Case(((history.context, messages),), operations)
+    return Case((Sheet(history.setting, messages, OBSERVATIONS.empty_table()),), operations)
 
 
 def of_generated(history: Generated) -> Case:
     """Return a synthetic history's tables."""
-    return Case(tuple(history.partitions), history.operations)
+    return Case.of(history.parts, history.operations)
 
 
 STORIES = st.one_of(
@@ -90,7 +81,7 @@ def assert_same(case: Case, names: list[str], draw: Draw) -> None:
 
     assert [row for row in related if row not in expected] == []
     assert canonical(related) == canonical(expected)
-    assert {row["anomaly"] for row in found if unrelated(row)} <= plugins.measured()
+    assert all(anomalies()[row["anomaly"]].measured for row in found if unrelated(row))
 
 
 @PATIENT
@@ -109,7 +100,7 @@ def test_findings_in_synthetic_histories_do_not_depend_on_changes(case: Case, na
 @given(st.one_of(STORIES, STORIES, SYNTHETIC), st.integers(1, 50), st.booleans(), st.data())
 def test_findings_do_not_depend_on_files(case: Case, rows: int, shuffled: bool, data: Data) -> None:
     """Row groups of any size, partitions together or in files of their own, rows not in `op` order."""
-    rows = max(rows, max((table.num_rows for _, table in case.parts), default=1) // 8)
+    rows = max(rows, max((each.messages.num_rows for each in case.parts), default=1) // 8)
     seed = data.draw(st.integers(0, 2**32))
     mixed = case.mapped(lambda table: out_of_order(table, seed), lambda table: out_of_order(table, seed))
     with (
@@ -118,7 +109,7 @@ def test_findings_do_not_depend_on_files(case: Case, rows: int, shuffled: bool, 
         patch.object(durable, "sync"),
     ):
         write(mixed if shuffled else case, Path(folder), data.draw)
-        found = find(History.open(Path(folder)), case.parts[0][0].bound_ns if case.parts else 1).to_pylist()
+        found = find(History.open(Path(folder)), case.parts[0].setting.bound_ns if case.parts else 1).to_pylist()
 
     assert canonical(found) == canonical(case.findings())
 
@@ -137,14 +128,16 @@ def out_of_order(table: pa.Table, seed: int) -> pa.Table:
 
 def write(case: Case, folder: Path, draw: Draw) -> None:
     """Write a run folder's files."""
-    audits: dict[tuple[str, int], Audit] = {}
-    with dataset.MessagesWriter(folder / "messages.parquet") as writer:
-        for context, messages in case.parts:
-            if context.audit is not None:
-                audits[context.topic, context.partition] = context.audit
-            writer.write(messages.num_rows, pieces(draw, messages))
-    dataset.write_operations(folder / "operations.parquet", pieces(draw, case.operations), audits)
-    windows = case.parts[0][0].faults if case.parts else ()
+    for name, schema in (("messages", MESSAGES), ("observations", OBSERVATIONS)):
+        with dataset.PartitionsWriter(folder / f"{name}.parquet", schema) as writer:
+            for each in case.parts:
+                table = getattr(each, name)
+                writer.write(table.num_rows, pieces(draw, table))
+    known = [each.setting for each in case.parts]
+    audits = {(each.topic, each.partition): each.audit for each in known if each.audit is not None}
+    models = {each.topic: each.model for each in known}
+    dataset.write_operations(folder / "operations.parquet", pieces(draw, case.operations), audits, models)
+    windows = known[0].faults if known else ()
     rows = [
         {"fault": each.number, "kind": each.kind, "targets": [], "parameters": "{}", "evidence": ""}
         | {"start_ns": each.start_ns, "effective_ns": each.effective_ns, "healed_ns": each.healed_ns}
@@ -157,7 +150,7 @@ def write(case: Case, folder: Path, draw: Draw) -> None:
 @given(st.one_of(STORIES, SYNTHETIC), st.data())
 def test_what_is_lost_stays_lost_without_a_consumer(case: Case, data: Data) -> None:
     """What a complete final read did not find is lost, whoever else read it."""
-    parts = tuple((context, table) for context, table in case.parts if context.audit and context.audit.complete)
+    parts = tuple(each for each in case.parts if each.setting.bounds and each.setting.bounds.complete)
     case = replace(case, parts=parts)
     senders = {client for client, f in clients(case.operations) if f in PRODUCING}
     consumers = sorted({client for client, _ in clients(case.operations)} - senders - {AUDITOR})

@@ -58,7 +58,7 @@ def group_stories(draw: st.DrawFn) -> Story:
         client, group = draw(st.sampled_from([("a", "g"), ("b", "g"), ("c", "h")]))
         action = draw(st.sampled_from(["assign", "poll", "poll", "commit", "commit", "seek", "revoke", "close"]))
         rows = {
-            "assign": lambda group=group: [assigned("t/0", group, draw(st.integers(-1, 2)))],
+            "assign": lambda group=group: [assigned("t/0", group, draw(st.sampled_from([None, 0, 1, 2])))],
             "poll": lambda: [received("t/0", value, value) for value in draw(st.sets(st.integers(0, 4), min_size=1))],
             "commit": lambda group=group: [committed("t/0", draw(st.integers(0, 5)), group)],
         }.get(action, list)()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from gallery import MS, P
+from gallery_log import MS, P
 from gallery_subscriptions import Shared
 
 from chaoskit.history.audits import Bounds

@@ -63,7 +63,7 @@ def _refused(folder: Path, *arguments: str) -> str:
 
 
 def test_a_scenario_that_is_missing_is_bad_input(tmp_path: Path) -> None:
-    assert _refused(tmp_path, "run", "gone.yaml").startswith("error: gone.yaml: cannot be read: ")
+    assert _refused(tmp_path, "run", "gone.yaml").startswith("error: gone.yaml: there is no such file")
 
 
 @pytest.mark.parametrize(

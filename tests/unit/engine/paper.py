@@ -7,6 +7,8 @@ from typing import Any
 
 from chaoskit.contract.cluster import ClusterError
 from chaoskit.contract.host import Result, ServiceState
+from chaoskit.contract.power import P, held
+from chaoskit.history.audits import Place
 
 _AFTER = {"KILL": ServiceState.GONE, "STOP": ServiceState.PAUSED, "CONT": ServiceState.RUNNING}
 
@@ -20,6 +22,9 @@ class PaperHost:
         self.signals: list[str] = []
         self.broken: set[str] = set()
         self._held = ""
+
+    def power(self, kind: type[P]) -> P:
+        return held(kind, [self], self.name)
 
     def signal(self, name: str, signal: str) -> None:
         if signal in self.broken:
@@ -56,7 +61,10 @@ class PaperCluster:
         self.hosts = [PaperHost(f"n{index}") for index in range(1, count + 1)]
         self.immortal = immortal
         self.vacant = 0
-        self.asked: list[tuple[str, str, int]] = []
+        self.asked: list[tuple[str, Place | None]] = []
+
+    def power(self, kind: type[P]) -> P:
+        return held(kind, [self], "a cluster on paper")
 
     def start(self, host: Any) -> None:
         host.seen = ServiceState.RUNNING
@@ -67,9 +75,9 @@ class PaperCluster:
     def answers(self, host: Any, timeout_s: float = 0.5) -> bool:
         return host.name in self.immortal or host.seen == ServiceState.RUNNING
 
-    def find(self, role: str, topic: str, partition: int) -> tuple[str, ...]:
+    def find(self, role: str, place: Place | None) -> tuple[str, ...]:
         """Return the holders of a role, after it was vacant `vacant` times."""
-        self.asked.append((role, topic, partition))
+        self.asked.append((role, place))
         if self.vacant:
             self.vacant -= 1
             raise ClusterError("nobody leads")

@@ -12,6 +12,7 @@ from samples import plan
 
 from chaoskit.base import yaml
 from chaoskit.base.store import TIMELINE
+from chaoskit.contract.event import Event
 from chaoskit.history.faults import compact_faults
 from chaoskit.run.conductor import Conductor
 
@@ -25,10 +26,14 @@ class Stage:
         (folder / "wal").mkdir()
         self.folder = folder
         self.cluster = cluster
-        self.told: list[str] = []
+        self.events: list[Event] = []
         self.origin_ns = time.monotonic_ns() - 1000 * MS
         self.plan = plan(faults, workload={"kind": "log", "duration": "20s", "partitions": 3})
-        self.conductor = Conductor(self.plan, cluster, clients, folder, origin_ns=self.origin_ns, tell=self.told.append)  # type: ignore[arg-type]
+        self.conductor = Conductor(self.plan, cluster, clients, folder, origin_ns=self.origin_ns, watcher=self)  # type: ignore[arg-type]
+
+    def on(self, event: Event) -> None:
+        """Watch."""
+        self.events.append(event)
 
     def perform(self) -> list[dict[str, Any]]:
         """Run the whole timeline; return the recorded faults."""

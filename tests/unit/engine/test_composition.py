@@ -13,6 +13,7 @@ from stage import Stage
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.quantities import SECOND
+from chaoskit.contract.event import FaultDropped
 from chaoskit.testing.strategies import timelines
 
 MIX: dict[str, Any] = {
@@ -130,7 +131,7 @@ def test_a_fault_still_waiting_when_the_load_ends_is_dropped_and_told(tmp_path: 
     faults = stage.end()
 
     assert len(faults) == 1
-    assert "kill was still waiting for its turn when the load ended: dropped" in stage.told
+    assert FaultDropped(1, "kill") in stage.events
     assert len(stage.timeline()["faults"]) == 1
     assert stage.timeline()["faults"][0]["at_most"] == 1
 

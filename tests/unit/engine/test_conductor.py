@@ -12,7 +12,9 @@ from paper import PaperCluster
 from samples import plan
 from stage import MS, Stage
 
+from chaoskit.contract.event import FaultHealed, FaultProved
 from chaoskit.contract.host import ServiceState
+from chaoskit.history.audits import Place
 from chaoskit.judge.effects import effects
 from chaoskit.scenario.timeline import PlannedFault
 
@@ -34,7 +36,8 @@ def test_a_fault_takes_effect_and_is_healed(tmp_path: Path) -> None:
     assert [host.signals for host in stage.cluster.hosts] == [[], ["KILL"], []]
     assert stage.conductor.problems == []
     assert stage.conductor.active == {}
-    assert [line.split(":")[0] for line in stage.told] == ["kill on n2", "healed kill on n2"]
+    assert [type(event) for event in stage.events] == [FaultProved, FaultHealed]
+    assert stage.conductor.all_healed
 
 
 def test_a_fault_without_effect_is_recorded_as_such_and_healed_all_the_same(tmp_path: Path) -> None:
@@ -72,12 +75,13 @@ def test_a_fault_that_cannot_be_healed_is_recorded_as_such(tmp_path: Path) -> No
     assert fault["healed_ns"] is None
     assert "the cable is out" in stage.conductor.problems[0]
     assert stage.conductor.active == {}
+    assert not stage.conductor.all_healed
 
 
 def test_a_fault_holds_no_longer_once_all_must_be_healed(tmp_path: Path) -> None:
     stage = Stage(tmp_path, PaperCluster(), [_kill(**{"for": "10s"}), _kill(at="19s", on="n3")])
     stage.conductor.start(time.monotonic_ns())
-    while not stage.told:
+    while not stage.events:
         time.sleep(0.001)
     assert list(stage.conductor.active.values()) == ["kill on n2"]
 
@@ -118,14 +122,14 @@ def test_a_host_that_was_healed_may_be_hit_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("target", "asked", "hit"),
     [
-        ("leader", ("leader", "log-0", 0), 1),
-        ("leader:log-0/2", ("leader", "log-0", 2), 1),
-        ("follower", ("follower", "log-0", 0), 1),
-        ("followers", ("followers", "log-0", 0), 2),
+        ("leader", ("leader", ("log-0", 0)), 1),
+        ("leader:log-0/2", ("leader", ("log-0", 2)), 1),
+        ("follower", ("follower", ("log-0", 0)), 1),
+        ("followers", ("followers", ("log-0", 0)), 2),
     ],
 )
 def test_roles_are_looked_up_when_the_fault_begins(
-    tmp_path: Path, target: str, asked: tuple[str, str, int], hit: int
+    tmp_path: Path, target: str, asked: tuple[str, Place], hit: int
 ) -> None:
     stage = Stage(tmp_path, PaperCluster(), [_kill(on=target)])
     stage.cluster.vacant = 2

@@ -10,16 +10,20 @@ import pytest
 
 from chaoskit.base.errors import RunFailed
 from chaoskit.base.journal import Journal, claims
-from chaoskit.contract.workload import AUDITOR, CONSUMER, PRODUCER, Progress, Task
+from chaoskit.contract.workload import CONSUMER, PRODUCER, Task
 from chaoskit.history.compact import compact
+from chaoskit.history.models import DataModel, write_topics
 from chaoskit.history.origin import write_origin
 from chaoskit.history.reader import History
+from chaoskit.history.recorder import Progress
+from chaoskit.history.schema import AUDITOR
 from chaoskit.run.fleet import Fleet
 
 _THIRD_PARTY = """
 import time
 from pydantic import BaseModel
-from chaoskit.contract.workload import AUDITOR, Progress
+from chaoskit.history.recorder import Progress
+from chaoskit.history.schema import AUDITOR
 
 class Options(BaseModel):
     fail: str = ""
@@ -35,7 +39,8 @@ class TinyWorkload:
         start_ns = job.control.wait_start()
         if job.options.fail == "hopeless":
             job.control.result({"failed": "it was fenced"})
-        job.wal.send(job.wal.name("t"), 0, 0, job.task.index, start_ns, start_ns)
+        recorder = job.recorder
+        recorder.send(recorder.topic_id("t"), 0, 0, job.task.index, start_ns, start_ns)
         job.control.report(Progress(sent=job.task.index + 1, acked=1))
         if job.options.fail == "later":
             raise SystemExit("the disk is full")
@@ -75,6 +80,7 @@ def run(tmp_path: Path) -> Path:
     folder = tmp_path / "run"
     (folder / "wal").mkdir(parents=True)
     write_origin(folder / "wal")
+    write_topics(folder / "wal", {"t": DataModel.LOG})
     return folder
 
 
@@ -92,6 +98,7 @@ def _fleet(run: Path, journal: Journal, fail: str = "") -> Fleet:
         "connection": {},
         "wal": str(run / "wal"),
         "run_id": 1,
+        "namespace": "",
         "bound_ns": 0,
     }
     return Fleet(run, journal, order)

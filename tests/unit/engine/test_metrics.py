@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaoskit.contract.client import FAIL, INFO, OK
+from chaoskit.base.latency import histogram, summary, write_histogram
 from chaoskit.history.compact import compact
+from chaoskit.history.models import DataModel, write_topics
 from chaoskit.history.origin import read_origin, write_origin
 from chaoskit.history.reader import History
+from chaoskit.history.schema import FAIL, INFO, OK
 from chaoskit.history.wal import NO_TIME, WalWriter
-from chaoskit.judge.metrics import availability, histogram, measure, summary, write_histogram
+from chaoskit.judge.metrics import availability, measure
 
 MS = 1_000_000
 
@@ -111,6 +113,7 @@ def history(tmp_path: Path) -> History:
     wal = tmp_path / "wal"
     wal.mkdir()
     write_origin(wal)
+    write_topics(wal, {"t": DataModel.LOG})
     origin = read_origin(wal)
     with WalWriter(wal, "producer-0", 0) as log:
         topic = log.name("t")

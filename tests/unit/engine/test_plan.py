@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,10 @@ from samples import content, plan
 from chaoskit.base.errors import BadInput
 from chaoskit.base.quantities import SECOND
 from chaoskit.base.store import write_yaml
-from chaoskit.scenario.model import load_scenario, parse_scenario
+from chaoskit.contract.traits import Group, Resends, Subscription
+from chaoskit.scenario.files import find, ready_made
+from chaoskit.scenario.model import parse_scenario
 from chaoskit.scenario.plan import host_names, make_plan
-
-FILES = sorted((Path(__file__).parents[3] / "scenarios").glob("*.yaml"))
-SWEEPS = [path for path in FILES if re.search(r"^(axes|scenarios):", path.read_text(), re.MULTILINE)]
-SCENARIOS = [path for path in FILES if path not in SWEEPS]
 
 
 def _refusal(**changes: Any) -> str:
@@ -125,11 +122,12 @@ def test_a_seed_is_drawn_where_none_is_given() -> None:
     assert all(0 <= seed < 2**31 for seed in seeds)
 
 
-@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
-def test_every_scenario_of_this_repository_has_a_plan(path: Path) -> None:
-    scenario = load_scenario(path)
+@pytest.mark.parametrize("name", ready_made())
+def test_every_ready_made_scenario_has_a_plan(name: str) -> None:
+    for written in find(name):
+        scenario = written.parsed()
 
-    assert make_plan(scenario, str(path)).scenario.name == path.stem
+        assert make_plan(scenario, written.source).scenario.name.split(".")[0] == name.replace("/", "-")
 
 
 @pytest.mark.parametrize(
@@ -150,7 +148,8 @@ def test_a_resolved_scenario_gives_the_same_plan_again(tmp_path: Path, changes: 
     path = tmp_path / "scenario.yaml"
 
     write_yaml(path, first.resolved())
-    second = make_plan(load_scenario(path), str(path))
+    (again,) = find(str(path))
+    second = make_plan(again.parsed(), again.source)
 
     assert second.resolved() == first.resolved()
     assert (second.seed, second.faults, second.declared) == (first.seed, first.faults, first.declared)
@@ -185,20 +184,21 @@ def test_a_disk_that_draws_does_so_by_the_seed_of_the_run(disk: dict[str, Any], 
 def test_a_workload_needs_clients_that_can() -> None:
     refusal = _refusal(workload={"kind": "subscription", "duration": "20s"})
 
-    assert "workload.kind: subscription needs SubscribingClients, which kafka does not have" in refusal
+    assert "workload.kind: subscription needs SubscribingClients of the clients of kafka: share groups" in refusal
 
 
 @pytest.mark.parametrize(
-    ("system", "load", "declared"),
+    ("system", "load", "traits"),
     [
-        ("kafka", {"kind": "log"}, ("", "never", False)),
-        ("kafka", {"kind": "dedup"}, ("", "asked", False)),
-        ("pulsar", {"kind": "dedup", "restart_every": "1s", "resend": "at-once"}, ("", "at-once", True)),
-        ("pulsar", {"kind": "subscription", "subscription": "failover"}, ("failover", "never", False)),
+        ("kafka", {"kind": "log"}, ()),
+        ("kafka", {"kind": "log", "consumption": "group"}, (Group(),)),
+        ("kafka", {"kind": "dedup"}, (Resends("asked", False),)),
+        ("pulsar", {"kind": "dedup", "restart_every": "1s", "resend": "at-once"}, (Resends("at-once", True),)),
+        ("pulsar", {"kind": "subscription", "subscription": "failover"}, (Group(), Subscription("failover"))),
     ],
 )
-def test_guarantees_are_told_what_a_workload_does(system: str, load: dict[str, Any], declared: Any) -> None:
+def test_guarantees_are_told_what_a_workload_does(system: str, load: dict[str, Any], traits: Any) -> None:
     changes = content(cluster={"system": system, "hosts": 3}, workload={"duration": "20s", **load})
     told = make_plan(parse_scenario(changes, "test.yaml"), "test.yaml").declared
 
-    assert (told.subscription, told.resends, told.restarts) == declared
+    assert told.traits == traits

@@ -8,7 +8,7 @@ from pathlib import Path
 from samples import verdict
 
 from chaoskit.history.schema import PRODUCER_SHIFT
-from chaoskit.judge.verdict import Anomaly
+from chaoskit.judge.verdict import Found
 from chaoskit.report.summary import COMPARISON_COLUMNS, comparison_rows, describe_example, summary
 
 FOLDER = Path("/store/small/1")
@@ -21,7 +21,7 @@ EXAMPLE = {
     "operation": "send by producer-2 at 7.912 s, ok at 7.914 s",
     "detail": "the final read passed its position",
 }
-LOST = Anomaly(12345, False, "acks=1: the leader alone acknowledges", "set acks=all", (7.9, 8.1), (EXAMPLE,) * 3)
+LOST = Found(12345, False, "acks=1: the leader alone acknowledges", "set acks=all", (7.9, 8.1), (EXAMPLE,) * 3)
 FAULT = {
     "kind": "power-cut",
     "targets": ["n1", "n2"],
@@ -66,13 +66,13 @@ def test_a_few_examples_are_enough() -> None:
 
 
 def test_what_is_allowed_is_told_all_the_same() -> None:
-    text = summary(verdict(anomalies={"duplicate": Anomaly(2, True, "retries without idempotence")}), FOLDER)
+    text = summary(verdict(anomalies={"duplicate": Found(2, True, "retries without idempotence")}), FOLDER)
 
     assert "  duplicate: 2  allowed\n    why: retries without idempotence\n" in text
 
 
 def test_no_remedy_is_told_for_what_was_not_found() -> None:
-    assert "to change it" not in summary(verdict(anomalies={"lost": Anomaly(0, True, "x", "set acks=all")}), FOLDER)
+    assert "to change it" not in summary(verdict(anomalies={"lost": Found(0, True, "x", "set acks=all")}), FOLDER)
 
 
 def test_a_run_without_anomalies_says_so() -> None:

@@ -10,15 +10,16 @@ from typing import Any
 import pytest
 import samples
 from click.testing import CliRunner
-from test_plan import SWEEPS
 
 from chaoskit.base import store
 from chaoskit.base.errors import BadInput, RunFailed
 from chaoskit.cli.main import cli
-from chaoskit.judge.verdict import Anomaly, Verdict
-from chaoskit.run.runner import INTERRUPTED
+from chaoskit.judge.verdict import Found, Verdict
+from chaoskit.run.interruption import INTERRUPTED
+from chaoskit.scenario.files import find_sweep
+from chaoskit.scenario.model import merge
 from chaoskit.scenario.plan import Plan
-from chaoskit.search.sweep import Results, load_sweep, merge
+from chaoskit.search.sweep import Results, load_sweep
 from chaoskit.search.table import document, rows, upper_bound
 
 SWEEP = """
@@ -51,9 +52,9 @@ def _refused(path: Path, old: str, new: str) -> str:
     return str(refused.value)
 
 
-@pytest.mark.parametrize("path", SWEEPS, ids=lambda path: path.stem)
-def test_every_sweep_of_this_repository_is_planned(path: Path) -> None:
-    assert load_sweep(path, seeds=1).name == path.stem
+@pytest.mark.parametrize("name", ["dedup", "expectations-kafka", "expectations-pulsar", "failover", "journal-sync"])
+def test_every_ready_made_sweep_is_planned(name: str) -> None:
+    assert load_sweep(find_sweep(f"sweeps/{name}"), seeds=1).name == name
 
 
 def test_scenarios_in_files_are_an_axis(file: Path) -> None:
@@ -156,7 +157,7 @@ def _binomial(n: int, k: int, p: float) -> float:
 
 
 class Runs:
-    """Stands for real runs: what each scenario and seed comes to, and which were run."""
+    """Stands for a site of real runs: what each scenario and seed comes to, and which were run."""
 
     def __init__(self) -> None:
         self.ran: list[str] = []
@@ -164,15 +165,25 @@ class Runs:
         self.broken: set[str] = set()
         self.changes: dict[str, Any] = {}
 
-    def run(self, plan: Plan, store_folder: Path, watcher: Any) -> tuple[Path, Verdict]:
+    def __call__(self, store_folder: Path) -> Runs:
+        self.store = store_folder
+        return self
+
+    def __enter__(self) -> Runs:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End nothing."""
+
+    def run(self, plan: Plan, watcher: Any) -> tuple[Path, Verdict]:
         title = f"{plan.scenario.name}/{plan.seed}"
         self.ran.append(title)
         if title in self.broken:
             raise RunFailed("the broker did not start")
-        folder = store.new_run_folder(store_folder, plan.scenario.name)
+        folder = store.new_run_folder(self.store, plan.scenario.name)
         store.write_yaml(folder / store.SCENARIO, plan.resolved())
         count = self.duplicates.get(title, 0)
-        found = {"duplicate": Anomaly(count, allowed=".off." in title, why="because")} if count else {}
+        found = {"duplicate": Found(count, allowed=".off." in title, why="because")} if count else {}
         judged = "invalid" if count and ".on." in title else "valid"
         seen = {"seed": plan.seed, "verdict": judged, "anomalies": found, **self.changes.get(title, {})}
         verdict = samples.verdict(**seen)
@@ -183,7 +194,7 @@ class Runs:
 @pytest.fixture
 def runs(monkeypatch: pytest.MonkeyPatch) -> Runs:
     stand_in = Runs()
-    monkeypatch.setattr("chaoskit.search.sweep.run", stand_in.run)
+    monkeypatch.setattr("chaoskit.search.sweep.Site", stand_in)
     monkeypatch.setattr("chaoskit.search.sweep.check_machine", lambda _: None)
     return stand_in
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from samples import verdict
 
-from chaoskit.contract.cluster import Allowance
-from chaoskit.judge.verdict import INVALID, UNKNOWN, UNSEEN, VALID, Anomaly, allow, decide
+from chaoskit.contract.guarantee import Allowance
+from chaoskit.judge.verdict import INVALID, UNKNOWN, UNSEEN, VALID, Found, allow, decide
 
-LOST = {"lost": Anomaly(3, False, "acks=all")}
-ALLOWED = {"lost": Anomaly(3, True, "acks=1")}
+LOST = {"lost": Found(3, False, "acks=all")}
+ALLOWED = {"lost": Found(3, True, "acks=1")}
 FAULT = {"kind": "kill", "targets": ["n1"], "effective": True, "healed": True, "evidence": "gone"}
 CALM: dict[str, Any] = {"anomalies": {}, "recovered": True, "audit_complete": True, "acked": 9, "faults": (FAULT,)}
 
@@ -27,15 +27,15 @@ def _decide(**changes: Any) -> tuple[str, tuple[str, ...]]:
         ({}, (VALID, ())),
         ({"faults": ()}, (VALID, ())),
         ({"anomalies": ALLOWED}, (VALID, ())),
-        ({"anomalies": {UNSEEN: Anomaly(0, True, "")}}, (VALID, ())),
+        ({"anomalies": {UNSEEN: Found(0, True, "")}}, (VALID, ())),
         ({"anomalies": LOST}, (INVALID, ("3 lost: not allowed (acks=all)",))),
         ({"recovered": False}, (INVALID, ("the cluster did not recover within the bound after healing",))),
         ({"recovered": None}, (UNKNOWN, ("the run ended before the cluster's recovery was seen",))),
         ({"audit_complete": False}, (UNKNOWN, ("the final read did not reach the end of every partition",))),
         ({"acked": 0}, (UNKNOWN, ("nothing was acknowledged",))),
         ({"problems": ("client consumer-0 died",)}, (UNKNOWN, ("client consumer-0 died",))),
-        ({"anomalies": {UNSEEN: Anomaly(2, False, "none")}}, (INVALID, ("2 unseen: not allowed (none)",))),
-        ({"anomalies": {UNSEEN: Anomaly(2, True, "")}}, (UNKNOWN, ("2 acknowledged messages were not seen",))),
+        ({"anomalies": {UNSEEN: Found(2, False, "none")}}, (INVALID, ("2 unseen: not allowed (none)",))),
+        ({"anomalies": {UNSEEN: Found(2, True, "")}}, (UNKNOWN, ("2 acknowledged messages were not seen",))),
         ({"faults": (FAULT, {**FAULT, "effective": False})}, (UNKNOWN, ("kill had no effect: gone",))),
         ({"faults": ({**FAULT, "healed": False},)}, (UNKNOWN, ("kill was not seen to be healed",))),
         (
@@ -67,7 +67,7 @@ def test_a_proof_outweighs_every_doubt(doubt: dict[str, Any]) -> None:
 
 
 def test_every_reason_is_told() -> None:
-    both = {**LOST, "reordered": Anomaly(1, False, "idempotence"), "duplicate": Anomaly(5, True, "retries")}
+    both = {**LOST, "reordered": Found(1, False, "idempotence"), "duplicate": Found(5, True, "retries")}
 
     assert _decide(anomalies=both, recovered=False)[1] == (
         "the cluster did not recover within the bound after healing",
@@ -116,11 +116,11 @@ def test_what_was_not_seen_is_no_proof_unless_it_was_expected_not_to_be() -> Non
 def test_a_control_that_finds_nothing_is_invalid() -> None:
     allowance = allow("lost", 0, DERIVED, {"lost": "some"})
 
-    assert _decide(anomalies={"lost": Anomaly(0, allowance.allowed, allowance.why)})[0] == INVALID
+    assert _decide(anomalies={"lost": Found(0, allowance.allowed, allowance.why)})[0] == INVALID
 
 
 def test_verdict_json_has_its_fixed_keys() -> None:
-    anomaly = Anomaly(3, True, "acks=1", "acks=all", (1.0, 2.0), ({"value": 5},))
+    anomaly = Found(3, True, "acks=1", "acks=all", (1.0, 2.0), ({"value": 5},))
 
     written = verdict(anomalies={"lost": anomaly}, faults=(FAULT,)).as_json()
 

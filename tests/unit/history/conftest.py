@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from chaoskit.history.models import DataModel, write_topics
 from chaoskit.history.origin import write_origin
 
 
@@ -14,4 +15,5 @@ def run(tmp_path: Path) -> Path:
     """A run folder that has just begun."""
     (tmp_path / "wal").mkdir()
     write_origin(tmp_path / "wal")
+    write_topics(tmp_path / "wal", {"t": DataModel.LOG, "ledger": DataModel.LEDGER})
     return tmp_path

@@ -13,9 +13,9 @@ from chaoskit.base.errors import BadInput, RunFailed
 from chaoskit.history import compact as compaction
 from chaoskit.history import dataset, gather
 from chaoskit.history.compact import Compacted, compact, drop_wal
-from chaoskit.history.reader import History
-from chaoskit.history.schema import DIRECTIONS, SENDING
-from chaoskit.history.wal import WalWriter
+from chaoskit.history.reader import History, read_observations
+from chaoskit.history.schema import KINDS, SENDING
+from chaoskit.history.wal import NO_POSITION, WalWriter
 
 
 def _write(run: Path, client: str, process: int, rows: dict[int, int]) -> None:
@@ -35,7 +35,9 @@ def test_large_partitions_have_their_own_files(run: Path, monkeypatch: pytest.Mo
     _write(run, "q", 1, {1: 70})
     compact(run)
     history = History.open(run)
-    layout = {p.partition: (p.file.name, p.row_groups, p.rows) for p in history.partitions}
+    layout = {
+        p.partition: (p.messages.file.name, p.messages.row_groups, p.rows) for p in history.partitions if p.messages
+    }
     assert layout == {
         0: ("part-00000.parquet", (0,), 30),
         1: ("part-00001.parquet", (0, 1, 2, 3), 320),
@@ -55,7 +57,7 @@ def test_large_partitions_have_their_own_files(run: Path, monkeypatch: pytest.Mo
 
 
 def test_a_run_that_recorded_nothing(run: Path) -> None:
-    assert compact(run) == Compacted(operations=0, messages=0, torn=0, orphans=0)
+    assert compact(run) == Compacted(operations=0, messages=0, observations=0, torn=0, orphans=0)
     history = History.open(run)
     assert (history.operations.num_rows, history.partitions) == (0, [])
     assert history.messages("t", 0).num_rows == 0
@@ -66,10 +68,15 @@ def test_compaction_can_be_repeated(run: Path) -> None:
     first = compact(run)
     _write(run, "q", 1, {1: 5})
     assert compact(run).messages == first.messages + 5
-    assert {path.name for path in run.iterdir()} == {"wal", "operations.parquet", "messages.parquet"}
+    assert {path.name for path in run.iterdir()} == {
+        "wal",
+        "operations.parquet",
+        "messages.parquet",
+        "observations.parquet",
+    }
 
 
-@pytest.mark.parametrize("failing", range(12))
+@pytest.mark.parametrize("failing", range(16))
 def test_a_crash_during_compaction(run: Path, failing: int, monkeypatch: pytest.MonkeyPatch) -> None:
     _write(run, "p", 0, {0: 10, 1: 3})
     compact(run)
@@ -118,7 +125,7 @@ def test_dropping_the_logs(run: Path) -> None:
         drop_wal(run)
     compact(run)
     drop_wal(run)
-    assert {path.name for path in (run / "wal").iterdir()} == {"origin.json", "dropped"}
+    assert {path.name for path in (run / "wal").iterdir()} == {"origin.json", "topics.json", "dropped"}
     with pytest.raises(BadInput, match="compacted already"):
         compact(run)
     assert History.open(run).operations.num_rows == 10
@@ -175,7 +182,7 @@ def test_an_add_is_a_send_of_its_own_name_and_positions_are_told_beside_it(run: 
         op = log.send(ledger, 7, 0, 5, 1, 2, SENDING.index("add"))
         log.complete(op, 3, 0, 0, 0)
         closing = log.invoke(log.name("close"), 4)
-        log.group(closing, DIRECTIONS.index("ended"), ledger, 7, 0, -1, 1)
+        log.observed(closing, KINDS.index("ended"), ledger, 7, 0, NO_POSITION, 1)
         log.complete(closing, 5, 0)
     compact(run)
     history = History.open(run)
@@ -183,4 +190,9 @@ def test_an_add_is_a_send_of_its_own_name_and_positions_are_told_beside_it(run: 
     assert history.operations["f"].to_pylist() == ["add", "close"]
     names = ("direction", "value", "position", "key", "payload")
     told = [tuple(row[name] for name in names) for row in history.messages("ledger", 7).to_pylist()]
-    assert told == [("sent", 5, 0, None, "ok"), ("ended", -1, 1, None, "ok")]
+    assert told == [("sent", 5, 0, None, "ok")]
+    (partition,) = history.partitions
+    assert partition.rows == 2
+    assert read_observations(partition).to_pylist() == [
+        {"op": 1, "kind": "ended", "topic": "ledger", "partition": 7, "name": None, "value": None, "position": 1}
+    ]

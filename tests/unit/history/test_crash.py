@@ -15,6 +15,7 @@ import pytest
 
 from chaoskit.base.errors import BadInput
 from chaoskit.history.compact import compact
+from chaoskit.history.models import DataModel, write_topics
 from chaoskit.history.reader import History
 from chaoskit.history.record import HEADER_BYTES, RECORD_BYTES
 from chaoskit.history.recover import recover
@@ -129,12 +130,22 @@ def test_messages_of_a_torn_operation_are_counted_as_orphans(run: Path) -> None:
 @pytest.mark.parametrize("length", [0, 2, 5])
 def test_lost_names_stay_apart(run: Path, length: int) -> None:
     _write(run, 3)
+    write_topics(run / "wal", {"t": DataModel.QUEUE})
     os.truncate(run / "wal" / "p.names", length)
     compact(run)
     (partition,) = History.open(run).partitions
     assert partition.topic == ("t" if length > len('"t"') else "?p:1")
     keys = History.open(run).messages(partition.topic, 0)["key"].to_pylist()
     assert keys == ["?p:2", "?p:3", "?p:4"]
+    assert History.open(run).models[partition.topic] is DataModel.QUEUE
+
+
+def test_a_topic_whose_name_is_lost_among_topics_of_several_kinds_is_refused(run: Path) -> None:
+    _write(run, 3)
+    os.truncate(run / "wal" / "p.names", 0)
+    compact(run)
+    with pytest.raises(BadInput, match=r"does not say what topic \?p:1 is"):
+        History.open(run)
 
 
 def test_no_names_file(run: Path) -> None:

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from chaoskit.contract.client import INFO, OK
 from chaoskit.history.compact import compact
 from chaoskit.history.faults import FaultLog
+from chaoskit.history.models import DataModel, write_topics
 from chaoskit.history.names import read_names
 from chaoskit.history.origin import write_origin
 from chaoskit.history.reader import History
+from chaoskit.history.schema import INFO, OK
 from chaoskit.history.wal import HistoryFull, WalWriter
 
 SEGMENT_BYTES = 64 << 10
@@ -29,6 +30,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     try:
         (tmp_path / "wal").mkdir()
         write_origin(tmp_path / "wal")
+        write_topics(tmp_path / "wal", {"t": DataModel.LOG})
         yield tmp_path
     finally:
         subprocess.run(["umount", "--lazy", str(tmp_path)], check=True)

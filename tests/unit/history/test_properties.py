@@ -13,15 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chaoskit.history.compact import compact
+from chaoskit.history.models import DataModel, write_topics
 from chaoskit.history.origin import read_origin, write_origin
-from chaoskit.history.reader import History
+from chaoskit.history.reader import History, read_observations
 from chaoskit.history.record import HEADER_BYTES, RECORD_BYTES
-from chaoskit.history.schema import OUTCOMES, PAYLOADS
+from chaoskit.history.schema import KINDS, OUTCOMES, PAYLOADS
 from chaoskit.history.wal import NO_DELIVERY, NO_POSITION, WalWriter
 
 CLIENTS = 3
 int64 = st.integers(-(1 << 63) + 1, (1 << 63) - 1)
-topics = st.sampled_from(["a", "b", "topic with ü"])
+TOPICS = ["a", "b", "topic with ü"]
+topics = st.sampled_from(TOPICS)
 partitions = st.integers(0, 2)
 keys = st.none() | st.sampled_from(["k", "", "ключ"])
 steps = st.tuples(
@@ -37,6 +39,9 @@ steps = st.tuples(
             st.just("received"), topics, partitions, keys, int64, st.none() | int64, st.integers(0, 2),
             st.none() | st.integers(0, 9),
         ),
+        st.tuples(
+            st.just("observed"), st.sampled_from(KINDS), topics, partitions, keys, st.none() | int64, st.none() | int64
+        ),
     ),
 )  # fmt: skip
 
@@ -47,6 +52,7 @@ class Model:
 
     operations: dict[tuple[int, int], dict[str, Any]] = field(default_factory=dict)
     messages: list[tuple[tuple[int, int], dict[str, Any]]] = field(default_factory=list)
+    observations: list[tuple[tuple[int, int], dict[str, Any]]] = field(default_factory=list)
 
     def ranked(self) -> list[tuple[int, int]]:
         return sorted(self.operations, key=lambda place: (self.operations[place]["start_ns"], place))
@@ -84,6 +90,13 @@ def _step(model: Model, log: WalWriter, event: tuple[Any, ...], *, client: int, 
             for place, row in model.messages:
                 if place == (client, op) and row["direction"] == "sent" and OUTCOMES[outcome] == "ok":
                     row["position"] = position
+        elif kind == "observed":
+            what, topic, partition, key, value, position = rest
+            told = [NO_POSITION if number is None else number for number in (value, position)]
+            log.observed(pending[-1], KINDS.index(what), log.name(topic), partition, _name(log, key), *told)
+            row = {"kind": what, "topic": topic, "partition": partition, "name": key, "value": value,
+                   "position": position}  # fmt: skip
+            model.observations.append(((client, pending[-1]), row))
         else:
             topic, partition, key, value, position, payload, delivery = rest
             told = NO_POSITION if position is None else position
@@ -107,6 +120,7 @@ def test_what_is_written_is_read(events: list[Any], records: int, compact_before
         run = Path(folder)
         (run / "wal").mkdir()
         origin = write_origin(run / "wal")
+        write_topics(run / "wal", dict.fromkeys(TOPICS, DataModel.LOG))
         assert origin == read_origin(run / "wal")
         # Up to 71 bytes at the end of a segment hold no record.
         size = HEADER_BYTES + records * RECORD_BYTES + records * 3
@@ -128,14 +142,20 @@ def _assert_same(model: Model, history: History) -> None:
         {"op": rank, **model.operations[place]} for rank, place in enumerate(order)
     ]
     rank = {place: index for index, place in enumerate(order)}
-    rows = sorted(({"op": rank[place], **row} for place, row in model.messages), key=lambda row: row["op"])
-    places = {(row["topic"], row["partition"]) for row in rows}
+
+    def ranked(rows: list[tuple[tuple[int, int], dict[str, Any]]]) -> list[dict[str, Any]]:
+        return sorted(({"op": rank[place], **row} for place, row in rows), key=lambda row: row["op"])
+
+    rows, told = ranked(model.messages), ranked(model.observations)
+    places = {(row["topic"], row["partition"]) for row in (*rows, *told)}
     assert [(p.topic, p.partition) for p in history.partitions] == sorted(places)
     for partition in history.partitions:
         place = partition.topic, partition.partition
         expected = [row for row in rows if (row["topic"], row["partition"]) == place]
         assert history.messages(*place).to_pylist() == expected
-        assert partition.rows == len(expected)
-        for group in partition.row_groups:
-            table = pq.ParquetFile(partition.file).read_row_group(group)
+        observed = [row for row in told if (row["topic"], row["partition"]) == place]
+        assert read_observations(partition).to_pylist() == observed
+        assert partition.rows == len(expected) + len(observed)
+        for group in partition.messages.row_groups if partition.messages else ():
+            table = pq.ParquetFile(partition.messages.file).read_row_group(group)
             assert {place} == set(zip(*(table[name].to_pylist() for name in ("topic", "partition")), strict=True))

@@ -12,7 +12,7 @@ import pytest
 
 from chaoskit.base.errors import BadInput
 from chaoskit.history.compact import compact
-from chaoskit.history.reader import History, read_partition
+from chaoskit.history.reader import History, read_messages
 from chaoskit.history.schema import FAULTS, MESSAGES, OPERATIONS
 from chaoskit.history.wal import WalWriter
 
@@ -38,10 +38,10 @@ def test_the_tables_have_the_fixed_schemas(written: Path) -> None:
 
 def test_a_descriptor_is_enough_to_read(written: Path) -> None:
     odd = History.open(written).partitions[1]
-    assert read_partition(odd)["value"].to_pylist() == [1, 3, 5, 7, 9]
+    assert read_messages(odd)["value"].to_pylist() == [1, 3, 5, 7, 9]
 
 
-@pytest.mark.parametrize("name", ["operations.parquet", "messages.parquet"])
+@pytest.mark.parametrize("name", ["operations.parquet", "messages.parquet", "observations.parquet"])
 def test_missing(written: Path, name: str) -> None:
     path = written / name
     shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -78,11 +78,19 @@ def test_foreign(written: Path, name: str) -> None:
         _ = History.open(written).faults
 
 
+def test_a_folder_of_another_shape_is_refused(written: Path) -> None:
+    path = written / "operations.parquet"
+    pq.write_table(pq.read_table(path).cast(OPERATIONS).replace_schema_metadata(), path)
+
+    with pytest.raises(BadInput, match=r"recorded by a chaoskit older than its first release.*run the scenario again"):
+        History.open(written)
+
+
 def test_a_row_group_of_two_partitions(written: Path) -> None:
     history = History.open(written)
     mixed = pa.concat_tables([history.messages("t", 0), history.messages("t", 1)])
     pq.write_table(mixed, written / "messages.parquet" / "part-00000.parquet")
-    with pytest.raises(BadInput, match="more than one partition"):
+    with pytest.raises(BadInput, match="holds more than one partition"):
         History.open(written)
 
 
@@ -132,7 +140,7 @@ def test_an_empty_row_group_belongs_to_no_partition(written: Path) -> None:
         writer.write_table(table.slice(0, 0))
         writer.write_table(table)
 
-    assert [(each.partition, each.row_groups) for each in History.open(written).partitions] == [(0, (1,))]
+    assert [each.messages.row_groups for each in History.open(written).partitions if each.messages] == [(1,)]
 
 
 @pytest.mark.parametrize("numbers", [[0, 1, 3], [1, 2, 3], [0, 1, 1]])

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from chaoskit.contract.client import FAIL, INFO, OK
-from chaoskit.history.audits import Bounds
+from chaoskit.history.audits import Bounds, Drained
 from chaoskit.history.compact import compact
 from chaoskit.history.origin import read_origin
 from chaoskit.history.reader import History
 from chaoskit.history.record import HEADER_BYTES, RECORD_BYTES
-from chaoskit.history.schema import OPERATIONS
+from chaoskit.history.schema import FAIL, INFO, OK, OPERATIONS
 from chaoskit.history.wal import NO_POSITION, NO_TIME, WalWriter
 
 
@@ -56,14 +55,16 @@ def _operation(*values: object) -> dict[str, object]:
 def test_the_last_audit_of_a_partition_counts(run: Path) -> None:
     with WalWriter(run / "wal", "auditor", 0) as log:
         topic = log.name("t")
-        log.audit(topic, 0, 2, 10, 9)
-        log.audit(topic, 1, 0, 10, 9)
-        log.audit(topic, 0, 3, 10, 10)
+        log.audit(topic, 0, Bounds(2, 10, complete=False))
+        log.audit(topic, 1, Bounds(0, 10, complete=False))
+        log.audit(topic, 0, Bounds(3, 10, complete=True))
+        log.audit(topic, 3, Drained(complete=True))
     compact(run)
     history = History.open(run)
     assert history.audit("t", 0) == Bounds(low=3, end=10, complete=True)
     assert history.audit("t", 1) == Bounds(low=0, end=10, complete=False)
     assert history.audit("t", 2) is None
+    assert history.audit("t", 3) == Drained(complete=True)
 
 
 def test_negative_partitions_stay_apart(run: Path) -> None:
@@ -80,7 +81,7 @@ def test_closing_leaves_only_what_was_used(run: Path) -> None:
     log.close()
     log.close()
     sizes = {path.name: path.stat().st_size for path in (run / "wal").iterdir()}
-    del sizes["origin.json"]
+    del sizes["origin.json"], sizes["topics.json"]
     assert sizes == {"p-0.wal": HEADER_BYTES + RECORD_BYTES, "p.names": len('"t"\n')}
 
 

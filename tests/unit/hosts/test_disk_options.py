@@ -41,8 +41,8 @@ def test_a_programmable_disk_without_pyfuse3_is_refused_with_the_remedy(monkeypa
 
 
 def test_only_hosts_with_a_programmable_disk_say_so() -> None:
-    assert ProgrammableDisk in LocalProvider().powers(LocalOptions(kind="programmable"))
-    assert ProgrammableDisk not in LocalProvider().powers(LocalOptions())
+    assert ProgrammableDisk in LocalProvider().host_powers(LocalOptions(kind="programmable"))
+    assert ProgrammableDisk not in LocalProvider().host_powers(LocalOptions())
 
 
 def test_images_are_paths(tmp_path: Path) -> None:

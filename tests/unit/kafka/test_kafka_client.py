@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from chaoskit.contract.client import FAIL, INFO
+from chaoskit.history.schema import FAIL, INFO
 from clusters.kafka.client import KafkaClients
+from clusters.kafka.connection import BOOTSTRAP, NAMESPACE
 from clusters.kafka.producer import NEVER_SENT, PRODUCER_DEFAULTS, KafkaProducer, classify, resolve_producer
 
 DOUBTFUL = [
@@ -74,7 +75,7 @@ def test_librdkafka_takes_the_settings_in_force(given: dict[str, Any]) -> None:
 def _completions(**settings: Any) -> list[tuple[int, int, str | None, int | None]]:
     """Return what becomes of one message for a cluster that does not exist (port 1 refuses)."""
     seen: list[tuple[int, int, str | None, int | None]] = []
-    clients = KafkaClients({"bootstrap.servers": "127.0.0.1:1"})
+    clients = KafkaClients({BOOTSTRAP: "127.0.0.1:1", NAMESPACE: ""})
     producer = clients.producer(settings, lambda *completion: seen.append(completion))
     assert producer.send("t", 0, None, b"x" * 100, 42)
     producer.close(0.01)
@@ -84,7 +85,7 @@ def _completions(**settings: Any) -> list[tuple[int, int, str | None, int | None
 
 def test_a_message_too_large_for_the_client_fails_at_once() -> None:
     seen: list[tuple[int, int, str | None, int | None]] = []
-    clients = KafkaClients({"bootstrap.servers": "127.0.0.1:1"})
+    clients = KafkaClients({BOOTSTRAP: "127.0.0.1:1", NAMESPACE: ""})
     producer = clients.producer({"message.max.bytes": 1000}, lambda *completion: seen.append(completion))
 
     assert producer.send("t", 0, None, b"x" * 2000, 42)
@@ -104,7 +105,7 @@ def test_every_send_completes_once_when_the_producer_is_closed() -> None:
 
 
 def test_a_full_queue_hands_nothing_over() -> None:
-    clients = KafkaClients({"bootstrap.servers": "127.0.0.1:1"})
+    clients = KafkaClients({BOOTSTRAP: "127.0.0.1:1", NAMESPACE: ""})
     producer = clients.producer({"queue.buffering.max.messages": 1}, lambda *_: None)
 
     assert producer.send("t", 0, None, b"x", 1)

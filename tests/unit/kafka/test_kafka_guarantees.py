@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import guaranteed
 import pytest
+from guaranteed import effect
 
-from chaoskit.base import plugins
-from chaoskit.contract.cluster import Declared, Effect
-from clusters.effects import hosts_down_together
-from clusters.kafka.guarantees import guarantees
+from chaoskit.contract.guarantee import Allowance, Damage, Declared, Effect
+from chaoskit.contract.installed import anomalies
+from chaoskit.contract.topic import Topic
+from chaoskit.contract.traits import Group, Resends
+from chaoskit.history.models import DataModel
+from checkers.subscriptions import SubscriptionChecker
+from clusters.common.effects import hosts_down_together
 from clusters.kafka.settings import KafkaOptions
-
-SECOND = 1_000_000_000
 
 
 def _declared(
@@ -26,12 +30,16 @@ def _declared(
     grouped: bool = False,
 ) -> Declared:
     options = KafkaOptions.model_validate({"topic": topic or {}, "config": config or {}})
-    return Declared(options, 3, replication, producer or {}, consumer or {}, grouped)
+    topic_of = Topic("log-0", replication=replication)
+    return Declared(options, 3, 3, (topic_of,), producer or {}, consumer or {}, (Group(),) if grouped else ())
 
 
-def _effect(kind: str, *hosts: str, start_s: int = 8, healed_s: int | None = 10) -> Effect:
-    return Effect(kind, hosts, start_s * SECOND, None if healed_s is None else healed_s * SECOND)
+def guarantees(declared: Declared, effects: Sequence[Effect]) -> dict[str, Allowance]:
+    return guaranteed.table("kafka", declared, effects)
 
+
+OF_SUBSCRIPTIONS = {anomaly.name for anomaly in SubscriptionChecker.anomalies}
+"""Kafka has none."""
 
 FOLLOWING = {
     "order-violation": ["reordered"],
@@ -47,17 +55,17 @@ FOLLOWING = {
 
 
 def _allowed(declared: Declared, *effects: Effect) -> set[str]:
-    """Return what is allowed, without what only follows and without cycles of transactions."""
+    """Return what is allowed, without what only follows, without cycles of transactions, and without subscriptions."""
     table = guarantees(declared, effects)
-    return {name for name, each in table.items() if each.allowed and name not in (*FOLLOWING, *CYCLES)}
+    return {name for name, each in table.items() if each.allowed} - {*FOLLOWING, *CYCLES, *OF_SUBSCRIPTIONS}
 
 
-ALL_CUT = _effect("power-cut", "n1", "n2", "n3")
-ONE_CUT = _effect("power-cut", "n1")
-NEVER_BACK = _effect("power-cut", "n1", healed_s=None)
-TWO_CUT = _effect("power-cut", "n1", "n2")
-KILLED = _effect("kill", "n1")
-ROLLED = _effect("rolling-restart", "n1", "n2", "n3")
+ALL_CUT = effect("power-cut", "n1", "n2", "n3")
+ONE_CUT = effect("power-cut", "n1")
+NEVER_BACK = effect("power-cut", "n1", healed_s=None)
+TWO_CUT = effect("power-cut", "n1", "n2")
+KILLED = effect("kill", "n1")
+ROLLED = effect("rolling-restart", "n1", "n2", "n3")
 
 SAFE = {"min.insync.replicas": 2}
 FLUSHED = {**SAFE, "flush.messages": 1}
@@ -76,7 +84,7 @@ BEHIND = {"lost", "reordered", "offset-conflict"}
 @pytest.mark.parametrize("kind", ["kill", "restart", "rolling-restart", "power-cut", "pause"])
 @pytest.mark.parametrize("acks", [0, "0", 1, "1"])
 def test_without_acks_of_all_replicas_the_loss_of_a_leader_may_lose(acks: Any, kind: str) -> None:
-    table = guarantees(_declared(FLUSHED, {"acks": acks}), [_effect(kind, "n1")])
+    table = guarantees(_declared(FLUSHED, {"acks": acks}), [effect(kind, "n1")])
 
     assert table["lost"].allowed
     assert table["lost"].why.startswith(f"acks={acks}:")
@@ -89,7 +97,7 @@ def test_without_a_fault_nothing_may_be_lost(acks: Any) -> None:
 
 
 @pytest.mark.parametrize("acks", ["all", "-1", -1, None])
-@pytest.mark.parametrize("fault", [KILLED, _effect("kill", "n1", "n2", "n3"), ROLLED, _effect("pause", "n1"), ONE_CUT])
+@pytest.mark.parametrize("fault", [KILLED, effect("kill", "n1", "n2", "n3"), ROLLED, effect("pause", "n1"), ONE_CUT])
 def test_acks_of_all_with_two_in_sync_survive_processes_and_one_power_cut(acks: Any, fault: Effect) -> None:
     assert _allowed(_declared(SAFE, {"acks": acks}), fault) == set()
 
@@ -116,36 +124,36 @@ def test_acks_of_all_with_two_in_sync_survive_processes_and_one_power_cut(acks: 
         (_declared(config={"min.insync.replicas": 2}), [ONE_CUT], set()),
         (_declared({"min.insync.replicas": 1}, config={"min.insync.replicas": 2}), [ONE_CUT], BACK),
         # One host after the other is not all at once.
-        (_declared(SAFE), [ONE_CUT, _effect("power-cut", "n2", start_s=16, healed_s=18)], set()),
+        (_declared(SAFE), [ONE_CUT, effect("power-cut", "n2", start_s=16, healed_s=18)], set()),
         # It answers again, but may lack what the others have.
-        (_declared(SAFE), [ONE_CUT, _effect("power-cut", "n2", start_s=12, healed_s=14)], BACK),
-        (_declared(SAFE), [ONE_CUT, _effect("power-cut", "n2", start_s=9, healed_s=14)], BACK),
-        (_declared(SAFE), [NEVER_BACK, _effect("power-cut", "n2", start_s=99, healed_s=100)], BACK),
+        (_declared(SAFE), [ONE_CUT, effect("power-cut", "n2", start_s=12, healed_s=14)], BACK),
+        (_declared(SAFE), [ONE_CUT, effect("power-cut", "n2", start_s=9, healed_s=14)], BACK),
+        (_declared(SAFE), [NEVER_BACK, effect("power-cut", "n2", start_s=99, healed_s=100)], BACK),
         # Disks that lose what was fsynced: flushing each message does not help.
-        (_declared(FLUSHED), [_effect("disk-wipe", "n1")], set()),
-        (_declared(FLUSHED), [_effect("disk-wipe", "n1", "n2")], BACK),
-        (_declared(FLUSHED), [_effect("fsync-lies", "n1", "n2", "n3")], BACK),
-        (_declared(FLUSHED), [_effect("time-travel", "n1"), _effect("time-travel", "n2", start_s=30)], set()),
-        (_declared(SAFE), [_effect("disk-wipe", "n1"), _effect("power-cut", "n2")], BACK),
-        (_declared(FLUSHED), [_effect("disk-wipe", "n1"), _effect("power-cut", "n2")], set()),
+        (_declared(FLUSHED), [effect("disk-wipe", "n1")], set()),
+        (_declared(FLUSHED), [effect("disk-wipe", "n1", "n2")], BACK),
+        (_declared(FLUSHED), [effect("fsync-lies", "n1", "n2", "n3")], BACK),
+        (_declared(FLUSHED), [effect("time-travel", "n1"), effect("time-travel", "n2", start_s=30)], set()),
+        (_declared(SAFE), [effect("disk-wipe", "n1"), effect("power-cut", "n2")], BACK),
+        (_declared(FLUSHED), [effect("disk-wipe", "n1"), effect("power-cut", "n2")], set()),
         # Healed by a reboot: what was not fsynced is gone.
-        (_declared(SAFE), [_effect("disk-dead", "n1", "n2")], BACK),
-        (_declared(FLUSHED), [_effect("disk-dead", "n1", "n2")], set()),
+        (_declared(SAFE), [effect("disk-dead", "n1", "n2")], BACK),
+        (_declared(FLUSHED), [effect("disk-dead", "n1", "n2")], set()),
         # Brokers do not repair segments.
-        (_declared(FLUSHED), [_effect("bit-flip", "n1")], BACK),
+        (_declared(FLUSHED), [effect("bit-flip", "n1")], BACK),
         (_declared(SAFE, consumer={"check.crcs": False}), [KILLED], set()),
-        (_declared(SAFE, consumer={"check.crcs": False}), [_effect("truncate", "n1")], BACK | {"corrupt"}),
+        (_declared(SAFE, consumer={"check.crcs": False}), [effect("truncate", "n1")], BACK | {"corrupt"}),
         # Networks, clocks and operators lose nothing that all in-sync replicas have.
-        (_declared(SAFE), [_effect("partition", "n1", "n2", "n3"), _effect("clock-jump", "n1")], set()),
-        (_declared(SAFE), [_effect("rolling-upgrade", "n1", "n2", "n3"), _effect("reassign", "n1")], set()),
+        (_declared(SAFE), [effect("partition", "n1", "n2", "n3"), effect("clock-jump", "n1")], set()),
+        (_declared(SAFE), [effect("rolling-upgrade", "n1", "n2", "n3"), effect("reassign", "n1")], set()),
         # What hits clients moves no leader.
-        (_declared(SAFE, {"acks": 1, "retries": 0}), [_effect("client-crash", "producer-0")], set()),
-        (_declared(SAFE, {"acks": 0}), [_effect("client-disconnect", "producer-0")], BEHIND),
-        (_declared({**SAFE, **UNCLEAN}), [_effect("client-pause", "producer-0", "consumer-0")], set()),
-        (_declared(SAFE, AT_LEAST_ONCE), [_effect("client-disconnect", "producer-0")], {"duplicate", "reordered"}),
-        (_declared(SAFE, {"acks": 1, "retries": 0}), [_effect("partition", "n1")], BEHIND),
+        (_declared(SAFE, {"acks": 1, "retries": 0}), [effect("client-crash", "producer-0")], set()),
+        (_declared(SAFE, {"acks": 0}), [effect("client-disconnect", "producer-0")], BEHIND),
+        (_declared({**SAFE, **UNCLEAN}), [effect("client-pause", "producer-0", "consumer-0")], set()),
+        (_declared(SAFE, AT_LEAST_ONCE), [effect("client-disconnect", "producer-0")], {"duplicate", "reordered"}),
+        (_declared(SAFE, {"acks": 1, "retries": 0}), [effect("partition", "n1")], BEHIND),
         # Unclean elections: once as many hosts were hit as replicas must have a message.
-        (_declared({**FLUSHED, **UNCLEAN}), [KILLED, _effect("kill", "n2", start_s=12)], BACK),
+        (_declared({**FLUSHED, **UNCLEAN}), [KILLED, effect("kill", "n2", start_s=12)], BACK),
         (_declared({**FLUSHED, **UNCLEAN}), [KILLED], set()),
         (_declared({**SAFE, "unclean.leader.election.enable": "true"}), [ROLLED], BACK),
         (_declared(SAFE, config=UNCLEAN), [ROLLED], BACK),
@@ -159,7 +167,7 @@ def test_acks_of_all_with_two_in_sync_survive_processes_and_one_power_cut(acks: 
         (_declared(SAFE, {"request.required.acks": 1}), [KILLED], BEHIND | {"duplicate"}),
         # Retries without idempotence.
         (_declared(SAFE, AT_LEAST_ONCE), [KILLED], {"duplicate", "reordered"}),
-        (_declared(SAFE, AT_LEAST_ONCE), [_effect("reset", "n1")], {"duplicate", "reordered"}),
+        (_declared(SAFE, AT_LEAST_ONCE), [effect("reset", "n1")], {"duplicate", "reordered"}),
         (_declared(SAFE, {**AT_LEAST_ONCE, "max.in.flight": 1}), [KILLED], {"duplicate"}),
         (_declared(SAFE, {**AT_LEAST_ONCE, "max.in.flight.requests.per.connection": 1}), [KILLED], {"duplicate"}),
         (_declared(SAFE, {**AT_LEAST_ONCE, "retries": 0}), [KILLED], set()),
@@ -168,9 +176,9 @@ def test_acks_of_all_with_two_in_sync_survive_processes_and_one_power_cut(acks: 
         (_declared(SAFE, {"enable.idempotence": True}), [KILLED], set()),
         (_declared(SAFE, {"enable.idempotence": "true"}), [KILLED], set()),
         (_declared(SAFE, {"enable.idempotence": None}), [KILLED], {"duplicate", "reordered"}),
-        # Groups deliver at least once, faults or not.
-        (_declared(SAFE, grouped=True), [], {"redelivered"}),
-        (_declared(SAFE, grouped=True), [KILLED], {"redelivered"}),
+        # What a group gives to another member is another session: nothing is delivered again within one.
+        (_declared(SAFE, grouped=True), [], set()),
+        (_declared(SAFE, grouped=True), [KILLED], set()),
     ],
 )  # fmt: skip
 def test_a_line_of_the_table(declared: Declared, effects: list[Effect], allowed: set[str]) -> None:
@@ -204,13 +212,9 @@ def test_only_consumers_that_ask_for_it_read_what_did_not_commit(anomaly: str) -
 
 
 def test_every_anomaly_that_is_no_measurement_has_a_line() -> None:
-    proving_nothing = {"unseen"}
-    of_other_systems = {
-        name for kind in ("ledgers", "subscriptions") for name in plugins.load("checker", kind, "checker").anomalies
-    }
+    of_logs = {each.name for each in anomalies().values() if DataModel.LOG in each.models and not each.measured}
 
-    named = set(plugins.anomalies()) - plugins.measured() - proving_nothing - of_other_systems
-    assert named == set(guarantees(_declared(), []))
+    assert of_logs - OF_SUBSCRIPTIONS - {"unseen"} == set(guarantees(_declared(), [])) - OF_SUBSCRIPTIONS
 
 
 @pytest.mark.parametrize(
@@ -228,7 +232,7 @@ def test_a_consumer_without_a_group_may_read_again_only_what_went_back() -> None
 
 
 @pytest.mark.parametrize("declared", [_declared(), _declared(SAFE, {"acks": 1}), _declared(UNCLEAN, AT_LEAST_ONCE)])
-@pytest.mark.parametrize("effects", [[], [ALL_CUT], [KILLED, ROLLED], [_effect("bit-flip", "n1")]])
+@pytest.mark.parametrize("effects", [[], [ALL_CUT], [KILLED, ROLLED], [effect("bit-flip", "n1")]])
 def test_every_line_says_why_and_what_to_change(declared: Declared, effects: list[Effect]) -> None:
     table = guarantees(declared, effects)
 
@@ -237,11 +241,11 @@ def test_every_line_says_why_and_what_to_change(declared: Declared, effects: lis
 
 
 def test_hosts_count_as_down_together_while_their_faults_overlap() -> None:
-    faults = [ONE_CUT, _effect("power-cut", "n2", start_s=9, healed_s=11), _effect("power-cut", "n3", start_s=15)]
+    faults = [ONE_CUT, effect("power-cut", "n2", start_s=9, healed_s=11), effect("power-cut", "n3", start_s=15)]
 
-    assert hosts_down_together(faults, ["power-cut"]) == 2
-    assert hosts_down_together(faults, ["kill"]) == 0
-    assert hosts_down_together([ONE_CUT, ONE_CUT], ["power-cut"]) == 1
+    assert hosts_down_together(faults, Damage.FORGETS) == 2
+    assert hosts_down_together(faults, Damage.DESTROYS) == 0
+    assert hosts_down_together([ONE_CUT, ONE_CUT], Damage.FORGETS) == 1
 
 
 @pytest.mark.parametrize(("given", "allowed"), [("a-{producer}", False), ("a-{producer}-{incarnation}", True)])
@@ -256,7 +260,6 @@ def test_who_reads_uncommitted_reads_what_a_zombie_wrote_before_it_was_fenced() 
 
 
 def test_a_client_that_is_given_up_may_be_overtaken_by_the_next_one() -> None:
-    producer = {"enable.idempotence": True}
-    declared = Declared(KafkaOptions(), 3, 3, producer, {}, False, resends="asked", restarts=True)
+    declared = replace(_declared(SAFE), traits=(Resends("asked", restarts=True),))
 
     assert _allowed(declared) == {"reordered"}

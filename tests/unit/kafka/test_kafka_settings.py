@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from clusters.kafka.settings import KafkaOptions, broker_count, is_true, server_properties
+from clusters.kafka.settings import KafkaOptions, broker_count, server_properties
 
 ADDRESSES = ["10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4"]
 
@@ -73,10 +73,3 @@ def test_topology_is_not_for_scenarios_to_set() -> None:
 
     assert (properties["node.id"], properties["log.dirs"]) == ("1", "/data/kafka")
     assert properties["process.roles"] == "broker,controller"
-
-
-@pytest.mark.parametrize(
-    ("value", "true"), [(True, True), ("true", True), ("True", True), (False, False), (None, False)]
-)
-def test_a_setting_is_true_as_yaml_or_as_text(value: Any, true: bool) -> None:
-    assert is_true(value) == true

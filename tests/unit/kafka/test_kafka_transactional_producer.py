@@ -9,9 +9,13 @@ from confluent_kafka import KafkaError, KafkaException
 
 from chaoskit.base import plugins
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.client import FAIL, INFO, OK, ProducerFenced
-from chaoskit.contract.cluster import Declared
+from chaoskit.contract.client import ProducerFenced
+from chaoskit.contract.guarantee import Declared
+from chaoskit.contract.topic import Topic
+from chaoskit.contract.traits import Transactions
+from chaoskit.history.schema import FAIL, INFO, OK
 from clusters.kafka.client import KafkaClients
+from clusters.kafka.connection import NAMESPACE
 from clusters.kafka.settings import KafkaOptions
 from clusters.kafka.transactions import KafkaTransactionalProducer, transactional_settings
 
@@ -118,7 +122,7 @@ def test_a_transactional_producer_that_fails_while_it_polls_is_not_replaced(prod
 def test_a_plain_producer_leaves_the_transactional_id_out(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[dict[str, Any]] = []
     monkeypatch.setattr("clusters.kafka.producer.Producer", given.append)
-    clients = KafkaClients({})
+    clients = KafkaClients({NAMESPACE: ""})
 
     clients.producer({"transactional.id": "mine"}, lambda *_: None)
     clients.transactional_producer({}, "chaoskit-0", lambda *_: None)
@@ -129,10 +133,10 @@ def test_a_plain_producer_leaves_the_transactional_id_out(monkeypatch: pytest.Mo
 
 def test_a_transactional_id_is_refused_where_nobody_writes_in_transactions() -> None:
     system: Any = plugins.load("cluster", "kafka", "cluster.system")
-    declared = Declared(KafkaOptions(), 3, 3, {"transactional.id": "mine"}, {}, False)
+    declared = Declared(KafkaOptions(), 3, 3, (Topic("log-0"),), {"transactional.id": "mine"}, {})
 
     with pytest.raises(BadInput, match=r"workload.producer: transactional.id .* write workload.kind: transactions"):
-        system.check(declared, 3)
+        system.check(declared)
 
 
 @pytest.mark.parametrize(
@@ -148,7 +152,7 @@ def test_settings_that_transactions_do_not_take_are_refused_before_the_start(
     system: Any = plugins.load("cluster", "kafka", "cluster.system")
 
     with pytest.raises(BadInput, match=refusal):
-        system.check(Declared(KafkaOptions(), 3, 3, given, {}, False, True), 3)
+        system.check(Declared(KafkaOptions(), 3, 3, (Topic("log-0"),), given, {}, (Transactions(),)))
 
 
 def test_null_leaves_the_default_of_librdkafka_for_transactions_too() -> None:

@@ -34,7 +34,7 @@ def _broker(monkeypatch: pytest.MonkeyPatch, status: int, content: Any) -> Itera
             self.end_headers()
             self.wfile.write(written)
 
-        do_PUT = do_POST = do_GET  # noqa: N815
+        do_PUT = do_POST = do_DELETE = do_GET  # noqa: N815
 
         def log_message(self, *what: Any) -> None:
             """Say nothing."""
@@ -63,6 +63,18 @@ def test_a_policy_is_set_by_its_path(monkeypatch: pytest.MonkeyPatch) -> None:
         Admin([ADDRESS]).set_policy("retention", {"retentionSizeInMB": 5})
 
     assert asked == [("POST", "/admin/v2/namespaces/public/default/retention", b'{"retentionSizeInMB": 5}')]
+
+
+def test_a_topic_is_deleted_with_its_subscriptions(monkeypatch: pytest.MonkeyPatch) -> None:
+    with _broker(monkeypatch, 204, b"") as asked:
+        Admin([ADDRESS]).delete_topic("log-0")
+
+    assert asked == [("DELETE", "/admin/v2/persistent/public/default/log-0/partitions?force=true", b"")]
+
+
+def test_a_topic_that_is_gone_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    with _broker(monkeypatch, 404, {"reason": "Topic not found"}):
+        Admin([ADDRESS]).delete_topic("log-0")
 
 
 def test_a_topic_that_exists_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,12 +120,12 @@ def test_the_leader_is_told_the_destination_and_the_owner_unloads(
 ) -> None:
     asked = []
 
-    def ask(method: str, broker: str, path: str, _: float) -> None:
+    def ask(_: Admin, method: str, broker: str, path: str, timeout_s: float, **__: bool) -> None:
         asked.append((method, broker, path))
         if "destinationBroker" in path and status == 307:
             raise Refused(status, "")
 
-    monkeypatch.setattr(admin, "_request", ask)
+    monkeypatch.setattr(Admin, "_request", ask)
     monkeypatch.setattr(Admin, "load_manager_leader", lambda *_: "10.0.0.7")
     Admin([ADDRESS]).unload("10.0.0.8", "0x0_0x4", "10.0.0.9:8080", 1)
 

@@ -8,8 +8,9 @@ import pulsar
 import pytest
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.client import INFO
+from chaoskit.history.schema import INFO
 from clusters.pulsar.admin import TopicState
+from clusters.pulsar.connection import NAMESPACE
 from clusters.pulsar.consumer import PulsarAuditor, PulsarConsumer, group_settings, reader_settings
 from clusters.pulsar.positions import pack
 
@@ -104,7 +105,7 @@ class NoMembership:
 
 def test_messages_come_in_order_with_their_places(monkeypatch: pytest.MonkeyPatch) -> None:
     _client(monkeypatch, p0=[FakeMessage(0, "k"), FakeMessage(0, batch_index=1), FakeMessage(1)])
-    consumer = PulsarConsumer({}, {})
+    consumer = PulsarConsumer({NAMESPACE: ""}, {})
     consumer.assign([("log-0", 0)])
 
     deliveries, lost, failure = consumer.poll(0.1, 10)
@@ -119,7 +120,7 @@ def test_messages_come_in_order_with_their_places(monkeypatch: pytest.MonkeyPatc
 
 def test_no_more_messages_come_than_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     _client(monkeypatch, p0=[FakeMessage(0), FakeMessage(1)], p1=[FakeMessage(2)])
-    consumer = PulsarConsumer({}, {})
+    consumer = PulsarConsumer({NAMESPACE: ""}, {})
     consumer.assign([("log-0", 0), ("log-0", 1)])
 
     polled = [[each.position for each in consumer.poll(0.1, 2)[0]] for _ in range(2)]
@@ -129,7 +130,7 @@ def test_no_more_messages_come_than_asked_for(monkeypatch: pytest.MonkeyPatch) -
 
 def test_an_empty_partition_is_waited_for_no_longer_than_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     _client(monkeypatch, p0=[])
-    consumer = PulsarConsumer({}, {})
+    consumer = PulsarConsumer({NAMESPACE: ""}, {})
     consumer.assign([("log-0", 0)])
 
     assert consumer.poll(0.01, 10) == ([], [], None)
@@ -137,7 +138,7 @@ def test_an_empty_partition_is_waited_for_no_longer_than_asked(monkeypatch: pyte
 
 def test_an_error_is_told_with_what_came_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
     _client(monkeypatch, p0=[FakeMessage(0), pulsar.AlreadyClosed("gone")])
-    consumer = PulsarConsumer({}, {})
+    consumer = PulsarConsumer({NAMESPACE: ""}, {})
     consumer.assign([("log-0", 0)])
 
     deliveries, _, failure = consumer.poll(0.1, 10)
@@ -147,7 +148,7 @@ def test_an_error_is_told_with_what_came_before_it(monkeypatch: pytest.MonkeyPat
 
 def test_a_partition_that_cannot_be_connected_to_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     client = _client(monkeypatch, p0=[FakeMessage(0)])
-    consumer = PulsarConsumer({}, {})
+    consumer = PulsarConsumer({NAMESPACE: ""}, {})
     consumer.assign([("log-0", 0), ("log-0", 1)])
 
     first = consumer.poll(0.1, 10)
@@ -161,7 +162,7 @@ def test_a_partition_that_cannot_be_connected_to_is_tried_again(monkeypatch: pyt
 def test_a_member_acknowledges_up_to_what_it_received_and_knows_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
     messages = [FakeMessage(0), FakeMessage(1)]
     client = _client(monkeypatch, p0=list(messages), p1=[])
-    consumer = PulsarConsumer({}, {})
+    consumer = PulsarConsumer({NAMESPACE: ""}, {})
     consumer.subscribe(["log-0"], NoMembership())
     assert consumer.commit() is None
 
@@ -178,7 +179,7 @@ def test_a_member_acknowledges_up_to_what_it_received_and_knows_nothing_more(mon
 
 def test_readers_of_assigned_partitions_do_not_commit(monkeypatch: pytest.MonkeyPatch) -> None:
     _client(monkeypatch, p0=[FakeMessage(0)])
-    consumer = PulsarConsumer({}, {})
+    consumer = PulsarConsumer({NAMESPACE: ""}, {})
     consumer.assign([("log-0", 0)])
     consumer.poll(0.1, 10)
 
@@ -187,7 +188,7 @@ def test_readers_of_assigned_partitions_do_not_commit(monkeypatch: pytest.Monkey
 
 def test_a_reader_seeks_to_the_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
     client = _client(monkeypatch, p0=[FakeMessage(0)])
-    consumer = PulsarConsumer({}, {})
+    consumer = PulsarConsumer({NAMESPACE: ""}, {})
     consumer.assign([("log-0", 0)])
     consumer.poll(0.1, 10)
 
@@ -223,7 +224,7 @@ def test_the_final_read_ends_behind_the_last_message(
     _client(monkeypatch, p0=[FakeMessage(9, batch_index=2)])
     monkeypatch.setattr("clusters.pulsar.consumer.Admin", FakeAdmin)
     monkeypatch.setattr(FakeAdmin, "last", last)
-    auditor = PulsarAuditor({"brokers": ["10.0.0.1"]})
+    auditor = PulsarAuditor({NAMESPACE: "", "brokers": ["10.0.0.1"]})
     auditor.assign([("log-0", 0)])
 
     assert auditor.bounds("log-0", 0, 1) == bounds

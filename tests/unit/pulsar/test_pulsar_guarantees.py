@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import guaranteed
 import pytest
+from guaranteed import effect
 
-from chaoskit.base import plugins
-from chaoskit.contract.cluster import Declared, Effect
-from clusters.pulsar.guarantees import guarantees
+from chaoskit.contract.guarantee import Allowance, Declared, Effect
+from chaoskit.contract.topic import Topic
+from chaoskit.contract.traits import Group, Resend, Resends, Subscription
+from checkers.groups import GroupChecker
+from checkers.log import LogChecker
 from clusters.pulsar.settings import PulsarOptions
-
-SECOND = 1_000_000_000
 
 
 def _declared(
@@ -22,7 +25,7 @@ def _declared(
     hosts: int = 3,
     bookies: int | None = None,
     batches: bool = True,
-    resends: str = "never",
+    resends: Resend = "never",
     restarts: bool = False,
     subscription: str = "",
     producer: dict[str, Any] | None = None,
@@ -31,33 +34,32 @@ def _declared(
 ) -> Declared:
     config = {"bookie": bookie or {}, "zookeeper": zookeeper or {}, "broker": options.pop("broker", {})}
     chosen = PulsarOptions.model_validate({"config": config, **options})
+    traits: list[object] = [Resends(resends, restarts)]
+    traits += [Group()] * grouped + [Subscription(subscription)] * bool(subscription)
     return Declared(
         options=chosen,
+        hosts=hosts,
         brokers=bookies or hosts,
-        replication=3,
+        topics=(Topic("log-0", replication=3),),
         producer={"batching_enabled": batches, **(producer or {})},
         consumer=consumer or {},
-        grouped=grouped,
-        hosts=hosts,
-        resends=resends,
-        restarts=restarts,
-        subscription=subscription,
+        traits=tuple(traits),
     )
 
 
-def _effect(kind: str, *hosts: str) -> Effect:
-    return Effect(kind, hosts, 8 * SECOND, 10 * SECOND)
+def guarantees(declared: Declared, effects: Sequence[Effect]) -> dict[str, Allowance]:
+    return guaranteed.table("pulsar", declared, effects)
 
 
 def _allowed(declared: Declared, *effects: Effect) -> set[str]:
-    """Return what is allowed, without sequence jumps, which only follow."""
-    table = guarantees(declared, effects)
-    return {name for name, each in table.items() if each.allowed and name != "sequence-jump"}
+    """Return what is allowed of logs and groups, without sequence jumps, which only follow."""
+    of_logs = {anomaly.name for anomaly in (*LogChecker.anomalies, *GroupChecker.anomalies)} - {"sequence-jump"}
+    return {name for name, each in guarantees(declared, effects).items() if each.allowed and name in of_logs}
 
 
-ALL_CUT = _effect("power-cut", "n1", "n2", "n3")
-ONE_CUT = _effect("power-cut", "n1")
-KILLED = _effect("kill", "n1")
+ALL_CUT = effect("power-cut", "n1", "n2", "n3")
+ONE_CUT = effect("power-cut", "n1")
+KILLED = effect("kill", "n1")
 UNSYNCED = {"journalSyncData": False}
 UNWRITTEN = {"journalWriteData": False}
 DEDUPLICATED: dict[str, Any] = {"deduplication": True}
@@ -83,7 +85,7 @@ MOVED = {"redelivered", "rewound", "skipped"}
         # What is fsynced before it is acknowledged survives every power cut, kill, pause and partition.
         (_declared(), [ALL_CUT], {"duplicate"}),
         (_declared(**DEDUPLICATED), [ALL_CUT], set()),
-        (_declared(**DEDUPLICATED), [KILLED, _effect("pause", "n2"), _effect("partition", "n1", "n2", "n3")], set()),
+        (_declared(**DEDUPLICATED), [KILLED, effect("pause", "n2"), effect("partition", "n1", "n2", "n3")], set()),
         (_declared({"journalSyncData": None}, **DEDUPLICATED), [ALL_CUT], set()),
         (_declared({"journalSyncData": "true"}, **DEDUPLICATED), [ALL_CUT], set()),
         (_declared(**DEDUPLICATED, persistence={"ack_quorum": 1}), [ALL_CUT], set()),
@@ -91,28 +93,28 @@ MOVED = {"redelivered", "rewound", "skipped"}
         (_declared(UNSYNCED, **DEDUPLICATED), [ALL_CUT], BACK),
         (_declared({"journalSyncData": "false"}, **DEDUPLICATED), [ALL_CUT], BACK),
         (_declared(UNSYNCED, **DEDUPLICATED), [ONE_CUT], BACK),
-        (_declared(UNSYNCED, **DEDUPLICATED), [_effect("disk-dead", "n1")], BACK),
+        (_declared(UNSYNCED, **DEDUPLICATED), [effect("disk-dead", "n1")], BACK),
         (_declared(UNSYNCED), [ALL_CUT], BACK | {"duplicate"}),
-        (_declared(UNSYNCED, **DEDUPLICATED), [_effect("kill", "n1", "n2", "n3")], set()),
-        (_declared(UNSYNCED, **DEDUPLICATED, **APART), [_effect("power-cut", "n1", "n7")], set()),
-        (_declared(UNSYNCED, **DEDUPLICATED, **APART), [_effect("power-cut", "n4")], BACK),
+        (_declared(UNSYNCED, **DEDUPLICATED), [effect("kill", "n1", "n2", "n3")], set()),
+        (_declared(UNSYNCED, **DEDUPLICATED, **APART), [effect("power-cut", "n1", "n7")], set()),
+        (_declared(UNSYNCED, **DEDUPLICATED, **APART), [effect("power-cut", "n4")], BACK),
         # No journal: the end of a process is enough.
         (_declared(UNWRITTEN, **DEDUPLICATED), [KILLED], BACK),
-        (_declared(UNWRITTEN, **DEDUPLICATED), [_effect("client-crash", "producer-0")], set()),
-        (_declared(UNWRITTEN, **DEDUPLICATED, **APART), [_effect("kill", "n7")], set()),
+        (_declared(UNWRITTEN, **DEDUPLICATED), [effect("client-crash", "producer-0")], set()),
+        (_declared(UNWRITTEN, **DEDUPLICATED, **APART), [effect("kill", "n7")], set()),
         # Disks that lose or change what was fsynced; a ZooKeeper server on them may forget ledgers.
-        (_declared(**DEDUPLICATED), [_effect("fsync-lies", "n1")], FORGOTTEN),
-        (_declared(**DEDUPLICATED), [_effect("bit-flip", "n1")], FORGOTTEN),
-        (_declared(**DEDUPLICATED, **APART), [_effect("disk-wipe", "n4")], BACK),
-        (_declared(**DEDUPLICATED, **APART), [_effect("truncate", "n5")], BACK),
-        (_declared(**DEDUPLICATED, **APART), [_effect("time-travel", "n2")], FORGOTTEN),
-        (_declared(**DEDUPLICATED, **APART), [_effect("disk-wipe", "n8")], set()),
+        (_declared(**DEDUPLICATED), [effect("fsync-lies", "n1")], FORGOTTEN),
+        (_declared(**DEDUPLICATED), [effect("bit-flip", "n1")], FORGOTTEN),
+        (_declared(**DEDUPLICATED, **APART), [effect("disk-wipe", "n4")], BACK),
+        (_declared(**DEDUPLICATED, **APART), [effect("truncate", "n5")], BACK),
+        (_declared(**DEDUPLICATED, **APART), [effect("time-travel", "n2")], FORGOTTEN),
+        (_declared(**DEDUPLICATED, **APART), [effect("disk-wipe", "n8")], set()),
         (_declared(zookeeper={"forceSync": "no"}, **DEDUPLICATED), [ALL_CUT], FORGOTTEN),
         (_declared(zookeeper={"forceSync": False}, **DEDUPLICATED), [KILLED], set()),
         # What is sent again is written again, unless brokers know the sequence.
         (_declared(), [KILLED], {"duplicate"}),
-        (_declared(), [_effect("client-disconnect", "producer-0")], {"duplicate"}),
-        (_declared(**DEDUPLICATED), [_effect("client-disconnect", "producer-0")], set()),
+        (_declared(), [effect("client-disconnect", "producer-0")], {"duplicate"}),
+        (_declared(**DEDUPLICATED), [effect("client-disconnect", "producer-0")], set()),
         # Groups: at least once, and a member is not told what it owns.
         (_declared(grouped=True), [], MOVED),
     ],
@@ -154,18 +156,17 @@ def test_a_promise_names_the_quorums() -> None:
 def test_no_setting_and_no_fault_allows_what_may_never_be(anomaly: str) -> None:
     worst = _declared({**UNSYNCED, **UNWRITTEN}, zookeeper={"forceSync": "no"}, grouped=True)
 
-    assert anomaly not in _allowed(worst, ALL_CUT, KILLED, _effect("bit-flip", "n1"))
+    assert anomaly not in _allowed(worst, ALL_CUT, KILLED, effect("bit-flip", "n1"))
 
 
 def test_every_anomaly_of_a_log_has_a_line() -> None:
-    log = set(plugins.load("checker", "log", "checker").anomalies)
-    groups = set(plugins.load("checker", "groups", "checker").anomalies)
+    of_logs = {anomaly.name for anomaly in (*LogChecker.anomalies, *GroupChecker.anomalies)}
 
-    assert log | groups <= set(guarantees(_declared(), [])) | plugins.measured() | {"unseen"}
+    assert of_logs <= set(guarantees(_declared(), [])) | {"unseen"}
 
 
 @pytest.mark.parametrize("declared", [_declared(), _declared(UNSYNCED), _declared(UNWRITTEN)])
-@pytest.mark.parametrize("effects", [[], [ALL_CUT], [KILLED], [_effect("bit-flip", "n1")]])
+@pytest.mark.parametrize("effects", [[], [ALL_CUT], [KILLED], [effect("bit-flip", "n1")]])
 def test_every_line_says_why_and_what_to_change(declared: Declared, effects: list[Effect]) -> None:
     table = guarantees(declared, effects)
 
@@ -192,7 +193,7 @@ INVERTED = {"reordered", "order-violation"}
     ],
 )
 def test_what_applications_send_again_is_recognised_message_by_message_or_not(
-    resends: str, batches: bool, deduplication: bool, allowed: set[str]
+    resends: Resend, batches: bool, deduplication: bool, allowed: set[str]
 ) -> None:
     declared = _declared(resends=resends, batches=batches, deduplication=deduplication, restarts=True)
 
@@ -229,10 +230,12 @@ INDEXED = {"broker": {"acknowledgmentAtBatchIndexLevelEnabled": True}, "consumer
             [KILLED],
             {"double-delivery", "two-active", "redelivery-flag-missing"},
         ),
-        ({"subscription": "exclusive", "batches": False}, [_effect("client-crash", "consumer-0")], set()),
+        ({"subscription": "exclusive", "batches": False}, [effect("client-crash", "consumer-0")], set()),
         ({"subscription": "failover", "bookie": UNWRITTEN}, [KILLED], SUBSCRIBED),
         ({}, [KILLED], set()),
     ],
 )
 def test_what_subscriptions_promise(given: dict[str, Any], effects: list[Effect], allowed: set[str]) -> None:
-    assert _allowed(_declared(grouped=True, **given), *effects) & SUBSCRIBED == allowed
+    found = guarantees(_declared(grouped=True, **given), effects)
+
+    assert {name for name in SUBSCRIBED if found[name].allowed} == allowed

@@ -10,8 +10,8 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from clusters.bookkeeper import probe as storage_probe
 from clusters.pulsar import probe
+from clusters.storage import probe as storage_probe
 
 ADDRESS = "127.0.0.1"
 PORTS = {"zookeeper": "ZOOKEEPER_PORT", "bookie": "BOOKIE_PORT", "broker": "BROKER_PORT"}

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from chaoskit.contract.cluster import ClusterError
-from clusters.bookkeeper import probe
 from clusters.pulsar.admin import TopicState
 from clusters.pulsar.roles import ROLES, Roles
 from clusters.pulsar.settings import PulsarOptions
+from clusters.storage import probe
 
 
 class FakeHost:
@@ -80,7 +80,7 @@ def roles(monkeypatch: pytest.MonkeyPatch) -> Roles:
 )
 def test_a_role_is_held_by(roles: Roles, role: str, names: tuple[str, ...]) -> None:
     assert role in ROLES
-    assert roles.find(role, "log-0", 0) == names
+    assert roles.find(role, ("log-0", 0)) == names
 
 
 def test_bookies_that_only_read_are_not_registered_as_writable(roles: Roles) -> None:
@@ -105,12 +105,12 @@ def test_a_role_that_nobody_holds_is_an_error(
     monkeypatch.setattr(FakeAdmin, "ensemble", ensemble)
 
     with pytest.raises(ClusterError, match=refusal):
-        roles.find(role, "log-0", 0)
+        roles.find(role, ("log-0", 0))
 
 
 def test_a_zookeeper_without_a_leader_is_an_error(roles: Roles, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe, "zookeeper_word", lambda *_: "This instance is not currently serving requests\n")
 
     with pytest.raises(ClusterError, match="ZooKeeper has no leader now"):
-        roles.find("zookeeper-leader", "log-0", 0)
+        roles.find("zookeeper-leader", None)
     assert roles.registered_bookies() == set()

@@ -8,7 +8,8 @@ from typing import Any
 import pulsar
 import pytest
 
-from chaoskit.contract.client import DUPLICATE, INFO, OK, Unreachable
+from chaoskit.contract.client import Unreachable
+from chaoskit.history.schema import DUPLICATE, INFO, OK
 from clusters.pulsar.sequenced import PulsarSequencedProducer
 
 Completion = tuple[int, int, str | None, int | None]

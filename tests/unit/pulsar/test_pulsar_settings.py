@@ -8,8 +8,8 @@ import pytest
 from pydantic import ValidationError
 
 from chaoskit.base.errors import BadInput
-from clusters.bookkeeper.settings import Quorums, bookkeeper_conf, is_true, quorums, zoo_cfg
 from clusters.pulsar.settings import PulsarOptions, broker_conf, check_settings
+from clusters.storage.settings import Quorums, bookkeeper_conf, quorums, zoo_cfg
 
 ADDRESSES = [f"10.0.0.{index}" for index in range(1, 10)]
 
@@ -178,8 +178,3 @@ def test_settings_with_keys_of_their_own_are_refused(name: str, key: str) -> Non
 def test_policies_with_keys_of_their_own_are_refused(name: str) -> None:
     with pytest.raises(BadInput, match=rf"cluster\.namespace\.{name}: write cluster\.{name} instead"):
         check_settings(_options(namespace={name: True}))
-
-
-@pytest.mark.parametrize(("value", "true"), [(True, True), ("true", True), ("yes", True), ("no", False), (None, False)])
-def test_a_setting_is_true_as_yaml_or_as_text(value: Any, true: bool) -> None:
-    assert is_true(value) == true

@@ -7,8 +7,9 @@ from typing import Any
 import pulsar
 import pytest
 
-from chaoskit.contract.client import FAIL, INFO, Delivery
-from chaoskit.history.schema import SUBSCRIPTION_TYPES
+from chaoskit.history.recorder import Delivery
+from chaoskit.history.schema import FAIL, INFO, SUBSCRIPTION_TYPES
+from clusters.pulsar.connection import NAMESPACE
 from clusters.pulsar.subscriber import TYPES, PulsarSubscriber
 
 
@@ -73,7 +74,7 @@ def client(monkeypatch: pytest.MonkeyPatch) -> FakeClient:
 
 
 def _given(kind: str = "shared", **settings: Any) -> tuple[PulsarSubscriber, list[Delivery]]:
-    subscriber = PulsarSubscriber({}, settings, kind)
+    subscriber = PulsarSubscriber({NAMESPACE: ""}, settings, kind)
     subscriber.join([("log-0", 1)])
     return subscriber, subscriber.poll(0, 10)[0]
 

@@ -8,15 +8,20 @@ import pytest
 
 from chaoskit.base import plugins
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.cluster import Declared, Decommissioning
+from chaoskit.contract.cluster import Decommissioning
+from chaoskit.contract.guarantee import Declared
+from chaoskit.contract.topic import Topic
+from chaoskit.contract.traits import Group
 from clusters.pulsar.settings import PulsarOptions
 
 
 def _check(hosts: int, producer: Any = None, consumer: Any = None, grouped: bool = False, **options: Any) -> None:
     system: Any = plugins.load("cluster", "pulsar", "cluster.system")
     chosen = PulsarOptions.model_validate(options)
-    declared = Declared(chosen, system.brokers(chosen, hosts), 3, producer or {}, consumer or {}, grouped, hosts=hosts)
-    system.check(declared, hosts)
+    traits = (Group(),) if grouped else ()
+    topics = (Topic("log-0", replication=3),)
+    brokers = system.brokers(chosen, hosts)
+    system.check(Declared(chosen, hosts, brokers, topics, producer or {}, consumer or {}, traits))
 
 
 @pytest.mark.parametrize("hosts", [1, 2, 3, 6])
@@ -51,7 +56,7 @@ def test_hosts_that_keep_data_are_those_with_bookies() -> None:
 def test_doctor_is_told_of_java_and_maven() -> None:
     system: Any = plugins.load("cluster", "pulsar", "cluster.system")
 
-    assert [finding.capability for finding in system.diagnose()] == ["Java for Pulsar", "Maven, to fetch Pulsar"]
+    assert [capability.name for capability in system.diagnose()] == ["Java for Pulsar", "Maven, to fetch Pulsar"]
 
 
 @pytest.mark.parametrize(("bookie", "offered"), [({}, False), ({"autoRecoveryDaemonEnabled": True}, True)])
@@ -59,4 +64,4 @@ def test_bookies_can_be_decommissioned_where_others_copy_what_they_kept(bookie: 
     system: Any = plugins.load("cluster", "pulsar", "cluster.system")
     options = PulsarOptions.model_validate({"config": {"bookie": bookie}})
 
-    assert (Decommissioning in system.powers(options)) is offered
+    assert (Decommissioning in system.cluster_powers(options)) is offered

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from chaoskit.history.reader import Partition
+from chaoskit.history.reader import Partition, Piece
 from spark_analysis.configuration import configuration
 from spark_analysis.counting import binned
 from spark_analysis.impact import ages
@@ -83,7 +83,7 @@ def test_bins_keep_every_gap_that_is_longer_than_one_and_do_not_straddle_instant
 
 
 def _unit(rows: int, run: int = 0) -> Unit:
-    place = Partition("t", 0, Path("x"), (0,), rows)
+    place = Partition("t", 0, Piece(Path("x"), (0,), rows), None)
     return Unit(run, Path(), Timing(0), rows, place)
 
 

@@ -8,8 +8,7 @@ from hdrh.histogram import HdrHistogram
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaoskit.judge.metrics import histogram
-from spark_analysis.latency import buckets, encoded, merged, percentiles
+from chaoskit.base.latency import buckets, encoded, histogram, merged, percentiles
 
 POINTS = {"p50_ms": 50, "p90_ms": 90, "p99_ms": 99, "p999_ms": 99.9, "max_ms": 100}
 

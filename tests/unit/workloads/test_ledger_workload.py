@@ -7,46 +7,24 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from loads import Load, Powers, rows_of
 from pydantic import ValidationError
 
-from chaoskit.contract.client import INFO, OK, Completed
+from chaoskit.contract.client import Completed
 from chaoskit.contract.ledger import Entry, LedgerError, NoSuchEntry, NoSuchLedger
-from chaoskit.contract.workload import AUDITOR, CONSUMER, PRODUCER, Job, Task
-from chaoskit.history.compact import compact
-from chaoskit.history.origin import write_origin
+from chaoskit.contract.workload import CONSUMER, PRODUCER, Task
 from chaoskit.history.reader import History
-from chaoskit.history.wal import WalWriter
+from chaoskit.history.schema import AUDITOR, INFO, OK
 from chaoskit.judge.checking import find
-from workloads.ledger.recovering import RECOVERER
-from workloads.ledger.workload import LedgerOptions, LedgerWorkload
+from workloads.ledger.options import LedgerOptions
+from workloads.ledger.recoverer import RECOVERER
+from workloads.ledger.workload import LedgerWorkload
 
 
-class Control:
-    """The load ends after so many looks."""
-
-    run_id = 1
-
-    def __init__(self, looks: int) -> None:
-        self.looks = looks
-        self.told: Any = None
-
-    @property
-    def stopping(self) -> bool:
-        self.looks -= 1
-        return self.looks < 0
-
-    def wait_start(self) -> int:
-        return 0
-
-    def report(self, progress: Any) -> None:
-        """Nobody listens."""
-
-    def result(self, result: Any) -> None:
-        self.told = result
-
-
-class Ledgers:
+class Ledgers(Powers):
     """Ledgers in memory; see `chaoskit.contract.ledger.LedgerClients`. An add to one that has ended fails."""
+
+    first = 0
 
     def __init__(self) -> None:
         self.entries: list[list[bytes | None]] = []
@@ -117,29 +95,17 @@ class Ledger:
         return len(self.ledgers.entries[self.ledger])
 
 
-class Run:
-    """A run whose clients work one after the other."""
+class Run(Load):
+    """A run on ledgers in memory."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
         self.ledgers: Any = Ledgers()
-        (folder / "wal").mkdir()
-        write_origin(folder / "wal")
-        self._clients = 0
+        super().__init__(folder, LedgerWorkload(), self.ledgers)
 
     def client(self, role: str, looks: int = 10, **given: Any) -> Any:
         """Let one client do its work; return what it told the harness."""
         options = LedgerOptions.model_validate({"rate": "max", "entries": 4, "readers": 0, **given})
-        task, control = Task(role, 0), Control(looks)
-        anything: Any = control
-        with WalWriter(self.folder / "wal", task.client, self._clients) as wal:
-            LedgerWorkload().run(Job(task, options, self.ledgers, wal, anything, 10**9))
-        self._clients += 1
-        return control.told
-
-    def history(self) -> History:
-        compact(self.folder)
-        return History.open(self.folder)
+        return self.work(Task(role, 0), looks, options)
 
 
 @pytest.fixture
@@ -152,7 +118,11 @@ def _told(history: History) -> list[tuple[str, str]]:
 
 
 def _rows(history: History, ledger: int) -> list[tuple[str, int | None]]:
-    return [(row["direction"], row["position"]) for row in history.messages("ledger", ledger).to_pylist()]
+    """Return what is known of a ledger, in the order of the operations."""
+    messages, observations = rows_of(history, "ledger", ledger)
+    rows = [(row["op"], row["direction"], row["position"]) for row in messages]
+    rows += [(row["op"], row["kind"], row["position"]) for row in observations]
+    return [(what, position) for _, what, position in sorted(rows, key=lambda row: row[0])]
 
 
 def test_a_writer_fills_one_ledger_after_the_other(run: Run) -> None:
@@ -232,7 +202,7 @@ def test_ledgers_that_the_system_forgot_are_lost(run: Run) -> None:
     run.ledgers.entries.append(run.ledgers.entries.pop())
 
     def forgetful(ledger: int, *, recover: bool) -> Ledger:
-        if ledger == 0:
+        if ledger == 0 or ledger >= len(run.ledgers.entries):
             raise NoSuchLedger(INFO, "NoSuchLedgerExistsException")
         return Ledger(run.ledgers, ledger)
 
@@ -241,6 +211,16 @@ def test_ledgers_that_the_system_forgot_are_lost(run: Run) -> None:
 
     assert forgotten
     assert [place for place, _ in _found(run.history(), "lost-entry")] == [0] * 4
+
+
+def test_ledgers_whose_ids_are_given_again_are_looked_for_beyond_the_newest(run: Run) -> None:
+    run.client(PRODUCER, looks=5)
+    written = len(run.ledgers.entries)
+    run.ledgers.entries.clear()
+    run.ledgers.ended.clear()
+    run.client(AUDITOR)
+
+    assert {place for place, _ in _found(run.history(), "lost-entry")} == set(range(written))
 
 
 def _found(history: History, anomaly: str) -> list[tuple[int, int]]:

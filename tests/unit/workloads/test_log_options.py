@@ -7,10 +7,13 @@ from typing import Any
 import pytest
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.cluster import TopicSpec
+from chaoskit.contract.topic import Topic
+from chaoskit.contract.traits import Group
 from chaoskit.contract.workload import CONSUMER, PRODUCER
+from chaoskit.history.models import DataModel
 from chaoskit.scenario.model import validated
-from workloads.log import LogOptions, LogWorkload
+from workloads.log.options import LogOptions
+from workloads.log.workload import LogWorkload
 
 
 def _options(**given: Any) -> LogOptions:
@@ -57,7 +60,7 @@ def test_topics_have_three_replicas_where_there_are_brokers_for_them(
 ) -> None:
     topics = LogWorkload().topics(_options(topics=2, partitions=4, **given), brokers)
 
-    assert topics == [TopicSpec("log-0", 4, replication), TopicSpec("log-1", 4, replication)]
+    assert topics == [Topic(name, DataModel.LOG, 4, replication) for name in ("log-0", "log-1")]
 
 
 def test_clients_get_the_settings_of_their_role() -> None:
@@ -67,6 +70,6 @@ def test_clients_get_the_settings_of_their_role() -> None:
     assert LogWorkload().client_settings(options, CONSUMER) == {"fetch.min.bytes": 9}
 
 
-def test_only_a_group_is_grouped() -> None:
-    assert LogWorkload().grouped(_options(consumption="group"))
-    assert not LogWorkload().grouped(_options())
+def test_only_a_group_is_one() -> None:
+    assert LogWorkload().traits(_options(consumption="group")) == (Group(),)
+    assert LogWorkload().traits(_options()) == ()

@@ -7,38 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from loads import Load, Powers
 
-from chaoskit.contract.client import DUPLICATE, INFO, OK, Unreachable
-from chaoskit.contract.workload import PRODUCER, Job, Task
-from chaoskit.history.compact import compact
-from chaoskit.history.origin import write_origin
-from chaoskit.history.reader import History
-from chaoskit.history.wal import WalWriter
-from workloads.dedup import DedupOptions, DedupWorkload
-from workloads.restarting import Restarts
-
-
-class Control:
-    """The load ends after so many looks."""
-
-    run_id = 1
-
-    def __init__(self, looks: int) -> None:
-        self.looks = looks
-
-    @property
-    def stopping(self) -> bool:
-        self.looks -= 1
-        return self.looks < 0
-
-    def wait_start(self) -> int:
-        return 0
-
-    def report(self, progress: Any) -> None:
-        """Nobody listens."""
+from chaoskit.contract.client import Unreachable
+from chaoskit.contract.workload import PRODUCER, Task
+from chaoskit.history.schema import DUPLICATE, INFO, OK
+from workloads.common.restarts import Restarts
+from workloads.dedup.options import DedupOptions
+from workloads.dedup.workload import DedupWorkload
 
 
-class Broker:
+class Broker(Powers):
     """Stores what its clients send, and forgets to acknowledge the sequences of `silent` once: a client that has such a
     send under way is told nothing of it until it is given up.
 
@@ -58,11 +37,6 @@ class Broker:
         assert name == "chaoskit-3"
         self.clients.append(Client(self, completed))
         return self.clients[-1]
-
-    def producer(self, *_: Any) -> None:
-        raise AssertionError
-
-    consumer = auditor = producer
 
 
 class Client:
@@ -119,14 +93,9 @@ Rows = list[dict[str, Any]]
 
 def _recorded(tmp_path: Path, clients: Any, looks: int = 4, **given: Any) -> tuple[Rows, dict[int, int]]:
     """Return the operations, and the value of each send."""
-    (tmp_path / "wal").mkdir()
-    write_origin(tmp_path / "wal")
-    options = DedupOptions.model_validate({"rate": "max", "in_flight": 3, **given})
-    control: Any = Control(looks)
-    with WalWriter(tmp_path / "wal", "producer-3", 0) as wal:
-        DedupWorkload().run(Job(Task(PRODUCER, 3), options, clients, wal, control, 0))
-    compact(tmp_path)
-    history = History.open(tmp_path)
+    load = Load(tmp_path, DedupWorkload(), clients)
+    load.work(Task(PRODUCER, 3), looks, DedupOptions.model_validate({"rate": "max", "in_flight": 3, **given}))
+    history = load.history()
     sent = history.messages("log-0", 0).to_pylist()
     return history.operations.to_pylist(), {row["op"]: row["value"] & 0xFFFF for row in sent}
 
@@ -137,7 +106,7 @@ def _sends(rows: Rows, values: dict[int, int], value: int) -> list[tuple[str, st
 
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workloads.resuming._AGAIN_S", 0)
+    monkeypatch.setattr("workloads.dedup.resuming._AGAIN_S", 0)
 
 
 def test_sequences_begin_at_one_and_ascend(tmp_path: Path) -> None:
@@ -197,7 +166,7 @@ def test_a_system_that_cannot_be_asked_is_asked_again(tmp_path: Path) -> None:
 
 
 def test_a_system_that_stays_away_ends_the_sends_as_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workloads.producing.CLOSE_TIMEOUT_S", 0)
+    monkeypatch.setattr("workloads.log.producer.CLOSE_TIMEOUT_S", 0)
     broker = Broker(silent=[2], away=10**9)
     rows, values = _recorded(tmp_path, broker)
 
@@ -220,7 +189,7 @@ def test_restarts_are_due_after_their_time(monkeypatch: pytest.MonkeyPatch) -> N
     assert not Restarts(None).due()
 
 
-class PlainClients:
+class PlainClients(Powers):
     """Clients without names or sequences (Kafka's): each producer keeps its first send open until it is closed."""
 
     def __init__(self) -> None:

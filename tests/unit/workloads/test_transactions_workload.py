@@ -7,42 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from loads import Load, Powers
 
-from chaoskit.contract.client import FAIL, INFO, OK, ProducerFenced
+from chaoskit.contract.client import ProducerFenced
 from chaoskit.contract.workload import PRODUCER, Job, Task
-from chaoskit.history.compact import compact
-from chaoskit.history.origin import write_origin
-from chaoskit.history.reader import History
-from chaoskit.history.wal import WalWriter
-from workloads.producing import producer_settings
-from workloads.transactions import TransactionsOptions, TransactionsWorkload
+from chaoskit.history.schema import FAIL, INFO, OK
+from workloads.log.sending import producer_settings
+from workloads.transactions.options import TransactionsOptions
+from workloads.transactions.workload import TransactionsWorkload
 
 
-class Control:
-    """The load ends after so many looks."""
-
-    run_id = 1
-
-    def __init__(self, looks: int) -> None:
-        self.looks = looks
-        self.told: Any = None
-
-    @property
-    def stopping(self) -> bool:
-        self.looks -= 1
-        return self.looks < 0
-
-    def wait_start(self) -> int:
-        return 0
-
-    def report(self, progress: Any) -> None:
-        """Nobody listens."""
-
-    def result(self, result: Any) -> None:
-        self.told = result
-
-
-class Clients:
+class Clients(Powers):
     """Clients whose transactional producer acknowledges every send; `commits` are the outcomes of its commits, in
     turn, and then it is fenced."""
 
@@ -51,11 +26,6 @@ class Clients:
         self._unregistered = unregistered
         self.given: dict[str, Any] = {}
         self.aborts = 0
-
-    def producer(self, *_: Any) -> None:
-        raise AssertionError
-
-    consumer = auditor = producer
 
     def transactional_producer(self, settings: dict[str, Any], name: str, completed: Callable[..., None]) -> Clients:
         self.given = {"name": name, **settings}
@@ -92,14 +62,10 @@ class Clients:
 
 
 def _recorded(tmp_path: Path, clients: Any, looks: int = 20, **given: Any) -> list[dict[str, Any]]:
-    (tmp_path / "wal").mkdir()
-    write_origin(tmp_path / "wal")
+    load = Load(tmp_path, TransactionsWorkload(), clients)
     options = TransactionsOptions.model_validate({"messages": 2, "rate": "max", **given})
-    control: Any = Control(looks)
-    with WalWriter(tmp_path / "wal", "producer-3", 0) as wal:
-        TransactionsWorkload().run(Job(Task(PRODUCER, 3), options, clients, wal, control, 0))
-    compact(tmp_path)
-    return History.open(tmp_path).operations.to_pylist()
+    load.work(Task(PRODUCER, 3), looks, options)
+    return load.history().operations.to_pylist()
 
 
 def test_every_transaction_is_recorded_with_its_end(tmp_path: Path) -> None:

@@ -1,0 +1,50 @@
+"""`chaoskit systems`: what is supported of each system."""
+
+from __future__ import annotations
+
+import click
+from rich.table import Table
+
+from chaoskit.base import plugins
+from chaoskit.cli.summary import wide_console
+from chaoskit.contract.installed import system
+from chaoskit.report.support import GIVEN, YES, Support, markdown, support
+
+
+@click.command("systems")
+@click.argument("name", metavar="[SYSTEM]", required=False)
+@click.option("--markdown", "as_markdown", is_flag=True, help="Print tables in Markdown, as docs/systems.md has them.")
+def command(name: str | None, as_markdown: bool) -> None:
+    """List every system that is installed and what it is tested with, or tell all about SYSTEM: also what it can never
+    do, and what is not built yet."""
+    names = plugins.names("cluster") if name is None else [name]
+    told = {each: support(system(each, "SYSTEM")) for each in names}
+    if as_markdown:
+        click.echo(markdown(told), nl=False)
+    elif name is None:
+        _list(told)
+    else:
+        _tell(name, told[name])
+
+
+def _list(told: dict[str, Support]) -> None:
+    table = Table("system", "keeps", "workloads", "powers", "faults", box=None, pad_edge=False)
+    for name, each in told.items():
+        powers = ", ".join(power.name for power in each.powers if power.standing in (YES, GIVEN))
+        table.add_row(name, ", ".join(each.models), ", ".join(each.workloads), powers, str(len(each.faults)))
+    wide_console().print(table)
+
+
+def _tell(name: str, told: Support) -> None:
+    console = wide_console()
+    for title, listed in (
+        ("keeps", told.models),
+        ("roles", told.roles),
+        ("workloads", told.workloads),
+        ("faults", told.faults),
+    ):
+        console.print(f"{title}: {', '.join(listed)}", soft_wrap=True, highlight=False)
+    table = Table("power", "meaning", "", box=None, pad_edge=False)
+    for power in told.powers:
+        table.add_row(power.name, power.meaning, f"{power.standing}: {power.why}" if power.why else power.standing)
+    console.print(table)

@@ -1,0 +1,60 @@
+"""What is installed, by noun: ours and third parties' alike, found by entry point."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from chaoskit.base import plugins
+from chaoskit.contract.anomaly import Anomaly
+from chaoskit.contract.checker import Checker
+from chaoskit.contract.cluster import System
+from chaoskit.contract.host import HostProvider
+from chaoskit.contract.nemesis import Nemesis
+from chaoskit.contract.synthesizer import Synthesizer
+from chaoskit.contract.workload import Workload
+
+
+@cache
+def checkers() -> tuple[Checker, ...]:
+    """Return all checkers, by name."""
+    return tuple(plugins.load("checker", name, "checker") for name in plugins.names("checker"))
+
+
+@cache
+def anomalies() -> dict[str, Anomaly]:
+    """Return all anomalies by name, in the checkers' order."""
+    return {anomaly.name: anomaly for checker in checkers() for anomaly in checker.anomalies}
+
+
+def provider(name: str, key: str) -> HostProvider:
+    """Return the provider of hosts of this name.
+
+    Raises:
+        BadInput: there is none, blaming `key`.
+    """
+    found: HostProvider = plugins.load("host", name, key)
+    return found
+
+
+def system(name: str, key: str) -> System:
+    """Return the system of this name; raises as `provider`."""
+    found: System = plugins.load("cluster", name, key)
+    return found
+
+
+def workload(name: str, key: str) -> Workload:
+    """Return the workload of this name; raises as `provider`."""
+    found: Workload = plugins.load("workload", name, key)
+    return found
+
+
+def nemesis(kind: str, key: str = "faults.inject") -> Nemesis:
+    """Return the nemesis of a kind of fault; raises as `provider`."""
+    found: Nemesis = plugins.load("nemesis", kind, key)
+    return found
+
+
+def synthesizer(name: str, key: str) -> Synthesizer:
+    """Return the synthesizer of this name; raises as `provider`."""
+    found: Synthesizer = plugins.load("synthesizer", name, key)
+    return found

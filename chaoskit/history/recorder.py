@@ -1,0 +1,197 @@
+"""Records what one client does: the only place where an operation's invocation and its completion meet.
+
+A topic has two names: in the history the workload's own; in the system that name behind the namespace of the trial,
+so that trials on one deployment do not see each other's messages. Clients are spoken to with the system's names.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from chaoskit.base import latency
+from chaoskit.base.errors import ChaoskitError
+from chaoskit.history import payload
+from chaoskit.history.audits import Audit
+from chaoskit.history.schema import FAIL, INFO, KINDS, OK
+from chaoskit.history.wal import NO_DELIVERY, NO_POSITION, WalWriter
+
+
+class Delivery(NamedTuple):
+    """One message as a consumer received it; `topic` by its name in the system."""
+
+    topic: str
+    partition: int
+    key: bytes | None
+    payload: bytes
+    position: int
+    delivery: int | None
+
+
+class OperationFailed(ChaoskitError):
+    """An operation did not succeed; the message is the client library's name of the error.
+
+    Attributes:
+        outcome: code of what is known: `FAIL` or `INFO`.
+    """
+
+    def __init__(self, outcome: int, name: str) -> None:
+        super().__init__(name)
+        self.outcome = outcome
+
+
+@dataclass(slots=True)
+class Progress:
+    """What a client has done so far.
+
+    Attributes:
+        sent, acked, failed, indeterminate, received: messages.
+        latency: of the sends acknowledged since the last report, from when they were due: an encoded histogram
+            (`chaoskit.base.latency`); empty: none.
+    """
+
+    sent: int = 0
+    acked: int = 0
+    failed: int = 0
+    indeterminate: int = 0
+    received: int = 0
+    latency: str = ""
+
+
+class Recorder:
+    """The record of one client.
+
+    Args:
+        wal: its log.
+        run_id: identifies this run in every payload.
+        namespace: what the names of topics in the system begin with.
+    """
+
+    def __init__(self, wal: WalWriter, run_id: int, namespace: str = "") -> None:
+        self.progress = Progress()
+        self.run_id = run_id
+        self._wal = wal
+        self._namespace = namespace
+        self._topics: dict[str, int] = {}
+        self._due_ns: dict[int, int] = {}
+        self._took_ns: list[int] = []
+
+    def in_system(self, name: str) -> str:
+        """Return the name that a topic, or anything else that clients name, has in the system."""
+        return self._namespace + name
+
+    def in_history(self, name: str) -> str:
+        """Return the workload's own name of something, given by its name in the system."""
+        return name.removeprefix(self._namespace)
+
+    def topic_id(self, topic: str) -> int:
+        """Return the id of a topic, given by its name in the system."""
+        known = self._topics.get(topic)
+        if known is None:
+            known = self._topics[topic] = self._wal.name(self.in_history(topic))
+        return known
+
+    def key_id(self, key: bytes | None) -> int:
+        """Return the id of a message's key; 0 without one."""
+        return 0 if key is None else self._wal.name(key.decode(errors="backslashreplace"))
+
+    def send(  # noqa: PLR0917 - as `WalWriter.send`
+        self, topic_id: int, partition: int, key_id: int, value: int, intended_ns: int, sent_ns: int, f_code: int = 0
+    ) -> int:
+        """Record the invocation of a send and return its operation; see `WalWriter.send`.
+
+        Raises:
+            HistoryFull: nothing was recorded, so nothing may be sent.
+        """
+        op = self._wal.send(topic_id, partition, key_id, value, intended_ns, sent_ns, f_code)
+        self._due_ns[op] = intended_ns
+        self.progress.sent += 1
+        return op
+
+    def completed(self, op: int, outcome: int, error: str | None, position: int | None) -> None:
+        """Record how a send ended; see `chaoskit.contract.client.Completed`."""
+        now = time.monotonic_ns()
+        error_id = 0 if error is None else self._wal.name(error)
+        self._wal.complete(op, now, outcome, error_id, NO_POSITION if position is None else position)
+        due_ns = self._due_ns.pop(op, None)
+        progress = self.progress
+        if outcome == OK:
+            progress.acked += 1
+            if due_ns is not None:
+                self._took_ns.append(now - due_ns)
+        elif outcome == FAIL:
+            progress.failed += 1
+        elif outcome == INFO:
+            progress.indeterminate += 1
+
+    def invoke(self, f: str, at_ns: int | None = None) -> int:
+        """Record the invocation of any other operation, now or at a time, and return it.
+
+        Raises:
+            HistoryFull: nothing was recorded, so nothing may be done.
+        """
+        return self._wal.invoke(self._wal.name(f), time.monotonic_ns() if at_ns is None else at_ns)
+
+    def complete(self, op: int, outcome: int = OK, error: str | None = None, at_ns: int | None = None) -> None:
+        """Record how it ended, now or at a time."""
+        error_id = 0 if error is None else self._wal.name(error)
+        self._wal.complete(op, time.monotonic_ns() if at_ns is None else at_ns, outcome, error_id)
+
+    @contextmanager
+    def operation(self, f: str) -> Iterator[int]:
+        """Record an operation around what it does; its outcome is that of the `OperationFailed` raised, or ok."""
+        op = self.invoke(f)
+        try:
+            yield op
+        except OperationFailed as failed:
+            self.complete(op, failed.outcome, str(failed))
+            raise
+        self.complete(op)
+
+    def received(self, op: int, deliveries: Sequence[Delivery]) -> tuple[int, list[int]]:
+        """Record the messages that an operation received, in order; return when that was, and their values."""
+        now, wal, run_id, read = time.monotonic_ns(), self._wal, self.run_id, payload.read
+        values = []
+        for topic, partition, key, content, position, count in deliveries:
+            code, value, intended_ns, sent_ns = read(content, run_id)
+            wal.received(
+                op, self.topic_id(topic), partition, 0 if key is None else self.key_id(key), value, position,
+                intended_ns, sent_ns, now, code, NO_DELIVERY if count is None else count,
+            )  # fmt: skip
+            values.append(value)
+        self.progress.received += len(deliveries)
+        return now, values
+
+    def observed(
+        self,
+        op: int,
+        kind: str,
+        topic: str,
+        partition: int,
+        *,
+        name: str | None = None,
+        value: int | None = None,
+        position: int | None = None,
+    ) -> None:
+        """Record what an operation was told, or did, and that is no message: see `schema.OBSERVATIONS`."""
+        wal, none = self._wal, NO_POSITION
+        name_id = 0 if name is None else wal.name(self.in_history(name))
+        wal.observed(
+            op, KINDS.index(kind), self.topic_id(topic), partition, name_id,
+            none if value is None else value, none if position is None else position,
+        )  # fmt: skip
+
+    def audited(self, topic: str, partition: int, audit: Audit) -> None:
+        """Record what the final read knew of a partition."""
+        self._wal.audit(self.topic_id(topic), partition, audit)
+
+    def report(self) -> Progress:
+        """Return what was done so far, with the latency of what was acknowledged since the last report."""
+        took_ns, self._took_ns = self._took_ns, []
+        self.progress.latency = latency.encoded(latency.histogram(np.array(took_ns, np.int64))) if took_ns else ""
+        return self.progress

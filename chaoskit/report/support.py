@@ -1,0 +1,102 @@
+"""What is supported of each system, from what it declares of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from chaoskit.base import plugins
+from chaoskit.contract import installed
+from chaoskit.contract.cluster import CLIENT_POWERS, CLUSTER_POWERS, System
+from chaoskit.contract.power import words
+from chaoskit.contract.workload import Workload
+
+YES, GIVEN, NEVER, NOT_YET = "yes", "with", "never", "not yet"
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """What is said of one power: `standing` is `yes`, `with`, `never`, `not yet` or empty; `why` says the
+    options that it needs, or why it is missing."""
+
+    name: str
+    meaning: str
+    standing: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """What is supported of a system.
+
+    Attributes:
+        models: the data models that it keeps.
+        roles: names that `on:` of a fault may use.
+        powers: all that chaoskit knows, those of clients first.
+        workloads: that can run on it.
+        faults: kinds that can be made on it, given hosts that can.
+    """
+
+    models: tuple[str, ...]
+    roles: tuple[str, ...]
+    powers: tuple[Power, ...]
+    workloads: tuple[str, ...]
+    faults: tuple[str, ...]
+
+
+def support(system: System) -> Support:
+    """Return what is supported of a system."""
+    options = system.options()
+    has = {*system.cluster_powers(options), *system.client_powers(options), *system.given}
+    return Support(
+        tuple(model.value for model in system.models),
+        tuple(system.roles),
+        tuple(_power(system, power, has) for power in (*CLIENT_POWERS, *CLUSTER_POWERS)),
+        tuple(name for name in plugins.names("workload") if _runs(installed.workload(name, name), system, has)),
+        tuple(name for name in plugins.names("nemesis") if {*installed.nemesis(name).cluster_powers} <= has),
+    )
+
+
+def markdown(told: dict[str, Support]) -> str:
+    """Return what is supported as tables in Markdown: powers, workloads and faults by system."""
+    names = list(told)
+    powers = zip(*(each.powers for each in told.values()), strict=True)
+    workloads = sorted({name for each in told.values() for name in each.workloads})
+    faults = plugins.names("nemesis")
+    rows = [[f"`{row[0].name}`: {row[0].meaning}", *(_cell(power) for power in row)] for row in powers]
+    supports = list(told.values())
+    return "\n".join(
+        (
+            _table(["power", *names], rows),
+            _table(["workload", *names], [_marks(name, [each.workloads for each in supports]) for name in workloads]),
+            _table(["fault", *names], [_marks(name, [each.faults for each in supports]) for name in faults]),
+        )
+    )
+
+
+def _power(system: System, power: type, has: set[type]) -> Power:
+    name, _, meaning = words(power).partition(" (")
+    declared = {GIVEN: system.given, NEVER: system.never, NOT_YET: system.notyet}
+    standing = next((each for each, reasons in declared.items() if power in reasons), YES if power in has else "")
+    return Power(name, meaning.removesuffix(")"), standing, declared.get(standing, {}).get(power, ""))
+
+
+def _runs(workload: Workload, system: System, has: set[type]) -> bool:
+    options = workload.options()
+    models = {topic.model for topic in workload.topics(options, 3)}
+    return {*workload.client_powers} <= has and models <= {*system.models}
+
+
+def _cell(power: Power) -> str:
+    if power.standing == GIVEN:
+        return f"with `{power.why}`"
+    return ": ".join(filter(None, (power.standing, power.why)))
+
+
+def _marks(name: str, held: Iterable[Sequence[str]]) -> list[str]:
+    return [f"`{name}`", *(YES if name in each else "" for each in held)]
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)

@@ -1,0 +1,145 @@
+"""A deployment: hosts, and a system that runs on them, on which trials follow each other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from chaoskit.base import store
+from chaoskit.base.errors import ChaoskitError
+from chaoskit.base.journal import Journal
+from chaoskit.contract.cluster import Cluster, Processes
+from chaoskit.contract.event import HostsKept, PhaseBegun, Watcher
+from chaoskit.contract.host import Lab, ServiceHost
+from chaoskit.contract.power import optional
+from chaoskit.scenario.plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What a deployment is made of: plans with the same ground may share one."""
+
+    provider: str
+    hosts: int
+    provider_options: Any
+    system: str
+    system_options: Any
+    sync: bool
+
+    @classmethod
+    def of(cls, plan: Plan) -> Ground:
+        """Return what a plan needs."""
+        cluster = plan.scenario.cluster
+        options = plan.system.deployment(plan.system_options)
+        return cls(cluster.provider, cluster.hosts, plan.provider_options, cluster.system, options, cluster.sync)
+
+
+class Deployment:
+    """Hosts and a running system.
+
+    Attributes:
+        id: of this deployment, unique on this machine.
+        cluster: the system.
+        journal: of what was made on the machine.
+        trials: names of the runs that were made on it, oldest first.
+    """
+
+    def __init__(self, plan: Plan, watcher: Watcher) -> None:
+        self.id = f"{os.getpid()}-{id(self):x}"
+        self.trials: list[str] = []
+        self._ground = Ground.of(plan)
+        self._powers = plan.host_powers_needed
+        self.journal = Journal(f"run-{self.id}")
+        watcher.on(PhaseBegun("hosts"))
+        self._lab = self._provision(plan)
+        try:
+            watcher.on(PhaseBegun("deploy"))
+            self.cluster: Cluster = plan.system.deploy(self._lab.hosts, plan.system_options)
+        except BaseException:
+            self._remove_hosts()
+            raise
+
+    def start(self) -> None:
+        """Start the system on all hosts; nothing where it runs."""
+        processes = optional(self.cluster, Processes)
+        if processes is not None:
+            _on_each(self.cluster, processes.start)
+
+    def serves(self, plan: Plan) -> bool:
+        """Return whether a trial of this plan can be made on it."""
+        return self._ground == Ground.of(plan) and plan.host_powers_needed <= self._powers
+
+    def sync(self) -> None:
+        """Have on the disks what is in memory.
+
+        Formatting tools do not fsync everything; a power cut soon after would test set-up, not the load.
+        """
+        if self._ground.sync:
+            for host in self.cluster.hosts:
+                host.run(["sync", "-f", host.data_dir])
+
+    def collect(self, folder: Path) -> bool:
+        """Copy logs, and what disks recorded, to a run folder; return whether a disk recorded."""
+        _collect_logs(self.cluster, folder)
+        return bool(self._lab.keep(folder / store.RECORDINGS))
+
+    def close(self) -> None:
+        """Remove the hosts and everything made for them."""
+        try:
+            self.cluster.close()
+        finally:
+            self._remove_hosts()
+
+    def leave(self, watcher: Watcher) -> None:
+        """Leave the hosts running, for `chaoskit heal` to end."""
+        self.cluster.close()
+        self.journal.release()
+        watcher.on(HostsKept(tuple(self._lab.access())))
+
+    def _provision(self, plan: Plan) -> Lab:
+        try:
+            return plan.provider.provision(
+                self.journal, plan.scenario.cluster.hosts, plan.provider_options, plan.host_powers_needed
+            )
+        except ChaoskitError:
+            self.journal.close()
+            raise
+        except BaseException:
+            self.journal.release()
+            raise
+
+    def _remove_hosts(self) -> None:
+        try:
+            self._lab.close()
+        except BaseException:
+            self.journal.release()
+            raise
+        self.journal.close()
+
+
+def _on_each(cluster: Cluster, act: Callable[[ServiceHost], None]) -> None:
+    with ThreadPoolExecutor(len(cluster.hosts)) as pool:
+        list(pool.map(act, cluster.hosts))
+
+
+def _collect_logs(cluster: Cluster, folder: Path) -> None:
+    processes = optional(cluster, Processes)
+    if processes is None:
+        return
+
+    def collect(host: ServiceHost) -> None:
+        for service in processes.services(host):
+            target = folder / "logs" / host.name / f"{service}.log"
+            try:
+                host.get(host.log_path(service), target)
+            except (ChaoskitError, OSError) as error:
+                with suppress(OSError):  # such as a full disk, which is why the copy failed
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    target.with_suffix(".missing").write_text(f"{error}\n", encoding="utf-8")
+
+    _on_each(cluster, collect)

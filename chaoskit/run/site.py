@@ -1,0 +1,145 @@
+"""Where runs are made: one deployment at a time, kept for the next trial as long as it is as good as new."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+
+from chaoskit.base import store
+from chaoskit.base.errors import BadInput, ChaoskitError, RunFailed
+from chaoskit.contract.event import Interrupted, PhaseBegun, Problem, Watcher
+from chaoskit.history.compact import compact, drop_wal
+from chaoskit.history.faults import compact_faults
+from chaoskit.history.origin import write_origin
+from chaoskit.judge.judging import check_run
+from chaoskit.judge.verdict import Verdict
+from chaoskit.report.run_page import try_report
+from chaoskit.run.deployment import Deployment
+from chaoskit.run.eventlog import EventLog
+from chaoskit.run.interruption import interruptible
+from chaoskit.run.trial import Trial
+from chaoskit.scenario.plan import Plan, check_machine
+
+
+def run(plan: Plan, store_folder: Path, watcher: Watcher, *, keep: bool = False) -> tuple[Path, Verdict]:
+    """Execute a plan on a deployment of its own; return the run folder and its verdict.
+
+    Args:
+        plan: see `chaoskit.scenario.plan.make_plan`.
+        store_folder: where run folders are kept.
+        watcher: told of events.
+        keep: leave the hosts running afterwards; `chaoskit heal` ends them.
+
+    Raises:
+        BadInput: the machine or the system refuses; nothing is left behind.
+        RunFailed: the run broke; the message names the run folder.
+    """
+    with Site(store_folder, keep=keep, shared=False) as site:
+        return site.run(plan, watcher)
+
+
+class Site:
+    """Makes runs, several on one deployment where their plans allow it.
+
+    A deployment is given up after a trial that broke, was interrupted, or did not leave it as it was.
+
+    Args:
+        store_folder: where run folders are kept.
+        keep: leave hosts running at the end; `chaoskit heal` ends them.
+        shared: keep a deployment for the next run.
+    """
+
+    def __init__(self, store_folder: Path, *, keep: bool = False, shared: bool = True) -> None:
+        self._store = store_folder
+        self._keep = keep
+        self._shared = shared
+        self._deployment: Deployment | None = None
+
+    def run(self, plan: Plan, watcher: Watcher) -> tuple[Path, Verdict]:
+        """Execute a plan; return the run folder and its verdict. Raises as `run`."""
+        with _naming(plan.source):
+            check_machine(plan)
+        folder = store.new_run_folder(self._store, plan.scenario.name)
+        store.write_yaml(folder / store.SCENARIO, plan.resolved())
+        origin_ns = write_origin(folder / "wal")
+        log = EventLog(folder, origin_ns, watcher)
+        try:
+            with _naming(plan.source), interruptible(lambda: log.on(Interrupted())) as interrupted:
+                self._execute(plan, folder, log, origin_ns=origin_ns, interrupted=interrupted)
+            log.on(PhaseBegun("check"))
+            verdict = check_run(folder)
+            if why_not := try_report(folder):
+                log.on(Problem(why_not))
+            return folder, verdict
+        except BadInput:
+            store.discard(folder)
+            raise
+        except ChaoskitError as error:
+            raise RunFailed(f"{error}\nrun folder, with logs and what was recorded: {folder}") from error
+
+    def close(self) -> None:
+        """End the deployment, if there is one."""
+        if self._deployment is not None:
+            deployment, self._deployment = self._deployment, None
+            deployment.close()
+
+    def __enter__(self) -> Site:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _execute(
+        self, plan: Plan, folder: Path, watcher: Watcher, *, origin_ns: int, interrupted: threading.Event
+    ) -> None:
+        try:
+            deployment = self._deployed(plan, watcher)
+            trial = Trial(plan, deployment, folder, origin_ns=origin_ns, watcher=watcher, interrupted=interrupted)
+            try:
+                deployment.start()
+                trial.execute()
+            finally:
+                self._after(deployment, trial, folder, watcher)
+        finally:
+            # Turn the write-ahead log into the history; it stays as it is if that fails.
+            compact_faults(folder)
+            compact(folder)
+            drop_wal(folder)
+
+    def _deployed(self, plan: Plan, watcher: Watcher) -> Deployment:
+        if self._deployment is not None and not self._deployment.serves(plan):
+            self.close()
+        if self._deployment is None:
+            self._deployment = Deployment(plan, watcher)
+        return self._deployment
+
+    def _after(self, deployment: Deployment, trial: Trial, folder: Path, watcher: Watcher) -> None:
+        """Keep what was recorded; then keep the deployment, or end it, whatever became of the other."""
+        reusable = False
+        try:
+            recorded = deployment.collect(folder)
+            if self._shared and trial.restored and not recorded:
+                with suppress(ChaoskitError):  # the next trial gets another deployment
+                    deployment.cluster.end_trial()
+                    reusable = True
+        finally:
+            if self._keep:
+                self._deployment = None
+                deployment.leave(watcher)
+            elif not reusable:
+                self.close()
+
+
+@contextmanager
+def _naming(source: str) -> Iterator[None]:
+    """Put the file into errors that blame one of its keys."""
+    try:
+        yield
+    except BadInput as error:
+        blames_key = str(error).startswith(("cluster.", "workload.", "faults."))
+        raise BadInput(f"{source}: {error}" if blames_key else str(error)) from error

@@ -1,0 +1,199 @@
+"""A trial: topics of its own, a load, faults, a final read.
+
+topics, sync all disks, load with faults, heal, recover within the bound, final read. Whatever fails, what was
+recorded is kept.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from chaoskit.base import store
+from chaoskit.contract.cluster import ClusterError
+from chaoskit.contract.event import LoadTick, PhaseBegun, Problem, Watcher
+from chaoskit.contract.guarantee import Damage
+from chaoskit.contract.host import HostError
+from chaoskit.contract.installed import nemesis
+from chaoskit.contract.topic import Topic
+from chaoskit.contract.workload import PRODUCER, Task
+from chaoskit.history.models import write_topics
+from chaoskit.history.schema import AUDITOR
+from chaoskit.run.conductor import Conductor
+from chaoskit.run.deployment import Deployment
+from chaoskit.run.fleet import Client, Fleet
+from chaoskit.run.interruption import INTERRUPTED
+from chaoskit.scenario.plan import Plan
+from chaoskit.scenario.timeline import PlannedFault
+
+_TICK_S = 0.2
+_AUDIT_TIMEOUT_S = 600
+_STOP_TIMEOUT_S = 60
+
+
+class Trial:
+    """One trial on a deployment.
+
+    Attributes:
+        restored: whether the deployment is as it was before: every fault was seen to be healed and left nothing
+            behind, and the cluster recovered.
+
+    Args:
+        plan: what to do.
+        deployment: where; its system is started.
+        folder: the run folder.
+        origin_ns: start of the run, CLOCK_MONOTONIC.
+        watcher: told of events.
+        interrupted: set when the user asks for the end.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        deployment: Deployment,
+        folder: Path,
+        *,
+        origin_ns: int,
+        watcher: Watcher,
+        interrupted: threading.Event,
+    ) -> None:
+        self.restored = False
+        self._plan = plan
+        self._deployment = deployment
+        self._cluster = deployment.cluster
+        self._folder = folder
+        self._origin_ns = origin_ns
+        self._watcher = watcher
+        self._interrupted = interrupted
+        # The first trial has the system to itself; names of the later ones must not meet those of earlier ones.
+        number = len(deployment.trials)
+        self._namespace = f"t{number}-" if number else ""
+        self._load_start_ns = 0
+        self._problems: list[str] = []
+
+    def execute(self) -> None:
+        """Do all of it.
+
+        Raises:
+            ChaoskitError: it broke.
+        """
+        self._describe()
+        self._begin()
+        self._with_cluster()
+
+    def _describe(self) -> None:
+        deployment = self._deployment
+        before = {"id": deployment.id, "namespace": self._namespace, "before": list(deployment.trials)}
+        store.write_json(self._folder / store.DEPLOYMENT, before)
+        deployment.trials.append(store.run_name(self._folder))
+
+    def _begin(self) -> None:
+        """Have the system ready, with the trial's topics on it."""
+        cluster, topics = self._cluster, self._plan.declared.topics
+        write_topics(self._folder / "wal", {topic.name: topic.model for topic in topics})
+        self._watcher.on(PhaseBegun("ready"))
+        cluster.begin_trial(self._namespace, self._plan.system_options)
+        cluster.wait_ready(self._plan.scenario.cluster.ready_within / 1e9)
+        for topic in topics:
+            cluster.create_topic(Topic(self._in_system(topic.name), topic.model, topic.partitions, topic.replication))
+        self._deployment.sync()
+
+    def _with_cluster(self) -> None:
+        fleet = Fleet(self._folder, self._deployment.journal, self._order())
+        try:
+            self._drive(fleet)
+        finally:
+            fleet.stop(fleet.clients)
+            fleet.join(fleet.clients, _STOP_TIMEOUT_S)
+
+    def _drive(self, fleet: Fleet) -> None:
+        self._watcher.on(PhaseBegun("clients"))
+        clients = fleet.launch(self._plan.workload.tasks(self._plan.workload_options))
+        producers = [client for client in clients if client.worker.task.role == PRODUCER]
+        conductor = Conductor(
+            self._plan,
+            self._cluster,
+            clients,
+            self._folder,
+            origin_ns=self._origin_ns,
+            watcher=self._watcher,
+            in_system=self._in_system,
+        )
+        self._watcher.on(PhaseBegun("load"))
+        start_ns = fleet.go(clients)
+        self._load_start_ns = start_ns - self._origin_ns
+        conductor.start(start_ns)
+        self._wait_for_load(fleet, conductor, start_ns)
+        conductor.load_is_over()
+        fleet.stop(producers)
+        if self._interrupted.is_set():
+            conductor.heal_now()
+        self._watcher.on(PhaseBegun("heal"))
+        conductor.join()
+        liveness = self._recover(fleet, producers)
+        fleet.stop(clients)
+        self._problems += fleet.join(clients, _STOP_TIMEOUT_S)
+        self.restored = (
+            liveness["recovered"] and conductor.all_healed and all(map(_restores, self._plan.faults))
+        ) and not self._interrupted.is_set()
+        content = {**liveness, "load_start_ns": self._load_start_ns, "problems": self._problems}
+        store.write_json(self._folder / store.RECOVERY, content)
+
+    def _wait_for_load(self, fleet: Fleet, conductor: Conductor, start_ns: int) -> None:
+        end_ns = start_ns + self._plan.scenario.workload.duration
+        while time.monotonic_ns() < end_ns and not self._interrupted.wait(_TICK_S):
+            elapsed_s = (time.monotonic_ns() - start_ns) / 1e9
+            self._watcher.on(LoadTick(elapsed_s, fleet.progress(), tuple(conductor.active.values())))
+            if failures := fleet.failures():
+                self._problems += failures
+                self._watcher.on(Problem("; ".join(failures)))
+                break
+        if self._interrupted.is_set():
+            self._problems.append(INTERRUPTED)
+
+    def _recover(self, fleet: Fleet, producers: list[Client]) -> dict[str, Any]:
+        """Wait until the healed cluster is whole, then probe it and read everything."""
+        self._watcher.on(PhaseBegun("recover"))
+        bound_ns = self._plan.scenario.recovery
+        began = time.monotonic()
+        try:
+            self._cluster.wait_ready(bound_ns / 1e9)
+            whole = True
+        except (ClusterError, HostError) as error:
+            self._problems.append(str(error))
+            whole = False
+        took_s = time.monotonic() - began
+        self._problems += fleet.join(producers, _STOP_TIMEOUT_S)
+        self._watcher.on(PhaseBegun("final read"))
+        auditors = fleet.launch([Task(AUDITOR, 0)])
+        fleet.go(auditors)
+        self._problems += fleet.join(auditors, _AUDIT_TIMEOUT_S)
+        accepted = auditors[0].worker.result.get("accepted", False)
+        if whole and not accepted:
+            self._problems.append("a partition did not accept a message after healing")
+        return {"recovered": whole and accepted, "bound_s": bound_ns / 1e9, "took_s": round(took_s, 3)}
+
+    def _order(self) -> dict[str, Any]:
+        scenario = self._plan.scenario
+        return {
+            "system": scenario.cluster.system,
+            "workload": scenario.workload.kind,
+            "options": self._plan.workload_options.model_dump(mode="json", by_alias=True),
+            "connection": self._cluster.client_settings(),
+            "wal": str(self._folder / "wal"),
+            "run_id": secrets.randbits(63),
+            "namespace": self._namespace,
+            "bound_ns": scenario.recovery,
+        }
+
+    def _in_system(self, name: str) -> str:
+        return self._namespace + name
+
+
+def _restores(fault: PlannedFault) -> bool:
+    kind = nemesis(fault.kind)
+    damage = kind.damage(kind.parameters.model_validate(fault.parameters))
+    return kind.restores and damage in (Damage.NONE, Damage.FORGETS)

@@ -1,0 +1,155 @@
+"""Files of scenarios: each one scenario, or several variants of one. Ready-made ones are known by their names.
+
+`kafka/power-all` is the ready-made scenario of that name with all its variants, `kafka/power-all:os-flush` one of
+them, and `mine.yaml:weak` one of a file of yours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, StringConstraints
+
+import chaoskit
+from chaoskit.base import yaml
+from chaoskit.base.errors import BadInput, nearest
+from chaoskit.scenario.model import Scenario, merge, parse_scenario, validated
+
+VARIANTS = "variants"
+_EXPECTED = "a scenario is a mapping with name, cluster and workload"
+_SUFFIX = ".yaml"
+_SWEEPS = "sweeps/"
+
+
+class _Variants(BaseModel):
+    """What stands under `variants:`: by name, what is laid over the rest of the file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    variants: dict[Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$")], dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A scenario as it was written.
+
+    Attributes:
+        source: file and variant, for errors.
+        content: its keys, those of the variant laid over those of the file.
+    """
+
+    source: str
+    content: dict[str, Any]
+
+    def parsed(self) -> Scenario:
+        """Return the validated scenario; raises as `chaoskit.scenario.model.parse_scenario`."""
+        return parse_scenario(self.content, self.source)
+
+
+def find(spec: str, folder: Path = Path()) -> list[Written]:
+    """Return the scenarios that a user names: a file or a ready-made one, all its variants or one.
+
+    Args:
+        spec: such as `mine.yaml`, `kafka/power-all`, `kafka/power-all:os-flush`.
+        folder: where relative paths begin.
+
+    Raises:
+        BadInput: there is none; the message names the nearest.
+    """
+    path, variant = _locate(spec, folder)
+    found = dict(variants_of(path))
+    if not variant:
+        return list(found.values())
+    if variant not in found:
+        known = [name for name in found if name]
+        raise BadInput(f"{spec}: {path} has no such variant; {nearest(variant, known)}")
+    return [found[variant]]
+
+
+def variants_of(path: Path) -> Iterator[tuple[str, Written]]:
+    """Yield the variants in a file by name; of a file without any, the scenario itself, under no name.
+
+    Raises:
+        BadInput: naming the file, the key and the remedy.
+    """
+    content = load_mapping(path, _EXPECTED)
+    content.setdefault("name", path.name.split(".")[0])
+    given = content.pop(VARIANTS, None)
+    if given is None:
+        yield "", Written(str(path), content)
+        return
+    for name, changes in validated(_Variants, {VARIANTS: given}, str(path), "").variants.items():
+        named = {"name": f"{content['name']}.{name}"}
+        yield name, Written(f"{path}:{name}", merge(content, named | changes))
+
+
+def summary_of(path: Path) -> str:
+    """Return the first sentence of the comment at the head of a file."""
+    lines = takewhile(lambda line: line.startswith("#"), path.read_text(encoding="utf-8").splitlines())
+    text = " ".join(line.removeprefix("#").strip() for line in lines)
+    return text.partition(". ")[0].removesuffix(".")
+
+
+def ready_made() -> dict[str, Path]:
+    """Return the files of the ready-made scenarios by name, such as `kafka/power-all`."""
+    return {name: path for name, path in _ready_made().items() if not name.startswith(_SWEEPS)}
+
+
+def find_sweep(spec: str) -> Path:
+    """Return the file of a sweep: the one that is named, or the ready-made one, such as `sweeps/dedup`.
+
+    Raises:
+        BadInput: there is none; the message names the nearest.
+    """
+    if Path(spec).is_file():
+        return Path(spec)
+    known = {name: path for name, path in _ready_made().items() if name.startswith(_SWEEPS)}
+    if spec not in known:
+        raise BadInput(f"{spec}: there is neither such a file nor a ready-made sweep; {nearest(spec, list(known))}")
+    return known[spec]
+
+
+def load_mapping(path: Path, expected: str) -> dict[str, Any]:
+    """Read a YAML file that holds a mapping; `expected` says what it should be.
+
+    Raises:
+        BadInput: naming the file.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path}: cannot be read: {error}") from error
+    try:
+        content = yaml.load(text)
+    except yaml.NotYaml as error:
+        raise BadInput(f"{path}: is not YAML: {error}") from error
+    if not isinstance(content, dict):
+        raise BadInput(f"{path}: {expected}")
+    return content
+
+
+def _locate(spec: str, folder: Path) -> tuple[Path, str]:
+    """Return the file and the variant that are meant."""
+    if (folder / spec).is_file():
+        return folder / spec, ""
+    name, _, variant = spec.rpartition(":") if ":" in spec else (spec, "", "")
+    if (folder / name).is_file():
+        return folder / name, variant
+    known = ready_made()
+    if name in known:
+        return known[name], variant
+    if name.endswith(_SUFFIX):
+        raise BadInput(f"{folder / name}: there is no such file")
+    raise BadInput(f"{spec}: there is neither such a file nor a ready-made scenario; {nearest(name, list(known))}")
+
+
+def _ready_made() -> dict[str, Path]:
+    """Return all files that come with chaoskit, by name: in the package, or, of a checkout, beside it."""
+    package = Path(chaoskit.__file__).parent
+    installed = package / "ready_made"
+    folder = installed if installed.is_dir() else package.parent / "scenarios"
+    return {str(path.relative_to(folder).with_suffix("")): path for path in sorted(folder.glob(f"*/*{_SUFFIX}"))}

@@ -1,0 +1,131 @@
+"""What makes a checker whole."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+
+from chaoskit.contract.anomaly import Anomaly
+from chaoskit.contract.checker import FINDINGS, Checker, Part, Setting, Settling, Spanning
+from chaoskit.contract.installed import anomalies
+from chaoskit.history.audits import Audit, Bounds, Drained
+from chaoskit.history.models import DataModel
+from chaoskit.history.schema import AUDITOR, MESSAGES, OBSERVATIONS, OPERATIONS
+from chaoskit.judge.checking import found_by
+from chaoskit.testing.conformance.wants import Wants
+
+_MESSAGES = 5
+
+
+def check_checker(
+    checker: str | Checker,
+    broken: Mapping[str, Sequence[Part]] | None = None,
+    sound: Mapping[str, Sequence[Part]] | None = None,
+) -> None:
+    """Check a checker.
+
+    Args:
+        checker: its entry point's name, or the checker itself.
+        broken: by anomaly, a history in which it must be found: its parts, each with all operations.
+        sound: by anomaly, one beside it in which it must not. Given one of the two, every anomaly needs both.
+
+    Raises:
+        AssertionError: what is missing.
+    """
+    found = _load(checker) if isinstance(checker, str) else checker
+    with Wants(f"checker {checker if isinstance(checker, str) else type(checker).__name__}") as wants:
+        if not wants.attributes(found, "anomalies", "models", "check"):
+            return
+        _check_anomalies(found, wants)
+        for model in found.models:
+            with wants.step(f"a correct {model.value}"):
+                _check_quiet(found, plain_part(model), wants)
+            with wants.step(f"an empty {model.value}"):
+                _check_quiet(found, _empty(model), wants)
+        if broken is not None or sound is not None:
+            _check_histories(found, broken or {}, sound or {}, wants)
+
+
+def plain_part(model: DataModel) -> Part:
+    """Return a partition in which nothing is wrong: messages sent, acknowledged, received in order, and audited."""
+    rows, operations = [], []
+    common = {"topic": "t", "partition": 0, "payload": "ok"}
+    for number in range(_MESSAGES):
+        times = {"start_ns": 10 * number, "end_ns": 10 * number + 5}
+        operations.append({"op": number, "process": 0, "client": "producer-0", "f": "send", "outcome": "ok", **times})
+        rows.append({"op": number, "direction": "sent", "value": number, "position": number, **common})
+    for op, client in ((_MESSAGES, "consumer-0"), (_MESSAGES + 1, AUDITOR)):
+        if client == AUDITOR and model in (DataModel.QUEUE, DataModel.PUBSUB):
+            continue  # they are drained, and empty
+        times = {"start_ns": 1000 * op, "end_ns": 1000 * op + 5}
+        operations.append({"op": op, "process": op, "client": client, "f": "poll", "outcome": "ok", **times})
+        received = {"direction": "received", "received_ns": times["end_ns"]}
+        rows += [{"op": op, "value": number, "position": number, **received, **common} for number in range(_MESSAGES)]
+    return Part(
+        Setting("t", 0, model, _audit(model, _MESSAGES)),
+        pa.Table.from_pylist(rows, MESSAGES),
+        pa.Table.from_pylist(operations, OPERATIONS),
+        OBSERVATIONS.empty_table(),
+    )
+
+
+def _empty(model: DataModel) -> Part:
+    setting = Setting("t", 0, model, _audit(model, 0))
+    return Part(setting, MESSAGES.empty_table(), OPERATIONS.empty_table(), OBSERVATIONS.empty_table())
+
+
+def _audit(model: DataModel, end: int) -> Audit:
+    logs = (DataModel.LOG, DataModel.LEDGER)
+    return Bounds(0, end, complete=True) if model in logs else Drained(complete=True)
+
+
+def _check_anomalies(found: Checker, wants: Wants) -> None:
+    wants.that(found.anomalies, "it finds nothing")
+    wants.that(found.models, "it judges no model")
+    for anomaly in found.anomalies:
+        if not wants.that(isinstance(anomaly, Anomaly), f"{anomaly!r} is no Anomaly"):
+            continue
+        wants.that(anomaly.meaning, f"{anomaly.name} says nothing of its meaning")
+        wants.that(set(anomaly.models) <= set(found.models), f"{anomaly.name} is of models that are not judged")
+        known = {*anomalies(), *(each.name for each in found.anomalies)}
+        for implied in set(anomaly.implies) - known:
+            wants.that(False, f"{anomaly.name} implies {implied}, which nobody finds")
+    names = [each.name for each in found.anomalies if isinstance(each, Anomaly)]
+    wants.that(len(set(names)) == len(names), "two anomalies have one name")
+    settling, spanning = isinstance(found, Settling), isinstance(found, Spanning)
+    wants.that(settling or not hasattr(found, "settle"), "it has `settle`, and is not Settling")
+    wants.that(spanning or not hasattr(found, "conclude"), "it has `conclude`, and is not Spanning")
+
+
+def _check_quiet(found: Checker, part: Part, wants: Wants) -> None:
+    findings = found.check(part)
+    if wants.that(findings.schema.equals(FINDINGS), "its findings do not have the schema FINDINGS"):
+        measured = {each.name for each in found.anomalies if each.measured}
+        seen = {name: count for name, count in _counts(findings).items() if name not in measured}
+        wants.that(not seen, f"it finds {seen} in a correct {part.setting.model.value}")
+    again = found.check(Part(part.setting, part.messages, part.operations, part.observations))
+    wants.that(findings.equals(again), "it finds something else the second time")
+
+
+def _check_histories(
+    found: Checker, broken: Mapping[str, Sequence[Part]], sound: Mapping[str, Sequence[Part]], wants: Wants
+) -> None:
+    for anomaly in found.anomalies:
+        name = anomaly.name
+        if wants.that(name in broken, f"no history has {name}: nobody has seen it fire"):
+            wants.that(name in _counts(found_by(found, broken[name])), f"{name} is not found where it is")
+        if wants.that(name in sound, f"no history has everything but {name}"):
+            wants.that(name not in _counts(found_by(found, sound[name])), f"{name} is found where it is not")
+
+
+def _counts(findings: pa.Table) -> dict[str, int]:
+    return dict(Counter(findings["anomaly"].to_pylist()))
+
+
+def _load(name: str) -> Checker:
+    from chaoskit.base import plugins  # noqa: PLC0415
+
+    found: Checker = plugins.load("checker", name, "checker")
+    return found

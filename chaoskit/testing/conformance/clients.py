@@ -1,0 +1,216 @@
+"""What makes the clients of a system whole: that they classify, and that nothing is told twice or kept back."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from chaoskit.base.waiting import wait_until
+from chaoskit.contract.client import (
+    Auditor,
+    Completed,
+    Consumer,
+    LogClients,
+    Producer,
+    SequencedClients,
+    SubscribingClients,
+    TransactionalClients,
+)
+from chaoskit.contract.ledger import LedgerClients
+from chaoskit.contract.power import Powered, optional
+from chaoskit.contract.topic import Topic
+from chaoskit.history.recorder import Delivery
+from chaoskit.history.schema import FAIL, INFO, OK
+from chaoskit.testing.conformance.wants import Wants
+
+_COUNT = 20
+_WITHIN_S = 30.0
+
+
+class _Completion(NamedTuple):
+    """What a client said of a send."""
+
+    token: int
+    outcome: int
+    error: str | None
+    position: int | None
+
+
+class _Told(list[_Completion]):
+    """All that a client said of its sends."""
+
+    def __call__(self, token: int, outcome: int, error: str | None, position: int | None) -> None:
+        self.append(_Completion(token, outcome, error, position))
+
+
+def check_clients(clients: Powered, topic: Topic, settings: Mapping[str, Any] | None = None) -> None:
+    """Check clients on a running system.
+
+    Args:
+        clients: of a cluster in a trial; each power of `chaoskit.contract.client` and `.ledger` that they have is used.
+        topic: that is there and empty, by its name in the system.
+        settings: the system's own client settings.
+
+    Raises:
+        AssertionError: what is missing.
+    """
+    given = dict(settings or {})
+    suites: dict[type, Callable[[Any, Topic, dict[str, Any], Wants], None]] = {
+        LogClients: _check_log,
+        TransactionalClients: _check_transactions,
+        SequencedClients: _check_sequences,
+        SubscribingClients: _check_subscription,
+        LedgerClients: _check_ledgers,
+    }
+    with Wants(f"clients {type(clients).__name__}") as wants:
+        for power, suite in suites.items():
+            implemented = optional(clients, power)
+            if implemented is not None:
+                with wants.step(power.__name__):
+                    suite(implemented, topic, given, wants)
+
+
+def _check_log(clients: LogClients, topic: Topic, settings: dict[str, Any], wants: Wants) -> None:
+    sent = _send(lambda told: clients.producer(settings, told), topic.name, b"log", wants)
+    consumer = clients.consumer(settings)
+    try:
+        consumer.assign([(topic.name, 0)])
+        received = _read(consumer, sent)
+        wants.that(received == sent, f"a consumer received {received} of {sent}")
+    finally:
+        consumer.close()
+    auditor = clients.auditor(settings)
+    try:
+        low, end = auditor.bounds(topic.name, 0, _WITHIN_S)
+        wants.that(low < end, f"the bounds of {_COUNT} messages are {low} and {end}")
+        auditor.assign([(topic.name, 0)])
+        _read(auditor, sent)
+        _reaches(auditor, topic.name, end, wants)
+    finally:
+        auditor.close()
+    nowhere = _Told()
+    producer = clients.producer(settings, nowhere)
+    producer.send(f"{topic.name}-that-is-not-there", 0, None, b"x", 0)
+    producer.close(_WITHIN_S)
+    wants.that(
+        [each.outcome for each in nowhere] in ([FAIL], [INFO], [OK]), f"a send to no topic completed as {nowhere}"
+    )
+
+
+def _reaches(auditor: Auditor, topic: str, end: int, wants: Wants) -> None:
+    def reached() -> bool:
+        auditor.poll(0.1, _COUNT)
+        return auditor.position(topic, 0) >= end
+
+    wants.that(wait_until(reached, _WITHIN_S), f"a final read is at {auditor.position(topic, 0)} and not at {end}")
+
+
+def _check_transactions(clients: TransactionalClients, topic: Topic, settings: dict[str, Any], wants: Wants) -> None:
+    told = _Told()
+    producer = clients.transactional_producer(settings, f"{topic.name}-name", told)
+    try:
+        why_not = producer.register(_WITHIN_S)
+        wants.that(why_not is None, f"a name could not be registered: {why_not}")
+        producer.begin()
+        producer.send(topic.name, 0, None, b"aborted", 0)
+        wants.that(producer.abort(_WITHIN_S) is None, "a transaction could not be aborted")
+        producer.begin()
+        producer.send(topic.name, 0, None, b"committed", 1)
+        outcome, error = producer.commit(_WITHIN_S)
+        wants.that(outcome == OK, f"a transaction was not committed: {error}")
+    finally:
+        producer.close(_WITHIN_S)
+    _check_completions(told, 2, wants)
+
+
+def _check_sequences(clients: SequencedClients, topic: Topic, settings: dict[str, Any], wants: Wants) -> None:
+    told = _Told()
+    producer = clients.sequenced_producer(settings, f"{topic.name}-name", told)
+    wants.that(producer.last_sequence(topic.name, 0) < 1, "a new name has had a sequence id")
+    for sequence in range(1, _COUNT + 1):
+        producer.send_as(topic.name, 0, None, b"%d" % sequence, sequence, sequence)
+    producer.close(_WITHIN_S)
+    _check_completions(told, _COUNT, wants)
+
+
+def _check_subscription(clients: SubscribingClients, topic: Topic, settings: dict[str, Any], wants: Wants) -> None:
+    subscriber = clients.subscriber(settings, "exclusive")
+    try:
+        subscriber.join([(topic.name, 0)])
+        received: list[Delivery] = []
+
+        def some() -> list[Delivery]:
+            received.extend(subscriber.poll(0.1, _COUNT)[0])
+            return received
+
+        if wants.that(wait_until(some, _WITHIN_S), "a new subscription was given nothing of what is there"):
+            outcome, error = subscriber.settle(received, "ack")
+            wants.that(outcome == OK, f"an acknowledgement did not succeed: {error}")
+    finally:
+        subscriber.close()
+
+
+def _check_ledgers(clients: LedgerClients, topic: Topic, settings: dict[str, Any], wants: Wants) -> None:
+    client = clients.ledger_client(settings)
+    told = _Told()
+    try:
+        writer = client.create(told)
+        wants.that(writer.ledger >= client.first, f"ledger {writer.ledger} is older than the trial")
+        wants.that(writer.ledger in client.open_for_writing(), "a ledger that was made is not among the open ones")
+        for number in range(_COUNT):
+            writer.add(b"%d" % number, number)
+
+        def added() -> bool:
+            writer.poll(0.1)
+            return not writer.pending()
+
+        wait_until(added, _WITHIN_S)
+        _check_completions(told, _COUNT, wants)
+        end = writer.close(_WITHIN_S)
+        wants.that(end == _COUNT, f"a ledger with {_COUNT} entries ends at {end}")
+        reader = client.open(writer.ledger, recover=False)
+        wants.that(reader.confirmed() == (_COUNT, True), f"a reader is told {reader.confirmed()}")
+        payloads = [entry.payload for entry in reader.read(0, _COUNT)]
+        wants.that(payloads == [b"%d" % number for number in range(_COUNT)], f"a reader reads {payloads}")
+        reader.close()
+        wants.that(writer.ledger not in client.open_for_writing(), "a ledger that ended is among the open ones")
+    finally:
+        client.close()
+
+
+def _send(connect: Callable[[Completed], Producer], topic: str, prefix: bytes, wants: Wants) -> list[bytes]:
+    told = _Told()
+    producer = connect(told)
+    payloads = [prefix + b"-%d" % number for number in range(_COUNT)]
+    for number, payload in enumerate(payloads):
+        taken = producer.send(topic, 0, None, payload, number)
+        wants.that(taken, f"send {number} of {_COUNT} was not taken: the queue is full")
+    wants.that(producer.pending() + len(told) == _COUNT, "`pending` is not what was sent and has not completed")
+    producer.poll(0.1)
+    producer.close(_WITHIN_S)
+    wants.that(producer.pending() == 0, f"{producer.pending()} sends are pending after `close`")
+    _check_completions(told, _COUNT, wants)
+    return payloads
+
+
+def _check_completions(told: _Told, count: int, wants: Wants) -> None:
+    times = Counter(each.token for each in told)
+    wants.that(set(times) == set(range(count)) or min(times, default=1) == 1, f"tokens came back as {sorted(times)}")
+    wants.that(len(told) == count and max(times.values(), default=1) == 1, f"{len(told)} completions of {count} sends")
+    for each in told:
+        wants.that(each.outcome in (OK, FAIL, INFO), f"{each.outcome} is no outcome")
+        wants.that(each.outcome == OK or each.error, f"send {each.token} did not succeed, and no error says why")
+    positions = [each.position for each in sorted(told) if each.outcome == OK and each.position is not None]
+    wants.that(positions == sorted(set(positions)), f"positions of successive sends do not ascend: {positions}")
+
+
+def _read(consumer: Consumer, wanted: list[bytes]) -> list[bytes]:
+    received: list[bytes] = []
+
+    def all_of_them() -> bool:
+        received.extend(each.payload for each in consumer.poll(0.1, _COUNT)[0])
+        return len(received) >= len(wanted)
+
+    wait_until(all_of_them, _WITHIN_S)
+    return received

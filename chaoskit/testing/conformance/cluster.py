@@ -1,0 +1,204 @@
+"""What makes a system whole."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from chaoskit.base.errors import ChaoskitError
+from chaoskit.base.waiting import wait_while
+from chaoskit.contract.capability import Capability
+from chaoskit.contract.cluster import CLIENT_POWERS, CLUSTER_POWERS, Cluster, Processes, System
+from chaoskit.contract.guarantee import Declared, Guarantees
+from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.installed import anomalies
+from chaoskit.contract.installed import system as installed
+from chaoskit.contract.power import Powered, PowerMissing, optional
+from chaoskit.contract.topic import Topic
+from chaoskit.history.models import DataModel
+from chaoskit.testing.conformance.wants import Wants
+
+_READY_S = 120.0
+_GONE_S = 10.0
+_NAMESPACE = "check-"
+
+
+def check_cluster(
+    system: str | System,
+    hosts: Sequence[ServiceHost] = (),
+    options: Mapping[str, Any] | None = None,
+    then: Callable[[Powered, Topic], None] | None = None,
+) -> None:
+    """Check a system.
+
+    Args:
+        system: its entry point's name, or the system itself.
+        hosts: that it may be deployed on, with nothing on them; with them it is deployed, started, used for a trial,
+            killed on one host, started again, and used for another trial.
+        options: of the system, for that deployment.
+        then: called in the first trial with the system's clients and an empty topic, such as with `check_clients`.
+
+    Raises:
+        AssertionError: what is missing.
+    """
+    found = installed(system, "system") if isinstance(system, str) else system
+    with Wants(f"system {system if isinstance(system, str) else type(system).__name__}") as wants:
+        if not wants.attributes(found, "options", "roles", "models", "guarantees", "given", "never", "notyet"):
+            return
+        wants.attributes(found, "check", "prepare", "deployment", "deploy", "clients", "brokers", "diagnose")
+        wants.options(found.options, "options")
+        wants.that(found.models, "it keeps no model")
+        _check_powers(found, wants)
+        _check_guarantees(found, wants)
+        with wants.step("options without any key"):
+            _check_options(found, found.options(), wants)
+        if hosts:
+            with wants.step("a deployment"):
+                _check_deployment(found, hosts, found.options.model_validate(options or {}), wants, then)
+
+
+def _check_powers(found: System, wants: Wants) -> None:
+    """Every power that chaoskit knows is had, or it is said why not: a table of support must have no holes."""
+    options = found.options()
+    always = {*found.cluster_powers(options), *found.client_powers(options)}
+    said: dict[str, Mapping[type, str]] = {"given": found.given, "never": found.never, "notyet": found.notyet}
+    wants.powers({*always, *(power for powers in said.values() for power in powers)})
+    known: tuple[type, ...] = (*CLIENT_POWERS, *CLUSTER_POWERS)
+    for power in known:
+        places = [name for name, powers in said.items() if power in powers]
+        if power in always and "given" not in places:
+            places.append("its powers")
+        wants.that(len(places) < 2, f"{power.__name__} is in {' and in '.join(places)}")
+        wants.that(places, f"{power.__name__} is not among its powers, and `never` and `notyet` do not say why")
+    for name, powers in said.items():
+        for power, reason in powers.items():
+            wants.that(reason.strip(), f"`{name}` gives no reason for {power.__name__}")
+
+
+def _check_guarantees(found: System, wants: Wants) -> None:
+    guarantees = found.guarantees
+    if not wants.that(isinstance(guarantees, Guarantees), "`guarantees` is no Guarantees"):
+        return
+    ids = [rule.id for rule in guarantees.rules]
+    for twice in {each for each in ids if ids.count(each) > 1}:
+        wants.that(False, f"two rules are called {twice}")
+    for rule in guarantees.rules:
+        wants.that("." in rule.id, f"rule {rule.id}: its id is not <system>.<what>")
+        for name in ("allows", "source", "shown", "control"):
+            wants.that(getattr(rule, name), f"rule {rule.id}: it has no {name}")
+        for name in set(rule.allows) - set(anomalies()):
+            wants.that(False, f"rule {rule.id} allows {name}, which no checker finds")
+    for name in set(guarantees.apart) - set(anomalies()):
+        wants.that(False, f"{name} stands apart, and no checker finds it")
+
+
+def _check_options(found: System, options: Any, wants: Wants) -> None:
+    wants.that(1 <= found.brokers(options, 3) <= 3, "of 3 hosts, not 1 to 3 keep data")
+    wants.that(found.deployment(options) == found.deployment(found.options()), "equal options, different deployments")
+    wants.that(found.options.model_validate(options.model_dump(by_alias=True)) == options, "its options do not survive")
+    for capability in found.diagnose():
+        wants.that(isinstance(capability, Capability), f"`diagnose` returns {capability!r}")
+    declared = Declared(options, 3, found.brokers(options, 3), (Topic("t", next(iter(found.models))),), {}, {})
+    for name in set(found.guarantees.promises(declared)) - set(anomalies()):
+        wants.that(False, f"it promises something of {name}, which no checker finds")
+    for rule in found.guarantees.rules:
+        with wants.step(f"rule {rule.id}"):
+            why = rule.applies(declared, [])
+            wants.that(isinstance(why, str), f"rule {rule.id}: `applies` returns {why!r}, and not why")
+
+
+def _check_deployment(
+    found: System,
+    hosts: Sequence[ServiceHost],
+    options: Any,
+    wants: Wants,
+    then: Callable[[Powered, Topic], None] | None,
+) -> None:
+    found.prepare(options)
+    cluster = found.deploy(hosts, options)
+    try:
+        with wants.step("starting it"):
+            _start(cluster)
+        with wants.step("a trial"):
+            topic = _begin_trial(found, cluster, _NAMESPACE, options, wants)
+            if then is not None:
+                then(found.clients(cluster.client_settings()), topic)
+            cluster.end_trial()
+        with wants.step("a service that is killed"):
+            _check_processes(found, cluster, options, wants)
+        with wants.step("a second trial"):
+            _begin_trial(found, cluster, f"{_NAMESPACE}again-", options, wants)
+            cluster.end_trial()
+    finally:
+        cluster.close()
+
+
+def _start(cluster: Cluster) -> None:
+    processes = optional(cluster, Processes)
+    if processes is not None:
+        for host in cluster.hosts:
+            processes.start(host)
+
+
+def _begin_trial(found: System, cluster: Cluster, namespace: str, options: Any, wants: Wants) -> Topic:
+    """Begin a trial; return a topic of it, which is empty."""
+    cluster.begin_trial(namespace, options)
+    cluster.wait_ready(_READY_S)
+    for host in cluster.hosts:
+        wants.that(cluster.answers(host), f"{host.name} does not answer once it is ready")
+    settings = cluster.client_settings()
+    wants.that(json.loads(json.dumps(settings)) == settings, "`client_settings` are no JSON values")
+    model = next(iter(found.models))
+    partitions = None if model is DataModel.LEDGER else 1
+    topic = Topic(f"{namespace}t", model, partitions, min(3, found.brokers(options, len(cluster.hosts))))
+    cluster.create_topic(topic)
+    _check_held(found, cluster, options, wants)
+    _check_roles(found, cluster, topic, wants)
+    return topic
+
+
+def _check_held(found: System, cluster: Cluster, options: Any, wants: Wants) -> None:
+    for power in found.cluster_powers(options):
+        wants.that(optional(cluster, power), f"its clusters do not have {power.__name__}, which it declares")
+    clients = found.clients(cluster.client_settings())
+    for power in found.client_powers(options):
+        wants.that(optional(clients, power), f"its clients do not have {power.__name__}, which it declares")
+    for power in {*found.never, *found.notyet}:
+        for owner, name in ((cluster, "clusters"), (clients, "clients")):
+            wants.that(optional(owner, power) is None, f"its {name} have {power.__name__}, which it denies")
+    try:
+        cluster.power(Wants)
+    except PowerMissing:
+        return
+    wants.that(False, "its clusters have powers that do not exist")
+
+
+def _check_roles(found: System, cluster: Cluster, topic: Topic, wants: Wants) -> None:
+    names = {host.name for host in cluster.hosts}
+    place = topic.places[0] if topic.places else None
+    for role in found.roles:
+        try:
+            holders = set(cluster.find(role, place))
+        except ChaoskitError as error:
+            wants.that(str(error), f"nobody is {role}, and no word why")
+            continue
+        wants.that(holders <= names, f"{role} is {sorted(holders)}; hosts are {sorted(names)}")
+
+
+def _check_processes(found: System, cluster: Cluster, options: Any, wants: Wants) -> None:
+    processes = optional(cluster, Processes)
+    if processes is None:
+        return
+    host = cluster.hosts[-1]
+    services = processes.services(host)
+    if not wants.that(services, f"{host.name} has no services"):
+        return
+    for service in services:
+        host.signal(service, "KILL")
+    still = wait_while(lambda: cluster.answers(host), _GONE_S)
+    wants.that(not still, f"{host.name} answers {_GONE_S:g} s after its services were killed")
+    processes.start(host)
+    processes.start(host)
+    cluster.wait_ready(_READY_S)
+    wants.that(cluster.answers(host), f"{host.name} does not answer once it was started again")

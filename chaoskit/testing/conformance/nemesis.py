@@ -1,0 +1,72 @@
+"""What makes a nemesis whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from chaoskit.contract.guarantee import Damage
+from chaoskit.contract.installed import nemesis as installed
+from chaoskit.contract.nemesis import Nemesis, Strike
+from chaoskit.scenario.model import Choice, FaultSpec
+from chaoskit.testing.conformance.wants import Wants
+
+FAMILIES = ("process", "network", "disk", "clock", "client", "membership")
+
+
+def check_nemesis(nemesis: str | Nemesis, make_strike: Callable[[Nemesis], Strike] | None = None) -> None:
+    """Check a nemesis.
+
+    Args:
+        nemesis: the kind of fault, as its entry point names it, or the nemesis itself.
+        make_strike: makes a strike on real targets; with it the fault is injected, proved, healed twice (healing is
+            idempotent) and proved to be healed, and one that was not injected is not proved.
+
+    Raises:
+        AssertionError: what is missing.
+    """
+    found = installed(nemesis, "nemesis") if isinstance(nemesis, str) else nemesis
+    with Wants(f"nemesis {nemesis if isinstance(nemesis, str) else type(nemesis).__name__}") as wants:
+        _check_declarations(found, wants)
+        if make_strike is not None:
+            _check_fault(found, make_strike, wants)
+
+
+def _check_declarations(found: Nemesis, wants: Wants) -> None:
+    wants.that(Nemesis in type(found).__mro__, "its class does not inherit from chaoskit.contract.nemesis.Nemesis")
+    if not wants.attributes(found, "summary", "family", "hits", "parameters", "inject", "verify", "heal"):
+        return
+    wants.attributes(found, "verify_healed", "damage", "lasts", "restores", "host_powers", "cluster_powers")
+    wants.that(found.summary and "\n" not in found.summary, "`summary` is not one line")
+    wants.that(found.family in FAMILIES, f"`family` is none of {', '.join(FAMILIES)}")
+    wants.that(found.hits in ("hosts", "clients"), "`hits` is neither hosts nor clients")
+    wants.that(type(found).__doc__, "its class has no docstring, which `chaoskit nemeses KIND` tells")
+    wants.options(found.parameters, "parameters")
+    wants.powers((*found.host_powers, *found.cluster_powers))
+    ours = {field.alias or name for model in (FaultSpec, Choice) for name, field in model.model_fields.items()}
+    for taken in ours & set(found.parameters.model_fields):
+        wants.that(False, f"its parameter `{taken}` is a key of every fault")
+    with wants.step("damage"):
+        damage = found.damage(found.parameters.model_construct())
+        wants.that(isinstance(damage, Damage), "`damage` does not return a Damage")
+
+
+def _check_fault(found: Nemesis, make_strike: Callable[[Nemesis], Strike], wants: Wants) -> None:
+    with wants.step("a strike"):
+        strike = make_strike(found)
+        try:
+            with wants.step("inject, verify"):
+                found.inject(strike)
+                wants.that(found.verify(strike), "`verify` returns no evidence")
+        finally:
+            with wants.step("heal, twice, verify_healed"):
+                found.heal(strike)
+                found.heal(strike)
+                wants.that(found.verify_healed(strike), "`verify_healed` returns no evidence")
+    not_made = make_strike(found)
+    try:
+        evidence = found.verify(not_made)
+    except Exception:  # noqa: BLE001  # whatever it raises, it proves nothing
+        return
+    finally:
+        found.heal(not_made)
+    wants.that(False, f"`verify` proves a fault that was not made: {evidence}")

@@ -1,0 +1,180 @@
+"""What makes a workload whole."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from chaoskit.base.quantities import SECOND
+from chaoskit.contract.installed import anomalies
+from chaoskit.contract.installed import workload as installed
+from chaoskit.contract.power import Powered
+from chaoskit.contract.topic import Topic
+from chaoskit.contract.workload import CONSUMER, PRODUCER, Job, Task, Workload
+from chaoskit.history.compact import compact
+from chaoskit.history.models import DataModel, write_topics
+from chaoskit.history.origin import write_origin
+from chaoskit.history.reader import History
+from chaoskit.history.recorder import Progress, Recorder
+from chaoskit.history.schema import AUDITOR
+from chaoskit.history.wal import WalWriter
+from chaoskit.judge.checking import find
+from chaoskit.testing.conformance.wants import Wants
+
+_BROKERS = 3
+_LOAD_S = 2.0
+_END_S = 60.0
+_BOUND_NS = 30 * SECOND
+
+
+def check_workload(
+    workload: str | Workload,
+    clients: Powered | None = None,
+    namespace: str = "",
+    options: Mapping[str, Any] | None = None,
+) -> None:
+    """Check a workload.
+
+    Args:
+        workload: its entry point's name, or the workload itself.
+        clients: of a running system that has the workload's topics; with them every task is run for two seconds, then
+            the final read, and nothing may be wrong with the history.
+        namespace: what the names of the topics begin with there.
+        options: of the workload, for that run.
+
+    Raises:
+        AssertionError: what is missing.
+    """
+    found = installed(workload, "workload") if isinstance(workload, str) else workload
+    with Wants(f"workload {workload if isinstance(workload, str) else type(workload).__name__}") as wants:
+        if not wants.attributes(found, "options", "client_powers", "topics", "tasks", "client_settings", "traits"):
+            return
+        wants.attributes(found, "run")
+        wants.options(found.options, "options")
+        wants.powers(found.client_powers)
+        with wants.step("options without any key"):
+            _check_declarations(found, found.options(), wants)
+        if clients is not None:
+            _check_run(found, clients, namespace, found.options.model_validate(options or {}), wants)
+
+
+def _check_declarations(found: Workload, options: Any, wants: Wants) -> None:
+    topics = found.topics(options, _BROKERS)
+    for topic in topics:
+        wants.that(isinstance(topic, Topic) and isinstance(topic.model, DataModel), f"{topic!r} is no Topic")
+    tasks = found.tasks(options)
+    names = [task.client for task in tasks]
+    wants.that(len(set(names)) == len(names), f"two tasks have one name: {names}")
+    wants.that(any(task.role == PRODUCER for task in tasks), f"no task has the role {PRODUCER}")
+    wants.that(AUDITOR not in names, "the auditor is among the tasks: it is added to every run")
+    for role in (PRODUCER, CONSUMER):
+        wants.that(isinstance(found.client_settings(options, role), Mapping), f"no client settings for a {role}")
+    for trait in found.traits(options):
+        wants.record(trait, "a trait")
+
+
+def _check_run(found: Workload, clients: Powered, namespace: str, options: Any, wants: Wants) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        run = _Run(found, clients, namespace, options, Path(name))
+        with wants.step("its tasks"):
+            run.load(wants)
+        with wants.step("the final read"):
+            run.work(Task(AUDITOR, 0))
+            told = run.results.get(AUDITOR, {})
+            wants.that(told.get("accepted"), f"the final read's probe was not accepted: {told}")
+            wants.that(told.get("audited"), f"the final read is not complete: {told}")
+        with wants.step("its history"):
+            _check_history(run.history(), wants)
+
+
+def _check_history(history: History, wants: Wants) -> None:
+    operations = history.operations.to_pylist()
+    wants.that(any(row["outcome"] == "ok" for row in operations), "nothing was acknowledged")
+    open_ones = sum(row["end_ns"] is None for row in operations)
+    wants.that(not open_ones, f"{open_ones} operations were invoked and never completed")
+    for partition in history.partitions:
+        place = f"{partition.topic}/{partition.partition}"
+        audit = history.audit(partition.topic, partition.partition)
+        wants.that(audit is not None, f"{place} has messages, and the final read says nothing of it")
+    found = find(history, _BOUND_NS).to_pylist()
+    wrong = sorted({row["anomaly"] for row in found if not anomalies()[row["anomaly"]].measured})
+    wants.that(not wrong, f"checkers find {', '.join(wrong)} in a run without faults")
+
+
+class _Run:
+    """A run without a harness: its clients are threads."""
+
+    def __init__(self, workload: Workload, clients: Powered, namespace: str, options: Any, folder: Path) -> None:
+        self.results: dict[str, Mapping[str, Any]] = {}
+        self._workload = workload
+        self._clients = clients
+        self._namespace = namespace
+        self._options = options
+        self._folder = folder
+        self._stop = threading.Event()
+        self._processes = 0
+        self._errors: list[str] = []
+        (folder / "wal").mkdir()
+        write_origin(folder / "wal")
+        topics = workload.topics(options, _BROKERS)
+        write_topics(folder / "wal", {topic.name: topic.model for topic in topics})
+
+    def load(self, wants: Wants) -> None:
+        """Run all tasks for a while, producers first to end."""
+        tasks = self._workload.tasks(self._options)
+        threads = [threading.Thread(target=self._guarded, args=(task,), daemon=True) for task in tasks]
+        for thread in threads:
+            thread.start()
+        time.sleep(_LOAD_S)
+        self._stop.set()
+        for thread, task in zip(threads, tasks, strict=True):
+            thread.join(_END_S)
+            wants.that(not thread.is_alive(), f"{task.client} does not end within {_END_S:g} s of being told to")
+        for error in self._errors:
+            wants.that(False, error)
+        self._stop.clear()
+
+    def work(self, task: Task) -> None:
+        """Be one client to its end."""
+        self._processes += 1
+        with WalWriter(self._folder / "wal", task.client, self._processes) as wal:
+            recorder = Recorder(wal, 1, self._namespace)
+            control = _Control(task.client, self._stop, self.results)
+            self._workload.run(Job(task, self._options, self._clients, recorder, control, _BOUND_NS))
+
+    def history(self) -> History:
+        """Return what was recorded."""
+        compact(self._folder)
+        return History.open(self._folder)
+
+    def _guarded(self, task: Task) -> None:
+        try:
+            self.work(task)
+        except Exception as error:  # noqa: BLE001  # told by the suite
+            self._errors.append(f"{task.client}: {type(error).__name__}: {error}")
+
+
+class _Control:
+    """See `chaoskit.contract.workload.Control`."""
+
+    def __init__(self, client: str, stop: threading.Event, results: dict[str, Mapping[str, Any]]) -> None:
+        self._client = client
+        self._stop = stop
+        self._results = results
+
+    @property
+    def stopping(self) -> bool:
+        return self._stop.is_set()
+
+    def wait_start(self) -> int:
+        return time.monotonic_ns()
+
+    def report(self, progress: Progress) -> None:
+        """Nobody listens."""
+
+    def result(self, result: Mapping[str, Any]) -> None:
+        self._results[self._client] = result

@@ -1,0 +1,54 @@
+"""Anomalies on purpose, each from its cause."""
+
+from __future__ import annotations
+
+from chaoskit.base.errors import BadInput, nearest
+from checkers.synthetic.causes import LOG_CAUSES, Cause
+from checkers.synthetic.causes_group import GROUP_CAUSES
+from checkers.synthetic.causes_transactions import TRANSACTION_CAUSES, TransactionCause
+from checkers.synthetic.consumption import Consumption
+from checkers.synthetic.edits import Edits
+from checkers.synthetic.layout import Layout
+from checkers.synthetic.ledgers import LEDGER_CAUSES, LedgerCause
+from checkers.synthetic.parameters import Parameters
+from checkers.synthetic.sends import Sender
+from checkers.synthetic.windows import Windows
+
+_STREAMED: dict[str, Cause] = {"stuck": GROUP_CAUSES["stuck"], **LOG_CAUSES, **GROUP_CAUSES}
+CAUSES: dict[str, Cause | TransactionCause | LedgerCause] = {
+    **LOG_CAUSES,
+    **GROUP_CAUSES,
+    **TRANSACTION_CAUSES,
+    **LEDGER_CAUSES,
+}
+
+
+def plan_edits(layout: Layout, consumption: Consumption) -> Edits:
+    """Choose where each injected anomaly comes about.
+
+    Raises:
+        BadInput: the history has no room for it.
+    """
+    edits = Edits()
+    windows: Windows | None = None
+    for name, cause in _STREAMED.items():
+        for _ in range(layout.parameters.inject.get(name, 0)):
+            windows = windows or Windows(Sender(layout), consumption, edits)
+            cause.make(windows, name)
+    return edits
+
+
+def check_injections(parameters: Parameters) -> None:
+    """Say whether the causes asked for exist, and in this mode.
+
+    Raises:
+        BadInput: one does not.
+    """
+    for name, count in parameters.inject.items():
+        if name not in CAUSES:
+            raise BadInput(f"--inject {name}: there is no such cause; {nearest(name, CAUSES)}")
+        modes = CAUSES[name].modes
+        if parameters.mode not in modes:
+            raise BadInput(f"--inject {name}: needs --mode {' or '.join(modes)}, not {parameters.mode}")
+        if count < 0:
+            raise BadInput(f"--inject {name}: {count} times is not possible; write 0 or more")

@@ -1,0 +1,1 @@
+"""What several systems share: artifacts from Maven, Java, properties files, wire framing, what faults do to data."""

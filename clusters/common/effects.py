@@ -1,0 +1,37 @@
+"""What the guarantees of every system share: which hosts were damaged, and how many at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from chaoskit.base.quantities import SECOND
+from chaoskit.contract.guarantee import Damage, Effect
+
+LOSES = Damage.FORGETS | Damage.DESTROYS
+"""A host that lost fsynced data lost the rest, too."""
+
+_CATCH_UP_NS = 5 * SECOND
+"""How long a host that answers again may still lack what others have; until then it counts as down."""
+
+
+def hosts_down_together(effects: Sequence[Effect], damage: Damage) -> int:
+    """Return the largest number of hosts that had any of this damage at one time."""
+    chosen = [effect for effect in effects if effect.damage & damage]
+    return max((len(_hit_during(effect.start_ns, chosen)) for effect in chosen), default=0)
+
+
+def hosts_hit(effects: Sequence[Effect], damage: Damage | None = None) -> set[str]:
+    """Return the hosts that had any of this damage at any time; without: that were hit by any fault."""
+    hit = (each for each in effects if each.on_hosts and (damage is None or each.damage & damage))
+    return {host for effect in hit for host in effect.targets}
+
+
+def damaged(effects: Sequence[Effect], damage: Damage) -> bool:
+    """Return whether any host had any of this damage."""
+    return any(effect.damage & damage for effect in effects)
+
+
+def _hit_during(instant: int, effects: Sequence[Effect]) -> set[str]:
+    back = {effect: None if effect.healed_ns is None else effect.healed_ns + _CATCH_UP_NS for effect in effects}
+    hit = [effect for effect, at in back.items() if effect.start_ns <= instant and (at is None or instant < at)]
+    return {host for effect in hit for host in effect.targets}

@@ -1,0 +1,65 @@
+"""Services that end by themselves: what they said, and starting them again as a supervisor would."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+from chaoskit.base.waiting import wait_until
+from chaoskit.contract.cluster import ClusterError
+from chaoskit.contract.host import ServiceHost, ServiceState
+
+_SILENT_S = 30
+"""How long a process that runs may answer nothing before it is taken for dead."""
+
+_REVIVALS_MAX = 3
+_END_S = 30
+
+
+def last_errors(host: ServiceHost, service: str) -> str:
+    """Return the last errors in the log of a service."""
+    argv = ["grep", "-E", "ERROR|FATAL|Exception|Error:|Unrecognized", host.log_path(service)]
+    return "\n".join(host.run(argv, check=False).out.strip().splitlines()[-3:])
+
+
+class Supervisor:
+    """Starts services again that ended by themselves, or have long been silent.
+
+    A bookie that could not register shuts down, and its process stays; a broker that loses ZooKeeper while it starts
+    ends. Once is enough before the cluster has ever been ready: what ends then has mostly a wrong setting.
+
+    Args:
+        spawn: starts one service of a host.
+    """
+
+    def __init__(self, spawn: Callable[[ServiceHost, str], None]) -> None:
+        self.served = False
+        """Whether the cluster has ever been ready."""
+        self._spawn = spawn
+        self._revived: Counter[tuple[str, str]] = Counter()
+        self._silent_since: dict[tuple[ServiceHost, str], float] = {}
+
+    def look_after(self, silent: Iterable[tuple[ServiceHost, str]]) -> None:
+        """Start again what has ended, or been silent for too long, of the services that do not answer now.
+
+        Raises:
+            ClusterError: one ended too often; the message has its last errors.
+        """
+        now = time.monotonic()
+        self._silent_since = {each: self._silent_since.get(each, now) for each in silent}
+        for host, service in list(self._silent_since):
+            self._revive(host, service, silent_s=now - self._silent_since[host, service])
+
+    def _revive(self, host: ServiceHost, service: str, silent_s: float) -> None:
+        state = host.state(service)
+        if state is not ServiceState.GONE and (state is not ServiceState.RUNNING or silent_s < _SILENT_S):
+            return
+        if self._revived[host.name, service] >= (_REVIVALS_MAX if self.served else 1):
+            raise ClusterError(f"{service} on {host.name} ended by itself:\n{last_errors(host, service)}")
+        self._revived[host.name, service] += 1
+        host.signal(service, "KILL")
+        if not wait_until(lambda: host.state(service) is ServiceState.GONE, _END_S):
+            raise ClusterError(f"{service} on {host.name} could not be ended with SIGKILL")
+        del self._silent_since[host, service]
+        self._spawn(host, service)

@@ -1,0 +1,134 @@
+"""Kafka's processes on the hosts of a lab: install, configure, format, start."""
+
+from __future__ import annotations
+
+import base64
+import re
+import uuid
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from chaoskit.base.errors import BadInput
+from chaoskit.contract.cluster import ClusterError
+from chaoskit.contract.host import ServiceHost, ServiceState
+from clusters.common.java import java
+from clusters.common.supervision import last_errors
+from clusters.kafka import artifacts, settings
+from clusters.kafka.settings import KafkaOptions
+
+SERVICE = "kafka"
+_FOLDER = "/etc/kafka"
+PROPERTIES = f"{_FOLDER}/server.properties"
+
+
+class Nodes:
+    """The powers `Processes` and `DataFiles` of `chaoskit.contract.cluster`.
+
+    Args:
+        hosts: brokers first, then hosts that are controllers only.
+        options: as in the scenario.
+        jars: folder of verified jars on this machine.
+    """
+
+    def __init__(self, hosts: Sequence[ServiceHost], options: KafkaOptions, jars: Path) -> None:
+        self._hosts = hosts
+        self._options = options
+        self._cluster_id = self._given_id() or cluster_id()
+        self._jars: dict[str, str] = {}
+        with ThreadPoolExecutor(len(hosts)) as pool:
+            list(pool.map(lambda index: self._install(index, jars), range(len(hosts))))
+
+    def start(self, host: ServiceHost) -> None:
+        if host.state(SERVICE) is not ServiceState.GONE:
+            return
+        if host.run(["test", "-e", f"{self._log_folder(host)}/meta.properties"], check=False).status != 0:
+            self._format(host)
+        options = self._options
+        logging = [
+            f"-Dlog4j2.configurationFile={_FOLDER}/log4j2.properties",
+            f"-Dlog4j.configuration=file:{_FOLDER}/log4j.properties",
+        ]
+        argv = [*self._java(host), f"-Xms{options.heap}", f"-Xmx{options.heap}", *options.jvm, *logging]
+        host.spawn(SERVICE, [*argv, "kafka.Kafka", PROPERTIES], {})
+
+    def services(self, host: ServiceHost) -> tuple[str, ...]:
+        return (SERVICE,)
+
+    def files(self, host: ServiceHost, what: str, topic: str, partition: int) -> list[str]:
+        pattern = settings.DATA_FILES.get(what)
+        if pattern is None:
+            raise ClusterError(f"Kafka has no files called {what!r}; there are {', '.join(settings.DATA_FILES)}")
+        place = f"{self._log_folder(host)}/{pattern.format(topic=topic, partition=partition)}"
+        listed = host.run(["sh", "-c", "ls -tr $1 2>/dev/null", "list", place], check=False)
+        return listed.out.split()
+
+    def release_of(self, host: ServiceHost) -> str:
+        """See `chaoskit.contract.cluster.Upgrade`."""
+        script = "tr '\\0' '\\n' < /proc/$(pgrep -o -f kafka.Kafka)/cmdline"
+        running = re.search(r"/kafka-([0-9.]+)/", host.run(["sh", "-c", script]).out)
+        if running is None:
+            raise ClusterError(f"no Kafka runs on {host.name}")
+        return running[1]
+
+    def install_release(self, host: ServiceHost, version: str) -> None:
+        """See `chaoskit.contract.cluster.Upgrade`."""
+        self._jars[host.name] = host.install(artifacts.fetch(version))
+
+    def check_alive(self, host: ServiceHost) -> None:
+        """Raise if Kafka ended by itself: waiting longer would not help.
+
+        Raises:
+            ClusterError: with its last errors.
+        """
+        if host.state(SERVICE) is ServiceState.GONE:
+            raise ClusterError(f"Kafka on {host.name} ended by itself:\n{last_errors(host, SERVICE)}")
+
+    def _install(self, index: int, jars: Path) -> None:
+        host = self._hosts[index]
+        addresses = [host.address for host in self._hosts]
+        self._jars[host.name] = host.install(jars)
+        properties = settings.server_properties(self._options, addresses, index, host.data_dir)
+        host.put(properties.encode(), PROPERTIES)
+        for name, content in settings.LOGGING.items():
+            host.put(content.encode(), f"{_FOLDER}/{name}")
+        self._format(host)
+
+    def _format(self, host: ServiceHost) -> None:
+        """Format the log folder; nothing if it is formatted already.
+
+        Raises:
+            BadInput: Kafka refuses the configuration.
+        """
+        host.run(["mkdir", "-p", self._log_folder(host)])
+        tool = ["kafka.tools.StorageTool", "format", "--ignore-formatted", "-t", self._cluster_id, "-c", PROPERTIES]
+        done = host.run([*self._java(host), *tool], timeout_s=60, check=False)
+        if done.status != 0:
+            refusals = [
+                line.partition("ConfigException: ")[2] for line in done.err.splitlines() if "Exception: " in line
+            ]
+            raise BadInput(f"cluster.config: Kafka refuses it: {refusals[0] if refusals else done.err or done.out}")
+
+    def _given_id(self) -> str:
+        """Return the cluster id of disks that were formatted before; empty without any."""
+        for host in self._hosts:
+            found = host.run(
+                ["sed", "-n", "s/^cluster.id=//p", f"{self._log_folder(host)}/meta.properties"], check=False
+            )
+            if found.out.strip():
+                return found.out.strip()
+        return ""
+
+    def _log_folder(self, host: ServiceHost) -> str:
+        return f"{host.data_dir}/{settings.DATA_FOLDER}"
+
+    def _java(self, host: ServiceHost) -> list[str]:
+        return java(f"{self._jars[host.name]}/*")
+
+
+def cluster_id() -> str:
+    """Return a new cluster id: 16 bytes in URL-safe Base64, without a leading dash, which `kafka-storage`
+    would take for an option (Kafka's own `Uuid.randomUuid` refuses those as well)."""
+    while (drawn := base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")).startswith("-"):
+        continue
+    return drawn

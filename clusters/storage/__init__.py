@@ -1,0 +1,1 @@
+"""ZooKeeper and bookies, as BookKeeper and Pulsar run on them."""

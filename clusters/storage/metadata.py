@@ -1,0 +1,123 @@
+"""The metadata of ledgers, as ZooKeeper has it, while the faults of a run hold.
+
+Layouts: BookKeeper's `LegacyHierarchicalLedgerManager` (ledger 12 is at `/ledgers/00/0000/L0012`) and
+`LedgerMetadataSerDe` version 3, whose message is `DataFormats.proto`'s `LedgerMetadataFormat`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import KazooException
+from kazoo.handlers.threading import KazooTimeoutError
+
+from chaoskit.contract.cluster import ClusterError
+from clusters.storage.settings import LEDGERS, ZOOKEEPER_PORT
+
+_CONNECT_S = 3
+"""How long connecting to a server that serves may take, those that do not being tried in between."""
+
+_LEVELS = (re.compile(r"\d{2}"), re.compile(r"\d{4}"), re.compile(r"L\d{4}"))
+_STATE, _SEGMENT, _OPEN = 5, 6, 1
+_MEMBER = 1
+_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+
+
+def newest_open(servers: Sequence[str]) -> tuple[int, list[str]]:
+    """Return the newest ledger that is open for writing, and the addresses of the bookies of its current ensemble.
+
+    Args:
+        servers: addresses of ZooKeeper.
+
+    Raises:
+        ClusterError: none serves, or no ledger is open.
+    """
+    with _connected(servers) as client:
+        for ledger, path in _newest_first(client):
+            state, ensemble = parse(client.get(path)[0])
+            if state == _OPEN:
+                return ledger, ensemble
+    raise ClusterError("no ledger is open for writing")
+
+
+def next_ledger(servers: Sequence[str]) -> int:
+    """Return an id above those of all ledgers that there are; raises as `newest_open`."""
+    with _connected(servers) as client:
+        return max((ledger for ledger, _ in _newest_first(client)), default=-1) + 1
+
+
+def parse(content: bytes) -> tuple[int, list[str]]:
+    """Return the state of a ledger and the addresses of its last ensemble.
+
+    >>> parse(b"BookieMetadataFormatVersion\\t3\\n\\x0e\\x28\\x01\\x32\\x0a\\x0a\\x06b:3181\\x10\\x00")
+    (1, ['b'])
+    """
+    message = content[content.index(b"\n") + 1 :]
+    size, start = _varint(message, 0)
+    state, ensemble = 0, []
+    for field, value in _fields(message[start : start + size]):
+        if field == _STATE and isinstance(value, int):
+            state = value
+        elif field == _SEGMENT and isinstance(value, bytes):
+            members = [each for number, each in _fields(value) if number == _MEMBER and isinstance(each, bytes)]
+            ensemble = [member.decode().rpartition(":")[0] for member in members]
+    return state, ensemble
+
+
+@contextmanager
+def _connected(servers: Sequence[str]) -> Iterator[KazooClient]:
+    client = KazooClient(",".join(f"{address}:{ZOOKEEPER_PORT}" for address in servers))
+    try:
+        client.start(timeout=_CONNECT_S)
+        yield client
+    except (KazooException, KazooTimeoutError) as error:
+        raise ClusterError(f"no ZooKeeper server serves the metadata of ledgers: {error}") from error
+    finally:
+        client.stop()
+        client.close()
+
+
+def _newest_first(client: KazooClient) -> Iterator[tuple[int, str]]:
+    """Yield ledgers and their paths, the highest id first."""
+
+    def below(path: str, level: int) -> Iterator[str]:
+        if level == len(_LEVELS):
+            yield path
+            return
+        for child in sorted(filter(_LEVELS[level].fullmatch, client.get_children(path)), reverse=True):
+            yield from below(f"{path}/{child}", level + 1)
+
+    for path in below(LEDGERS, 0):
+        yield int(re.sub(r"\D", "", path.removeprefix(LEDGERS))), path
+
+
+def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
+    """Yield the number and the value of each field of a protobuf message; fixed ones as bytes."""
+    at = 0
+    while at < len(message):
+        tag, at = _varint(message, at)
+        kind = tag & 7
+        if kind == _VARINT:
+            value, at = _varint(message, at)
+            yield tag >> 3, value
+            continue
+        size = {_FIXED64: 8, _FIXED32: 4}.get(kind)
+        if size is None:
+            size, at = _varint(message, at)
+        yield tag >> 3, message[at : at + size]
+        at += size
+
+
+def _varint(message: bytes, at: int) -> tuple[int, int]:
+    """Return the number that begins at an offset, and where the next thing begins."""
+    value = shift = 0
+    while True:
+        byte = message[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+        shift += 7

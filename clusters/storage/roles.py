@@ -1,0 +1,104 @@
+"""Who holds which role among ZooKeeper servers and bookies right now.
+
+ZooKeeper's leader comes from each of its servers, registered bookies from the ephemeral nodes that it lists.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from chaoskit.contract.cluster import ClusterError
+from chaoskit.contract.host import ServiceHost
+from chaoskit.history.audits import Place
+from clusters.storage import probe
+from clusters.storage.settings import Placement
+
+TIMEOUT_S = 0.5
+"""A server that runs answers in milliseconds; one that is paused must not hold up a fault."""
+
+_WRITABLE = re.compile(r"/ledgers/available/([0-9a-fA-F.:]+):\d+$", re.MULTILINE)
+
+
+class StorageRoles(ABC):
+    """The roles that ZooKeeper and bookies have in any cluster.
+
+    Args:
+        hosts: of the cluster.
+        placed: which of them have which role.
+    """
+
+    def __init__(self, hosts: Sequence[ServiceHost], placed: Placement) -> None:
+        self._hosts = hosts
+        self._placed = placed
+
+    @abstractmethod
+    def find(self, role: str, place: Place | None) -> tuple[str, ...]:
+        """See `chaoskit.contract.cluster.Cluster`."""
+
+    def zookeepers(self) -> list[ServiceHost]:
+        """Return the hosts with a ZooKeeper server."""
+        return [self._hosts[index] for index in self._placed.zookeepers]
+
+    def bookies(self) -> list[ServiceHost]:
+        """Return the hosts with a bookie."""
+        return [self._hosts[index] for index in self._placed.bookies]
+
+    def registered_bookies(self) -> set[str]:
+        """Return the addresses of the bookies that ZooKeeper has as writable; none if it cannot be asked."""
+        for host in self.zookeepers():
+            try:
+                if probe.zookeeper_mode(host.address, TIMEOUT_S):
+                    return set(_WRITABLE.findall(probe.zookeeper_word(host.address, "dump", TIMEOUT_S)))
+            except OSError:
+                continue
+        return set()
+
+    def zookeeper_modes(self) -> list[str]:
+        """Return what each ZooKeeper server is now; empty for one that serves nothing."""
+        servers = self.zookeepers()
+        with ThreadPoolExecutor(len(servers)) as pool:
+            return list(pool.map(_mode, servers))
+
+    def zookeeper_leader(self) -> tuple[str, ...]:
+        """Return the name of the host with ZooKeeper's leader.
+
+        Raises:
+            ClusterError: there is none.
+        """
+        modes = zip(self.zookeepers(), self.zookeeper_modes(), strict=True)
+        leaders = [host.name for host, mode in modes if mode in ("leader", "standalone")]
+        if not leaders:
+            raise ClusterError("ZooKeeper has no leader now")
+        return (leaders[0],)
+
+    def outside(self, ensemble: tuple[str, ...], of: str) -> tuple[str, ...]:
+        """Return the names of the hosts whose bookie is not in an ensemble.
+
+        Raises:
+            ClusterError: there are none.
+        """
+        outside = tuple(host.name for host in self.bookies() if host.name not in ensemble)
+        if not outside:
+            raise ClusterError(f"every bookie is in the ensemble of {of}: add one (cluster.hosts)")
+        return outside
+
+    def named(self, addresses: Sequence[str]) -> tuple[str, ...]:
+        """Return the names of the hosts with these addresses.
+
+        Raises:
+            ClusterError: there is no such host.
+        """
+        names = {host.address: host.name for host in self._hosts}
+        if unknown := [address for address in addresses if address not in names]:
+            raise ClusterError(f"no host of the lab has the address {', '.join(unknown)}")
+        return tuple(names[address] for address in addresses)
+
+
+def _mode(host: ServiceHost) -> str:
+    try:
+        return probe.zookeeper_mode(host.address, TIMEOUT_S)
+    except OSError:
+        return ""

@@ -1,0 +1,240 @@
+"""Configuration files of ZooKeeper and of bookies, from the options of a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from chaoskit.base.errors import BadInput
+from chaoskit.base.quantities import Size
+from clusters.common.properties import Scalar, properties
+
+ZOOKEEPER, BOOKIE = "zookeeper", "bookie"
+"""Names of the services, in the order in which a host starts them."""
+
+ZOOKEEPER_PORT, BOOKIE_PORT = 2181, 3181
+LEDGERS = "/ledgers"
+"""Where ZooKeeper keeps the metadata of ledgers."""
+
+_PEER_PORTS = "2888:3888"
+_QUORUM_DEFAULT = 3
+_ACK_QUORUM_DEFAULT = 2
+
+Count = Annotated[int, Field(ge=1)]
+
+
+class Config(BaseModel):
+    """Settings by their own names: bookkeeper.conf, zoo.cfg."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    bookie: dict[str, Scalar] = {}
+    zookeeper: dict[str, Scalar] = {}
+
+
+class Persistence(BaseModel):
+    """How each entry is kept; absent: 3, 3 and 2, or as many as there are bookies.
+
+    Attributes:
+        ensemble: bookies that a ledger is spread over.
+        write_quorum: bookies that are given each entry.
+        ack_quorum: bookies that must have acknowledged it.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    ensemble: Count | None = None
+    write_quorum: Count | None = None
+    ack_quorum: Count | None = None
+
+
+class Roles(BaseModel):
+    """How many hosts have each role; absent: ZooKeeper on the first three or one, bookies on all.
+
+    ZooKeeper gets the first hosts, bookies those behind it as far as there are enough.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    zookeepers: Count | None = None
+    bookies: Count | None = None
+
+
+class Heap(BaseModel):
+    """JVM heap of each process, by role. A bookie takes up to as much again outside it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    zookeeper: Size = 128 * 2**20
+    bookie: Size = 256 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Quorums:
+    """The quorums in force; see `Persistence`."""
+
+    ensemble: int
+    write: int
+    ack: int
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Which hosts, by index, have which role."""
+
+    zookeepers: range
+    bookies: range
+
+    def services(self, index: int) -> tuple[str, ...]:
+        """Return the services of the host at `index`, in the order in which they start."""
+        places = {ZOOKEEPER: self.zookeepers, BOOKIE: self.bookies}
+        return tuple(name for name, hosts in places.items() if index in hosts)
+
+
+P = TypeVar("P", bound=Placement)
+
+
+class StorageOptions(BaseModel):
+    """What a scenario may say of ZooKeeper and bookies.
+
+    Attributes:
+        config: settings by their own names, for all processes of a role.
+        persistence: ensemble, write quorum and ack quorum.
+        roles: how many hosts have each role.
+        heap: JVM heap by role.
+        jvm: further JVM options.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    config: Config = Config()
+    persistence: Persistence = Persistence()
+    roles: Roles = Roles()
+    heap: Heap = Heap()
+    jvm: list[str] = []
+
+    def place(self, hosts: int) -> Placement:
+        """Return who has which role.
+
+        Raises:
+            BadInput: there are more of a role than hosts, or a host without any.
+        """
+        zookeepers, bookies = self.counts(hosts)
+        first = min(zookeepers, hosts - bookies)
+        placed = Placement(range(zookeepers), range(first, first + bookies))
+        return no_host_idle(placed, hosts)
+
+    def counts(self, hosts: int) -> tuple[int, int]:
+        """Return how many ZooKeeper servers and how many bookies there are.
+
+        Raises:
+            BadInput: there are more of a role than hosts.
+        """
+        zookeepers = self.roles.zookeepers or (_QUORUM_DEFAULT if hosts >= _QUORUM_DEFAULT else 1)
+        bookies = self.roles.bookies or hosts
+        enough_hosts({"zookeepers": zookeepers, "bookies": bookies}, hosts)
+        return zookeepers, bookies
+
+
+def enough_hosts(roles: Mapping[str, int], hosts: int) -> None:
+    """Refuse more of a role than hosts.
+
+    Raises:
+        BadInput: naming the role.
+    """
+    for name, count in roles.items():
+        if count > hosts:
+            raise BadInput(f"cluster.roles.{name}: {count} need as many hosts; cluster.hosts is {hosts}")
+
+
+def no_host_idle(placed: P, hosts: int) -> P:
+    """Return a placement in which every host has a role.
+
+    Raises:
+        BadInput: one has none.
+    """
+    idle = [f"n{index + 1}" for index in range(hosts) if not placed.services(index)]
+    if idle:
+        raise BadInput(
+            f"cluster.roles: {', '.join(idle)} would have no role; write fewer cluster.hosts or more of a role"
+        )
+    return placed
+
+
+def quorums(options: StorageOptions, bookies: int) -> Quorums:
+    """Return the quorums in force.
+
+    Raises:
+        BadInput: they contradict each other, or there are too few bookies.
+    """
+    given = options.persistence
+    ensemble = given.ensemble or min(_QUORUM_DEFAULT, bookies)
+    write = given.write_quorum or min(_QUORUM_DEFAULT, ensemble)
+    ack = given.ack_quorum or min(_ACK_QUORUM_DEFAULT, write)
+    if ensemble > bookies:
+        raise BadInput(f"cluster.persistence.ensemble: {ensemble} needs as many bookies; there are {bookies}")
+    if write > ensemble:
+        raise BadInput(f"cluster.persistence.write_quorum: {write} is more than the ensemble, {ensemble}; write fewer")
+    if ack > write:
+        raise BadInput(f"cluster.persistence.ack_quorum: {ack} is more than the write quorum, {write}; write fewer")
+    return Quorums(ensemble, write, ack)
+
+
+def connection(addresses: Sequence[str], placed: Placement) -> str:
+    """Return how clients of ZooKeeper are told its servers."""
+    return ",".join(f"{addresses[index]}:{ZOOKEEPER_PORT}" for index in placed.zookeepers)
+
+
+def metadata_uri(addresses: Sequence[str], placed: Placement) -> str:
+    """Return how bookies and clients of BookKeeper are told where its metadata is."""
+    return f"zk+hierarchical://{connection(addresses, placed).replace(',', ';')}{LEDGERS}"
+
+
+def zoo_cfg(options: StorageOptions, addresses: Sequence[str], index: int, data_dir: str) -> str:
+    """Return zoo.cfg of the host at `index`; server ids count from 1."""
+    placed = options.place(len(addresses))
+    servers = {f"server.{each + 1}": f"{addresses[each]}:{_PEER_PORTS}" for each in placed.zookeepers}
+    return properties(
+        {"tickTime": 2000, "initLimit": 10, "syncLimit": 5, "preAllocSize": 1024},
+        options.config.zookeeper,
+        {
+            "dataDir": f"{data_dir}/zookeeper",
+            "clientPort": ZOOKEEPER_PORT,
+            "clientPortAddress": addresses[index],
+            "4lw.commands.whitelist": "*",
+            "admin.enableServer": False,
+            **(servers if len(servers) > 1 else {}),
+        },
+    )
+
+
+def bookkeeper_conf(
+    options: StorageOptions, addresses: Sequence[str], index: int, data_dir: str, interface: str
+) -> str:
+    """Return bookkeeper.conf of the host at `index`, which listens on a network interface."""
+    return properties(
+        {
+            "ledgerStorageClass": "org.apache.bookkeeper.bookie.storage.ldb.DbLedgerStorage",
+            "dbStorage_writeCacheMaxSizeMb": 32,
+            "dbStorage_readAheadCacheMaxSizeMb": 16,
+            "dbStorage_rocksDB_blockCacheSize": 8 * 2**20,
+            "journalMaxSizeMB": 256,
+            "logSizeLimit": 128 * 2**20,
+            "numAddWorkerThreads": 1,
+            "numReadWorkerThreads": 2,
+            "serverNumIOThreads": 2,
+        },
+        options.config.bookie,
+        {
+            "metadataServiceUri": metadata_uri(addresses, options.place(len(addresses))),
+            "bookiePort": BOOKIE_PORT,
+            "listeningInterface": interface,
+            "advertisedAddress": addresses[index],
+            "allowLoopback": True,
+            "journalDirectories": f"{data_dir}/bookkeeper/journal",
+            "ledgerDirectories": f"{data_dir}/bookkeeper/ledgers",
+        },
+    )

@@ -1,0 +1,253 @@
+"""ZooKeeper and bookies on the hosts of a lab: what a BookKeeper cluster is, and what Pulsar's builds upon."""
+
+from __future__ import annotations
+
+import re
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from chaoskit.base.waiting import wait_until, wait_while
+from chaoskit.contract.cluster import ClusterError
+from chaoskit.contract.host import HostError, ServiceHost, ServiceState
+from chaoskit.contract.power import P, held
+from chaoskit.history.audits import Place
+from clusters.common.java import java
+from clusters.common.supervision import Supervisor
+from clusters.storage import probe, settings
+from clusters.storage.decommission import Decommissioner, bookie_id, decommissioning
+from clusters.storage.roles import StorageRoles
+from clusters.storage.settings import BOOKIE, ZOOKEEPER, Placement, StorageOptions
+
+_OPENED = (
+    "java.base/java.nio",
+    "java.base/sun.nio.ch",
+    "java.base/jdk.internal.misc",
+    "java.base/java.util.zip",
+    "java.base/java.lang",
+    "java.management/sun.management",
+    "jdk.management/com.sun.management.internal",
+)
+"""What BookKeeper's and Pulsar's own start scripts open to them, too: Netty and its caches reach into the JDK."""
+
+_LOG4J = """\
+status=error
+rootLogger.level=info
+rootLogger.appenderRef.out.ref=out
+appender.out.type=Console
+appender.out.name=out
+appender.out.layout.type=PatternLayout
+appender.out.layout.pattern=[%d] %p %m (%c)%n%throwable
+"""
+_DATA = {ZOOKEEPER: "zookeeper", BOOKIE: "bookkeeper"}
+"""Where on the data disk a service keeps what it has."""
+
+_POLL_S = 0.1
+_QUORUM_TIMEOUT_S = 30
+_SETUP_TIMEOUT_S = 60
+_SHELL_TIMEOUT_S = 120
+_UNREGISTERED_S = 30
+
+Options = TypeVar("Options", bound=StorageOptions)
+
+
+class StorageStack(ABC, Generic[Options]):
+    """Configured hosts with ZooKeeper, bookies, and what a system runs besides.
+
+    Args:
+        system: its name; in lower case that of its configuration's folder.
+        hosts: see `settings.Roles` for who gets which role.
+        options: as in the scenario.
+        roles: of these hosts.
+        jars: folder of verified jars on this machine.
+    """
+
+    def __init__(
+        self, system: str, hosts: Sequence[ServiceHost], options: Options, roles: StorageRoles, jars: Path
+    ) -> None:
+        self.hosts = hosts
+        self._system = system
+        self._folder = f"/etc/{system.lower()}"
+        self._options = options
+        self._placed: Placement = options.place(len(hosts))
+        self._addresses = [host.address for host in hosts]
+        self._roles = roles
+        self._setting_up = threading.Lock()
+        self._set_up = False
+        self._bookies_begun: set[str] = set()
+        self._supervisor = Supervisor(self._spawn)
+        self._holders: list[object] = [self]
+        if decommissioning(options):
+            self._holders.append(Decommissioner(roles, self._bookkeeper_shell))
+        with ThreadPoolExecutor(len(hosts)) as pool:
+            self._jars = dict(pool.map(lambda index: self._install(index, jars), range(len(hosts))))
+
+    def power(self, kind: type[P]) -> P:
+        return held(kind, self._holders, f"this {self._system} cluster")
+
+    @abstractmethod
+    def metadata_setup(self, host: ServiceHost) -> list[str]:
+        """Return the Java class, and its arguments, that writes what a new cluster needs into ZooKeeper."""
+
+    def configuration(self, index: int) -> Mapping[str, str]:
+        """Return the content of each file of the host at `index`, by its path."""
+        host, options, addresses = self.hosts[index], self._options, self._addresses
+        files = {f"{self._folder}/log4j2.properties": _LOG4J}
+        services = self.services(host)
+        if ZOOKEEPER in services:
+            files[self._file("zoo.cfg")] = settings.zoo_cfg(options, addresses, index, host.data_dir)
+        if BOOKIE in services:
+            interface = _interface(host)
+            conf = settings.bookkeeper_conf(options, addresses, index, host.data_dir, interface)
+            files[self._file("bookkeeper.conf")] = conf
+        return files
+
+    def program(self, service: str) -> list[str]:
+        """Return the Java class, and its arguments, that is a service."""
+        return {
+            ZOOKEEPER: ["org.apache.zookeeper.server.quorum.QuorumPeerMain", self._file("zoo.cfg")],
+            BOOKIE: ["org.apache.bookkeeper.server.Main", "--conf", self._file("bookkeeper.conf")],
+        }[service]
+
+    def service_answers(self, service: str, host: ServiceHost, timeout_s: float) -> bool:
+        """Return whether one service of a host answers within the time."""
+        return probe.answers(service, host.address, timeout_s)
+
+    def start(self, host: ServiceHost) -> None:
+        """Start ZooKeeper; once it has a quorum, the rest: a bookie or broker that cannot reach it ends by itself."""
+        services = self.services(host)
+        if ZOOKEEPER in services:
+            self._spawn(host, ZOOKEEPER)
+        if services == (ZOOKEEPER,):
+            return
+        self._await_quorum()
+        with self._setting_up:
+            if not self._set_up:
+                self._set_up_metadata(host)
+                self._set_up = True
+        for service in services:
+            if service != ZOOKEEPER:
+                self._spawn(host, service)
+
+    def services(self, host: ServiceHost) -> tuple[str, ...]:
+        return self._placed.services(list(self.hosts).index(host))
+
+    def answers(self, host: ServiceHost, timeout_s: float = 0.5) -> bool:
+        return all(self.service_answers(service, host, timeout_s) for service in self.services(host))
+
+    def wait_ready(self, timeout_s: float) -> None:
+        if missing := wait_while(self.missing, timeout_s, every_s=_POLL_S):
+            raise ClusterError(f"{self._system} was not ready within {timeout_s:g} s: {missing}")
+        self._supervisor.served = True
+
+    def missing(self) -> str:
+        """Say what keeps the cluster from being ready; empty when it is."""
+        silent = [
+            (host, service)
+            for host in self.hosts
+            for service in self.services(host)
+            if not self.service_answers(service, host, 0.5)
+        ]
+        self._supervisor.look_after(silent)
+        if silent:
+            return f"no answer from {', '.join(f'{service} on {host.name}' for host, service in silent)}"
+        if not all(self._roles.zookeeper_modes()):
+            return "a ZooKeeper server is not part of the quorum"
+        registered = self._roles.registered_bookies()
+        if missing := [host.name for host in self._roles.bookies() if host.address not in registered]:
+            return f"bookies on {', '.join(missing)} are not registered as writable"
+        return ""
+
+    def find(self, role: str, place: Place | None) -> tuple[str, ...]:
+        return self._roles.find(role, place)
+
+    def close(self) -> None:
+        return None  # no connection outlives a call
+
+    def _file(self, name: str) -> str:
+        return f"{self._folder}/{name}"
+
+    def _install(self, index: int, jars: Path) -> tuple[str, str]:
+        """Write the configuration of one host; return its name and the folder of the jars there."""
+        host = self.hosts[index]
+        installed = host.install(jars)
+        for path, content in self.configuration(index).items():
+            host.put(content.encode(), path)
+        return host.name, installed
+
+    def _spawn(self, host: ServiceHost, service: str) -> None:
+        if host.state(service) is not ServiceState.GONE:
+            return
+        if service in _DATA:
+            self._prepare_disk(host, service)
+        if service == BOOKIE:
+            self._await_unregistered(host)
+        heap = getattr(self._options.heap, service)
+        memory = [f"-Xms{heap}", f"-Xmx{heap}", f"-XX:MaxDirectMemorySize={heap}"]
+        host.spawn(service, [*self._java(host), *memory, *self._options.jvm, *self.program(service)], {})
+
+    def _await_unregistered(self, host: ServiceHost) -> None:
+        """Wait, half a minute at most, until ZooKeeper has forgotten the bookie that ran here before.
+
+        A bookie that finds itself registered waits for that only as long as its own session lasts (`zkTimeout`), though
+        after an election of ZooKeeper's leader the old one lasts longer; then it gives up, and its process stays.
+        """
+        wait_until(lambda: host.address not in self._roles.registered_bookies(), _UNREGISTERED_S, every_s=_POLL_S)
+
+    def _prepare_disk(self, host: ServiceHost, service: str) -> None:
+        """Make what a service expects on an empty disk; of a bookie that lost its disk, have its old data forgotten.
+
+        BookKeeper does not start a bookie without the data that it is known for ("cookie") until an operator says so.
+        """
+        folder = f"{host.data_dir}/{_DATA[service]}"
+        if host.run(["test", "-d", folder], check=False).status == 0:
+            return
+        if service == BOOKIE and host.name in self._bookies_begun:
+            self._bookkeeper_shell(host, ["cookie_delete", bookie_id(host)])
+        host.run(["mkdir", "-p", folder])
+        if service == ZOOKEEPER:
+            host.put(f"{list(self.hosts).index(host) + 1}\n".encode(), f"{folder}/myid")
+        else:
+            self._bookies_begun.add(host.name)
+
+    def _bookkeeper_shell(self, host: ServiceHost, command: Sequence[str]) -> str:
+        """Run a command of BookKeeper's shell on a host with a bookie; return what it printed."""
+        program = ["org.apache.bookkeeper.bookie.BookieShell", "-conf", self._file("bookkeeper.conf")]
+        argv = [*self._java(host), "-Xmx128m", *program, *command]
+        done = host.run(argv, timeout_s=_SHELL_TIMEOUT_S, check=False)
+        if done.status != 0:
+            raise ClusterError(f"{command[0]} failed on {host.name}: {(done.out + done.err).strip()[-500:]}")
+        return done.out + done.err
+
+    def _java(self, host: ServiceHost) -> list[str]:
+        opened = [f"--add-opens={package}=ALL-UNNAMED" for package in _OPENED]
+        logging = f"-Dlog4j2.configurationFile={self._file('log4j2.properties')}"
+        return [*java(f"{self._jars[host.name]}/*"), *opened, logging, "-Dio.netty.tryReflectionSetAccessible=true"]
+
+    def _set_up_metadata(self, host: ServiceHost) -> None:
+        argv = [*self._java(host), "-Xmx128m", *self.metadata_setup(host)]
+        done = host.run(argv, timeout_s=_SETUP_TIMEOUT_S, check=False)
+        if done.status != 0:
+            said = (done.out + done.err).strip()[-1000:]
+            raise ClusterError(f"{self._system}'s metadata could not be set up:\n{said}")
+
+    def _await_quorum(self) -> None:
+        """Wait until ZooKeeper serves.
+
+        Raises:
+            ClusterError: it does not within half a minute.
+        """
+        if not wait_until(lambda: any(self._roles.zookeeper_modes()), _QUORUM_TIMEOUT_S, every_s=_POLL_S):
+            raise ClusterError(f"ZooKeeper had no quorum within {_QUORUM_TIMEOUT_S} s")
+
+
+def _interface(host: ServiceHost) -> str:
+    """Return the name of the network interface that has the host's address."""
+    listed = host.run(["ip", "-o", "address", "show"]).out
+    found = re.search(rf"^\d+: (\S+)\s+inet {re.escape(host.address)}/", listed, re.MULTILINE)
+    if found is None:
+        raise HostError(f"host {host.name} has no network interface with the address {host.address}")
+    return found[1]

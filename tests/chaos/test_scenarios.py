@@ -1,0 +1,86 @@
+"""Every ready-made scenario, on real clusters: what must be kept is kept, and each control loses.
+
+Scenarios on the same ground follow each other, and share a deployment as long as each leaves it as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from chaoskit.base.quantities import SECOND
+from chaoskit.run.deployment import Ground
+from chaoskit.run.site import Site
+from chaoskit.scenario.files import Written, find, ready_made
+from chaoskit.scenario.plan import make_plan
+
+SHORT = {
+    "kafka/power-all:os-flush",
+    "kafka/power-all:flush-each",
+    "kafka/kill-leader:acks-one",
+    "kafka/kill-leader:acks-all",
+    "kafka/retries:plain",
+    "kafka/retries:idempotent",
+    "kafka/transactions-zombie:one-id",
+    "pulsar/power-all:journal-os",
+    "pulsar/power-all:journal-sync",
+    "bookkeeper/fencing",
+}
+"""Those that `make test` runs; `make chaos` runs all but the nightly ones."""
+
+INVALID = {"kafka/mix:weak", "kafka/power-after-format"}
+"""Those that are meant to fail."""
+
+DOUBTFUL = {"bookkeeper/fencing": {"lac-regression"}}
+"""What makes some of their runs invalid now and then: see there."""
+
+_NIGHTLY_NS = 100 * SECOND
+
+
+def _specs() -> Iterator[tuple[str, Written]]:
+    for name in ready_made():
+        for written in find(name):
+            variant = written.source.rpartition(":")[2] if ":" in written.source else ""
+            yield f"{name}:{variant}" if variant else name, written
+
+
+def _marked(spec: str, written: Written) -> Any:
+    duration = written.parsed().workload.duration
+    marks = [pytest.mark.nightly] if duration > _NIGHTLY_NS else []
+    return pytest.param(written, id=spec, marks=marks if spec in SHORT else [*marks, pytest.mark.long])
+
+
+def _by_ground() -> list[Any]:
+    """Return all scenarios; those whose deployments are equal follow each other."""
+    grounds: list[Ground] = []
+    ordered = []
+    for spec, written in _specs():
+        ground = Ground.of(make_plan(written.parsed(), written.source, seed=1))
+        if ground not in grounds:
+            grounds.append(ground)
+        ordered.append((grounds.index(ground), spec, written))
+    return [_marked(spec, written) for _, spec, written in sorted(ordered, key=lambda each: each[0])]
+
+
+@pytest.fixture(scope="module")
+def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    given = request.config.getoption("--chaos-store")
+    with Site(given or tmp_path_factory.mktemp("store")) as site:
+        yield site
+
+
+@pytest.mark.chaos
+@pytest.mark.parametrize("written", _by_ground())
+def test_a_scenario_shows_what_it_says(written: Written, site: Site, chaos: Any, request: Any) -> None:
+    spec = request.node.callspec.id
+    run = chaos.run_scenario(written.parsed(), written.source, site)
+
+    disallowed = {name for name, found in run.verdict.anomalies.items() if found.count and not found.allowed}
+    if spec in INVALID:
+        assert run.verdict.verdict == "invalid"
+    elif disallowed and disallowed <= DOUBTFUL.get(spec, set()):
+        assert run.verdict.audit["complete"]
+    else:
+        run.assert_valid()

@@ -1,0 +1,65 @@
+"""Every installed checker passes the suite that third parties' checkers are held to, and the suite can fail."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from gallery import GALLERY
+
+from chaoskit.base import plugins
+from chaoskit.contract.anomaly import Anomaly
+from chaoskit.contract.checker import FINDINGS, Part
+from chaoskit.history.models import DataModel
+from chaoskit.testing.conformance import check_checker
+from checkers.log import LogChecker
+
+
+def _histories(checker: str, *, broken: bool) -> dict[str, Sequence[Part]]:
+    found = plugins.load("checker", checker, "checker")
+    return {anomaly.name: GALLERY[anomaly.name](broken).parts() for anomaly in found.anomalies}
+
+
+@pytest.mark.parametrize("name", plugins.names("checker"))
+def test_a_checker_is_whole(name: str) -> None:
+    check_checker(name, _histories(name, broken=True), _histories(name, broken=False))
+
+
+class _Blind(LogChecker):
+    """Finds nothing."""
+
+    def check(self, part: Part) -> object:
+        return FINDINGS.empty_table()
+
+
+class _Alarmed(LogChecker):
+    """Finds loss everywhere."""
+
+    def check(self, part: Part) -> object:
+        return super().check(GALLERY["lost"](True).parts()[0])
+
+
+class _Strange:
+    """Says that it finds what it cannot explain, of a model that it does not judge."""
+
+    anomalies = (Anomaly("odd", "", (DataModel.QUEUE,), ("unheard-of",)),)
+    models = (DataModel.LOG,)
+
+    def check(self, part: Part) -> object:
+        return part.messages
+
+
+@pytest.mark.parametrize(
+    ("checker", "told"),
+    [
+        (_Blind(), ["lost is not found where it is"]),
+        (_Alarmed(), ["in a correct log", "lost is found where it is not"]),
+        (_Strange(), ["odd says nothing", "odd is of models that are not judged", "unheard-of", "schema FINDINGS"]),
+    ],
+)
+def test_what_a_checker_lacks_is_told(checker: object, told: list[str]) -> None:
+    histories = [_histories("log", broken=broken) for broken in (True, False)]
+    with pytest.raises(AssertionError) as raised:
+        check_checker(checker, *histories)
+
+    assert [words for words in told if words not in str(raised.value)] == []

@@ -1,0 +1,103 @@
+"""Rules and scenarios belong together: every rule is shown and has a control, every expected loss has its rule."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from chaoskit.contract.guarantee import Allowance, Effect, Rule
+from chaoskit.contract.installed import anomalies, nemesis, system
+from chaoskit.judge.guarantees import allowances
+from chaoskit.scenario.files import find, ready_made
+from chaoskit.scenario.plan import Plan, make_plan
+
+SYSTEMS = ("kafka", "pulsar", "bookkeeper")
+RULES = {rule.id: (name, rule) for name in SYSTEMS for rule in system(name, "system").guarantees.rules}
+MEANT_TO_FAIL = {"kafka/mix:weak", "kafka/power-after-format"}
+"""What the user is to see in these is an invalid run."""
+
+
+@cache
+def _plan(spec: str) -> Plan:
+    (written,) = find(spec)
+    return make_plan(written.parsed(), written.source, seed=1)
+
+
+def _variants() -> list[str]:
+    specs = [(name, written) for name in ready_made() for written in find(name)]
+    return [f"{name}:{written.source.rpartition(':')[2]}" if ":" in written.source else name for name, written in specs]
+
+
+def _allowed(plan: Plan) -> dict[str, Allowance]:
+    """Return what is allowed if every fault hits as many hosts as it may."""
+    effects = []
+    for fault in plan.faults:
+        kind = nemesis(fault.kind)
+        damage = kind.damage(kind.parameters.model_validate(fault.parameters))
+        for on in fault.on:
+            hosts = _hosts(plan, on)
+            effects.append(
+                Effect(fault.kind, hosts, kind.hits == "hosts", damage, fault.at_ns, fault.at_ns + (fault.for_ns or 0))
+            )
+    return allowances(plan.system.guarantees, anomalies(), plan.declared, effects)
+
+
+def _hosts(plan: Plan, on: str) -> tuple[str, ...]:
+    names = plan.host_names
+    if on in names:
+        return (on,)
+    place = getattr(plan.system_options, "place", None)
+    role = on.partition(":")[0]
+    if place is not None and role != "all":
+        placed = place(len(names))
+        indexes = placed.zookeepers if role.startswith("zookeeper") else placed.bookies
+        return tuple(names[index] for index in indexes)
+    counts = {"all": len(names), "followers": plan.declared.replication - 1}
+    return tuple(names[: counts.get(role, 1)])
+
+
+@pytest.mark.parametrize("identity", RULES)
+def test_a_rule_is_shown_by_a_scenario_that_its_control_does_not_show(identity: str) -> None:
+    _, rule = RULES[identity]
+    shown, control = _plan(rule.shown).scenario.expect, _plan(rule.control).scenario.expect
+    allowed = _allowed(_plan(rule.shown))
+    proved = [
+        name
+        for name, expected in shown.items()
+        if expected == "some" and name in _follows(rule) and control.get(name) == "none"
+    ]
+
+    assert proved, f"{rule.shown} expects some of {sorted(_follows(rule))}, and {rule.control} none of it"
+    assert {allowed[name].rule for name in proved if name in rule.allows} <= {rule.id}
+    assert all(allowed[name].allowed for name in proved)
+    assert rule.shown.partition(":")[0] == rule.control.partition(":")[0], "a pair stands in one file"
+
+
+def _follows(rule: Rule) -> set[str]:
+    return {*rule.allows, *(name for root in rule.allows for name in anomalies()[root].implies)}
+
+
+@pytest.mark.parametrize("identity", RULES)
+def test_a_rule_says_where_it_is_from_and_names_what_there_is(identity: str) -> None:
+    name, rule = RULES[identity]
+
+    assert rule.source
+    assert set(rule.allows) <= set(anomalies())
+    assert identity.partition(".")[0] in (name, "bookkeeper"), "what bookies lose is BookKeeper's, also in Pulsar"
+
+
+@pytest.mark.parametrize("spec", _variants())
+def test_what_a_scenario_expects_is_what_the_rules_say(spec: str) -> None:
+    plan = _plan(spec)
+    allowed = _allowed(plan)
+    some = [name for name, expected in plan.scenario.expect.items() if expected == "some"]
+
+    assert all(allowed[name].rule for name in some), "an expected loss needs a rule that allows it"
+    assert spec not in MEANT_TO_FAIL or "some" not in plan.scenario.expect.values()
+
+
+def test_rules_have_ids_of_their_own() -> None:
+    by_system = [[rule.id for rule in system(name, "system").guarantees.rules] for name in SYSTEMS]
+
+    assert all(len(set(ids)) == len(ids) for ids in by_system)

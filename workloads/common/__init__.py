@@ -1,0 +1,1 @@
+"""What several workloads share: when sends are due, sizes, reports to the harness."""

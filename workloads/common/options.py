@@ -1,0 +1,21 @@
+"""Options that several workloads have."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, PlainSerializer
+
+from chaoskit.base.quantities import format_size, parse_size
+from chaoskit.history import payload
+
+MessageSize = Annotated[
+    int,
+    BeforeValidator(lambda given: given if isinstance(given, int) else parse_size(given)),
+    PlainSerializer(format_size),
+    Field(ge=payload.SIZE_MIN, le=2**30),
+]
+"""Bytes of each payload."""
+
+Rate = Annotated[int, Field(ge=1)] | Literal["max"]
+"""Sends a second of all producers together, or the maximum."""

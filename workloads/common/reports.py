@@ -1,0 +1,35 @@
+"""How a worker tells the harness how far it is."""
+
+from __future__ import annotations
+
+import time
+
+from chaoskit.contract.workload import Control
+from chaoskit.history.recorder import Recorder
+
+_EVERY_NS = 200_000_000
+
+
+class Reports:
+    """Reports of one client, a few times a second and at its end.
+
+    Args:
+        control: its link to the harness.
+        recorder: of what it does.
+    """
+
+    def __init__(self, control: Control, recorder: Recorder) -> None:
+        self._control = control
+        self._recorder = recorder
+        self._last_ns = time.monotonic_ns()
+
+    def tell(self) -> None:
+        """Report, unless the last report is too recent."""
+        now = time.monotonic_ns()
+        if now - self._last_ns > _EVERY_NS:
+            self.finish()
+            self._last_ns = now
+
+    def finish(self) -> None:
+        """Report now."""
+        self._control.report(self._recorder.report())

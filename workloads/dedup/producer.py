@@ -1,0 +1,30 @@
+"""The producer of the dedup workload: one that goes on through as many clients as it takes."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from chaoskit.contract.client import Completed, Producer, SequencedClients
+from chaoskit.contract.power import optional
+from chaoskit.contract.workload import Job
+from workloads.dedup.options import DedupOptions
+from workloads.dedup.restarting import Restarting
+from workloads.dedup.resuming import Resuming
+from workloads.log import producer
+from workloads.log.sending import producer_settings
+
+
+def connect(job: Job[DedupOptions], completed: Completed) -> Producer:
+    """Return the producer of a client."""
+    options = job.options
+    clients = optional(job.clients, SequencedClients)
+    if clients is None:
+        return Restarting(job, partial(producer.connect, job, completed), options.restart_every)
+    settings, name = producer_settings(job), job.recorder.in_system(f"chaoskit-{job.task.index}")
+    return Resuming(
+        job,
+        lambda told: clients.sequenced_producer(settings, name, told),
+        completed,
+        every_ns=options.restart_every,
+        resend=options.resend,
+    )

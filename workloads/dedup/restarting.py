@@ -1,0 +1,43 @@
+"""A producer made of one client after the other, each given up after a time with its sends under way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from chaoskit.contract.client import Producer
+from chaoskit.contract.workload import Job
+from workloads.common.restarts import Restarts
+from workloads.dedup.options import DedupOptions
+
+
+class Restarting:
+    """A `chaoskit.contract.client.Producer`; what a client had not completed when it was given up is unknown and not
+    sent again.
+
+    Args:
+        job: of this client.
+        connect: makes the next client.
+        every_ns: how long a client is kept; None: for ever.
+    """
+
+    def __init__(self, job: Job[DedupOptions], connect: Callable[[], Producer], every_ns: int | None) -> None:
+        self._recorder = job.recorder
+        self._connect = connect
+        self._producer = connect()
+        self._restarts = Restarts(every_ns)
+
+    def send(self, topic: str, partition: int, key: bytes | None, payload: bytes, token: int) -> bool:
+        return self._producer.send(topic, partition, key, payload, token)
+
+    def pending(self) -> int:
+        return self._producer.pending()
+
+    def poll(self, timeout_s: float) -> None:
+        if self._restarts.due():
+            with self._recorder.operation("restart"):
+                self._producer.close(0)
+                self._producer = self._connect()
+        self._producer.poll(timeout_s)
+
+    def close(self, timeout_s: float) -> None:
+        self._producer.close(timeout_s)

@@ -1,0 +1,165 @@
+"""A producer that sends until everything is confirmed, through as many clients as it takes.
+
+Its clients share a name, and each message keeps its sequence id: the system is to recognise what it has already. A
+send whose outcome is unknown stays open in the history until the producer knows more: confirmed by the system's last
+sequence id it is `ok` with the error `duplicate`; else it ends as unknown, and another operation sends the same value.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from chaoskit.contract.client import Completed, SequencedProducer, Unreachable
+from chaoskit.contract.traits import Resend
+from chaoskit.contract.workload import Job
+from chaoskit.history import payload
+from chaoskit.history.schema import DUPLICATE, FAIL, INFO, OK
+from workloads.common.restarts import Restarts
+from workloads.dedup.options import DedupOptions
+
+_FULL_S = 0.01
+_AGAIN_S = 0.1
+"""How long to wait after the system could not be asked."""
+
+ENDED = "the load ended before the producer could go on"
+
+Place = tuple[str, int]
+"""Topic and partition."""
+
+
+class _Message(NamedTuple):
+    place: Place
+    key: bytes | None
+    payload: bytes
+    sequence: int
+
+
+class Resuming:
+    """A `chaoskit.contract.client.Producer` of sequenced ones.
+
+    Args:
+        job: of this client.
+        connect: makes the next client, which is to report completions to its argument.
+        completed: told of each send once.
+        every_ns: how long a client is kept; None: until a send's outcome is unknown.
+        resend: what is sent again.
+    """
+
+    def __init__(
+        self,
+        job: Job[DedupOptions],
+        connect: Callable[[Completed], SequencedProducer],
+        completed: Completed,
+        *,
+        every_ns: int | None,
+        resend: Resend,
+    ) -> None:
+        self._job = job
+        self._connect = connect
+        self._completed = completed
+        self._resend = resend
+        self._restarts = Restarts(every_ns)
+        self._producer = connect(self._told)
+        self._unconfirmed: dict[int, _Message] = {}
+        self._unknown: dict[int, str | None] = {}
+        self._next: dict[Place, int] = {}
+
+    def send(self, topic: str, partition: int, key: bytes | None, payload: bytes, token: int) -> bool:
+        place = topic, partition
+        if self._unknown and self._resend != "at-once":
+            return self._refuse(token)
+        try:
+            sequence = self._next.get(place) or max(self._producer.last_sequence(*place), 0) + 1
+        except Unreachable:
+            time.sleep(_AGAIN_S)
+            return self._refuse(token)
+        message = _Message(place, key, payload, sequence)
+        self._unconfirmed[token] = message
+        if not self._producer.send_as(*place, key, payload, token, sequence):
+            del self._unconfirmed[token]
+            return False
+        self._next[place] = sequence + 1
+        return True
+
+    def pending(self) -> int:
+        return len(self._unconfirmed)
+
+    def poll(self, timeout_s: float) -> None:
+        restart = self._restarts.due()
+        if self._resend == "at-once":
+            if restart:
+                self._follow()
+            self._send_unknown_again()
+        elif restart or self._unknown:
+            self._resume()
+        self._producer.poll(timeout_s)
+
+    def close(self, timeout_s: float) -> None:
+        self._restarts.end()
+        deadline = time.monotonic() + timeout_s
+        while self._unconfirmed and time.monotonic() < deadline:
+            self.poll(0.05)
+        self._producer.close(0)
+        for token in self._unconfirmed:
+            self._completed(token, INFO, self._unknown.get(token), None)
+        self._unconfirmed.clear()
+
+    def _refuse(self, token: int) -> bool:
+        """Take no message now; once the load is over, say that it was never sent."""
+        if self._job.control.stopping:
+            self._completed(token, FAIL, ENDED, None)
+            return True
+        return False
+
+    def _told(self, token: int, outcome: int, error: str | None, position: int | None) -> None:
+        if token not in self._unconfirmed:
+            return
+        if outcome == INFO:
+            self._unknown[token] = error
+            return
+        del self._unconfirmed[token]
+        self._completed(token, outcome, error, position)
+
+    def _follow(self) -> None:
+        """Give the client up, and take a new one."""
+        self._producer.abandon()
+        self._producer = self._connect(self._told)
+
+    def _resume(self) -> None:
+        """Go on with a new client: find out what the system has, and send the rest again, in order."""
+        recorder = self._job.recorder
+        op = recorder.invoke("resume")
+        self._follow()
+        open_sends = sorted(self._unconfirmed.items(), key=lambda item: item[1].sequence)
+        try:
+            last = {place: self._producer.last_sequence(*place) for place in {each.place for _, each in open_sends}}
+        except Unreachable as unreachable:
+            recorder.complete(op, FAIL, str(unreachable))
+            time.sleep(_AGAIN_S)
+            return
+        recorder.complete(op)
+        for token, message in open_sends:
+            if self._resend == "asked" and message.sequence <= last[message.place]:
+                self._unknown.pop(token, None)
+                del self._unconfirmed[token]
+                self._completed(token, OK, DUPLICATE, None)
+            else:
+                self._send_again(token, message)
+
+    def _send_unknown_again(self) -> None:
+        for token in list(self._unknown):
+            self._send_again(token, self._unconfirmed[token])
+
+    def _send_again(self, token: int, message: _Message) -> None:
+        """End a send as unknown, and send its message by another operation."""
+        del self._unconfirmed[token]
+        self._completed(token, INFO, self._unknown.pop(token, None), None)
+        recorder, (topic, partition) = self._job.recorder, message.place
+        _, value, intended_ns, _ = payload.read(message.payload, recorder.run_id)
+        ids = recorder.topic_id(topic), partition, recorder.key_id(message.key)
+        again = recorder.send(*ids, value, intended_ns, time.monotonic_ns())
+        self._unconfirmed[again] = message
+        while not self._producer.send_as(topic, partition, message.key, message.payload, again, message.sequence):
+            self._producer.poll(_FULL_S)

@@ -1,0 +1,168 @@
+"""The last client of a run: does the system take a ledger again, and what is in those that there are?
+
+Every ledger is opened with recovery and read from its first to its last entry, twice, by two clients that share nothing
+but a process. Which ledgers there are is not asked: all ids are tried up to that of the probe, which is the newest, so
+that one that the system forgot is missed; and some beyond, as a system that forgot many gives their ids again.
+"""
+
+from __future__ import annotations
+
+import time
+
+from chaoskit.contract.ledger import (
+    Entry,
+    LedgerClient,
+    LedgerClients,
+    LedgerError,
+    LedgerReader,
+    NoSuchEntry,
+    NoSuchLedger,
+)
+from chaoskit.contract.workload import Job
+from chaoskit.history import payload
+from chaoskit.history.audits import Bounds
+from chaoskit.history.schema import INFO, OK, PRODUCER_SHIFT
+from workloads.ledger.consumer import BATCH
+from workloads.ledger.options import TOPIC, LedgerOptions
+from workloads.ledger.recording import ADD, received, stands
+
+_STALL_S = 45
+"""A ledger that cannot be read on for this long is left: the final read is incomplete."""
+
+_BEYOND = 100
+"""How many ids in a row must have no ledger before there are none above."""
+
+_ADD_S = 15
+_AGAIN_S = 0.5
+
+
+def audit(job: Job[LedgerOptions]) -> None:
+    """Probe, read everything, record per ledger whether the end was reached."""
+    options = job.options
+    job.control.wait_start()
+    recorder = job.recorder
+    clients = [job.clients.power(LedgerClients).ledger_client(options.consumer) for _ in range(2)]
+    newest, accepted = _probe(job, clients[0])
+    op = recorder.invoke("audit")
+    readers = [_Auditing(job, client) for client in clients]
+    whole = [reader.read(ledger) for ledger in range(clients[0].first, newest + 1) for reader in readers]
+    beyond = newest + 1
+    while readers[0].missing < _BEYOND:
+        whole += [reader.read(beyond) for reader in readers]
+        beyond += 1
+    complete = all(whole) and newest >= 0
+    recorder.complete(op, OK if complete else INFO)
+    job.control.report(recorder.report())
+    job.control.result({"accepted": accepted, "audited": complete})
+
+
+def _probe(job: Job[LedgerOptions], client: LedgerClient) -> tuple[int, bool]:
+    """Fill one ledger with one entry, trying again within the bound; return the newest id given, or -1, and success."""
+    options, recorder = job.options, job.recorder
+    topic_id = recorder.topic_id(recorder.in_system(TOPIC))
+    content = payload.Writer(recorder.run_id, options.message_size)
+    deadline = time.monotonic() + job.bound_ns / 1e9
+    newest, sequence = -1, 0
+    while time.monotonic() < deadline and not job.control.stopping:
+        try:
+            with recorder.operation("create") as op:
+                writer = client.create(recorder.completed)
+                stands(recorder, op, writer.ledger, 0, ended=False)
+            newest = max(newest, writer.ledger)
+            value, now = options.writers << PRODUCER_SHIFT | sequence, time.monotonic_ns()
+            sequence += 1
+            op = recorder.send(topic_id, writer.ledger, 0, value, now, now, ADD)
+            writer.add(content.build(value, now, now), op)
+            while writer.pending() and time.monotonic() < deadline:
+                writer.poll(_ADD_S)
+            if not writer.failed and not writer.pending():
+                with recorder.operation("close") as op:
+                    stands(recorder, op, writer.ledger, writer.close(_ADD_S), ended=True)
+                return newest, True
+            writer.give_up()
+        except LedgerError:
+            time.sleep(_AGAIN_S)
+    return newest, False
+
+
+class _Auditing:
+    """Reads whole ledgers with one client.
+
+    Attributes:
+        missing: how many of the last ledgers that were asked for are not there.
+    """
+
+    def __init__(self, job: Job[LedgerOptions], client: LedgerClient) -> None:
+        self._control = job.control
+        self._recorder = job.recorder
+        self._client = client
+        self._deadline = 0.0
+        self._batch = BATCH
+        self.missing = 0
+
+    def read(self, ledger: int) -> bool:
+        """End a ledger and read all of it; return whether every entry was read, or is nowhere."""
+        self._moved()
+        try:
+            reader, end = self._open(ledger)
+        except NoSuchLedger:
+            self._audited(ledger, 0, 0)
+            self.missing += 1
+            return True
+        except LedgerError:
+            return False
+        self.missing = reached = 0
+        try:
+            while reached < end:
+                reached = self._read_on(reader, ledger, reached, end)
+        except LedgerError:
+            pass  # recorded; the audit is incomplete
+        self._audited(ledger, end, reached)
+        reader.close()
+        return reached >= end
+
+    def _open(self, ledger: int) -> tuple[LedgerReader, int]:
+        while True:
+            try:
+                with self._recorder.operation("recover") as op:
+                    reader = self._client.open(ledger, recover=True)
+                    end, ended = reader.confirmed()
+                    stands(self._recorder, op, ledger, end, ended=ended)
+                self._moved()
+                return reader, end
+            except NoSuchLedger:
+                raise
+            except LedgerError:
+                self._pause_or_raise()
+
+    def _read_on(self, reader: LedgerReader, ledger: int, first: int, end: int) -> int:
+        """Read a batch, or pass over one entry that is nowhere; return where to go on."""
+        while True:
+            last = min(end, first + self._batch)
+            try:
+                with self._recorder.operation("read") as op:
+                    entries: list[Entry] = reader.read(first, last)
+                    received(self._recorder, op, ledger, entries)
+                self._moved()
+                self._batch = min(BATCH, 2 * self._batch)
+                return last
+            except NoSuchEntry:
+                self._moved()
+                if last == first + 1:
+                    return last
+                self._batch = max(1, self._batch // 4)
+            except LedgerError:
+                self._pause_or_raise()
+
+    def _audited(self, ledger: int, end: int, reached: int) -> None:
+        topic = self._recorder.in_system(TOPIC)
+        self._recorder.audited(topic, ledger, Bounds(0, end, complete=reached >= end))
+
+    def _moved(self) -> None:
+        self._deadline = time.monotonic() + _STALL_S
+
+    def _pause_or_raise(self) -> None:
+        """Wait before another attempt; within an `except` clause only."""
+        if time.monotonic() > self._deadline or self._control.stopping:
+            raise  # noqa: PLE0704  # the error at hand
+        time.sleep(_AGAIN_S)

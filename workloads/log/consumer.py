@@ -1,0 +1,37 @@
+"""One consumer of the log workload."""
+
+from __future__ import annotations
+
+import time
+
+from chaoskit.contract.client import LogClients
+from chaoskit.contract.workload import Job
+from workloads.common.reports import Reports
+from workloads.log.options import LogOptions
+from workloads.log.reading import Reader
+
+_COMMIT_NS = 1_000_000_000
+
+
+def consume(job: Job[LogOptions]) -> None:
+    """Read until told to stop."""
+    options = job.options
+    reader = Reader(job.recorder, job.clients.power(LogClients).consumer(options.consumer))
+    if options.consumption == "group":
+        reader.subscribe(options.topic_names())
+    else:
+        everything = options.all_partitions()
+        index, members = job.task.index % len(everything), options.consumers
+        reader.assign(everything[index::members] if members < len(everything) else [everything[index]])
+    job.control.wait_start()
+    reports = Reports(job.control, job.recorder)
+    committed_ns = time.monotonic_ns()
+    while not job.control.stopping:
+        reader.poll()
+        reports.tell()
+        now = time.monotonic_ns()
+        if options.consumption == "group" and now - committed_ns > _COMMIT_NS:
+            reader.commit()
+            committed_ns = now
+    reader.close()
+    reports.finish()

@@ -1,0 +1,64 @@
+"""What a scenario may say of the log workload."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from chaoskit.history.audits import Place
+from workloads.common.options import MessageSize, Rate
+
+
+class LogOptions(BaseModel):
+    """What a scenario may say of this workload.
+
+    Attributes:
+        topics: number of topics, named `log-0`, `log-1`, ...
+        partitions: of each topic.
+        replication: replicas of each partition; absent: 3, or as many as there are brokers.
+        producers: number of producer processes.
+        consumers: number of consumer processes.
+        consumption: `assigned` partitions, or as members of one `group`.
+        rate: sends a second of all producers together, or `max`.
+        message_size: bytes of each payload.
+        keys: number of distinct keys; 0 sends without keys, to partitions in turn.
+        in_flight: sends that one producer may have outstanding.
+        producer: the system's own producer settings.
+        consumer: the system's own consumer settings.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    topics: int = Field(default=1, ge=1)
+    partitions: int = Field(default=1, ge=1)
+    replication: int | None = Field(default=None, ge=1)
+    producers: int = Field(default=1, ge=1, lt=2**20)
+    consumers: int = Field(default=1, ge=0)
+    consumption: Literal["assigned", "group"] = "assigned"
+    rate: Rate = 5000
+    message_size: MessageSize = 100
+    keys: int = Field(default=0, ge=0)
+    in_flight: int = Field(default=20_000, ge=1)
+    producer: dict[str, Any] = {}
+    consumer: dict[str, Any] = {}
+
+    def topic_names(self) -> list[str]:
+        """Return the names of all topics."""
+        return [f"log-{topic}" for topic in range(self.topics)]
+
+    def all_partitions(self) -> list[Place]:
+        """Return every (topic, partition)."""
+        return [(topic, partition) for topic in self.topic_names() for partition in range(self.partitions)]
+
+    def routes(self) -> list[tuple[str, int, bytes | None]]:
+        """Return topic, partition and key of successive messages: partitions in turn, or those of the keys in turn.
+
+        A key's partition is CRC-32 of the key modulo the number of partitions, as librdkafka's `consistent`
+        partitioner has it, decided here so that it is known even if a send never completes.
+        """
+        if self.keys == 0:
+            return [(topic, partition, None) for topic, partition in self.all_partitions()]
+        keys = [f"key-{index}".encode() for index in range(self.keys)]
+        return [(topic, zlib.crc32(key) % self.partitions, key) for topic in self.topic_names() for key in keys]

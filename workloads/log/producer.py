@@ -1,0 +1,39 @@
+"""One producer of the log workload."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from chaoskit.contract.client import Completed, LogClients, Producer
+from chaoskit.contract.workload import Job
+from workloads.common.reports import Reports
+from workloads.common.schedule import CLOSE_TIMEOUT_S, Schedule, wait_s
+from workloads.log.sending import Options, Sender, producer_settings
+
+_BURST = 64
+"""Sends between two looks at completions."""
+
+
+def connect(job: Job[Options], completed: Completed) -> Producer:
+    """Return the plain producer of a client."""
+    return job.clients.power(LogClients).producer(producer_settings(job), completed)
+
+
+def produce(job: Job[Options], connect: Callable[[Job[Options], Completed], Producer] = connect) -> None:
+    """Send until told to stop, then wait for every completion; `connect` makes the producer."""
+    options = job.options
+    sender = Sender(job, lambda completed: connect(job, completed))
+    sender.warm_up(len(options.all_partitions()))
+    start_ns = job.control.wait_start()
+    schedule = Schedule(options.rate, options.producers, start_ns, sender.sequence)
+    reports = Reports(job.control, job.recorder)
+    while not job.control.stopping:
+        now = time.monotonic_ns()
+        room = options.in_flight - sender.producer.pending()
+        for _ in range(int(min(schedule.due(now) - sender.sequence, room, _BURST))):
+            sender.send(schedule.intended_ns(sender.sequence))
+        sender.producer.poll(wait_s(schedule.intended_ns(sender.sequence), room))
+        reports.tell()
+    sender.producer.close(CLOSE_TIMEOUT_S)
+    reports.finish()

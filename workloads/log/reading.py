@@ -1,0 +1,120 @@
+"""What any reader of a log receives, recorded."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Generic, Protocol, TypeVar
+
+from chaoskit.contract.client import Consumer, PositionLost
+from chaoskit.history.recorder import Delivery, Recorder
+from chaoskit.history.schema import FAIL, OK
+
+_POLL_TIMEOUT_S = 0.1
+_MESSAGES_MAX = 1000
+
+
+class Source(Protocol):
+    """What is polled: a consumer of partitions, or of a subscription."""
+
+    def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Delivery], list[PositionLost], str | None]:
+        """See `chaoskit.contract.client.Consumer`."""
+        ...
+
+    def close(self) -> None:
+        """Disconnect."""
+        ...
+
+
+S = TypeVar("S", bound=Source)
+
+
+class Poller(Generic[S]):
+    """Polls a source and records every operation and every message.
+
+    Args:
+        recorder: of the client.
+        source: that is polled.
+        f: name of the operation.
+    """
+
+    def __init__(self, recorder: Recorder, source: S, f: str) -> None:
+        self.source = source
+        self.recorder = recorder
+        self._f = f
+
+    def poll(self) -> list[tuple[int, Delivery]]:
+        """Receive what is there, and return it with the values."""
+        op = self.recorder.invoke(self._f)
+        deliveries, lost, error = self.source.poll(_POLL_TIMEOUT_S, _MESSAGES_MAX)
+        received_ns, values = self.recorder.received(op, deliveries)
+        self.recorder.complete(op, OK if error is None else FAIL, error, received_ns)
+        for each in lost:
+            self.go_on(each)
+        return list(zip(values, deliveries, strict=True))
+
+    def go_on(self, lost: PositionLost) -> None:
+        """Nothing: where a position is no concept, none is lost."""
+
+    def close(self) -> None:
+        """Disconnect."""
+        op = self.recorder.invoke("close")
+        self.source.close()
+        self.recorder.complete(op)
+
+
+class Reader(Poller[Consumer]):
+    """Reads partitions in order, its own or its group's.
+
+    Args:
+        recorder: of the client.
+        consumer: that is polled.
+    """
+
+    def __init__(self, recorder: Recorder, consumer: Consumer) -> None:
+        super().__init__(recorder, consumer, "poll")
+        self._group = ""
+        self._generation: int | None = None
+
+    def assign(self, partitions: Sequence[tuple[str, int]]) -> None:
+        """Read these partitions, by the workload's names, from their beginning."""
+        with self.recorder.operation("assign"):
+            self.source.assign([(self.recorder.in_system(topic), partition) for topic, partition in partitions])
+
+    def subscribe(self, topics: Sequence[str]) -> None:
+        """Join the group that reads these topics, by the workload's names; every new assignment is recorded."""
+        with self.recorder.operation("subscribe"):
+            self.source.subscribe([self.recorder.in_system(topic) for topic in topics], self)
+
+    def assigned(self, group: str, generation: int | None, partitions: Sequence[tuple[str, int]]) -> None:
+        """Record a new assignment; see `chaoskit.contract.client.Membership`."""
+        self._group, self._generation = group, generation
+        with self.recorder.operation("assign") as op:
+            for topic, partition in partitions:
+                self._observe(op, "assigned", topic, partition, None)
+
+    def revoked(self) -> None:
+        """Commit a last time, and record that all partitions are given back."""
+        self.commit()
+        self.recorder.complete(self.recorder.invoke("revoke"))
+
+    def commit(self) -> None:
+        """Commit what was received, for the group."""
+        invoked_ns = time.monotonic_ns()
+        commit = self.source.commit()
+        if commit is None:
+            return
+        op = self.recorder.invoke("commit", invoked_ns)
+        for topic, partition, position in commit.positions:
+            self._observe(op, "committed", topic, partition, position)
+        self.recorder.complete(op, commit.outcome, commit.error)
+
+    def go_on(self, lost: PositionLost) -> None:
+        """Seek the beginning of a partition whose position was lost."""
+        topic, partition, cause = lost
+        seek = self.recorder.invoke("seek")
+        self.source.seek_to_beginning(topic, partition)
+        self.recorder.complete(seek, OK, f"{cause} {self.recorder.in_history(topic)}/{partition}")
+
+    def _observe(self, op: int, kind: str, topic: str, partition: int, position: int | None) -> None:
+        self.recorder.observed(op, kind, topic, partition, name=self._group, value=self._generation, position=position)

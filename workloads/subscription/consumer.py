@@ -1,0 +1,125 @@
+"""One consumer of the subscription workload."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from chaoskit.contract.client import Settlement, Subscriber, SubscribingClients
+from chaoskit.contract.workload import Job
+from chaoskit.history.audits import Place
+from chaoskit.history.recorder import Delivery
+from chaoskit.history.schema import INFO, OK, PRODUCER_SHIFT, SUBSCRIPTION_TYPES
+from workloads.common.reports import Reports
+from workloads.common.restarts import Restarts
+from workloads.log.reading import Poller
+from workloads.subscription.options import SubscriptionOptions
+
+_DRAIN_MAX_S = 40
+"""Less than the harness waits for a client to end."""
+
+_SUBSCRIPTION = "chaoskit"
+
+
+def subscribe(job: Job[SubscriptionOptions]) -> None:
+    """Take what the subscription gives until told to stop, then until nothing more comes."""
+    options = job.options
+    member = _Member(job)
+    job.control.wait_start()
+    crashes = Restarts(options.crash_every, (options.crash_every or 0) * job.task.index // options.consumers)
+    reports = Reports(job.control, job.recorder)
+    while not job.control.stopping:
+        member.take()
+        if crashes.due():
+            member.crash()
+        reports.tell()
+    member.drain()
+    member.reader.close()
+    reports.finish()
+
+
+class _Member:
+    """A consumer through all its clients."""
+
+    def __init__(self, job: Job[SubscriptionOptions]) -> None:
+        self._clients = job.clients.power(SubscribingClients)
+        self._recorder = job.recorder
+        self._options = job.options
+        self._left: dict[tuple[str, int, int], Delivery] = {}
+        self._refused: set[int] = set()
+        self._draining = False
+        self._join()
+
+    def take(self) -> int:
+        """Receive what is there and settle it; return how many messages came."""
+        received = self.reader.poll()
+        nacked: list[Delivery] = []
+        left: list[Delivery] = []
+        acked: list[Delivery] = []
+        for value, delivery in received:
+            (nacked if self._refuses(value) else left if self._leaves(value) else acked).append(delivery)
+        self._left |= {(each.topic, each.partition, each.position): each for each in left}
+        self._settle(nacked, "nack")
+        self._settle(acked, "ack")
+        return len(received)
+
+    def crash(self) -> None:
+        """End abruptly with what was left, and go on as a new client."""
+        with self._recorder.operation("crash"):
+            self.subscriber.close(abruptly=True)
+            self._left = {}
+        self._join()
+
+    def drain(self) -> None:
+        """Acknowledge what was left and all that still comes."""
+        op = self._recorder.invoke("drain")
+        self._draining = True
+        self._settle(list(self._left.values()), "ack")
+        idle_s = self._options.drain / 1e9
+        deadline = time.monotonic() + _DRAIN_MAX_S
+        quiet_since = time.monotonic()
+        while time.monotonic() < deadline and time.monotonic() - quiet_since < idle_s:
+            if self.take():
+                quiet_since = time.monotonic()
+        self._recorder.complete(op, OK if time.monotonic() - quiet_since >= idle_s else INFO)
+
+    def _join(self) -> None:
+        kind, recorder = self._options.subscription, self._recorder
+        self.subscriber: Subscriber = self._clients.subscriber(self._options.consumer, kind)
+        self.reader = Poller(recorder, self.subscriber, "receive")
+        places = [(recorder.in_system(topic), partition) for topic, partition in self._options.all_partitions()]
+        with recorder.operation("subscribe") as op:
+            for place in places:
+                self._observe(op, "subscribed", place, value=SUBSCRIPTION_TYPES.index(kind))
+            self.subscriber.join(places)
+
+    def _refuses(self, value: int) -> bool:
+        """Return whether to refuse a message: once only."""
+        if self._draining or value in self._refused or not _chosen(value, self._options.nack_every):
+            return False
+        self._refused.add(value)
+        return True
+
+    def _leaves(self, value: int) -> bool:
+        return not self._draining and _chosen(value, self._options.leave_every)
+
+    def _settle(self, deliveries: Sequence[Delivery], how: Settlement) -> None:
+        if not deliveries:
+            return
+        last = list({(each.topic, each.partition): each for each in deliveries}.values())
+        cumulative = how == "ack" and self._options.acks == "cumulative"
+        op = self._recorder.invoke(how)
+        for each in deliveries:
+            self._observe(op, f"{how}ed", (each.topic, each.partition), position=each.position)
+        outcome, error = self.subscriber.settle(*((last, "ack-cumulative") if cumulative else (deliveries, how)))
+        self._recorder.complete(op, outcome, error)
+
+    def _observe(
+        self, op: int, kind: str, place: Place, *, value: int | None = None, position: int | None = None
+    ) -> None:
+        self._recorder.observed(op, kind, *place, name=_SUBSCRIPTION, value=value, position=position)
+
+
+def _chosen(value: int, every: int) -> bool:
+    sequence = value & ((1 << PRODUCER_SHIFT) - 1)
+    return every > 0 and sequence % every == every - 1

@@ -1,0 +1,28 @@
+"""The subscription workload as the engine sees it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chaoskit.contract.client import LogClients, SubscribingClients
+from chaoskit.contract.traits import Group, Subscription
+from chaoskit.contract.workload import CONSUMER, Job
+from workloads.log.workload import LogWorkload
+from workloads.subscription.consumer import subscribe
+from workloads.subscription.options import SubscriptionOptions
+
+
+class SubscriptionWorkload(LogWorkload):
+    """Entry point `subscription` of `chaoskit.workloads`."""
+
+    options = SubscriptionOptions
+    client_powers = (LogClients, SubscribingClients)
+
+    def traits(self, options: SubscriptionOptions) -> tuple[object, ...]:
+        return (Group(), Subscription(options.subscription))
+
+    def run(self, job: Job[Any]) -> None:
+        if job.task.role == CONSUMER:
+            subscribe(job)
+        else:
+            super().run(job)

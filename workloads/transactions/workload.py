@@ -1,0 +1,28 @@
+"""The transactions workload as the engine sees it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chaoskit.contract.client import LogClients, TransactionalClients
+from chaoskit.contract.traits import Transactions
+from chaoskit.contract.workload import PRODUCER, Job
+from workloads.log.workload import LogWorkload
+from workloads.transactions.options import TransactionsOptions
+from workloads.transactions.producer import produce
+
+
+class TransactionsWorkload(LogWorkload):
+    """Entry point `transactions` of `chaoskit.workloads`."""
+
+    options = TransactionsOptions
+    client_powers = (LogClients, TransactionalClients)
+
+    def traits(self, options: TransactionsOptions) -> tuple[object, ...]:
+        return (*super().traits(options), Transactions())
+
+    def run(self, job: Job[Any]) -> None:
+        if job.task.role == PRODUCER:
+            produce(job)
+        else:
+            super().run(job)
