@@ -24,7 +24,7 @@ from pyspark.sql.types import StructType
 
 from chaoskit.base import store
 from chaoskit.base.errors import BadInput, nearest
-from chaoskit.history.reader import History
+from chaoskit.history.reader import History, open_file
 from chaoskit.history.schema import FAULTS, MESSAGES, OBSERVATIONS, OPERATIONS
 
 VERDICTS = pa.schema(
@@ -139,7 +139,7 @@ class HistoryReader(DataSourceReader):
         if self._table == "verdicts":
             yield _verdict(store.read_json(Path(piece.file)), Path(piece.file).read_text(encoding="utf-8"))
             return
-        file = pq.ParquetFile(piece.file)
+        file = open_file(Path(piece.file))
         for group in piece.groups or ():
             yield from file.read_row_group(group).to_batches(max_chunksize=_BATCH_ROWS)
 

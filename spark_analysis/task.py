@@ -20,7 +20,7 @@ from chaoskit.base.errors import BadInput, ChaoskitError
 from chaoskit.base.latency import Ints
 from chaoskit.contract.checker import Part, Settling
 from chaoskit.contract.installed import checkers
-from chaoskit.history.reader import Partition, read_messages, read_observations
+from chaoskit.history.reader import Partition, open_file, read_messages, read_observations
 from chaoskit.history.schema import CARRYING, OPERATIONS
 from chaoskit.judge.checking import check_partition
 from spark_analysis.counting import Flags, is_word, messages_measured, operations_measured
@@ -162,8 +162,7 @@ def _ops_of(partitions: Sequence[Partition]) -> Ints:
     pieces = [piece for each in partitions for piece in (each.messages, each.observations) if piece is not None]
     for piece in pieces:
         with _naming(piece.file):
-            file = pq.ParquetFile(piece.file)
-            op = file.read_row_groups(list(piece.row_groups), columns=["op"])["op"].to_numpy()
+            op = open_file(piece.file).read_row_groups(list(piece.row_groups), columns=["op"])["op"].to_numpy()
         parts.append(op[np.append(True, op[1:] != op[:-1])] if op.size else op)
     ops = np.concatenate(parts)
     return ops if len(pieces) == 1 else np.unique(ops)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -148,9 +148,19 @@ def read_observations(partition: Partition) -> pa.Table:
 def _read_piece(piece: Piece | None, schema: pa.Schema) -> pa.Table:
     if piece is None:
         return schema.empty_table()
-    path, groups = piece.file, list(piece.row_groups)
-    table = _read(path, lambda: pq.ParquetFile(path).read_row_groups(groups))
+    table = _read(piece.file, lambda: open_file(piece.file).read_row_groups(list(piece.row_groups)))
     return _by_op(table.unify_dictionaries())
+
+
+def open_file(path: Path) -> pq.ParquetFile:
+    """Open a file of a history; its footer is parsed once, however many partitions it holds."""
+    state = path.stat()
+    return pq.ParquetFile(path, metadata=_parsed_footer(path, state.st_size, state.st_mtime_ns))
+
+
+@lru_cache(maxsize=8)
+def _parsed_footer(path: Path, size: int, modified_ns: int) -> pq.FileMetaData:
+    return pq.read_metadata(path)
 
 
 def _by_op(table: pa.Table) -> pa.Table:
