@@ -5,6 +5,8 @@ export PATH := $(PATH):/usr/sbin:/sbin
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo --preserve-env=CHAOSKIT_STATE,CHAOSKIT_CACHE)
 BIN := .venv/bin
 STAMP := .venv/.installed
+DURATIONS := --durations 25 --durations-min 1
+SEED := $(shell date +%Y%m%d)
 
 .PHONY: help setup demo test chaos nightly expectations check bench clean
 
@@ -22,7 +24,7 @@ $(STAMP): pyproject.toml setup/requirements.txt
 	@./setup/environment
 
 demo: setup ## power cut on a real Kafka cluster, with and without fsync: what is lost (2 minutes)
-	@$(SUDO) $(BIN)/chaoskit run scenarios/kafka-power-all-os-flush.yaml scenarios/kafka-power-all-flush-each.yaml
+	@$(SUDO) $(BIN)/chaoskit run kafka/power-all:os-flush kafka/power-all:flush-each
 
 check: setup ## format, lint, types, import rules
 	$(BIN)/ruff format --check .
@@ -34,22 +36,24 @@ check: setup ## format, lint, types, import rules
 .browser: .packages
 	@./setup/packages browser
 
-test: check .browser ## all tests: unit, integration, chaos tests on real Kafka and Pulsar (needs root or sudo)
-	$(SUDO) $(BIN)/python -m pytest
-	$(SUDO) $(BIN)/python -m pytest -m "chaos and not long" tests/chaos
+test: check .browser ## all tests: unit, integration, short chaos tests on real clusters (15 minutes; root or sudo)
+	$(SUDO) $(BIN)/python -m pytest $(DURATIONS) -n 3 --dist loadfile tests/unit tests/integration
+	$(SUDO) $(BIN)/python -m pytest $(DURATIONS) -m "chaos and not long and not nightly" tests/chaos
 
-chaos: setup ## all chaos tests on real Kafka, Pulsar and BookKeeper, the long ones too (50 minutes)
-	$(SUDO) $(BIN)/python -m pytest -m chaos tests/chaos
+chaos: setup ## all chaos tests on real Kafka, Pulsar and BookKeeper, the long ones too (90 minutes)
+	$(SUDO) $(BIN)/python -m pytest $(DURATIONS) -m "chaos and not nightly" tests/chaos
 
-nightly: setup ## thousands of generated histories against the reference checkers; every chaos test ten times
-	$(BIN)/python -m pytest tests/unit --hypothesis-profile nightly -k "reference or metamorphic or synthetic or propert"
-	$(SUDO) $(BIN)/python -m pytest -m chaos tests/chaos --chaos-times 10
+nightly: setup ## thousands of generated histories, mutants of the checkers; every chaos test ten times (a night and more)
+	$(BIN)/python -m pytest tests/unit -n 2 --hypothesis-profile nightly --hypothesis-seed $(SEED) \
+		-k "reference or metamorphic or synthetic or propert"
+	./setup/mutants
+	$(SUDO) $(BIN)/python -m pytest $(DURATIONS) -m chaos tests/chaos --chaos-times 10
 
 expectations: setup ## what settings keep under which faults, and deduplication, as tables (3 hours)
-	-$(SUDO) $(BIN)/chaoskit sweep scenarios/expectations-kafka.yaml
-	-$(SUDO) $(BIN)/chaoskit sweep scenarios/expectations-pulsar.yaml
-	-$(SUDO) $(BIN)/chaoskit sweep scenarios/journal-sync.yaml
-	-$(SUDO) $(BIN)/chaoskit sweep scenarios/dedup.yaml
+	-$(SUDO) $(BIN)/chaoskit sweep sweeps/expectations-kafka
+	-$(SUDO) $(BIN)/chaoskit sweep sweeps/expectations-pulsar
+	-$(SUDO) $(BIN)/chaoskit sweep sweeps/journal-sync
+	-$(SUDO) $(BIN)/chaoskit sweep sweeps/dedup
 
 bench: setup ## measure recording and checking, up to 100 million messages (an hour; 24 GiB of memory, 10 of disk)
 	$(SUDO) $(BIN)/python benchmarks/wal.py

@@ -17,9 +17,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.checker import Context
+from chaoskit.contract.checker import Part, Setting
 from chaoskit.history.audits import Bounds
-from chaoskit.history.schema import MESSAGES, OPERATIONS, PRODUCER_SHIFT
+from chaoskit.history.models import DataModel
+from chaoskit.history.schema import MESSAGES, OBSERVATIONS, OPERATIONS, PRODUCER_SHIFT
 from checkers.log import LogChecker
 
 
@@ -33,10 +34,11 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=500, help="messages a poll")
     options = parser.parse_args()
     messages, operations = history(**vars(options))
-    context = Context("t", 0, Bounds(low=0, end=options.sends, complete=True))
+    setting = Setting("t", 0, DataModel.LOG, Bounds(low=0, end=options.sends, complete=True))
+    part = Part(setting, messages, operations, OBSERVATIONS.empty_table())
     Path("/proc/self/clear_refs").write_text("5")  # forget the peak of building the tables
     before_bytes, started_s, started_cpu_s = _status_bytes("VmRSS"), time.perf_counter(), time.process_time()
-    findings = LogChecker().check(messages, operations, context)
+    findings = LogChecker().check(part)
     took_s, took_cpu_s = time.perf_counter() - started_s, time.process_time() - started_cpu_s
     assert findings.num_rows == 0, findings.to_pylist()[:3]
     figures = {

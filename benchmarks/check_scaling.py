@@ -26,9 +26,10 @@ from pathlib import Path
 import pyarrow as pa
 
 from chaoskit.base.memory import keep_freed_memory
-from chaoskit.contract.checker import Context
+from chaoskit.contract.checker import Part, Setting
 from chaoskit.history.reader import History
-from chaoskit.judge.checking import check_partition, contexts, controlling, relevant
+from chaoskit.history.schema import OBSERVATIONS
+from chaoskit.judge.checking import check_partition, controlling, relevant, settings
 from checkers.log import LogChecker
 
 BOUND_NS = 60 * 10**9
@@ -70,19 +71,19 @@ def _check(folder: str, partitions: int) -> dict[str, float]:
     control = controlling(operations)
     log, first, everything, read_s, extra = 0.0, 0.0, 0.0, 0.0, 0.0
     count = sum(each.rows for each in history.partitions)
-    for context in contexts(history, BOUND_NS):
+    for setting in settings(history, BOUND_NS):
         began = time.process_time()
-        messages = history.messages(context.topic, context.partition)
-        needed = relevant(messages, operations, control)
+        messages = history.messages(setting.topic, setting.partition)
+        needed = relevant([messages], operations, control)
         read_s += time.process_time() - began
         Path("/proc/self/clear_refs").write_text("5")
         resident = _bytes("VmRSS")
-        took_s = [_check_s(messages, needed, context) for _ in range(_TIMES)]
+        took_s = [_check_s(_part(setting, messages, needed)) for _ in range(_TIMES)]
         extra = max(extra, (_bytes("VmHWM") - resident) / messages.num_rows)
         log, first = log + statistics.median(took_s), first + took_s[0]
         if partitions > 1:
             began = time.process_time()
-            check_partition(messages, needed, context)
+            check_partition(_part(setting, messages, needed))
             everything += time.process_time() - began
     return {
         "messages": count,
@@ -97,9 +98,13 @@ def _check(folder: str, partitions: int) -> dict[str, float]:
     }
 
 
-def _check_s(messages: pa.Table, operations: pa.Table, context: Context) -> float:
+def _part(setting: Setting, messages: pa.Table, operations: pa.Table) -> Part:
+    return Part(setting, messages, operations, OBSERVATIONS.empty_table())
+
+
+def _check_s(part: Part) -> float:
     began = time.process_time()
-    found = LogChecker().check(messages, operations, context).num_rows
+    found = LogChecker().check(part).num_rows
     took_s = time.process_time() - began
     assert found == 0, f"{found} findings in a correct history"
     return took_s

@@ -18,7 +18,8 @@ from itertools import chain
 from typing import Any
 
 from chaoskit.base.journal import Journal
-from chaoskit.contract.disk import CutMode
+from chaoskit.contract.disk import CutMode, ProgrammableDisk
+from chaoskit.contract.host import PowerSwitch, ServiceHost
 from clusters.hosts.lab import LocalOptions, LocalProvider
 
 _RECORDS = 40
@@ -121,17 +122,18 @@ def seeds(journal: Journal, count: int) -> None:
         print(f"| {store} | {mode} | {' | '.join(f'{tally[column]:,}' for column in columns)} |")
 
 
-def _trial(host: Any, store: str, seed: int) -> tuple[CutMode, Counter[str]]:
+def _trial(host: ServiceHost, store: str, seed: int) -> tuple[CutMode, Counter[str]]:
     """Write records, cut the power, boot, and count what is left of those that were acknowledged."""
     mode = list(CutMode)[seed % len(CutMode)]
-    host.program_disk({"seed": seed, "on_cut": {"mode": mode}})
+    disk, switch = host.power(ProgrammableDisk), host.power(PowerSwitch)
+    disk.program_disk({"seed": seed, "on_cut": {"mode": mode}})
     host.run(["sync"])
-    host.program_disk({"flush_lies": store == _LYING})
+    disk.program_disk({"flush_lies": store == _LYING})
     how = "write" if store == _WRITTEN else "fsync"
     acked = int(host.run(["python3", "-c", _STORE, str(_RECORDS), str(seed), how]).out)
-    host.power_cut()
-    host.reset_disk(["flush_lies"])
-    host.power_on()
+    switch.power_cut()
+    disk.reset_disk(["flush_lies"])
+    switch.power_on()
     state = json.loads(host.run(["python3", "-c", _AUDIT, str(acked), str(seed)]).out)
     gap = next((place for place, record in enumerate(state) if record != "kept"), acked)
     tally = {"cuts": 1, "acked": acked, "cuts with loss": gap < acked, "kept after a gap": state[gap:].count("kept")}

@@ -15,6 +15,7 @@ from chaoskit.base.journal import Journal
 from chaoskit.contract.clock import SettableClock
 from chaoskit.contract.installed import nemesis
 from chaoskit.contract.nemesis import Strike
+from chaoskit.contract.power import P, held
 from clusters.hosts.lab import LocalOptions, LocalProvider
 
 _FAULTS: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -44,6 +45,12 @@ _ONLY_PROGRAMMABLE = ("fsync-lies", "disk-errors", "disk-program")
 class _NoSystem:
     """Stands for a system that has no processes."""
 
+    def power(self, kind: type[P]) -> P:
+        return held(kind, [self], "a disk without a system")
+
+    def services(self, host: Any) -> tuple[str, ...]:
+        return ()
+
     def start(self, host: Any) -> None:
         host.put(b"content" * 1000, f"{host.data_dir}/segment.log")
 
@@ -63,7 +70,7 @@ def measure(journal: Journal, kind: str) -> None:
                 continue
             fault = nemesis(name)
             validated = fault.parameters.model_validate(parameters)
-            strike = Strike("0-benchmark", lab.hosts, system, validated, 7, lambda _: [])
+            strike = Strike("0-benchmark", lab.hosts, (), system, validated, 7, lambda _: [])
             began = time.monotonic()
             fault.inject(strike)
             took_ms = (time.monotonic() - began) * 1e3

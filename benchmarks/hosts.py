@@ -15,8 +15,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from chaoskit.base.journal import Journal
+from chaoskit.contract.host import PowerSwitch, ServiceHost
 from clusters.hosts.lab import LocalOptions, LocalProvider
-from clusters.hosts.local import LocalHost
 
 _COMMANDS = 50
 
@@ -36,7 +36,7 @@ def measure(journal: Journal) -> dict[str, float]:
         with ThreadPoolExecutor(3) as pool:
             cut = list(pool.map(_cut, lab.hosts))
             dark = time.monotonic()
-            list(pool.map(lambda host: host.power_on(), lab.hosts))
+            list(pool.map(lambda host: host.power(PowerSwitch).power_on(), lab.hosts))
         on = time.monotonic()
     finally:
         lab.close()
@@ -49,8 +49,8 @@ def measure(journal: Journal) -> dict[str, float]:
     }
 
 
-def _cut(host: LocalHost) -> float:
-    host.power_cut()
+def _cut(host: ServiceHost) -> float:
+    host.power(PowerSwitch).power_cut()
     return time.monotonic()
 
 

@@ -21,6 +21,7 @@ from chaoskit.base import plugins
 from chaoskit.base.journal import Journal
 from chaoskit.contract.host import ServiceHost, ServiceState
 from chaoskit.contract.nemesis import Strike
+from chaoskit.contract.power import P, held
 from clusters.hosts.lab import LocalOptions, LocalProvider
 
 _PORT = 7005
@@ -51,6 +52,10 @@ class Reflectors:
 
     def __init__(self, hosts: Sequence[ServiceHost]) -> None:
         self.hosts = hosts
+
+    def power(self, kind: type[P]) -> P:
+        """Return this, where it is what is asked for."""
+        return held(kind, [self], "the reflectors")
 
     def start(self, host: ServiceHost) -> None:
         """Start it, if it does not run."""
@@ -100,7 +105,7 @@ def measure(kind: str, parameters: dict[str, Any], cluster: Reflectors, name: st
     nemesis = plugins.load("nemesis", kind, "kind")
     host = cluster.hosts[0]
     asked = nemesis.parameters.model_validate(parameters)
-    strike = Strike(name, [host], cluster, asked, 0, lambda _: list(cluster.hosts))  # type: ignore[arg-type]
+    strike = Strike(name, [host], (), cluster, asked, 0, lambda _: list(cluster.hosts))  # type: ignore[arg-type]
     probe = Probe(host)
     probe.start()
     while not probe.last:

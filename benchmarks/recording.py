@@ -23,16 +23,20 @@ from typing import Any
 from confluent_kafka import Producer
 
 from chaoskit.base.journal import Journal
-from chaoskit.contract.cluster import TopicSpec
-from chaoskit.contract.workload import Job, Progress, Task
+from chaoskit.contract.cluster import Processes
+from chaoskit.contract.topic import Topic
+from chaoskit.contract.workload import Job, Task
+from chaoskit.history.models import DataModel
+from chaoskit.history.recorder import Progress, Recorder
 from chaoskit.history.wal import WalWriter
 from clusters.hosts.lab import LocalOptions, LocalProvider
 from clusters.kafka import System
 from clusters.kafka.client import KafkaClients
+from clusters.kafka.connection import librdkafka
 from clusters.kafka.producer import resolve_producer
 from clusters.kafka.settings import KafkaOptions
-from workloads.log import LogOptions
-from workloads.producing import produce
+from workloads.log.options import LogOptions
+from workloads.log.producer import produce
 
 _SIZE = 100
 _TOPIC = "log-0"
@@ -40,8 +44,6 @@ _TOPIC = "log-0"
 
 class _Timer:
     """A `chaoskit.contract.workload.Control` that stops after a time."""
-
-    run_id = 1
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -69,7 +71,7 @@ def recorded(connection: dict[str, Any], seconds: float) -> float:
     options = LogOptions(rate="max", message_size=_SIZE)
     with tempfile.TemporaryDirectory() as folder, WalWriter(Path(folder), "producer-0", 0) as wal:
         began = time.monotonic()
-        produce(Job(Task("producer", 0), options, KafkaClients(connection), wal, timer, 0))
+        produce(Job(Task("producer", 0), options, KafkaClients(connection), Recorder(wal, 1), timer, 0))
         return timer.progress.acked / (time.monotonic() - began)
 
 
@@ -81,7 +83,7 @@ def bare(connection: dict[str, Any], seconds: float) -> float:
         nonlocal acked
         acked += error is None
 
-    producer = Producer({**connection, **resolve_producer({})})
+    producer = Producer({**librdkafka(connection), **resolve_producer({})})
     payload = os.urandom(_SIZE)
     in_flight = LogOptions().in_flight
     began = time.monotonic()
@@ -102,9 +104,10 @@ def main(rounds: int, seconds: float) -> None:
         try:
             cluster = system.deploy(lab.hosts, options)
             for host in cluster.hosts:
-                cluster.start(host)
+                cluster.power(Processes).start(host)
+            cluster.begin_trial("", options)
             cluster.wait_ready(60)
-            cluster.create_topic(TopicSpec(_TOPIC, 1, 3))
+            cluster.create_topic(Topic(_TOPIC, DataModel.LOG, 1, 3))
             connection = cluster.client_settings()
             _in_process(bare, connection, seconds)  # brokers warm up
             pairs = [

@@ -1,5 +1,6 @@
 """For all tests: pytest's own plugin that runs pytest, a machine without leftovers, and how many examples Hypothesis
-tries: few and always the same ones, or (`make nightly`) thousands of new ones."""
+tries: few and always the same ones, or (`make nightly`) thousands of new ones, whose failures are kept and tried first.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +8,17 @@ import os
 
 import pytest
 from hypothesis import settings
+from hypothesis.database import DirectoryBasedExampleDatabase
 
+from chaoskit.base import state
 from chaoskit.run.heal import heal
 
 pytest_plugins = ["pytester"]
 
-settings.register_profile("fast", max_examples=150, deadline=None, derandomize=True)
-settings.register_profile("nightly", max_examples=5000, deadline=None)
+_KEPT = DirectoryBasedExampleDatabase(state.cache_folder() / "hypothesis")
+
+settings.register_profile("fast", max_examples=40, deadline=None, derandomize=True)
+settings.register_profile("nightly", max_examples=5000, deadline=None, database=_KEPT)
 settings.load_profile("fast")
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from chaoskit.base.errors import ChaoskitError
@@ -14,10 +15,13 @@ from chaoskit.contract.guarantee import Declared, Guarantees
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.installed import anomalies
 from chaoskit.contract.installed import system as installed
-from chaoskit.contract.power import Powered, PowerMissing, optional
+from chaoskit.contract.installed import workload as installed_workload
+from chaoskit.contract.power import PowerMissing, optional
 from chaoskit.contract.topic import Topic
 from chaoskit.history.models import DataModel
+from chaoskit.testing.conformance.clients import check_clients
 from chaoskit.testing.conformance.wants import Wants
+from chaoskit.testing.conformance.workload import check_workload
 
 _READY_S = 120.0
 _GONE_S = 10.0
@@ -28,16 +32,17 @@ def check_cluster(
     system: str | System,
     hosts: Sequence[ServiceHost] = (),
     options: Mapping[str, Any] | None = None,
-    then: Callable[[Powered, Topic], None] | None = None,
+    workloads: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> None:
     """Check a system.
 
     Args:
         system: its entry point's name, or the system itself.
-        hosts: that it may be deployed on, with nothing on them; with them it is deployed, started, used for a trial,
-            killed on one host, started again, and used for another trial.
+        hosts: that it may be deployed on, with nothing on them; with them it is deployed and started, its clients are
+            checked in a trial, its services are killed on one host and started again, and each workload is checked in
+            a trial of its own.
         options: of the system, for that deployment.
-        then: called in the first trial with the system's clients and an empty topic, such as with `check_clients`.
+        workloads: to be checked on it, by name, each with its options.
 
     Raises:
         AssertionError: what is missing.
@@ -55,7 +60,7 @@ def check_cluster(
             _check_options(found, found.options(), wants)
         if hosts:
             with wants.step("a deployment"):
-                _check_deployment(found, hosts, found.options.model_validate(options or {}), wants, then)
+                _check_deployment(found, hosts, found.options.model_validate(options or {}), wants, workloads or {})
 
 
 def _check_powers(found: System, wants: Wants) -> None:
@@ -113,7 +118,7 @@ def _check_deployment(
     hosts: Sequence[ServiceHost],
     options: Any,
     wants: Wants,
-    then: Callable[[Powered, Topic], None] | None,
+    workloads: Mapping[str, Mapping[str, Any]],
 ) -> None:
     found.prepare(options)
     cluster = found.deploy(hosts, options)
@@ -121,15 +126,17 @@ def _check_deployment(
         with wants.step("starting it"):
             _start(cluster)
         with wants.step("a trial"):
-            topic = _begin_trial(found, cluster, _NAMESPACE, options, wants)
-            if then is not None:
-                then(found.clients(cluster.client_settings()), topic)
+            topic = _begin_trial(found, cluster, options, wants)
+            check_clients(found.clients(cluster.client_settings()), topic)
             cluster.end_trial()
         with wants.step("a service that is killed"):
             _check_processes(found, cluster, options, wants)
-        with wants.step("a second trial"):
-            _begin_trial(found, cluster, f"{_NAMESPACE}again-", options, wants)
-            cluster.end_trial()
+        for number, (workload, given) in enumerate(workloads.items()):
+            with wants.step(f"a trial of the workload {workload}"):
+                cluster.begin_trial(f"{_NAMESPACE}{number}-", options)
+                cluster.wait_ready(_READY_S)
+                _check_workload(found, cluster, f"{_NAMESPACE}{number}-", workload, given)
+                cluster.end_trial()
     finally:
         cluster.close()
 
@@ -141,9 +148,9 @@ def _start(cluster: Cluster) -> None:
             processes.start(host)
 
 
-def _begin_trial(found: System, cluster: Cluster, namespace: str, options: Any, wants: Wants) -> Topic:
+def _begin_trial(found: System, cluster: Cluster, options: Any, wants: Wants) -> Topic:
     """Begin a trial; return a topic of it, which is empty."""
-    cluster.begin_trial(namespace, options)
+    cluster.begin_trial(_NAMESPACE, options)
     cluster.wait_ready(_READY_S)
     for host in cluster.hosts:
         wants.that(cluster.answers(host), f"{host.name} does not answer once it is ready")
@@ -151,7 +158,7 @@ def _begin_trial(found: System, cluster: Cluster, namespace: str, options: Any, 
     wants.that(json.loads(json.dumps(settings)) == settings, "`client_settings` are no JSON values")
     model = next(iter(found.models))
     partitions = None if model is DataModel.LEDGER else 1
-    topic = Topic(f"{namespace}t", model, partitions, min(3, found.brokers(options, len(cluster.hosts))))
+    topic = Topic(f"{_NAMESPACE}t", model, partitions, min(3, found.brokers(options, len(cluster.hosts))))
     cluster.create_topic(topic)
     _check_held(found, cluster, options, wants)
     _check_roles(found, cluster, topic, wants)
@@ -184,6 +191,13 @@ def _check_roles(found: System, cluster: Cluster, topic: Topic, wants: Wants) ->
             wants.that(str(error), f"nobody is {role}, and no word why")
             continue
         wants.that(holders <= names, f"{role} is {sorted(holders)}; hosts are {sorted(names)}")
+
+
+def _check_workload(found: System, cluster: Cluster, namespace: str, name: str, given: Mapping[str, Any]) -> None:
+    workload = installed_workload(name, "workload")
+    for topic in workload.topics(workload.options.model_validate(given), len(cluster.hosts)):
+        cluster.create_topic(replace(topic, name=namespace + topic.name))
+    check_workload(workload, found.clients(cluster.client_settings()), namespace, given)
 
 
 def _check_processes(found: System, cluster: Cluster, options: Any, wants: Wants) -> None:

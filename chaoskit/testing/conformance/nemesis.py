@@ -68,5 +68,6 @@ def _check_fault(found: Nemesis, make_strike: Callable[[Nemesis], Strike], wants
     except Exception:  # noqa: BLE001  # whatever it raises, it proves nothing
         return
     finally:
-        found.heal(not_made)
+        with wants.step("heal what was not made"):
+            found.heal(not_made)
     wants.that(False, f"`verify` proves a fault that was not made: {evidence}")

@@ -1,0 +1,30 @@
+"""Our systems, their clients and our workloads pass the suites that third parties' are held to, on real hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from chaoskit.base.journal import Journal
+from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.installed import provider, system
+from chaoskit.report.support import support
+from chaoskit.testing.conformance import check_cluster
+
+pytestmark = [pytest.mark.chaos, pytest.mark.long]
+
+
+@pytest.fixture
+def hosts() -> Iterator[Sequence[ServiceHost]]:
+    local = provider("local", "provider")
+    with Journal("test-conformance") as journal:
+        lab = local.provision(journal, 3, local.options())
+        yield lab.hosts
+        lab.close()
+        journal.close()
+
+
+@pytest.mark.parametrize("name", ["kafka", "pulsar", "bookkeeper"])
+def test_a_system_is_whole(name: str, hosts: Sequence[ServiceHost]) -> None:
+    check_cluster(name, hosts, workloads={workload: {} for workload in support(system(name, "system")).workloads})

@@ -1,0 +1,73 @@
+"""The stranger's own tests of their plug-in, as its maker would write them: `pytest suite.py -m chaos`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from chaoskit.base.journal import Journal
+from chaoskit.contract.checker import Part, Setting
+from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.installed import provider
+from chaoskit.history.audits import Drained
+from chaoskit.history.models import DataModel
+from chaoskit.history.schema import MESSAGES, OBSERVATIONS, OPERATIONS
+from chaoskit.testing.conformance import check_checker, check_cluster, check_workload
+
+pytestmark = pytest.mark.chaos
+
+
+@pytest.fixture
+def host() -> Iterator[ServiceHost]:
+    local = provider("local", "provider")
+    with Journal("stranger") as journal:
+        lab = local.provision(journal, 1, local.options(size="256MiB"))
+        yield lab.hosts[0]
+        lab.close()
+        journal.close()
+
+
+def _history(*, received: bool) -> list[Part]:
+    times = {"process": 0, "start_ns": 0, "end_ns": 5, "outcome": "ok"}
+    operations = [{"op": 0, "client": "p", "f": "send", **times}, {"op": 1, "client": "c", "f": "poll", **times}]
+    common = {"topic": "t", "partition": 0, "value": 0, "payload": "ok"}
+    rows = [{"op": 0, "direction": "sent", **common}]
+    rows += [{"op": 1, "direction": "received", "received_ns": 5, **common}] if received else []
+    return [
+        Part(
+            Setting("t", 0, DataModel.QUEUE, Drained(complete=True)),
+            pa.Table.from_pylist(rows, MESSAGES),
+            pa.Table.from_pylist(operations, OPERATIONS),
+            OBSERVATIONS.empty_table(),
+        )
+    ]
+
+
+def test_the_checker_is_whole() -> None:
+    check_checker("tinyqueue", {"vanished": _history(received=False)}, {"vanished": _history(received=True)})
+
+
+def test_the_workload_is_whole() -> None:
+    check_workload("tinyqueue")
+
+
+def test_the_system_is_whole(host: ServiceHost) -> None:
+    check_cluster("tinyqueue", [host], workloads={"tinyqueue": {}})
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_what_is_in_memory_is_gone_when_the_server_is_killed(chaos: Any, killed: bool) -> None:
+    kill = {"at": "2s", "inject": "kill", "on": "server", "for": "1s"}
+    pause = {"at": "1s", "inject": "client-pause", "on": "consumers", "for": "2s"}
+    run = chaos(
+        cluster={"system": "tinyqueue", "hosts": 1},
+        workload={"kind": "tinyqueue", "duration": "5s"},
+        faults=[pause, kill] if killed else [pause],
+    )
+
+    run.assert_valid()
+    assert (run.anomalies["vanished"].count > 0) == killed
+    assert not killed or run.verdict.anomalies["vanished"].allowed
