@@ -87,7 +87,7 @@ class Cluster(Powered, Protocol):
 
 @runtime_checkable
 class Processes(Protocol):
-    """Optional power: start what the system runs on a host; its services are the host's to signal."""
+    """Optional power: start the system's services on a host; the host itself signals them."""
 
     def start(self, host: ServiceHost) -> None:
         """Start the system's services on a host; nothing if they run."""
@@ -100,7 +100,7 @@ class Processes(Protocol):
 
 @runtime_checkable
 class Leadership(Protocol):
-    """Optional power: hand leadership over, as an operator does."""
+    """Optional power: transfer leadership of partitions to other replicas."""
 
     def led_by(self, host: ServiceHost) -> tuple[str, ...]:
         """Return the partitions, as `topic/number`, that a host leads now."""
@@ -117,7 +117,7 @@ class Leadership(Protocol):
 
 @runtime_checkable
 class Reassignment(Protocol):
-    """Optional power: move replicas between brokers, as an operator does."""
+    """Optional power: reassign replicas to other brokers."""
 
     def replicas_on(self, host: ServiceHost) -> tuple[str, ...]:
         """Return the partitions, as `topic/number`, of which a host keeps a replica."""
@@ -138,7 +138,7 @@ class Reassignment(Protocol):
 
 @runtime_checkable
 class Decommissioning(Protocol):
-    """Optional power: take a node that keeps data out of a cluster for good, as an operator does."""
+    """Optional power: decommission a storage node for good."""
 
     def kept_by(self, host: ServiceHost) -> tuple[str, ...]:
         """Return the names of the logs of the workload's topics of which a host keeps a part."""
@@ -160,7 +160,7 @@ class Decommissioning(Protocol):
 
 @runtime_checkable
 class Upgrade(Protocol):
-    """Optional power: replace the system's release, host by host."""
+    """Optional power: upgrade to another release, host by host."""
 
     def release_of(self, host: ServiceHost) -> str:
         """Return the release number that runs on a host."""
@@ -177,7 +177,7 @@ class Upgrade(Protocol):
 
 @runtime_checkable
 class DataFiles(Protocol):
-    """Optional power: say which files of a host's data disk hold what."""
+    """Optional power: find the files that hold a partition on a host's data disk."""
 
     def files(self, host: ServiceHost, what: str, topic: str, partition: int) -> list[str]:
         """Return the absolute paths, oldest first, of one sort of file (such as `segment`) of a partition's replica.

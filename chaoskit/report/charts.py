@@ -176,21 +176,7 @@ def events(rows: Rows, spans: Rows, order: Sequence[str], domain: Sequence[float
         order: names from top to bottom.
         domain: of the time axis.
     """
-    y = {
-        "field": "name",
-        "type": "nominal",
-        "sort": list(order),
-        "axis": {
-            "labels": False,
-            "ticks": False,
-            "title": None,
-            "minExtent": _TITLED,
-            "maxExtent": _TITLED,
-            "grid": True,
-        },
-        "scale": {"domain": list(order), "paddingInner": 0.1},
-    }
-    x = time_x(domain)
+    x, y = time_x(domain), _named_rows(order)
     seen = [{"field": "name", "title": "what"}, *_seconds(t="at s"), {"field": "n", "title": "how many", "format": ","}]
     layers: list[Spec] = [
         {
@@ -229,6 +215,23 @@ def events(rows: Rows, spans: Rows, order: Sequence[str], domain: Sequence[float
     ]
     filled = [layer for layer in layers if layer["data"]["values"]]
     return chart("what happened when", 34 * len(order), filled)
+
+
+def _named_rows(order: Sequence[str]) -> Spec:
+    return {
+        "field": "name",
+        "type": "nominal",
+        "sort": list(order),
+        "axis": {
+            "labels": False,
+            "ticks": False,
+            "title": None,
+            "minExtent": _TITLED,
+            "maxExtent": _TITLED,
+            "grid": True,
+        },
+        "scale": {"domain": list(order), "paddingInner": 0.1},
+    }
 
 
 def told(**titles: str) -> list[Spec]:

@@ -42,11 +42,11 @@ class System:
     never: Mapping[type, str] = {
         **dict.fromkeys((LogClients, TransactionalClients, SequencedClients, SubscribingClients), _LEDGERS_ONLY),
         Leadership: "a ledger has a writer, no leader",
-        Reassignment: "a ledger's ensemble changes only where a bookie fails, or is decommissioned",
+        Reassignment: "an ensemble changes only when a bookie fails or is decommissioned",
     }
     notyet: Mapping[type, str] = {
-        Upgrade: "replacing releases host by host is to come",
-        DataFiles: "which files of a bookie hold a ledger is not told: write files: instead of what:",
+        Upgrade: "rolling upgrades are not implemented",
+        DataFiles: "ledgers cannot be mapped to files; use `files:` instead of `what:`",
     }
 
     def cluster_powers(self, options: BookKeeperOptions) -> tuple[type, ...]:

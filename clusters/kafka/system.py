@@ -42,12 +42,12 @@ class System:
     guarantees = GUARANTEES
     given: Mapping[type, str] = dict.fromkeys((Leadership, Reassignment), "version: 4.0.0 or later")
     never: Mapping[type, str] = {
-        SequencedClients: "producers choose no sequence ids: idempotence does, and forgets them with the producer",
+        SequencedClients: "applications cannot set sequence ids; a new producer starts anew",
         LedgerClients: "Kafka has partitions, no ledgers",
     }
     notyet: Mapping[type, str] = {
-        SubscribingClients: "share groups (KIP-932)",
-        Decommissioning: "brokers are drained by reassignment; unregistering one for good is to come",
+        SubscribingClients: "share groups (KIP-932) are not implemented",
+        Decommissioning: "use `reassign` or `remove-broker` to drain a broker",
     }
 
     def cluster_powers(self, options: KafkaOptions) -> tuple[type, ...]:

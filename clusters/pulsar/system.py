@@ -38,13 +38,13 @@ class System:
     guarantees = GUARANTEES
     given = GIVEN_AUTO_RECOVERY
     never: Mapping[type, str] = {
-        Reassignment: "topics have no replicas of their own: their ledgers are spread over bookies",
-        LedgerClients: "ledgers are BookKeeper's: write system: bookkeeper",
+        Reassignment: "topics have no replicas of their own; bookies hold their ledgers",
+        LedgerClients: "use `system: bookkeeper` to test ledgers",
     }
     notyet: Mapping[type, str] = {
         TransactionalClients: "pulsar-client 3.13 for Python has no transactions",
-        Upgrade: "replacing releases host by host is to come",
-        DataFiles: "which files of a bookie hold a topic is not told: write files: instead of what:",
+        Upgrade: "rolling upgrades are not implemented",
+        DataFiles: "topics cannot be mapped to files; use `files:` instead of `what:`",
     }
 
     def cluster_powers(self, options: PulsarOptions) -> tuple[type, ...]:

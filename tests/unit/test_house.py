@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from chaoskit.cli.main import VERBS
+
 ROOT = Path(__file__).parents[2]
 LINES_MAX = 400
+FUNCTION_LINES_MAX = 60
 _PARTS = ("chaoskit", "clusters", "nemeses", "workloads", "checkers", "spark_analysis", "tests", "benchmarks")
 
 _TRACKED = subprocess.run(
@@ -46,9 +51,30 @@ def test_files_are_short() -> None:
     assert {name: count for name, count in lines.items() if count > LINES_MAX} == {}
 
 
+def test_functions_are_short() -> None:
+    functions = {
+        f"{path.relative_to(ROOT)}: {node.name}": (node.end_lineno or 0) - node.lineno + 1
+        for part in _PARTS
+        for path in (ROOT / part).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+
+    assert len(functions) > 1000
+    assert {name: count for name, count in functions.items() if count > FUNCTION_LINES_MAX} == {}
+
+
+def test_every_verb_has_its_file() -> None:
+    for verb in VERBS:
+        command = import_module(f"chaoskit.cli.{verb}").command
+        assert command.name == verb
+        assert command.help
+
+
 @pytest.mark.parametrize(
     ("module", "heavy"),
     [
+        ("chaoskit.cli.main", ["pyarrow", "numpy", "pydantic", "rich", "ruamel", "networkx", "paramiko"]),
         (
             "chaoskit.pytest_plugin",
             ["pyarrow", "numpy", "confluent_kafka", "pydantic", "paramiko", "chaoskit.scenario.plan"],

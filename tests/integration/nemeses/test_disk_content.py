@@ -57,7 +57,30 @@ def test_a_file_is_truncated(echo: EchoCluster) -> None:
         size = int(host.run(["stat", "-c", "%s", "/data/tail.bin"]).out)
 
     assert size < 5000
-    assert evidence == f"n1: /data/tail.bin had 5000 bytes, has {size}"
+    assert evidence == f"n1: /data/tail.bin had 5000 bytes, was cut to {size}"
+
+
+_WRITES_ON = """
+import os, time
+file = os.open("/data/live.bin", os.O_CREAT | os.O_WRONLY)
+at = os.pwrite(file, os.urandom(5000), 0)
+print("begun", flush=True)
+while True:
+    at += os.pwrite(file, os.urandom(500), at)
+    time.sleep(0.001)
+"""
+
+
+def test_a_file_that_is_written_on_is_truncated(echo: EchoCluster) -> None:
+    """It is soon longer than before, with a hole where its tail was."""
+    host: Any = echo.hosts[0]
+    host.spawn("writer", ["/usr/bin/python3", "-c", _WRITES_ON], {})
+    host.run(["bash", "--norc", "-c", f"until grep -q begun {host.log_path('writer')}; do sleep 0.01; done"])
+
+    with fault(Truncate(), [host], echo, files="live.bin") as evidence:
+        assert "was cut to" in evidence
+    host.signal("writer", "KILL")
+    host.run(["rm", "/data/live.bin"])
 
 
 def test_corruption_names_its_files(make_echo: Make) -> None:

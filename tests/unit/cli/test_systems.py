@@ -1,0 +1,32 @@
+"""What is supported of each system is printed from what the systems declare, and the docs say the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from chaoskit.cli.main import cli
+
+DOCS = Path(__file__).parents[3] / "docs" / "systems.md"
+
+
+def printed(*arguments: str) -> str:
+    return CliRunner().invoke(cli, ["systems", *arguments], standalone_mode=False, catch_exceptions=False).stdout
+
+
+def test_the_docs_say_what_is_printed() -> None:
+    said = DOCS.read_text(encoding="utf-8")
+
+    assert said.endswith(printed("--markdown")), "run chaoskit systems --markdown"
+
+
+def test_one_system_is_described_with_the_reasons_for_what_it_lacks() -> None:
+    told = " ".join(printed("bookkeeper").split())
+
+    for words in ("ledger", "ensemble-bookie", "never: BookKeeper has ledgers, no topics", "decommission"):
+        assert words in told
+
+
+def test_every_system_is_listed() -> None:
+    assert [line.split()[0] for line in printed().splitlines()[1:]] == ["bookkeeper", "kafka", "pulsar"]
