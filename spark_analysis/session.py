@@ -19,7 +19,7 @@ from chaoskit.base.errors import BadInput
 from spark_analysis.task import RESULTS_DDL
 from spark_analysis.units import TASK_ROWS, TASK_ROWS_MIN, Task, waves
 
-MEMORY = "spark.chaoskit.base.memory"
+MEMORY = "spark.chaoskit.memory"
 """Setting: bytes (or with a unit: 3g) that the Python workers of one machine may take together."""
 
 _DEFAULTS = {
@@ -45,7 +45,7 @@ def start(master: str, settings: Mapping[str, str], log: Path | None = None) -> 
 
     Args:
         master: any master URL.
-        settings: Spark's, and `spark.chaoskit.base.memory`; they win over the defaults.
+        settings: Spark's, and `spark.chaoskit.memory`; they win over the defaults.
         log: where the JVM and its Python workers log to; stderr without one.
 
     Raises:
@@ -78,7 +78,7 @@ def run_tasks(
 ) -> pa.Table:
     """Run tasks on Spark, largest first, and return all rows of RESULTS that `apply` yields.
 
-    Tasks that would take more memory beside each other than there is (`spark.chaoskit.base.memory`) run before
+    Tasks that would take more memory beside each other than there is (`spark.chaoskit.memory`) run before
     the others, as many at once as fit.
     """
     cores = _cores(spark)

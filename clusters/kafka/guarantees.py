@@ -257,8 +257,8 @@ RULES = (
         _in_flight,
         "set enable.idempotence=true, or max.in.flight=1",
         "Kafka documentation, producer setting max.in.flight.requests.per.connection",
-        "kafka/retries:plain",
-        "kafka/retries:idempotent",
+        "kafka/retries-reordered:many-in-flight",
+        "kafka/retries-reordered:one-in-flight",
     ),
     Rule(
         "kafka.read-uncommitted",

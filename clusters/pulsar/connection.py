@@ -17,6 +17,9 @@ from clusters.pulsar.settings import TOPICS
 NAMESPACE = "namespace"
 """Of what a cluster tells its clients: what the names of their subscriptions begin with."""
 
+BEGINS = "begins"
+"""Of what a cluster tells its clients: the first ledger that each partition had, by `partition_name`."""
+
 _SUBSCRIPTION = "chaoskit"
 
 CONNECTION_DEFAULTS = {"operation_timeout_seconds": 10, "connection_timeout_ms": 2000, "stats_interval_in_seconds": 0}

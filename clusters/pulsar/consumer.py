@@ -17,8 +17,8 @@ from chaoskit.base.errors import BadInput
 from chaoskit.contract.client import Commit, Membership, PositionLost
 from chaoskit.history.recorder import Delivery
 from chaoskit.history.schema import INFO
-from clusters.pulsar.admin import Admin
-from clusters.pulsar.connection import connect, full_name, library_settings, name_of, subscription
+from clusters.pulsar.admin import Admin, partition_name
+from clusters.pulsar.connection import BEGINS, connect, full_name, library_settings, name_of, subscription
 from clusters.pulsar.positions import pack
 
 NO_RECEIPT = "NoReceipt"
@@ -156,10 +156,12 @@ class PulsarAuditor(PulsarConsumer):
     def __init__(self, connection: Mapping[str, Any]) -> None:
         super().__init__(connection, {})
         self._admin = Admin(connection["brokers"])
+        self._begins: Mapping[str, int] = connection[BEGINS]
 
     def bounds(self, topic: str, partition: int, timeout_s: float) -> tuple[int, int]:
         first = self._admin.state(topic, partition, timeout_s).first_ledger
-        low = pack(max(first, 0), 0, 0)
+        # Ledger ids count up over the whole cluster: a partition whose first ledger is still there lost nothing.
+        low = 0 if first == self._begins[partition_name(topic, partition)] else pack(max(first, 0), 0, 0)
         last = self._admin.last_message(topic, partition, timeout_s)
         return low, low if last is None else pack(*last) + 1
 

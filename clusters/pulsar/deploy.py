@@ -13,8 +13,8 @@ from chaoskit.contract.cluster import ClusterError
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.topic import Topic
 from clusters.pulsar import probe, settings
-from clusters.pulsar.admin import Admin, Refused
-from clusters.pulsar.connection import NAMESPACE
+from clusters.pulsar.admin import Admin, Refused, partition_name
+from clusters.pulsar.connection import BEGINS, NAMESPACE
 from clusters.pulsar.operator import Operator
 from clusters.pulsar.roles import Roles
 from clusters.pulsar.settings import BROKER, BROKER_PORT, WEB_PORT, PulsarOptions
@@ -44,6 +44,7 @@ class PulsarCluster(StorageStack[PulsarOptions]):
         self._namespace = ""
         self._policies_set = False
         self._topics: list[Topic] = []
+        self._begins: dict[str, int] = {}
         roles = Roles(hosts, placed, self._admin)
         super().__init__("Pulsar", hosts, options, roles, jars)
         self._holders.append(Operator(self._admin, roles, self._partitions))
@@ -60,9 +61,12 @@ class PulsarCluster(StorageStack[PulsarOptions]):
         _insist(f"topic {topic.name}", partial(self._admin.create_topic, topic.name, topic.partitions or 1))
         self._topics.append(topic)
         self.wait_ready(_CREATE_TIMEOUT_S)
+        for name, number in topic.places:
+            begins = self._admin.state(name, number, _CREATE_TIMEOUT_S).first_ledger
+            self._begins[partition_name(name, number)] = begins
 
     def end_trial(self) -> None:
-        topics, self._topics = self._topics, []
+        topics, self._topics, self._begins = self._topics, [], {}
         for topic in topics:
             _insist(f"topic {topic.name}", partial(self._admin.delete_topic, topic.name))
 
@@ -71,6 +75,7 @@ class PulsarCluster(StorageStack[PulsarOptions]):
             "service_url": "pulsar://" + ",".join(f"{address}:{BROKER_PORT}" for address in self._brokers),
             "brokers": self._brokers,
             NAMESPACE: self._namespace,
+            BEGINS: self._begins,
         }
 
     def configuration(self, index: int) -> Mapping[str, str]:

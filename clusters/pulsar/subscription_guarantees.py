@@ -82,8 +82,8 @@ SUBSCRIPTION_RULES = (
         _two_active,
         "",
         'Pulsar documentation, "Subscription types"',
-        "pulsar/subscriptions:failover-parted",
-        "pulsar/subscriptions:failover",
+        "pulsar/subscriptions:exclusive-resets",
+        "pulsar/subscriptions:exclusive",
     ),
     Rule(
         "pulsar.acknowledged-late",

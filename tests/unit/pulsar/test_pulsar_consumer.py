@@ -9,8 +9,8 @@ import pytest
 
 from chaoskit.base.errors import BadInput
 from chaoskit.history.schema import INFO
-from clusters.pulsar.admin import TopicState
-from clusters.pulsar.connection import NAMESPACE
+from clusters.pulsar.admin import TopicState, partition_name
+from clusters.pulsar.connection import BEGINS, NAMESPACE
 from clusters.pulsar.consumer import PulsarAuditor, PulsarConsumer, group_settings, reader_settings
 from clusters.pulsar.positions import pack
 
@@ -215,16 +215,22 @@ class FakeAdmin:
 
 
 @pytest.mark.parametrize(
-    ("last", "bounds"),
-    [((4, 9, 2), (pack(1, 0, 0), pack(4, 9, 2) + 1)), (None, (0, 0)), ((1, 0, -1), (2**39, 2**39 + 1))],
+    ("begins", "last", "bounds"),
+    [
+        (1, (4, 9, 2), (0, pack(4, 9, 2) + 1)),
+        (0, (4, 9, 2), (pack(1, 0, 0), pack(4, 9, 2) + 1)),
+        (1, None, (0, 0)),
+        (0, (1, 0, -1), (2**39, 2**39 + 1)),
+    ],
+    ids=["whole", "expired", "empty", "expired, one message"],
 )
-def test_the_final_read_ends_behind_the_last_message(
-    monkeypatch: pytest.MonkeyPatch, last: tuple[int, int, int] | None, bounds: tuple[int, int]
+def test_the_final_read_begins_with_what_has_not_expired_and_ends_behind_the_last_message(
+    monkeypatch: pytest.MonkeyPatch, begins: int, last: tuple[int, int, int] | None, bounds: tuple[int, int]
 ) -> None:
     _client(monkeypatch, p0=[FakeMessage(9, batch_index=2)])
     monkeypatch.setattr("clusters.pulsar.consumer.Admin", FakeAdmin)
     monkeypatch.setattr(FakeAdmin, "last", last)
-    auditor = PulsarAuditor({NAMESPACE: "", "brokers": ["10.0.0.1"]})
+    auditor = PulsarAuditor({NAMESPACE: "", "brokers": ["10.0.0.1"], BEGINS: {partition_name("log-0", 0): begins}})
     auditor.assign([("log-0", 0)])
 
     assert auditor.bounds("log-0", 0, 1) == bounds
