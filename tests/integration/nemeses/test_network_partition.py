@@ -77,7 +77,7 @@ ALL = {"12", "13", "21", "23", "31", "32", "c1", "c2", "c3"}
         ([0], {"shape": "bridge"}, None),
         ([0], {"shape": "halves"}, None),
     ],
-    ids=str,
+    ids=lambda each: " ".join(sorted(each)) if isinstance(each, set) else str(each),
 )
 def test_only_the_cut_pairs_are_cut(echo: EchoCluster, on: list[int], parameters: dict, expected: set | None) -> None:
     assert reach(echo) == ALL
