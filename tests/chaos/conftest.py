@@ -19,7 +19,7 @@ QUICK_PULSAR = {"broker": {"metadataStoreSessionTimeoutMillis": 5000}, "bookie":
 @pytest.fixture
 def kafka(chaos: Any, chaos_cluster: Callable[..., SharedCluster]) -> Any:
     """Run Kafka scenarios on one cluster of three brokers: `kafka(topic={...}, workload={...}, faults=[...])`."""
-    shared = chaos_cluster(system="kafka", hosts=3, config=QUICK, scope="session")
+    shared = chaos_cluster(system="kafka", hosts=3, config=QUICK, scope="module")
 
     def run(*, cluster: Any = None, topic: Any = None, workload: Any = None, **more: Any) -> Any:
         load = {"kind": "log", "rate": 3000, "duration": "10s", **(workload or {})}
@@ -31,7 +31,7 @@ def kafka(chaos: Any, chaos_cluster: Callable[..., SharedCluster]) -> Any:
 @pytest.fixture
 def pulsar(chaos: Any, chaos_cluster: Callable[..., SharedCluster]) -> Any:
     """Run Pulsar scenarios on one cluster of four hosts: `pulsar(workload={...}, faults=[...])`."""
-    shared = chaos_cluster(system="pulsar", hosts=4, config=QUICK_PULSAR, scope="session")
+    shared = chaos_cluster(system="pulsar", hosts=4, config=QUICK_PULSAR, scope="module")
 
     def run(*, cluster: Any = None, workload: Any = None, **more: Any) -> Any:
         load = {"kind": "log", "rate": 2000, "duration": "10s", **(workload or {})}

@@ -21,8 +21,6 @@ SHORT = {
     "kafka/power-all:flush-each",
     "kafka/kill-leader:acks-one",
     "kafka/kill-leader:acks-all",
-    "kafka/retries:plain",
-    "kafka/retries:idempotent",
     "kafka/transactions-zombie:one-id",
     "pulsar/power-all:journal-os",
     "pulsar/power-all:journal-sync",

@@ -99,6 +99,7 @@ def test_two_labs_do_not_disturb_each_other(lab: LocalLab) -> None:
     assert lab.hosts[1].reachable()
 
 
+@pytest.mark.alone
 def test_a_closed_lab_leaves_no_trace() -> None:
     before = snapshot()
 
@@ -112,6 +113,7 @@ def test_a_closed_lab_leaves_no_trace() -> None:
     assert snapshot() == before
 
 
+@pytest.mark.alone
 def test_heal_removes_the_lab_of_a_killed_harness_and_then_finds_nothing() -> None:
     before = snapshot()
     script = """

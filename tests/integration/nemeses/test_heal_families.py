@@ -12,6 +12,8 @@ from machine import snapshot
 
 from chaoskit.run.heal import heal
 
+pytestmark = pytest.mark.alone
+
 _HARNESS = """
 import json, sys, time
 sys.path.insert(0, sys.argv[1])
