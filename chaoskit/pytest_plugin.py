@@ -1,7 +1,7 @@
 """The pytest plugin: the `chaos` fixture and marker, `*.chaos.yaml` files as tests, `--chaos-...`.
 
 Tests marked `chaos` run with `pytest -m chaos` and are skipped otherwise. This module imports the
-engine only when a chaos test runs, so that it costs other tests nothing.
+engine only when a chaos test runs, so other tests pay no import cost.
 """
 
 from __future__ import annotations
@@ -24,19 +24,21 @@ _ROUND = "chaos_round"
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("chaos", "chaos and durability tests (chaoskit)")
     group.addoption("--chaos-store", type=Path, default=None, help="where run folders are kept (default: chaos-store)")
-    group.addoption("--chaos-seed", type=int, default=None, help="seed for all runs (default: each draws its own)")
-    group.addoption("--chaos-keep", action="store_true", help="leave the hosts of failed and passed runs running")
+    group.addoption("--chaos-seed", type=int, default=None, help="seed for all runs (default: a random one for each)")
+    group.addoption(
+        "--chaos-keep", action="store_true", help="leave the hosts running after each run, passed or failed"
+    )
     group.addoption("--chaos-times", type=int, default=1, help="run each chaos test this many times")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "chaos: runs a real cluster under faults; needs root; runs with -m chaos")
+    config.addinivalue_line("markers", "chaos: runs a real cluster under faults; needs root; select with -m chaos")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if re.search(r"\bchaos\b", config.option.markexpr):
         return
-    skip = pytest.mark.skip(reason="chaos tests run real clusters: run them with -m chaos, as root")
+    skip = pytest.mark.skip(reason="chaos tests run real clusters; run them with -m chaos, as root")
     for item in items:
         if item.get_closest_marker("chaos"):
             item.add_marker(skip)
@@ -72,8 +74,8 @@ def chaos(request: pytest.FixtureRequest) -> ChaosSession:
 def chaos_cluster(request: pytest.FixtureRequest) -> Callable[..., SharedCluster]:
     """Share a cluster: `kafka = chaos_cluster(system="kafka", hosts=3, scope="module")`, then `chaos(cluster=kafka)`.
 
-    `scope` is `function`, `module` or `session`: all tests of it that ask for the same cluster use one deployment, with
-    topics of their own; after a test that did not leave it as it was, the next one gets a new deployment.
+    `scope` is `function`, `module` or `session`. All tests in the scope that ask for the same cluster share one
+    deployment; each test has its own topics. If a test does not restore the deployment, the next one gets a new one.
     """
     from chaoskit.run.site import Site  # noqa: PLC0415
     from chaoskit.testing.session import SharedCluster  # noqa: PLC0415
@@ -85,7 +87,7 @@ def chaos_cluster(request: pytest.FixtureRequest) -> Callable[..., SharedCluster
             "session": request.session,
         }
         if scope not in scopes:
-            raise pytest.UsageError(f"chaos_cluster: there is no scope {scope!r}; known: {', '.join(scopes)}")
+            raise pytest.UsageError(f"chaos_cluster: unknown scope {scope!r}; known: {', '.join(scopes)}")
         node = scopes[scope]
         clusters: dict[str, SharedCluster] = node.stash.setdefault(_CLUSTERS, {})
         key = repr(sorted(spec.items()))
@@ -112,7 +114,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 class ScenarioFile(pytest.File):
-    """A `*.chaos.yaml` file: a test for its scenario, or for each of its variants."""
+    """A `*.chaos.yaml` file: one test for its scenario, or one for each variant."""
 
     def collect(self) -> Iterator[pytest.Item]:
         from chaoskit.scenario.files import variants_of  # noqa: PLC0415
@@ -150,7 +152,7 @@ class ScenarioItem(pytest.Item):
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        return self.path, 0, f"scenario {self.name}"  # pytest needs a line to tell where a test was skipped
+        return self.path, 0, f"scenario {self.name}"  # pytest needs a line number to report where a test was skipped
 
 
 def _settings(config: pytest.Config, index: int) -> Any:

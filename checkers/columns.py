@@ -1,7 +1,7 @@
-"""From Arrow columns to numpy arrays, and the few array idioms that every check is made of.
+"""Conversion of Arrow columns to numpy arrays, and the array idioms that all checks use.
 
-Arrow columns may come in chunks, each with a dictionary of its own (one for each row group or
-file). Everything here gives the same result however the rows were split.
+Arrow columns may come in chunks with separate dictionaries (one per row group or file). All functions
+give the same result regardless of how the rows were split.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ Ints = NDArray[np.signedinteger[Any]]
 Flags = NDArray[np.bool_]
 
 NONE = -1
-"""Stands for null among positions, times and row numbers, none of which is ever negative."""
+"""Represents null in positions, times and row numbers, none of which is ever negative."""
 
 
 def integers(column: pa.Array | pa.ChunkedArray) -> Ints:
-    """Return an integer column as one array, `NONE` where it is null."""
+    """Return an integer column as one array, with `NONE` for null."""
     if column.null_count:
         column = pc.fill_null(column, NONE)
     array: Ints = column.to_numpy()
@@ -32,15 +32,15 @@ def integers(column: pa.Array | pa.ChunkedArray) -> Ints:
 
 
 def codes(column: pa.ChunkedArray, words: Sequence[str]) -> Ints:
-    """Return for each entry the index of its word.
+    """Return the index of each entry in `words`.
 
     Raises:
-        BadInput: an entry is none of these words.
+        BadInput: an entry is not in `words`.
     """
     known = _indices(column, words)
     if known.size and known.min() < 0:
         strange = sorted({str(word) for word in column.unique().to_pylist()} - set(words))
-        raise BadInput(f"the history says {strange[0]!r} where it should say one of {', '.join(words)}")
+        raise BadInput(f"the history has the value {strange[0]!r}; expected one of {', '.join(words)}")
     return known
 
 
@@ -52,7 +52,7 @@ def is_one_of(column: pa.ChunkedArray, words: Sequence[str]) -> Flags:
 def _indices(column: pa.ChunkedArray, words: Sequence[str]) -> Ints:
     parts = [np.empty(0, np.int8)]
     for chunk in _encoded(column).chunks:
-        # A null entry has index NONE, which picks the last element: no word.
+        # A null entry has index NONE, which selects the last element: no word.
         dictionary = [*chunk.dictionary.to_pylist(), None]
         lookup = np.array([words.index(word) if word in words else NONE for word in dictionary], np.int8)
         parts.append(lookup[integers(chunk.indices)])
@@ -60,13 +60,13 @@ def _indices(column: pa.ChunkedArray, words: Sequence[str]) -> Ints:
 
 
 def group_numbers(column: pa.ChunkedArray) -> Ints:
-    """Number the distinct words of a column from 1 on, and null with 0."""
+    """Number the distinct words of a column from 1; null is 0."""
     chunks = _encoded(column).unify_dictionaries().chunks
     return np.concatenate([np.empty(0, np.int32), *(integers(chunk.indices) + 1 for chunk in chunks)])
 
 
 def words_of(column: pa.ChunkedArray) -> tuple[Ints, list[str]]:
-    """Return for each entry of a column without nulls the index of its word, and the words."""
+    """Return the index of the word of each entry of a column without nulls, and the words."""
     encoded = _encoded(column).unify_dictionaries().combine_chunks()
     return integers(encoded.indices), encoded.dictionary.to_pylist()
 
@@ -75,19 +75,19 @@ def _encoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_dictionary(column.type):
         if not any(chunk.dictionary.null_count for chunk in column.chunks):
             return column
-        column = column.cast(column.type.value_type)  # Arrow cannot unify dictionaries that hold a null
+        column = column.cast(column.type.value_type)  # Arrow cannot unify dictionaries with a null
     return column.dictionary_encode()
 
 
 def is_sorted(numbers: Ints) -> bool:
-    """Return whether the numbers ascend; equal ones may follow each other."""
+    """Return whether the numbers are in ascending order; equal numbers are allowed."""
     return bool(np.all(numbers[1:] >= numbers[:-1]))
 
 
 def stable_order(numbers: Ints) -> Ints:
-    """Return the row numbers in ascending order of `numbers`, rows of one number in their own order.
+    """Return the row numbers in ascending order of `numbers`; the sort is stable.
 
-    Radix sort in digits of 16 bits, the widest for which numpy's stable sort is linear.
+    Radix sort with 16-bit digits, the widest for which numpy's stable sort is linear.
     """
     if is_sorted(numbers):
         return np.arange(numbers.size)
@@ -107,15 +107,15 @@ def marked(size: int, indices: Ints) -> Flags:
 
 
 def first_rows(size: int, indices: Ints) -> Ints:
-    """Return for each of `size` indices the first row that has it, or `NONE`."""
+    """Return for each of `size` indices the first row with that index, or `NONE`."""
     rows: Ints = np.full(size, NONE, np.int32 if indices.size < 2**31 else np.int64)
-    # Of several assignments to one element numpy keeps the last: hence backwards.
+    # If an element is assigned several times, numpy keeps the last value; hence backwards.
     rows[indices[::-1]] = np.arange(indices.size - 1, -1, -1)
     return rows
 
 
 def changes(*keys: Ints) -> Flags:
-    """Return for each row whether any key differs from the row before; true for the first row."""
+    """Return for each row whether any key differs from the previous row; true for the first row."""
     changed = np.ones(keys[0].size, np.bool_)
     changed[1:] = np.logical_or.reduce([key[1:] != key[:-1] for key in keys])
     return changed
@@ -137,9 +137,9 @@ def running_maximum(group: Ints, number: Ints, size: int) -> tuple[Ints, Ints]:
     """Return each row's rank, and the highest rank up to it; ranks compare by group, then number.
 
     Args:
-        group: ascending, so that each group starts below its own rows and above all earlier groups.
-        number: from 0 to below `size`.
-        size: more than any number.
+        group: in ascending order, so that each group starts below its own rows and above all earlier groups.
+        number: from 0 to less than `size`.
+        size: greater than any number.
     """
     rank = np.cumsum(changes(group)) * size + number
     return rank, np.maximum.accumulate(rank)

@@ -1,10 +1,10 @@
 """Messages that exist, or were delivered, more than once, and positions that hold two messages.
 
-Only receives prove a duplicate: an acknowledgement that names another position than the one where
-the message lies shows up as an offset conflict, or as nothing at all. What cannot be concluded: a
-duplicate that nobody read.
+Only receives prove a duplicate: if an acknowledgement reports another position than that of the message,
+this shows up as an offset conflict, or not at all. What cannot be concluded: a duplicate that was not
+read.
 
-Cost: O(n) time, 16 bytes a message; sorting is confined to rows that disagree.
+Cost: O(n) time, 16 bytes per message; only rows that disagree are sorted.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ DUPLICATE = Anomaly("duplicate", "a message is in the log twice", LOGS, implies=
 def duplicate_cases(view: LogView) -> pa.Table:
     """Find values received at two or more positions.
 
-    Jepsen: duplicate. One finding for each further position. Evidence: `position`, `op` and `at_ns`
-    are the copy's first receive, `other_` is the same of the copy at the lowest position.
+    Jepsen: duplicate. One finding per additional position. Evidence: `position`, `op` and `at_ns` are the
+    copy's first receive, `other_` has the same for the copy at the lowest position.
     """
     copies = view.intact.take(view.copied)
     copies = copies.take(distinct(copies.value, copies.position))
@@ -54,12 +54,12 @@ def duplicate_cases(view: LogView) -> pa.Table:
 
 
 REDELIVERED = Anomaly(
-    "redelivered", "a consumer received one position again without having moved back", LOGS, implies=("sequence-jump",)
+    "redelivered", "a consumer received the same position again without a seek", LOGS, implies=("sequence-jump",)
 )
 
 
 def redelivered_cases(view: LogView) -> pa.Table:
-    """Find receives of a position that the same process had received in the same session.
+    """Find receives of a position that the same process had already received in the same session.
 
     Jepsen does not count these; at-least-once allows them. Evidence: `op` received it again, after
     `other_op`, whose value at that position is `other_value`.
@@ -86,15 +86,15 @@ def redelivered_cases(view: LogView) -> pa.Table:
     )
 
 
-OFFSET_CONFLICT = Anomaly("offset-conflict", "two messages were observed at one position: the log diverged", LOGS)
+OFFSET_CONFLICT = Anomaly("offset-conflict", "two messages were observed at the same position: the log diverged", LOGS)
 
 
 def offset_conflict_cases(view: LogView, anomaly: Anomaly = OFFSET_CONFLICT) -> pa.Table:
     """Find positions at which two values were observed: the log diverged.
 
-    Observations are intact receives, and acknowledgements that name a position. Jepsen:
-    inconsistent-offsets; of a ledger: `entry-conflict`. The first receive at the position, or without one the
-    first acknowledged send, is taken for the truth, `other_`; one finding for each further value.
+    Observations are intact receives, and acknowledgements that report a position. Jepsen:
+    inconsistent-offsets; in ledgers: `entry-conflict`. The first receive at the position, or without one the first
+    acknowledged send, is considered correct and is `other_`; one finding per additional value.
     """
     observations = _conflicting(view)
     observations = observations.take(distinct(observations.position, observations.value))
@@ -118,7 +118,7 @@ def offset_conflict_cases(view: LogView, anomaly: Anomaly = OFFSET_CONFLICT) -> 
 
 @dataclass(frozen=True, slots=True)
 class _Observations(Rows):
-    """That a value lies at a position, in the order observed (`row`); `kind` indexes `OFFSET_CONFLICT_DETAILS`."""
+    """Observations of a value at a position, in order (`row`); `kind` is an index into `OFFSET_CONFLICT_DETAILS`."""
 
     row: Ints
     value: Ints
@@ -129,7 +129,7 @@ class _Observations(Rows):
 
 
 def _conflicting(view: LogView) -> _Observations:
-    """Return all observations of the positions where they disagree, receives first."""
+    """Return all observations of positions with disagreement, receives first."""
     receives, sends = view.conflicts
     received, sent = view.intact.take(receives), view.sends.take(sends)
     return _Observations(
@@ -143,7 +143,7 @@ def _conflicting(view: LogView) -> _Observations:
 
 
 def _first_and_further(rows: _Some, subject: Ints) -> tuple[_Some, _Some]:
-    """Return the rows that are not the first of their subject, and beside each that first one."""
+    """Return the rows that are not the first of their subject, and for each the first one."""
     starts = run_starts(subject)
     further = np.flatnonzero(starts != np.arange(starts.size))
     return rows.take(starts[further]), rows.take(further)

@@ -3,8 +3,8 @@
     G0        only ww            G-single  exactly one rw
     G1c       ww and wr          G2        several rw
 
-Suffix `-process`: the cycle needs the order of one process; `-realtime`: it needs that one ended before
-another began. Edges are built and components found in arrays; networkx explains the smallest cycle.
+Suffix `-process`: the cycle depends on the order of one process; `-realtime`: it depends on one transaction having
+ended before another began. Edges and components are computed on arrays; networkx finds the smallest cycle.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from checkers.models import LOG
 BASES = ("G0", "G1c", "G-single", "G2")
 SUFFIXES = ("", "-process", "-realtime")
 _OF = {
-    "G0": "of writes alone",
+    "G0": "of writes only",
     "G1c": "of writes and reads",
     "G-single": "with one anti-dependency",
     "G2": "with several anti-dependencies",
@@ -39,10 +39,10 @@ CYCLES = {
 }
 
 _SMALL = 2000
-"""Edges up to which a component is searched whole for its smallest cycle."""
+"""Maximum number of edges of a component for an exhaustive search for its smallest cycle."""
 
 _CANDIDATES = 64
-"""Edges of a larger component through which a small cycle is looked for."""
+"""Number of edges of a larger component through which a small cycle is searched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +51,8 @@ class Graph:
 
     Attributes:
         nodes: number of transactions and operations.
-        helpers: number of further nodes: instants at which something ended.
-        kind, source, target: of each edge.
+        helpers: number of additional nodes: instants at which something ended.
+        kind, source, target: kind and ends of each edge.
     """
 
     nodes: int
@@ -65,14 +65,14 @@ class Graph:
 def with_orders(data: Graph, process: Ints, start_ns: Ints, end_ns: Ints) -> Graph:
     """Add the edges of process order and of real time.
 
-    Real time is not spelt out pair by pair: each end is an instant, the instants follow each other, and
-    what begins after an instant follows it.
+    Real time is not represented by pairs: each end is an instant, instants are chained, and everything that
+    begins after an instant follows it.
 
     Args:
         data: edges of kinds ww, wr and rw.
         process: process of each node.
-        start_ns: when each began.
-        end_ns: when each ended, or `NONE`.
+        start_ns: when each node began.
+        end_ns: when each node ended, or `NONE`.
     """
     order = np.lexsort((start_ns, process))
     same = process[order[1:]] == process[order[:-1]]
@@ -94,9 +94,9 @@ def with_orders(data: Graph, process: Ints, start_ns: Ints, end_ns: Ints) -> Gra
 
 
 def cycles(graph: Graph) -> Iterator[tuple[str, list[int]]]:
-    """Yield for each component and class a smallest cycle: its class, and its edges in order.
+    """Yield a smallest cycle for each component and class: its class, and its edges in order.
 
-    A class with a suffix is looked for only where the classes without it show no cycle.
+    A class with a suffix is searched only if the classes without it have no cycle.
     """
     tangled = np.zeros(graph.nodes + graph.helpers, np.bool_)
     for suffix, order in zip(SUFFIXES, (NONE, PROCESS, REALTIME), strict=True):
@@ -136,7 +136,7 @@ def _by_component(edges: Ints, component: Ints) -> Iterator[Ints]:
 
 
 def _smallest(graph: Graph, edges: Ints, newest: int, base: str, suffix: str) -> Iterator[tuple[str, list[int]]]:
-    """Yield a smallest cycle of a component for its class, if it has one; without a G-single: a G2."""
+    """Yield a smallest cycle of a component for its class, if there is one; G2 only if there is no G-single."""
     candidates = edges[graph.kind[edges] == newest]
     candidates = candidates if edges.size <= _SMALL else candidates[:_CANDIDATES]
     for wanted in (base, "G2") if base == "G-single" else (base,):
@@ -150,12 +150,12 @@ def _smallest(graph: Graph, edges: Ints, newest: int, base: str, suffix: str) ->
 
 
 def _length(graph: Graph, cycle: list[int]) -> int:
-    """Return how many transactions a cycle goes through."""
+    """Return the number of transactions in a cycle."""
     return int(np.count_nonzero(graph.source[cycle] < graph.nodes))
 
 
 def _near(graph: Graph, edges: Ints, candidates: Ints) -> Ints:
-    """Return the edges among the nodes of some short cycles, where a component is too large for networkx."""
+    """Return the edges among the nodes of some short cycles of a component that is too large for networkx."""
     if edges.size <= _SMALL:
         return edges
     matrix = _matrix(graph, edges)
@@ -170,7 +170,7 @@ def _near(graph: Graph, edges: Ints, candidates: Ints) -> Ints:
 
 
 def _network(graph: Graph, edges: Ints) -> nx.DiGraph[int]:
-    """Return the edges as a graph; of several between two nodes the lowest kind, the strongest evidence."""
+    """Return the edges as a graph; of several between two nodes, the one of the lowest kind (strongest evidence)."""
     network: nx.DiGraph[int] = nx.DiGraph()
     for edge in edges[np.argsort(-graph.kind[edges], kind="stable")].tolist():
         source, target = int(graph.source[edge]), int(graph.target[edge])

@@ -1,9 +1,9 @@
-"""What the consumers of a subscription were given, and until when each had it.
+"""The deliveries to consumers of a subscription, and the time during which each consumer held a message.
 
-A consumer is a stretch of one process from a `subscribe` to its next, or to its `crash` or `close`; one that was killed
-ends with its last operation. It has a message from when it received it to when it acknowledged or refused it, or ended.
-The broker may think for longer, at both ends, that the consumer has it, never for less: two such times that overlap
-here overlapped there.
+A consumer is a part of one process from a `subscribe` to the next one, or to its `crash` or `close`; if it was killed,
+it ends with its last operation. It holds a message from receipt until it acknowledges or negatively acknowledges it, or
+ends. The broker may consider it held for longer, at both ends, but never for a shorter time: two intervals that overlap
+here also overlapped at the broker.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ENDING = ("subscribe", "crash", "close")
 
 @dataclass(frozen=True, slots=True)
 class Settlements(Rows):
-    """Messages acknowledged, or refused; `from_ns`, `until_ns`: of the operation."""
+    """Acknowledgements, or negative ones; `from_ns`, `until_ns`: times of the operation."""
 
     position: Ints
     process: Ints
@@ -45,13 +45,13 @@ class Settlements(Rows):
 
 @dataclass(frozen=True, slots=True)
 class Deliveries(Rows):
-    """Messages given to consumers, in the order in which they were received.
+    """Messages delivered to consumers, in the order in which they were received.
 
     Attributes:
         row: row of the receive.
-        key: number of the message's key, from 1 on; 0 without one.
+        key: number of the message's key, from 1; 0 if it has none.
         consumer: number of the consumer.
-        from_ns, until_ns: when it had the message.
+        from_ns, until_ns: when the consumer held the message.
         gone_ns: when the consumer ended.
         count: redelivery count.
     """
@@ -69,14 +69,14 @@ class Deliveries(Rows):
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """What the consumers of one subscription did in one partition.
+    """The activity of one subscription's consumers in one partition.
 
     Attributes:
         kind: index of its type.
-        deliveries: to its consumers.
-        acks, nacks: theirs.
-        changed_ns: when a consumer came or went, ascending.
-        drained_ns: when the first began to take everything that was left; None if not all of them took everything.
+        deliveries: deliveries to its consumers.
+        acks, nacks: acknowledgements by its consumers.
+        changed_ns: when consumers joined or left, ascending.
+        drained_ns: when the first consumer began to drain the subscription; None if not all of them drained it.
     """
 
     kind: int
@@ -88,7 +88,7 @@ class Subscription:
 
 
 ACTS = ("subscribed", "acked", "nacked")
-"""Observations that are about subscriptions."""
+"""Kinds of observations about subscriptions."""
 
 
 def subscriptions_of(part: Part) -> list[Subscription]:
@@ -124,7 +124,7 @@ def subscriptions_of(part: Part) -> list[Subscription]:
 
 
 def following(group: Ints, at_ns: Ints, other_group: Ints, other_ns: Ints) -> Ints:
-    """Return for each time the row of the first other time of its group that is not before it, or `NONE`."""
+    """Return for each time the row of the first other time of its group at or after it, or `NONE`."""
     if not other_ns.size:
         return np.full(at_ns.size, NONE)
     times, rank = np.unique(np.concatenate([at_ns, other_ns]), return_inverse=True)
@@ -136,13 +136,13 @@ def following(group: Ints, at_ns: Ints, other_group: Ints, other_ns: Ints) -> In
 
 
 def by_process(process: Ints, position: Ints, other_process: Ints, other_position: Ints) -> tuple[Ints, Ints]:
-    """Number pairs of process and position alike in two tables."""
+    """Number pairs of process and position consistently in two tables."""
     positions, rank = np.unique(np.concatenate([position, other_position]), return_inverse=True)
     return process * positions.size + rank[: position.size], other_process * positions.size + rank[position.size :]
 
 
 def _taken(view: LogView, messages: pa.Table, operations: pa.Table) -> Deliveries:
-    """Return all that was taken from subscriptions, as if nothing had been settled."""
+    """Return all deliveries from subscriptions, without considering settlements."""
     received = np.flatnonzero(is_one_of(messages["direction"], ["received"]))
     rows, receives = view.operations, view.receives
     row = np.flatnonzero(rows.takes[receives.operation] & (receives.position != NONE))
@@ -168,7 +168,7 @@ def _taken(view: LogView, messages: pa.Table, operations: pa.Table) -> Deliverie
 
 
 def _until_settled(deliveries: Deliveries, settlements: Settlements) -> Deliveries:
-    """End the times at the first acknowledgement, or refusal, of the same process and position."""
+    """End the intervals at the first (negative) acknowledgement of the same process and position."""
     mine, theirs = by_process(deliveries.process, deliveries.position, settlements.process, settlements.position)
     settled = following(mine, deliveries.from_ns, theirs, settlements.from_ns)
     until_ns = deliveries.until_ns.copy()

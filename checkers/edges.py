@@ -1,14 +1,14 @@
-"""Which transaction depends on which, as one partition shows it (Adya, "Weak Consistency", 1999).
+"""Dependencies between transactions that are visible in one partition (Adya, "Weak Consistency", 1999).
 
-A node is a transaction, by its `txn`, or an operation without one, by its `op`. Versions of a partition
-are its positions:
+A node is a transaction, identified by its `txn`, or an operation without one, identified by its `op`. The versions of a
+partition are its positions:
 
-    ww  wrote the next lower position that holds a message
-    wr  wrote what the other received
-    rw  was passed over by the other, which read beyond it without seeing it
+    ww  the source wrote the next lower position with a message
+    wr  the source wrote what the target received
+    rw  the source read past what the target wrote, without seeing it
 
-Not reading to the end proves nothing, since a poll may stop anywhere; hence `rw` needs a reader that
-passed. Aborted transactions have no edges, and of those whose end nobody knows only visible writes count.
+Not reading to the end proves nothing, since a poll may stop anywhere; therefore `rw` requires a reader that read
+further. Aborted transactions have no edges; for transactions with unknown outcome only visible writes count.
 
 Cost: O(n log n) for n messages.
 """
@@ -36,15 +36,15 @@ EDGES = pa.schema(
         pa.field("other_position", pa.int64()),
     ]
 )
-"""`position` is where the source wrote (rw: what it read), `other_position` where the target wrote."""
+"""`position` is where the source wrote (rw: what it read), `other_position` is where the target wrote."""
 
 
 def edges_of(view: LogView, operations: pa.Table) -> pa.Table:
-    """Return the distinct dependencies that a partition shows (schema `EDGES`), each with its first evidence.
+    """Return the distinct dependencies in a partition (schema `EDGES`), each with its first evidence.
 
     Args:
-        view: of the partition.
-        operations: those of the view, schema `OPERATIONS`.
+        view: view of the partition.
+        operations: operations of the view, schema `OPERATIONS`.
     """
     txn = integers(operations["txn"])
     nodes = np.where(txn == NONE, view.operations.op, txn)
@@ -67,7 +67,7 @@ def edges_of(view: LogView, operations: pa.Table) -> pa.Table:
 
 
 def sorted_edges(edges: pa.Table) -> pa.Table:
-    """Return edges by source, kind, topic, partition and target, whatever the order of the partitions was."""
+    """Return edges sorted by source, kind, topic, partition and target, regardless of the order of partitions."""
     topic, names = words_of(edges["topic"])
     topic = np.argsort(np.argsort(np.array(names)))[topic]
     keys = (integers(edges["target"]), integers(edges["partition"]), topic, integers(edges["kind"]))
@@ -79,7 +79,7 @@ Part = tuple[Ints, Ints, Ints, Ints]
 
 
 def _writes(view: LogView) -> tuple[Ints, Ints]:
-    """Return rows of the sends that took effect and whose place is known, by position, and the places."""
+    """Return rows of the sends that took effect and have a known position, sorted by position; and the positions."""
     rows, place = view.places
     effective = view.acked[rows] | (
         (view.operations.fate[view.sends.operation[rows]] != ABORTED) & view.visible[view.sent_values[rows]]

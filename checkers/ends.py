@@ -1,8 +1,8 @@
 """How the transactions of a history ended, from its operations alone.
 
-A transaction commits when its `end` is acknowledged. It has aborted when the `end` failed, or can never
-have committed because no `end` was invoked. A whole transaction in one operation (`txn`) ends as that
-operation does. Cost: O(n) for n operations, none where no operation names a transaction.
+A transaction has committed if its `end` was acknowledged. It has aborted if the `end` failed, or cannot
+have committed because no `end` was invoked. A transaction in one operation (`txn`) ends as that operation
+does. Cost: O(n) for n operations; none if no operation belongs to a transaction.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from checkers.columns import NONE, Ints, codes, integers, is_one_of
 
 OK, FAIL, INFO = range(len(OUTCOMES))
 ABORTED = len(OUTCOMES)
-"""Fate of a transaction that did not commit; of those that did it is `OK`, of the others `INFO`."""
+"""Fate of a transaction that did not commit; `OK` for one that did, `INFO` if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Transactions:
-    """The transactions that some operations belong to, by number.
+    """The transactions of some operations, by number.
 
     Attributes:
-        name: the `txn` of each, ascending.
+        name: the `txn` of each transaction, ascending.
         of_operation: number of the transaction of each operation, or `NONE`.
-        fate: `OK`, `INFO` or `ABORTED`.
-        end: row of the operation that ended it, or `NONE`.
+        fate: `OK`, `INFO` or `ABORTED` for each transaction.
+        end: row of the operation that ended each transaction, or `NONE`.
     """
 
     name: Ints
@@ -52,5 +52,5 @@ class Transactions:
         return cls(name, of_operation, fate, end)
 
     def ending(self, operation: Ints) -> Ints:
-        """Return the row of the operation that ended the transaction of each of these rows, or `NONE`."""
+        """Return for each of these rows the row of the operation that ended its transaction, or `NONE`."""
         return np.append(self.end, NONE)[self.of_operation[operation]]

@@ -1,7 +1,7 @@
-"""Writes of producers that a newer incarnation of the same name had fenced.
+"""Writes of producers that were fenced by a newer incarnation of the same name.
 
-A client `NAME#N` is the N-th incarnation of NAME (a transactional id, a producer name). Once a later one
-has registered (`init`), nothing that an earlier one sends, or commits, may become visible.
+A client `NAME#N` is the Nth incarnation of NAME (a transactional id, a producer name). After a later one has
+registered (`init`), nothing that an earlier one sends or commits may become visible.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ ZOMBIE_WRITE = Anomaly("zombie-write", "a message of a fenced producer is visibl
 def zombie_cases(view: LogView, operations: pa.Table) -> pa.Table:
     """Find visible messages of a fenced producer.
 
-    Evidence: `op` sent it, `other_op` is the `init` that had fenced its producer; `position` and `at_ns` are
-    the first receive.
+    Evidence: `op` sent it, `other_op` is the `init` that fenced its producer; `position` and `at_ns` are the first
+    receive.
     """
     fenced = _fencing(view, operations)
     if fenced is None:
@@ -55,8 +55,8 @@ def zombie_cases(view: LogView, operations: pa.Table) -> pa.Table:
 
 
 def _fencing(view: LogView, operations: pa.Table) -> tuple[Ints, Ints] | None:
-    """Return for each operation when its client was fenced (never: the largest time), and the row of the
-    `init` that did it; None where nobody was."""
+    """Return for each operation when its client was fenced (the largest time if never), and the row of the `init`
+    that fenced it; None if no client was fenced."""
     registered = np.flatnonzero(is_one_of(operations["f"], ["init"]) & (view.operations.outcome == OK))
     if not registered.size:
         return None

@@ -1,4 +1,4 @@
-"""Tables of findings, made in this one place from arrays of evidence."""
+"""Creates tables of findings from arrays of evidence."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def findings_of(
 
     Args:
         setting: the partition.
-        anomaly: which one.
-        details: the reasons that this anomaly knows; none: `detail` stays null.
-        detail: for each finding (or for all) which of `details` applies.
-        value: what the finding is about; like all evidence, `NONE` is stored as null.
-        position: where.
-        op: which operation showed it.
-        evidence: further columns of `FINDINGS`, those left out are null.
+        anomaly: the anomaly.
+        details: the possible reasons of this anomaly; if empty, `detail` is null.
+        detail: index into `details`, for each finding or for all.
+        value: value that the finding is about; in all evidence, `NONE` is stored as null.
+        position: its position.
+        op: operation that showed it.
+        evidence: further columns of `FINDINGS`; omitted columns are null.
     """
     evidence |= {"value": value, "position": position, "op": op}
     order = np.lexsort((op, value, position))
@@ -53,12 +53,12 @@ def findings_of(
 
 
 def merged(tables: Sequence[pa.Table]) -> pa.Table:
-    """Return the findings of several tables as one, with one dictionary a column."""
+    """Return the findings of several tables as one, with one dictionary per column."""
     return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
 
 
 def no_findings() -> pa.Table:
-    """Return a table of findings without any."""
+    """Return an empty table of findings."""
     return FINDINGS.empty_table()
 
 

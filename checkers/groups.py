@@ -1,10 +1,10 @@
 """The checker of consumer groups: committed positions and the ownership of partitions.
 
-What cannot be concluded: a group is taken to begin at the first position that the system holds; two
-owners are told apart by their generation, so that without one nothing is said of them; and an owner that
-never moved on may have died.
+What cannot be concluded: a group is assumed to begin at the first position that the system has; two owners are
+distinguished by their generation, so without generations they are not checked; and an owner that never moved on may
+have died.
 
-Cost: O(n) for n messages, only where a group did something.
+Cost: O(n) for n messages, only if a group was active.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ COMMIT_REGRESSION = Anomaly("commit-regression", "a group's committed position w
 
 
 def regression_cases(view: LogView, commits: Commits, seeks: Ints) -> pa.Table:
-    """Find commits below a position that the group had committed before, with no seek of a member in between.
+    """Find commits below a position that the group had committed before, without a seek by a member in between.
 
-    Evidence: `op` committed `position` from `at_ns` on; `other_op` had committed `other_position`.
+    Evidence: `op` committed `position`, starting at `at_ns`; `other_op` had committed `other_position`.
     """
     start_ns, end_ns = view.operations.start_ns[commits.operation], view.operations.end_ns[commits.operation]
     stretch = np.searchsorted(seeks, start_ns)
@@ -53,7 +53,7 @@ COMMIT_BEYOND = Anomaly(
 def beyond_cases(view: LogView, commits: Commits, members: Ints) -> pa.Table:
     """Find commits past a visible message that no member of the group had received: a restart loses it.
 
-    Evidence: `op` committed `position` from `at_ns` on; `other_position` and `other_value` are the first
+    Evidence: `op` committed `position`, starting at `at_ns`; `other_position` and `other_value` are the first
     such message.
     """
     known = delivered(view, members)
@@ -80,13 +80,15 @@ def beyond_cases(view: LogView, commits: Commits, members: Ints) -> pa.Table:
     )
 
 
-DOUBLE_ASSIGNMENT = Anomaly("double-assignment", "two members of a group owned one partition at once", LOG)
+DOUBLE_ASSIGNMENT = Anomaly(
+    "double-assignment", "two members of a group owned the same partition at the same time", LOG
+)
 
 
 def double_cases(view: LogView, ownerships: Ownerships) -> pa.Table:
-    """Find members that owned the partition while another did, in one generation.
+    """Find members that owned the partition while another member did, in the same generation.
 
-    Evidence: `op` assigned it from `at_ns` on, while it was still assigned by `other_op`.
+    Evidence: `op` assigned it, starting at `at_ns`, while it was still assigned by `other_op`.
     """
     sure = np.flatnonzero((ownerships.generation >= 0) & (ownerships.from_ns != NONE))
     sure = sure[ownerships.until_ns[sure] > ownerships.from_ns[sure]]
@@ -112,14 +114,14 @@ def double_cases(view: LogView, ownerships: Ownerships) -> pa.Table:
 
 
 STUCK_PARTITION = Anomaly(
-    "stuck-partition", "an owner was given nothing for the whole bound after healing, though there was something", LOG
+    "stuck-partition", "an owner received nothing for the whole bound after healing, although messages existed", LOG
 )
 
 
 def stuck_cases(view: LogView, ownerships: Ownerships, members: Ints) -> pa.Table:
-    """Find owners that were given nothing for the whole bound, after all healing, though there was something.
+    """Find owners that received nothing for the whole bound after all healing, although messages existed.
 
-    Evidence: `op` assigned the partition; `other_op` had sent `value`, which nobody of the group had received
+    Evidence: `op` assigned the partition; `other_op` had sent `value`, which no member of the group had received
     when the bound ended, at `at_ns`.
     """
     setting = view.setting
@@ -155,7 +157,7 @@ def stuck_cases(view: LogView, ownerships: Ownerships, members: Ints) -> pa.Tabl
 
 
 def _gaps(view: LogView, ownerships: Ownerships, row: int, healed_ns: int) -> list[tuple[int, int]]:
-    """Return the times, longer than the bound, in which an owner received nothing after all healing."""
+    """Return the intervals, longer than the bound, in which an owner received nothing after all healing."""
     from_ns, until_ns = max(int(ownerships.from_ns[row]), healed_ns), int(ownerships.until_ns[row])
     times = deliveries_ns(view, int(view.operations.process[ownerships.operation[row]]))
     inside = times[(times > from_ns) & (times < until_ns)].tolist()
@@ -176,7 +178,7 @@ def _commit_findings(view: LogView, anomaly: Anomaly, commits: Commits, rows: In
 
 
 class GroupChecker:
-    """Decides the anomalies of consumer groups in one partition; a `Checker`."""
+    """Detects the anomalies of consumer groups in one partition; a `Checker`."""
 
     anomalies = (COMMIT_REGRESSION, COMMIT_BEYOND, DOUBLE_ASSIGNMENT, STUCK_PARTITION)
     models = LOG

@@ -1,14 +1,14 @@
-"""The checker of ledgers: logs of one writer, which anybody may end, and which then never change.
+"""The checker of ledgers: single-writer logs that any client may close, and that never change afterwards.
 
-A ledger is a log, too: the log checker decides its own anomalies of it, so that an entry that is lost is `lost` as well
-as `lost-entry`, and two payloads at one entry id are `offset-conflict` as well as `entry-conflict`.
+A ledger is also a log: the log checker detects its own anomalies in it, so a lost entry is both `lost` and
+`lost-entry`, and two payloads at one entry id are both `offset-conflict` and `entry-conflict`.
 
-What cannot be concluded: of an add whose outcome nobody knows, whether it belongs to the ledger; and of two readers,
-whether the later one should have been told a later last confirmed entry. A bookie tells it with the entry that follows
-it; one reader may have asked the one bookie that had that entry already, the next one a quorum without it. What one
-reader has been told it may rely on, and so may everybody once the ledger has ended: it never ends below it.
+What cannot be concluded: whether an add with unknown outcome belongs to the ledger; and, for two readers, whether the
+later one should have seen a higher last confirmed entry. A bookie reports it with the entry that follows it; one reader
+may have asked the only bookie that already had that entry, the next one a quorum without it. A reader may rely on what
+was reported to it, and so may everyone once the ledger is closed: it is never closed below that.
 
-Cost: O(n) time for n adds and each way that the ledger was ended, some 10 bytes a message beyond the view's.
+Cost: O(n) time for n adds and each end reported for the ledger, about 10 bytes per message beyond the view's.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from checkers.standings import Standings, Told
 from checkers.view import LogView
 
 LOST_ENTRY_DETAILS = ("beyond the end of the ledger", "within the ledger, and the final read did not find it")
-LAC_REGRESSION_DETAILS = ("one reader was told less than before", "the ledger ended below it")
-FENCING_DETAILS = ("begun after the ledger had been ended", "acknowledged beyond the end of the ledger")
+LAC_REGRESSION_DETAILS = ("lower than before for the same reader", "the ledger was closed below it")
+FENCING_DETAILS = ("started after the ledger was closed", "acknowledged beyond the end of the ledger")
 
 
 LOST_ENTRY = Anomaly(
@@ -51,8 +51,8 @@ LOST_ENTRY = Anomaly(
 def lost_entry_cases(view: LogView, ended: Told) -> pa.Table:
     """Find acknowledged adds that are not in the ledger.
 
-    A complete final read did not find them; or, without one, they lie at or beyond an end that was told. Evidence: `op`
-    added it and `at_ns` is its acknowledgement; `other_position` is the lowest end that was told, by `other_op`.
+    A complete final read did not find them; or, without one, they are at or beyond a reported end. Evidence: `op` added
+    it and `at_ns` is its acknowledgement; `other_position` is the lowest reported end, from `other_op`.
     """
     audit = view.setting.bounds
     end = int(ended.position.min(initial=np.iinfo(np.int64).max))
@@ -81,9 +81,9 @@ LAC_REGRESSION = Anomaly("lac-regression", "a ledger's last add confirmed went b
 def lac_regression_cases(view: LogView, told: Standings) -> pa.Table:
     """Find where the last confirmed entry went back.
 
-    For one reader since it opened the ledger; or because the ledger ended below it, whoever had been told. Evidence:
-    `position` is one past the entry that `op` told at `at_ns`, `other_` what had been told before, or to another
-    reader. One finding for each end below.
+    Either for one reader since it opened the ledger, or because the ledger was closed below what was reported to any
+    reader. Evidence: `position` is one past the entry that `op` reported at `at_ns`; `other_` is what was reported
+    before, or to another reader. One finding per end below.
     """
     later, earlier = _gone_back(view, told.confirmed)
     below, highest = _ended_below(view, told)
@@ -103,21 +103,21 @@ def lac_regression_cases(view: LogView, told: Standings) -> pa.Table:
 
 
 ENTRY_CONFLICT = Anomaly(
-    "entry-conflict", "two messages were observed at one entry id", LEDGER, implies=("offset-conflict",)
+    "entry-conflict", "two messages were observed at the same entry id", LEDGER, implies=("offset-conflict",)
 )
 
 
 FENCING_VIOLATION = Anomaly(
-    "fencing-violation", "an add was acknowledged although another client had ended the ledger", LEDGER
+    "fencing-violation", "an add was acknowledged although another client had closed the ledger", LEDGER
 )
 
 
 def fencing_violation_cases(view: LogView, ended: Told) -> pa.Table:
-    """Find adds that were acknowledged although another client had ended the ledger.
+    """Find adds that were acknowledged although another client had closed the ledger.
 
-    Begun after an operation that ended it had returned; or acknowledged after such an operation had begun, at or beyond
-    the end that it told. One that was acknowledged before is not fenced but lost. Evidence: `op` added it and `at_ns`
-    is its acknowledgement; `other_op` is the first to have ended the ledger so, at `other_position`.
+    Either started after an operation that closed it had returned; or acknowledged after such an operation had started,
+    at or beyond the end that it reported. An add that was acknowledged before is lost, not fenced. Evidence: `op` added
+    it and `at_ns` is its acknowledgement; `other_op` is the first such operation, which closed it at `other_position`.
     """
     operations = view.operations
     acked = np.flatnonzero(view.acked)
@@ -147,13 +147,13 @@ def fencing_violation_cases(view: LogView, ended: Told) -> pa.Table:
     )
 
 
-READERS_DISAGREE = Anomaly("readers-disagree", "two clients were told different ends of one ledger", LEDGER)
+READERS_DISAGREE = Anomaly("readers-disagree", "two clients saw different ends of the same ledger", LEDGER)
 
 
 def readers_disagree_cases(view: LogView, ended: Told) -> pa.Table:
-    """Find ends of the ledger that differ from the one that was told first.
+    """Find reported ends of the ledger that differ from the first one.
 
-    One finding for each further end. Evidence: `op` told it at `at_ns`, `other_op` the first one.
+    One finding per additional end. Evidence: `op` reported it at `at_ns`, `other_op` reported the first one.
     """
     if not ended.position.size:
         return no_findings()
@@ -173,7 +173,7 @@ def readers_disagree_cases(view: LogView, ended: Told) -> pa.Table:
 
 
 def _gone_back(view: LogView, confirmed: Told) -> tuple[Ints, Ints]:
-    """Return what one reader was told that is below what it was told before, and the highest before."""
+    """Return positions reported to a reader that are lower than earlier ones, and the highest earlier one for each."""
     order = stable_order(view.operations.process[confirmed.operation])
     process = view.operations.process[confirmed.operation[order]]
     session: Ints = np.cumsum(changes(process) | confirmed.opens[order])
@@ -184,7 +184,7 @@ def _gone_back(view: LogView, confirmed: Told) -> tuple[Ints, Ints]:
 
 
 def _ended_below(view: LogView, told: Standings) -> tuple[Ints, Ints]:
-    """Return the ends below what was told to be confirmed, the first of each, and the highest that was told."""
+    """Return the ends below a reported confirmed position, the first of each, and the highest reported position."""
     if not (told.confirmed.position.size and told.ended.position.size):
         return NO_ROWS, NO_ROWS
     highest = int(told.confirmed.position.argmax())
@@ -194,7 +194,7 @@ def _ended_below(view: LogView, told: Standings) -> tuple[Ints, Ints]:
 
 
 class LedgerChecker:
-    """Decides the anomalies of one ledger; a `Checker`."""
+    """Detects the anomalies of one ledger; a `Checker`."""
 
     anomalies = (LOST_ENTRY, LAC_REGRESSION, ENTRY_CONFLICT, FENCING_VIOLATION, READERS_DISAGREE)
     models = LEDGER

@@ -1,7 +1,7 @@
 """The checker of an append-only log: one topic-partition of Kafka, Pulsar or a stream.
 
-At least 3 million messages a second on one core and less than 200 bytes of memory a message
-(`benchmarks/check_log.py` measures both). Memory is bounded by one partition's messages.
+It processes at least 3 million messages per second on one core and needs less than 200 bytes of memory per
+message (`benchmarks/check_log.py` measures both). Memory is bounded by the messages of one partition.
 """
 
 from __future__ import annotations
@@ -59,26 +59,26 @@ _CASES = (
 
 
 class LogChecker:
-    """Decides all log anomalies of one topic-partition; a `Checker` with the power `Settling`."""
+    """Detects all log anomalies of one topic partition; a `Checker` with the power `Settling`."""
 
     anomalies = (*(anomaly for anomaly, _ in _CASES), MISROUTED)
     models = LOGS
 
     def check(self, part: Part) -> pa.Table:
-        """Return the findings in the order of `anomalies`, each in order of position, value and op."""
+        """Return the findings in the order of `anomalies`, and for each in order of position, value and op."""
         if not part.messages.num_rows:
             return no_findings()
         view = part.view(LogView)
         return merged([cases(view) for _, cases in _CASES])
 
     def open_values(self, findings: pa.Table) -> pa.Array:
-        """Return the distinct values of phantoms that another partition may have been sent."""
+        """Return the distinct values of phantoms that may have been sent to another partition."""
         return pc.unique(findings["value"].filter(unsettled(findings))).sort()
 
     def sent_here(self, messages: pa.Table, values: pa.Array) -> pa.Table:
-        """Return value, topic, partition and op of those of the values that were sent here."""
+        """Return value, topic, partition and op of the values that were sent here."""
         return sends_of(messages, values)
 
     def settle(self, findings: pa.Table, found: pa.Table) -> pa.Table:
-        """Return the findings with every open phantom either misrouted or sent by nobody."""
+        """Return the findings with every open phantom decided: misrouted or never sent."""
         return settled(findings, found)

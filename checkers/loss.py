@@ -1,11 +1,10 @@
-"""Messages that were acknowledged and are gone, and messages that should not be there.
+"""Acknowledged messages that are missing, and messages that should not exist.
 
-A message is missing when its send was acknowledged and nobody, the final read included, received
-it intact, or when a complete final read no longer finds it, although somebody had read it before.
-That alone proves nothing: it may lie where nobody looked. It is *lost* once something proves that
-somebody did look past it, else *unseen*; one that expired is neither. What cannot be concluded:
-without a final read nothing is known about the messages behind the last position read, and a missing
-message whose position is unknown may have expired if any did.
+A message is missing if its send was acknowledged and no reader, including the final read, received it intact,
+or if a complete final read does not find it although it was read before. That alone proves nothing, because
+its position may not have been read. It is *lost* if something proves that a reader passed it, otherwise
+*unseen*; an expired message is neither. What cannot be concluded: without a final read nothing is known about
+messages after the last position read, and a missing message with unknown position may have expired if any did.
 
 Cost: O(n) time, no memory beyond the view's.
 """
@@ -37,7 +36,7 @@ _AUDITED, _GONE, _BELOW, _FOLLOWED, _UNPROVEN, _UNKNOWN, _EXPIRED = range(7)
 
 LOST = Anomaly(
     "lost",
-    "an acknowledged message is gone",
+    "an acknowledged message is lost",
     LOGS,
     implies=("dropped-as-duplicate", "offset-conflict", "reordered", "order-violation", "sequence-jump"),
 )
@@ -46,12 +45,11 @@ LOST = Anomaly(
 def lost_cases(view: LogView) -> pa.Table:
     """Find acknowledged messages that are provably gone.
 
-    Acked, never visible, and either audited, or at or below the highest position that was read, or
-    (where the acknowledgement named no position) followed by a visible acknowledged message of the
-    same producer. Jepsen: lost-write. Beyond Jepsen: acked, read by somebody, and not found by a
-    complete final read; the log lost it, whoever was lucky enough to read it in time. Evidence: `op`
-    sent it and `at_ns` is its acknowledgement; `other_` is the audit's end, the highest read, or the
-    message that follows.
+    Acked, never visible, and either audited, or at or below the highest position that was read, or (if the
+    acknowledgement did not report a position) followed by a visible acknowledged message of the same producer.
+    Jepsen: lost-write. Beyond Jepsen: acked, read before, and not found by a complete final read; the log lost
+    it, even if a reader received it in time. Evidence: `op` sent it and `at_ns` is its acknowledgement; `other_`
+    is the audit's end, the highest read, or the following message.
     """
     fates = _fates(view)
     rows, fate = view.missing[fates <= _FOLLOWED], fates[fates <= _FOLLOWED]
@@ -68,11 +66,11 @@ def lost_cases(view: LogView) -> pa.Table:
     )
 
 
-UNSEEN = Anomaly("unseen", "an acknowledged message was not seen, and nothing proves that it is lost", LOGS)
+UNSEEN = Anomaly("unseen", "an acknowledged message was not seen, but there is no proof that it is lost", LOGS)
 
 
 def unseen_cases(view: LogView) -> pa.Table:
-    """Find acknowledged messages that nobody received, though nothing proves that they are lost.
+    """Find acknowledged messages that were not received, without proof that they are lost.
 
     Jepsen: unseen. Evidence: `op` sent it and `at_ns` is its acknowledgement.
     """
@@ -89,30 +87,30 @@ def unseen_cases(view: LogView) -> pa.Table:
 
 DROPPED = Anomaly(
     "dropped-as-duplicate",
-    "a new message was acknowledged as a duplicate, and is gone",
+    "a new message was acknowledged as a duplicate and is lost",
     LOGS,
     implies=("lost", "sequence-jump"),
 )
 
 
 def dropped_cases(view: LogView) -> pa.Table:
-    """Find new messages that were acknowledged as duplicates and are nowhere: the loss of deduplication itself.
+    """Find new messages that were acknowledged as duplicates and are missing: losses caused by deduplication.
 
-    Each of them is `lost` too. Evidence: `op` sent it and `at_ns` is its acknowledgement.
+    Each of them is also `lost`. Evidence: `op` sent it and `at_ns` is its acknowledgement.
     """
     rows = view.missing[_fates(view) <= _FOLLOWED]
     rows = rows[view.operations.duplicate[view.sends.operation[rows]]]
     return findings_of(view.setting, DROPPED, details=(), **_send_evidence(view, rows))
 
 
-FAILED_VISIBLE = Anomaly("failed-visible", "a message whose send certainly failed was received", LOGS)
+FAILED_VISIBLE = Anomaly("failed-visible", "a message whose send definitely failed was received", LOGS)
 
 
 def failed_visible_cases(view: LogView) -> pa.Table:
-    """Find messages whose every send certainly failed, and that were received all the same.
+    """Find received messages for which every send definitely failed.
 
-    Jepsen: G1a, but for sends that were undone with their transaction (`aborted-read`). Evidence: `op`
-    sent it; `position`, `other_op` and `at_ns` are its first receive.
+    Jepsen: G1a, except for sends that were aborted with their transaction (`aborted-read`). Evidence: `op` sent
+    it; `position`, `other_op` and `at_ns` are its first receive.
     """
     fate = view.operations.fate[view.sends.operation]
     failed = np.flatnonzero(fate == FAIL)
@@ -135,7 +133,7 @@ def failed_visible_cases(view: LogView) -> pa.Table:
 
 TRUNCATED = Anomaly(
     "truncated",
-    "a position that was read is gone: the log went back",
+    "a position that was read no longer exists: the log was truncated",
     LOGS,
     implies=(
         "lost",
@@ -159,11 +157,11 @@ TRUNCATED = Anomaly(
 
 
 def truncated_cases(view: LogView) -> pa.Table:
-    """Find positions that a consumer read and that are gone from the log.
+    """Find positions that a consumer read and that are missing from the log.
 
-    Read by anyone but the auditor, not expired, and either at or after the end that the broker
-    reported after healing, or passed over by a complete audit. One finding for each position and
-    value. Evidence: `op` and `at_ns` are its first read, `other_position` the audit's end.
+    Read by any client except the auditor, not expired, and either at or after the end that the broker reported
+    after healing, or passed over by a complete audit. One finding per position and value. Evidence: `op` and
+    `at_ns` are its first read, `other_position` is the audit's end.
     """
     audit = view.setting.bounds
     if audit is None:
@@ -190,7 +188,7 @@ def truncated_cases(view: LogView) -> pa.Table:
 
 
 def _fates(view: LogView) -> Ints:
-    """Say of each missing message what became of it."""
+    """Return the fate of each missing message."""
     audit = view.setting.bounds
     low = audit.low if audit else 0
     position = view.sends.position[view.missing]
@@ -226,7 +224,7 @@ def _followers(view: LogView, rows: Ints) -> Ints:
 
 
 def _proofs(view: LogView, rows: Ints, fate: Ints) -> tuple[Ints, Ints, Ints]:
-    """Return value, position and operation of what proves each of these sends lost."""
+    """Return value, position and operation of the proof for each of these lost sends."""
     audit, reads = view.setting.bounds, view.receives
     below, followed = fate == _BELOW, fate == _FOLLOWED
     value, op = np.full(rows.size, NONE), np.full(rows.size, NONE)

@@ -1,7 +1,7 @@
-"""Who owned a partition when, what was committed, and when a group received what: the rows of consumer groups.
+"""Rows of consumer groups: ownership of a partition, commits, and deliveries to a group.
 
-A consumer owns an assigned partition from the end of the `assign` to the start of its process's next
-`assign`, `revoke` or `close`. If there is none, nobody knows until when: no time at all is taken for sure.
+A consumer owns an assigned partition from the end of the `assign` to the start of its process's next `assign`, `revoke`
+or `close`. If there is none, the end is unknown, and no ownership is assumed at all.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from checkers.view import LogView
 NEVER_NS = np.iinfo(np.int64).max
 
 ACTS = ("committed", "assigned")
-"""Observations that are about groups."""
+"""Kinds of observations about groups."""
 
 _MOVING = ("assign", "revoke", "close")
 
 
 @dataclass(frozen=True, slots=True)
 class Commits(Rows):
-    """Positions that were committed, acknowledged ones only, by group."""
+    """Positions of acknowledged commits, by group."""
 
     group: Ints
     position: Ints
@@ -35,7 +35,7 @@ class Commits(Rows):
 
 @dataclass(frozen=True, slots=True)
 class Ownerships(Rows):
-    """Times of ownership; `until_ns` is not after `from_ns` where nothing is known for sure."""
+    """Intervals of ownership; `until_ns` is not after `from_ns` if nothing is certain."""
 
     group: Ints
     generation: Ints
@@ -46,7 +46,7 @@ class Ownerships(Rows):
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """What consumer groups did in one partition.
+    """The activity of consumer groups in one partition.
 
     Attributes:
         groups: their names; the other tables number them.
@@ -65,7 +65,7 @@ class Membership:
         Args:
             observations: schema `OBSERVATIONS`.
             operations: schema `OPERATIONS`.
-            rows: the same.
+            rows: the same operations as arrays.
         """
         acts = observations.filter(pa.array(is_one_of(observations["kind"], ACTS)))
         group, groups = words_of(acts["name"])
@@ -91,12 +91,12 @@ class Membership:
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """Each visible position, ascending, and when a group first received it.
+    """The visible positions, ascending, and when a group first received each.
 
     Attributes:
         position: the position.
-        first_ns: when a member first received it; never: the largest time.
-        send: row of the send of what lies there, or `NONE`.
+        first_ns: when a member first received it; the largest time if never.
+        send: row of the send of the message at the position, or `NONE`.
     """
 
     position: Ints
@@ -105,7 +105,7 @@ class Delivered:
 
 
 def delivered(view: LogView, members: Ints) -> Delivered:
-    """Return when these processes first received what lies at each visible position."""
+    """Return when these processes first received the message at each visible position."""
     ids, reads = view.visible_positions, view.receives
     by_member = np.isin(view.operations.process[reads.operation], members) & (view.read_positions != NONE)
     first_ns = np.full(view.positions.size, NEVER_NS)
@@ -115,19 +115,19 @@ def delivered(view: LogView, members: Ints) -> Delivered:
 
 
 def deliveries_ns(view: LogView, process: int) -> Ints:
-    """Return when a process received something, ascending."""
+    """Return when a process received messages, ascending."""
     own = view.operations.process[view.receives.operation] == process
     return np.unique(view.receives.received_ns[own])
 
 
 def seeks_ns(operations: pa.Table, rows: Operations, members: Ints) -> Ints:
-    """Return when any of these processes sought another position, ascending."""
+    """Return when any of these processes executed a seek, ascending."""
     seeks: Flags = is_one_of(operations["f"], ["seek"]) & np.isin(rows.process, members)
     return np.sort(rows.start_ns[seeks])
 
 
 def _next_move_ns(operation: Ints, operations: pa.Table, rows: Operations) -> Ints:
-    """Return when the process of each of these operations moved next; `NONE` if it never did."""
+    """Return when the process of each of these operations was repositioned next; `NONE` if never."""
     moving = np.flatnonzero(is_one_of(operations["f"], _MOVING))
     moving = moving[np.lexsort((rows.start_ns[moving], rows.process[moving]))]
     following = np.full(rows.op.size, NONE)

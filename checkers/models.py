@@ -1,4 +1,4 @@
-"""Which topics checkers judge."""
+"""The topic models that checkers handle."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from chaoskit.history.models import DataModel
 LOG = (DataModel.LOG,)
 LEDGER = (DataModel.LEDGER,)
 LOGS = (DataModel.LOG, DataModel.LEDGER)
-"""A ledger is a log, too."""
+"""A ledger is also a log."""
 
 ALL = tuple(DataModel)

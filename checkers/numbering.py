@@ -1,4 +1,4 @@
-"""Small consecutive ids for values and positions, so that tables over them are plain arrays."""
+"""Small consecutive ids for values and positions, so that tables indexed by them are plain arrays."""
 
 from __future__ import annotations
 
@@ -10,21 +10,20 @@ from chaoskit.history.schema import PRODUCER_SHIFT
 from checkers.columns import NONE, Ints, changes
 
 _SPREAD_MAX = 4
-"""Ids may outnumber the numbers by this factor before sorting is cheaper: tables over ids then cost
-at most 16 bytes a message, and a log with a marker after each message still counts as dense."""
+"""Maximum ratio of ids to numbers before sorting is used instead: tables indexed by id then cost at most 16 bytes
+per message, and a log with a marker after each message still counts as dense."""
 
 
 class Numbering:
-    """Ids for the given numbers, in their order; negative numbers are absent and have the id `NONE`.
+    """Order-preserving ids for the given numbers; negative numbers mean absent and have the id `NONE`.
 
-    Values are dense within a producer, and positions within a log: the numbers between the lowest
-    and the highest of a block (`number >> 40`) then simply follow those of the block before, in
-    O(n) time and O(blocks) bytes. Where numbers are sparse (a producer that spreads over many
-    partitions, positions made of ledger and entry, imported histories), the id is the rank among
-    the sorted numbers: O(n log n) time, 8 bytes a number.
+    Values are usually dense within a producer, and positions within a log: the numbers between the lowest and the
+    highest of a block (`number >> 40`) then simply follow those of the previous block, in O(n) time and O(blocks)
+    bytes. If numbers are sparse (a producer with many partitions, positions made of ledger and entry, imported
+    histories), the id is the rank among the sorted numbers: O(n log n) time, 8 bytes per number.
 
     Attributes:
-        size: one more than the highest id.
+        size: the highest id plus one.
     """
 
     size: int
@@ -39,7 +38,7 @@ class Numbering:
         if blocks <= count:
             self._span_blocks(parts, blocks)
         if blocks > count or self.size > _SPREAD_MAX * count:
-            # Not np.unique, which hashes: 30 times slower than the vectorised sort.
+            # np.unique hashes, which is 30 times slower than the vectorised sort.
             ordered = np.sort(np.concatenate(parts))
             self._sorted = ordered[changes(ordered)]
             self.size = self._sorted.size
@@ -61,7 +60,7 @@ class Numbering:
         return (numbers >> PRODUCER_SHIFT) - self._first_block
 
     def ids(self, numbers: Ints) -> Ints:
-        """Return the ids of numbers that were given to the constructor."""
+        """Return the ids of numbers that were passed to the constructor."""
         if numbers.size and numbers.min() < 0:
             ids: Ints = np.full(numbers.size, NONE, self._dtype)
             known = np.flatnonzero(numbers >= 0)
@@ -73,7 +72,7 @@ class Numbering:
         return (numbers + shifts).astype(self._dtype)
 
     def numbers(self, ids: Ints) -> Ints:
-        """Return the numbers that have these ids."""
+        """Return the numbers with these ids."""
         if self._sorted is not None:
             ranked: Ints = self._sorted[ids]
             return ranked

@@ -1,11 +1,11 @@
-"""Messages that lie, or were read, out of order.
+"""Messages that are stored, or were read, out of order.
 
-A producer is one ordered pipeline: it invokes its sends in the order of their sequence, so the log
-must keep that order for each key (messages without a key are one group). A consumer moves forward,
-one visible message at a time, until it is repositioned. What cannot be concluded: the order of
-messages whose position nobody knows, and a skip over positions that nobody read.
+A producer is one ordered pipeline: it invokes its sends in sequence order, so the log must keep that order for each
+key (messages without a key are one group). A consumer moves forward, one visible message at a time, until it is
+repositioned. What cannot be concluded: the order of messages with unknown position, and a skip over positions that
+no client read.
 
-Cost: O(n) time for unkeyed messages, a radix sort for keyed ones; 24 bytes a message.
+Cost: O(n) time for unkeyed messages, a radix sort for keyed ones; 24 bytes per message.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ MOVED = ("internal", "between polls")
 
 REORDERED = Anomaly(
     "reordered",
-    "messages of one producer lie in the opposite order of their sending",
+    "messages of one producer are stored in a different order than they were sent",
     LOGS,
     implies=("order-violation", "sequence-jump"),
 )
 
 
 def reordered_cases(view: LogView) -> pa.Table:
-    """Find sends that lie below an earlier send of the same producer and key.
+    """Find sends with a lower position than an earlier send of the same producer and key.
 
-    A send lies where it was first received, or if it never was, where its acknowledgement says.
-    Jepsen: int-nonmonotonic-send, nonmonotonic-send. Evidence: `op` is the later send, completed at
-    `at_ns`; `other_` is the earlier one that lies highest.
+    The position of a send is that of its first receive, or, if there is none, the one in its acknowledgement.
+    Jepsen: int-nonmonotonic-send, nonmonotonic-send. Evidence: `op` is the later send, completed at `at_ns`;
+    `other_` is the earlier one with the highest position.
     """
     sends, operations = view.sends, view.operations
     rows, _, place = view.pipelines
@@ -58,17 +58,15 @@ def reordered_cases(view: LogView) -> pa.Table:
     )
 
 
-SKIPPED = Anomaly(
-    "skipped", "a consumer moved past a message without having sought to", LOGS, implies=("sequence-jump",)
-)
+SKIPPED = Anomaly("skipped", "a consumer skipped a message without a seek", LOGS, implies=("sequence-jump",))
 
 
 def skipped_cases(view: LogView) -> pa.Table:
-    """Find where a consumer moved forward past a position that holds a visible message.
+    """Find where a consumer moved forward past a position with a visible message.
 
-    Jepsen: poll-skip, int-poll-skip. Evidence: `value`, `position` and `op` are where it landed,
-    `other_op` is the receive before, `other_position` the first visible position passed over, and
-    `other_value` what lies there.
+    Jepsen: poll-skip, int-poll-skip. Evidence: `value`, `position` and `op` are where it landed; `other_op` is the
+    previous receive, `other_position` the first visible position that was passed over, and `other_value` the
+    message there.
     """
     before, after, first, _ = view.passed
     passed = view.visible_positions[first]
@@ -76,14 +74,14 @@ def skipped_cases(view: LogView) -> pa.Table:
     return _moves(view, SKIPPED, before, after, other_value=other, other_position=view.positions.numbers(passed))
 
 
-REWOUND = Anomaly("rewound", "a consumer went back without having sought to", LOGS, implies=("sequence-jump",))
+REWOUND = Anomaly("rewound", "a consumer moved back without a seek", LOGS, implies=("sequence-jump",))
 
 
 def rewound_cases(view: LogView) -> pa.Table:
-    """Find where a consumer went back.
+    """Find where a consumer moved back.
 
-    Jepsen: nonmonotonic-poll, int-nonmonotonic-poll. Evidence: `value`, `position` and `op` are
-    where it landed, `other_` is the receive before.
+    Jepsen: nonmonotonic-poll, int-nonmonotonic-poll. Evidence: `value`, `position` and `op` are where it landed,
+    `other_` is the previous receive.
     """
     before, after = view.jumps
     back = view.receives.position[after] < view.receives.position[before]

@@ -1,10 +1,10 @@
-"""Messages that did not come from where they should, or did not arrive as they were sent.
+"""Messages with a wrong origin, and messages that did not arrive as they were sent.
 
-One partition cannot tell a message that nobody sent from one that was sent elsewhere. Both are
-first reported as a phantom that was not sent here; `settle` decides once the sends of all
-partitions were asked for these few values.
+Within one partition, a message that was never sent cannot be distinguished from one that was sent elsewhere. Both are
+first reported as a phantom that was not sent here; `settle` decides after these few values were looked up in the sends
+of all partitions.
 
-Cost: O(n) time, one byte a message.
+Cost: O(n) time, one byte per message.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from checkers.view import LogView
 
 NOT_SENT_HERE = "not sent to this partition"
 FROM_ANOTHER_RUN = "from another run"
-SENT_BY_NOBODY = "sent by nobody"
+SENT_BY_NOBODY = "never sent"
 PHANTOM_DETAILS = (NOT_SENT_HERE, FROM_ANOTHER_RUN)
 
 SENDS = pa.schema(
@@ -36,17 +36,17 @@ SENDS = pa.schema(
         pa.field("op", pa.int64()),
     ]
 )
-"""What is asked of other partitions: who sent these values, and where to."""
+"""Result of looking up values in other partitions: which operation sent them, and where."""
 
 
-PHANTOM = Anomaly("phantom", "a message was received that nobody sent", LOGS)
+PHANTOM = Anomaly("phantom", "a message was received that was never sent", LOGS)
 
 
 def phantom_cases(view: LogView) -> pa.Table:
-    """Find messages that were received though nobody sent them to this partition in this run.
+    """Find received messages that were not sent to this partition in this run.
 
-    Jepsen calls some of these unknown. One finding for each position and value. Evidence: `op` and
-    `at_ns` are the first receive.
+    Jepsen calls some of these unknown. One finding per position and value. Evidence: `op` and `at_ns` are the first
+    receive.
     """
     payload = view.receives.payload
     strange = payload == FOREIGN
@@ -54,14 +54,13 @@ def phantom_cases(view: LogView) -> pa.Table:
     return _received(view, PHANTOM, strange, PHANTOM_DETAILS)
 
 
-CORRUPT = Anomaly("corrupt", "a message was received damaged", LOGS)
+CORRUPT = Anomaly("corrupt", "a received message was damaged", LOGS)
 
 
 def corrupt_cases(view: LogView) -> pa.Table:
     """Find messages whose header or checksum does not match.
 
-    One finding for each position and value (as far as the header could be read). Evidence: `op` and
-    `at_ns` are the first receive.
+    One finding per position and value (if the header could be read). Evidence: `op` and `at_ns` are the first receive.
     """
     return _received(view, CORRUPT, view.receives.payload == DAMAGED, ())
 
@@ -79,15 +78,14 @@ def sends_of(messages: pa.Table, values: pa.Array) -> pa.Table:
     return sends.cast(SENDS)
 
 
-MISROUTED = Anomaly("misrouted", "a message was received from another topic or partition than it was sent to", LOGS)
+MISROUTED = Anomaly("misrouted", "a message was received from a different topic or partition than it was sent to", LOGS)
 
 
 def settled(findings: pa.Table, found: pa.Table) -> pa.Table:
-    """Turn each unsettled phantom into a misrouted message or one that nobody sent.
+    """Decide for each unsettled phantom whether it is a misrouted message or was never sent.
 
-    Misrouted: received on another topic or partition than it was sent to. Evidence: as of the
-    phantom, and `other_op` sent it. Of several sends of one value the first by topic, partition and
-    op is named.
+    Misrouted: received from a different topic or partition than it was sent to. Evidence: as for the phantom, and
+    `other_op` sent it. If a value was sent several times, the first send by topic, partition and op is reported.
     """
     found = found.cast(SENDS).sort_by([(name, "ascending") for name in SENDS.names])
     send = pc.index_in(findings["value"], value_set=found["value"].combine_chunks())
@@ -108,7 +106,7 @@ def settled(findings: pa.Table, found: pa.Table) -> pa.Table:
 
 
 def _received(view: LogView, anomaly: Anomaly, chosen: Flags, details: Sequence[str]) -> pa.Table:
-    """Report the chosen receives, the first of each position, value and payload."""
+    """Report the chosen receives; only the first for each position, value and payload."""
     receives = view.receives.take(np.flatnonzero(chosen))
     receives = receives.take(distinct(receives.position, receives.value, receives.payload))
     return findings_of(

@@ -1,4 +1,4 @@
-"""In which order each consumer read the log, cut where it may have been repositioned."""
+"""The order in which each consumer read the log, split where it may have been repositioned."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from checkers.rows import Operations, Receives
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """All receives of polls with a known position, process by process, each in the order of reading.
+    """All receives of polls with a known position, process by process, in the order of reading.
 
-    A session is a stretch of one process without `assign`, `subscribe` or `seek`.
+    A session is a part of one process without `assign`, `subscribe` or `seek`.
 
     Attributes:
         row: row of the receive.
@@ -26,7 +26,7 @@ class Reading:
 
 
 def reading_of(receives: Receives, operations: Operations) -> Reading:
-    """Return the order of reading. Costs O(n) time and 12 bytes a message."""
+    """Return the order of reading. Cost: O(n) time, 12 bytes per message."""
     order = stable_order(operations.process[receives.operation])
     if receives.position.min(initial=0) < 0:
         order = order[receives.position[order] != NONE]
@@ -44,8 +44,8 @@ def reading_of(receives: Receives, operations: Operations) -> Reading:
 def _repositionings_before(polls: Ints, operations: Operations) -> Ints:
     """Count for each poll the repositionings that its process invoked before the poll ended.
 
-    Before it ended, not before it began: a client's rebalance callback runs inside a poll, whose
-    messages are then those of the new assignment.
+    The end of the poll counts, not its start: a client's rebalance callback runs inside a poll, whose messages
+    then belong to the new assignment.
     """
     process = operations.process[polls]
     # A poll that never ended has NONE there, which lies before its start.

@@ -1,9 +1,9 @@
-"""Messages that contradict the clock: order between producers, and entries that appear behind a reader.
+"""Violations of real-time order: between producers, and messages that appear behind a reader.
 
-All clients share one clock (docs/history.md), so that what was acknowledged before something else was
-invoked is known across them.
+All clients share one clock (docs/history.md), so it is known across clients whether one operation was acknowledged
+before another was invoked.
 
-Cost: O(n) time; where producers overlap, O(k log k) for the k sends that lie below an earlier one.
+Cost: O(n) time; where producers overlap, O(k log k) for the k sends with a lower position than an earlier one.
 """
 
 from __future__ import annotations
@@ -23,15 +23,17 @@ LATE_DETAILS = ("acknowledged before it was passed", "acknowledged after it was 
 _NEVER_NS = np.iinfo(np.int64).max
 
 
-ORDER_VIOLATION = Anomaly("order-violation", "a message lies below one that was acknowledged before it was sent", LOGS)
+ORDER_VIOLATION = Anomaly(
+    "order-violation", "a message has a lower position than one that was acknowledged before it was sent", LOGS
+)
 
 
 def order_violation_cases(view: LogView) -> pa.Table:
-    """Find messages that lie below one that was acknowledged before they were sent, of any producer.
+    """Find messages with a lower position than one, of any producer, that was acknowledged before they were sent.
 
-    And sends of one operation between whose positions another's message lies. Jepsen: int-send-skip.
-    Evidence: `op` sent the message and began at `at_ns`; `other_` is what lies above it though it was
-    acknowledged before, or what lies in between.
+    Also sends of one operation with another operation's message between their positions. Jepsen: int-send-skip.
+    Evidence: `op` sent the message and began at `at_ns`; `other_` is the message with the higher position that was
+    acknowledged before, or the message in between.
     """
     return merged([_behind_acknowledged(view), _torn_apart(view)])
 
@@ -40,11 +42,11 @@ LATE = Anomaly("late", "an acknowledged message appeared behind a reader that ha
 
 
 def late_cases(view: LogView) -> pa.Table:
-    """Find acknowledged messages that appeared behind a reader: it had passed their position, and only
-    later somebody saw them.
+    """Find acknowledged messages that appeared behind a reader: it had already passed their position when they were
+    first seen.
 
-    Evidence: `op` sent it and `at_ns` is when it was first seen; `other_op` is the poll that passed it
-    first, and `other_position` where that landed.
+    Evidence: `op` sent it and `at_ns` is when it was first seen; `other_op` is the poll that passed it first, and
+    `other_position` is where that poll landed.
     """
     _, after, first, count = view.passed
     if not count.size:
@@ -133,7 +135,7 @@ def _violations(view: LogView, detail: int, *, rows: Ints, place: Ints, other: I
 
 
 def _first_seen_ns(view: LogView, values: Ints) -> Ints:
-    """Return when each of these visible values (ids) was first received by anybody."""
+    """Return when each of these visible values (ids) was first received by any client."""
     wanted = marked(view.values.size, values)
     rows = np.flatnonzero(wanted[view.intact_values]) if values.size else values
     seen_ns = np.full(view.values.size if values.size else 0, _NEVER_NS)

@@ -1,7 +1,7 @@
 """The rows of one partition's history as arrays: operations, sends and receives.
 
-A row number of an operation joins the tables: `sends.operation[i]` is the row in `Operations` of
-the operation that sent message `i`. Cost: about 30 bytes a message; columns are copied once.
+Row numbers of operations join the tables: `sends.operation[i]` is the row in `Operations` of the operation that
+sent message `i`. Cost: about 30 bytes per message; columns are copied once.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ REPOSITIONING = ("assign", "subscribe", "seek", "open", "recover")
 
 @dataclass(frozen=True, slots=True)
 class Operations:
-    """Operations in order of invocation; `end_ns` is `NONE` for those that never completed.
+    """Operations in order of invocation; `end_ns` is `NONE` for operations that never completed.
 
     Attributes:
-        outcome: of the operation alone.
-        fate: with its transaction: `ABORTED` or `INFO` where that did not, or may not have, committed.
-        takes: whether it received what a subscription gave it, which is no reading in order.
-        duplicate: whether it was acknowledged as something that the system had already.
+        outcome: outcome of the operation itself.
+        fate: outcome considering its transaction: `ABORTED` or `INFO` if that did not, or may not have, committed.
+        takes: whether it received from a subscription, which is not reading in order.
+        duplicate: whether it was acknowledged as a duplicate.
     """
 
     op: Ints
@@ -73,7 +73,7 @@ class Operations:
         rows = op - self.op[0] if dense else np.searchsorted(self.op, op)
         inside = not rows.size or (rows.min() >= 0 and rows.max() < self.op.size)
         if not inside or not (dense or np.array_equal(self.op[rows], op)):
-            raise BadInput("the history has messages of operations that it does not have")
+            raise BadInput("the history has messages of missing operations")
         return rows
 
 
@@ -90,16 +90,16 @@ def _fates(table: pa.Table, outcome: Ints) -> Ints:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Arrays of one length."""
+    """Arrays of equal length."""
 
     def take(self, rows: Ints) -> Self:
-        """Return some of the rows."""
+        """Return a subset of the rows."""
         return type(self)(**{column.name: getattr(self, column.name)[rows] for column in fields(self)})
 
 
 @dataclass(frozen=True, slots=True)
 class Sends(Rows):
-    """Messages sent, in order of invocation. `position` is the acknowledged one, or `NONE`."""
+    """Sent messages, in order of invocation. `position` is from the acknowledgement, or `NONE`."""
 
     value: Ints
     position: Ints
@@ -109,7 +109,7 @@ class Sends(Rows):
 
 @dataclass(frozen=True, slots=True)
 class Receives(Rows):
-    """Messages received, in order of invocation and within one poll in order of delivery."""
+    """Received messages, in order of invocation, and within one poll in delivery order."""
 
     value: Ints
     position: Ints

@@ -1,10 +1,10 @@
-"""How a producer's sequence looks to a reader: what deduplication must keep whole.
+"""A producer's sequence as seen by a reader, which deduplication must preserve.
 
-Within a session a reader should see each producer's acknowledged messages of one key one after the
-other, each once. The check knows sequences by `value`. What cannot be concluded: sends that failed, or
-whose outcome nobody knows, may be left out of the log, so that passing over them is no jump.
+Within a session a reader should see each producer's acknowledged messages of one key consecutively and exactly once.
+Sequences are identified by `value`. What cannot be concluded: sends that failed, or whose outcome is unknown, may be
+missing from the log, so skipping them is not a jump.
 
-Cost: O(n) time for unkeyed messages, a radix sort for keyed ones; some 40 bytes a message.
+Cost: O(n) time for unkeyed messages, a radix sort for keyed ones; about 40 bytes per message.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ SEQUENCE_JUMP_DETAILS = ("new, forward", "new, back", "seen, forward", "seen, ba
 
 
 SEQUENCE_JUMP = Anomaly(
-    "sequence-jump", "a reader received a producer's messages in another sequence than they were sent", LOGS
+    "sequence-jump", "a reader received a producer's messages in a different sequence than they were sent", LOGS
 )
 
 
 def sequence_jump_cases(view: LogView) -> pa.Table:
-    """Find where a reader's next message of a producer is not the one that the producer sent next.
+    """Find where a reader's next message of a producer is not the next one that the producer sent.
 
-    Forward: passes over an acknowledged message. Back: to the same or an earlier one. Seen: the reader had
-    it already, in this session; else new. Evidence: `value`, `position` and `op` are where the reader
-    landed; `other_` is the receive before, of the same producer and key.
+    Forward: an acknowledged message was skipped. Back: the same or an earlier message. Seen: the reader had already
+    received it in this session; otherwise new. Evidence: `value`, `position` and `op` are where the reader landed;
+    `other_` is the previous receive of the same producer and key.
     """
     if _in_order(view):
         return no_findings()
@@ -64,8 +64,8 @@ def sequence_jump_cases(view: LogView) -> pa.Table:
 
 
 def _in_order(view: LogView) -> bool:
-    """Return whether no reader can have seen a jump: the log keeps every producer's order, each message once
-    and alone at its position, no acknowledged one is missing, and every reader went through all of it, forward."""
+    """Return whether no reader can have seen a jump: the log has every producer's messages in order, each once and
+    alone at its position, no acknowledged one is missing, and every reader read all of it forward."""
     before, after = view.jumps
     return not (
         view.intact is not view.receives
@@ -79,7 +79,7 @@ def _in_order(view: LogView) -> bool:
 
 
 def _readings(view: LogView) -> tuple[Ints, Ints]:
-    """Return rows of intact receives of messages that were sent here, in the order of reading, with sessions."""
+    """Return the rows of intact receives of messages that were sent here, in the order of reading, with sessions."""
     row, session = view.reading.row, view.reading.session
     if view.intact is not view.receives:
         intact = view.receives.payload == INTACT
@@ -90,8 +90,8 @@ def _readings(view: LogView) -> tuple[Ints, Ints]:
 
 
 def _sequences(view: LogView) -> tuple[Ints, Ints, Flags]:
-    """Return for each value id its producer and key as one number, how many acknowledged messages of these
-    it ends a row of, and whether it is acknowledged itself."""
+    """Return for each value id its producer and key as one number, the number of acknowledged messages of these up to
+    it, and whether it is acknowledged itself."""
     acked = marked(view.values.size, view.sent_values[view.acked])
     sent = np.flatnonzero(view.first_sends != NONE)
     sends = view.sends.take(view.first_sends[sent])
@@ -104,7 +104,7 @@ def _sequences(view: LogView) -> tuple[Ints, Ints, Flags]:
 
 
 def _seen(view: LogView, session: Ints, value: Ints, after: Ints) -> Flags:
-    """Return for each of these rows whether its session had received its value before."""
+    """Return for each of these rows whether its session had already received its value."""
     related = np.flatnonzero(marked(view.values.size, value[after])[value])
     reading = session[related].astype(np.int64) * view.values.size + value[related]
     _, first, which = np.unique(reading, return_index=True, return_inverse=True)

@@ -1,6 +1,6 @@
-"""Where a ledger stood, as its clients were told: confirmed up to where, ended where.
+"""The state of a ledger as reported to clients: its confirmed position and its end.
 
-Positions are one past the last entry. Only what an operation that is `ok` told is believed.
+Positions are one past the last entry. Only reports of `ok` operations count.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _OPENING = ("create", "open", "recover")
 
 @dataclass(frozen=True, slots=True)
 class Told(Rows):
-    """Positions that operations told, in order of invocation.
+    """Positions reported by operations, in order of invocation.
 
     Attributes:
         position: one past the last entry.
         operation: row of the operation.
-        ends: whether the operation is one that ends a ledger, and does not only see that it ended.
-        opens: whether it begins a new look at the ledger.
+        ends: whether the operation closes a ledger (rather than only observing that it is closed).
+        opens: whether it starts a new read of the ledger.
     """
 
     position: Ints
@@ -38,7 +38,7 @@ class Told(Rows):
 
 @dataclass(frozen=True, slots=True)
 class Standings:
-    """What was told of one ledger."""
+    """Reports about one ledger."""
 
     confirmed: Told
     ended: Told
@@ -50,7 +50,7 @@ class Standings:
         Args:
             observations: schema `OBSERVATIONS`.
             operations: schema `OPERATIONS`.
-            rows: the same.
+            rows: the same operations as arrays.
         """
         ended = is_one_of(observations["kind"], ["ended"])
         telling = np.flatnonzero(ended | is_one_of(observations["kind"], ["confirmed"]))

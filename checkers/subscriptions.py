@@ -1,10 +1,10 @@
-"""The checker of subscriptions: everything delivered until it is acknowledged, to one consumer at a time, in order.
+"""The checker of subscriptions: messages are delivered until acknowledged, to one consumer at a time, in order.
 
-Deliveries and acknowledgements are told apart by position. What cannot be concluded: acknowledgements have no receipt,
-so that one counts only once its consumer lived on for a while; and of consumers that overlap on one subject at least
-one delivery is told of, not each.
+Deliveries and acknowledgements are identified by position. What cannot be concluded: acknowledgements have no receipt,
+so one counts only if its consumer lived on for a while; and if consumers overlap on one subject, at least one delivery
+is reported, not every one.
 
-Cost: O(n log n) for n deliveries, only where something subscribed.
+Cost: O(n log n) for n deliveries, only if there are subscriptions.
 """
 
 from __future__ import annotations
@@ -25,21 +25,19 @@ from checkers.view import LogView
 EXCLUSIVE, FAILOVER, SHARED, KEY_SHARED = range(len(SUBSCRIPTION_TYPES))
 
 ACK_NS = 1_000_000_000
-"""For how long a consumer must have lived on for its acknowledgement to be with the broker: clients send them off ten
-times a second."""
+"""How long a consumer must have lived on for its acknowledgement to be at the broker: clients send them ten times per
+second."""
 
 DOUBLE_DELIVERY_DETAILS = ("after its acknowledgement", "while another consumer had it")
 UNACKED_VANISHED_DETAILS = ("never delivered", "delivered, not acknowledged, and not delivered again")
 
 
-UNACKED_VANISHED = Anomaly(
-    "unacked-vanished", "a message that no consumer had acknowledged was not delivered again", LOG
-)
+UNACKED_VANISHED = Anomaly("unacked-vanished", "an unacknowledged message was not redelivered", LOG)
 
 
 def vanished_cases(view: LogView, subscription: Subscription) -> pa.Table:
-    """Find acknowledged messages of producers, in the log, that no consumer had acknowledged when all had taken
-    everything that was left.
+    """Find messages in the log, acknowledged to their producers, that no consumer had acknowledged when the
+    subscription was drained.
 
     Evidence: `op` sent it; `other_op` is its last delivery, if any, at `at_ns`.
     """
@@ -72,12 +70,12 @@ def vanished_cases(view: LogView, subscription: Subscription) -> pa.Table:
 
 
 DOUBLE_DELIVERY = Anomaly(
-    "double-delivery", "a message was delivered after its acknowledgement, or to two consumers at once", LOG
+    "double-delivery", "a message was delivered after its acknowledgement, or to two consumers at the same time", LOG
 )
 
 
 def redelivered_cases(view: LogView, subscription: Subscription) -> pa.Table:
-    """Find deliveries of messages whose acknowledgement was with the broker.
+    """Find deliveries of messages whose acknowledgement had reached the broker.
 
     Evidence: `op` received it at `at_ns`; `other_op` had acknowledged it.
     """
@@ -102,18 +100,18 @@ def redelivered_cases(view: LogView, subscription: Subscription) -> pa.Table:
 
 
 def double_cases(view: LogView, subscription: Subscription) -> pa.Table:
-    """Find deliveries of a message while another consumer had it. Evidence: `other_op` had received it."""
+    """Find deliveries of a message while another consumer held it. Evidence: `other_op` had received it."""
     if subscription.kind != SHARED:
         return no_findings()
     later, earlier = _overlapping(subscription, subscription.deliveries.position + 1)
     return _received(view, DOUBLE_DELIVERY, subscription, later, 1, _op(view, subscription, earlier))
 
 
-TWO_ACTIVE = Anomaly("two-active", "two consumers were active at once where one may be", LOG)
+TWO_ACTIVE = Anomaly("two-active", "two consumers were active at the same time where only one may be", LOG)
 
 
 def active_cases(view: LogView, subscription: Subscription) -> pa.Table:
-    """Find deliveries to a consumer while another had messages of the same key (`key-shared`), or any (`exclusive`).
+    """Find deliveries to a consumer while another held messages of the same key (`key-shared`), or any (`exclusive`).
 
     Evidence: `op` received the message at `at_ns`; `other_op` had received one before.
     """
@@ -132,7 +130,7 @@ def order_cases(view: LogView, subscription: Subscription) -> pa.Table:
     """Find messages that were first delivered after a later one of the same key (`key-shared`), or of the partition
     (`exclusive`, `failover`).
 
-    Evidence: `op` received the message at `at_ns`; `other_` is the highest that came before.
+    Evidence: `op` received the message at `at_ns`; `other_` is the highest one received before.
     """
     deliveries = subscription.deliveries
     if subscription.kind == SHARED or not deliveries.row.size:
@@ -148,16 +146,15 @@ def order_cases(view: LogView, subscription: Subscription) -> pa.Table:
     return _received(view, FIFO_VIOLATION, subscription, first[below], None, _op(view, subscription, above), above)
 
 
-REDELIVERY_FLAG_MISSING = Anomaly(
-    "redelivery-flag-missing", "a message was delivered again and was said to be new", LOG
-)
+REDELIVERY_FLAG_MISSING = Anomaly("redelivery-flag-missing", "a redelivered message was not marked as redelivered", LOG)
 
 
 def unflagged_cases(view: LogView, subscription: Subscription) -> pa.Table:
-    """Find deliveries of a message that a consumer had refused that say that they are the first.
+    """Find deliveries of a negatively acknowledged message that are marked as the first delivery.
 
-    Of `shared` and `key-shared` subscriptions, the others count none; and while no consumer came or went, since counts
-    are forgotten with the last one. Evidence: `op` received it at `at_ns`; `other_op` had refused it.
+    Only for `shared` and `key-shared` subscriptions, because the others have no counts; and only while no consumer
+    joined or left, because counts are lost with the last one. Evidence: `op` received it at `at_ns`; `other_op` had
+    negatively acknowledged it.
     """
     deliveries, nacks = subscription.deliveries, subscription.nacks
     if subscription.kind not in (SHARED, KEY_SHARED) or not nacks.position.size:
@@ -177,8 +174,8 @@ def unflagged_cases(view: LogView, subscription: Subscription) -> pa.Table:
 
 
 def _overlapping(subscription: Subscription, subject: Ints) -> tuple[Ints, Ints]:
-    """Return deliveries that began while another consumer had something of the same subject, and what it had; without
-    subject: 0."""
+    """Return deliveries that began while another consumer held a message of the same subject, and that message's
+    delivery; subject 0 means none."""
     deliveries = subscription.deliveries
     chosen = np.flatnonzero(subject > 0)
     order = chosen[np.lexsort((chosen, deliveries.from_ns[chosen], subject[chosen]))]
@@ -221,7 +218,7 @@ def _received(  # noqa: PLR0917 - the first five are the same in every call
     other_op: Ints,
     other: Ints | None = None,
 ) -> pa.Table:
-    """Report deliveries, and beside each another one where its value and position tell something."""
+    """Report deliveries, and for each another one, if its value and position are meaningful."""
     deliveries, receives = subscription.deliveries, view.receives
     more = (
         {}
@@ -246,7 +243,7 @@ def _received(  # noqa: PLR0917 - the first five are the same in every call
 
 
 class SubscriptionChecker:
-    """Decides the anomalies of subscriptions in one partition; a `Checker`."""
+    """Detects the anomalies of subscriptions in one partition; a `Checker`."""
 
     anomalies = (UNACKED_VANISHED, DOUBLE_DELIVERY, TWO_ACTIVE, FIFO_VIOLATION, REDELIVERY_FLAG_MISSING)
     models = LOG

@@ -1,7 +1,7 @@
-"""What faults did to time, in one partition: measurements, which no system promises anything about.
+"""The effect of faults on latency and availability of one partition: measurements without guarantees.
 
-A send waits from when it was due (`intended_ns`) to when it was acknowledged. Cost: O(n) for n messages and
-one sort of the acknowledgements, 24 bytes a message.
+The latency of a send is measured from when it was due (`intended_ns`) to its acknowledgement. Cost: O(n) for n messages
+and one sort of the acknowledgements, 24 bytes per message.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from checkers.models import ALL
 from checkers.rows import SENT
 
 UNAVAILABLE_NS = 1_000_000_000
-"""A partition is unavailable when for so long no send completed although one was due."""
+"""A partition is unavailable if no send completed for this long although one was due."""
 
 OUTLIER_FACTOR, OUTLIER_NS = 10, 100_000_000
-"""A send is an outlier when it took so many times the 99th percentile outside of faults, and at least so long."""
+"""A send is an outlier if it took this multiple of the 99th percentile outside faults, and at least this long."""
 
 _UNDISTURBED_MIN = 100
-"""Sends outside of faults below which their percentiles say nothing."""
+"""Minimum number of sends outside faults for meaningful percentiles."""
 
 
 class _Sends:
-    """The timed sends of a partition: operation numbers, when due, when completed, which acknowledged."""
+    """The timed sends of a partition: operation numbers, due times, completion times, whether acknowledged."""
 
     def __init__(self, part: Part) -> None:
         messages, operations = part.messages, part.operations
@@ -47,15 +47,15 @@ class _Sends:
 
 
 UNAVAILABLE = Anomaly(
-    "unavailable", "no send was acknowledged for more than a second though one was due", ALL, measured=True
+    "unavailable", "no send was acknowledged for more than a second although one was due", ALL, measured=True
 )
 
 
 def unavailable_cases(sends: _Sends) -> pa.Table:
-    """Find windows in which no send was acknowledged though some were due.
+    """Find windows in which no send was acknowledged although some were due.
 
-    Evidence: from `at_ns` (the acknowledgement before, or when the next send was due) to the end of `op`;
-    `other_op` was acknowledged last before.
+    Evidence: from `at_ns` (the previous acknowledgement, or when the next send was due) to the end of `op`;
+    `other_op` was the last one acknowledged before.
     """
     end_ns = sends.end_ns[sends.acked]
     due_ns = np.sort(sends.due_ns)
@@ -104,12 +104,12 @@ def slow_recovery_cases(sends: _Sends) -> pa.Table:
 
 
 LATENCY_OUTLIER = Anomaly(
-    "latency-outlier", "a send took ten times as long as sends outside of faults", ALL, measured=True
+    "latency-outlier", "a send took ten times as long as sends outside faults", ALL, measured=True
 )
 
 
 def outlier_cases(sends: _Sends) -> pa.Table:
-    """Find for each fault, and outside of all of them, the slowest send, if it is an outlier.
+    """Find the slowest send of each fault, and outside all faults, if it is an outlier.
 
     Evidence: `op` was acknowledged at `at_ns`.
     """
@@ -149,7 +149,7 @@ class TimeChecker:
     models = ALL
 
     def check(self, part: Part) -> pa.Table:
-        """Return the windows, the faults and the sends that stand out."""
+        """Return findings for windows, faults and sends that stand out."""
         sends = _Sends(part)
         if not sends.acked.size:
             return no_findings()

@@ -1,8 +1,8 @@
 """The checker of transactions: atomicity within and across partitions, and isolation.
 
-Where an operation names a transaction, or a client registers under a lasting name, everything below is
-decided; other histories cost nothing. A transaction has committed when its `end` was acknowledged, and
-aborted when that failed or none was invoked (`checkers.ends`).
+Applies if an operation belongs to a transaction, or a client registers under a persistent name; other histories
+cost nothing. A transaction has committed if its `end` was acknowledged, and aborted if that failed or none was
+invoked (`checkers.ends`).
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from checkers.findings import findings_of, merged, no_findings
 from checkers.models import LOG
 from checkers.view import LogView
 
-TORN = ("committed", "nobody knows whether it committed")
+TORN = ("committed", "commit outcome unknown")
 
 _PRESENT, _ABSENT = len(KINDS), len(KINDS) + 1
-"""Further kinds of rows in an extract: of transaction `source`, the send `target` (`other_position` is its
-value) is visible, or provably gone."""
+"""Additional kinds of rows in an extract: the send `target` of transaction `source` (`other_position` is its
+value) is visible, or provably missing."""
 
 
 def concerns(operations: pa.Table) -> bool:
-    """Return whether a history has transactions, or clients with a lasting name."""
+    """Return whether a history has transactions, or clients with a persistent name."""
     return operations["txn"].null_count < operations.num_rows or bool(is_one_of(operations["f"], ["init"]).any())
 
 
@@ -38,7 +38,7 @@ ABORTED_READ = Anomaly("aborted-read", "a message of a transaction that did not 
 
 
 def aborted_read_cases(view: LogView) -> pa.Table:
-    """Find messages of transactions that did not commit, and that were received all the same.
+    """Find received messages of transactions that did not commit.
 
     Jepsen: G1a. Evidence: `op` sent it; `position`, `other_op` and `at_ns` are its first receive.
     """
@@ -52,7 +52,7 @@ PRECOMMITTED_READ = Anomaly("precommitted-read", "a message was received before 
 
 
 def precommitted_read_cases(view: LogView, operations: pa.Table) -> pa.Table:
-    """Find messages that were received before the end of their transaction was invoked, or by itself.
+    """Find messages that were received before the end of their transaction was invoked, or by the transaction itself.
 
     Jepsen: precommitted-read. Evidence: `op` sent it; `position`, `other_op` and `at_ns` are that receive.
     """
@@ -114,14 +114,16 @@ def _presence(view: LogView, operations: pa.Table) -> pa.Table:
     return pa.concat_tables(parts)
 
 
-TORN_TRANSACTION = Anomaly("torn-transaction", "a part of a committed transaction is visible, another is gone", LOG)
+TORN_TRANSACTION = Anomaly(
+    "torn-transaction", "one part of a committed transaction is visible, another part is missing", LOG
+)
 
 
 def _torn(extracts: pa.Table, kind: Ints, operations: pa.Table) -> pa.Table:
-    """Find transactions of which a part is visible for ever and a part is not.
+    """Find transactions with a permanently visible part and a missing part.
 
-    Evidence: `value`, `position` and `op` are a send that is gone, `other_` is one that is visible; `at_ns`
-    is when the transaction ended.
+    Evidence: `value`, `position` and `op` are a missing send, `other_` is a visible one; `at_ns` is when the
+    transaction ended.
     """
     present, absent = (extracts.filter(pa.array(kind == each)) for each in (_PRESENT, _ABSENT))
     present, absent = (each.take(distinct(integers(each["source"]))) for each in (present, absent))
@@ -158,10 +160,10 @@ def _cast(column: pa.Array | pa.ChunkedArray, name: str) -> pa.Array | pa.Chunke
 
 
 def _cycles(edges: pa.Table, operations: pa.Table) -> pa.Table:
-    """Find cycles of dependencies: one finding for each component and class.
+    """Find cycles of dependencies: one finding per component and class.
 
-    Evidence: `op` and `other_op` begin two transactions that follow each other in it, `position` is what
-    the first of them wrote or read, `at_ns` when the last of the cycle began; `detail` spells it out.
+    Evidence: `op` and `other_op` begin two consecutive transactions of the cycle, `position` is what the first of
+    them wrote or read, `at_ns` is when the last one of the cycle began; `detail` has the complete cycle.
     """
     ends = np.concatenate([integers(edges["source"]), integers(edges["target"])])
     name, number = np.unique(ends, return_inverse=True)
@@ -191,7 +193,7 @@ def _cycles(edges: pa.Table, operations: pa.Table) -> pa.Table:
 
 
 def _spans(name: Ints, operations: pa.Table) -> tuple[Ints, Ints, Ints]:
-    """Return for each node the row of its first operation, its start, and its end if it certainly took effect."""
+    """Return for each node the row of its first operation, its start, and its end if it definitely took effect."""
     row = np.searchsorted(integers(operations["op"]), name)
     transactions = Transactions.of(operations)
     last = np.where(transactions.of_operation[row] == NONE, row, transactions.ending(row))
@@ -200,7 +202,7 @@ def _spans(name: Ints, operations: pa.Table) -> tuple[Ints, Ints, Ints]:
 
 
 def _explain(graph: Graph, cycle: list[int], name: Ints, transactional: Flags, edges: pa.Table) -> str:
-    """Return a cycle in words: `T7 -ww log-0/0 3 then 4-> T9 -realtime-> T7`."""
+    """Return a cycle as text: `T7 -ww log-0/0 3 then 4-> T9 -realtime-> T7`."""
     words = []
     for edge in cycle:
         node, kind = int(graph.source[edge]), int(graph.kind[edge])
@@ -221,13 +223,13 @@ def _explain(graph: Graph, cycle: list[int], name: Ints, transactional: Flags, e
 
 
 class TransactionChecker:
-    """Decides the anomalies of transactions; a `Checker` with the power `Spanning`."""
+    """Detects the anomalies of transactions; a `Checker` with the power `Spanning`."""
 
     anomalies = (ABORTED_READ, PRECOMMITTED_READ, TORN_TRANSACTION, ZOMBIE_WRITE, *CYCLES.values())
     models = LOG
 
     def check(self, part: Part) -> pa.Table:
-        """Return what one partition alone shows: aborted-read, precommitted-read, zombie-write."""
+        """Return the findings that need only one partition: aborted-read, precommitted-read, zombie-write."""
         operations = part.operations
         if not (part.messages.num_rows and concerns(operations)):
             return no_findings()
@@ -237,7 +239,7 @@ class TransactionChecker:
         )
 
     def extract(self, part: Part) -> pa.Table:
-        """Return the dependencies that the partition shows, and which transactions are in it and which not."""
+        """Return the dependencies in the partition, and which transactions are visible in it and which are not."""
         operations = part.operations
         if not part.messages.num_rows or operations["txn"].null_count == operations.num_rows:
             return EDGES.empty_table()

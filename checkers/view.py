@@ -1,12 +1,11 @@
 """One partition's history, indexed once and shared by all checks.
 
-Values and positions are replaced by small ids (`Numbering`), so that "was it received", "where does
-it lie", "what lies there" are lookups in plain arrays. An index is built when a check first asks for
-it. Cost: O(n) time where values and positions are dense, else one sort of each; about 100 bytes a
-message in all.
+Values and positions are replaced by small ids (`Numbering`), so that questions such as "was it received?", "at which
+position is it?" and "what is at this position?" are lookups in plain arrays. An index is built on first use. Cost: O(n)
+time if values and positions are dense, otherwise one sort of each; about 100 bytes per message in total.
 
-A receive is *intact* when its payload is what the producer wrote; only these say that a message is
-visible. A corrupt or foreign payload still tells which position was read.
+A receive is *intact* if its payload is what the producer wrote; only intact receives make a message visible. A corrupt
+or foreign payload still shows which position was read.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ from checkers.rows import INTACT, Operations, split_messages
 
 
 class LogView:
-    """Rows of one topic-partition and the indexes over them.
+    """Rows of one topic partition and the indexes over them.
 
     Attributes:
         setting: the partition and its audit.
-        operations: at least those that the messages name.
+        operations: at least the operations that the messages refer to.
         sends: messages sent.
-        receives: messages received, whatever their payload.
-        intact: those with an intact payload.
+        receives: messages received, with any payload.
+        intact: messages received with an intact payload.
     """
 
     def __init__(self, part: Part) -> None:
@@ -72,7 +71,7 @@ class LogView:
 
     @cached_property
     def acked_positions(self) -> Ints:
-        """Position id of each send, `NONE` where no acknowledgement named one."""
+        """Position id of each send, `NONE` if no acknowledgement reported one."""
         position = self.sends.position
         return self.positions.ids(position if self.acked.all() else np.where(self.acked, position, NONE))
 
@@ -90,13 +89,13 @@ class LogView:
 
     @cached_property
     def visible(self) -> Flags:
-        """Whether anybody received the value, by value id."""
+        """Whether any client received the value, by value id."""
         return marked(self.values.size, self.intact_values)
 
     @cached_property
     def kept(self) -> Flags:
-        """Whether the value is still there, by value id: seen by a complete final read, or, without
-        one, by anybody."""
+        """Whether the value still exists, by value id: seen by a complete final read, or, without one, by any
+        client."""
         audit = self.setting.audit
         if audit is None or not audit.complete:
             return self.visible
@@ -105,8 +104,8 @@ class LogView:
 
     @cached_property
     def missing(self) -> Ints:
-        """Rows of the acknowledged sends whose message is not there (any more), one for each message: of several
-        the first whose acknowledgement named a position, or else the first."""
+        """Rows of the acknowledged sends whose message does not exist (any more), one per message: of several sends the
+        first whose acknowledgement reported a position, otherwise the first."""
         rows = np.flatnonzero(self.acked & ~self.kept[self.sent_values])
         placed = self.sends.position[rows] != NONE
         order = np.lexsort((rows, ~placed, self.sent_values[rows]))
@@ -126,8 +125,8 @@ class LogView:
 
     @cached_property
     def conflicts(self) -> tuple[Ints, Ints]:
-        """Rows of the intact receives, and of the acknowledged sends, at positions where they disagree about
-        the value."""
+        """Rows of the intact receives, and of the acknowledged sends, at positions where they disagree about the
+        value."""
         acked = np.flatnonzero(self.acked_positions != NONE)
         rows = disagreeing(
             self.positions.size,
@@ -160,10 +159,10 @@ class LogView:
 
     @cached_property
     def places(self) -> tuple[Ints, Ints]:
-        """Where each message lies: rows of first sends, ascending by value, and the ids of their positions.
+        """The position of each message: rows of first sends, ascending by value, and the ids of their positions.
 
-        It lies where it was first received, or if it never was, where its acknowledgement says; messages of
-        which neither is known are left out.
+        It is the position of the first receive, or, if there is none, the one in the acknowledgement; messages with
+        neither are omitted.
         """
         values = np.flatnonzero(self.first_sends != NONE)
         rows, place = self.first_sends[values], self.lowest_positions[values]
@@ -175,17 +174,17 @@ class LogView:
 
     @cached_property
     def sent(self) -> Flags:
-        """Whether anybody sent the value, by value id."""
+        """Whether any client sent the value, by value id."""
         return marked(self.values.size, self.sent_values)
 
     @cached_property
     def reading(self) -> Reading:
-        """In which order each process read."""
+        """The order in which each process read."""
         return reading_of(self.receives, self.operations)
 
     @cached_property
     def jumps(self) -> tuple[Ints, Ints]:
-        """Rows (before, after) of consecutive receives of one session at other than consecutive ids."""
+        """Rows (before, after) of consecutive receives of one session at non-consecutive ids."""
         position, session = self.read_positions[self.reading.row], self.reading.session
         irregular = (np.diff(position) != 1) & (session[1:] == session[:-1])
         before = np.flatnonzero(irregular)
@@ -193,8 +192,8 @@ class LogView:
 
     @cached_property
     def passed(self) -> tuple[Ints, Ints, Ints, Ints]:
-        """Jumps over positions that hold a visible message: rows (before, after), and how many positions (ids)
-        were passed from which index of `visible_positions` on."""
+        """Jumps over positions with a visible message: rows (before, after), the index in `visible_positions` of the
+        first passed position, and the number of passed positions."""
         before, after = self.jumps
         first = np.searchsorted(self.visible_positions, self.read_positions[before], side="right")
         count = np.searchsorted(self.visible_positions, self.read_positions[after]) - first
@@ -203,12 +202,12 @@ class LogView:
 
     @cached_property
     def visible_positions(self) -> Ints:
-        """Ids of the positions at which anybody received a message intact."""
+        """Ids of the positions at which any client received an intact message."""
         return np.flatnonzero(marked(self.positions.size, self.intact_positions[self.placed]))
 
     @cached_property
     def pipelines(self) -> tuple[Ints, Ints, Ints]:
-        """`places` by producer and key, each in the order of values: rows, groups (ascending), position ids."""
+        """`places` by producer and key, each in value order: rows, groups (ascending), position ids."""
         rows, place = self.places
         group = self.sends.value[rows] >> PRODUCER_SHIFT
         if highest_key := int(self.sends.key.max(initial=0)):
@@ -220,7 +219,8 @@ class LogView:
 
     @cached_property
     def inversions(self) -> tuple[Ints, Ints]:
-        """Indexes into `pipelines`: messages below an earlier one of their pipeline, and the highest such one."""
+        """Indexes into `pipelines`: messages with a lower position than an earlier one of their pipeline, and the
+        highest such one."""
         _, group, place = self.pipelines
         rank, highest = running_maximum(group, place, self.positions.size)
         below = np.flatnonzero(rank < highest)
@@ -237,7 +237,7 @@ class LogView:
 
 
 def disagreeing(size: int, subject: Ints, observation: Ints) -> Ints:
-    """Return the rows of those subjects (ids below `size`) that have different observations."""
+    """Return the rows of subjects (ids below `size`) with different observations."""
     last = np.empty(size, observation.dtype)
     last[subject] = observation
     clashes = np.flatnonzero(last[subject] != observation)

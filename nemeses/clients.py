@@ -1,4 +1,4 @@
-"""Faults of clients: crash, pause, hijacked name, lost connections. They act on the machine of the harness."""
+"""Faults of clients: crash, pause, hijacked name, lost connections. They act on the harness machine."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from chaoskit.contract.nemesis import ClientProcess, Nemesis, NemesisError, Stri
 _SEEN_WITHIN_S = 5
 _POLL_S = 0.005
 _WATCH = 'read -r _; kill -CONT "$1"'
-"""The end of the pipe, closed by the harness or by its end, lets the client go on."""
+"""The client continues when its pipe is closed, by the harness or because the harness dies."""
 
 
 class ClientCrash(Nemesis):
-    """SIGKILL in the middle of whatever the client does; healing starts its next incarnation."""
+    """Sends SIGKILL at an arbitrary point of the client's work; healing starts the next incarnation."""
 
-    summary = "kill -9 clients in the middle of their operations; start them again afterwards"
+    summary = "kill -9 clients during their operations; restart them afterwards"
     family = "client"
     hits = "clients"
 
     def inject(self, strike: Strike) -> None:
         if ended := [client.name for client in strike.clients if not client.running()]:
-            raise NemesisError(f"{', '.join(ended)} did not run")
+            raise NemesisError(f"not running: {', '.join(ended)}")
         for client in strike.clients:
             client.crash()
 
     def verify(self, strike: Strike) -> str:
         alive = [client.name for client in strike.clients if client.running()]
         if alive:
-            raise NemesisError(f"{', '.join(alive)} should be dead and run")
-        return f"{strike.names} ended by SIGKILL"
+            raise NemesisError(f"still running after SIGKILL: {', '.join(alive)}")
+        return f"killed with SIGKILL: {strike.names}"
 
     def heal(self, strike: Strike) -> None:
         for client in strike.clients:
@@ -44,13 +44,13 @@ class ClientCrash(Nemesis):
 
     def verify_healed(self, strike: Strike) -> str:
         _refuse_dead(strike)
-        return f"{strike.names} connected again"
+        return f"connected again: {strike.names}"
 
 
 class ClientPause(Nemesis):
-    """SIGSTOP: its sockets stay open, it sends no heartbeat; healing, or the end of the harness, wakes it."""
+    """Sends SIGSTOP: sockets stay open, but no heartbeats are sent. Healing, or the harness's death, resumes it."""
 
-    summary = "stop clients with SIGSTOP, past their session if it lasts so long; let them go on afterwards"
+    summary = "pause clients with SIGSTOP, beyond their session timeout if long enough; resume them afterwards"
     family = "client"
     hits = "clients"
 
@@ -60,7 +60,7 @@ class ClientPause(Nemesis):
     def verify(self, strike: Strike) -> str:
         for client in strike.clients:
             _await_stopped(client, True)
-        return f"{strike.names} are stopped (state T)"
+        return f"stopped (state T): {strike.names}"
 
     def heal(self, strike: Strike) -> None:
         for watch in strike.notes.get("watches", ()):
@@ -69,13 +69,13 @@ class ClientPause(Nemesis):
     def verify_healed(self, strike: Strike) -> str:
         for client in strike.clients:
             _await_stopped(client, False)
-        return f"{strike.names} go on"
+        return f"resumed: {strike.names}"
 
 
 class ClientHijack(Nemesis):
-    """The next incarnation takes over its name while it sleeps; then it wakes and knows nothing of it."""
+    """Pauses a client while its next incarnation takes over its name; then resumes it, unaware of the takeover."""
 
-    summary = "start a client's next incarnation under its name while it sleeps, and wake it as a zombie"
+    summary = "start a client's next incarnation under the same name while it is paused, then resume it as a zombie"
     family = "client"
     hits = "clients"
 
@@ -91,10 +91,10 @@ class ClientHijack(Nemesis):
         told = []
         for client in strike.clients:
             if not client.former:
-                raise NemesisError(f"{client.name} has no earlier incarnation that still runs")
+                raise NemesisError(f"no earlier incarnation of {client.name} is running")
             if not client.running():
-                raise NemesisError(f"the next incarnation of {client.name} does not run")
-            told.append(f"process {client.pid} runs as {client.name} beside {', '.join(map(str, client.former))}")
+                raise NemesisError(f"the next incarnation of {client.name} is not running")
+            told.append(f"{client.name} runs as process {client.pid} and as {', '.join(map(str, client.former))}")
         return "; ".join(told)
 
     def heal(self, strike: Strike) -> None:
@@ -104,15 +104,17 @@ class ClientHijack(Nemesis):
     def verify_healed(self, strike: Strike) -> str:
         for client in strike.clients:
             if client.former:
-                raise NemesisError(f"beside {client.name} still run {', '.join(map(str, client.former))}")
+                raise NemesisError(
+                    f"earlier incarnations of {client.name} are still running: {', '.join(map(str, client.former))}"
+                )
         _refuse_dead(strike)
-        return f"{strike.names} run once"
+        return f"running once: {strike.names}"
 
 
 class ClientDisconnect(Nemesis):
-    """The kernel destroys the clients' TCP connections: both ends are reset; clients connect anew."""
+    """Makes the kernel destroy the clients' TCP connections: both ends are reset, and clients reconnect."""
 
-    summary = "reset all TCP connections of clients at once; they connect again by themselves"
+    summary = "reset all TCP connections of clients; they reconnect on their own"
     family = "client"
     hits = "clients"
     lasts = False
@@ -129,29 +131,29 @@ class ClientDisconnect(Nemesis):
         for client in strike.clients:
             before = strike.notes["before"][client.name]
             if not before:
-                raise NemesisError(f"{client.name} had no connection that could be reset")
+                raise NemesisError(f"{client.name} had no connections to reset")
             if left := before & set(_local_ends(client)):
                 raise NemesisError(f"{client.name} still has {', '.join(sorted(left))}")
             told.append(f"{len(before)} of {client.name}")
         return f"connections reset: {', '.join(told)}"
 
     def heal(self, strike: Strike) -> None:
-        """Nothing: a reset is over at once."""
+        """Do nothing: a reset is instantaneous."""
 
     def verify_healed(self, strike: Strike) -> str:
         deadline = time.monotonic() + _SEEN_WITHIN_S
         for client in strike.clients:
             while not any(_local_ends(client)):
                 if time.monotonic() > deadline:
-                    raise NemesisError(f"{client.name} has not connected again within {_SEEN_WITHIN_S} s")
+                    raise NemesisError(f"{client.name} did not reconnect within {_SEEN_WITHIN_S} s")
                 time.sleep(_POLL_S)
-        return f"{strike.names} have new connections"
+        return f"reconnected: {strike.names}"
 
 
 def _refuse_dead(strike: Strike) -> None:
     dead = [client.name for client in strike.clients if not client.running() and not client.ended()]
     if dead:
-        raise NemesisError(f"{', '.join(dead)} should run again and do not")
+        raise NemesisError(f"not running again: {', '.join(dead)}")
 
 
 def _stop(client: ClientProcess) -> subprocess.Popen[bytes]:
@@ -177,7 +179,7 @@ def _await_stopped(client: ClientProcess, stopped: bool) -> None:
 
 
 def _state(pid: int) -> str:
-    """Return what a process does, in psutil's words."""
+    """Return the status of a process, as reported by psutil."""
     try:
         return str(psutil.Process(pid).status())
     except psutil.NoSuchProcess:

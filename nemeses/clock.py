@@ -1,6 +1,6 @@
-"""Faults of clocks: the wall clock that the system's processes see is off, jumps, drifts or strobes.
+"""Clock faults: the wall clock seen by the system's processes is offset, jumps, drifts or strobes.
 
-Monotonic clocks and waits are not touched, as when an operator or NTP sets a machine's clock.
+Monotonic clocks and timeouts are not affected, as when an operator or NTP sets a machine's clock.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
 from nemeses.services import await_answers, on_each
 
 _TOLERANCE_NS = 20 * MILLISECOND
-"""How exactly a clock is read through a process that is started for it."""
+"""Accuracy of reading a clock by starting a process."""
 
 _LEAST_NS = 50 * MILLISECOND
 _ATTEMPTS = 10
@@ -37,16 +37,16 @@ def _format_signed(nanoseconds: int) -> str:
 
 def _large_enough(nanoseconds: int) -> int:
     if abs(nanoseconds) < _LEAST_NS:
-        raise ValueError(f"less than {format_duration(_LEAST_NS)} cannot be proved; write more, such as 1s or -1s")
+        raise ValueError(f"less than {format_duration(_LEAST_NS)} cannot be proved; increase it, for example 1s or -1s")
     return nanoseconds
 
 
 Shift = Annotated[int, BeforeValidator(_parse_signed), AfterValidator(_large_enough), PlainSerializer(_format_signed)]
-"""A duration with a sign: `-5s` is behind the true clock."""
+"""A signed duration: `-5s` is behind true time."""
 
 
 class Offset(BaseModel):
-    """How far ahead of the true clock; negative: behind."""
+    """How far the clock is ahead of true time; negative values are behind."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -54,7 +54,7 @@ class Offset(BaseModel):
 
 
 class Jump(BaseModel):
-    """How far the clock jumps from what it shows; negative: back."""
+    """How far the clock jumps from its current value; negative values jump back."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -62,7 +62,7 @@ class Jump(BaseModel):
 
 
 class Drift(BaseModel):
-    """How fast the clock goes: 1.5 gains 50 %, 0.5 loses half."""
+    """Speed of the clock: 1.5 is 50 % too fast, 0.5 is half speed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -71,15 +71,15 @@ class Drift(BaseModel):
     @model_validator(mode="after")
     def _drifts(self) -> Drift:
         if abs(self.rate - 1) < 0.01:
-            raise ValueError(f"rate {self.rate} is too near to 1 to be proved; write 0.99 or less, or 1.01 or more")
+            raise ValueError(f"rate {self.rate} is too close to 1 to be proved; use at most 0.99 or at least 1.01")
         return self
 
 
 class Strobe(Offset):
-    """An offset that comes and goes.
+    """An intermittent offset.
 
     Attributes:
-        interval: how long the clock stays off, and then true.
+        interval: how long the clock is offset, and how long it is correct.
     """
 
     interval: Annotated[Duration, Field(ge=_LEAST_NS)] = 200 * MILLISECOND
@@ -88,7 +88,7 @@ class Strobe(Offset):
 class ClockOffset(Nemesis):
     """The clock is off by a fixed time."""
 
-    summary = "set the system's wall clock off the true one; set it right afterwards"
+    summary = "offset the system's wall clock; correct it afterwards"
     family = "clock"
     parameters: type[BaseModel] = Offset
     host_powers = (SettableClock,)
@@ -108,9 +108,9 @@ class ClockOffset(Nemesis):
 
 
 class ClockJump(ClockOffset):
-    """The clock jumps from whatever it shows; jumps add up until it is set right."""
+    """The clock jumps from its current value; jumps accumulate until it is corrected."""
 
-    summary = "let the system's wall clock jump; set it right afterwards"
+    summary = "make the system's wall clock jump; correct it afterwards"
     parameters = Jump
 
     def inject(self, strike: Strike) -> None:
@@ -127,9 +127,9 @@ class ClockJump(ClockOffset):
 
 
 class ClockDrift(ClockOffset):
-    """The clock goes too fast or too slow."""
+    """The clock runs too fast or too slow."""
 
-    summary = "let the system's wall clock go too fast or too slow; set it right afterwards"
+    summary = "make the system's wall clock run too fast or too slow; correct it afterwards"
     parameters = Drift
 
     def inject(self, strike: Strike) -> None:
@@ -147,7 +147,7 @@ class ClockDrift(ClockOffset):
             gained = error - first[host.name][1]
             if abs(gained - gain * elapsed) > abs(gain) * elapsed / 2:
                 raise NemesisError(
-                    f"the clock of {host.name} gained {gained / 1e6:.0f} ms in {elapsed / 1e6:.0f} ms and should have "
+                    f"the clock of {host.name} gained {gained / 1e6:.0f} ms in {elapsed / 1e6:.0f} ms, but should have "
                     f"gained {gain * elapsed / 1e6:.0f} ms"
                 )
             seen.append(f"{host.name}: gained {gained / 1e6:.0f} ms in {elapsed / 1e6:.0f} ms")
@@ -157,7 +157,7 @@ class ClockDrift(ClockOffset):
 class ClockStrobe(ClockOffset):
     """The clock alternates between an offset and the true time, switched by the harness."""
 
-    summary = "let the system's wall clock alternate between an offset and the true time"
+    summary = "alternate the system's wall clock between an offset and the true time"
     parameters = Strobe
 
     def inject(self, strike: Strike) -> None:
@@ -173,8 +173,9 @@ class ClockStrobe(ClockOffset):
             off = [error for error in errors if abs(error - strike.parameters.offset) < _TOLERANCE_NS]
             true = [error for error in errors if abs(error) < _TOLERANCE_NS]
             if not off or not true:
-                raise NemesisError(f"the clock of {host.name} should strobe and was off by {_listed(errors)}")
-            seen[host.name] = f"{len(off)} times off by {_format_signed(strike.parameters.offset)}, {len(true)} true"
+                raise NemesisError(f"the clock of {host.name} should strobe, but was off by {_listed(errors)}")
+            offset = _format_signed(strike.parameters.offset)
+            seen[host.name] = f"{len(off)} times off by {offset}, {len(true)} times correct"
         return "; ".join(f"{name}: {words}" for name, words in seen.items())
 
     def heal(self, strike: Strike) -> None:
@@ -193,17 +194,17 @@ def _strobe(strike: Strike, over: threading.Event) -> None:
 
 
 def _sampled(host: ServiceHost, strike: Strike, attempt: int) -> int:
-    """Read a clock after a pause that is no multiple of the strobe's period."""
+    """Read a clock after a pause that is not a multiple of the strobe's period."""
     time.sleep(strike.parameters.interval / 1e9 * (0.3 + 0.07 * attempt))
     error: int = host.power(SettableClock).clock_error_ns()
     return error
 
 
 def _check_error(host: ServiceHost, wanted_ns: int) -> str:
-    """Return how far a clock is off.
+    """Return how far a clock is off, as evidence.
 
     Raises:
-        NemesisError: not by what it should.
+        NemesisError: it is not off by the expected time.
     """
     errors = []
     for _ in range(_ATTEMPTS):
@@ -211,7 +212,7 @@ def _check_error(host: ServiceHost, wanted_ns: int) -> str:
         if abs(errors[-1] - wanted_ns) <= _TOLERANCE_NS:
             return f"{host.name}: {errors[-1] / 1e6:+,.1f} ms off"
     raise NemesisError(
-        f"the clock of {host.name} should be off by {wanted_ns / 1e6:+,.1f} ms and is off by {_listed(errors)}"
+        f"the clock of {host.name} should be off by {wanted_ns / 1e6:+,.1f} ms, but is off by {_listed(errors)}"
     )
 
 

@@ -1,8 +1,9 @@
-"""The dead-man's switch: a fault is put on a host together with what undoes it.
+"""A dead man's switch: each fault is installed on a host together with the means to undo it.
 
-`hold` leaves on the host, before the fault is made, a script that undoes it and a watchdog that waits for the harness'
-pulse. If none has come for `DEAD_MAN_S`, because the harness died or lost the network, the watchdog undoes the fault.
-The watchdog counts time by itself: no fault of a clock misleads it. The scripts need bash, util-linux and coreutils.
+Before the fault is injected, `hold` installs a script on the host that undoes it, and a watchdog that waits for the
+harness's heartbeat. If there is none for `DEAD_MAN_S`, because the harness died or lost the network, the watchdog
+undoes the fault. It does not depend on the wall clock, so clock faults do not affect it. The scripts need bash,
+util-linux and coreutils.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from nemeses.services import on_each
 from nemeses.shell import bash
 
 DEAD_MAN_S = 30.0
-"""How long a host waits for the harness' pulse before it undoes a fault."""
+"""How long a host waits for the harness's heartbeat before it undoes a fault."""
 
 _PULSE_S = 1.0
 _PULSE_TIMEOUT_S = 5
@@ -47,12 +48,12 @@ setsid bash -c "$5" watchdog < /dev/null > /dev/null 2>&1 &
 exec 3>&-
 eval "$3"
 """
-"""The watchdog is given the pulse open: it can miss no word, and never opens another fault's by its name."""
+"""The watchdog inherits the open pipe, so it misses no message and cannot open the pipe of another fault."""
 
 _SAY = """
 say() { dd of="$held.pulse" conv=nocreat,notrunc oflag=nonblock status=none <<< "$1"; }
 """
-"""Says a word to the watchdog; fails where there is none. Unlike a redirection, it makes no file where none is left."""
+"""Sends a word to the watchdog; fails if there is none. Unlike a redirection, it does not create a file."""
 
 _PULSE = _SAY + "held=$1; say alive"
 
@@ -70,13 +71,13 @@ rm -f "$held".*
 
 
 def hold(strike: Strike, host: ServiceHost, act: str, undo: str) -> str:
-    """Make a fault on a host under the dead-man's switch; return what it printed.
+    """Inject a fault on a host, protected by the dead man's switch; return the output.
 
     Args:
         strike: names the fault on the host.
-        host: where.
-        act: bash script that makes it.
-        undo: bash script that undoes it; idempotent, and ends with 0 when it is undone.
+        host: the host.
+        act: bash script that injects the fault.
+        undo: bash script that undoes it; must be idempotent, and exit with 0 once it is undone.
 
     Raises:
         HostError: `act` failed.
@@ -89,7 +90,7 @@ def hold(strike: Strike, host: ServiceHost, act: str, undo: str) -> str:
 
 
 def release(strike: Strike, hosts: Sequence[ServiceHost] | None = None) -> None:
-    """Undo what the strike holds on its targets, or on these hosts; nothing where it holds nothing."""
+    """Undo the strike's fault on its targets, or on these hosts, where it is in effect."""
 
     def act(host: ServiceHost) -> None:
         if pulse := strike.notes.get(f"pulse of {host.name}"):
@@ -102,14 +103,14 @@ def release(strike: Strike, hosts: Sequence[ServiceHost] | None = None) -> None:
 
 
 def check_held(strike: Strike) -> None:
-    """Tell, once it is released, whether the strike was held until then.
+    """Check, after its release, that the strike was in effect until then.
 
     Raises:
-        NemesisError: the dead-man's switch undid it earlier.
+        NemesisError: the dead man's switch undid it earlier.
     """
     if early := strike.notes.get(_EARLY):
         raise NemesisError(
-            f"the dead-man's switch undid it early on {', '.join(early)}: nothing was heard from the harness "
+            f"the dead man's switch undid it early on {', '.join(early)}: no heartbeat from the harness "
             f"for {DEAD_MAN_S:g} s"
         )
 
@@ -118,6 +119,6 @@ def _keep_alive(host: ServiceHost, held: str, over: threading.Event) -> None:
     while not over.wait(min(_PULSE_S, DEAD_MAN_S / 4)):
         try:
             if bash(host, _PULSE, held, timeout_s=_PULSE_TIMEOUT_S, check=False).status != 0:
-                return  # the host booted again, and holds nothing any more
+                return  # the host rebooted, and the fault is gone
         except HostError:
             continue

@@ -1,4 +1,4 @@
-"""Faults that operators make: elections, reassignments, brokers removed and added, rolling upgrades."""
+"""Operator actions as faults: elections, reassignments, removing and adding brokers, rolling upgrades."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
 from nemeses.services import ANSWER_TIMEOUT_S, await_answers, states, stop_in_order
 
 _KNOWN_WITHIN_S = 5
-"""How long brokers may take to tell of a new leader that is already elected."""
+"""How long brokers may take to report a newly elected leader."""
 
 _POLL_S = 0.05
 
 
 class ElectLeader(Nemesis):
-    """Other in-sync replicas are elected for all that the targets lead, without any failure."""
+    """Elects other in-sync replicas as leaders of all partitions that the targets lead, without any failure."""
 
-    summary = "have other leaders elected for all partitions that the hosts lead"
+    summary = "elect other leaders for all partitions that the hosts lead"
     family = "membership"
     lasts = False
     cluster_powers = (Leadership,)
@@ -36,7 +36,7 @@ class ElectLeader(Nemesis):
         for host in strike.hosts:
             led = strike.notes["led"][host.name]
             if not led:
-                raise NemesisError(f"{host.name} led no partition")
+                raise NemesisError(f"{host.name} did not lead any partition")
             deadline = time.monotonic() + _KNOWN_WITHIN_S
             while left := set(strike.cluster.power(Leadership).led_by(host)) & set(led):
                 if time.monotonic() > deadline:
@@ -46,14 +46,14 @@ class ElectLeader(Nemesis):
         return "; ".join(told)
 
     def heal(self, strike: Strike) -> None:
-        """Nothing: an election is over at once."""
+        """Do nothing: an election is instantaneous."""
 
     def verify_healed(self, strike: Strike) -> str:
         return await_answers(strike.hosts, strike.cluster)
 
 
 class Reassign(Nemesis):
-    """All replicas move to other brokers, under load; healing moves them back."""
+    """Moves all replicas to other brokers, under load; healing moves them back."""
 
     summary = "move all replicas off the hosts to other brokers; move them back afterwards"
     family = "membership"
@@ -68,10 +68,10 @@ class Reassign(Nemesis):
     def verify(self, strike: Strike) -> str:
         for host in strike.hosts:
             if left := strike.cluster.power(Reassignment).replicas_on(host):
-                raise NemesisError(f"{host.name} still keeps {', '.join(left)}")
+                raise NemesisError(f"{host.name} still has {', '.join(left)}")
         moved = {name: len(kept) for name, kept in strike.notes["kept"].items()}
         if not any(moved.values()):
-            raise NemesisError(f"{strike.names} kept no replica that could move")
+            raise NemesisError(f"there were no replicas to move on {strike.names}")
         return "; ".join(f"{count} replicas moved off {name}" for name, count in moved.items())
 
     def heal(self, strike: Strike) -> None:
@@ -83,14 +83,14 @@ class Reassign(Nemesis):
             kept = set(strike.cluster.power(Reassignment).replicas_on(host))
             missing = set(strike.notes.get("kept", {}).get(host.name, ())) - kept
             if missing:
-                raise NemesisError(f"{host.name} has not got {', '.join(sorted(missing))} back")
-        return f"{strike.names} keep their replicas again"
+                raise NemesisError(f"not moved back to {host.name}: {', '.join(sorted(missing))}")
+        return f"replicas moved back to {strike.names}"
 
 
 class RemoveBroker(Reassign):
-    """An orderly removal: replicas move off, then the system ends there; healing adds the broker again."""
+    """Removes brokers gracefully: moves their replicas, then stops them; healing adds the brokers again."""
 
-    summary = "remove brokers in order (move their replicas, end them); add them again afterwards"
+    summary = "remove brokers gracefully (move their replicas, stop them); add them again afterwards"
     cluster_powers = (Processes, Reassignment)
 
     def inject(self, strike: Strike) -> None:
@@ -102,8 +102,8 @@ class RemoveBroker(Reassign):
         moved = super().verify(strike)
         for host in strike.hosts:
             if states(host, strike.cluster) != {ServiceState.GONE}:
-                raise NemesisError(f"the system still runs on {host.name}")
-        return f"{moved}; ended there"
+                raise NemesisError(f"the system is still running on {host.name}")
+        return f"{moved}; stopped there"
 
     def heal(self, strike: Strike) -> None:
         for host in strike.hosts:
@@ -113,9 +113,9 @@ class RemoveBroker(Reassign):
 
 
 class Decommission(Nemesis):
-    """What a node keeps is copied elsewhere while the load goes on; healing adds the node as a new one."""
+    """Copies a node's data elsewhere, under load, and removes the node; healing adds it as a new, empty one."""
 
-    summary = "end what keeps data on hosts and have it copied elsewhere (bookies); add them as new ones afterwards"
+    summary = "decommission storage nodes (bookies) and copy their data elsewhere; add them as new ones afterwards"
     family = "membership"
     cluster_powers = (
         Processes,
@@ -132,12 +132,12 @@ class Decommission(Nemesis):
     def verify(self, strike: Strike) -> str:
         for host in strike.hosts:
             if left := strike.cluster.power(Decommissioning).kept_by(host):
-                raise NemesisError(f"{host.name} is still said to keep {', '.join(left)}")
+                raise NemesisError(f"the cluster still lists {', '.join(left)} on {host.name}")
         kept = strike.notes["kept"]
         if not any(kept.values()):
-            raise NemesisError(f"{strike.names} kept nothing")
+            raise NemesisError(f"there was no data on {strike.names}")
         return "; ".join(
-            f"{name} kept {', '.join(logs) or 'nothing'}, which others keep now" for name, logs in kept.items()
+            f"{name} had {', '.join(logs) or 'nothing'}, now stored on others" for name, logs in kept.items()
         )
 
     def heal(self, strike: Strike) -> None:
@@ -151,7 +151,7 @@ class Decommission(Nemesis):
 
 
 class UpgradeOptions(BaseModel):
-    """The parameters of a rolling upgrade. `version`: the release to upgrade to."""
+    """Parameters of a rolling upgrade. `version`: the release to upgrade to."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -159,9 +159,9 @@ class UpgradeOptions(BaseModel):
 
 
 class RollingUpgrade(Nemesis):
-    """One host after the other is stopped in order and started with another release, under load."""
+    """Stops hosts gracefully one after the other and starts them with another release, under load."""
 
-    summary = "upgrade the hosts to another release one after the other, waiting until all replicas are in sync"
+    summary = "upgrade the hosts to another release one by one, waiting for all replicas to be in sync"
     family = "membership"
     parameters = UpgradeOptions
     lasts = False
@@ -172,7 +172,7 @@ class RollingUpgrade(Nemesis):
     )
 
     def prepare(self, system: System, options: Any, parameters: UpgradeOptions) -> None:
-        """Fetch the release; see `chaoskit.contract.nemesis.Preparing`."""
+        """Download the release; see `chaoskit.contract.nemesis.Preparing`."""
         system.prepare(options.model_copy(update={"version": parameters.version}))
 
     def inject(self, strike: Strike) -> None:
@@ -190,8 +190,8 @@ class RollingUpgrade(Nemesis):
         wanted = strike.parameters.version
         running = {host.name: strike.cluster.power(Upgrade).release_of(host) for host in strike.hosts}
         if others := {name: release for name, release in running.items() if release != wanted}:
-            raise NemesisError(f"{others} instead of {wanted}")
-        return f"{strike.names} went from {', '.join(strike.notes['before'])} to {wanted}{strike.notes['final']}"
+            raise NemesisError(f"running {others} instead of {wanted}")
+        return f"upgraded {strike.names} from {', '.join(strike.notes['before'])} to {wanted}{strike.notes['final']}"
 
     def heal(self, strike: Strike) -> None:
         for host in strike.hosts:

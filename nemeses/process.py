@@ -18,9 +18,9 @@ from nemeses.services import (
 
 
 class Kill(Nemesis):
-    """SIGKILL to the system's services; healing starts them again."""
+    """Sends SIGKILL to the system's services; healing starts them again."""
 
-    summary = "kill -9 the system's processes on the hosts; start them again afterwards"
+    summary = "kill -9 the system's processes on the hosts; restart them afterwards"
     family = "process"
     cluster_powers = (Processes,)
 
@@ -30,7 +30,7 @@ class Kill(Nemesis):
 
     def verify(self, strike: Strike) -> str:
         await_state(strike.hosts, strike.cluster, ServiceState.GONE)
-        return f"no process of the system on {strike.names}; no answer from it"
+        return f"no process of the system is running on {strike.names}, and it does not answer"
 
     def heal(self, strike: Strike) -> None:
         on_each(strike.hosts, strike.cluster.power(Processes).start)
@@ -40,9 +40,9 @@ class Kill(Nemesis):
 
 
 class Pause(Nemesis):
-    """SIGSTOP to the system's services: alive for the network's eyes, deaf; healing sends SIGCONT."""
+    """Sends SIGSTOP to the system's services: connections stay open, but nothing answers; healing sends SIGCONT."""
 
-    summary = "stop the system's processes with SIGSTOP; let them go on afterwards"
+    summary = "pause the system's processes with SIGSTOP; resume them afterwards"
     family = "process"
     cluster_powers = (Processes,)
 
@@ -66,9 +66,9 @@ class Pause(Nemesis):
 
 
 class Restart(Nemesis):
-    """SIGTERM, wait for an orderly end, start again; over when the service was started."""
+    """Sends SIGTERM, waits for a clean shutdown, and starts the services again; done once they are started."""
 
-    summary = "end the system's processes in an orderly way and start them again, on all hosts at once"
+    summary = "shut the system's processes down cleanly and start them again, on all hosts simultaneously"
     family = "process"
     cluster_powers = (Processes,)
     lasts = False
@@ -78,7 +78,7 @@ class Restart(Nemesis):
         on_each(strike.hosts, lambda host: _restart(host, strike.cluster))
 
     def verify(self, strike: Strike) -> str:
-        return f"processes on {strike.names} ended and were started again"
+        return f"processes on {strike.names} exited and were started again"
 
     def heal(self, strike: Strike) -> None:
         on_each(strike.hosts, strike.cluster.power(Processes).start)
@@ -88,9 +88,9 @@ class Restart(Nemesis):
 
 
 class RollingRestart(Restart):
-    """Restart one host after the other, each when the one before is ready and in sync again."""
+    """Restarts one host after the other, each when the previous one is ready and in sync again."""
 
-    summary = "restart the hosts one after the other, waiting until all replicas are in sync in between"
+    summary = "restart the hosts one by one, waiting for all replicas to be in sync in between"
 
     def inject(self, strike: Strike) -> None:
         check_running(strike)
@@ -100,7 +100,7 @@ class RollingRestart(Restart):
 
 
 def signal_script(strike: Strike, host: ServiceHost, signal: str) -> str:
-    """Return the script that signals every service of the system that runs on a host."""
+    """Return the script that signals every running service of the system on a host."""
     groups = " ".join(f"$(cat {host.pid_path(service)})" for service in strike.cluster.power(Processes).services(host))
     return f'for group in {groups}; do kill -s {signal} -- "-$group"; done 2> /dev/null; true'
 

@@ -1,4 +1,4 @@
-"""Faults of resources: too little CPU, memory or file descriptors."""
+"""Resource faults: shortage of CPU, memory or file descriptors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BURN = """
 loop() { timeout "$1" bash -c 'while :; do :; done'; }
 loop "$1" & loop "$1" & wait; times
 """
-"""Two loops, so that on a busy machine too they want more than a core."""
+"""Two loops, so that they demand more than one core even on a busy machine."""
 _CROWD = """
 dd if=/dev/zero of=/data/.chaoskit-crowd bs=1M count={mebibytes} status=none
 cat /data/.chaoskit-crowd > /dev/null
@@ -49,7 +49,7 @@ def _limits(host: ServiceHost) -> ResourceLimits:
 
 
 class CpuParameters(BaseModel):
-    """The host gets `cores` of CPU time in each 100 ms."""
+    """Limits the host's CPU time to `cores` in each 100 ms."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -57,9 +57,9 @@ class CpuParameters(BaseModel):
 
 
 class CpuStarve(Nemesis):
-    """The whole host, its SSH server too, is stopped for the rest of each 100 ms when its share is used up."""
+    """When its quota is used up, the whole host, including its SSH server, is stopped for the rest of each 100 ms."""
 
-    summary = "give hosts only a fraction of a CPU core"
+    summary = "limit hosts to a fraction of a CPU core"
     family = "process"
     parameters = CpuParameters
     host_powers = (ResourceLimits,)
@@ -75,8 +75,8 @@ class CpuStarve(Nemesis):
             used = _burn(host)
             times = _limits(host).throttled() - before
             if not times or used > 1.5 * asked.cores + 0.05:
-                raise NemesisError(f"busy loops on {host.name} got {used:.2f} cores, stopped {times} times")
-            return f"busy loops on {host.name} got {used:.2f} cores ({asked.cores} asked), stopped {times} times"
+                raise NemesisError(f"busy loops on {host.name} got {used:.2f} cores, throttled {times} times")
+            return f"busy loops on {host.name} got {used:.2f} cores (limit {asked.cores}), throttled {times} times"
 
         return "; ".join(on_each(strike.hosts, judge))
 
@@ -88,14 +88,14 @@ class CpuStarve(Nemesis):
             before = _limits(host).throttled()
             used = _burn(host)
             if times := _limits(host).throttled() - before:
-                raise NemesisError(f"{host.name} is still stopped: {times} times in {_BUSY_S} s")
-            return f"busy loops on {host.name} got {used:.2f} cores and was not stopped"
+                raise NemesisError(f"{host.name} is still throttled: {times} times in {_BUSY_S} s")
+            return f"busy loops on {host.name} got {used:.2f} cores and were not throttled"
 
         return "; ".join([*on_each(strike.hosts, judge), await_answers(strike.hosts, strike.cluster)])
 
 
 class MemoryParameters(BaseModel):
-    """Beyond what its processes hold, the host has `leave` for everything, page cache included."""
+    """Limits the host's memory to what its processes hold plus `leave`, including the page cache."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -103,9 +103,9 @@ class MemoryParameters(BaseModel):
 
 
 class MemoryPressure(Nemesis):
-    """Almost no page cache is left and every allocation has to reclaim; what needs more than `leave` is killed."""
+    """Leaves almost no page cache, so every allocation must reclaim; what needs more than `leave` is killed."""
 
-    summary = "leave hosts only a little memory beyond what their processes hold"
+    summary = "limit hosts' memory to slightly more than what their processes hold"
     family = "process"
     cluster_powers = (Processes,)
     parameters = MemoryParameters
@@ -120,8 +120,8 @@ class MemoryPressure(Nemesis):
     def verify(self, strike: Strike) -> str:
         def judge(host: ServiceHost) -> str:
             if not (times := _crowd(host, strike.parameters.leave)):
-                raise NemesisError(f"{host.name} read and wrote more than it should have memory for")
-            return f"{host.name} had to reclaim memory {times} times while it wrote and read a file"
+                raise NemesisError(f"{host.name} did not reclaim memory while it wrote and read a file")
+            return f"{host.name} reclaimed memory {times} times while it wrote and read a file"
 
         return "; ".join(on_each(strike.hosts, judge))
 
@@ -132,12 +132,12 @@ class MemoryPressure(Nemesis):
     def verify_healed(self, strike: Strike) -> str:
         for host in strike.hosts:
             if times := _crowd(host, strike.parameters.leave):
-                raise NemesisError(f"{host.name} still has to reclaim memory: {times} times")
+                raise NemesisError(f"{host.name} still reclaims memory: {times} times")
         return f"no memory is reclaimed; {await_answers(strike.hosts, strike.cluster)}"
 
 
 class FilesParameters(BaseModel):
-    """How many more files and connections each process may open."""
+    """`leave`: how many more files and connections each process may open."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -145,9 +145,9 @@ class FilesParameters(BaseModel):
 
 
 class FileExhaustion(Nemesis):
-    """The system's processes may open nothing more (EMFILE): new connections and new files fail."""
+    """The system's processes run out of file descriptors (EMFILE): new connections and new files fail."""
 
-    summary = "let the system's processes open no more files and connections"
+    summary = "prevent the system's processes from opening more files and connections"
     family = "process"
     cluster_powers = (Processes,)
     parameters = FilesParameters
@@ -172,7 +172,7 @@ class FileExhaustion(Nemesis):
             deadline = time.monotonic() + 2
             while strike.parameters.leave == 0 and strike.cluster.answers(host, 0.2):
                 if time.monotonic() > deadline:
-                    raise NemesisError(f"{host.name} still takes new connections")
+                    raise NemesisError(f"{host.name} still accepts new connections")
             return f"{len(tight)} processes on {host.name} may open {strike.parameters.leave} more files"
 
         return "; ".join(on_each(strike.hosts, judge))
@@ -184,17 +184,17 @@ class FileExhaustion(Nemesis):
     def verify_healed(self, strike: Strike) -> str:
         answers = await_answers(strike.hosts, strike.cluster)
         check_held(strike)
-        return f"limits are as before; {answers}"
+        return f"limits restored; {answers}"
 
 
 def _burn(host: ServiceHost) -> float:
-    """Return how many cores two busy loops on the host got."""
+    """Return the number of cores that two busy loops on the host got."""
     user, system = bash(host, _BURN, str(_BUSY_S), timeout_s=120).out.split()[-2:]
     return sum(float(part.split("m")[1].rstrip("s")) for part in (user, system)) / _BUSY_S
 
 
 def _crowd(host: ServiceHost, leave: int) -> int:
-    """Write and read four times what is left; return how often the kernel had to reclaim."""
+    """Write and read four times the memory that is left; return how often the kernel reclaimed memory."""
     before = _limits(host).memory_refused()
     bash(host, _CROWD.format(mebibytes=4 * leave // 2**20), check=False, timeout_s=120)
     return _limits(host).memory_refused() - before

@@ -1,4 +1,4 @@
-"""The system's services on the hosts that a fault hits: signal them, see what they do, wait for answers."""
+"""The system's services on the targets of a fault: signals, states, and waiting for answers."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ Result = TypeVar("Result")
 Target = TypeVar("Target")
 
 ANSWER_TIMEOUT_S = 60
-"""How long a system may take to answer again after it was started."""
+"""How long a system may take to answer after it was started."""
 
 _GRACE_S = 20
-"""How long a service may take to end by itself."""
+"""How long a service may take to exit after SIGTERM."""
 
 _POLL_S = 0.01
 
 
 def on_each(targets: Sequence[Target], act: Callable[[Target], Result]) -> list[Result]:
-    """Do something on all targets at once; return what each gave, in order, or raise the first error."""
+    """Call `act` for all targets in parallel; return the results in order, or raise the first error."""
     with ThreadPoolExecutor(max(1, len(targets))) as pool:
         return list(pool.map(act, targets))
 
 
 def signal_services(targets: Sequence[ServiceHost], cluster: Cluster, signal: str) -> None:
-    """Send a signal to every service of the system on every host at once."""
+    """Send a signal to every service of the system, on all hosts in parallel."""
 
     def act(host: ServiceHost) -> None:
         for service in cluster.power(Processes).services(host):
@@ -41,34 +41,34 @@ def signal_services(targets: Sequence[ServiceHost], cluster: Cluster, signal: st
 
 
 def await_state(targets: Sequence[ServiceHost], cluster: Cluster, state: ServiceState) -> None:
-    """Wait until every service is in this state and answers nothing.
+    """Wait until every service is in this state and does not answer.
 
     Raises:
-        NemesisError: a service is not, or still answers.
+        NemesisError: a service is in another state, or still answers.
     """
     deadline = time.monotonic() + 5
     for host in targets:
         while (seen := states(host, cluster)) != {state}:
             if time.monotonic() > deadline:
-                raise NemesisError(f"services on {host.name} should be {state.value} and are {seen}")
+                raise NemesisError(f"services on {host.name} should be {state.value}, but are {seen}")
             time.sleep(_POLL_S)
         if cluster.answers(host, timeout_s=0.2):
             raise NemesisError(f"{host.name} still answers")
 
 
 def check_running(strike: Strike) -> None:
-    """Refuse to end what has ended already.
+    """Check that the system is running.
 
     Raises:
-        NemesisError: the system does not run on a target.
+        NemesisError: the system is not running on a target.
     """
     dead = [host.name for host in strike.hosts if ServiceState.GONE in states(host, strike.cluster)]
     if dead:
-        raise NemesisError(f"the system did not run on {', '.join(dead)}")
+        raise NemesisError(f"the system was not running on {', '.join(dead)}")
 
 
 def stop_in_order(host: ServiceHost, cluster: Cluster) -> None:
-    """End the system's services with SIGTERM, or with SIGKILL those that take too long."""
+    """Stop the system's services with SIGTERM; kill those that take too long with SIGKILL."""
     signal_services([host], cluster, "TERM")
     deadline = time.monotonic() + _GRACE_S
     while states(host, cluster) != {ServiceState.GONE}:
@@ -79,23 +79,23 @@ def stop_in_order(host: ServiceHost, cluster: Cluster) -> None:
 
 
 def await_answers(targets: Sequence[ServiceHost], cluster: Cluster) -> str:
-    """Wait until the system answers on every host; return that as evidence.
+    """Wait until the system answers on every host; return evidence.
 
     Raises:
-        NemesisError: it does not.
+        NemesisError: it does not answer.
     """
     deadline = time.monotonic() + ANSWER_TIMEOUT_S
     for host in targets:
         while not cluster.answers(host):
             if ServiceState.GONE in states(host, cluster):
-                raise NemesisError(f"on {host.name} the system was started and ended by itself")
+                raise NemesisError(f"the system was started on {host.name}, but exited unexpectedly")
             if time.monotonic() > deadline:
                 raise NemesisError(f"{host.name} does not answer {ANSWER_TIMEOUT_S} s after it was healed")
             time.sleep(_POLL_S)
-    return f"{', '.join(host.name for host in targets)} answer again"
+    return f"answering again: {', '.join(host.name for host in targets)}"
 
 
 def states(host: ServiceHost, cluster: Cluster) -> set[ServiceState]:
-    """Return what the services on a host are doing; nothing where they are nobody's to look at."""
+    """Return the states of the services on a host; empty if the cluster does not expose them."""
     processes = optional(cluster, Processes)
     return {host.state(service) for service in processes.services(host)} if processes else set()

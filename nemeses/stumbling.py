@@ -1,4 +1,4 @@
-"""Faults of processes that come and go: zombie leaders, crash loops, stalls."""
+"""Intermittent process faults: zombie leaders, crash loops, stalls."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CRASHES = 2
 
 
 class ZombieParameters(BaseModel):
-    """The pause counts from when no target has `role` any more, which it must lose `within` this time."""
+    """The fault's duration starts when no target holds `role` any more; the targets must lose it `within` this time."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -34,14 +34,14 @@ class ZombieParameters(BaseModel):
 
 
 class Zombie(Pause):
-    """A paused leader wakes up after the system has replaced it, and does not know."""
+    """Pauses a leader and resumes it after the system has replaced it; it is unaware of the takeover."""
 
-    summary = "pause processes until others have taken over their role; wake them up afterwards: they do not know"
+    summary = "pause processes until others have taken over their role; resume them afterwards, unaware of it"
     parameters = ZombieParameters
 
     def inject(self, strike: Strike) -> None:
         if not _holders(strike) & {host.name for host in strike.hosts}:
-            raise NemesisError(f"{strike.names} do not hold {strike.parameters.role}; name it with the key role")
+            raise NemesisError(f"no target ({strike.names}) holds {strike.parameters.role}; set the key role")
         super().inject(strike)
 
     def verify(self, strike: Strike) -> str:
@@ -51,15 +51,15 @@ class Zombie(Pause):
         targets = {host.name for host in strike.hosts}
         while not (holders := _holders(strike)) or holders & targets:
             if time.monotonic() - began > asked.within / 1e9:
-                holder = ", ".join(holders) or "nobody"
-                raise NemesisError(f"{asked.role} is {holder} still {format_duration(asked.within)} after the pause")
+                holder = ", ".join(holders) or "no host"
+                raise NemesisError(f"{asked.role} is still {holder} {format_duration(asked.within)} after the pause")
             time.sleep(_POLL_S)
         took_s = time.monotonic() - began
         return f"{evidence}; {', '.join(sorted(holders))} took over {asked.role} after {took_s:.1f} s"
 
 
 class CrashLoopParameters(BaseModel):
-    """How long after its start the system is killed again."""
+    """`interval`: time from a start of the system to the next kill."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -67,9 +67,9 @@ class CrashLoopParameters(BaseModel):
 
 
 class CrashLoop(Nemesis):
-    """SIGKILL and start, again and again, as a supervisor does with a process that crashes at its start."""
+    """Kills and starts repeatedly, like a supervisor with a process that crashes during start-up."""
 
-    summary = "kill -9 the system's processes and start them, again and again"
+    summary = "repeatedly kill -9 and start the system's processes"
     family = "process"
     cluster_powers = (Processes,)
     parameters = CrashLoopParameters
@@ -88,10 +88,10 @@ class CrashLoop(Nemesis):
         while strike.notes["crashes"] < _CRASHES:
             if time.monotonic() > deadline or not strike.notes["thread"].is_alive():
                 raise NemesisError(
-                    f"{strike.names} crashed {strike.notes['crashes']} times: {strike.notes.get('error')}"
+                    f"{strike.names}: crashed only {strike.notes['crashes']} times: {strike.notes.get('error')}"
                 )
             time.sleep(_POLL_S)
-        return f"{strike.names} was started and seen dead {_CRASHES} times"
+        return f"{strike.names}: started and observed dead {_CRASHES} times"
 
     def heal(self, strike: Strike) -> None:
         if thread := strike.notes.get("thread"):
@@ -103,13 +103,13 @@ class CrashLoop(Nemesis):
         answers = await_answers(strike.hosts, strike.cluster)
         time.sleep(strike.parameters.interval / 1e9)
         if dead := [host.name for host in strike.hosts if ServiceState.GONE in states(host, strike.cluster)]:
-            raise NemesisError(f"{', '.join(dead)} crashed once more")
+            raise NemesisError(f"crashed once more: {', '.join(dead)}")
         lived = format_duration(strike.parameters.interval)
-        return f"{answers} and lived for {lived}; crashes: {strike.notes.get('crashes')}"
+        return f"{answers}; alive for {lived}; crashes: {strike.notes.get('crashes')}"
 
 
 class StallParameters(BaseModel):
-    """Stopped for `pause` at the beginning of each `interval`."""
+    """The processes are stopped for `pause` at the beginning of each `interval`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -124,9 +124,9 @@ class StallParameters(BaseModel):
 
 
 class Stall(Nemesis):
-    """SIGSTOP for a moment, again and again, as long collections of garbage do; a loop on the host makes it."""
+    """Sends SIGSTOP and SIGCONT repeatedly from a loop on the host, similar to long garbage collections."""
 
-    summary = "stop the system's processes for a moment, again and again, as a garbage collector does"
+    summary = "repeatedly pause the system's processes for a moment, similar to garbage collection"
     family = "process"
     cluster_powers = (Processes,)
     parameters = StallParameters
@@ -156,7 +156,7 @@ class Stall(Nemesis):
         for host, (stopped, samples) in zip(
             strike.hosts, on_each(strike.hosts, lambda h: _sample(strike, h)), strict=True
         ):
-            evidence.append(f"{host.name} stopped in {stopped} of {samples} samples ({share:.0%} asked)")
+            evidence.append(f"{host.name} stopped in {stopped} of {samples} samples ({share:.0%} expected)")
             if not 0.4 * share < stopped / samples < min(1, 2.5 * share):
                 raise NemesisError(evidence[-1])
         return "; ".join(evidence)
@@ -172,7 +172,7 @@ class Stall(Nemesis):
             if stopped:
                 raise NemesisError(f"{host.name} is still stopped in {stopped} of {samples} samples")
         check_held(strike)
-        return f"{answers}; no sample of them is stopped"
+        return f"{answers}; stopped in no sample"
 
 
 def _holders(strike: Strike) -> set[str]:
@@ -183,7 +183,7 @@ def _holders(strike: Strike) -> set[str]:
 
 
 def _crash_again(strike: Strike) -> None:
-    """Start and kill until it is over; a start is a crash when the system was seen to be dead after it."""
+    """Start and kill until the fault ends; a start counts as a crash if the system was observed dead after it."""
     try:
         while True:
             on_each(strike.hosts, strike.cluster.power(Processes).start)
@@ -199,11 +199,11 @@ def _crash_again(strike: Strike) -> None:
 
 
 def _sample(strike: Strike, host: ServiceHost) -> tuple[int, int]:
-    """Look, at even gaps over two intervals, whether the first service is stopped; return how often, of how many."""
+    """Sample over two intervals whether the first service is stopped; return the numbers of stopped and all samples."""
     path = host.pid_path(strike.cluster.power(Processes).services(host)[0])
     gap_s = 2 * strike.parameters.interval / 1e9 / 100
     script = f'pid=$(cat {path}); for i in {{1..100}}; do cut -d")" -f2 /proc/$pid/stat; sleep {gap_s:.4f}; done'
     seen = re.findall(r"^ (\w)", bash(host, script, timeout_s=60).out, re.MULTILINE)
     if not seen:
-        raise NemesisError(f"the system on {host.name} does not run")
+        raise NemesisError(f"the system on {host.name} is not running")
     return sum(state in "Tt" for state in seen), len(seen)

@@ -1,1 +1,1 @@
-"""Analysis of many runs, of any size, with Spark: the same checkers, one task for each partition."""
+"""Analysis of many runs, of any size, with Spark: the same checkers, one task per partition."""

@@ -1,4 +1,4 @@
-"""`chaoskit analyze`: one or thousands of runs, judged, measured and compared."""
+"""`chaoskit analyze`: judges, measures and compares one run or thousands of them."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ REPORT = "report.html"
 
 @dataclass(frozen=True)
 class Analysed:
-    """What an analysis found.
+    """The result of an analysis.
 
     Attributes:
-        folder: where its files are.
+        folder: the output folder.
         tables: rows by the name of the Parquet file (docs/analysis.md).
-        skipped: runs that could not be read, and why.
+        skipped: runs that could not be read, with the reason.
     """
 
     folder: Path
@@ -66,20 +66,20 @@ class SparkAnalysis:
         Args:
             store_folder: the store.
             master: any master URL.
-            out: where the files go.
-            recheck: judge also the runs that have a verdict.
-            settings: Spark's, as KEY=VALUE.
-            tell: told about progress.
+            out: output folder.
+            recheck: also judge runs that already have a verdict.
+            settings: Spark settings, as KEY=VALUE.
+            tell: called with progress messages.
 
         Raises:
-            BadInput: there is no such store, it has no runs that can be read, or Spark does not start.
+            BadInput: there is no such store, it has no readable runs, or Spark does not start.
         """
         chosen = parsed_settings(settings)
         runs, skipped = _opened(store_folder, recheck, tell)
         try:
             out.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise BadInput(f"--out {out}: cannot be written: {error.strerror}; choose another") from error
+            raise BadInput(f"--out {out}: cannot be written: {error.strerror}; choose another folder") from error
         messages = sum(each.rows for run in runs for each in run.history.partitions)
         tell(f"{len(runs):,} runs, {messages:,} messages; starting Spark on {master}")
         spark = start(master, chosen, out / "spark.log")
@@ -109,9 +109,9 @@ def _opened(store_folder: Path, recheck: bool, tell: Callable[[str], None]) -> t
             runs.append(open_run(len(runs), folder, recheck=recheck))
         except ChaoskitError as error:
             skipped[store.run_name(folder)] = str(error)
-            tell(f"left out {store.run_name(folder)}: {error}")
+            tell(f"skipped {store.run_name(folder)}: {error}")
     if not runs:
-        raise BadInput(f"store {store_folder}: has no run that can be analysed; `chaoskit list` shows its runs")
+        raise BadInput(f"store {store_folder}: has no runs that can be analysed; `chaoskit list` shows its runs")
     return runs, skipped
 
 

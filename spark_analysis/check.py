@@ -1,8 +1,8 @@
-"""The distributed check: partitions checked in tasks, joined and judged on the driver.
+"""The distributed check: partitions are checked in tasks, then combined and judged on the driver.
 
-What is found is the same as in process (`chaoskit.judge.checking.find`): the same functions do it. Nothing
-is written before all tasks of all runs have ended; then each run's findings and verdict replace the
-old ones. A job that is killed leaves every run as it was.
+The findings are the same as in process (`chaoskit.judge.checking.find`), because the same functions are used.
+Nothing is written before all tasks of all runs have finished; then each run's findings and verdict replace the
+old ones. A job that is killed leaves all runs unchanged.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from spark_analysis.units import Task, into_tasks
 
 @dataclass
 class Outcome:
-    """What the tasks found in one run.
+    """The results of all tasks for one run.
 
     Attributes:
-        counts: COUNTS, merged.
+        counts: merged COUNTS.
         ends: ENDS.
-        checked: of each partition, what each checker found.
+        checked: for each partition, the findings of each checker.
         error: why the run could not be read.
     """
 
@@ -54,7 +54,7 @@ class Outcome:
 def survey(
     spark: SparkSession, runs: Sequence[Run], tell: Callable[[str], None] = lambda _: None
 ) -> dict[int, Outcome]:
-    """Measure all runs, and check those that are to be judged; return the outcomes by number."""
+    """Measure all runs, and check those to be judged; return the outcomes by number."""
     units = [unit for run in runs for unit in run.units()]
     tasks = into_tasks(units, task_rows(spark, sum(unit.rows for unit in units)))
     rows = run_tasks(spark, tasks, work, tell)
@@ -69,7 +69,7 @@ def survey(
 
 
 def findings_of(spark: SparkSession, run: Run, outcome: Outcome) -> pa.Table:
-    """Return the findings of a run, as `chaoskit.judge.checking.find` does, from those of its partitions."""
+    """Return the findings of a run, like `chaoskit.judge.checking.find`, from those of its partitions."""
 
     def sent(checker: Settling, values: pa.Array) -> list[pa.Table]:
         index = checkers().index(cast("Any", checker))
@@ -81,7 +81,7 @@ def findings_of(spark: SparkSession, run: Run, outcome: Outcome) -> pa.Table:
 
 
 def judge(run: Run, outcome: Outcome, findings: pa.Table) -> Verdict:
-    """Judge a run by its findings, and write them and its verdict.json, as `chaoskit check` does."""
+    """Judge a run by its findings; write the findings and verdict.json, like `chaoskit check`."""
     assert run.subject is not None
     load = load_of(run, outcome.counts, outcome.ends)
     load = load or judging.measured(run.folder, History.open(run.folder), run.subject)
@@ -97,11 +97,11 @@ def check(spark: SparkSession, run: Run) -> Verdict:
 
 
 class LeanHistory(History):
-    """A history whose operations are read where they are looked at, never all."""
+    """A history that reads operations lazily, never all at once."""
 
     @property
     def operations(self) -> Any:
-        """Operations, of which only `slice` can be asked."""
+        """Operations; only `slice` is supported."""
         return _Slices(self.folder / "operations.parquet")
 
 
@@ -115,7 +115,7 @@ class _Slices:
         self._read: tuple[int, pa.Table] | None = None
 
     def slice(self, first: int, rows: int) -> pa.Table:
-        """Return so many rows from `first` on, all of one row group."""
+        """Return `rows` rows from `first` on, all in one row group."""
         group = int(np.searchsorted(self._first, first, side="right")) - 1
         if self._read is None or self._read[0] != group:
             self._read = group, self._file.read_row_group(group)
@@ -138,7 +138,7 @@ def _outcome(rows: pa.Table) -> Outcome:
 
 
 def _checked(rows: pa.Table) -> list[list[Checked]]:
-    """Return of each partition, in order, what each checker found."""
+    """Return, for each partition in order, the findings of each checker."""
     found = rows.filter(pc.is_in(rows["kind"], value_set=pa.array(["findings", "extract"])))
     tables: dict[tuple[str, int, str], list[pa.Table]] = {}
     for row in found.to_pylist():

@@ -1,4 +1,4 @@
-"""The declared configuration of a run as one readable line, by which runs are compared."""
+"""The declared configuration of a run as one readable line, used to compare runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _CLUSTER = ("config", "topic", "persistence", "deduplication")
 
 
 def configuration(scenario: Mapping[str, Any]) -> str:
-    """Return system, version and the settings that decide on durability.
+    """Return system, version and the settings that determine durability.
 
     >>> configuration({"cluster": {"system": "kafka", "topic": {"min.insync.replicas": 2}},
     ...                "workload": {"producer": {"acks": "all"}}})

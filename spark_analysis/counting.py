@@ -1,4 +1,4 @@
-"""What a task measures: counts that are merged by adding, and when sends completed."""
+"""Measurements of a task: counts that are merged by addition, and completion times of sends."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ COUNTS = pa.schema(
 )
 """Counts by series, segment of the run's time and bucket:
 
-- `send`, `send_from_actual`, `end_to_end`: durations of the load, by HDR bucket; the segment is that of
-  the time when the message was due (`send_from_actual`: was sent)
-- `due`, `acked`: sends of the load, by when they were due and by when they completed
-- `outcome`: all sends, the bucket is the index in OUTCOMES
+- `send`, `send_from_actual`, `end_to_end`: durations of the load, by HDR bucket; the segment is determined by
+  when the message was due (`send_from_actual`: was sent)
+- `due`, `acked`: sends of the load, by due time and by completion time
+- `outcome`: all sends; the bucket is the index in OUTCOMES
 - `sends`: sends of the load
-- `received`: messages received, all but the auditor's
+- `received`: messages received, except by the auditor
 """
 
 ENDS = pa.schema([pa.field("first_ns", pa.int64()), pa.field("last_ns", pa.int64())])
-"""When acknowledged sends of the load completed: the first and the last of each bin."""
+"""Completion times of acknowledged sends of the load: the first and the last of each bin."""
 
 Flags = npt.NDArray[np.bool_]
 
@@ -59,9 +59,9 @@ def messages_measured(messages: pa.Table, operations: pa.Table, timing: Timing) 
     """Return COUNTS of one partition.
 
     Args:
-        messages: of the partition.
-        operations: at least those that the messages name.
-        timing: how the run's time is divided.
+        messages: messages of the partition.
+        operations: at least the operations that the messages refer to.
+        timing: the division of the run's time.
     """
     rows = np.searchsorted(operations["op"].to_numpy(), messages["op"].to_numpy())
     return pa.concat_tables([_sent(messages, rows, operations, timing), _received(messages, rows, operations, timing)])
@@ -73,7 +73,7 @@ def _sent(messages: pa.Table, rows: Ints, operations: pa.Table, timing: Timing) 
     start_ns = operations["start_ns"].to_numpy()
     due_ns = _integers(messages["intended_ns"], -1)[chosen]
     due_ns = np.where(due_ns < 0, start_ns[row], due_ns)
-    # Several rows of one operation: the last one tells when it was due, as in chaoskit.judge.metrics.
+    # If an operation has several rows, the last one determines when it was due, as in chaoskit.judge.metrics.
     last = np.append(row[1:] != row[:-1], True) if row.size else np.zeros(0, np.bool_)
     row, due_ns = row[last], due_ns[last]
     load = are_sends(operations) & (start_ns >= timing.load_start_ns)
@@ -105,7 +105,7 @@ def _received(messages: pa.Table, rows: Ints, operations: pa.Table, timing: Timi
 
 
 def binned(ends: Ints, timing: Timing) -> pa.Table:
-    """Return ENDS: of each bin that has any, the first and the last; no bin straddles an instant."""
+    """Return ENDS: the first and the last time in each non-empty bin; no bin straddles an instant."""
     ends = np.sort(ends)
     piece = np.searchsorted(timing.instants, ends, side="right")
     begins = np.ones(ends.size, np.bool_)
@@ -116,12 +116,12 @@ def binned(ends: Ints, timing: Timing) -> pa.Table:
 
 
 def segments(timing: Timing, instants_ns: Ints) -> Ints:
-    """Return for each instant the number of its segment: how many edges are not after it."""
+    """Return the segment number of each instant: the number of edges that are not after it."""
     return np.searchsorted(timing.edges, instants_ns, side="right")
 
 
 def is_word(column: pa.ChunkedArray, word: str) -> Flags:
-    """Return for each entry of a column of words whether it is this one; null is not."""
+    """Return for each entry of a column whether it equals a word; false for null."""
     if pa.types.is_dictionary(column.type):
         parts = [np.zeros(0, np.bool_)]
         for chunk in column.chunks:
@@ -143,7 +143,7 @@ def _integers(column: pa.ChunkedArray, missing: int) -> Ints:
 
 
 def _counted(series: str, segment: Ints, bucket: Ints, count: Ints | None = None) -> pa.Table:
-    """Return COUNTS of one series; without `count` each row counts one."""
+    """Return COUNTS of one series; without `count`, each row counts as one."""
     if count is None:
         width = int(bucket.max()) + 1 if bucket.size else 1
         key = segment * width + bucket

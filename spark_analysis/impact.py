@@ -1,5 +1,5 @@
-"""What faults cost: latency, throughput and unavailability before, during and after each; and how
-young the messages were that they lost."""
+"""The impact of faults: latency, throughput and unavailability before, during and after each; and the age
+of lost messages."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from spark_analysis.windows import AFTER, BEFORE, DURING, Window
 
 PHASES = (BEFORE, DURING, AFTER)
 UNAVAILABLE_MIN_NS = 500_000_000
-"""A shorter time without an acknowledged send is no unavailability."""
+"""Shorter times without an acknowledged send do not count as unavailability."""
 
 AGE_EDGES_MS = (0, 1, 3, 10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000)
-"""Lost messages are counted by these ages: from their acknowledgement to the next fault's effect."""
+"""Bins for the age of lost messages: from their acknowledgement to the next fault's effect."""
 
 
 @dataclass(frozen=True)
 class Impact:
-    """One window of one fault, measured."""
+    """Measurements of one window of one fault."""
 
     run: Run
     window: Window
@@ -62,7 +62,7 @@ class Impact:
 
 
 def impacts(run: Run, outcome: Outcome) -> list[Impact]:
-    """Return what each fault of a run did to its load."""
+    """Return the impact of each fault of a run on its load."""
     send = of_series(outcome.counts, "send")
     segment, bucket, count = (send[name].to_numpy() for name in ("segment", "bucket", "count"))
     ends = completions(outcome.ends)
@@ -105,7 +105,7 @@ def by_kind(found: Sequence[Impact]) -> list[dict[str, Any]]:
 
 
 def unavailable(run: Run, outcome: Outcome) -> list[dict[str, Any]]:
-    """Return the times in which sends were due and none completed, UNAVAILABLE_MIN_NS or longer."""
+    """Return the intervals of at least UNAVAILABLE_MIN_NS in which sends were due and none completed."""
     ends = completions(outcome.ends)
     inside = ends[(ends >= run.begin_ns) & (ends <= run.end_ns)]
     points = np.concatenate(([run.begin_ns], inside, [run.end_ns]))
@@ -116,9 +116,9 @@ def unavailable(run: Run, outcome: Outcome) -> list[dict[str, Any]]:
 
 
 def lost_ages(run: Run) -> list[dict[str, Any]]:
-    """Return how many lost messages there are by age: ms from the acknowledgement to the next fault's effect.
+    """Return the number of lost messages by age: ms from the acknowledgement to the next fault's effect.
 
-    `kind` is that fault's; None for messages after which no fault took effect.
+    `kind` is the kind of that fault; None for messages after which no fault took effect.
     """
     path = run.folder / "findings.parquet"
     findings = pq.read_table(path, columns=["anomaly", "at_ns"])
@@ -128,7 +128,7 @@ def lost_ages(run: Run) -> list[dict[str, Any]]:
 
 
 def ages(acked_ns: Ints, faults: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return counts by age and kind of the next fault, given rows of faults.parquet that had an effect."""
+    """Return counts by age and kind of the next fault, given rows of faults.parquet with an effect."""
     ordered = sorted(faults, key=lambda row: row["effective_ns"])
     effective = np.array([row["effective_ns"] for row in ordered], np.int64)
     following = np.searchsorted(effective, acked_ns)
@@ -159,13 +159,13 @@ def _sum(counts: pa.Table, series: str, first: int, last: int) -> int:
 
 
 def _gap_ms(ends: Ints, window: Window) -> float:
-    """Return the longest time within a window in which no send completed."""
+    """Return the longest time without a completed send in a window."""
     inside = ends[slice(*np.searchsorted(ends, [window.start_ns, window.end_ns]))]
     return float(np.diff(np.concatenate(([window.start_ns], inside, [window.end_ns]))).max() / 1e6)
 
 
 def _recovery_ms(ends: Ints, window: Window) -> float | None:
-    """Return how long after the healing the next send completed; None if none did."""
+    """Return the time from healing to the next completed send; None if there is none."""
     if window.phase != AFTER:
         return None
     index = int(np.searchsorted(ends, window.start_ns))

@@ -1,4 +1,4 @@
-"""The figures of a run's load, from merged counts: what `chaoskit.judge.metrics.measure` says from all rows."""
+"""The figures of a run's load from merged counts, equal to those that `chaoskit.judge.metrics.measure` computes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DISTRIBUTIONS = ("send", "send_from_actual", "end_to_end")
 def load_of(run: Run, counts: pa.Table, ends: pa.Table) -> dict[str, Any] | None:
     """Return counts, rates, availability and latency as in verdict.json, and write the histograms.
 
-    None when the counts cannot tell: acknowledged sends without a message, or with several.
+    None if the counts are not sufficient: acknowledged sends have no message, or several.
     """
     acked = total(counts, "acked")
     if total(counts, "send") != acked:
@@ -53,7 +53,7 @@ def load_of(run: Run, counts: pa.Table, ends: pa.Table) -> dict[str, Any] | None
 def available(run: Run, ends: pa.Table) -> dict[str, Any]:
     """Return availability as in verdict.json.
 
-    Bins give it exactly unless a gap that is told is no longer than a bin: then all completions are read.
+    Bins give exact values unless a reported gap is not longer than a bin; in that case all completions are read.
     """
     faults = spans_of(run.history.faults.to_pylist())
     told = availability(completions(ends), run.begin_ns, run.end_ns, faults)
@@ -64,7 +64,7 @@ def available(run: Run, ends: pa.Table) -> dict[str, Any]:
 
 
 def completions(ends: pa.Table) -> Ints:
-    """Return when sends completed, ascending: the first and the last of each bin."""
+    """Return completion times of sends, ascending: the first and the last of each bin."""
     return np.unique(np.concatenate([ends["first_ns"].to_numpy(), ends["last_ns"].to_numpy()]))
 
 
@@ -79,7 +79,7 @@ def total(counts: pa.Table, series: str) -> int:
 
 
 def distribution(counts: pa.Table, series: str, segments: tuple[int, int] | None = None) -> HdrHistogram:
-    """Return a series as one histogram: all of it, or its segments from the first to below the last."""
+    """Return a series as one histogram: all segments, or those from the first up to, but not including, the last."""
     rows = of_series(counts, series)
     if segments is not None:
         within = pc.and_(pc.greater_equal(rows["segment"], segments[0]), pc.less(rows["segment"], segments[1]))
@@ -88,7 +88,7 @@ def distribution(counts: pa.Table, series: str, segments: tuple[int, int] | None
 
 
 def _all_completions(run: Run) -> Ints:
-    """Return when each acknowledged send of the load completed; 8 bytes each."""
+    """Return the completion time of each acknowledged send of the load; takes 8 bytes per send."""
     file = pq.ParquetFile(run.folder / "operations.parquet")
     parts = [np.zeros(0, np.int64)]
     for group in range(file.num_row_groups):

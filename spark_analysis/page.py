@@ -22,8 +22,8 @@ def page(tables: Mapping[str, Rows], skipped: Mapping[str, str]) -> str:
     """Return the report.
 
     Args:
-        tables: as in `analyze.Analysed`.
-        skipped: runs that could not be read, and why.
+        tables: see `analyze.Analysed`.
+        skipped: runs that could not be read, with the reason.
     """
     runs = sorted(tables["runs"], key=lambda row: (row["time"], row["run"]), reverse=True)
     configurations = [{**row, "letter": letter(index)} for index, row in enumerate(tables["configurations"])]
@@ -77,7 +77,7 @@ def _figure(name: str, title: str, spec: charts.Spec | None) -> dict[str, Any] |
 
 
 def _found(row: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the anomalies of a run, those that are not allowed first."""
+    """Return the anomalies of a run, disallowed ones first."""
     rows = [{"name": name, "count": count, "bad": name in row["disallowed"]} for name, count in row["anomalies"]]
     rows += [
         {"name": name, "count": 0, "bad": True} for name in row["disallowed"] if name not in dict(row["anomalies"])
@@ -158,7 +158,7 @@ def _age(index: int) -> str:
 
 
 def _scenarios(rows: Rows) -> Sequence[tuple[str, Rows]]:
-    """Return the scenarios with several runs, those with regressions first, then those with most runs."""
+    """Return the scenarios with several runs, those with regressions first, then those with the most runs."""
     named: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         named.setdefault(row["scenario"], []).append(row)

@@ -1,4 +1,4 @@
-"""The runs of an analysis: what is known of each before Spark reads its rows."""
+"""The runs of an analysis, as known before Spark reads their rows."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class Run:
     """One run.
 
     Attributes:
-        number: among those analysed.
+        number: its number in the analysis.
         folder: its folder.
         scenario: content of its scenario.yaml.
-        history: footers only.
-        subject: None: it has a verdict, which is kept.
-        begin_ns, end_ns: while sends were due; both 0 if none was.
-        timing: how its time is divided.
-        windows: before, during and after each fault.
+        history: its history (footers only).
+        subject: what to judge; None if it has a verdict, which is kept.
+        begin_ns, end_ns: interval in which sends were due; both 0 if there were none.
+        timing: the division of its time.
+        windows: windows before, during and after each fault.
     """
 
     number: int
@@ -56,7 +56,7 @@ class Run:
         return store.run_name(self.folder)
 
     def units(self) -> Iterator[Unit]:
-        """Yield all work there is: row groups of operations, then partitions."""
+        """Yield all units of work: row groups of operations, then partitions."""
         footer = pq.read_metadata(self.folder / "operations.parquet")
         rows = [footer.row_group(index).num_rows for index in range(footer.num_row_groups)]
         for first in range(0, len(rows), _GROUPS_A_UNIT):
@@ -69,11 +69,11 @@ class Run:
 
 
 def open_run(number: int, folder: Path, *, recheck: bool) -> Run:
-    """Look through a run's footers; of a killed run, first make the history.
+    """Open a run by reading its footers; the history of a killed run is compacted first.
 
     Args:
-        number: among those analysed.
-        folder: of the run.
+        number: its number in the analysis.
+        folder: the run folder.
         recheck: judge it even if it has a verdict.
 
     Raises:
@@ -96,9 +96,9 @@ def open_run(number: int, folder: Path, *, recheck: bool) -> Run:
 
 
 def load_extent(path: Path, load_start_ns: int) -> tuple[int, int]:
-    """Return when the first and the last send of the load began; (0, 0) without any.
+    """Return when the first and the last send of the load began; (0, 0) if there are none.
 
-    Of the row groups only those are read whose statistics say that they may hold one of the two.
+    Reads only row groups that, according to their statistics, may hold one of the two.
     """
     file = pq.ParquetFile(path)
     column = file.schema_arrow.get_field_index("start_ns")
@@ -122,7 +122,7 @@ def load_extent(path: Path, load_start_ns: int) -> tuple[int, int]:
 
 
 def _is_judged(folder: Path) -> bool:
-    """Return whether a run has a verdict and whole findings; a job killed in judging may leave them torn."""
+    """Return whether a run has a verdict and complete findings; a job killed during judging may leave them torn."""
     try:
         pq.read_metadata(folder / "findings.parquet")
     except (pa.ArrowException, OSError):

@@ -20,7 +20,7 @@ from spark_analysis.task import RESULTS_DDL
 from spark_analysis.units import TASK_ROWS, TASK_ROWS_MIN, Task, waves
 
 MEMORY = "spark.chaoskit.memory"
-"""Setting: bytes (or with a unit: 3g) that the Python workers of one machine may take together."""
+"""Setting: memory in bytes (or with a unit: 3g) for all Python workers of one machine together."""
 
 _DEFAULTS = {
     "spark.driver.memory": "1g",
@@ -41,15 +41,15 @@ Apply = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
 def start(master: str, settings: Mapping[str, str], log: Path | None = None) -> SparkSession:
-    """Return a session; on `local[...]` masters with retries as a cluster has them.
+    """Return a session; with a `local[...]` master, failed tasks are retried as on a cluster.
 
     Args:
         master: any master URL.
-        settings: Spark's, and `spark.chaoskit.memory`; they win over the defaults.
-        log: where the JVM and its Python workers log to; stderr without one.
+        settings: Spark settings, and `spark.chaoskit.memory`; they override the defaults.
+        log: log file for the JVM and its Python workers; default: stderr.
 
     Raises:
-        BadInput: Spark refuses the master or the settings, or Java is missing.
+        BadInput: Spark rejects the master or the settings, or Java is missing.
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
@@ -62,11 +62,11 @@ def start(master: str, settings: Mapping[str, str], log: Path | None = None) -> 
     try:
         with _stderr_to(log):
             return builder.getOrCreate()
-    except Exception as error:  # py4j and Spark raise many kinds; all mean the same to the user
+    except Exception as error:  # py4j and Spark raise many types; all mean the same to the user
         reason = str(error).strip().splitlines()[0]
         raise BadInput(
-            f"--master {master}: Spark does not start ({reason}); is Java 17 or newer installed, and is the master "
-            f"there?{f' Its log: {log}' if log else ''}"
+            f"--master {master}: Spark does not start ({reason}); check that Java 17 or later is installed and that "
+            f"the master is reachable{f'. Log: {log}' if log else ''}"
         ) from error
 
 
@@ -78,8 +78,8 @@ def run_tasks(
 ) -> pa.Table:
     """Run tasks on Spark, largest first, and return all rows of RESULTS that `apply` yields.
 
-    Tasks that would take more memory beside each other than there is (`spark.chaoskit.memory`) run before
-    the others, as many at once as fit.
+    Tasks that together need more memory than is available (`spark.chaoskit.memory`) run before the others, as
+    many at a time as fit.
     """
     cores = _cores(spark)
     tables = []
@@ -99,7 +99,7 @@ def run_tasks(
 
 @contextmanager
 def _telling(spark: SparkSession, tell: Callable[[str], None]) -> Iterator[None]:
-    """Tell now and then how many tasks of the running stages are done."""
+    """Report periodically how many tasks of the running stages are done."""
     ended = threading.Event()
     tracker = spark.sparkContext.statusTracker()
 
@@ -119,20 +119,20 @@ def _telling(spark: SparkSession, tell: Callable[[str], None]) -> Iterator[None]
 
 
 def task_rows(spark: SparkSession, rows: int) -> int:
-    """Return how many rows small units may share a task with, so that every core has several tasks."""
+    """Return the number of rows that small units in one task may have, so that every core gets several tasks."""
     return max(TASK_ROWS_MIN, min(TASK_ROWS, rows // (_TASKS_A_CORE * spark.sparkContext.defaultParallelism)))
 
 
 def memory_of(spark: SparkSession) -> int:
-    """Return how many bytes the Python workers of one machine may take together.
+    """Return the memory limit in bytes for all Python workers of one machine together.
 
     Raises:
-        BadInput: the setting is no size.
+        BadInput: the setting is not a size.
     """
     text = str(spark.conf.get(MEMORY, _DEFAULTS[MEMORY]))
     matched = re.fullmatch(r"(\d+)([kmgt]?)b?", text.strip().lower())
     if matched is None:
-        raise BadInput(f"--spark-conf {MEMORY}={text}: is no size; write it like 3g or 3200m")
+        raise BadInput(f"--spark-conf {MEMORY}={text}: is not a size; write for example 3g or 3200m")
     return int(matched[1]) * _UNITS[matched[2]]
 
 
@@ -140,20 +140,20 @@ def parsed_settings(pairs: Sequence[str]) -> dict[str, str]:
     """Return settings given as KEY=VALUE.
 
     Raises:
-        BadInput: one is not.
+        BadInput: a setting has another form.
     """
     settings: dict[str, Any] = {}
     for pair in pairs:
         key, separator, value = pair.partition("=")
         if not separator or not key.strip():
-            raise BadInput(f"--spark-conf {pair}: is not KEY=VALUE, such as spark.driver.memory=2g")
+            raise BadInput(f"--spark-conf {pair}: is not KEY=VALUE; write for example spark.driver.memory=2g")
         settings[key.strip()] = value.strip()
     return settings
 
 
 @contextmanager
 def _stderr_to(log: Path | None) -> Iterator[None]:
-    """Let processes that are started meanwhile write their stderr to a file."""
+    """Redirect the stderr of processes started in this context to a file."""
     if log is None:
         yield
         return
@@ -168,11 +168,11 @@ def _stderr_to(log: Path | None) -> Iterator[None]:
 
 
 def _with_retries(master: str) -> str:
-    """Return a local master URL that runs failed tasks again: `local[2]` alone does not."""
+    """Return a local master URL that retries failed tasks; plain `local[2]` does not."""
     matched = re.fullmatch(r"local(?:\[(\*|\d+)\])?", master)
     return f"local[{matched[1] or 1},{_RETRIES}]" if matched else master
 
 
 def _cores(spark: SparkSession) -> int:
-    """Return how many tasks may run on one machine at once, at most."""
+    """Return the maximum number of concurrent tasks on one machine."""
     return int(spark.conf.get("spark.executor.cores", "") or spark.sparkContext.defaultParallelism)

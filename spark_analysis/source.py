@@ -3,9 +3,9 @@
     register(spark)
     spark.read.format("chaoskit").option("table", "messages").load("chaos-store")
 
-Tables: `operations` (default), `messages`, `observations`, `faults`, `verdicts`; each with columns `run` and
-`scenario` before its own. Messages and observations are read one partition of the history a task,
-operations up to eight row groups a task.
+Tables: `operations` (default), `messages`, `observations`, `faults`, `verdicts`; each has the columns `run` and
+`scenario` before its own. Each task reads one partition of messages or observations, or up to eight row groups
+of operations.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ VERDICTS = pa.schema(
         pa.field("json", pa.string()),
     ]
 )
-"""One row a judged run; `json` is its verdict.json."""
+"""One row per judged run; `json` is its verdict.json."""
 
 _TABLES = {
     "operations": OPERATIONS,
@@ -52,12 +52,12 @@ _BATCH_ROWS = 65_536
 
 
 def register(spark: SparkSession) -> None:
-    """Make the format `chaoskit` known to a session."""
+    """Register the format `chaoskit` with a session."""
     spark.dataSource.register(HistorySource)
 
 
 class HistorySource(DataSource):
-    """The data source; options `table` and the path."""
+    """The data source; its options are `table` and the path."""
 
     @classmethod
     def name(cls) -> str:
@@ -65,14 +65,14 @@ class HistorySource(DataSource):
         return "chaoskit"
 
     def schema(self) -> StructType:
-        """Return the columns of the table asked for."""
+        """Return the columns of the requested table."""
         return from_arrow_schema(plain(_TABLES[self._table()]))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Return what plans and reads."""
+        """Return the reader, which plans and reads."""
         path = self.options.get("path")
         if not path:
-            raise BadInput('spark.read.format("chaoskit"): no store is named; name one: .load("chaos-store")')
+            raise BadInput('spark.read.format("chaoskit"): no store specified; specify one: .load("chaos-store")')
         return HistoryReader(Path(path), self._table())
 
     def _table(self) -> str:
@@ -84,7 +84,7 @@ class HistorySource(DataSource):
 
 @dataclass
 class _Piece(InputPartition):
-    """Row groups of a file, or a whole small file, of one run."""
+    """Row groups of a file, or a complete small file, of one run."""
 
     run: str
     scenario: str
@@ -93,11 +93,11 @@ class _Piece(InputPartition):
 
 
 class HistoryReader(DataSourceReader):
-    """Plans from the footers alone; each piece is read in a task.
+    """Plans from footers alone; each piece is read in a task.
 
     Args:
-        path: a store.
-        table: which table.
+        path: the store.
+        table: name of the table.
     """
 
     def __init__(self, path: Path, table: str) -> None:
@@ -105,7 +105,7 @@ class HistoryReader(DataSourceReader):
         self._table = table
 
     def partitions(self) -> list[InputPartition]:
-        """Return the pieces of all runs that have the table; of an unfinished or damaged run there are none."""
+        """Return the pieces of all runs that have the table; unfinished and damaged runs are skipped."""
         return [piece for folder in store.runs(self._path) for piece in self._pieces(folder)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -145,7 +145,7 @@ class HistoryReader(DataSourceReader):
 
 
 def plain(schema: pa.Schema) -> pa.Schema:
-    """Return a schema with `run` and `scenario` before its own columns, words instead of dictionaries."""
+    """Return a schema with `run` and `scenario` before its own columns, and strings instead of dictionaries."""
     fields = [pa.field("run", pa.string()), pa.field("scenario", pa.string())]
     for each in schema:
         words = pa.types.is_dictionary(each.type)

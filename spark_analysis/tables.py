@@ -80,4 +80,4 @@ SCHEMAS = {
         ]
     ),
 }
-"""By name of the file, without `.parquet`."""
+"""Schemas by name of the file, without `.parquet`."""

@@ -1,4 +1,4 @@
-"""What one Spark task does: reads its units with pyarrow, checks and measures them, yields small tables.
+"""One Spark task: reads its units with pyarrow, checks and measures them, yields small tables.
 
 Runs in Python workers; the rows of the history never enter the JVM.
 """
@@ -36,8 +36,8 @@ RESULTS = pa.schema(
     ]
 )
 RESULTS_DDL = "run long, place string, kind string, checker int, content binary"
-"""What tasks yield. `place` sorts as the partitions do. `kind` is `findings`, `extract`, `counts`, `ends` or
-`sent`: `content` is a table in Arrow's IPC format; or `error`: text. `checker` is the number of its checker."""
+"""Rows that tasks yield. `place` sorts like the partitions. If `kind` is `findings`, `extract`, `counts`, `ends`
+or `sent`, `content` is a table in Arrow IPC format; if it is `error`, text. `checker` is the number of the checker."""
 
 _PIECE_ROWS = 250_000
 _COUNTED = ["f", "client", "start_ns", "end_ns", "outcome"]
@@ -45,12 +45,12 @@ _COUNTED = ["f", "client", "start_ns", "end_ns", "outcome"]
 
 @dataclass(frozen=True)
 class _Known:
-    """Operations of a run: those that some partitions name, and all that control clients."""
+    """Operations of a run: those that some partitions refer to, and all that control clients."""
 
     table: pa.Table
 
     def of(self, messages: pa.Table, observations: pa.Table) -> pa.Table:
-        """Return those that this partition needs, or all if that is hardly more."""
+        """Return the operations that this partition needs, or all if there are hardly more."""
         op = self.table["op"].to_numpy()
         chosen = ~is_carrying(self.table["f"])
         for rows in (messages, observations):
@@ -59,9 +59,9 @@ class _Known:
 
 
 def work(task: Task) -> Iterator[pa.RecordBatch]:
-    """Do the units of a task, those of one run together; yield rows of RESULTS.
+    """Process the units of a task, grouped by run; yield rows of RESULTS.
 
-    A run that cannot be read gives an `error` and does not end the job.
+    A run that cannot be read yields an `error` and does not fail the job.
     """
     for number, group in groupby(task.units, key=lambda unit: unit.run):
         try:
@@ -72,7 +72,7 @@ def work(task: Task) -> Iterator[pa.RecordBatch]:
 
 
 def ask(units: Sequence[Unit], checker: int, values: pa.Array) -> Iterator[pa.RecordBatch]:
-    """Yield which of some values each partition was sent, as a checker's `sent_here` tells."""
+    """Yield the result of a checker's `sent_here` for each partition."""
     asked = checkers()[checker]
     assert isinstance(asked, Settling)
     for unit in units:
@@ -81,7 +81,7 @@ def ask(units: Sequence[Unit], checker: int, values: pa.Array) -> Iterator[pa.Re
 
 
 def unpacked(content: bytes) -> pa.Table:
-    """Return the table that a row of RESULTS holds."""
+    """Return the table in a row of RESULTS."""
     return pa.ipc.open_stream(content).read_all()
 
 
@@ -127,17 +127,17 @@ def _messages(unit: Unit, known: _Known) -> Iterator[pa.RecordBatch]:
 
 
 def _needed(path: Path, partitions: Sequence[Partition]) -> pa.Table:
-    """Return those operations that the partitions' rows name, and all that control clients.
+    """Return the operations that the partitions' rows refer to, and all that control clients.
 
     One row group is in memory at a time. `op` is the row number.
 
     Raises:
-        BadInput: rows name operations that the history does not have.
+        BadInput: rows refer to missing operations.
     """
     wanted = _ops_of(partitions)
     file = pq.ParquetFile(path)
     if wanted.size and wanted[-1] >= file.metadata.num_rows:
-        raise BadInput(f"{path}: the history has rows of operations that it does not have")
+        raise BadInput(f"{path}: the history refers to missing operations")
     tables, first = [OPERATIONS.empty_table()], 0
     for group in range(file.num_row_groups):
         rows = file.metadata.row_group(group).num_rows
@@ -157,7 +157,7 @@ def _chosen(file: pq.ParquetFile, group: int, rows: Ints) -> pa.Table:
 
 
 def _ops_of(partitions: Sequence[Partition]) -> Ints:
-    """Return the distinct operations that the rows of some partitions name, ascending."""
+    """Return the distinct operations that the rows of some partitions refer to, ascending."""
     parts = [np.zeros(0, np.int64)]
     pieces = [piece for each in partitions for piece in (each.messages, each.observations) if piece is not None]
     for piece in pieces:
@@ -170,11 +170,11 @@ def _ops_of(partitions: Sequence[Partition]) -> Ints:
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Put the file into errors of reading it."""
+    """Add the name of the file to read errors."""
     try:
         yield
     except (pa.ArrowException, OSError) as error:
-        raise BadInput(f"{path} cannot be read ({error}); restore it, or leave its run out") from error
+        raise BadInput(f"{path} cannot be read ({error}); restore it, or exclude its run") from error
 
 
 def _table(unit: Unit, kind: str, checker: int, table: pa.Table) -> Iterator[pa.RecordBatch]:

@@ -21,16 +21,16 @@ DEVIATIONS = 5
 WORSE_BY = 0.25
 
 MEASURES = {"p99_ms": 1, "acks_per_s": -1, "lost": 1}
-"""What is watched: 1 if more is worse, -1 if less is."""
+"""The monitored measures: 1 if more is worse, -1 if less is worse."""
 
 
 def is_regression(preceding: Sequence[float], value: float, worse: int) -> bool:
-    """Return whether a value is a regression against those before it.
+    """Return whether a value is a regression relative to preceding ones.
 
     Args:
-        preceding: oldest first.
-        value: the newer one.
-        worse: 1 if more is worse, -1 if less is.
+        preceding: preceding values, oldest first.
+        value: the new value.
+        worse: 1 if more is worse, -1 if less is worse.
     """
     if len(preceding) < PRECEDING_MIN:
         return False
@@ -45,7 +45,7 @@ def trends(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return scenario, run, time, measures and `regressions` (names) of runs, by scenario and time.
 
     Args:
-        rows: with scenario, run, time and the measures; a measure that is None is left out.
+        rows: rows with scenario, run, time and the measures; measures that are None are skipped.
     """
     result: list[dict[str, Any]] = []
     for row in sorted(rows, key=lambda each: (each["scenario"], each["time"], each["run"])):
@@ -62,7 +62,7 @@ def trends(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def began_at(run: Run) -> datetime:
-    """Return when a run began: from its origin.json, else from the name of its folder, else from its history."""
+    """Return when a run began: from origin.json, else from the name of its folder, else from its history."""
     try:
         return datetime.fromisoformat(read_json(run.folder / "wal" / "origin.json")["wall"])
     except (BadInput, KeyError, ValueError, TypeError):

@@ -1,7 +1,7 @@
-"""What a task works on, and how work is divided into tasks.
+"""Units of work, and their division into tasks.
 
-A unit is one partition's messages, or some row groups of a run's operations. Small units share a
-task, so that a run's operations are read once for all of them; a large one has a task of its own.
+A unit is one partition's messages, or some row groups of a run's operations. Small units share a task, so
+that a run's operations are read once for all of them; a large unit has its own task.
 """
 
 from __future__ import annotations
@@ -17,29 +17,28 @@ from chaoskit.contract.checker import Setting
 from chaoskit.history.reader import Partition
 
 TASK_ROWS_MIN, TASK_ROWS = 250_000, 8_000_000
-"""Rows that several units may have together to share a task: so many even if cores have nothing to do, and
-no more."""
+"""Maximum number of rows of units that share a task, even if cores are idle."""
 
 MESSAGE_BYTES = 220
-"""What a task needs for each message of its largest partition: the rows, their operations, the checkers'
-arrays (measured: benchmarks/check_spark.py)."""
+"""Memory per message of a task's largest partition: the rows, their operations, the checkers' arrays
+(measured by benchmarks/check_spark.py)."""
 
 OPERATION_BYTES = 60
-"""What a task needs for each of the operations that it keeps."""
+"""Memory per operation that a task keeps."""
 
 TASK_BYTES = 250 * 2**20
-"""What a Python worker needs besides: libraries, one row group of operations."""
+"""Base memory of a Python worker: libraries, one row group of operations."""
 
 
 @dataclass(frozen=True)
 class Timing:
-    """How a run's time is divided.
+    """The division of a run's time.
 
     Attributes:
         load_start_ns: when all clients started together.
-        edges: ascending instants; a duration counts for the segment between two of them.
+        edges: ascending instants that separate segments; each duration counts for one segment.
         instants: ascending instants that no bin of completion times may straddle.
-        bin_ns: length of those bins; 1: completion times one by one.
+        bin_ns: length of these bins; 1 keeps individual completion times.
     """
 
     load_start_ns: int
@@ -53,12 +52,12 @@ class Unit:
     """A piece of work.
 
     Attributes:
-        run: number of the run among those analysed.
-        folder: its folder, as the workers see it.
-        timing: how its time is divided.
-        rows: how many rows it has.
-        partition: the partition whose rows to read; None: row groups of the operations.
-        setting: to check the partition with; None: only measure it.
+        run: number of the run in the analysis.
+        folder: its folder, as seen by the workers.
+        timing: the division of its time.
+        rows: number of rows.
+        partition: the partition to read; None for row groups of operations.
+        setting: context for checking the partition; None to only measure it.
         groups: row groups of operations.parquet.
     """
 
@@ -73,24 +72,24 @@ class Unit:
 
 @dataclass(frozen=True)
 class Task:
-    """Units that one task does, one after the other."""
+    """Units that one task processes, one after the other."""
 
     units: tuple[Unit, ...]
 
     @property
     def rows(self) -> int:
-        """All rows of its units."""
+        """Total number of rows of its units."""
         return sum(unit.rows for unit in self.units)
 
     @property
     def bytes(self) -> int:
-        """What it needs at its peak, estimated."""
+        """Estimated peak memory."""
         largest = max((unit.rows for unit in self.units if unit.partition is not None), default=0)
         return TASK_BYTES + largest * MESSAGE_BYTES + max(self.rows - largest, 0) * OPERATION_BYTES
 
 
 def into_tasks(units: Iterable[Unit], task_rows: int = TASK_ROWS) -> list[Task]:
-    """Return tasks, those with the most rows first; units of a run stay together as far as they fit."""
+    """Return tasks, largest first; units of the same run stay together if they fit."""
     tasks: list[Task] = []
     gathered: list[Unit] = []
     rows = 0
@@ -106,15 +105,15 @@ def into_tasks(units: Iterable[Unit], task_rows: int = TASK_ROWS) -> list[Task]:
 
 
 def waves(tasks: Sequence[Task], memory: int, cores: int) -> list[list[Task]]:
-    """Return tasks that may run at the same time, wave by wave.
+    """Return waves of tasks that may run concurrently.
 
-    Tasks that fit beside each other on every core are one wave, the last; before it come those that
-    need more, as many at once as the memory holds, and at least one.
+    Tasks that fit into memory on all cores concurrently form the last wave. Before it come larger tasks, as many
+    at a time as fit into memory, and at least one.
 
     Args:
-        tasks: those with the most rows first.
-        memory: bytes that the Python workers of one machine may take together.
-        cores: how many tasks run on it at once.
+        tasks: tasks, largest first.
+        memory: memory in bytes for all Python workers of one machine together.
+        cores: number of concurrent tasks on one machine.
     """
     outsized = sorted((task for task in tasks if task.bytes * cores > memory), key=lambda task: -task.bytes)
     done: list[list[Task]] = []

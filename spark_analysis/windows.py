@@ -1,4 +1,4 @@
-"""Before, during and after each fault: stretches of a run's time, and their edges."""
+"""Time windows before, during and after each fault, and their edges."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from chaoskit.base.latency import Ints
 
 SECOND = 1_000_000_000
 AROUND_MIN_NS, AROUND_MAX_NS = 2 * SECOND, 30 * SECOND
-"""Before and after are as long as the fault was, within these bounds."""
+"""The windows before and after are as long as the fault, within these bounds."""
 
 BEFORE, DURING, AFTER = "before", "during", "after"
 
 
 @dataclass(frozen=True)
 class Window:
-    """A stretch of time around one fault, ns since the start of the run; `end_ns` is not in it."""
+    """A time window around one fault, ns since the start of the run; `end_ns` is exclusive."""
 
     fault: int
     kind: str
@@ -31,8 +31,8 @@ class Window:
 def windows_of(faults: Sequence[Mapping[str, Any]], begin_ns: int, end_ns: int) -> list[Window]:
     """Return the windows of faults (rows of faults.parquet) that had an effect while sends were due.
 
-    During: from the proved effect to the proved end. Before and after reach no further than the load and
-    the neighbouring faults; where nothing is left, because faults overlap, there is no such window.
+    During: from the proved effect to the proved end. Before and after extend at most to the limits of the load
+    and to neighbouring faults; if nothing is left because faults overlap, the window is omitted.
     """
     windows = []
     spans = [(row["start_ns"], row["healed_ns"] or end_ns) for row in faults]

@@ -1,1 +1,1 @@
-"""What everything stands on: errors, quantities, files, the store, the journal, plug-ins."""
+"""Shared foundations: errors, quantities, files, the store, the journal, plug-ins."""

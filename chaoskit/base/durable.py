@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, even when the machine stops."""
+"""Atomic file writes that survive a crash: a file appears complete or not at all."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def sync(path: Path) -> None:
-    """Force a file, or the entries of a folder, to the disk."""
+    """Flush a file, or the entries of a folder, to disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -18,20 +18,20 @@ def sync(path: Path) -> None:
 
 
 def move(source: Path, target: Path) -> None:
-    """Give a finished file or folder its final name, durably; an existing file is replaced."""
+    """Rename a finished file or folder durably; an existing file is replaced."""
     source.replace(target)
     sync(target.parent)
 
 
 def write(path: Path, content: bytes) -> None:
-    """Write a small file, durably and at once."""
+    """Write a small file atomically and durably."""
     with whole(path) as unfinished:
         unfinished.write_bytes(content)
 
 
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
-    """Yield the path under which to write a file; it gets its own name, durably, only if that succeeds."""
+    """Yield a temporary path to write to; if the block succeeds, rename it to `path` durably."""
     unfinished = path.with_name(f".{path.name}.new")
     try:
         yield unfinished

@@ -1,8 +1,8 @@
-"""Errors that a user sees, each with its exit code and its remedy.
+"""Errors shown to the user, each with an exit code and a remedy.
 
 ChaoskitError
-├── BadInput       254: what was asked for cannot be done; nothing was started
-└── RunFailed      255: the run broke; everything recorded was kept and the machine was cleaned
+├── BadInput       254: the request cannot be carried out; nothing was started
+└── RunFailed      255: the run failed; everything recorded was kept and the machine was cleaned up
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from collections.abc import Iterable
 
 
 class ChaoskitError(Exception):
-    """An error to be shown as one message, without a stack trace."""
+    """An error that is shown as one message, without a stack trace."""
 
     exit_code = 255
 
 
 class BadInput(ChaoskitError):
-    """The scenario, the arguments or the machine do not allow what was asked for."""
+    """The request cannot be carried out with this scenario, these arguments or on this machine."""
 
     exit_code = 254
 
 
 class RunFailed(ChaoskitError):
-    """A run broke before it could be judged; the message names the run folder and its logs."""
+    """A run failed before it could be judged; the message names the run folder and its logs."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Return a remedy for an unknown word: the nearest known one, or all of them.
+    """Return a remedy for an unknown word: the closest known word, if any, and all known ones.
 
     >>> nearest("kil", ["kill", "pause"])
     'did you mean "kill"? Known: kill, pause'

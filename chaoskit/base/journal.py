@@ -1,8 +1,8 @@
-"""What a run is about to make on a machine, written down before it makes it.
+"""A journal of everything that a run creates on a machine, written before it is created.
 
-One JSON-lines file a run, fsynced line by line and locked by the harness for as long as it lives. A
-journal whose lock is free while the file exists belongs to a harness that died: `chaoskit heal`
-undoes its entries, newest first, and deletes it. Entries are idempotent to undo.
+One JSON Lines file per run, fsynced after each line. The harness holds a lock on it for as long as
+it lives. A journal that exists but is not locked belongs to a harness that died: `chaoskit heal`
+undoes its entries, newest first, and deletes it. Undoing an entry is idempotent.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from chaoskit.base.state import state_folder
 class Journal:
     """The open journal of this process.
 
-    Leaving its context releases the lock and keeps the file, for `chaoskit heal`; `close` deletes it.
+    Leaving the context releases the lock and keeps the file for `chaoskit heal`; `close` deletes it.
 
     Args:
-        name: file name without ending; unique among live runs.
+        name: file name without suffix; unique among live runs.
     """
 
     def __init__(self, name: str) -> None:
@@ -42,16 +42,16 @@ class Journal:
         os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        """Forget the journal: everything in it has been undone."""
+        """Delete the journal, once everything in it has been undone."""
         self.path.unlink(missing_ok=True)
         self._file.close()
 
     def release(self) -> None:
-        """Leave it to `chaoskit heal`."""
+        """Release the lock and leave the file for `chaoskit heal`."""
         self._file.close()
 
     def _open_locked(self) -> TextIO:
-        """Open and lock the file; again, if a `heal` deleted it in between, taking it for abandoned."""
+        """Open and lock the file; retry if a concurrent `heal` took it for abandoned and deleted it."""
         while True:
             file = self.path.open("a", encoding="utf-8")
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -69,7 +69,7 @@ class Journal:
 
 
 class Abandoned:
-    """A journal whose harness died, locked by this process while it heals."""
+    """The journal of a harness that died, locked by this process while it heals."""
 
     def __init__(self, path: Path, file: Any) -> None:
         self.path = path
@@ -81,17 +81,17 @@ class Abandoned:
         return _read(self.path)[::-1]
 
     def close(self) -> None:
-        """Delete the journal: everything in it has been undone."""
+        """Delete the journal, once everything in it has been undone."""
         self.path.unlink(missing_ok=True)
         self._file.close()
 
 
 def abandoned() -> Iterator[Abandoned]:
-    """Yield every journal whose harness is gone; those of live runs are left alone."""
+    """Yield every journal whose harness has died; skip those of live runs."""
     for path in sorted(_folder().glob("*.jsonl")):
         try:
             file = path.open("r+", encoding="utf-8")
-        except FileNotFoundError:  # its run ended in order while we looked
+        except FileNotFoundError:  # its run ended cleanly in the meantime
             continue
         with file:
             try:
@@ -102,13 +102,13 @@ def abandoned() -> Iterator[Abandoned]:
 
 
 def claims(key: str) -> list[Any]:
-    """Return what every journal on this machine, live or abandoned, holds under `key`."""
+    """Return the values of `key` in every journal on this machine, live or abandoned."""
     entries = (entry for path in _folder().glob("*.jsonl") for entry in _read(path))
     return [entry[key] for entry in entries if key in entry]
 
 
 def _read(path: Path) -> list[dict[str, Any]]:
-    """A torn last line was never acted upon and is left out; a run that has just ended has no entries."""
+    """Skip a torn last line, which was never acted upon. A run that has just ended has no entries."""
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Latency histograms: sparse counts of HdrHistogram's own buckets, computed in arrays and merged by adding.
+"""Latency histograms: sparse counts per HdrHistogram bucket, computed on arrays and merged by addition.
 
 Microseconds, three significant digits. A percentile always comes from a merged histogram, never from other
 percentiles.
@@ -21,7 +21,7 @@ _EMPTY = np.zeros(0, np.int64)
 
 
 def empty() -> HdrHistogram:
-    """Return a histogram of durations up to an hour, without any."""
+    """Return an empty histogram for durations of up to an hour."""
     return HdrHistogram(1, _HIGHEST_US, _DIGITS)
 
 
@@ -31,12 +31,12 @@ _HALF_BITS, _HALF = _SHAPE.sub_bucket_half_count_magnitude, _SHAPE.sub_bucket_ha
 
 
 def histogram(durations_ns: Ints) -> HdrHistogram:
-    """Return durations as a histogram."""
+    """Return a histogram of durations."""
     return merged(*np.unique(buckets(durations_ns), return_counts=True))
 
 
 def buckets(durations_ns: Ints) -> Ints:
-    """Return for each duration the index of its bucket in an HdrHistogram."""
+    """Return the HdrHistogram bucket index of each duration."""
     micros = np.clip(durations_ns // 1000, 1, _HIGHEST_US)
     bits = np.frexp((micros | (2 * _HALF - 1)).astype(np.float64))[1].astype(np.int64)  # exact below 2**53
     bucket = bits - 1 - _HALF_BITS
@@ -45,7 +45,7 @@ def buckets(durations_ns: Ints) -> Ints:
 
 
 def merged(bucket: Ints, count: Ints) -> HdrHistogram:
-    """Return buckets and their counts as one histogram; a bucket may come several times."""
+    """Return one histogram from buckets and their counts; a bucket may occur several times."""
     result = empty()
     sums = np.bincount(bucket, weights=count).astype(np.int64) if bucket.size else _EMPTY
     for index in np.flatnonzero(sums).tolist():
@@ -60,7 +60,7 @@ def encoded(recorded: HdrHistogram) -> str:
 
 
 def decoded(content: str) -> HdrHistogram:
-    """Return the histogram that `encoded` gave."""
+    """Return the histogram from the output of `encoded`."""
     return HdrHistogram.decode(content.encode("ascii"))
 
 

@@ -1,4 +1,4 @@
-"""How this process keeps memory: arrays of hundreds of megabytes come and go while a history is checked."""
+"""Memory allocation: checking a history allocates and frees arrays of hundreds of megabytes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ _NEVER = -1
 
 
 def keep_freed_memory() -> None:
-    """Have glibc reuse freed memory instead of giving it back to the kernel, which would have to hand out,
-    and zero, every large array anew: half of the time of checking 100 million messages. Elsewhere: nothing.
+    """Have glibc reuse freed memory instead of returning it to the kernel.
+
+    Otherwise the kernel maps and zeroes every large array again, which takes half of the time to check
+    100 million messages. Does nothing without glibc.
 
     See mallopt(3).
     """

@@ -1,4 +1,4 @@
-"""Implementations by name, from entry points: ours and third parties' alike."""
+"""Looks up implementations by name through entry points, our own and third-party ones alike."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ def _entries(noun: str) -> dict[str, EntryPoint]:
 
 
 def names(noun: str) -> list[str]:
-    """Return the names of everything installed of one noun (`host`, `cluster`, `workload`, ...)."""
+    """Return the names of all installed plug-ins of one noun (`host`, `cluster`, `workload`, ...)."""
     return sorted(_entries(noun))
 
 
 @cache
 def load(noun: str, name: str, key: str) -> Any:
-    """Return an instance of the named implementation, the same one at every call.
+    """Return the instance of a named implementation; every call returns the same one.
 
     Args:
-        noun: what it is.
-        name: entry point.
-        key: where the user wrote the name, for the error.
+        noun: kind of plug-in.
+        name: name of the entry point.
+        key: where the user wrote the name, for error messages.
 
     Raises:
-        BadInput: nothing of that name is installed, or a package that it needs is missing.
+        BadInput: no plug-in of that name is installed, or a package that it needs is missing.
     """
     entry = _entries(noun).get(name)
     if entry is None:

@@ -1,7 +1,7 @@
-"""Durations and sizes as people write them: `8s`, `250ms`, `512MiB`.
+"""Durations and sizes with units: `8s`, `250ms`, `512MiB`.
 
-Durations are held as integer nanoseconds, sizes as integer bytes. A bare number has no unit and is
-refused, so that nobody has to guess.
+Durations are stored as integer nanoseconds, sizes as integer bytes. A number without a unit is
+rejected as ambiguous.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _format(amount: int, units: dict[str, int]) -> str:
 
 
 def format_duration(nanoseconds: int) -> str:
-    """Return the shortest exact text, to the microsecond.
+    """Return the shortest exact representation, with microsecond resolution.
 
     >>> format_duration(1_500_000_000)
     '1500ms'
@@ -69,7 +69,7 @@ def format_duration(nanoseconds: int) -> str:
 
 
 def format_size(size: int) -> str:
-    """Return the shortest exact text.
+    """Return the shortest exact representation.
 
     >>> format_size(512 * 2**20)
     '512MiB'
@@ -78,13 +78,13 @@ def format_size(size: int) -> str:
 
 
 def parse_range(given: object) -> tuple[int, int]:
-    """Return the least and the greatest nanoseconds of a duration, or of a list of two.
+    """Return the lower and upper bound, in ns, of a duration or of a list of two durations.
 
     >>> parse_range(["2s", "8s"]), parse_range("5s")
     ((2000000000, 8000000000), (5000000000, 5000000000))
 
     Raises:
-        ValueError: it is neither, or the first of two is greater than the second.
+        ValueError: it is neither, or the first duration is longer than the second.
     """
     if not isinstance(given, list):
         return (parse_duration(given), parse_duration(given))
@@ -97,7 +97,7 @@ def parse_range(given: object) -> tuple[int, int]:
 
 
 def format_range(bounds: tuple[int, int]) -> str | list[str]:
-    """Return a range as a scenario writes it: one duration where both bounds are the same."""
+    """Return a range as written in a scenario: one duration if both bounds are equal."""
     low, high = map(format_duration, bounds)
     return low if low == high else [low, high]
 

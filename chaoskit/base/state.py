@@ -1,4 +1,4 @@
-"""Where chaoskit keeps what outlives a run: journals and labs, and the cache of downloads.
+"""Where chaoskit keeps data that outlives a run: journals, labs and the download cache.
 
 `CHAOSKIT_STATE` (default /var/lib/chaoskit) holds journals and running labs; `CHAOSKIT_CACHE`
 (default /var/cache/chaoskit, or ~/.cache/chaoskit without root) holds verified downloads.

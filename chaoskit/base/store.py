@@ -1,4 +1,4 @@
-"""Run folders: `STORE/<scenario>/<UTC time>-<id>/`, and `STORE/latest` for the newest."""
+"""Run folders: `STORE/<scenario>/<UTC time>-<id>/`; `STORE/latest` points to the newest."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ DEFAULT_STORE = Path("chaos-store")
 
 SCENARIO, VERDICT, TIMELINE, RECOVERY = "scenario.yaml", "verdict.json", "timeline.yaml", "recovery.json"
 DEPLOYMENT = "deployment.json"
-"""On what a run was made, and which runs were made on it before."""
+"""The deployment that a run used, and the earlier runs on it."""
 
 RECORDINGS = "disks"
-"""Folder with what the disks of a run's hosts recorded."""
+"""Folder with the disk recordings of a run's hosts."""
 
 _SPACE_MIN = 512 * 2**20
-"""A run is refused with less room than this: some 7 million events."""
+"""Free space required to start a run: enough for about 7 million events."""
 
 
 def new_run_folder(store: Path, scenario: str) -> Path:
-    """Make the folder of a new run and point `latest` at it.
+    """Create the folder of a new run and point `latest` to it.
 
     Raises:
         BadInput: the store cannot be written, or is nearly full.
@@ -39,24 +39,26 @@ def new_run_folder(store: Path, scenario: str) -> Path:
         (folder / "wal").mkdir()
         free = shutil.disk_usage(folder).free
     except OSError as error:
-        raise BadInput(f"store {store}: cannot be written: {error.strerror}; choose another with --store") from error
+        raise BadInput(
+            f"store {store}: cannot be written: {error.strerror}; choose another store with --store"
+        ) from error
     if free < _SPACE_MIN:
         shutil.rmtree(folder)
         raise BadInput(
             f"store {store}: only {free / 2**20:.0f} MiB are free and a run may need {_SPACE_MIN / 2**20:.0f} MiB; "
-            "free some, or choose another with --store"
+            "free some space, or choose another store with --store"
         )
     _point_latest(store.absolute(), folder)
     return folder
 
 
 def discard(folder: Path) -> None:
-    """Remove the folder of a run that was refused before it began."""
+    """Remove the folder of a run that was rejected before it started."""
     shutil.rmtree(folder)
 
 
 def find_run(given: Path) -> Path:
-    """Return a run folder from its path, from a store (its newest run) or from a scenario's folder in it.
+    """Return a run folder: `given` is its path, a store, or a scenario's folder in a store (the newest run).
 
     Raises:
         BadInput: it is none of these.
@@ -78,23 +80,23 @@ def runs(store: Path) -> Iterator[Path]:
         BadInput: there is no such folder.
     """
     if not store.is_dir():
-        raise BadInput(f"store {store}: there is no such folder; runs are kept where --store says")
+        raise BadInput(f"store {store}: no such folder; set the store with --store")
     found = [path.parent for path in store.glob(f"*/*/{SCENARIO}") if not path.parent.parent.is_symlink()]
     yield from sorted(found, key=lambda folder: folder.name)
 
 
 def run_name(folder: Path) -> str:
-    """Return a run's name: scenario and folder."""
+    """Return a run's name: `<scenario>/<folder>`."""
     return f"{folder.parent.name}/{folder.name}"
 
 
 def write_yaml(path: Path, content: Any) -> None:
-    """Write a YAML file whole or not at all."""
+    """Write a YAML file atomically."""
     durable.write(path, yaml.dump(content).encode())
 
 
 def write_json(path: Path, content: Any) -> None:
-    """Write a JSON file whole or not at all."""
+    """Write a JSON file atomically."""
     durable.write(path, json.dumps(content, indent=2).encode() + b"\n")
 
 

@@ -1,4 +1,4 @@
-"""Waiting for something to become true, or to pass, with a bound."""
+"""Waits for a condition to become true, or false, with a time limit."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ T = TypeVar("T")
 
 
 def wait_until(condition: Callable[[], T], within_s: float, *, every_s: float = 0.05) -> T:
-    """Ask again and again until the answer is true, or the time is up; return the last answer.
+    """Poll a condition until it is true or the time is up; return its last value.
 
-    It is asked once at least, and once more when the time is up.
+    It is evaluated at least once, and a last time when the time is up.
 
     Args:
-        condition: what is asked; what it raises is raised.
-        within_s: how long.
-        every_s: pause between two questions.
+        condition: the condition; its exceptions propagate.
+        within_s: time limit.
+        every_s: pause between two evaluations.
     """
     return _wait(condition, within_s, every_s, wanted=True)
 
 
 def wait_while(condition: Callable[[], T], within_s: float, *, every_s: float = 0.05) -> T:
-    """Ask again and again while the answer is true; return the last answer. As `wait_until`.
+    """Poll a condition while it is true; return its last value. Otherwise like `wait_until`.
 
     >>> wait_while(lambda: "", 1)
     ''

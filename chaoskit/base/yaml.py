@@ -1,4 +1,4 @@
-"""YAML 1.2: only `true` and `false` are booleans, so that `on: leader` needs no quotes, and no key is given twice."""
+"""YAML 1.2: only `true` and `false` are booleans, so `on: leader` needs no quotes. Duplicate keys are errors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 
 class NotYaml(ValueError):
-    """A text is not YAML, or has a duplicate key; the message names the line."""
+    """The text is not valid YAML, or has a duplicate key; the message names the line."""
 
 
 def load(text: str) -> Any:
@@ -21,7 +21,7 @@ def load(text: str) -> Any:
     {'on': 'leader'}
 
     Raises:
-        NotYaml: it is not YAML.
+        NotYaml: the text is not valid YAML.
     """
     try:
         return YAML(typ="safe", pure=True).load(text)
@@ -30,7 +30,7 @@ def load(text: str) -> Any:
 
 
 def dump(content: Any) -> str:
-    """Return a document with this content, its keys in the given order.
+    """Return a YAML document with this content; keys keep their order.
 
     >>> dump({"on": "leader", "at": ["1s", "2s"]})
     'on: leader\\nat:\\n- 1s\\n- 2s\\n'

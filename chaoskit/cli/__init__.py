@@ -1,1 +1,1 @@
-"""The command line: one file for each verb."""
+"""The command line: one file per verb."""

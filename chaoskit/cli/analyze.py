@@ -1,4 +1,4 @@
-"""`chaoskit analyze`: many runs, judged, measured and compared with Spark."""
+"""`chaoskit analyze`: judges, measures and compares many runs with Spark."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from chaoskit.report.words import milliseconds
 @click.command("analyze")
 @click.argument("store", type=click.Path(path_type=Path))
 @click.option("--master", default="local[*]", show_default=True, help="Spark master URL.")
-@click.option("--out", type=click.Path(path_type=Path), help="Where the files go.  [default: STORE/analysis]")
-@click.option("--recheck", is_flag=True, help="Judge also the runs that have a verdict.")
+@click.option("--out", type=click.Path(path_type=Path), help="Output folder.  [default: STORE/analysis]")
+@click.option("--recheck", is_flag=True, help="Also judge runs that already have a verdict.")
 @click.option("--spark-conf", "settings", multiple=True, metavar="KEY=VALUE", help="A Spark setting; repeatable.")
 def command(store: Path, master: str, out: Path | None, recheck: bool, settings: tuple[str, ...]) -> None:
-    """Compare all runs of STORE: verdicts, what faults and settings cost, trends.
+    """Compare all runs of STORE: verdicts, the cost of faults and settings, trends.
 
-    Runs without a verdict are judged. Writes Parquet files and report.html; docs/analysis.md says which.
+    Runs without a verdict are judged first. Writes Parquet files and report.html; see docs/analysis.md.
     """
     began = time.monotonic()
 
@@ -50,5 +50,5 @@ def command(store: Path, master: str, out: Path | None, recheck: bool, settings:
         if row["regressions"]:
             console.print(f"regression: {row['run']}: {', '.join(row['regressions'])}", markup=False, soft_wrap=True)
     for name, why in found.skipped.items():
-        console.print(f"left out: {name}: {why}", markup=False, soft_wrap=True)
+        console.print(f"skipped: {name}: {why}", markup=False, soft_wrap=True)
     console.print(f"report: {found.report}", markup=False, soft_wrap=True)

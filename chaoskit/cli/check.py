@@ -1,4 +1,4 @@
-"""`chaoskit check`: judge a recorded run again, also one that was killed, or a history of Jepsen's."""
+"""`chaoskit check`: judges a recorded run again, including one that was killed, or a Jepsen history."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from chaoskit.report.run_page import try_report
 @store_option
 @json_option
 def command(run: Path, store: Path, as_json: bool) -> int:
-    """Judge RUN, a run folder or a store (its latest run), from what was recorded.
+    """Judge RUN, a run folder or a store (its latest run), from its recorded history.
 
-    RUN may also be a file: a history of Jepsen's Kafka workload as EDN. It is imported into the --store,
-    and judged without allowing it any anomaly.
+    RUN may also be an EDN file with a history of Jepsen's Kafka workload. It is imported into the --store and
+    judged; no anomaly is allowed.
     """
     folder = import_edn(run, store) if _is_history(run) else find_run(run)
     verdict = check_run(folder)
@@ -42,5 +42,5 @@ def command(run: Path, store: Path, as_json: bool) -> int:
 
 def _is_history(path: Path) -> bool:
     if path.suffix == ".edn" and not path.exists():
-        raise BadInput(f"{path}: there is no such file")
+        raise BadInput(f"{path}: no such file")
     return path.is_file()

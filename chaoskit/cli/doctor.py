@@ -1,4 +1,4 @@
-"""`chaoskit doctor`: what this machine can and cannot do, and how to mend it."""
+"""`chaoskit doctor`: checks what this machine can do, and how to fix what it cannot."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from chaoskit.contract.capability import Capability
 
 @click.command("doctor")
 def command() -> int:
-    """Try every capability that runs on this machine need; exit 1 if a required one is missing."""
-    table = Table("capability", "", "seen", "how to mend", box=None, pad_edge=False)
+    """Check every capability that runs on this machine need; exit with 1 if a required one is missing."""
+    table = Table("capability", "", "found", "how to fix", box=None, pad_edge=False)
     healthy = True
     for finding in _findings():
-        mark = "works" if finding.works else ("MISSING" if finding.required else "not here")
+        mark = "works" if finding.works else ("MISSING" if finding.required else "not available")
         table.add_row(finding.name, mark, finding.detail, "" if finding.works else finding.remedy)
         healthy &= finding.works or not finding.required
     wide_console().print(table)

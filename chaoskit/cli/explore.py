@@ -1,4 +1,4 @@
-"""`chaoskit explore`: crash points of a run whose disk was recorded."""
+"""`chaoskit explore`: tries crash points of a run whose disk was recorded."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from chaoskit.search.explore import explore as explore_run
 
 
 class ExploreProgress(SeriesProgress):
-    """Tells what became of each point."""
+    """Reports the outcome of each crash point."""
 
     def on(self, event: Event) -> None:
         match event:
@@ -34,20 +34,22 @@ class ExploreProgress(SeriesProgress):
 
 @click.command("explore")
 @click.argument("run", type=click.Path(path_type=Path))
-@click.option("--points", type=click.IntRange(min=1), default=50, show_default=True, help="How many crash points.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Draws points and survivors.")
+@click.option("--points", type=click.IntRange(min=1), default=50, show_default=True, help="Number of crash points.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed for points and surviving writes."
+)
 @click.option(
     "--on-cut", type=click.Choice([mode.value for mode in CutMode]), default=CutMode.REORDER.value, show_default=True,
-    help="What becomes of un-flushed writes.",
+    help="What happens to unflushed writes.",
 )  # fmt: skip
 @store_option
 @json_option
 def command(run: Path, *, points: int, seed: int, on_cut: str, store: Path, as_json: bool) -> int:
-    """Cut the power of RUN's recorded disk at many points and see whether the system starts again with all it
-    had acknowledged.
+    """Cut the power of RUN's recorded disk at many points, and check each time that the system starts with all
+    acknowledged messages.
 
-    RUN had one host and `cluster: {disk: {kind: programmable, record: true}}`. Exit code 0 if every point
-    started and lost nothing that the guarantees do not allow, else 1.
+    RUN must have one host and `cluster: {disk: {kind: programmable, record: true}}`. The exit code is 0 if the
+    system started at every point and lost nothing beyond what its guarantees allow, else 1.
     """
     with ExploreProgress("explore") as progress:
         found = explore_run(find_run(run), store, progress, count=points, seed=seed, on_cut=on_cut)
@@ -59,7 +61,7 @@ def command(run: Path, *, points: int, seed: int, on_cut: str, store: Path, as_j
 
 
 def _show(found: list[CrashPoint]) -> None:
-    table = Table("operation", "at", "un-flushed, kept", "started", "acked", "lost", "", box=None, pad_edge=False)
+    table = Table("operation", "at", "unflushed, kept", "started", "acked", "lost", "", box=None, pad_edge=False)
     for point in found:
         verdict = "" if point.passed else "NOT ALLOWED"
         table.add_row(

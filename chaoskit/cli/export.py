@@ -1,4 +1,4 @@
-"""`chaoskit export`: give a history to other tools."""
+"""`chaoskit export`: writes a history for other tools."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from chaoskit.interop.jepsen.exporting import export_edn
 
 @click.command("export")
 @click.argument("run", type=click.Path(path_type=Path))
-@click.option("--jepsen", is_flag=True, default=True, help="As EDN of Jepsen's Kafka workload; the default.")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Into this file instead of stdout.")
+@click.option("--jepsen", is_flag=True, default=True, help="Write EDN of Jepsen's Kafka workload; the default.")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file instead of stdout.")
 def command(run: Path, jepsen: bool, out: Path | None) -> None:
-    """Write the history of RUN, a run folder or a store (its latest run), for Jepsen's checkers to judge."""
+    """Write the history of RUN, a run folder or a store (its latest run), for Jepsen's checkers."""
     folder = find_run(run)
     if out is None:
         with to_stdout():
@@ -33,7 +33,7 @@ def command(run: Path, jepsen: bool, out: Path | None) -> None:
 
 
 def _write(folder: Path, out: Path) -> int:
-    """Write a whole file or none; straight into what is no file, such as /dev/null or a named pipe."""
+    """Write a regular file atomically; write directly to anything else, such as /dev/null or a named pipe."""
     if out.exists() and not out.is_file():
         with out.open("w", encoding="utf-8") as device:
             return export_edn(folder, device)

@@ -1,4 +1,4 @@
-"""`chaoskit heal`: remove what a killed run left on this machine."""
+"""`chaoskit heal`: removes what a killed run left on this machine."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from chaoskit.run.heal import heal as heal_machine
 
 @click.command("heal")
 def command() -> None:
-    """End the hosts and processes, and remove the bridges, disks and folders, of runs whose harness is gone.
+    """Stop the hosts and processes, and remove the bridges, disks and folders, of runs whose harness has died.
 
-    Runs that are still going on are left alone. On a clean machine it does nothing.
+    Active runs are left alone. On a clean machine this does nothing.
     """
     removed = heal_machine()
     for item in removed:

@@ -1,4 +1,4 @@
-"""`chaoskit list`: the runs of a store."""
+"""`chaoskit list`: lists the runs of a store."""
 
 from __future__ import annotations
 

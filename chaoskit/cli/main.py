@@ -1,4 +1,4 @@
-"""`chaoskit`: verbs, exit codes, errors. A verb is imported when it is used, so that `--help` is quick.
+"""`chaoskit`: verbs, exit codes, errors. A verb is imported when it is used, which keeps `--help` fast.
 
 Exit codes: 0 valid, 1 invalid, 2 unknown, 254 bad arguments or bad input, 255 crash.
 """
@@ -17,22 +17,22 @@ BAD_INPUT, CRASH = BadInput.exit_code, ChaoskitError.exit_code
 
 VERBS = {
     "run": "Run scenarios on real clusters and judge them.",
-    "sweep": "Run a scenario in many variants, and count what was found.",
+    "sweep": "Run a scenario in many variants and count the anomalies.",
     "check": "Judge a recorded run, or a Jepsen history, again.",
-    "replay": "Run a recorded run again, with the faults that it had.",
-    "shrink": "Find the smallest timeline with which a failed run still fails.",
-    "explore": "Cut the power of a recorded disk at many points: does the system start?",
+    "replay": "Repeat a recorded run with the same faults.",
+    "shrink": "Find the smallest timeline that still makes a failed run fail.",
+    "explore": "Test recovery from power cuts at many points of a recorded disk.",
     "analyze": "Compare all runs of a store with Spark.",
-    "report": "Write the report of a run as one HTML file.",
+    "report": "Write a run's report as one HTML file.",
     "list": "List the runs of a store.",
     "nemeses": "List the kinds of faults, or describe one.",
-    "systems": "List the systems and what is supported of each.",
-    "synthesize": "Write a history of a simulated system.",
+    "systems": "List the systems and what each of them supports.",
+    "synthesize": "Generate the history of a simulated system.",
     "export": "Write a run's history for other tools.",
-    "doctor": "Try what this machine can do, and say how to mend the rest.",
-    "heal": "Remove what killed runs left on this machine.",
+    "doctor": "Check what this machine can do and how to fix the rest.",
+    "heal": "Remove what killed runs left behind on this machine.",
 }
-"""Each verb, in the order of `--help`, with what it does: the file of its name has the command of its name."""
+"""All verbs in the order of `--help`, with their short help. Each has a module and a command of its name."""
 
 
 class _Verbs(click.Group):
@@ -55,7 +55,7 @@ class _Verbs(click.Group):
 @click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(package_name="chaoskit")
 def cli() -> None:
-    """Chaos and durability tests for message systems.
+    """Chaos and durability tests for messaging systems.
 
     Exit codes: 0 valid, 1 invalid, 2 unknown, 254 bad arguments or input, 255 crash.
     """
@@ -77,12 +77,12 @@ def _exit_code() -> int:
         error.show()
         return BAD_INPUT
     except (click.Abort, KeyboardInterrupt):
-        click.echo("given up; `chaoskit heal` removes what is left", err=True)
+        click.echo("aborted; `chaoskit heal` removes what is left", err=True)
         return CRASH
     except ChaoskitError as error:
         click.echo(f"error: {error}", err=True)
         return error.exit_code
     except Exception:  # noqa: BLE001  # the boundary of the program: a crash is exit code 255, not 1
         traceback.print_exc()
-        click.echo("this is a defect of chaoskit; `chaoskit heal` removes what the run left", err=True)
+        click.echo("this is a bug in chaoskit; `chaoskit heal` removes what the run left behind", err=True)
         return CRASH

@@ -18,7 +18,7 @@ from chaoskit.contract.nemesis import Nemesis
 @click.command("nemeses")
 @click.argument("kind", required=False)
 def command(kind: str | None) -> None:
-    """List every kind of fault that is installed, or tell all about KIND: what it does, needs and may be told."""
+    """List all installed kinds of faults, or describe KIND: what it does, what it needs, and its parameters."""
     if kind is not None:
         _tell(kind, nemesis(kind, "KIND"))
         return
@@ -36,8 +36,8 @@ def _tell(kind: str, found: Nemesis) -> None:
     console = wide_console()
     console.print(f"{kind} ({found.family}): {found.summary}\n", soft_wrap=True, highlight=False)
     console.print(inspect.getdoc(found) or "", soft_wrap=True, highlight=False)
-    console.print(f"\nhits: {found.hits}\nneeds: {_needs(found) or 'nothing special'}", highlight=False)
-    console.print(f"for: {'how long it holds' if found.lasts else 'refused: it is instantaneous'}", highlight=False)
+    console.print(f"\ntargets: {found.hits}\nneeds: {_needs(found) or 'nothing special'}", highlight=False)
+    console.print(f"for: {'duration' if found.lasts else 'not accepted; it is instantaneous'}", highlight=False)
     if fields := found.parameters.model_fields:
         console.print(f"\n{inspect.getdoc(found.parameters)}\n", soft_wrap=True, highlight=False)
         table = Table("key", "default", box=None, pad_edge=False)

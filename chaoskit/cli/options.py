@@ -1,4 +1,4 @@
-"""Options that several verbs have."""
+"""Options shared by several verbs."""
 
 from __future__ import annotations
 

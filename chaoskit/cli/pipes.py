@@ -1,4 +1,4 @@
-"""Writing to a stdout that somebody else may close."""
+"""Writing to a stdout that the reader may close early."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from chaoskit.base.errors import BadInput
 
 @contextmanager
 def to_stdout() -> Iterator[None]:
-    """Let who reads stdout leave early, as `head` does: the rest is not written, and nothing failed.
+    """Tolerate a reader of stdout that exits early, such as `head`: the rest is dropped without an error.
 
     Raises:
-        BadInput: stdout cannot be written, as on a full disk.
+        BadInput: stdout cannot be written, for example because the disk is full.
     """
     try:
         yield
@@ -28,7 +28,7 @@ def to_stdout() -> Iterator[None]:
 
 
 def _drop_the_rest() -> None:
-    """Send what is still buffered nowhere, or Python complains about it at its end."""
+    """Discard buffered output; otherwise Python reports an error when it exits."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

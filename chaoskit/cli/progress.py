@@ -1,4 +1,4 @@
-"""Progress on stderr: one live line on a terminal, a line for each event elsewhere."""
+"""Progress on stderr: a live status line on a terminal, otherwise one line per event."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _RATE_WINDOW_S = 2
 
 
 class LiveProgress:
-    """A `chaoskit.contract.event.Watcher` for people.
+    """A `chaoskit.contract.event.Watcher` that shows progress to the user.
 
     Args:
-        title: what is run.
-        duration_s: declared length of the load; 0 where it differs from run to run.
+        title: name of the run.
+        duration_s: declared length of the load; 0 if it differs between runs.
     """
 
     def __init__(self, title: str, duration_s: float = 0) -> None:
@@ -82,7 +82,7 @@ class LiveProgress:
 
 
 class SeriesProgress(LiveProgress):
-    """Progress of many runs: the phases of each only on the live line."""
+    """Progress of many runs; the phases of each run appear only on the live line."""
 
     def on(self, event: Event) -> None:
         if isinstance(event, PhaseBegun):

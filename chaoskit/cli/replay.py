@@ -1,4 +1,4 @@
-"""`chaoskit replay`: run a recorded run's timeline again."""
+"""`chaoskit replay`: repeats the timeline of a recorded run."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from chaoskit.scenario.plan import make_plan
 
 @click.command("replay")
 @click.argument("run", type=click.Path(path_type=Path))
-@click.option("--times", type=click.IntRange(min=1), default=1, show_default=True, help="How often.")
+@click.option("--times", type=click.IntRange(min=1), default=1, show_default=True, help="Number of repetitions.")
 @store_option
 @json_option
 def command(run: Path, times: int, store: Path, as_json: bool) -> int:
-    """Run again what happened in RUN: the same scenario, the faults of its timeline.yaml.
+    """Repeat RUN: the same scenario with the faults of its timeline.yaml.
 
-    Hosts that the seed drew are hit again; roles such as `leader` are looked up again.
+    Hosts that were drawn at random are targeted again; roles such as `leader` are resolved again.
     """
     folder = find_run(run)
     content = read_yaml(folder / SCENARIO)

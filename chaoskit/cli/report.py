@@ -1,4 +1,4 @@
-"""`chaoskit report`: a run as one HTML file."""
+"""`chaoskit report`: writes a run's report as one HTML file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chaoskit.base.store import find_run
 
 @click.command("report")
 @click.argument("run", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), help="Write it there instead of RUN/report.html.")
+@click.option("--out", type=click.Path(path_type=Path), help="Output file.  [default: RUN/report.html]")
 def command(run: Path, out: Path | None) -> None:
     """Write the report of RUN, a run folder or a store (its latest run): one HTML file that works offline."""
     from chaoskit.report.run_page import write_report  # noqa: PLC0415  # loads optional packages

@@ -1,4 +1,4 @@
-"""`chaoskit run`: run scenarios, one after the other, and judge them."""
+"""`chaoskit run`: runs scenarios one after the other and judges them."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from chaoskit.scenario.plan import Plan, make_plan
 @click.option("--seed", type=click.IntRange(min=0), help="Use this seed instead of the scenario's.")
 @store_option
 @json_option
-@click.option("--keep", is_flag=True, help="Leave the hosts running; `chaoskit heal` ends them.")
+@click.option("--keep", is_flag=True, help="Leave the hosts running; `chaoskit heal` stops them.")
 def command(scenarios: tuple[str, ...], seed: int | None, store: Path, as_json: bool, keep: bool) -> int:
-    """Run SCENARIOS on real clusters and say what was lost, duplicated or reordered.
+    """Run SCENARIOS on real clusters and report lost, duplicated and reordered messages.
 
-    A scenario is a file (mine.yaml), or a ready-made one by its name (kafka/power-all; `chaoskit list --scenarios`
-    names them). One with variants is run once for each; :VARIANT behind it chooses one.
+    A scenario is a file (mine.yaml) or the name of a ready-made one (kafka/power-all; see `chaoskit list
+    --scenarios`). A scenario with variants runs once for each variant; append :VARIANT to run only that one.
 
-    All scenarios are validated before the first one starts. With several, a table at the end compares
-    them, and the exit code is that of the worst.
+    All scenarios are validated before the first one starts. Several scenarios are compared in a table at the end,
+    and the exit code is that of the worst verdict.
     """
     written = [each for spec in scenarios for each in find(spec)]
     plans = [make_plan(each.parsed(), each.source, seed) for each in written]
@@ -37,16 +37,17 @@ def command(scenarios: tuple[str, ...], seed: int | None, store: Path, as_json: 
 
 
 def run_all(plans: Sequence[Plan], store: Path, *, as_json: bool, keep: bool = False, shared: bool = False) -> int:
-    """Run plans one after the other, progress on stderr; return the worst exit code.
+    """Run plans one after the other with progress on stderr; return the worst exit code.
 
-    On stdout: a summary of each and, of several, a comparison; or verdict.json (of several: a list).
+    Prints to stdout: a summary of each run and a comparison if there are several; or verdict.json (a list if there
+    are several).
 
     Args:
-        plans: what to run.
+        plans: the plans to run.
         store: where run folders are kept.
         as_json: print verdict.json and nothing else.
         keep: leave the hosts running.
-        shared: make the runs on one deployment, as long as each leaves it as it was.
+        shared: use one deployment for all runs, as long as each run restores it.
     """
     verdicts = []
     with Site(store, keep=keep, shared=shared) as site:

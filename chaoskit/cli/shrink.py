@@ -1,4 +1,4 @@
-"""`chaoskit shrink`: the smallest timeline with which a failed run still fails."""
+"""`chaoskit shrink`: finds the smallest timeline that still makes a failed run fail."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from chaoskit.search.shrink import shrink as shrink_run
 
 
 class ShrinkProgress(SeriesProgress):
-    """Tells what became of each candidate."""
+    """Reports the outcome of each candidate."""
 
     def on(self, event: Event) -> None:
         match event:
@@ -34,16 +34,22 @@ class ShrinkProgress(SeriesProgress):
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option(
     "--tries", type=click.IntRange(min=1), default=3, show_default=True,
-    help="Runs without the failure after which a candidate counts as harmless, to begin with.",
+    help="Initial number of runs without the failure after which a candidate counts as harmless.",
 )  # fmt: skip
-@click.option("--confirm", type=click.IntRange(min=1), default=3, show_default=True, help="Runs of the result.")
-@click.option("--out", type=click.Path(path_type=Path), help="Write the scenario there too.")
+@click.option(
+    "--confirm",
+    type=click.IntRange(min=1),
+    default=3,
+    show_default=True,
+    help="Number of runs that confirm the result.",
+)
+@click.option("--out", type=click.Path(path_type=Path), help="Also write the scenario to this file.")
 @store_option
 def command(run: Path, tries: int, confirm: int, out: Path | None, store: Path) -> int:
-    """Find a smallest timeline with which RUN, whose verdict is invalid, still fails, and print the scenario.
+    """Find a minimal timeline that still makes RUN fail, and print it as a scenario. RUN's verdict must be invalid.
 
-    Candidates are run for real, the faults near the anomaly first; the times between faults are cut, so that
-    few faults make a short run. Exit code 0 if the result failed again when confirmed, else 2.
+    Each candidate is run on a real cluster, faults near the anomaly first. Pauses between faults are shortened, so
+    candidates with few faults run quickly. The exit code is 0 if the result failed again when confirmed, else 2.
     """
     folder = find_run(run)
     name = stores.read_yaml(folder / stores.SCENARIO)["name"]
@@ -54,7 +60,7 @@ def command(run: Path, tries: int, confirm: int, out: Path | None, store: Path) 
         stores.write_yaml(out, found.scenario)
     click.echo(
         f"# {len(found.faults)} faults: {'; '.join(map(str, found.faults))}\n"
-        f"# failed in {found.failed} of {found.confirmed} runs that confirmed it; {found.runs} runs in all\n{text}",
+        f"# failed in {found.failed} of {found.confirmed} confirming runs; {found.runs} runs in total\n{text}",
         nl=False,
     )
     return 0 if found.failed else 2

@@ -37,7 +37,7 @@ def comparison(plans: Sequence[Plan], verdicts: Sequence[Verdict]) -> None:
 
 
 def wide_console() -> Console:
-    """Return stdout: as wide as the terminal, or, elsewhere, wide enough that no name is cut."""
+    """Return stdout, as wide as the terminal; without a terminal, wide enough that no name is truncated."""
     console = Console()
     return console if console.is_terminal else Console(width=200)
 

@@ -1,4 +1,4 @@
-"""`chaoskit sweep`: one scenario in many variants and with many seeds, as one table."""
+"""`chaoskit sweep`: runs a scenario in many variants with many seeds, and prints one table."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from chaoskit.search.table import LEGEND, document, header, markdown, rows, wors
 
 
 class SweepProgress(SeriesProgress):
-    """Tells what became of each run, and what happens within one only on the live line."""
+    """Reports the outcome of each run; events within a run appear only on the live line."""
 
     def on(self, event: Event) -> None:
         match event:
             case RunEnded(number, total, cell, seed, verdict, found, problem):
                 seen = ", ".join(f"{name} {count:,}" for name, count in found.items())
-                outcome = f"{verdict}; {seen or 'no anomaly'}" if verdict else f"broke: {problem}"
+                outcome = f"{verdict}; {seen or 'no anomaly'}" if verdict else f"failed: {problem}"
                 self._print(f"{number}/{total} {cell} seed {seed}: {outcome}")
             case LoadTick():
                 super().on(event)
@@ -39,20 +39,20 @@ class SweepProgress(SeriesProgress):
 
 @click.command("sweep")
 @click.argument("file")
-@click.option("--seeds", type=click.IntRange(min=1), help="Runs of each cell, instead of the file's.")
-@click.option("--only", multiple=True, metavar="CELL", help="Only these cells, such as 'kafka-*/kill'; repeatable.")
-@click.option("--out", type=click.Path(path_type=Path), help="Where the table is written.  [default: the store]")
+@click.option("--seeds", type=click.IntRange(min=1), help="Runs per cell; overrides the file.")
+@click.option("--only", multiple=True, metavar="CELL", help="Run only these cells, such as 'kafka-*/kill'; repeatable.")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for the table.  [default: the store]")
 @store_option
 @click.option("--json", "as_json", is_flag=True, help="Print the table as JSON and nothing else.")
 def command(
     file: str, *, seeds: int | None, only: tuple[str, ...], out: Path | None, store: Path, as_json: bool
 ) -> int:
-    """Run the scenario of FILE in all its variants, and count what was found.
+    """Run the scenario of FILE in all its variants and count the anomalies.
 
-    FILE is a file of yours or a ready-made sweep by its name, such as sweeps/dedup.
+    FILE is a path, or the name of a ready-made sweep such as sweeps/dedup.
 
-    Runs that the store has already are not run again: a sweep can be stopped (Ctrl-C prints the table so far) and
-    continued. The table is also written, after each run, to NAME-sweep.md and NAME-sweep.json.
+    Runs that are already in the store are not repeated, so a sweep can be stopped (Ctrl-C prints the table so far)
+    and resumed. After each run, the table is also written to NAME-sweep.md and NAME-sweep.json.
     """
     planned = load_sweep(find_sweep(file), seeds, only)
     folder = out or store

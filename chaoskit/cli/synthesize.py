@@ -1,4 +1,4 @@
-"""`chaoskit synthesize`: write a history of a simulated system, of any size."""
+"""`chaoskit synthesize`: generates histories of a simulated system, of any size."""
 
 from __future__ import annotations
 
@@ -15,42 +15,43 @@ from chaoskit.contract import installed
 from chaoskit.contract.synthesizer import Synthesizer
 
 _TOLD_FROM = 2_000_000
-"""Histories of fewer messages are written before anybody asks how long it takes."""
+"""Progress is shown only for histories with at least this many messages; smaller ones take no time."""
 
 
 @click.command("synthesize")
 @store_option
-@click.option("--name", default="synthetic", show_default=True, help="Name of the scenario: the folder in the store.")
+@click.option(
+    "--name", default="synthetic", show_default=True, help="Name of the scenario, and of its folder in the store."
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="The same options and seed give the same history.")
 @click.option(
     "--mode", default="log", show_default=True, help="`log`, `group` (consumer groups), `transactions` or `ledgers`."
 )
 @click.option(
     "--messages",
-    help="Rows of messages: each is sent once and received twice, by a consumer and the final read (which reads "
-    "`ledgers` twice); not in "
-    "mode `transactions`.  [default: 100k]",
+    help="Number of rows of messages. Each message is sent once and received twice: by a consumer and by the final "
+    "read (which reads `ledgers` twice). Not for mode `transactions`.  [default: 100k]",
 )
-@click.option("--transactions", help="How many, in mode `transactions`.  [default: 10k]")
+@click.option("--transactions", help="Number of transactions in mode `transactions`.  [default: 10k]")
 @click.option("--topics", type=int, default=1, show_default=True, help="Number of topics.")
 @click.option("--partitions", type=int, default=4, show_default=True, help="Partitions of each topic.")
 @click.option("--producers", type=int, default=4, show_default=True, help="Number of producers.")
 @click.option("--consumers", type=int, default=2, show_default=True, help="Number of consumers.")
 @click.option("--keys", type=int, default=0, show_default=True, help="Number of distinct keys; 0: none.")
-@click.option("--rate", type=int, help="Sends a second of all producers together.  [default: 20000]")
-@click.option("--skew", type=float, help="Share of all messages that one partition holds, such as 0.95.")
+@click.option("--rate", type=int, help="Sends per second of all producers together.  [default: 20000]")
+@click.option("--skew", type=float, help="Fraction of all messages in one partition, such as 0.95.")
 @click.option("--faults", type=int, default=2, show_default=True, help="Number of faults.")
 @click.option("--crashes", type=int, default=4, show_default=True, help="Number of consumer crashes or rebalances.")
-@click.option("--errors", type=float, help="Share of sends that fail or end unknown.  [default: 0.001]")
-@click.option("--inject", multiple=True, metavar="CAUSE=N", help="Make N anomalies of this cause; may be repeated.")
-@click.option("--list-causes", is_flag=True, help="List what can be injected, and end.")
-@click.option("--synthesizer", default="log", show_default=True, help="Which installed synthesizer.")
+@click.option("--errors", type=float, help="Fraction of sends that fail or stay unknown.  [default: 0.001]")
+@click.option("--inject", multiple=True, metavar="CAUSE=N", help="Inject N anomalies of this cause; repeatable.")
+@click.option("--list-causes", is_flag=True, help="List the causes that can be injected, and exit.")
+@click.option("--synthesizer", default="log", show_default=True, help="Name of an installed synthesizer.")
 def command(
     store: Path, name: str, inject: tuple[str, ...], list_causes: bool, synthesizer: str, **given: Any
 ) -> int:  # fmt: skip
-    """Write a history of a simulated system, correct but for what is injected.
+    """Generate the history of a simulated system that is correct except for injected anomalies.
 
-    Prints the new run folder; `chaoskit check` judges it. Its truth.parquet says what must be found.
+    Prints the new run folder; `chaoskit check` judges it. Its truth.parquet lists the anomalies that must be found.
     """
     chosen = installed.synthesizer(synthesizer, "--synthesizer")
     if list_causes:
@@ -61,7 +62,7 @@ def command(
     options = {key: value for key, value in given.items() if value is not None}
     size, other = ("transactions", "messages") if given["mode"] == "transactions" else ("messages", "transactions")
     if other in options:
-        raise BadInput(f"--{other}: says nothing in mode {given['mode']}; write --{size}")
+        raise BadInput(f"--{other}: not applicable in mode {given['mode']}; use --{size}")
     parameters = chosen.parameters({**options, "inject": _injections(inject)})
     click.echo(str(_write(chosen, parameters, name, store)))
     return 0
@@ -69,7 +70,7 @@ def command(
 
 def _write(synthesizer: Synthesizer, parameters: Any, name: str, where: Path) -> Path:
     if Path(name).name != name or name in {"", ".", ".."} or not name.isprintable():
-        raise BadInput(f"--name {name!r}: is to be the name of a folder, printable and without slashes")
+        raise BadInput(f"--name {name!r}: must be a folder name, printable and without slashes")
     folder = store.new_run_folder(where, name)
     try:
         synthesizer.write(parameters, name, folder, _progress)

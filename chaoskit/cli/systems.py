@@ -1,4 +1,4 @@
-"""`chaoskit systems`: what is supported of each system."""
+"""`chaoskit systems`: lists what each system supports."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from chaoskit.report.support import GIVEN, YES, Support, markdown, support
 
 @click.command("systems")
 @click.argument("name", metavar="[SYSTEM]", required=False)
-@click.option("--markdown", "as_markdown", is_flag=True, help="Print tables in Markdown, as docs/systems.md has them.")
+@click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown tables, as in docs/systems.md.")
 def command(name: str | None, as_markdown: bool) -> None:
-    """List every system that is installed and what it is tested with, or tell all about SYSTEM: also what it can never
-    do, and what is not built yet."""
+    """List all installed systems and what they support, or describe SYSTEM, including what it cannot do and what is
+    not implemented yet."""
     names = plugins.names("cluster") if name is None else [name]
     told = {each: support(system(each, "SYSTEM")) for each in names}
     if as_markdown:

@@ -1,1 +1,1 @@
-"""What plug-ins implement: protocols and records, one noun a file. Here a stranger starts to read."""
+"""The plug-in API: protocols and records, one concept per file. Start reading here."""

@@ -1,4 +1,4 @@
-"""Anomalies: what may go wrong with a message, by the names that verdict.json and findings.parquet use."""
+"""Anomalies: what can go wrong with a message, under the names used in verdict.json and findings.parquet."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from chaoskit.history.models import DataModel
 
 @dataclass(frozen=True, slots=True)
 class Anomaly:
-    """One anomaly. It stands beside the function that finds its cases.
+    """One anomaly, defined next to the function that detects it.
 
     Attributes:
-        name: fixed.
+        name: stable name.
         meaning: what went wrong, in one sentence.
-        models: of topics in which it can happen.
-        implies: the anomalies that the same cause shows, too: what allows this one allows them.
-        measured: it is a measurement, about which no system promises anything: allowed unless a scenario's `expect`
-            says otherwise.
+        models: the topic models in which it can occur.
+        implies: further anomalies with the same cause; a rule that allows this one allows them too.
+        measured: it is a measurement, about which no system gives a guarantee. It is allowed unless the scenario's
+            `expect` says otherwise.
     """
 
     name: str

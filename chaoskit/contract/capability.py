@@ -1,4 +1,4 @@
-"""What this machine can and cannot do: one record a capability, with the way to mend it."""
+"""What this machine can and cannot do: one record per capability, with the fix."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Capability:
-    """Whether one capability works here.
+    """Whether one capability works on this machine.
 
     Attributes:
-        name: what a scenario may ask for, in words.
-        works: measured by trying it.
-        detail: what was seen.
-        remedy: what to do where it does not work; empty where it does.
-        required: whether local runs are impossible without it.
+        name: the capability, in words.
+        works: whether it works, determined by trying it.
+        detail: what was observed.
+        remedy: how to make it work; empty if it does.
+        required: whether local runs need it.
     """
 
     name: str

@@ -1,7 +1,7 @@
-"""A checker decides from the recorded history of one partition which anomalies occurred.
+"""A checker detects anomalies in the recorded history of one partition.
 
-Checkers are pure, deterministic and vectorised. The same function is called in process and inside
-Spark tasks; there is no second implementation.
+Checkers are pure, deterministic and vectorised. The same function runs in process and in Spark
+tasks; there is no second implementation.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ FINDINGS = pa.schema(
         pa.field("detail", pa.dictionary(pa.int32(), pa.string())),
     ]
 )
-"""One row an anomaly. `value`, `position` and `op` are what the finding is about; the `other_`
-columns name what contradicts it; `at_ns` is when it came about (for a lost message: when it was
-acknowledged); `detail` is the reason in words, drawn from a small fixed set per anomaly."""
+"""One row per finding. `value`, `position` and `op` identify the message or operation it is about; the
+`other_` columns identify what contradicts it; `at_ns` is when it occurred (for a lost message: when it
+was acknowledged); `detail` is the reason in words, from a small fixed set per anomaly."""
 
 
 @dataclass(frozen=True, slots=True)
 class FaultWindow:
-    """When a fault was under way, ns since the start of the run.
+    """The interval of a fault, in ns since the start of the run.
 
-    `effective_ns` and `healed_ns` are None where the effect, or its end, was never proved.
+    `effective_ns` and `healed_ns` are None if the effect, or its end, was not proved.
     """
 
     number: int
@@ -54,15 +54,15 @@ class FaultWindow:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What a checker may know of a partition besides its rows.
+    """Context of a partition, in addition to its rows.
 
     Attributes:
         topic: the partition's topic.
         partition: its number.
-        model: what its topic is.
-        audit: how its final read ended; None without one.
-        faults: what was done to the cluster, by number.
-        bound_ns: within what time of a healing the system must serve again.
+        model: the data model of its topic.
+        audit: the result of its final read; None if there was none.
+        faults: the faults of the run, by number.
+        bound_ns: time after a healing within which the system must serve again.
     """
 
     topic: str
@@ -80,13 +80,13 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One topic-partition, or queue, as checkers see it.
+    """The input of a checker: one topic partition, or queue.
 
     Attributes:
-        setting: what is known of it besides its rows.
+        setting: its context.
         messages: rows of this partition, schema `MESSAGES`, in `op` order.
-        operations: schema `OPERATIONS`, sorted by `op`; at least those that the rows name, and all whose `f` is none
-            of `schema.CARRYING`.
+        operations: schema `OPERATIONS`, sorted by `op`; at least those that the rows refer to, and all whose `f` is
+            not in `schema.CARRYING`.
         observations: rows of this partition, schema `OBSERVATIONS`, in `op` order.
     """
 
@@ -97,7 +97,7 @@ class Part:
     _views: dict[Any, Any] = field(default_factory=dict)
 
     def view(self, build: Callable[[Part], View]) -> View:
-        """Return what `build` makes of this part; built once for all checkers."""
+        """Return `build(self)`; the result is cached and shared by all checkers."""
         if build not in self._views:
             self._views[build] = build(self)
         view: View = self._views[build]
@@ -105,11 +105,11 @@ class Part:
 
 
 class Checker(Protocol):
-    """A family of anomalies, decided for one (run, topic, partition).
+    """Detects a family of anomalies in one (run, topic, partition).
 
     Attributes:
-        anomalies: what it finds, in the order of its findings.
-        models: the topics that it judges; it is not asked about others.
+        anomalies: the anomalies that it detects, in the order of its findings.
+        models: the topic models that it handles; it is not called for others.
     """
 
     anomalies: tuple[Anomaly, ...]
@@ -122,34 +122,34 @@ class Checker(Protocol):
 
 @runtime_checkable
 class Settling(Protocol):
-    """Optional power: settle, across partitions, what one partition alone cannot decide."""
+    """Optional power: decide findings that need data of other partitions."""
 
     def open_values(self, findings: pa.Table) -> pa.Array:
-        """Return the distinct values (int64) whose sender must be looked for in other partitions."""
+        """Return the distinct values (int64) whose send must be looked up in other partitions."""
         ...
 
     def sent_here(self, messages: pa.Table, values: pa.Array) -> pa.Table:
-        """Return those of `values` that were sent to this partition: columns value, topic, partition, op."""
+        """Return the subset of `values` that was sent to this partition: columns value, topic, partition, op."""
         ...
 
     def settle(self, findings: pa.Table, found: pa.Table) -> pa.Table:
-        """Return the findings with every open one decided, given all rows of `sent_here`."""
+        """Return the findings with all open ones decided; `found` holds the `sent_here` rows of all partitions."""
         ...
 
 
 @runtime_checkable
 class Spanning(Protocol):
-    """Optional power: find what shows only across partitions, from a compact extract of each."""
+    """Optional power: detect anomalies that span partitions, from a compact extract of each."""
 
     def extract(self, part: Part) -> pa.Table:
-        """Return what `conclude` must know of this partition."""
+        """Return the data of this partition that `conclude` needs."""
         ...
 
     def conclude(self, extracts: pa.Table, operations: pa.Table) -> pa.Table:
-        """Return the findings that show only across partitions.
+        """Return the findings that span partitions.
 
         Args:
-            extracts: those of all partitions, one after the other, in any order of partitions.
+            extracts: the extracts of all partitions, concatenated in any order of partitions.
             operations: all operations of the run.
         """
         ...

@@ -1,7 +1,8 @@
-"""Clients: how workloads speak to a system, and how every completion is classified.
+"""Clients: how workloads access a system, and how each completion is classified.
 
-`ok` it happened; `fail` it certainly did not; `info` nobody knows. When in doubt, `info`. Each
-classification names the client library's error as its reason. Topics are named as in the system.
+`ok`: it happened. `fail`: it definitely did not happen. `info`: the outcome is unknown; use it when in
+doubt. Each classification carries the client library's error as its reason. Topics have their names in
+the system.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from chaoskit.base.errors import ChaoskitError
 from chaoskit.history.recorder import Delivery
 
 Settlement = Literal["ack", "ack-cumulative", "nack"]
-"""What a consumer of a subscription does with what it was given."""
+"""What a subscription's consumer does with a delivery."""
 
 Completed = Callable[[int, int, str | None, int | None], None]
-"""Called once for each send: token, outcome code, error, position (None when not told)."""
+"""Called once per send: token, outcome code, error, position (None if not reported)."""
 
 
 class PositionLost(NamedTuple):
-    """The system no longer has the position that a consumer was at; it must seek to go on."""
+    """A consumer's position no longer exists in the system; the consumer must seek to continue."""
 
     topic: str
     partition: int
@@ -28,8 +29,8 @@ class PositionLost(NamedTuple):
 
 
 class Commit(NamedTuple):
-    """What a group's commit came to: (topic, partition, next position to be read) of each partition, outcome
-    code, error."""
+    """The result of a group's commit: (topic, partition, next position to read) per partition, outcome code,
+    error."""
 
     positions: list[tuple[str, int, int]]
     outcome: int
@@ -37,94 +38,94 @@ class Commit(NamedTuple):
 
 
 class Membership(Protocol):
-    """Told by a consumer, during `poll` and `close`, of what its group gives it and takes away."""
+    """Callbacks of a consumer, during `poll` and `close`, for partitions that its group assigns and revokes."""
 
     def assigned(self, group: str, generation: int | None, partitions: Sequence[tuple[str, int]]) -> None:
-        """All partitions that it owns from now on; no generation where the system does not tell one."""
+        """Called with all partitions owned from now on; `generation` is None if the system does not report one."""
         ...
 
     def revoked(self) -> None:
-        """It is about to lose all partitions; it may still commit."""
+        """Called before all partitions are revoked; the consumer may still commit."""
         ...
 
 
 class Producer(Protocol):
-    """Sends messages asynchronously; completions arrive during `poll` and `flush`."""
+    """Sends messages asynchronously; completions are reported during `poll` and `close`."""
 
     def send(self, topic: str, partition: int, key: bytes | None, payload: bytes, token: int) -> bool:
-        """Hand over one message; False, with nothing handed over, when the client's queue is full."""
+        """Enqueue one message; return False, without enqueueing it, if the client's queue is full."""
         ...
 
     def pending(self) -> int:
-        """Return how many sends have not completed."""
+        """Return the number of sends in flight."""
         ...
 
     def poll(self, timeout_s: float) -> None:
-        """Wait for completions, at most this long, and report them."""
+        """Wait up to `timeout_s` for completions and report them."""
         ...
 
     def close(self, timeout_s: float) -> None:
-        """Wait for all completions, then report the rest as what they are: never sent, or unknown."""
+        """Wait for all completions; report the remaining sends as never sent or as unknown."""
         ...
 
 
 class ProducerFenced(ChaoskitError):
-    """A transactional producer has failed for good: another one registered under its name, or the system says that
-    it can never go on."""
+    """A transactional producer failed permanently: another one registered under its name, or the system reported a
+    fatal error."""
 
 
 class TransactionalProducer(Producer, Protocol):
-    """Sends messages in transactions, one at a time, under a lasting name."""
+    """Sends messages in transactions, one transaction at a time, under a persistent name."""
 
     def register(self, timeout_s: float) -> str | None:
-        """Register under the name, which fences all others that have it; return why it could not be done.
+        """Register under the name, which fences all other producers of that name; return an error, if any.
 
         Raises:
-            ProducerFenced: it can never be done.
+            ProducerFenced: the producer failed permanently.
         """
         ...
 
     def begin(self) -> None:
-        """Begin a transaction: what is sent from now on belongs to it.
+        """Begin a transaction; subsequent sends belong to it.
 
         Raises:
-            ProducerFenced: it can never be done.
+            ProducerFenced: the producer failed permanently.
         """
         ...
 
     def commit(self, timeout_s: float) -> tuple[int, str | None]:
-        """Wait for all sends and commit; return the outcome code and the error: `FAIL` if it was aborted instead."""
+        """Wait for all sends and commit; return the outcome code (`FAIL` if it was aborted) and the error."""
         ...
 
     def abort(self, timeout_s: float) -> str | None:
-        """Give up what was sent; return an error, if any. The transaction does not commit in any case."""
+        """Abort the transaction; return an error, if any. Even then, the transaction does not commit."""
         ...
 
 
 class Unreachable(ChaoskitError):
-    """The system could not be asked now; it may be tried again."""
+    """The system cannot be reached at the moment; the request may be retried."""
 
 
 class SequencedProducer(Producer, Protocol):
-    """Sends messages under a lasting name, with sequence ids by which the system knows what it has already."""
+    """Sends messages under a persistent name, with sequence ids that the system uses for deduplication."""
 
     def send_as(  # noqa: PLR0917 - as `Producer.send`, which it stands for
         self, topic: str, partition: int, key: bytes | None, payload: bytes, token: int, sequence: int
     ) -> bool:
-        """Hand over one message as `send` does. Of one name and partition, sequences ascend from 1 on; a message that
-        is sent again keeps its own."""
+        """Enqueue one message, like `send`. Sequence ids of one name and partition ascend from 1; a message that is
+        sent again keeps its sequence id."""
         ...
 
     def last_sequence(self, topic: str, partition: int) -> int:
-        """Return the highest sequence that the system had of this name when the client connected; none: below 1.
+        """Return the highest sequence id that the system had for this name when the client connected; below 1: none.
 
         Raises:
-            Unreachable: it cannot be told now.
+            Unreachable: the system cannot be asked at the moment.
         """
         ...
 
     def abandon(self) -> None:
-        """Disconnect at once, as a crash does; what had not completed is reported as unknown."""
+        """Disconnect immediately, as in a crash; sends in flight are reported as unknown."""
         ...
 
 
@@ -132,24 +133,24 @@ class Consumer(Protocol):
     """Receives messages of assigned partitions or of a group."""
 
     def assign(self, partitions: Sequence[tuple[str, int]]) -> None:
-        """Read these partitions from their beginning."""
+        """Read these partitions from the beginning."""
         ...
 
     def subscribe(self, topics: Sequence[str], membership: Membership) -> None:
-        """Join the group; `membership` is told of each rebalance."""
+        """Join the group; each rebalance is reported to `membership`."""
         ...
 
     def commit(self) -> Commit | None:
-        """Commit the group's positions of the owned partitions, and wait for it; None if there is nothing to
-        commit, or the client commits by itself."""
+        """Commit the positions of the owned partitions and wait for the result; return None if there is nothing to
+        commit or the client commits automatically."""
         ...
 
     def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Delivery], list[PositionLost], str | None]:
-        """Return what arrived in order, lost positions, and an error to be recorded, if any."""
+        """Return deliveries in order of arrival, lost positions, and an error to record, if any."""
         ...
 
     def seek_to_beginning(self, topic: str, partition: int) -> None:
-        """Go on from the first position that the system still has."""
+        """Continue from the first position that still exists in the system."""
         ...
 
     def close(self) -> None:
@@ -158,37 +159,37 @@ class Consumer(Protocol):
 
 
 class Subscriber(Protocol):
-    """One consumer of a subscription, whose consumers are given messages and acknowledge each."""
+    """One consumer of a subscription with per-message acknowledgement."""
 
     def join(self, partitions: Sequence[tuple[str, int]]) -> None:
-        """Subscribe, from the partitions' beginning if the subscription is new; `poll` connects."""
+        """Subscribe, from the beginning of the partitions if the subscription is new; `poll` connects."""
         ...
 
     def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Delivery], list[PositionLost], str | None]:
-        """Return what it was given; as `Consumer.poll`."""
+        """Return what was delivered; see `Consumer.poll`."""
         ...
 
     def settle(self, deliveries: Sequence[Delivery], how: Settlement) -> tuple[int, str | None]:
-        """Acknowledge what it was given, or ask for it to be delivered again; return the outcome code and the error.
+        """Acknowledge deliveries, or request redelivery; return the outcome code and the error.
 
-        `ack-cumulative` acknowledges everything up to each of them.
+        `ack-cumulative` acknowledges everything up to each delivery.
         """
         ...
 
     def close(self, *, abruptly: bool = False) -> None:
-        """Disconnect; abruptly: without waiting for anything."""
+        """Disconnect; if `abruptly`, without waiting for anything."""
         ...
 
 
 class Auditor(Consumer, Protocol):
-    """A consumer that also knows where each partition ends and how far it has come."""
+    """A consumer that also knows the bounds of each partition and its own position."""
 
     def bounds(self, topic: str, partition: int, timeout_s: float) -> tuple[int, int]:
         """Return the first readable position and the end position (one past the last readable)."""
         ...
 
     def position(self, topic: str, partition: int) -> int:
-        """Return the next position to be read."""
+        """Return the next position to read."""
         ...
 
 
@@ -197,15 +198,15 @@ class LogClients(Protocol):
     """Optional power of a system's clients: producers, consumers and readers of logs."""
 
     def producer(self, settings: Mapping[str, Any], completed: Completed) -> Producer:
-        """Connect a producer with the system's own settings by name."""
+        """Connect a producer; `settings` are the system's own, by name."""
         ...
 
     def consumer(self, settings: Mapping[str, Any]) -> Consumer:
-        """Connect a consumer with the system's own settings by name."""
+        """Connect a consumer; `settings` are the system's own, by name."""
         ...
 
     def auditor(self, settings: Mapping[str, Any]) -> Auditor:
-        """Connect the reader of the final read, which is to see what consumers with these settings may see."""
+        """Connect the reader of the final read, with the same visibility as consumers with these settings."""
         ...
 
 
@@ -216,16 +217,16 @@ class TransactionalClients(Protocol):
     def transactional_producer(
         self, settings: Mapping[str, Any], name: str, completed: Completed
     ) -> TransactionalProducer:
-        """Connect a producer that will register under `name`, unless the settings name it otherwise."""
+        """Connect a producer that registers under `name`, unless the settings specify another name."""
         ...
 
 
 @runtime_checkable
 class SequencedClients(Protocol):
-    """Optional power of a system's clients: producers with lasting names and sequence ids."""
+    """Optional power of a system's clients: producers with persistent names and sequence ids."""
 
     def sequenced_producer(self, settings: Mapping[str, Any], name: str, completed: Completed) -> SequencedProducer:
-        """Connect a producer called `name`, unless the settings name it otherwise."""
+        """Connect a producer called `name`, unless the settings specify another name."""
         ...
 
 
@@ -234,5 +235,5 @@ class SubscribingClients(Protocol):
     """Optional power of a system's clients: subscriptions."""
 
     def subscriber(self, settings: Mapping[str, Any], kind: str) -> Subscriber:
-        """Connect a consumer of the workload's subscription, of a type of `chaoskit.history.schema`."""
+        """Connect a consumer of the workload's subscription; `kind` is a type of `chaoskit.history.schema`."""
         ...

@@ -1,4 +1,4 @@
-"""Clocks of hosts: the wall clock that services see, which may be wrong."""
+"""Host clocks: the wall clock that services see, which may be wrong."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ class SettableClock(Protocol):
     """Optional power of a host: set the wall clock that its services see."""
 
     def set_clock(self, offset_ns: int, rate: float = 1.0) -> None:
-        """Let the clock be this far ahead of the true one now, and go this fast from now on, until the next boot."""
+        """Set the clock ahead of true time by `offset_ns`, and let it run at `rate`, until the next boot."""
         ...
 
     def clock_error_ns(self) -> int:
-        """Return how far ahead of the true clock a new process of the system sees its clock now, measured."""
+        """Measure how far the clock that a new process of the system sees is ahead of true time."""
         ...

@@ -1,7 +1,7 @@
-"""A system under test: what it is (`System`), and one deployment of it (`Cluster`).
+"""A system under test (`System`) and one deployment of it (`Cluster`).
 
-A `System` is what an entry point in `chaoskit.clusters` names: it validates options, prepares artifacts, deploys, and
-knows the system's guarantees. What a deployment can do besides are powers, protocols of their own.
+Entry points in `chaoskit.clusters` name a `System`: it validates options, prepares artifacts, deploys, and knows the
+system's guarantees. Further capabilities of a deployment are powers: separate protocols.
 """
 
 from __future__ import annotations
@@ -24,73 +24,73 @@ from chaoskit.history.models import DataModel
 
 
 class ClusterError(ChaoskitError):
-    """The system did not do what it was told; the message says where its logs are."""
+    """An operation on the system failed; the message says where its logs are."""
 
 
 class Cluster(Powered, Protocol):
-    """One deployment. Roles are looked up live; topics are named as in the system.
+    """One deployment. Roles are resolved live; topics have their names in the system.
 
     Attributes:
-        hosts: that the system runs on.
+        hosts: the hosts that the system runs on.
     """
 
     hosts: Sequence[ServiceHost]
 
     def answers(self, host: ServiceHost, timeout_s: float = 0.5) -> bool:
-        """Return whether the system on this host answers a request of its own protocol."""
+        """Return whether the system on this host answers a request in its own protocol."""
         ...
 
     def wait_ready(self, timeout_s: float) -> None:
-        """Return when every host answers and every topic of the trial has all its replicas in sync.
+        """Wait until every host answers and all replicas of the trial's topics are in sync.
 
         Raises:
-            ClusterError: it took longer; the message says what was missing.
+            ClusterError: timed out; the message says what was missing.
         """
         ...
 
     def find(self, role: str, place: Place | None) -> tuple[str, ...]:
-        """Return the names of the hosts that hold a role now.
+        """Return the names of the hosts that currently hold a role.
 
         Args:
             role: one of `System.roles`.
-            place: the partition that it is about; None: the workload has none.
+            place: the partition that the role refers to; None if the workload has none.
 
         Raises:
-            ClusterError: nobody holds it, or it needs a partition.
+            ClusterError: no host holds the role, or it requires a partition.
         """
         ...
 
     def begin_trial(self, namespace: str, options: Any) -> None:
-        """Prepare for a trial, with the system's options for it: what its clients name begins with `namespace`."""
+        """Prepare a trial with the system's options; all names that its clients use start with `namespace`."""
         ...
 
     def create_topic(self, topic: Topic) -> None:
-        """Create a topic of the trial and return when all its replicas are in sync."""
+        """Create a topic of the trial and wait until all its replicas are in sync."""
         ...
 
     def client_settings(self) -> dict[str, Any]:
-        """Return what `System.clients` needs to connect in this trial, as JSON values."""
+        """Return the settings that `System.clients` needs to connect in this trial, as JSON values."""
         ...
 
     def end_trial(self) -> None:
-        """Remove the topics of the trial.
+        """Delete the topics of the trial.
 
         Raises:
-            ClusterError: they could not be removed.
+            ClusterError: they could not be deleted.
         """
         ...
 
     def close(self) -> None:
-        """Drop connections to the system. The hosts are not the cluster's to end."""
+        """Close all connections to the system. The hosts keep running."""
         ...
 
 
 @runtime_checkable
 class Processes(Protocol):
-    """Optional power: start the system's services on a host; the host itself signals them."""
+    """Optional power: start the system's services on a host; signals are sent through the host."""
 
     def start(self, host: ServiceHost) -> None:
-        """Start the system's services on a host; nothing if they run."""
+        """Start the system's services on a host; does nothing if they are running."""
         ...
 
     def services(self, host: ServiceHost) -> tuple[str, ...]:
@@ -103,14 +103,14 @@ class Leadership(Protocol):
     """Optional power: transfer leadership of partitions to other replicas."""
 
     def led_by(self, host: ServiceHost) -> tuple[str, ...]:
-        """Return the partitions, as `topic/number`, that a host leads now."""
+        """Return the partitions, as `topic/number`, that a host currently leads."""
         ...
 
     def give_up_leadership(self, host: ServiceHost) -> None:
-        """Have other in-sync replicas elected for all partitions that a host leads.
+        """Transfer leadership of all partitions that a host leads to other in-sync replicas.
 
         Raises:
-            ClusterError: a partition has no other in-sync replica, or the system refused.
+            ClusterError: a partition has no other in-sync replica, or the system rejected the request.
         """
         ...
 
@@ -120,41 +120,41 @@ class Reassignment(Protocol):
     """Optional power: reassign replicas to other brokers."""
 
     def replicas_on(self, host: ServiceHost) -> tuple[str, ...]:
-        """Return the partitions, as `topic/number`, of which a host keeps a replica."""
+        """Return the partitions, as `topic/number`, of which a host stores a replica."""
         ...
 
     def drain(self, host: ServiceHost) -> None:
-        """Move all replicas off a host; return when they are in sync elsewhere.
+        """Move all replicas off a host and wait until they are in sync elsewhere.
 
         Raises:
-            ClusterError: there are too few other brokers, or it took longer than a minute.
+            ClusterError: there are too few other brokers, or it took longer than one minute.
         """
         ...
 
     def refill(self, host: ServiceHost) -> None:
-        """Move back what `drain` had moved off; nothing if nothing was. Raises as `drain`."""
+        """Move the replicas back that `drain` moved away, if any. Raises the same errors as `drain`."""
         ...
 
 
 @runtime_checkable
 class Decommissioning(Protocol):
-    """Optional power: decommission a storage node for good."""
+    """Optional power: permanently decommission a storage node."""
 
     def kept_by(self, host: ServiceHost) -> tuple[str, ...]:
-        """Return the names of the logs of the workload's topics of which a host keeps a part."""
+        """Return the names of the logs of the workload's topics that are partly stored on a host."""
         ...
 
     def decommission(self, host: ServiceHost) -> None:
-        """End what keeps data on a host; return when others keep as many copies as declared and the cluster has
-        forgotten it.
+        """Stop the storage service of a host; wait until other hosts store the declared number of copies and the
+        cluster no longer lists the host.
 
         Raises:
-            ClusterError: it could not be done within two minutes and a half.
+            ClusterError: it was not done within 2.5 minutes.
         """
         ...
 
     def recommission(self, host: ServiceHost) -> None:
-        """Prepare a decommissioned host to be started as a new one, which keeps nothing."""
+        """Prepare a decommissioned host to be started as a new, empty one."""
         ...
 
 
@@ -163,47 +163,47 @@ class Upgrade(Protocol):
     """Optional power: upgrade to another release, host by host."""
 
     def release_of(self, host: ServiceHost) -> str:
-        """Return the release number that runs on a host."""
+        """Return the number of the release that a host runs."""
         ...
 
     def install_release(self, host: ServiceHost, version: str) -> None:
-        """Have the next start on this host run another release."""
+        """Install another release on a host; it runs from the next start on."""
         ...
 
     def finish_upgrade(self, version: str) -> str:
-        """Have the cluster use what is new in the release, once all hosts run it; return evidence."""
+        """Enable the features of the new release, once all hosts run it; return evidence."""
         ...
 
 
 @runtime_checkable
 class DataFiles(Protocol):
-    """Optional power: find the files that hold a partition on a host's data disk."""
+    """Optional power: find a partition's files on a host's data disk."""
 
     def files(self, host: ServiceHost, what: str, topic: str, partition: int) -> list[str]:
-        """Return the absolute paths, oldest first, of one sort of file (such as `segment`) of a partition's replica.
+        """Return the absolute paths, oldest first, of a partition replica's files of one type (such as `segment`).
 
         Raises:
-            ClusterError: there is no such sort of file; the message names those that there are.
+            ClusterError: unknown file type; the message names the known ones.
         """
         ...
 
 
 CLUSTER_POWERS = (Processes, Leadership, Reassignment, Decommissioning, Upgrade, DataFiles)
 CLIENT_POWERS = (LogClients, TransactionalClients, SequencedClients, SubscribingClients, LedgerClients)
-"""All powers of clusters, and of their clients, that nemeses and workloads here ask for."""
+"""All powers of clusters, and of their clients, that the built-in nemeses and workloads use."""
 
 
 class System(Protocol):
-    """A message system that chaoskit can deploy (entry point group `chaoskit.clusters`).
+    """A messaging system that chaoskit can deploy (entry point group `chaoskit.clusters`).
 
     Attributes:
-        options: model of its further keys under `cluster:`.
-        roles: names that `on:` of a fault may use.
-        models: of topics that it keeps.
-        guarantees: what it promises.
-        given: powers, of clusters or clients, that it has with some options only, each with which.
-        never: powers that the system's maker does not offer, each with why.
-        notyet: powers that it has and that are not built here, each with what is missing.
+        options: model of its own keys under `cluster:`.
+        roles: role names that a fault may use in `on:`.
+        models: the topic models that it supports.
+        guarantees: its guarantees.
+        given: powers of clusters or clients that require certain options; the value names the options.
+        never: powers that the system does not offer; the value is the reason.
+        notyet: powers that the system offers but chaoskit does not implement; the value says what is missing.
     """
 
     options: type[BaseModel]
@@ -215,46 +215,46 @@ class System(Protocol):
     notyet: Mapping[type, str]
 
     def cluster_powers(self, options: Any) -> tuple[type, ...]:
-        """Return the powers of clusters with these options."""
+        """Return the powers that clusters have with these options."""
         ...
 
     def client_powers(self, options: Any) -> tuple[type, ...]:
-        """Return the powers of clients of clusters with these options; see `chaoskit.contract.client`."""
+        """Return the powers that clients have with these options; see `chaoskit.contract.client`."""
         ...
 
     def check(self, declared: Declared) -> None:
-        """Refuse, before anything is made, what cannot work.
+        """Reject configurations that cannot work, before anything is created.
 
         Raises:
-            BadInput: naming the key and the remedy.
+            BadInput: names the key and the remedy.
         """
         ...
 
     def prepare(self, options: Any) -> None:
-        """Fetch and verify the artifacts into the cache; nothing if they are there.
+        """Download the artifacts into the cache and verify them, unless they are there.
 
         Raises:
-            BadInput: there is no such version, or it cannot be fetched.
+            BadInput: there is no such version, or it cannot be downloaded.
         """
         ...
 
     def deployment(self, options: Any) -> Any:
-        """Return the options without those that only a trial's topics have: trials whose deployments are equal may
-        share one."""
+        """Return the options without those that affect only a trial's topics. Trials with equal results can share a
+        deployment."""
         ...
 
     def deploy(self, hosts: Sequence[ServiceHost], options: Any) -> Cluster:
-        """Install, configure and format on every host, without starting."""
+        """Install, configure and format on every host, without starting anything."""
         ...
 
     def clients(self, settings: Mapping[str, Any]) -> Powered:
-        """Return the clients, for a worker process."""
+        """Return the clients for a worker process."""
         ...
 
     def brokers(self, options: Any, hosts: int) -> int:
-        """Return how many of the hosts keep data."""
+        """Return how many of the hosts store data."""
         ...
 
     def diagnose(self) -> list[Capability]:
-        """Return what this machine has and lacks for this system."""
+        """Return the capabilities that this system needs, and whether this machine has them."""
         ...

@@ -1,6 +1,6 @@
-"""Disks of hosts: the settings of a programmable disk, and what a host may be able to do with its data disk.
+"""Host disks: the settings of a programmable disk, and the powers that a host may have over its data disk.
 
-A programmable disk passes every read, write and flush of the host's data disk through a program of ours:
+A programmable disk passes every read, write and flush of the host's data disk through a chaoskit program:
 `cluster: {disk: {kind: programmable, flush: 2ms}}`. Its settings can be changed while the system runs.
 """
 
@@ -16,20 +16,20 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from chaoskit.base.quantities import Duration, Size
 
 SECTOR = 512
-"""Bytes that a disk writes whole or not at all."""
+"""Number of bytes that a disk writes atomically."""
 
 Rate = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[int, Field(gt=0)]
 
 
 class CutMode(StrEnum):
-    """Which un-flushed writes a disk keeps when its power is cut. A write is what the kernel sent as one request.
+    """Which unflushed writes a disk keeps when its power is cut. A write is one request of the kernel.
 
-    `drop`: none: the volatile cache is lost, as a strict reading of the flush command allows.
-    `prefix`: those up to a drawn one: a cache that is written out in order.
-    `torn`: as `prefix`, but of the next write only some sectors: a write that the cut interrupts.
-    `reorder`: each write with probability `keep`: a later one may be kept and an earlier one lost.
-    `sectors`: each sector of each write with probability `keep`: reordered and torn at once.
+    `drop`: none. The volatile cache is lost, as a strict reading of the flush command allows.
+    `prefix`: all up to a random one, as with a cache that is written back in order.
+    `torn`: as `prefix`, plus some sectors of the next write: the write that the cut interrupts.
+    `reorder`: each write with probability `keep`. A later one may be kept and an earlier one lost.
+    `sectors`: each sector of each write with probability `keep`: both reordered and torn.
     """
 
     DROP = "drop"
@@ -40,7 +40,7 @@ class CutMode(StrEnum):
 
 
 class OnCut(BaseModel):
-    """What becomes of un-flushed writes at a power cut. `keep` is the probability of `reorder` and `sectors`."""
+    """What happens to unflushed writes at a power cut. `keep` is the probability for `reorder` and `sectors`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -49,7 +49,7 @@ class OnCut(BaseModel):
 
 
 class DiskLimits(BaseModel):
-    """Limits of a slow disk: bytes and requests per second; none where absent."""
+    """Limits of a slow disk: bytes and requests per second; an absent key means no limit."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -60,17 +60,17 @@ class DiskLimits(BaseModel):
 
 
 class DiskSettings(DiskLimits):
-    """What a programmable disk does with requests.
+    """How a programmable disk handles requests.
 
     Attributes:
-        seed: of everything that the disk draws.
-        flush: how long each flush takes. An fsync of ext4 costs two flushes.
-        flush_lies: a flush is acknowledged and persists nothing.
-        cache: size of the volatile write cache; what is beyond it reaches the medium without a flush.
-        on_cut: what becomes of the cache at a power cut.
-        read_errors, write_errors, flush_errors: share of requests that fail with EIO.
+        seed: seed for all random decisions of the disk.
+        flush: duration of each flush. An fsync on ext4 issues two flushes.
+        flush_lies: flushes are acknowledged but persist nothing.
+        cache: size of the volatile write cache; the oldest data beyond it reaches the medium without a flush.
+        on_cut: what happens to the cache at a power cut.
+        read_errors, write_errors, flush_errors: fraction of requests that fail with EIO.
         bad_sectors: ranges [first, last] of 512-byte sectors that can be neither read nor written.
-        read_flips, write_flips: share of requests in which one bit is inverted, silently.
+        read_flips, write_flips: fraction of requests in which one bit is silently inverted.
         frozen: no request is answered.
     """
 
@@ -98,40 +98,40 @@ class DiskSettings(DiskLimits):
 
 @runtime_checkable
 class SlowDisk(Protocol):
-    """Optional power of a host: limit how fast its data disk is."""
+    """Optional power of a host: limit the speed of its data disk."""
 
     def limit_disk(self, limits: DiskLimits) -> None:
-        """Set all limits, also for after a reboot; `DiskLimits()` lifts them."""
+        """Set all limits; they persist across reboots. `DiskLimits()` removes them."""
         ...
 
 
 @runtime_checkable
 class BreakableDisk(Protocol):
-    """Optional power of a host: let its data disk die."""
+    """Optional power of a host: make its data disk fail."""
 
     def break_disk(self) -> None:
-        """Fail every request from now on, until the host is booted again; un-synced data is lost."""
+        """Fail every request from now on until the host reboots; unsynced data is lost."""
         ...
 
 
 @runtime_checkable
 class ReplaceableDisk(Protocol):
-    """Optional power of a host: copy its data disk, and replace it while the power is off."""
+    """Optional power of a host: snapshot its data disk, and replace it while the power is off."""
 
     def snapshot_disk(self) -> str:
-        """Copy the disk as it is at one instant, synced, in place of an earlier copy; return what was copied."""
+        """Take a synced point-in-time copy of the disk, replacing any earlier one; return a description."""
         ...
 
     def has_snapshot(self) -> bool:
-        """Return whether there is a copy."""
+        """Return whether a snapshot exists."""
         ...
 
     def restore_disk(self) -> None:
-        """Put the last copy back; the host must have no power."""
+        """Restore the last snapshot; the host must be powered off."""
         ...
 
     def wipe_disk(self) -> None:
-        """Put an empty file system in its place; the host must have no power."""
+        """Replace the content with an empty file system; the host must be powered off."""
         ...
 
 
@@ -140,52 +140,52 @@ class ProgrammableDisk(Protocol):
     """Optional power of a host: its data disk is programmable."""
 
     def disk_settings(self) -> DiskSettings:
-        """Return what holds now, as the disk itself says if the host has power."""
+        """Return the current settings; if the host has power, as the disk itself reports them."""
         ...
 
     def program_disk(self, changes: Mapping[str, Any]) -> None:
-        """Change some settings, by name, from the next request on; they hold after a reboot too."""
+        """Change some settings, by name, from the next request on; they persist across reboots."""
         ...
 
     def reset_disk(self, names: Collection[str]) -> None:
-        """Set some settings to what the lab was made with."""
+        """Reset some settings to the values that the lab was created with."""
         ...
 
     def disk_counters(self) -> dict[str, int]:
-        """Return what the disk did since the host booted, and what it holds back now.
+        """Return the disk's counters since the host booted, and the size of its cache.
 
         reads, writes, flushes, bytes_read, bytes_written; errors: requests failed with EIO; flips: bits inverted;
-        lies: flushes acknowledged and not done; unflushed_writes, unflushed_sectors: in its cache now.
+        lies: flushes acknowledged but not done; unflushed_writes, unflushed_sectors: currently in the cache.
         """
         ...
 
     def last_cut(self) -> dict[str, Any]:
-        """Return what the last power cut found in the disk's cache and kept: writes, sectors, kept (sectors), torn
-        (writes kept in part), lies (flushes acknowledged of which nothing was persistent), mode, seed."""
+        """Return what was in the disk's cache at the last power cut, and what was kept: writes, sectors, kept
+        (sectors), torn (writes kept in part), lies (flushes acknowledged but not persistent), mode, seed."""
         ...
 
 
 @runtime_checkable
 class CrashPoints(Protocol):
-    """Optional power of a provider of hosts: make a recorded disk again as a power cut would have left it."""
+    """Optional power of a host provider: rebuild a recorded disk as a power cut would have left it."""
 
     def operation_times(self, recording: Path) -> list[int]:
-        """Return when each operation of a recorded disk was, CLOCK_MONOTONIC ns; the first is operation 1."""
+        """Return the time of each operation of a recorded disk, CLOCK_MONOTONIC ns; the first is operation 1."""
         ...
 
     def crash_image(self, recording: Path, image: Path, after: int, on_cut: str, seed: int) -> dict[str, Any]:
-        """Write the image of the disk, its power cut right after an operation; return what the cut found and kept.
+        """Write the image of the disk after a power cut; return what was in the cache and what was kept.
 
         Args:
-            recording: of a host, as `Lab.keep` left it.
-            image: written anew.
-            after: number of the operation; 0 is before the first.
+            recording: a host's recording, from `Lab.keep`.
+            image: path of the image; an existing file is overwritten.
+            after: number of the last operation before the cut; 0 is before the first.
             on_cut: a `CutMode`.
-            seed: of what is kept.
+            seed: seed for the writes that are kept.
         """
         ...
 
     def disk_with(self, options: Any, images: Mapping[str, Path]) -> dict[str, Any]:
-        """Return `cluster.disk` of a scenario whose hosts begin with these images; else as `options`, and not
-        recorded."""
+        """Return `cluster.disk` of a scenario whose hosts start from these images; otherwise as in `options`, without
+        recording."""
         ...

@@ -1,6 +1,6 @@
-"""Events: what happens during a run, told to whoever watches and appended to the run's `events.jsonl`.
+"""Events of a run, reported to a watcher and appended to the run's `events.jsonl`.
 
-Frozen records without prose; words are made where they are shown.
+Frozen records without prose; text is produced where they are displayed.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from chaoskit.history.recorder import Progress
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What all events are."""
+    """Base class of all events."""
 
 
 class Watcher(Protocol):
-    """Whoever watches a run: a terminal, a page, a search."""
+    """Receives the events of a run: a terminal, a page, a search."""
 
     def on(self, event: Event) -> None:
-        """Take in an event, in whichever thread it happens; one that is of no interest is ignored."""
+        """Handle an event, on the thread where it occurs; ignore events of no interest."""
         ...
 
 
@@ -33,12 +33,12 @@ class PhaseBegun(Event):
 
 @dataclass(frozen=True, slots=True)
 class LoadTick(Event):
-    """The load goes on.
+    """Periodic progress of the load.
 
     Attributes:
-        elapsed_s: seconds since its start.
-        progress: sums over all clients; `latency` is that since the tick before.
-        faults: the faults that hold, such as `kill on n1`.
+        elapsed_s: seconds since the start of the load.
+        progress: sums over all clients; `latency` covers the time since the previous tick.
+        faults: the active faults, such as `kill on n1`.
     """
 
     elapsed_s: float
@@ -58,7 +58,7 @@ class FaultProved(Event):
 
 @dataclass(frozen=True, slots=True)
 class FaultHealed(Event):
-    """It was undone, and that was proved."""
+    """A fault was undone, and this was proved."""
 
     fault: int
     kind: str
@@ -68,7 +68,7 @@ class FaultHealed(Event):
 
 @dataclass(frozen=True, slots=True)
 class FaultFailed(Event):
-    """It had no effect, or was not undone."""
+    """A fault had no effect, or was not undone."""
 
     fault: int
     kind: str
@@ -77,7 +77,7 @@ class FaultFailed(Event):
 
 @dataclass(frozen=True, slots=True)
 class FaultDropped(Event):
-    """It was still waiting for its turn when the load ended."""
+    """A fault was still waiting for its turn when the load ended."""
 
     fault: int
     kind: str
@@ -85,18 +85,18 @@ class FaultDropped(Event):
 
 @dataclass(frozen=True, slots=True)
 class Interrupted(Event):
-    """The user asked for the end."""
+    """The user interrupted the run."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostsKept(Event):
-    """The hosts are left running; `access` opens a shell on each."""
+    """The hosts were left running; `access` has the commands that open a shell on each."""
 
     access: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Problem(Event):
-    """Something went wrong that the verdict will tell of, such as a client that ended by itself."""
+    """A problem that the verdict will mention, such as a client that exited unexpectedly."""
 
     text: str

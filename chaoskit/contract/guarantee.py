@@ -1,7 +1,7 @@
-"""Guarantees: which anomalies a system allows itself under the declared settings and the faults that took effect.
+"""Guarantees: which anomalies a system allows under the declared settings and the faults that took effect.
 
-A system writes root rules. Each says which anomalies may follow from which damage, under which settings, with its
-source; what else such an anomaly implies is in the anomaly's own record. Everything else is not allowed.
+A system defines root rules. Each rule says which damage, under which settings, allows which anomalies, and cites its
+source. Further anomalies that follow are in the `implies` of each `Anomaly`. Everything else is not allowed.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ Trait = TypeVar("Trait")
 
 
 class Damage(Flag):
-    """What a fault may do to the data that a host holds.
+    """What a fault may do to the data on a host.
 
-    `FORGETS`: what was not fsynced is gone. `DESTROYS`: what was fsynced may be gone, too. `CORRUPTS`: files are
-    changed behind the system's back.
+    `FORGETS`: data that was not fsynced is lost. `DESTROYS`: fsynced data may be lost, too. `CORRUPTS`: files are
+    modified without the system's knowledge.
     """
 
     NONE = 0
@@ -31,15 +31,15 @@ class Damage(Flag):
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """A fault that was begun, as guarantees see it. Times are ns since the start of the run.
+    """An injected fault, as seen by guarantees. Times are ns since the start of the run.
 
     Attributes:
-        kind: of the fault, for words; what it did is its damage.
-        targets: names of what it hit.
-        on_hosts: whether these are hosts; else clients.
-        damage: to the data of the targets, with the parameters that the fault had.
+        kind: kind of the fault, for messages only; rules use `damage`.
+        targets: names of its targets.
+        on_hosts: whether the targets are hosts; otherwise clients.
+        damage: what it may have done to the targets' data, given its parameters.
         start_ns: when it began.
-        healed_ns: when it was proved healed; None: it was not.
+        healed_ns: when it was proved healed; None if it was not.
     """
 
     kind: str
@@ -52,16 +52,16 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """The resolved configuration that the guarantees are derived from.
+    """The resolved configuration from which guarantees are derived.
 
     Attributes:
         options: the system's validated options.
-        hosts: number of all hosts.
-        brokers: number of hosts that keep data.
-        topics: of the workload.
+        hosts: total number of hosts.
+        brokers: number of hosts that store data.
+        topics: the workload's topics.
         producer: client settings of the producers.
         consumer: client settings of the consumers.
-        traits: of the workload; see `chaoskit.contract.traits`.
+        traits: the workload's traits; see `chaoskit.contract.traits`.
     """
 
     options: Any
@@ -74,23 +74,23 @@ class Declared:
 
     @property
     def replication(self) -> int:
-        """The highest replication of the workload's topics; 1 without any."""
+        """The highest replication factor of the workload's topics; 1 if it has none."""
         return max((topic.replication for topic in self.topics), default=1)
 
     def get(self, trait: type[Trait]) -> Trait | None:
-        """Return a trait of the workload, if it has it."""
+        """Return the workload's trait of this type, or None."""
         return next((each for each in self.traits if isinstance(each, trait)), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """Whether the declared settings allow an anomaly under the faults that took effect, and why.
+    """Whether, and why, the declared settings allow an anomaly under the faults that took effect.
 
     Attributes:
-        allowed: whether they do.
-        why: the settings that say so.
-        remedy: which setting to change so that it would no longer be allowed.
-        rule: id of the rule that allows it; empty: none does.
+        allowed: whether it is allowed.
+        why: the reason, naming the settings.
+        remedy: the setting to change to prevent it.
+        rule: id of the rule that allows it; empty if none does.
     """
 
     allowed: bool
@@ -101,16 +101,16 @@ class Allowance:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One way in which a system may fail a message.
+    """One documented condition under which a system may lose, duplicate or reorder messages.
 
     Attributes:
-        id: `<system>.<what>`, fixed once released.
-        allows: the root anomalies, by name; what they imply is allowed, too.
-        applies: says why it applies, given the declared settings and the effects; empty: it does not.
-        remedy: which setting to change; empty where none helps.
-        source: where the system's documentation, or its code, says so.
-        shown: the ready-made scenario that shows it, as `chaoskit run` takes it.
-        control: the one beside it whose settings prevent it.
+        id: `<system>.<what>`, stable once released.
+        allows: names of the root anomalies; the anomalies that they imply are allowed, too.
+        applies: returns why the rule applies, given the declared settings and the effects; empty if it does not.
+        remedy: the setting to change; empty if none helps.
+        source: the system's documentation or code that says so.
+        shown: the ready-made scenario that demonstrates it, in the syntax of `chaoskit run`.
+        control: the companion scenario whose settings prevent it.
     """
 
     id: str
@@ -124,12 +124,12 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Guarantees:
-    """What a system promises.
+    """The guarantees of a system.
 
     Attributes:
         rules: in the order in which they are tried.
-        promises: says of an anomaly that no rule allows why it must not be, by name.
-        apart: anomalies that in this system never come with others: no other one's rule allows them.
+        promises: by anomaly, the reason why it must not occur if no rule allows it.
+        apart: anomalies that never follow from others in this system: `implies` does not extend to them.
     """
 
     rules: Sequence[Rule]

@@ -1,4 +1,4 @@
-"""A host: a machine that a system runs on. Every host, local or remote, is driven over SSH."""
+"""A host: a machine that a system runs on. Every host, local or remote, is controlled over SSH."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from chaoskit.contract.power import Powered
 
 
 class HostError(ChaoskitError):
-    """A host did not do what it was told; the message names the host, the command and its error output."""
+    """An operation on a host failed; the message names the host, the command and its error output."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a command left behind: exit status and decoded output."""
+    """The result of a command: exit status and decoded output."""
 
     status: int
     out: str
@@ -30,7 +30,7 @@ class Result:
 
 
 class ServiceState(Enum):
-    """What a named service is doing."""
+    """The state of a named service."""
 
     RUNNING = "running"
     PAUSED = "paused"
@@ -38,11 +38,11 @@ class ServiceState(Enum):
 
 
 class Host(Powered, Protocol):
-    """A machine that runs commands and keeps data.
+    """A machine that runs commands and stores data.
 
     Attributes:
         name: short name, resolvable on every host of the same lab.
-        address: IP address that clients reach it by.
+        address: IP address for clients.
         address6: its IPv6 address; empty if it has none.
         data_dir: mount point of its data disk.
     """
@@ -53,23 +53,23 @@ class Host(Powered, Protocol):
     data_dir: str
 
     def run(self, argv: Sequence[str], *, timeout_s: float = 30, check: bool = True) -> Result:
-        """Run a command to its end.
+        """Run a command and wait for it to exit.
 
         Raises:
-            HostError: the host could not be reached in time, or `check` and the status is not 0.
+            HostError: the host could not be reached in time, or `check` is true and the exit status is not 0.
         """
         ...
 
     def put(self, content: bytes, path: str) -> None:
-        """Write a file on the host, making its folder."""
+        """Write a file on the host, creating its folder if necessary."""
         ...
 
     def get(self, path: str, local: Path) -> None:
-        """Copy a file from the host; also from one that is down, where its disk can still be read."""
+        """Copy a file from the host. Also works while the host is down, if its disk can still be read."""
         ...
 
     def install(self, folder: Path) -> str:
-        """Make a local folder, whose name identifies its content, available; return its path there."""
+        """Make a local folder, whose name identifies its content, available on the host; return its path there."""
         ...
 
     def reachable(self, timeout_s: float = 0.5) -> bool:
@@ -81,74 +81,74 @@ class Services(Protocol):
     """Named long-running processes on a host."""
 
     def spawn(self, name: str, argv: Sequence[str], env: Mapping[str, str]) -> None:
-        """Start a service in the background, its output appended to its log."""
+        """Start a service in the background; its output is appended to its log."""
         ...
 
     def signal(self, name: str, signal: str) -> None:
-        """Send a signal, such as `KILL`, to a service's process group; nothing if it is gone."""
+        """Send a signal, such as `KILL`, to a service's process group; does nothing if the group no longer exists."""
         ...
 
     def state(self, name: str) -> ServiceState:
-        """Return what the service is doing now."""
+        """Return the current state of a service."""
         ...
 
     def pid_path(self, name: str) -> str:
-        """Return the path, on the host, of the file that holds the id of a service's process group."""
+        """Return the path on the host of the file with the id of a service's process group."""
         ...
 
     def log_path(self, name: str) -> str:
-        """Return the path of a service's output on the host."""
+        """Return the path on the host of a service's log."""
         ...
 
 
 @runtime_checkable
 class PowerSwitch(Protocol):
-    """Optional power: cut the power of a host and its disk at once, and restore it."""
+    """Optional power: cut the power of a host together with its disk, and restore it."""
 
     def power_cut(self) -> None:
-        """Cut cable, disk and processes; whatever was not fsynced is gone."""
+        """Cut network, disk and processes; everything that was not fsynced is lost."""
         ...
 
     def power_on(self) -> None:
-        """Boot the host again; return when it answers."""
+        """Boot the host and wait until it answers."""
         ...
 
     def prove_cut(self) -> str:
         """Return evidence, after `power_on`, that unsynced data was lost and synced data was kept.
 
         Raises:
-            HostError: the disk kept what it should have lost, or lost what it should have kept.
+            HostError: the disk kept unsynced data or lost synced data.
         """
         ...
 
 
 @runtime_checkable
 class ResourceLimits(Protocol):
-    """Optional power: limit what a whole host may use of CPU and memory."""
+    """Optional power: limit the CPU and memory of a whole host."""
 
     def limit_cpu(self, cores: float | None) -> None:
-        """Let it use this many cores' time; None: all."""
+        """Limit CPU time to this many cores; None removes the limit."""
         ...
 
     def limit_memory(self, size: int | None) -> None:
-        """Let it use this many bytes, its page cache included; None: all."""
+        """Limit memory to this many bytes, including the page cache; None removes the limit."""
         ...
 
     def throttled(self) -> int:
-        """Return how often it was stopped because it had used up its CPU."""
+        """Return how often the host was throttled because its CPU quota was used up."""
         ...
 
     def memory_used(self) -> int:
-        """Return how many bytes its processes hold that cannot be read from disk again."""
+        """Return the bytes of memory that its processes hold, without what can be read from disk again."""
         ...
 
     def memory_refused(self) -> int:
-        """Return how often memory had to be reclaimed because the limit was reached."""
+        """Return how often memory was reclaimed because the limit was reached."""
         ...
 
 
 class ServiceHost(Host, Services, Protocol):
-    """A host that runs services: what every provider gives. All else are powers."""
+    """A host that runs services: the minimum that every provider supplies. Everything else is a power."""
 
 
 class Lab(Protocol):
@@ -157,48 +157,48 @@ class Lab(Protocol):
     hosts: Sequence[ServiceHost]
 
     def access(self) -> list[str]:
-        """Return, for each host, the command that opens a shell on it."""
+        """Return the command that opens a shell, for each host."""
         ...
 
     def keep(self, folder: Path) -> Sequence[Path]:
-        """Copy what the disks of hosts recorded to a folder, one folder a host; return those folders."""
+        """Copy the recordings of the hosts' disks to a folder, one subfolder per host; return the subfolders."""
         ...
 
     def close(self) -> None:
-        """Remove the hosts and everything made for them."""
+        """Remove the hosts and everything created for them."""
         ...
 
 
 class HostProvider(Protocol):
-    """Makes hosts (entry point group `chaoskit.hosts`)."""
+    """Creates hosts (entry point group `chaoskit.hosts`)."""
 
     options: type[BaseModel]
 
     def host_powers(self, options: Any) -> tuple[type, ...]:
-        """Return the powers of hosts with these options."""
+        """Return the powers that hosts have with these options."""
         ...
 
     def seeded(self, options: Any, seed: int) -> Any:
-        """Return the options with the run's seed for what the hosts draw, where they do not say their own."""
+        """Return the options with the run's seed for the hosts' random decisions, unless they set their own seed."""
         ...
 
     def check(self, count: int, options: Any, needed: Collection[type]) -> None:
-        """Refuse, before anything is made, what this machine cannot provide.
+        """Reject, before anything is created, what this machine cannot provide.
 
         Raises:
-            BadInput: with the remedy.
+            BadInput: names the remedy.
         """
         ...
 
     def provision(self, journal: Journal, count: int, options: Any, needed: Collection[type] = ()) -> Lab:
-        """Make the hosts, journalled before each step, and return when all answer; if that fails,
-        remove what was made. `needed`: optional powers that the faults of the run use."""
+        """Create the hosts and wait until all answer. Each step is journalled before it is done; if a step fails,
+        everything created is removed. `needed`: optional powers that the faults of the run use."""
         ...
 
     def undo(self, entry: Mapping[str, Any]) -> list[str]:
-        """Undo one journal entry, whether or not it was carried out; return what was removed."""
+        """Undo one journal entry, whether or not its step was done; return what was removed."""
         ...
 
     def diagnose(self) -> list[Capability]:
-        """Return what this machine can do for this provider."""
+        """Return the capabilities that this provider needs, and whether this machine has them."""
         ...

@@ -1,4 +1,4 @@
-"""What is installed, by noun: ours and third parties' alike, found by entry point."""
+"""Installed plug-ins by kind, our own and third-party ones alike, found through entry points."""
 
 from __future__ import annotations
 
@@ -22,39 +22,39 @@ def checkers() -> tuple[Checker, ...]:
 
 @cache
 def anomalies() -> dict[str, Anomaly]:
-    """Return all anomalies by name, in the checkers' order."""
+    """Return all anomalies by name, in the order of the checkers."""
     return {anomaly.name: anomaly for checker in checkers() for anomaly in checker.anomalies}
 
 
 def provider(name: str, key: str) -> HostProvider:
-    """Return the provider of hosts of this name.
+    """Return the host provider of this name.
 
     Raises:
-        BadInput: there is none, blaming `key`.
+        BadInput: there is none; the message names `key`.
     """
     found: HostProvider = plugins.load("host", name, key)
     return found
 
 
 def system(name: str, key: str) -> System:
-    """Return the system of this name; raises as `provider`."""
+    """Return the system of this name; raises like `provider`."""
     found: System = plugins.load("cluster", name, key)
     return found
 
 
 def workload(name: str, key: str) -> Workload:
-    """Return the workload of this name; raises as `provider`."""
+    """Return the workload of this name; raises like `provider`."""
     found: Workload = plugins.load("workload", name, key)
     return found
 
 
 def nemesis(kind: str, key: str = "faults.inject") -> Nemesis:
-    """Return the nemesis of a kind of fault; raises as `provider`."""
+    """Return the nemesis for a kind of fault; raises like `provider`."""
     found: Nemesis = plugins.load("nemesis", kind, key)
     return found
 
 
 def synthesizer(name: str, key: str) -> Synthesizer:
-    """Return the synthesizer of this name; raises as `provider`."""
+    """Return the synthesizer of this name; raises like `provider`."""
     found: Synthesizer = plugins.load("synthesizer", name, key)
     return found

@@ -1,6 +1,6 @@
-"""Ledgers: logs of one writer each, which anybody may end (BookKeeper). Positions are entry ids, from 0.
+"""Ledgers: single-writer logs that any client may close (BookKeeper). Positions are entry ids, from 0.
 
-Ends are told as positions, too: one past the last entry, so that an empty ledger ends at 0.
+Ends are positions, too: one past the last entry. An empty ledger ends at 0.
 """
 
 from __future__ import annotations
@@ -13,57 +13,57 @@ from chaoskit.history.recorder import OperationFailed
 
 
 class LedgerError(OperationFailed):
-    """A ledger operation did not succeed."""
+    """A ledger operation failed."""
 
 
 class NoSuchLedger(LedgerError):
-    """There is no ledger of this id."""
+    """No ledger has this id."""
 
 
 class NoSuchEntry(LedgerError):
-    """Every bookie that is to have an entry answered that it has none."""
+    """All bookies of an entry's write set answered that they do not have it."""
 
 
 class Entry(NamedTuple):
-    """One entry as it was read."""
+    """One entry as read."""
 
     position: int
     payload: bytes
 
 
 class LedgerWriter(Protocol):
-    """Adds entries to the ledger that it made, asynchronously; completions arrive during `poll`.
+    """Adds entries asynchronously to the ledger that it created; completions are reported during `poll`.
 
     Attributes:
-        ledger: its id.
-        failed: whether an add did not succeed: then no later one will.
+        ledger: id of the ledger.
+        failed: whether an add failed; all later ones fail, too.
     """
 
     ledger: int
     failed: bool
 
     def add(self, payload: bytes, token: int) -> None:
-        """Hand over one entry."""
+        """Enqueue one entry."""
         ...
 
     def pending(self) -> int:
-        """Return how many adds have not completed."""
+        """Return the number of adds in flight."""
         ...
 
     def poll(self, timeout_s: float) -> None:
-        """Wait for a completion, at most this long, and report all that there are."""
+        """Wait up to `timeout_s` for a completion and report all that have arrived."""
         ...
 
     def close(self, timeout_s: float) -> int:
-        """End the ledger and return where: no entry is added any more.
+        """Close the ledger, so that no entry can be added, and return its end.
 
         Raises:
-            LedgerError: it may not have been ended, or somebody else ended it elsewhere.
+            LedgerError: it may not be closed, or another client closed it at a different end.
         """
         ...
 
     def give_up(self) -> None:
-        """Report what has not completed as unknown, and leave the ledger as it is."""
+        """Report all adds in flight as unknown, and leave the ledger as it is."""
         ...
 
 
@@ -71,25 +71,24 @@ class LedgerReader(Protocol):
     """Reads one ledger."""
 
     def confirmed(self) -> tuple[int, bool]:
-        """Return one past the last confirmed entry that the reader knows of now, having asked; and whether the ledger
-        has ended there.
+        """Query the last confirmed entry; return the position after it, and whether the ledger is closed there.
 
         Raises:
-            LedgerError: nobody could be asked.
+            LedgerError: no server could be reached.
         """
         ...
 
     def read(self, first: int, end: int) -> list[Entry]:
-        """Return the entries from `first` to before `end`.
+        """Return the entries from `first` up to, but not including, `end`.
 
         Raises:
-            NoSuchEntry: one of them is nowhere.
-            LedgerError: one of them could not be read now.
+            NoSuchEntry: an entry does not exist on any bookie.
+            LedgerError: an entry cannot be read at the moment.
         """
         ...
 
     def close(self) -> None:
-        """Forget the ledger."""
+        """Release the reader."""
         ...
 
 
@@ -97,37 +96,37 @@ class LedgerClient(Protocol):
     """One connection to the system.
 
     Attributes:
-        first: ledgers below this id were there before the trial began.
+        first: ledgers with lower ids existed before the trial began.
     """
 
     first: int
 
     def create(self, completed: Completed) -> LedgerWriter:
-        """Make a ledger.
+        """Create a ledger.
 
         Raises:
-            LedgerError: it may not have been made.
+            LedgerError: it may not have been created.
         """
         ...
 
     def open(self, ledger: int, *, recover: bool) -> LedgerReader:
-        """Open a ledger to read it.
+        """Open a ledger for reading.
 
         Args:
             ledger: its id.
-            recover: end it first, unless it has ended, and fence its writer.
+            recover: unless the ledger is closed, fence its writer and close it first.
 
         Raises:
-            NoSuchLedger: there is none.
-            LedgerError: it could not be opened now.
+            NoSuchLedger: no ledger has this id.
+            LedgerError: it cannot be opened at the moment.
         """
         ...
 
     def open_for_writing(self) -> Sequence[int]:
-        """Return the ids of the ledgers that have not ended, ascending.
+        """Return the ids of the ledgers that are not closed, ascending.
 
         Raises:
-            LedgerError: nobody could be asked.
+            LedgerError: no server could be reached.
         """
         ...
 
@@ -141,5 +140,5 @@ class LedgerClients(Protocol):
     """Optional power of a system's clients: ledgers."""
 
     def ledger_client(self, settings: Mapping[str, Any]) -> LedgerClient:
-        """Connect with the system's own client settings by name."""
+        """Connect; `settings` are the system's own client settings, by name."""
         ...

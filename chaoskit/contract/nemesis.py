@@ -1,4 +1,4 @@
-"""A nemesis makes one kind of fault, proves that it took effect, undoes it, and proves that too."""
+"""A nemesis injects one kind of fault, proves that it took effect, heals it, and proves the healing."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from chaoskit.contract.host import ServiceHost
 
 
 class NemesisError(ChaoskitError):
-    """A fault had no effect, or was not undone; the message is the evidence."""
+    """A fault had no effect, or was not healed; the message is the evidence."""
 
 
 class NoParameters(BaseModel):
-    """The parameters of a nemesis that has none."""
+    """Parameters of a nemesis without parameters."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class ClientProcess(Protocol):
-    """A client of the workload, as a target: a process on the machine of the harness.
+    """A workload client as a target: a process on the harness machine.
 
     Attributes:
         name: such as `producer-0`; the same for all its incarnations.
-        pid: of the incarnation that runs, or ran last.
+        pid: process id of the current, or else the last, incarnation.
     """
 
     name: str
@@ -38,49 +38,50 @@ class ClientProcess(Protocol):
     def pid(self) -> int: ...
 
     def running(self) -> bool:
-        """Return whether the process lives; one that is stopped does."""
+        """Return whether the process exists; a stopped process does."""
         ...
 
     def ended(self) -> bool:
-        """Return whether it ended as it was told to, since the load is over."""
+        """Return whether it exited as requested at the end of the load."""
         ...
 
     def crash(self) -> None:
-        """End the process with SIGKILL; the run takes that as a fault, not as a failure."""
+        """Kill the process with SIGKILL; the run treats this as a fault, not as a failure."""
         ...
 
     def restart(self) -> None:
-        """Start the next incarnation, if none runs, and return when it is connected and works."""
+        """Start the next incarnation, if none is running, and wait until it is connected and working."""
         ...
 
     @property
     def former(self) -> list[int]:
-        """Process ids of earlier incarnations that still run."""
+        """Process ids of earlier incarnations that are still running."""
         ...
 
     def start_next(self) -> None:
-        """Start the next incarnation beside the one that runs, and return when it is connected and works."""
+        """Start the next incarnation alongside the current one, and wait until it is connected and working."""
         ...
 
     def end_former(self) -> None:
-        """End earlier incarnations that still run with SIGKILL; the run takes that as a fault."""
+        """Kill earlier incarnations that are still running with SIGKILL; the run treats this as a fault."""
         ...
 
 
 @dataclass(slots=True)
 class Strike:
-    """One fault on its targets, from its injection until its healing is proved.
+    """One fault on its targets, from injection until its healing is proved.
 
     Attributes:
-        name: unique in the run and a valid file name, such as `3-partition`: names what is left on hosts.
-        hosts: the targets of a nemesis that hits hosts; at least one.
-        clients: those of a nemesis that hits clients; at least one.
+        name: unique in the run and a valid file name, such as `3-partition`; use it for anything created on hosts.
+        hosts: the targets of a nemesis that targets hosts; at least one.
+        clients: the targets of a nemesis that targets clients; at least one.
         cluster: the system under test.
-        parameters: validated.
-        seed: for what the nemesis itself draws.
-        resolve: looks up live the hosts that a host name, a role (`leader`, `followers:log-0/2`) or `all` means.
-        in_system: the name that a topic of the workload has in the system.
-        notes: what one step measured for a later one. Lost with the harness: `heal` must do without.
+        parameters: the validated parameters.
+        seed: seed for the nemesis's own random decisions.
+        resolve: resolves a host name, a role (`leader`, `followers:log-0/2`) or `all` to hosts, live.
+        in_system: maps a workload topic to its name in the system.
+        notes: measurements that one step stores for a later one. Lost if the harness dies, so `heal` must not need
+            them.
     """
 
     name: str
@@ -95,24 +96,24 @@ class Strike:
 
     @property
     def names(self) -> str:
-        """The names of the targets, for evidence."""
+        """The names of the targets, for evidence strings."""
         return ", ".join([*(host.name for host in self.hosts), *(client.name for client in self.clients)])
 
 
 class Nemesis(Protocol):
     """One kind of fault (entry point group `chaoskit.nemeses`). Stateless: one instance serves all faults.
 
-    A class that inherits from this one has the defaults that are given here.
+    Subclasses inherit the defaults given here.
 
     Attributes:
         summary: what it does, in one line.
-        family: of the catalogue: process, network, disk, clock, client or membership.
-        hits: what its targets are.
-        parameters: model of its further keys.
-        lasts: whether it holds until it is healed; else it ends by itself, and takes no `for`.
-        restores: whether a healed deployment is as it was before, so that another trial may use it.
-        host_powers: that its targets must have.
-        cluster_powers: that the cluster must have.
+        family: its family in the catalogue: process, network, disk, clock, client or membership.
+        hits: type of its targets.
+        parameters: model of its own keys.
+        lasts: whether it lasts until it is healed; otherwise it is instantaneous and does not accept `for`.
+        restores: whether healing restores the deployment fully, so that another trial may use it.
+        host_powers: powers that its target hosts must have.
+        cluster_powers: powers that the cluster must have.
     """
 
     summary: str
@@ -125,42 +126,42 @@ class Nemesis(Protocol):
     cluster_powers: tuple[type, ...] = ()
 
     def damage(self, parameters: Any) -> Damage:
-        """Return what it may do to the data that its targets hold, with these parameters (validated)."""
+        """Return the damage that it may do to the targets' data, with these validated parameters."""
         return Damage.NONE
 
     def inject(self, strike: Strike) -> None:
-        """Make the fault on all targets at once."""
+        """Inject the fault on all targets simultaneously."""
         ...
 
     def verify(self, strike: Strike) -> str:
-        """Return evidence that it took effect: what was measured.
+        """Return evidence, from a measurement, that the fault took effect.
 
         Raises:
-            NemesisError: it did not.
+            NemesisError: it did not take effect.
         """
         ...
 
     def heal(self, strike: Strike) -> None:
-        """Undo it; idempotent, also after an injection that failed half way."""
+        """Undo the fault. Idempotent; also works after an injection that failed half-way."""
         ...
 
     def verify_healed(self, strike: Strike) -> str:
-        """Return evidence that it is undone: what was measured.
+        """Return evidence, from a measurement, that the fault is healed.
 
         Raises:
-            NemesisError: it is not.
+            NemesisError: it is not healed.
         """
         ...
 
 
 @runtime_checkable
 class Preparing(Protocol):
-    """Optional power: have something fetched before a run starts."""
+    """Optional power: download something before a run starts."""
 
     def prepare(self, system: System, options: Any, parameters: Any) -> None:
-        """Have the system fetch what the fault needs; `options`: the system's, validated.
+        """Have the system download what the fault needs; `options` are the system's validated options.
 
         Raises:
-            BadInput: it cannot be had.
+            BadInput: it cannot be obtained.
         """
         ...

@@ -1,6 +1,6 @@
-"""Powers: what some hosts, clusters and clients can do and others cannot, each a protocol of its own.
+"""Powers: optional capabilities of hosts, clusters and clients. Each is a separate protocol.
 
-Nobody asks what class something is of: `host.power(PowerSwitch)` gives the power, typed, or says that it is missing.
+Use `host.power(PowerSwitch)` instead of `isinstance`: it returns the typed power, or raises if it is missing.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ P = TypeVar("P")
 
 
 class PowerMissing(ChaoskitError):
-    """Something was asked for a power that it does not have."""
+    """The object does not have the requested power."""
 
 
 class Powered(Protocol):
-    """What has powers."""
+    """An object with powers."""
 
     def power(self, kind: type[P]) -> P:
-        """Return what implements a power.
+        """Return the implementation of a power.
 
         Raises:
-            PowerMissing: nothing does.
+            PowerMissing: there is none.
         """
         ...
 
 
 def held(kind: type[P], holders: Iterable[object], owner: str) -> P:
-    """Return the first of some objects that implements a power, a protocol that can be checked at run time.
+    """Return the first object that implements a power (a runtime-checkable protocol).
 
     Raises:
-        PowerMissing: none does.
+        PowerMissing: none of them does.
     """
     for holder in holders:
         if isinstance(holder, kind):
@@ -42,7 +42,7 @@ def held(kind: type[P], holders: Iterable[object], owner: str) -> P:
 
 
 def optional(owner: Powered, kind: type[P]) -> P | None:
-    """Return what implements a power, or None."""
+    """Return the implementation of a power, or None."""
     try:
         return owner.power(kind)
     except PowerMissing:
@@ -50,6 +50,6 @@ def optional(owner: Powered, kind: type[P]) -> P | None:
 
 
 def words(power: type) -> str:
-    """Return a power's name and, in the words of its documentation, what it is."""
+    """Return a power's name with the description from its docstring."""
     text = (power.__doc__ or power.__name__).splitlines()[0].partition(": ")[2].rstrip(".")
     return f"{power.__name__} ({text})" if text else power.__name__

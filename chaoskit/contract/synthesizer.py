@@ -1,4 +1,4 @@
-"""A synthesizer writes histories of a simulated system, correct or with anomalies of known cause."""
+"""A synthesizer generates histories of a simulated system, correct or with anomalies of known causes."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any, Protocol
 
 Progress = Callable[[int, int], None]
-"""Is told how many messages were written, and of about how many."""
+"""Called with the number of messages written so far and the approximate total."""
 
 
 class Synthesizer(Protocol):
-    """Makes histories; found through the entry points `chaoskit.synthesizers`."""
+    """Generates histories (entry point group `chaoskit.synthesizers`)."""
 
     causes: Mapping[str, str]
-    """What it can inject: every cause, and in words what it does and which anomalies it makes."""
+    """The causes that it can inject, each with a description and the resulting anomalies."""
 
     def parameters(self, given: dict[str, Any]) -> Any:
         """Validate parameters.

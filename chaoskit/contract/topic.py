@@ -1,4 +1,4 @@
-"""Topics: the names under which a workload's messages are kept."""
+"""Topics: the names under which a workload's messages are stored."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ class Topic:
     """A topic of a workload.
 
     Attributes:
-        name: in the system, or in the workload, as is said where it is used.
-        model: what it keeps.
-        partitions: how many it has; None: they come into being during the run, such as ledgers.
-        replication: copies of each message.
+        name: its name in the system or in the workload, depending on the context.
+        model: its data model.
+        partitions: number of partitions; None if they are created during the run, as with ledgers.
+        replication: number of copies of each message.
     """
 
     name: str
@@ -25,5 +25,5 @@ class Topic:
 
     @property
     def places(self) -> list[tuple[str, int]]:
-        """Its partitions, as far as they are known."""
+        """Its known partitions."""
         return [(self.name, number) for number in range(self.partitions or 0)]

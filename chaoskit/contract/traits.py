@@ -1,7 +1,7 @@
-"""Traits: what guarantees must know of a workload besides the settings of its clients.
+"""Traits: what guarantees need to know about a workload in addition to its client settings.
 
-`workload.traits(options)` returns some; guarantees ask `declared.get(Subscription)`. A third party's workload may
-have traits of its own, which a system that does not know them ignores.
+`workload.traits(options)` returns them; guarantees query them with `declared.get(Subscription)`. A third-party
+workload may define traits of its own; systems ignore traits that they do not know.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 Resend = Literal["never", "asked", "unconfirmed", "at-once"]
-"""What producers send again by themselves, where the system's clients have sequence ids: what the system, asked for its
-last sequence id, lacks; all that was not confirmed; each send at once, behind what was sent meanwhile."""
+"""What producers resend on their own, for clients with sequence ids. `asked`: the messages that the system lacks,
+according to its last sequence id. `unconfirmed`: all unconfirmed messages. `at-once`: each failed send immediately,
+after the sends that were made in the meantime."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Consumers share a group: each partition is given to one of them."""
+    """Consumers share a group: each partition is assigned to one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +27,10 @@ class Transactions:
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """Consumers share a subscription, and acknowledge message by message.
+    """Consumers share a subscription and acknowledge individual messages.
 
     Attributes:
-        kind: its type, of `chaoskit.history.schema.SUBSCRIPTION_TYPES`.
+        kind: its type, one of `chaoskit.history.schema.SUBSCRIPTION_TYPES`.
     """
 
     kind: str
@@ -37,11 +38,11 @@ class Subscription:
 
 @dataclass(frozen=True, slots=True)
 class Resends:
-    """Producers send again what was not confirmed, with new clients.
+    """Producers resend unconfirmed messages with new clients.
 
     Attributes:
-        what: they send again.
-        restarts: whether they give up clients with sends under way, and go on with new ones.
+        what: the messages that they resend.
+        restarts: whether they abandon clients with sends in flight and continue with new ones.
     """
 
     what: Resend

@@ -1,4 +1,4 @@
-"""A workload is what clients do during a run. Each task runs in a worker process of its own."""
+"""A workload defines what clients do during a run. Each task runs in its own worker process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Options = TypeVar("Options", bound=BaseModel)
 @dataclass(frozen=True, slots=True)
 class Task:
     """One client of a workload: its role, its index among the clients of that role, and how often it was
-    started again after a crash."""
+    restarted after a crash."""
 
     role: str
     index: int
@@ -29,7 +29,7 @@ class Task:
 
     @property
     def client(self) -> str:
-        """The client's name in the history; one that was started again has its incarnation behind it."""
+        """The client's name in the history; after a restart, with the incarnation as suffix."""
         name = self.role if self.role == AUDITOR else f"{self.role}-{self.index}"
         return f"{name}#{self.incarnation}" if self.incarnation else name
 
@@ -39,34 +39,34 @@ class Control(Protocol):
 
     @property
     def stopping(self) -> bool:
-        """Whether the harness asked for the end, or is gone."""
+        """Whether the harness asked the client to stop, or has died."""
         ...
 
     def wait_start(self) -> int:
-        """Say that this client is connected; return the common start, CLOCK_MONOTONIC ns."""
+        """Report that this client is connected; return the common start time, CLOCK_MONOTONIC ns."""
         ...
 
     def report(self, progress: Progress) -> None:
-        """Tell the harness, a few times a second, how far it is."""
+        """Report progress to the harness, a few times per second."""
         ...
 
     def result(self, result: Mapping[str, Any]) -> None:
-        """Tell the harness, once: the auditor `accepted` and `audited`, both bool; another client that goes on doing
-        nothing, as it can never work again, why (`failed`)."""
+        """Report a result to the harness, once. The auditor reports `accepted` and `audited`, both bool. Another
+        client that can never work again, and stays idle, reports the reason (`failed`)."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Job(Generic[Options]):
-    """All that a task gets in its worker process.
+    """Everything that a task needs in its worker process.
 
     Attributes:
-        task: which one it is.
-        options: of the workload, validated.
-        clients: of the system.
-        recorder: of everything that it does.
-        control: its link to the harness.
-        bound_ns: how long the auditor's probes may take.
+        task: the task.
+        options: the workload's validated options.
+        clients: the system's clients.
+        recorder: records everything that the task does.
+        control: the link to the harness.
+        bound_ns: time limit for the auditor's probes.
     """
 
     task: Task
@@ -81,15 +81,15 @@ class Workload(Protocol):
     """A kind of load (entry point group `chaoskit.workloads`).
 
     Attributes:
-        options: model of its further keys under `workload:`.
-        client_powers: that the system's clients must have.
+        options: model of its own keys under `workload:`.
+        client_powers: powers that the system's clients must have.
     """
 
     options: type[BaseModel]
     client_powers: tuple[type, ...]
 
     def topics(self, options: Any, brokers: int) -> list[Topic]:
-        """Return the topics to create before the start, on this many brokers, by the workload's own names."""
+        """Return the topics to create before the start, for this number of brokers, under the workload's own names."""
         ...
 
     def tasks(self, options: Any) -> list[Task]:
@@ -97,14 +97,14 @@ class Workload(Protocol):
         ...
 
     def client_settings(self, options: Any, role: str) -> Mapping[str, Any]:
-        """Return the system's own settings for clients of a role."""
+        """Return the client settings, in the system's own terms, for a role."""
         ...
 
     def traits(self, options: Any) -> tuple[object, ...]:
-        """Return what guarantees must know of it; see `chaoskit.contract.traits`."""
+        """Return what guarantees need to know about it; see `chaoskit.contract.traits`."""
         ...
 
     def run(self, job: Job[Any]) -> None:
-        """Be one client: until `control.stopping` for producers and consumers; for the auditor,
-        send one probe to every partition, then read everything to the end that the system reports, or drain it."""
+        """Run one client. Producers and consumers run until `control.stopping`. The auditor sends one probe to every
+        partition, then reads everything up to the end that the system reports, or drains it."""
         ...

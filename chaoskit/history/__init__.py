@@ -1,1 +1,1 @@
-"""The history of a run: written ahead by each client, compacted to Parquet, read back for checks."""
+"""The history of a run: each client writes a log, logs are compacted to Parquet, checkers read the result."""

@@ -1,4 +1,4 @@
-"""What the final read knew of each partition: where it ends, or that it was drained."""
+"""The result of the final read of each partition: its bounds, or that it was drained."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ Place = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The final read of a log or a ledger, whose ends the system tells.
+    """The final read of a log or a ledger, whose bounds the system reports.
 
     Attributes:
-        low: first position that the system still held (earlier ones expired).
-        end: end position that the system reported after healing: one past the last readable one.
+        low: first position that still existed in the system (earlier ones expired).
+        end: end position that the system reported after healing: one past the last readable position.
         complete: whether the final read reached `end`.
     """
 
@@ -27,10 +27,10 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Drained:
-    """The final read of a queue, or of a topic that keeps nothing: it took what there was.
+    """The final read of a queue, or of a topic without storage: it received what was there.
 
     Attributes:
-        complete: whether it took everything, and then nothing more came.
+        complete: whether it received everything, until nothing more arrived.
     """
 
     complete: bool

@@ -1,8 +1,8 @@
-"""Turns the write-ahead logs of a run into its history: operations, messages and observations.
+"""Compacts the write-ahead logs of a run into its history: operations, messages and observations.
 
-Everything is written under `.compacting/`, forced to the disk and only then given its name, the
-operations last: a run folder with operations.parquet has the messages of the same compaction. A crash
-at any time leaves the logs, and a later compaction succeeds. The logs are kept until `drop_wal`.
+Everything is written to `.compacting/`, flushed to disk and then renamed, operations last: a run
+folder with operations.parquet has the messages of the same compaction. A crash at any time leaves
+the logs intact, and a later compaction succeeds. The logs are kept until `drop_wal`.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ _MESSAGES, _OBSERVATIONS = "messages.parquet", "observations.parquet"
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """What a compaction wrote, and what it had to leave out.
+    """What a compaction wrote and what it skipped.
 
     Attributes:
         operations: rows of operations.parquet.
         messages: rows of messages.parquet.
         observations: rows of observations.parquet.
-        torn: records that a crash cut short.
-        orphans: whole records whose operation's invocation was torn.
+        torn: records that were incomplete because of a crash.
+        orphans: complete records whose operation's invocation was torn.
     """
 
     operations: int
@@ -54,16 +54,16 @@ class Compacted:
 
 
 def compact(run_folder: Path) -> Compacted:
-    """Write the history of a run, whether its clients ended, crashed or still write.
+    """Write the history of a run, whether its clients finished, crashed or are still writing.
 
     Raises:
-        BadInput: the folder has no run's logs (any more), or they are damaged beyond a torn tail.
-        HistoryFull: there is no room for the files; the logs are kept.
-        RunFailed: the files do not hold what the logs do; the logs are kept.
+        BadInput: the folder has no logs (any more), or they are damaged beyond a torn tail.
+        HistoryFull: there is no space for the files; the logs are kept.
+        RunFailed: the files do not match the logs; the logs are kept.
     """
     wal = run_folder / "wal"
     if (wal / _DROPPED).exists():
-        raise BadInput(f"the logs in {wal} were dropped: {run_folder} has been compacted already; check it as it is")
+        raise BadInput(f"the logs in {wal} were deleted because {run_folder} is already compacted; check it as it is")
     origin_ns = read_origin(wal)
     logs = recover(wal)
     names = Names(logs)
@@ -95,15 +95,15 @@ def compact(run_folder: Path) -> Compacted:
     if (compacted.operations, compacted.messages, compacted.observations) != recorded:
         raise RunFailed(
             f"{unfinished} holds {compacted.operations} operations, {compacted.messages} messages and "
-            f"{compacted.observations} observations, not the {recorded[0]}, {recorded[1]} and {recorded[2]} of the "
-            f"logs. {wal} is kept; please report this"
+            f"{compacted.observations} observations, but the logs hold {recorded[0]}, {recorded[1]} and {recorded[2]}. "
+            f"{wal} is kept; please report this bug"
         )
     _publish(unfinished, run_folder)
     return compacted
 
 
 def _models(wal: Path, topics: set[str]) -> dict[str, DataModel]:
-    """Return what each topic is; one whose name was lost in a crash is what all others are, if these are the same."""
+    """Return the model of each topic. If all known topics have the same model, so does one whose name was lost."""
     declared = read_topics(wal)
     kinds = set(declared.values())
     lost = dict.fromkeys(topics - declared.keys(), next(iter(kinds))) if len(kinds) == 1 else {}
@@ -111,15 +111,15 @@ def _models(wal: Path, topics: set[str]) -> dict[str, DataModel]:
 
 
 def drop_wal(run_folder: Path) -> None:
-    """Delete the logs of a run that has been compacted; its origin and its faults stay.
+    """Delete the logs of a compacted run; its origin and faults are kept.
 
     Raises:
         BadInput: it has not been compacted.
     """
     wal = run_folder / "wal"
     if not (run_folder / "operations.parquet").exists():
-        raise BadInput(f"{run_folder} has no operations.parquet: compact it before its logs in {wal} are dropped")
-    # First the mark, so that a crash half way leaves nothing that looks like the logs of a run.
+        raise BadInput(f"{run_folder} has no operations.parquet: compact it before deleting its logs in {wal}")
+    # Write the marker first, so that after a crash half-way the rest does not look like the logs of a run.
     durable.write(wal / _DROPPED, b"")
     for pattern in ("*.wal", "*.names"):
         for path in wal.glob(pattern):

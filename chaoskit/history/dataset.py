@@ -1,7 +1,7 @@
-"""The Parquet files of a history, being written (docs/history.md).
+"""Writes the Parquet files of a history (docs/history.md).
 
-Topic and partition are constant within a row group, so their statistics in the footers tell a reader
-where a partition is. Counters and times are delta-encoded: they rise slowly, and take a byte or two.
+Topic and partition are constant within a row group, so readers locate a partition from the statistics
+in the footers. Counters and times rise slowly, so they are delta-encoded and take a byte or two.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from chaoskit.history.schema import OPERATIONS
 
 ROW_GROUP_ROWS = 1_000_000
 AUDITS_KEY, TOPICS_KEY = b"chaoskit.audits", b"chaoskit.topics"
-"""Metadata of operations.parquet: what the final read knew of each partition, and what each topic is."""
+"""Metadata of operations.parquet: the final read of each partition, and the model of each topic."""
 
 
 def _writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
@@ -31,7 +31,7 @@ def _writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
         path,
         schema,
         compression="zstd",
-        compression_level=1,  # delta encoding has done the work; higher levels gain little
+        compression_level=1,  # data is delta-encoded already; higher levels gain little
         use_dictionary=texts,
         column_encoding=deltas,
     )
@@ -45,8 +45,8 @@ def write_operations(
     Args:
         path: the file.
         groups: tables of schema OPERATIONS, at most ROW_GROUP_ROWS each, in `op` order.
-        audits: what the final read knew of each partition; kept in the file's metadata.
-        models: what each topic is; kept there, too.
+        audits: the final read of each partition; stored in the file's metadata.
+        models: the model of each topic; also stored there.
     """
     metadata = {AUDITS_KEY: audits_json(audits), TOPICS_KEY: json.dumps(models)}
     with _writer(path, OPERATIONS.with_metadata(metadata)) as writer:
@@ -56,11 +56,12 @@ def write_operations(
 
 
 class PartitionsWriter:
-    """The folder messages.parquet or observations.parquet: large partitions in files of their own, small ones together.
+    """Writes the folder messages.parquet or observations.parquet: one file per large partition, shared files for small
+    ones.
 
     Args:
-        folder: the folder, which does not exist.
-        schema: of its tables, with `topic` and `partition`.
+        folder: the folder, which must not exist.
+        schema: schema of its tables, with `topic` and `partition`.
     """
 
     def __init__(self, folder: Path, schema: pa.Schema) -> None:
@@ -73,10 +74,10 @@ class PartitionsWriter:
         self._shared_rows = 0
 
     def write(self, rows: int, groups: Iterable[pa.Table]) -> None:
-        """Write one partition, each partition once.
+        """Write one partition; call once for each partition.
 
         Args:
-            rows: how many rows it has.
+            rows: number of rows.
             groups: tables of the schema, at most ROW_GROUP_ROWS each, in `op` order.
         """
         if rows > ROW_GROUP_ROWS:
@@ -91,7 +92,7 @@ class PartitionsWriter:
         self._shared_rows += rows
 
     def close(self) -> None:
-        """Finish the files, durably. Without any rows they are one empty file."""
+        """Finish the files, durably. If there were no rows, write one empty file."""
         if not self._files:
             self._open_shared()
         self._close_shared()

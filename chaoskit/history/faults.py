@@ -1,6 +1,6 @@
-"""What was done to the cluster: each fault recorded as it happens, compacted to faults.parquet.
+"""The faults of a run: recorded as they happen, compacted to faults.parquet.
 
-Times are those of the history: CLOCK_MONOTONIC ns since the start of the run.
+Times are CLOCK_MONOTONIC ns since the start of the run, as everywhere in the history.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _REQUIRED = {field.name for field in FAULTS if not field.nullable}
 
 
 class FaultLog:
-    """The faults of a run, being written: `faults.jsonl`, on the disk when `record` returns.
+    """Writes the faults of a run to `faults.jsonl`; an entry is on disk when `record` returns.
 
     Args:
-        folder: the run's `wal` folder, which exists.
+        folder: the run's `wal` folder, which must exist.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -36,24 +36,24 @@ class FaultLog:
         durable.sync(folder)
 
     def record(self, fault: Mapping[str, Any]) -> None:
-        """Record the state of a fault: a row of schema FAULTS, in place of earlier ones of its number.
+        """Record the state of a fault: a row of schema FAULTS that replaces earlier ones with its number.
 
         Raises:
-            ValueError: a column is unknown, or one that must be known is missing.
-            HistoryFull: there is no room for it.
+            ValueError: a column is unknown, or a required one is missing.
+            HistoryFull: there is no space for it.
         """
         for name in fault.keys() - set(FAULTS.names):
-            raise ValueError(f"a fault has no column {name!r}: {nearest(name, FAULTS.names)}")
+            raise ValueError(f"unknown fault column {name!r}: {nearest(name, FAULTS.names)}")
         missing = {name for name in _REQUIRED if fault.get(name) is None}
         if missing:
-            raise ValueError(f"a fault needs {', '.join(sorted(missing))}")
+            raise ValueError(f"missing fault columns: {', '.join(sorted(missing))}")
         with room_in(self._folder):
             self._file.write(json.dumps(dict(fault)).encode() + b"\n")
             self._file.flush()
             os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        """End the log."""
+        """Close the log."""
         self._file.close()
 
     def __enter__(self) -> FaultLog:
@@ -66,7 +66,7 @@ class FaultLog:
 
 
 def compact_faults(run_folder: Path) -> int:
-    """Write faults.parquet, durably, and return how many faults it has; a torn last line is left out."""
+    """Write faults.parquet, durably, and return the number of faults; a torn last line is skipped."""
     faults = _read(run_folder / "wal" / "faults.jsonl")
     table = pa.Table.from_pylist([faults[number] for number in sorted(faults)], schema=FAULTS)
     with durable.whole(run_folder / "faults.parquet") as unfinished:

@@ -1,7 +1,7 @@
-"""Finds the messages, or the observations, of each partition among the logs, and makes them rows of the history.
+"""Collects the messages, or the observations, of each partition from the logs and turns them into rows.
 
-What is held for all of them is 4 bytes each; 24 more for those of the partition at hand; whole
-records only for one row group at a time. The records themselves stay in the mapped files.
+Memory: 4 bytes for each record; 24 more for those of the current partition; complete records for only
+one row group at a time. The records themselves stay in the mapped files.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from chaoskit.history.recover import ClientLog
 from chaoskit.history.schema import DIRECTIONS, KINDS, MESSAGES, OBSERVATIONS, PAYLOADS
 
 Rows = list[tuple[int, npt.NDArray[np.uint32]]]
-"""Some records: by index of the segment (among those of all logs), which of its records."""
+"""A set of records: for each index of a segment (among those of all logs), the indices of its records."""
 
 
 class _Gathered(ABC):
-    """The records of all clients that are of some kinds, by partition.
+    """The records of some kinds from all clients, by partition.
 
     Attributes:
-        partitions: where the records of each (topic, partition) are.
-        count: how many there are in all.
-        orphans: how many have lost their operation, and are left out.
+        partitions: the locations of the records of each (topic, partition).
+        count: total number of records.
+        orphans: number of records that are skipped because their operation was lost.
     """
 
     kinds: tuple[int, ...]
@@ -52,7 +52,7 @@ class _Gathered(ABC):
         pieces = self.partitions[topic, partition]
         sources = np.concatenate([self._starts[segment] + rows for segment, rows in pieces])
         ops = np.concatenate([self._ops(segment, rows) for segment, rows in pieces])
-        # Stable: the messages of one poll stay in the order delivered.
+        # Stable sort: the messages of one poll stay in delivery order.
         sources = sources[np.argsort(ops, kind="stable")]
         for start in range(0, len(sources), ROW_GROUP_ROWS):
             records = self._take(sources[start : start + ROW_GROUP_ROWS])
@@ -76,13 +76,13 @@ class _Gathered(ABC):
         return dict(sorted(found.items()))
 
     def _ops(self, segment: int, rows: npt.NDArray[np.integer]) -> Ints:
-        """Return the global operations of records of one segment; -1 where it was torn."""
+        """Return the global operation of each record of one segment; -1 if the operation was torn."""
         client, records = self._segments[segment]
         ranks: Ints = self._operations.rank[self._operations.bases[client] + records["op"][rows]]
         return ranks
 
     def _take(self, sources: Ints) -> Records:
-        """Return copies of records, in this order, with `op`, `key` and `position` as in the history."""
+        """Return copies of the records in this order, with `op`, `key` and `position` as in the history."""
         taken = np.empty(len(sources), dtype=RECORD)
         order = np.argsort(sources, kind="stable")
         cuts = np.searchsorted(sources[order], self._starts)
@@ -100,7 +100,7 @@ class _Gathered(ABC):
 
     @abstractmethod
     def _table(self, records: Records, topic: str, partition: int) -> pa.Table:
-        """Return records of one partition as rows of the history."""
+        """Return the records of one partition as rows of the history."""
 
     def _place(self, rows: int, topic: str, partition: int) -> dict[str, pa.Array]:
         return {
@@ -110,7 +110,7 @@ class _Gathered(ABC):
 
 
 class Messages(_Gathered):
-    """What was sent and received."""
+    """Sent and received messages."""
 
     kinds = (SEND, RECEIVED)
 
@@ -136,7 +136,7 @@ class Messages(_Gathered):
 
 
 class Observations(_Gathered):
-    """What clients were told, or did, and that is no message."""
+    """Observations: what clients learned or did, other than messages."""
 
     kinds = (OBSERVED,)
 

@@ -1,4 +1,4 @@
-"""What kind of thing each topic of a history is: it decides which checkers judge it, and how it is read at the end."""
+"""The data model of each topic. It determines which checkers apply, and how the final read works."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _FILE = "topics.json"
 
 
 class DataModel(StrEnum):
-    """What a system keeps under a topic's name.
+    """What a system stores under a topic's name.
 
-    `log`: messages at positions, kept until they expire; the system tells where each partition ends.
-    `ledger`: a log of one writer, which anybody may end, and which then never changes.
-    `queue`: a message is gone once it is settled; the final read drains what is left.
-    `pubsub`: nothing is kept: who was not there does not get it.
+    `log`: messages at positions, kept until they expire; the system reports the end of each partition.
+    `ledger`: a single-writer log that any client may close, after which it never changes.
+    `queue`: a message is deleted once it is settled; the final read drains what is left.
+    `pubsub`: nothing is stored; only connected consumers receive a message.
     """
 
     LOG = "log"
@@ -29,17 +29,17 @@ class DataModel(StrEnum):
 
 
 def write_topics(folder: Path, models: Mapping[str, DataModel]) -> None:
-    """Write down, durably, what the topics of a run are, before its clients begin.
+    """Record the models of a run's topics, durably, before its clients start.
 
     Args:
-        folder: the run's `wal` folder, which exists.
-        models: the model of each topic, by its name.
+        folder: the run's `wal` folder, which must exist.
+        models: the model of each topic, by name.
     """
     durable.write(folder / _FILE, json.dumps(models).encode())
 
 
 def read_topics(folder: Path) -> dict[str, DataModel]:
-    """Return what the topics of a run are; nothing for a run that ended before it had any.
+    """Return the models of a run's topics; empty for a run that ended before it had any.
 
     Raises:
         BadInput: the file is damaged.
@@ -51,7 +51,7 @@ def read_topics(folder: Path) -> dict[str, DataModel]:
         return {}
     except ValueError as error:
         raise BadInput(
-            f"{path} is damaged ({error}): nobody can tell what the topics were. Run the scenario again"
+            f"{path} is damaged ({error}): the models of the topics are unknown. Run the scenario again"
         ) from (error)
 
 
@@ -59,6 +59,6 @@ def parse_topics(content: bytes) -> dict[str, DataModel]:
     """Return the models of topics from their JSON.
 
     Raises:
-        ValueError: it is none, or names a model that there is not.
+        ValueError: it is not JSON, or names an unknown model.
     """
     return {topic: DataModel(model) for topic, model in json.loads(content).items()}

@@ -1,8 +1,8 @@
-"""Names of topics, keys, errors and operations, each written once: records hold ids.
+"""Names of topics, keys, errors and operations. Each is written once; records refer to it by id.
 
-`<client>.names` is JSON lines, one string a line; the id of a name is its line number, from 1. The
-file is allocated ahead and zero-filled, with always one step in reserve, so that the error of a
-completion can still be named when the disk is full.
+`<client>.names` is a JSON Lines file with one string per line; the id of a name is its line number,
+from 1. The file is preallocated with zeros, and one step is always kept in reserve, so that the error
+of a completion can still be named when the disk is full.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from pathlib import Path
 
 from chaoskit.history.segment import HistoryFull, room_in
 
-_STEP_BYTES = 64 << 10  # room for some hundred error messages
+_STEP_BYTES = 64 << 10  # enough for a few hundred error messages
 
 
 class NameLog:
-    """The names of one client, being written.
+    """Writes the names of one client.
 
     Attributes:
         ids: the id of every name written so far.
@@ -28,7 +28,7 @@ class NameLog:
         self._path = path
         self._end = 0
         self._allocated = 0
-        # Exclusive: two clients of one name would mix their records.
+        # Exclusive: two clients with the same name would mix their records.
         self._file = path.open("xb", buffering=0)
         self._extend()
 
@@ -36,9 +36,9 @@ class NameLog:
         """Write a new name and return its id.
 
         Raises:
-            HistoryFull: there is no room for it; nothing was written.
+            HistoryFull: there is no space for it; nothing was written.
         """
-        # What cannot be UTF-8 (an error message with raw bytes in it) is escaped, not lost.
+        # Text that is not valid UTF-8 (an error message with raw bytes) is escaped, not lost.
         encodable = text.encode("utf-8", "backslashreplace").decode()
         line = json.dumps(encodable, ensure_ascii=False).encode() + b"\n"
         end = self._end + len(line)
@@ -55,7 +55,7 @@ class NameLog:
         return self.ids[text]
 
     def close(self) -> None:
-        """Give back the room that was not used."""
+        """Release unused space."""
         if not self._file.closed:
             self._file.truncate(self._end)
             self._file.close()
@@ -67,9 +67,9 @@ class NameLog:
 
 
 def read_names(path: Path) -> list[str | None]:
-    """Return the names in the order of their ids, from 1; None where a line is damaged.
+    """Return the names in the order of their ids, from 1; None if a line is damaged.
 
-    A last line without its end was never used by any record, and is left out.
+    An incomplete last line is skipped, because no record ever used it.
     """
     try:
         content = path.read_bytes()

@@ -1,4 +1,4 @@
-"""The names of a run, one numbering for all clients, and the dictionary columns made of them."""
+"""The names of a run under common ids for all clients, and dictionary columns made from them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from chaoskit.history.schema import SENDING
 
 
 class Names:
-    """All names of a run, so that ids of different clients can be compared.
+    """All names of a run; maps the ids of different clients to common ones.
 
     Attributes:
-        texts: the name of each id; id 0 is no name.
-        by_client: for each log, the run's id by the client's id.
+        texts: the name of each id; id 0 means no name.
+        by_client: for each log, the common id of each of the client's ids.
     """
 
     def __init__(self, logs: Sequence[ClientLog]) -> None:
@@ -28,7 +28,7 @@ class Names:
         self.texts = list(map(str, self._ids))
 
     def column(self, ids: npt.NDArray[np.integer]) -> pa.DictionaryArray:
-        """Return a column of names, null for id 0; only those that occur are in its dictionary."""
+        """Return a column of names, null for id 0; its dictionary holds only names that occur."""
         used = np.flatnonzero(np.bincount(ids))
         places = np.zeros(len(self.texts), dtype=np.int32)
         places[used] = np.arange(len(used))
@@ -40,7 +40,7 @@ class Names:
             default=0,
         )
         names = [*log.names, *[None] * (used - len(log.names))]
-        # A lost name is told by its client and id, so that no two become one.
+        # A lost name is represented by its client and id, so that no two names are merged.
         told = (f"?{log.client}:{index}" if name is None else name for index, name in enumerate(names, 1))
         return np.array([0, *map(self._add, told)], dtype=np.int64)
 
@@ -51,7 +51,7 @@ class Names:
 def dictionary(
     indexes: npt.NDArray[np.integer], texts: Sequence[str], null: npt.NDArray[np.bool_] | None = None
 ) -> pa.DictionaryArray:
-    """Return a column of `texts` by index, null where told."""
+    """Return a column of `texts` by index, null where masked."""
     return pa.DictionaryArray.from_arrays(
         pa.array(indexes.astype(np.int32, copy=False), mask=null), pa.array(texts, pa.string())
     )

@@ -1,6 +1,6 @@
-"""When a run began: what turns the absolute times of its logs into times of the run.
+"""The start of a run: it converts the absolute times of the logs to times of the run.
 
-`wal/origin.json` also keeps the wall-clock time, once, and the boot to which CLOCK_MONOTONIC belongs.
+`wal/origin.json` also stores the wall-clock time at the start, and the boot id that CLOCK_MONOTONIC refers to.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 def write_origin(folder: Path) -> int:
-    """Declare this moment the start of the run, durably; return it as CLOCK_MONOTONIC ns.
+    """Record the current time as the start of the run, durably; return it as CLOCK_MONOTONIC ns.
 
     Args:
-        folder: the run's `wal` folder, which exists.
+        folder: the run's `wal` folder, which must exist.
     """
     origin_ns = time.monotonic_ns()
     content = {
@@ -36,16 +36,16 @@ def read_origin(folder: Path) -> int:
     """Return the start of the run, CLOCK_MONOTONIC ns.
 
     Raises:
-        BadInput: there is none, or it is damaged.
+        BadInput: the file is missing or damaged.
     """
     path = folder / "origin.json"
     try:
         return int(json.loads(path.read_bytes())["monotonic_ns"])
     except FileNotFoundError:
         raise BadInput(
-            f"{path} is missing: no run began there. Name the folder of a run (STORE/<scenario>/<run>)"
+            f"{path} is missing: no run was started there. Specify a run folder (STORE/<scenario>/<run>)"
         ) from None
     except (ValueError, KeyError, TypeError) as error:
         raise BadInput(
-            f"{path} is damaged ({error}), so no time in the logs can be told. Run the scenario again"
+            f"{path} is damaged ({error}), so the times in the logs are unknown. Run the scenario again"
         ) from error

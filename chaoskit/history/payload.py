@@ -1,7 +1,7 @@
-"""What a message carries, so that its fate can be decided from the message itself.
+"""The payload of a message, which identifies the message and detects corruption.
 
 Layout, little endian: magic u32, run u64, value i64 (producer << 40 | sequence), intended and actual
-send time i64 (CLOCK_MONOTONIC, ns), CRC32C u32 of everything else, then filler up to the declared size.
+send time i64 (CLOCK_MONOTONIC, ns), CRC32C u32 of everything else, then padding up to the declared size.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ _CHECK = struct.Struct("<I")
 _WHOLE = struct.Struct("<IQqqqI")
 
 SIZE_MIN = _WHOLE.size
-"""Bytes of the header; a message cannot be smaller."""
+"""Size of the header in bytes; a message cannot be smaller."""
 
 OK, CORRUPT, FOREIGN = range(3)
 """Payload codes: indexes into `chaoskit.history.schema.PAYLOADS`."""
 
 NO_VALUE = -1
-"""Value and times of a message whose header cannot be trusted."""
+"""Value and times of a message with an invalid header."""
 
 
 class Writer:
     """Builds the payloads of one client.
 
     Args:
-        run_id: of this run, below 2**64.
-        size: bytes of each payload, at least `SIZE_MIN`.
+        run_id: id of the run, below 2**64.
+        size: size of each payload in bytes, at least `SIZE_MIN`.
     """
 
     def __init__(self, run_id: int, size: int) -> None:
@@ -48,8 +48,8 @@ class Writer:
 def read(payload: bytes | None, run_id: int) -> tuple[int, int, int, int]:
     """Return payload code, value, intended and actual send time.
 
-    A payload without our magic, or with a wrong checksum, is corrupt; a whole one of another run is
-    foreign.
+    A payload without the magic number, or with a wrong checksum, is corrupt; a valid one from another run
+    is foreign.
     """
     if payload is None or len(payload) < SIZE_MIN:
         return CORRUPT, NO_VALUE, NO_VALUE, NO_VALUE

@@ -1,8 +1,7 @@
-"""One order for the operations of all clients, and what each of them came to.
+"""A total order of the operations of all clients, and the outcome of each.
 
-Arrays hold one element an operation, client after client, by the client's own operation number; an
-operation's place in them is `bases[client] + op`. 53 bytes an operation, 61 with
-transactions.
+Arrays hold one element per operation, client after client, by the client's own operation number; the
+index of an operation is `bases[client] + op`. This takes 53 bytes per operation, 61 with transactions.
 """
 
 from __future__ import annotations
@@ -25,17 +24,17 @@ class Operations:
     """The operations of all clients.
 
     Attributes:
-        bases: for each log, the place of its first operation.
-        order: the places of the operations in order of invocation (start, process, own number).
-        rank: the reverse, i.e. the global `op` by place; -1 where the invocation was torn.
+        bases: for each log, the index of its first operation.
+        order: the indices of the operations in order of invocation (start, process, own number).
+        rank: the inverse: the global `op` by index; -1 if the invocation was torn.
         client: index of the log.
         f: id of the name of the operation.
-        error: id of the error; 0 without one.
+        error: id of the error; 0 if there is none.
         start_ns: absolute time of the invocation.
-        end_ns: absolute time of the completion; NO_TIME without one.
-        outcome: index into OUTCOMES; `info` without a completion.
-        position: what an ok completion named, or NO_POSITION.
-        txn: the global `op` of the `begin` whose transaction it belongs to, or -1.
+        end_ns: absolute time of the completion; NO_TIME if there is none.
+        outcome: index into OUTCOMES; `info` if there is no completion.
+        position: the position reported by an ok completion, or NO_POSITION.
+        txn: the global `op` of the `begin` of its transaction, or -1.
     """
 
     def __init__(self, logs: Sequence[ClientLog], names: Names) -> None:
@@ -54,8 +53,8 @@ class Operations:
                 self._invoked(records, base, ids, names.sending)
                 self._completed(records, base, ids)
         self.order = np.flatnonzero(self.start_ns != NO_TIME)
-        # Each client's starts rise, so a stable sort merges a few runs, and breaks ties by process
-        # (the order of the logs) and the client's own number.
+        # Each client's start times ascend, so a stable sort merges a few sorted runs, and breaks ties by
+        # process (the order of the logs) and the client's own number.
         self.order = self.order[np.argsort(self.start_ns[self.order], kind="stable")]
         self.rank = np.full(total, -1, dtype=np.int64)
         self.rank[self.order] = np.arange(len(self.order))
@@ -78,7 +77,7 @@ class Operations:
         self.position[places] = np.where(completions["code"] == _OK, completions["position"], NO_POSITION)
 
     def _transactions(self, names: Names) -> Ints:
-        """A client has one transaction at a time: from its `begin` on, its sends, to the first `end`."""
+        """A client has one transaction at a time: from `begin`, through its sends, to the first `end`."""
         if not (self.f == names.begin).any():
             return np.broadcast_to(np.int64(-1), self.f.shape)
         place = np.arange(len(self.f))
@@ -91,7 +90,7 @@ class Operations:
 
 
 def _count(log: ClientLog) -> int:
-    """Return one more than the highest operation that a log names."""
+    """Return the highest operation number in a log, plus one."""
     highest = -1
     for records in log.segments:
         named = records["op"][records["kind"] != AUDIT]

@@ -1,4 +1,4 @@
-"""Reads the history of a run. Where each partition is, is known from the footers alone."""
+"""Reads the history of a run. Partitions are located from the footers alone."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Piece:
 
     Attributes:
         file: the Parquet file.
-        row_groups: which of its row groups, in `op` order.
-        rows: how many rows these have.
+        row_groups: indices of the row groups, in `op` order.
+        rows: number of rows in them.
     """
 
     file: Path
@@ -36,13 +36,13 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """Where the rows of one partition are.
+    """The location of the rows of one partition.
 
     Attributes:
         topic: its topic.
         partition: its number.
-        messages: what was sent to it and received from it; None: nothing.
-        observations: what else clients were told of it; None: nothing.
+        messages: messages sent to it and received from it; None if there are none.
+        observations: other observations of it; None if there are none.
     """
 
     topic: str
@@ -52,17 +52,17 @@ class Partition:
 
     @property
     def rows(self) -> int:
-        """How many messages and observations there are."""
+        """Number of messages and observations."""
         return sum(piece.rows for piece in (self.messages, self.observations) if piece)
 
 
 class History:
-    """The history in one run folder; tables are read when first asked for.
+    """The history in one run folder; tables are read on first access.
 
     Attributes:
         folder: the run folder.
-        partitions: where the rows of each partition are, by topic and number.
-        models: what each topic is.
+        partitions: the location of each partition's rows, by topic and number.
+        models: the model of each topic.
     """
 
     def __init__(self, folder: Path, partitions: list[Partition], models: Mapping[str, DataModel]) -> None:
@@ -72,42 +72,42 @@ class History:
 
     @classmethod
     def open(cls, run_folder: Path) -> History:
-        """Look through the footers of a run's files.
+        """Open a history by reading the footers of its files.
 
         Raises:
-            BadInput: a file is missing, cannot be read, or is not of a history.
+            BadInput: a file is missing, cannot be read, or is not part of a history.
         """
         path = run_folder / "operations.parquet"
         metadata = _metadata(path)
         if TOPICS_KEY not in metadata:
             raise BadInput(
-                f"{run_folder} was recorded by a chaoskit older than its first release, whose run folders have another "
-                "shape: run the scenario again"
+                f"{run_folder} was recorded by a pre-release version of chaoskit with a different folder layout; "
+                "run the scenario again"
             )
         models = _read(path, lambda: parse_topics(metadata[TOPICS_KEY]))
         messages = _pieces(run_folder / "messages.parquet", MESSAGES)
         observations = _pieces(run_folder / "observations.parquet", OBSERVATIONS)
         places = sorted(messages.keys() | observations.keys())
         if unknown := [place for place in places if place[0] not in models]:
-            raise BadInput(f"{path} does not say what topic {unknown[0][0]} is. {_remedy(path)}")
+            raise BadInput(f"{path} does not declare the model of topic {unknown[0][0]}. {_remedy(path)}")
         found = [Partition(*place, messages.get(place), observations.get(place)) for place in places]
         return cls(run_folder, found, models)
 
     @cached_property
     def operations(self) -> pa.Table:
-        """All operations, schema OPERATIONS, in `op` order, whatever order the file has."""
+        """All operations, schema OPERATIONS, in `op` order, regardless of their order in the file."""
         path = self.folder / "operations.parquet"
         table = _by_op(_read(path, lambda: pq.ParquetFile(path).read()).replace_schema_metadata())
         first = 0
         for chunk in table["op"].chunks:
             if not np.array_equal(chunk.to_numpy(), np.arange(first, first + len(chunk))):
-                raise BadInput(f"{path}: its `op` do not count from 0 without gaps (docs/history.md). {_remedy(path)}")
+                raise BadInput(f"{path}: `op` must count from 0 without gaps (docs/history.md). {_remedy(path)}")
             first += len(chunk)
         return table
 
     @cached_property
     def faults(self) -> pa.Table:
-        """All faults, schema FAULTS; none where the run recorded none."""
+        """All faults, schema FAULTS; empty if the run recorded none."""
         path = self.folder / "faults.parquet"
         if not path.exists():
             return FAULTS.empty_table()
@@ -115,14 +115,14 @@ class History:
         return _read(path, lambda: pq.ParquetFile(path).read())
 
     def messages(self, topic: str, partition: int) -> pa.Table:
-        """Return the messages of a partition, schema MESSAGES, by `op`; none where there are none."""
+        """Return the messages of a partition, schema MESSAGES, in `op` order; empty if there are none."""
         for known in self.partitions:
             if (known.topic, known.partition) == (topic, partition):
                 return read_messages(known)
         return MESSAGES.empty_table()
 
     def audit(self, topic: str, partition: int) -> Audit | None:
-        """Return what the final read knew of a partition; None where it did not come to it."""
+        """Return the result of the final read of a partition; None if it was not reached."""
         return self._audits.get((topic, partition))
 
     @cached_property
@@ -132,16 +132,16 @@ class History:
 
 
 def read_messages(partition: Partition) -> pa.Table:
-    """Return the messages of a partition, schema MESSAGES, from its descriptor alone, as a task elsewhere can.
+    """Return the messages of a partition, schema MESSAGES. Needs only the descriptor, so a remote task can call it.
 
     Raises:
-        BadInput: the file is gone or damaged.
+        BadInput: the file is missing or damaged.
     """
     return _read_piece(partition.messages, MESSAGES)
 
 
 def read_observations(partition: Partition) -> pa.Table:
-    """Return the observations of a partition, schema OBSERVATIONS; as `read_messages`."""
+    """Return the observations of a partition, schema OBSERVATIONS; see `read_messages`."""
     return _read_piece(partition.observations, OBSERVATIONS)
 
 
@@ -153,7 +153,7 @@ def _read_piece(piece: Piece | None, schema: pa.Schema) -> pa.Table:
 
 
 def open_file(path: Path) -> pq.ParquetFile:
-    """Open a file of a history; its footer is parsed once, however many partitions it holds."""
+    """Open a file of a history; its footer is parsed once, regardless of the number of partitions."""
     state = path.stat()
     return pq.ParquetFile(path, metadata=_parsed_footer(path, state.st_size, state.st_mtime_ns))
 
@@ -164,7 +164,7 @@ def _parsed_footer(path: Path, size: int, modified_ns: int) -> pq.FileMetaData:
 
 
 def _by_op(table: pa.Table) -> pa.Table:
-    """Return a table with its rows in `op` order, those of one operation in the order that they have."""
+    """Return a table sorted by `op`; the sort is stable."""
     last = None
     for chunk in table["op"].chunks:
         op = chunk.to_numpy()
@@ -176,7 +176,7 @@ def _by_op(table: pa.Table) -> pa.Table:
 
 
 def _pieces(folder: Path, schema: pa.Schema) -> dict[Place, Piece]:
-    """Return where the rows of each partition are in a folder of files."""
+    """Return the location of each partition's rows in a folder of files."""
     if not folder.is_dir():
         raise _missing(folder)
     found: dict[Place, Piece] = {}
@@ -184,8 +184,8 @@ def _pieces(folder: Path, schema: pa.Schema) -> dict[Place, Piece]:
         for place, piece in _pieces_in(path, schema):
             if place in found:
                 raise BadInput(
-                    f"{place[0]}/{place[1]} is both in {found[place].file} and in {path}, but belongs "
-                    f"in one file. {_remedy(path)}"
+                    f"{place[0]}/{place[1]} is in {found[place].file} and in {path}, but must be in "
+                    f"one file. {_remedy(path)}"
                 )
             found[place] = piece
     return found
@@ -207,7 +207,7 @@ def _pieces_in(path: Path, schema: pa.Schema) -> list[tuple[Place, Piece]]:
 
 
 def _constant(group: Any, path: Path, column: int) -> Any:
-    """Return the one value of a column of a row group."""
+    """Return the constant value of a column of a row group."""
     found = group.column(column)
     statistics = found.statistics
     if statistics is None or not statistics.has_min_max or statistics.min != statistics.max:
@@ -241,6 +241,6 @@ def _missing(path: Path) -> BadInput:
 
 def _remedy(path: Path) -> str:
     return (
-        "Name a run folder (STORE/<scenario>/<run>). Where its wal/ still holds segments, delete its "
-        f"operations.parquet, and `chaoskit check` on the folder writes {path.name} anew"
+        "Specify a run folder (STORE/<scenario>/<run>). If its wal/ still has segments, delete its "
+        f"operations.parquet and run `chaoskit check` on the folder to write {path.name} again"
     )

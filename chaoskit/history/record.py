@@ -1,7 +1,7 @@
 """The binary layout of the write-ahead log, shared by its writer and its reader.
 
-A segment is a header of `HEADER_BYTES` and then records of 72 bytes, little-endian. One record is one
-event; its kind says which fields mean something (the others are zero):
+A segment is a header of `HEADER_BYTES` followed by 72-byte records, little-endian. One record is one
+event; its kind determines which fields are used (the others are zero):
 
     kind      code     partition  name   key  op     value  position  intended_ns  start_ns  end_ns   delivery
     SEND     f         partition  topic  key  op     value            intended     sent
@@ -14,9 +14,9 @@ event; its kind says which fields mean something (the others are zero):
 The code of a SEND is an index into `schema.SENDING`. `name` and `key` are ids into the client's names file (0: none);
 `op` counts the client's own operations from 0; times are CLOCK_MONOTONIC ns of the machine, not yet of the run.
 
-`mark`, the last field, is the record's byte offset in its file and is stored last, so a record that
-was cut short does not carry it and is never read as data. The first field, `kind`, is never 0: a
-record that lies across two pages is refused as well when only its second page reached the disk.
+`mark`, the last field, is the record's byte offset in its file and is stored last, so an incomplete
+record does not have it and is never read as data. The first field, `kind`, is never 0: a record that
+spans two pages is also rejected if only its second page reached the disk.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ RECORD_BYTES = RECORD.itemsize
 Records = npt.NDArray[Any]
 """A structured array of dtype `RECORD`."""
 
-# One struct a kind, so that a store packs only the fields that mean something.
+# One struct per kind, so that a store packs only the fields that are used.
 SEND_FIELDS = struct.Struct("<BB2xiIIqq8xqq12xI")
 INVOKE_FIELDS = struct.Struct("<B7xI4xq24xq12xI")
 COMPLETE_FIELDS = struct.Struct("<BB6xI4xq8xq16xq4xI")
@@ -65,6 +65,6 @@ RECEIVED_FIELDS = struct.Struct("<BB2xiIIqqqqqqiI")
 AUDIT_FIELDS = struct.Struct("<BB2xiI12xqq28xI")
 
 NO_POSITION = NO_TIME = -(1 << 63)
-"""A position or time that is not known; the only int64 that no system and no clock gives."""
+"""An unknown position or time; the only int64 that no system and no clock produces."""
 NO_DELIVERY = -(1 << 31)
-"""A delivery count that the system does not tell."""
+"""An unknown delivery count: the system does not report one."""

@@ -1,7 +1,7 @@
-"""Records what one client does: the only place where an operation's invocation and its completion meet.
+"""Records what one client does: the only place that pairs an operation's invocation with its completion.
 
-A topic has two names: in the history the workload's own; in the system that name behind the namespace of the trial,
-so that trials on one deployment do not see each other's messages. Clients are spoken to with the system's names.
+A topic has two names: the workload's own in the history; in the system, that name prefixed with the namespace of the
+trial, so that trials on one deployment do not see each other's messages. Clients use the names in the system.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from chaoskit.history.wal import NO_DELIVERY, NO_POSITION, WalWriter
 
 
 class Delivery(NamedTuple):
-    """One message as a consumer received it; `topic` by its name in the system."""
+    """One message as received by a consumer; `topic` is its name in the system."""
 
     topic: str
     partition: int
@@ -34,10 +34,10 @@ class Delivery(NamedTuple):
 
 
 class OperationFailed(ChaoskitError):
-    """An operation did not succeed; the message is the client library's name of the error.
+    """An operation failed; the message is the client library's name for the error.
 
     Attributes:
-        outcome: code of what is known: `FAIL` or `INFO`.
+        outcome: outcome code: `FAIL` or `INFO`.
     """
 
     def __init__(self, outcome: int, name: str) -> None:
@@ -50,9 +50,9 @@ class Progress:
     """What a client has done so far.
 
     Attributes:
-        sent, acked, failed, indeterminate, received: messages.
-        latency: of the sends acknowledged since the last report, from when they were due: an encoded histogram
-            (`chaoskit.base.latency`); empty: none.
+        sent, acked, failed, indeterminate, received: numbers of messages.
+        latency: latency of the sends acknowledged since the last report, measured from when they were due: an encoded
+            histogram (`chaoskit.base.latency`); empty if there are none.
     """
 
     sent: int = 0
@@ -64,12 +64,12 @@ class Progress:
 
 
 class Recorder:
-    """The record of one client.
+    """Records one client.
 
     Args:
-        wal: its log.
+        wal: the client's log.
         run_id: identifies this run in every payload.
-        namespace: what the names of topics in the system begin with.
+        namespace: prefix of topic names in the system.
     """
 
     def __init__(self, wal: WalWriter, run_id: int, namespace: str = "") -> None:
@@ -82,22 +82,22 @@ class Recorder:
         self._took_ns: list[int] = []
 
     def in_system(self, name: str) -> str:
-        """Return the name that a topic, or anything else that clients name, has in the system."""
+        """Return the name in the system of a topic, or of anything else that clients name."""
         return self._namespace + name
 
     def in_history(self, name: str) -> str:
-        """Return the workload's own name of something, given by its name in the system."""
+        """Return the workload's own name for a name in the system."""
         return name.removeprefix(self._namespace)
 
     def topic_id(self, topic: str) -> int:
-        """Return the id of a topic, given by its name in the system."""
+        """Return the id of a topic, given its name in the system."""
         known = self._topics.get(topic)
         if known is None:
             known = self._topics[topic] = self._wal.name(self.in_history(topic))
         return known
 
     def key_id(self, key: bytes | None) -> int:
-        """Return the id of a message's key; 0 without one."""
+        """Return the id of a message's key; 0 if it has none."""
         return 0 if key is None else self._wal.name(key.decode(errors="backslashreplace"))
 
     def send(  # noqa: PLR0917 - as `WalWriter.send`
@@ -106,7 +106,7 @@ class Recorder:
         """Record the invocation of a send and return its operation; see `WalWriter.send`.
 
         Raises:
-            HistoryFull: nothing was recorded, so nothing may be sent.
+            HistoryFull: nothing was recorded, so the message must not be sent.
         """
         op = self._wal.send(topic_id, partition, key_id, value, intended_ns, sent_ns, f_code)
         self._due_ns[op] = intended_ns
@@ -114,7 +114,7 @@ class Recorder:
         return op
 
     def completed(self, op: int, outcome: int, error: str | None, position: int | None) -> None:
-        """Record how a send ended; see `chaoskit.contract.client.Completed`."""
+        """Record the completion of a send; see `chaoskit.contract.client.Completed`."""
         now = time.monotonic_ns()
         error_id = 0 if error is None else self._wal.name(error)
         self._wal.complete(op, now, outcome, error_id, NO_POSITION if position is None else position)
@@ -130,21 +130,21 @@ class Recorder:
             progress.indeterminate += 1
 
     def invoke(self, f: str, at_ns: int | None = None) -> int:
-        """Record the invocation of any other operation, now or at a time, and return it.
+        """Record the invocation of any other operation, now or at a given time, and return its number.
 
         Raises:
-            HistoryFull: nothing was recorded, so nothing may be done.
+            HistoryFull: nothing was recorded, so the operation must not be executed.
         """
         return self._wal.invoke(self._wal.name(f), time.monotonic_ns() if at_ns is None else at_ns)
 
     def complete(self, op: int, outcome: int = OK, error: str | None = None, at_ns: int | None = None) -> None:
-        """Record how it ended, now or at a time."""
+        """Record the completion of an operation, now or at a given time."""
         error_id = 0 if error is None else self._wal.name(error)
         self._wal.complete(op, time.monotonic_ns() if at_ns is None else at_ns, outcome, error_id)
 
     @contextmanager
     def operation(self, f: str) -> Iterator[int]:
-        """Record an operation around what it does; its outcome is that of the `OperationFailed` raised, or ok."""
+        """Record the enclosed block as an operation; its outcome is that of a raised `OperationFailed`, or ok."""
         op = self.invoke(f)
         try:
             yield op
@@ -154,7 +154,7 @@ class Recorder:
         self.complete(op)
 
     def received(self, op: int, deliveries: Sequence[Delivery]) -> tuple[int, list[int]]:
-        """Record the messages that an operation received, in order; return when that was, and their values."""
+        """Record the messages that an operation received, in order; return the time and their values."""
         now, wal, run_id, read = time.monotonic_ns(), self._wal, self.run_id, payload.read
         values = []
         for topic, partition, key, content, position, count in deliveries:
@@ -178,7 +178,7 @@ class Recorder:
         value: int | None = None,
         position: int | None = None,
     ) -> None:
-        """Record what an operation was told, or did, and that is no message: see `schema.OBSERVATIONS`."""
+        """Record an observation of an operation; see `schema.OBSERVATIONS`."""
         wal, none = self._wal, NO_POSITION
         name_id = 0 if name is None else wal.name(self.in_history(name))
         wal.observed(
@@ -187,11 +187,11 @@ class Recorder:
         )  # fmt: skip
 
     def audited(self, topic: str, partition: int, audit: Audit) -> None:
-        """Record what the final read knew of a partition."""
+        """Record the final read of a partition."""
         self._wal.audit(self.topic_id(topic), partition, audit)
 
     def report(self) -> Progress:
-        """Return what was done so far, with the latency of what was acknowledged since the last report."""
+        """Return the progress so far, with the latency of the sends acknowledged since the last report."""
         took_ns, self._took_ns = self._took_ns, []
         self.progress.latency = latency.encoded(latency.histogram(np.array(took_ns, np.int64))) if took_ns else ""
         return self.progress

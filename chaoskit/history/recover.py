@@ -1,7 +1,7 @@
-"""Reads write-ahead logs back: of clients that ended, crashed, or are still writing.
+"""Reads write-ahead logs of clients that finished, crashed, or are still writing.
 
-A record counts if its mark is right (see `record`); anything else up to the last byte written is a
-torn record, and is counted and left out. What is read of a living client is a prefix of its log.
+A record is valid if its mark is correct (see `record`). Anything else up to the last byte written is a
+torn record, which is counted and skipped. For a running client, a prefix of its log is read.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ class ClientLog:
     Attributes:
         client: its name.
         process: its process number.
-        segments: its records in the order written, mapped from the files where these are whole.
-        names: the names of ids 1, 2, ...; None where one was damaged.
-        torn: how many records were cut short and left out.
+        segments: its records in the order written, mapped from the files where these are intact.
+        names: the names of ids 1, 2, ...; None for a damaged one.
+        torn: number of torn records, which were skipped.
     """
 
     client: str
@@ -36,10 +36,10 @@ class ClientLog:
 
 
 def recover(folder: Path) -> list[ClientLog]:
-    """Return the logs in a `wal` folder, by process and name of their clients.
+    """Return the logs in a `wal` folder, sorted by process and name of their clients.
 
     Raises:
-        BadInput: a segment is missing, or is not of this format.
+        BadInput: a segment is missing or has another format.
     """
     paths: dict[str, dict[int, Path]] = {}
     for path in folder.glob("*.wal"):
@@ -56,11 +56,11 @@ def _recover_client(folder: Path, client: str, paths: dict[int, Path]) -> Client
     if missing:
         raise BadInput(
             f"segment {folder / f'{client}-{min(missing)}.wal'} is missing: the operations in it cannot be "
-            "judged. Put the file back, or run the scenario again"
+            "judged. Restore the file, or run the scenario again"
         )
     processes, segments, torn = [], [], 0
-    # The newest first, so that a living client cannot fill a segment after we read it as half
-    # empty and then go on in one that we read as its continuation.
+    # Newest first: otherwise a running client could fill a segment after we read it half-empty, and
+    # continue in one that we would then read as its continuation.
     for index in sorted(paths, reverse=True):
         processes.append(_read_header(paths[index], client))
         records, dropped = _read_records(paths[index])
@@ -71,7 +71,7 @@ def _recover_client(folder: Path, client: str, paths: dict[int, Path]) -> Client
 
 
 def _read_header(path: Path, client: str) -> int:
-    """Return the process of a segment that is `client`'s."""
+    """Return the process of a segment of `client`."""
     with path.open("rb") as file:
         header = file.read(HEADER_BYTES)
     if len(header) == HEADER_BYTES:
@@ -80,16 +80,16 @@ def _read_header(path: Path, client: str) -> int:
         if (magic, version, name) == (MAGIC, VERSION, client.encode()):
             return int(process)
     raise BadInput(
-        f"{path} is not a segment of version {VERSION} of the log of client {client!r}. Read it with the "
-        "chaoskit that wrote it, or move it away if it belongs to another run"
+        f"{path} is not a version {VERSION} log segment of client {client!r}. Read it with the chaoskit "
+        "version that wrote it, or move it away if it belongs to another run"
     )
 
 
 def _read_records(path: Path) -> tuple[Records, int]:
-    """Return the whole records of a segment, and how many were torn.
+    """Return the intact records of a segment and the number of torn ones.
 
-    The file is read first and only the part found whole is mapped: a client that ends meanwhile
-    truncates its file, and touching a mapping beyond that would kill this process.
+    The file is read first and only the intact part is mapped: a client that finishes in the meantime
+    truncates its file, and accessing a mapping beyond the end would kill this process.
     """
     content = np.fromfile(path, dtype=np.uint8, offset=HEADER_BYTES)
     found = content[: len(content) - len(content) % RECORD_BYTES].view(RECORD)

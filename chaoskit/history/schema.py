@@ -1,4 +1,4 @@
-"""The fixed schema of a history (docs/history.md), and the names that its columns use.
+"""The fixed schema of a history (docs/history.md) and the values of its columns.
 
 All times are CLOCK_MONOTONIC nanoseconds since the start of the run.
 """
@@ -22,8 +22,8 @@ OPERATIONS = pa.schema(
         pa.field("txn", pa.int64()),
     ]
 )
-"""One row an operation, `op` counting from 0 in order of invocation. `end_ns` is null when the
-operation never completed; its outcome is then `info`."""
+"""One row per operation; `op` counts from 0 in order of invocation. `end_ns` is null if the operation
+never completed; its outcome is then `info`."""
 
 MESSAGES = pa.schema(
     [
@@ -41,8 +41,8 @@ MESSAGES = pa.schema(
         pa.field("payload", _TEXT, nullable=False),
     ]
 )
-"""One row a message sent or received by an operation, in `op` order (within one poll: in the order
-delivered). `position` of a sent message is the one that its acknowledgement named, if any."""
+"""One row per message sent or received by an operation, in `op` order (within one poll: in delivery
+order). For a sent message, `position` is the one reported by its acknowledgement, if any."""
 
 OBSERVATIONS = pa.schema(
     [
@@ -55,16 +55,16 @@ OBSERVATIONS = pa.schema(
         pa.field("position", pa.int64()),
     ]
 )
-"""One row a thing that an operation was told, or did, and that is no message, in `op` order.
+"""One row per observation: something that an operation learned or did, other than a message. In `op` order.
 
-| kind | told by | name | value | position |
+| kind | operation | name | value | position |
 |---|---|---|---|---|
-| `committed` | `commit` | group | generation; null: not known | the next one to be read |
-| `assigned` | `assign` | group | generation; null: not known | |
-| `confirmed` | `create`, `open`, `lac` | | | one past the last confirmed entry of a ledger, as a reader was told |
-| `ended` | `close`, `recover`, `lac` | | | one past the last entry of a ledger that has ended |
+| `committed` | `commit` | group | generation; null: unknown | the next one to read |
+| `assigned` | `assign` | group | generation; null: unknown | |
+| `confirmed` | `create`, `open`, `lac` | | | one past the last confirmed entry of a ledger, as reported to a reader |
+| `ended` | `close`, `recover`, `lac` | | | one past the last entry of a closed ledger |
 | `subscribed` | `subscribe` | subscription | index into `SUBSCRIPTION_TYPES` | |
-| `acked`, `nacked` | `ack`, `nack` | subscription | | of the message that was settled |
+| `acked`, `nacked` | `ack`, `nack` | subscription | | position of the settled message |
 """
 
 FAULTS = pa.schema(
@@ -80,7 +80,7 @@ FAULTS = pa.schema(
         pa.field("evidence", pa.string(), nullable=False),
     ]
 )
-"""One row a fault. `effective_ns` and `healed_ns` are null unless the effect, or its end, was measured."""
+"""One row per fault. `effective_ns` and `healed_ns` are null unless the effect, or its end, was measured."""
 
 DIRECTIONS = ("sent", "received")
 KINDS = ("committed", "assigned", "confirmed", "ended", "subscribed", "acked", "nacked")
@@ -89,18 +89,18 @@ SENDING = ("send", "add")
 """Operations (`f`) that send one message; `add` sends it to a ledger."""
 
 CARRYING = (*SENDING, "poll", "receive", "txn", "read", "lac")
-"""Operations (`f`) that carry messages, or positions, in numbers; all others control what a client does. A `poll` reads
-on, a `receive` takes what a subscription gives to one of its consumers."""
+"""Frequent operations (`f`), which carry messages or positions; all others control a client. A `poll` reads the next
+messages; a `receive` gets what a subscription delivers to one of its consumers."""
 
 AUDITOR = "auditor"
 """The client of the final read."""
 
 OUTCOMES = ("ok", "fail", "info")
 OK, FAIL, INFO = range(3)
-"""Outcome codes. `ok` it happened; `fail` it certainly did not; `info` nobody knows."""
+"""Outcome codes. `ok`: it happened. `fail`: it definitely did not happen. `info`: unknown."""
 
 DUPLICATE = "duplicate"
-"""Error of a send that is ok, but that the system did not store again, as it had it already."""
+"""Error of an ok send that the system did not store again because it is a duplicate."""
 
 PAYLOADS = ("ok", "corrupt", "foreign")
 PRODUCER_SHIFT = 40

@@ -1,4 +1,4 @@
-"""Making room on the disk before it is needed: a full disk is an error here, never a SIGBUS later."""
+"""Allocates disk space before it is needed: a full disk is an error here, never a SIGBUS later."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class HistoryFull(RunFailed):
-    """There is no room for more history. What was recorded before is kept and can be read."""
+    """There is no space for more history. Everything recorded before is kept and can be read."""
 
 
 @contextmanager
 def room_in(folder: Path) -> Iterator[None]:
-    """Turn the system's ways to say "disk full" into `HistoryFull`."""
+    """Convert the operating system's "disk full" errors to `HistoryFull`."""
     try:
         yield
     except OSError as error:
         if error.errno not in _FULL:
             raise
         raise HistoryFull(
-            f"no room for more history in {folder} ({error.strerror}). Everything recorded so far is "
-            "kept there. Free space on that disk, or use --store to name a folder on a larger one, "
+            f"no space for more history in {folder} ({error.strerror}). Everything recorded so far is "
+            "kept there. Free space on that disk, or use --store with a folder on a larger one, "
             "and run again"
         ) from error
 
 
 def create(path: Path, segment_bytes: int, process: int, client: str) -> mmap.mmap:
-    """Return a new segment, mapped; it gets its name only once its room and its header are there.
+    """Create and map a new segment; it gets its final name only after it is allocated and has a header.
 
     Raises:
-        HistoryFull: there is no room for it; nothing is left behind.
+        HistoryFull: there is no space for it; nothing is left behind.
     """
     name = client.encode()
     unfinished = path.with_suffix(".new")

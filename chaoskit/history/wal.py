@@ -1,14 +1,14 @@
-"""The write-ahead log: every event of one client, safe the moment the call returns.
+"""The write-ahead log: every event of one client, safe as soon as the call returns.
 
-Records are stored into memory that is a shared mapping of a file. Such a store belongs to the kernel
-at once: `kill -9` of the process loses nothing, and yet an event costs no system call, which at
-100,000 messages a second would be the largest part of the client's work. (Power failure of the
-machine that drives the load loses what the kernel had not written back yet, some seconds.)
+Records are stored to a shared memory mapping of a file. Such a store belongs to the kernel immediately:
+`kill -9` of the process loses nothing, yet an event costs no system call, which at 100,000 messages
+per second would be most of the client's work. (A power failure of the machine that generates the load
+loses what the kernel had not written back yet, a few seconds.)
 
-A log is a series of segments, `<client>-<n>.wal`, each allocated in full before it is used, and the
-next one always before any operation is invoked. So when the disk is full, an invocation is refused
-with `HistoryFull`, while there is still a segment of room to record how the operations that are
-already under way complete.
+A log is a series of segments, `<client>-<n>.wal`. Each is fully allocated before it is used, and the
+next one is always allocated before an operation is invoked. So when the disk is full, an invocation
+fails with `HistoryFull`, while one segment is still available to record the completions of the
+operations in flight.
 
 Not thread-safe: one client, one thread, one log.
 """
@@ -44,7 +44,7 @@ from chaoskit.history.segment import HistoryFull, create
 
 __all__ = ["NO_DELIVERY", "NO_POSITION", "NO_TIME", "HistoryFull", "WalWriter"]
 
-SEGMENT_BYTES = 16 << 20  # 230,000 events: a second of full load, and cheap to hold one in reserve
+SEGMENT_BYTES = 16 << 20  # 230,000 events: one second of full load, and cheap enough to keep one in reserve
 
 _pack_send = SEND_FIELDS.pack_into
 _pack_invoke = INVOKE_FIELDS.pack_into
@@ -54,17 +54,17 @@ _pack_audit = AUDIT_FIELDS.pack_into
 
 
 class WalWriter:
-    """The log of one client, being written.
+    """Writes the log of one client.
 
     Args:
-        folder: the run's `wal` folder, which exists.
+        folder: the run's `wal` folder, which must exist.
         client: the client's name, unique in the run; part of the file names.
         process: its process number in the history, unique in the run.
-        segment_bytes: size of a segment, header included; room for one record at least, below 4 GiB.
+        segment_bytes: size of a segment, including the header; at least one record, below 4 GiB.
 
     Raises:
-        FileExistsError: this client has a log already.
-        HistoryFull: there is no room to begin.
+        FileExistsError: this client already has a log.
+        HistoryFull: there is no space to start.
     """
 
     __slots__ = (
@@ -95,7 +95,7 @@ class WalWriter:
         self._offset = HEADER_BYTES
         self._end = segment_bytes - (segment_bytes - HEADER_BYTES) % RECORD_BYTES
         self._spare: mmap.mmap | None = None
-        # How far invocations may go without another look at the spare segment: not at all, at first.
+        # How far invocations may advance without checking the spare segment again: initially not at all.
         self._admitted_end = 0
         try:
             self._segment = self._create(0)
@@ -105,20 +105,20 @@ class WalWriter:
             raise
 
     def name(self, text: str) -> int:
-        """Return the id of a topic, key, error or `f`, the same for the same text.
+        """Return the id of a topic, key, error or `f`; equal texts have equal ids.
 
         Raises:
-            HistoryFull: there is no room for a new name.
+            HistoryFull: there is no space for a new name.
         """
         return self._ids.get(text) or self._names.add(text)
 
     def send(  # noqa: PLR0917 - keyword arguments would cost a tenth more for each message
         self, topic_id: int, partition: int, key_id: int, value: int, intended_ns: int, sent_ns: int, f_code: int = 0
     ) -> int:
-        """Record the invocation of a `send`, or of another of `schema.SENDING`, with its one message; return it.
+        """Record the invocation of a `send`, or another of `schema.SENDING`, with its message; return its operation.
 
         Raises:
-            HistoryFull: nothing was recorded, so nothing may be sent; completions still can be.
+            HistoryFull: nothing was recorded, so the message must not be sent; completions can still be recorded.
         """
         offset = self._offset
         if offset >= self._admitted_end:
@@ -131,10 +131,11 @@ class WalWriter:
         return op
 
     def invoke(self, f_id: int, start_ns: int) -> int:
-        """Record the invocation of any other operation and return it.
+        """Record the invocation of any other operation and return its number.
 
         Raises:
-            HistoryFull: nothing was recorded, so nothing may be done; completions still can be.
+            HistoryFull: nothing was recorded, so the operation must not be executed; completions can still be
+                recorded.
         """
         offset = self._offset
         if offset >= self._admitted_end:
@@ -146,7 +147,7 @@ class WalWriter:
         return op
 
     def complete(self, op: int, end_ns: int, outcome_code: int, error_id: int = 0, position: int = NO_POSITION) -> None:
-        """Record how an operation ended, once for each; `position` is what its acknowledgement named.
+        """Record the completion of an operation, once; `position` is the one reported by its acknowledgement.
 
         Raises:
             HistoryFull: the disk is full and the reserve used up.
@@ -173,7 +174,7 @@ class WalWriter:
     ) -> None:
         """Record a message that an invoked operation received, in the order of delivery.
 
-        `intended_ns` and `sent_ns` are the payload's own, or `NO_TIME` where it cannot be read.
+        `intended_ns` and `sent_ns` are from the payload, or `NO_TIME` if it cannot be read.
 
         Raises:
             HistoryFull: the disk is full and the reserve used up.
@@ -203,16 +204,16 @@ class WalWriter:
     def observed(  # noqa: PLR0917 - as `send`
         self, op: int, kind: int, topic_id: int, partition: int, name_id: int, value: int, position: int
     ) -> None:
-        """Record what an invoked operation was told, or did, and that is no message: a row of `schema.OBSERVATIONS`.
+        """Record an observation of an invoked operation: a row of `schema.OBSERVATIONS`.
 
         Args:
             op: the operation.
             kind: index into `schema.KINDS`.
             topic_id: id of the topic's name.
             partition: number of the partition.
-            name_id: id of the name of the group or subscription; 0: none.
-            value: see there; `NO_POSITION`: none.
-            position: see there; `NO_POSITION`: none.
+            name_id: id of the name of the group or subscription; 0 if none.
+            value: see `schema.OBSERVATIONS`; `NO_POSITION` if none.
+            position: see `schema.OBSERVATIONS`; `NO_POSITION` if none.
 
         Raises:
             HistoryFull: the disk is full and the reserve used up.
@@ -225,7 +226,7 @@ class WalWriter:
         self._offset = offset + RECORD_BYTES
 
     def audit(self, topic_id: int, partition: int, audit: Audit) -> None:
-        """Record what the final read knew of a partition; a later record replaces an earlier one.
+        """Record the final read of a partition; a later record replaces an earlier one.
 
         Raises:
             HistoryFull: the disk is full and the reserve used up.
@@ -238,7 +239,7 @@ class WalWriter:
         self._offset = offset + RECORD_BYTES
 
     def close(self) -> None:
-        """End the log and give back the room that was not used."""
+        """Close the log and release unused space."""
         if self._segment.closed:
             return
         self._segment.close()
@@ -257,7 +258,7 @@ class WalWriter:
         self.close()
 
     def _admit(self) -> int:
-        """Return where to record an invocation, once there is a segment in reserve."""
+        """Ensure that a segment is in reserve; return where to record an invocation."""
         offset = self._offset if self._offset < self._end else self._advance()
         if self._spare is None:
             self._spare = self._create(self._segment_index + 1)
@@ -265,7 +266,7 @@ class WalWriter:
         return offset
 
     def _advance(self) -> int:
-        """Go on in the next segment; the next invocation has to see to a new reserve."""
+        """Switch to the next segment; the next invocation must allocate a new reserve."""
         following = self._spare or self._create(self._segment_index + 1)
         self._segment.close()
         self._segment = following

@@ -1,1 +1,1 @@
-"""From a run folder to its verdict."""
+"""Judging: from a run folder to its verdict."""

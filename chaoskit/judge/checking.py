@@ -1,7 +1,7 @@
-"""Runs every installed checker over a history, partition by partition, and joins what they find.
+"""Runs all installed checkers over a history, partition by partition, and combines their findings.
 
-The steps are functions of their own, so that Spark runs the same ones elsewhere:
-`check_partition` for each partition, then `settle_and_conclude` over all of them.
+The steps are separate functions, so that Spark can run the same ones remotely: `check_partition` for
+each partition, then `settle_and_conclude` over all of them.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from chaoskit.history.schema import CARRYING
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What one checker found in one partition; `extract` is None where the checker spans nothing."""
+    """The findings of one checker in one partition; `extract` is None if the checker is not `Spanning`."""
 
     findings: pa.Table
     extract: pa.Table | None
 
 
 Sent = Callable[[Settling, pa.Array], list[pa.Table]]
-"""Asks a checker's `sent_here` of every partition."""
+"""Calls a checker's `sent_here` for every partition."""
 
 
 def settings(history: History, bound_ns: int) -> list[Setting]:
-    """Return what is known of each partition of a history, in the history's order, besides its rows.
+    """Return the context of each partition of a history, in the history's order.
 
     Args:
-        history: of the run.
-        bound_ns: within what time of a healing the system must serve again.
+        history: the history of the run.
+        bound_ns: time after a healing within which the system must serve again.
     """
     faults = tuple(
         FaultWindow(row["fault"], row["kind"], row["start_ns"], row["effective_ns"], row["healed_ns"])
@@ -75,13 +75,13 @@ def find(history: History, bound_ns: int) -> pa.Table:
 
 
 def controlling(operations: pa.Table) -> np.ndarray:
-    """Return for each operation whether it controls a client, and does not carry messages."""
+    """Return for each operation whether it controls a client (rather than carrying messages)."""
     carrying = pc.is_in(operations["f"].cast(pa.string()), value_set=pa.array(CARRYING))
     return np.asarray(pc.invert(carrying))
 
 
 def relevant(tables: Sequence[pa.Table], operations: pa.Table, control: np.ndarray) -> pa.Table:
-    """Return the operations that some rows name, and all that control clients.
+    """Return the operations that the rows refer to, and all that control clients.
 
     Raises:
         BadInput: an operation is missing.
@@ -90,13 +90,13 @@ def relevant(tables: Sequence[pa.Table], operations: pa.Table, control: np.ndarr
     for table in tables:
         named = table["op"].to_numpy()
         if named.max(initial=-1) >= control.size:
-            raise BadInput(f"the history has rows of operation {named.max()}, but only {control.size} operations")
+            raise BadInput(f"the history refers to operation {named.max()}, but has only {control.size} operations")
         chosen[named] = True
     return operations if 2 * np.count_nonzero(chosen) > chosen.size else operations.filter(pa.array(chosen))
 
 
 def check_partition(part: Part) -> list[Checked]:
-    """Return what each checker, in their order, finds in one partition: nothing, if it does not judge its model."""
+    """Return the findings of all checkers, in order, in one partition; empty if a checker does not handle its model."""
     return [_check(checker, part) for checker in checkers()]
 
 
@@ -112,9 +112,9 @@ def settle_and_conclude(
     """Return all findings, given those of each partition.
 
     Args:
-        checked: of each partition, what each checker found.
-        sent: asks all partitions who sent some values.
-        operations: gives all operations of the run; called only when a checker needs them.
+        checked: for each partition, the findings of each checker.
+        sent: looks up the senders of some values in all partitions.
+        operations: returns all operations of the run; called only if a checker needs them.
     """
     tables = [
         _conclude(checker, [each[index] for each in checked], sent, operations)
@@ -124,12 +124,12 @@ def settle_and_conclude(
 
 
 def found_in(parts: Sequence[Part]) -> pa.Table:
-    """Return what all checkers find in a history that is held in memory, whose parts have all its operations."""
+    """Return the findings of all checkers in an in-memory history whose parts have all operations."""
     return pa.concat_tables([FINDINGS.empty_table(), *(found_by(checker, parts) for checker in checkers())])
 
 
 def found_by(checker: Checker, parts: Sequence[Part]) -> pa.Table:
-    """Return what one checker finds in a history, as `found_in`."""
+    """Return the findings of one checker; see `found_in`."""
 
     def sent(settling: Settling, values: pa.Array) -> list[pa.Table]:
         return [settling.sent_here(part.messages, values) for part in parts]

@@ -1,4 +1,4 @@
-"""The faults of a run as guarantees see them."""
+"""The faults of a run, as input for guarantees."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from chaoskit.contract.guarantee import Effect
 from chaoskit.contract.installed import nemesis
 
 _OF_ENGINE = ("on", "for_ns")
-"""Among the recorded parameters of a fault: what the engine itself decided."""
+"""Recorded parameters of a fault that belong to the engine."""
 
 
 def effects(faults: Sequence[Mapping[str, Any]]) -> list[Effect]:
-    """Return the recorded faults that were begun: one that was not proved may have done its damage all the same.
+    """Return the recorded faults that began. A fault without a proved effect may nevertheless have done damage.
 
     Raises:
         BadInput: a kind of fault is not installed.

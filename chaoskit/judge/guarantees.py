@@ -1,4 +1,4 @@
-"""From a system's root rules to the table of a verdict: for each anomaly whether it is allowed, and why."""
+"""Derives from a system's root rules, for each anomaly, whether it is allowed and why."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from chaoskit.contract.guarantee import Allowance, Declared, Effect, Guarantees,
 def allowances(
     guarantees: Guarantees, anomalies: Mapping[str, Anomaly], declared: Declared, effects: Sequence[Effect]
 ) -> dict[str, Allowance]:
-    """Return what the declared settings say of each anomaly that the system has a say in.
+    """Return the allowance of each anomaly that the system's rules or promises mention.
 
-    A rule that names an anomaly goes before one whose anomalies imply it; among those the system's order decides.
+    A rule that names an anomaly takes precedence over one whose anomalies imply it; otherwise the system's order
+    decides.
 
     Args:
-        guarantees: of the system.
-        anomalies: all that are known, by name.
+        guarantees: the system's guarantees.
+        anomalies: all known anomalies, by name.
         declared: the resolved configuration.
         effects: the faults of the run.
     """

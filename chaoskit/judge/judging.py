@@ -1,6 +1,6 @@
-"""From a run folder to its verdict: what the checkers find, and what the guarantees say of it.
+"""Turns a run folder into a verdict: the findings of the checkers, judged by the guarantees.
 
-Used at the end of a run and by `chaoskit check`, also on what a killed run has left.
+Used at the end of a run and by `chaoskit check`, which also judges what a killed run left behind.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ EXAMPLES_MAX = 5
 def check_run(folder: Path) -> Verdict:
     """Judge a run folder and write its findings and verdict.json.
 
-    A run that was killed has only its write-ahead log: it is compacted first.
+    A run that was killed has only write-ahead logs, which are compacted first.
 
     Raises:
         BadInput: the folder does not hold a run, or is damaged.
@@ -47,11 +47,11 @@ def judge(folder: Path, subject: Subject, history: History, findings: pa.Table, 
     """Turn the findings of a run into its verdict, and write both into its folder.
 
     Args:
-        folder: the run.
-        subject: its declared side.
-        history: of the run; of its operations only `slice` is asked.
-        findings: of all checkers.
-        load: as of `measured`.
+        folder: the run folder.
+        subject: what the run declared.
+        history: the history of the run; only `slice` is called on its operations.
+        findings: the findings of all checkers.
+        load: the result of `measured`.
     """
     with durable.whole(folder / "findings.parquet") as unfinished:
         pq.write_table(findings, unfinished, compression="zstd")
@@ -130,7 +130,7 @@ def _between_s(rows: pa.Table) -> tuple[float, float] | None:
 
 
 def examples(rows: pa.Table, operations: pa.Table) -> Iterator[dict[str, Any]]:
-    """Yield the first findings as rows, the operations that they name put into words."""
+    """Yield the first findings as rows, with descriptions of the operations that they refer to."""
     for row in rows.slice(0, EXAMPLES_MAX).to_pylist():
         example = {key: value for key, value in row.items() if value is not None and key != "anomaly"}
         for key in ("op", "other_op"):
@@ -147,9 +147,9 @@ def _describe(operations: pa.Table, op: int) -> str:
 
 
 def _audit(subject: Subject, history: History) -> tuple[dict[str, Any], bool]:
-    """Return what verdict.json says of the final read, and whether nothing is doubtful for lack of it.
+    """Return the `audit` section of verdict.json, and whether the final read leaves no doubt.
 
-    An imported history may have had no final read at all; what that leaves open is `unseen`.
+    An imported history may have no final read at all; messages that this leaves open are `unseen`.
     """
     wanted = subject.partitions or [(each.topic, each.partition) for each in history.partitions]
     audits = {where: history.audit(*where) for where in wanted}

@@ -1,8 +1,8 @@
-"""Counts, latency and availability of a run, from its history; vectorised.
+"""Counts, latency and availability of a run, computed from its history; vectorised.
 
-Send latency counts from the intended send time, so that a stalled broker is not omitted
-(coordinated omission); `send_from_actual` counts from the call. Unavailability is the longest time
-in which no send completed while sends were due.
+Send latency is measured from the intended send time, so that stalls of a broker count (this avoids
+coordinated omission); `send_from_actual` is measured from the call. Unavailability is the longest time
+without a completed send while sends were due.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MILLION = 1e6
 
 
 Span = tuple[int, int | None]
-"""When a fault began, and when it was proved healed (None: it was not), ns since the start of the run."""
+"""When a fault began, and when it was proved healed (None if it was not), ns since the start of the run."""
 
 
 def spans_of(faults: Sequence[Mapping[str, Any]]) -> list[Span]:
@@ -37,13 +37,13 @@ def spans_of(faults: Sequence[Mapping[str, Any]]) -> list[Span]:
 def measure(history: History, latency_folder: Path, faults: Sequence[Span], load_start_ns: int) -> dict[str, Any]:
     """Return counts, rates, availability and latency as in verdict.json, and write the histograms.
 
-    Counts include what clients sent to warm up before `load_start_ns`; the rest does not. What the
-    auditor did counts nowhere.
+    Counts include warm-up sends before `load_start_ns`; the other figures do not. The auditor's operations
+    are never included.
 
     Args:
-        history: of the run.
-        latency_folder: where the `.hgrm` files go.
-        faults: of the run.
+        history: the history of the run.
+        latency_folder: folder for the `.hgrm` files.
+        faults: the faults of the run.
         load_start_ns: when all clients started together, ns since the start of the run.
     """
     operations = history.operations.filter(pc.invert(_is(history.operations["client"], AUDITOR)))
@@ -73,7 +73,7 @@ def measure(history: History, latency_folder: Path, faults: Sequence[Span], load
 
 
 def counts(sends: pa.Table, received: int) -> dict[str, int]:
-    """Return how many sends there were and what became of them, and how many messages were received."""
+    """Return the number of sends by outcome, and the number of received messages."""
     outcomes = {row["values"]: row["counts"] for row in pc.value_counts(sends["outcome"].cast(pa.string())).to_pylist()}
     return {
         "sent": sends.num_rows,
@@ -89,14 +89,13 @@ def availability(
 ) -> dict[str, Any]:
     """Return the longest time without a completed send, and the longest from a healing to the next one.
 
-    The latter is None when no fault was healed while sends were due, or none completed afterwards. `by_fault`
-    has both for each fault alone: of the times without a completed send those that overlap it; None for a fault
-    outside of the load.
+    The latter is None if no fault was healed while sends were due, or no send completed afterwards. `by_fault`
+    has both for each fault alone, considering only gaps that overlap it; None for a fault outside the load.
 
     Args:
-        ok_ends_ns: when acknowledged sends completed.
-        load_start_ns, load_end_ns: while sends were due.
-        faults: those healed after the load's end count for no recovery.
+        ok_ends_ns: completion times of acknowledged sends.
+        load_start_ns, load_end_ns: interval in which sends were due.
+        faults: the faults; those healed after the end of the load do not count for recovery.
     """
     ends = np.sort(ok_ends_ns)
     inside = ends[(ends >= load_start_ns) & (ends <= load_end_ns)]
@@ -130,13 +129,13 @@ def _milliseconds(duration_ns: int) -> float:
 
 
 def _next(ends: Nanoseconds, instant: int) -> int | None:
-    """Return how long after an instant the next send completed; None if none did."""
+    """Return the time from an instant to the next completed send; None if there is none."""
     index = int(np.searchsorted(ends, instant))
     return int(ends[index] - instant) if index < len(ends) else None
 
 
 def _times(history: History, load: pa.Table, load_start_ns: int) -> tuple[Nanoseconds, Nanoseconds, int]:
-    """Return the intended send time by op, end-to-end latencies, and how many messages the load received."""
+    """Return the intended send times by op, end-to-end latencies, and the number of messages that the load received."""
     intended = history.operations["start_ns"].to_numpy().copy()
     in_load = np.zeros(history.operations.num_rows, dtype=bool)
     in_load[load["op"].to_numpy()] = True

@@ -1,8 +1,7 @@
-"""What is judged: the declared side of a run folder, from its scenario.yaml.
+"""What a run folder declares in its scenario.yaml, as input for judging.
 
-A run of chaoskit's own declares a cluster, whose guarantees decide what is allowed. An imported
-history (`imported:` in its scenario.yaml) declares nothing: no anomaly is allowed but what its
-`expect:` says.
+A chaoskit run declares a cluster, whose guarantees determine what is allowed. An imported history
+(`imported:` in its scenario.yaml) declares nothing: only anomalies in its `expect:` are allowed.
 """
 
 from __future__ import annotations
@@ -28,14 +27,14 @@ _BOUND_NS = 60 * SECOND
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What `judge` must know of a run besides its history.
+    """What `judge` needs to know about a run in addition to its history.
 
     Attributes:
-        name: of the scenario.
-        seed: that it ran with.
+        name: name of the scenario.
+        seed: seed of the run.
         expect: explicit expectations, by anomaly.
         plan: the run's plan; None for an imported history.
-        liveness: as in recovery.json.
+        liveness: content of recovery.json.
     """
 
     name: str
@@ -46,12 +45,12 @@ class Subject:
 
     @property
     def imported(self) -> bool:
-        """Whether the history came from elsewhere."""
+        """Whether the history was imported."""
         return self.plan is None
 
     @property
     def bound_ns(self) -> int:
-        """Within what time of a healing the system must serve again."""
+        """Time after a healing within which the system must serve again."""
         return self.plan.scenario.recovery if self.plan else _BOUND_NS
 
     @property
@@ -61,13 +60,13 @@ class Subject:
 
     @property
     def partitions(self) -> list[tuple[str, int]]:
-        """The partitions that the final read had to reach; none if the history alone knows them."""
+        """The partitions that the final read had to reach; empty if only the history knows them."""
         if self.plan is None:
             return []
         return [place for topic in self.plan.declared.topics for place in topic.places]
 
     def guarantees(self, faults: Sequence[Mapping[str, Any]]) -> dict[str, Allowance]:
-        """Return what the declared configuration allows under these faults (rows of faults.parquet)."""
+        """Return the allowances of the declared configuration under these faults (rows of faults.parquet)."""
         if self.plan is None:
             return {}
         guarantees = self.plan.system.guarantees
@@ -78,10 +77,10 @@ class ImportedScenario(BaseModel):
     """The scenario.yaml of a history that chaoskit did not record.
 
     Attributes:
-        name: names the folder in the store.
-        seed: that it was generated with, if it was.
-        imported: where it came from, in free form.
-        cluster, workload: what is known of the configuration, in the shape of a scenario.
+        name: name of the folder in the store.
+        seed: seed it was generated with, if any.
+        imported: its origin, as free text.
+        cluster, workload: the known configuration, as in a scenario.
         expect: as in a scenario.
     """
 
@@ -96,10 +95,10 @@ class ImportedScenario(BaseModel):
 
 
 def read_subject(folder: Path) -> Subject:
-    """Read the scenario.yaml, and the recovery.json if there is one, of a run folder.
+    """Read the scenario.yaml of a run folder, and its recovery.json, if any.
 
     Raises:
-        BadInput: it is missing, damaged, or names what is not installed.
+        BadInput: scenario.yaml is missing or damaged, or names a plug-in that is not installed.
     """
     path = folder / store.SCENARIO
     content, source = store.read_yaml(path), str(path)

@@ -1,8 +1,8 @@
-"""Finding, allowance, verdict: what a run proves.
+"""Verdicts: what a run proves, from findings and allowances.
 
-`invalid` if the cluster did not recover within its bound, an anomaly was found that the guarantees
-do not allow, or an explicit expectation failed; `unknown` if nothing disallowed was found but the
-final read is incomplete, a fault had no effect, or nothing was acknowledged; else `valid`.
+`invalid`: the cluster did not recover within its bound, an anomaly was found that the guarantees do not
+allow, or an explicit expectation failed. `unknown`: nothing disallowed was found, but the final read is
+incomplete, a fault had no effect, or nothing was acknowledged. `valid`: otherwise.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ VALID, INVALID, UNKNOWN = "valid", "invalid", "unknown"
 EXIT_CODES = {VALID: 0, INVALID: 1, UNKNOWN: 2}
 
 UNSEEN = "unseen"
-"""The one anomaly that proves nothing: acknowledged, not seen, but not everything was read."""
+"""The only anomaly that proves nothing: a message was acknowledged and not seen, but not everything was read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What was found of one anomaly in one run.
+    """The findings of one anomaly in one run.
 
     Attributes:
-        count: how many were found.
+        count: number of findings.
         allowed: whether the declared settings, or an explicit expectation, allow them.
-        why: the setting or expectation that says so.
-        remedy: which setting to change.
-        between_s: first and last time at which they came about, s since the start of the run.
+        why: the setting or expectation that decides it.
+        remedy: the setting to change.
+        between_s: time of the first and the last occurrence, s since the start of the run.
         examples: a few findings, as rows.
     """
 
@@ -44,13 +44,13 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The judgement of one run; `as_json` is verdict.json.
+    """The verdict of one run; `as_json` is verdict.json.
 
     Attributes:
-        reasons: why it is not valid, in sentences; empty when it is.
-        faults: kind, targets, effective, healed of each.
+        reasons: why it is not valid, as sentences; empty if it is.
+        faults: kind, targets, effective, healed of each fault.
         liveness, availability, latency, counts, audit: as in verdict.json.
-        replayable: whether `chaoskit replay` can run it again; not an imported history.
+        replayable: whether `chaoskit replay` can repeat it; false for an imported history.
     """
 
     run: str
@@ -107,12 +107,12 @@ def allow(
     *,
     measured: bool = False,
 ) -> Allowance:
-    """Return whether this many of an anomaly are allowed: by the expectation if there is one, else by
-    the guarantees; what neither mentions is not allowed, unless it is merely `measured`."""
+    """Return whether this number of findings is allowed. An expectation, if any, decides; otherwise the
+    guarantees. An anomaly that neither mentions is not allowed, unless it is `measured`."""
     if name == UNSEEN:
-        derived = Allowance(True, "no proof of loss: the final read did not reach it, so the verdict is unknown")
+        derived = Allowance(True, "not proof of loss: the final read did not reach it, so the verdict is unknown")
     elif measured:
-        derived = guarantees.get(name, Allowance(True, "a measurement: no setting promises a time"))
+        derived = guarantees.get(name, Allowance(True, "a measurement: no setting guarantees a time"))
     else:
         derived = guarantees.get(name, Allowance(False, "no setting allows it"))
     if name not in expect:
@@ -135,12 +135,12 @@ def decide(
     """Return the verdict and the reasons why it is not valid.
 
     Args:
-        anomalies: every kind that was found, and every kind that was expected.
-        recovered: whether the cluster recovered within its bound; None when the run ended before.
+        anomalies: every anomaly that was found or expected.
+        recovered: whether the cluster recovered within its bound; None if the run ended before.
         audit_complete: whether the final read reached the end of every partition.
         acked: number of acknowledged sends.
-        faults: with `effective` and `healed`.
-        problems: what else went wrong, such as a client that died.
+        faults: the faults, with `effective` and `healed`.
+        problems: other problems, such as a client that died.
     """
     wrong = [
         f"{anomaly.count} {name}: not allowed ({anomaly.why})"
@@ -153,7 +153,7 @@ def decide(
         return INVALID, (*wrong, *problems)
     doubts = list(problems)
     if recovered is None:
-        doubts.append("the run ended before the cluster's recovery was seen")
+        doubts.append("the run ended before the cluster's recovery was observed")
     if not audit_complete:
         doubts.append("the final read did not reach the end of every partition")
     if UNSEEN in anomalies and anomalies[UNSEEN].count:
@@ -164,5 +164,5 @@ def decide(
         if not fault["effective"]:
             doubts.append(f"{fault['kind']} had no effect: {fault['evidence']}")
         elif not fault["healed"]:
-            doubts.append(f"{fault['kind']} was not seen to be healed")
+            doubts.append(f"{fault['kind']} was not confirmed healed")
     return (UNKNOWN, tuple(doubts)) if doubts else (VALID, ())

@@ -1,1 +1,1 @@
-"""HTML reports: one file each that needs no network, in light and dark, from phone to wide screen."""
+"""HTML reports: self-contained files that work offline, in light and dark mode, on phones and wide screens."""

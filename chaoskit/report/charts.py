@@ -1,4 +1,4 @@
-"""Charts as Vega-Lite specifications. Colours of text and lines come from the page, light or dark."""
+"""Charts as Vega-Lite specifications. The page, light or dark, sets the colours of text and lines."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ Spec = dict[str, Any]
 BLUE, ORANGE, RED, GREEN, GREY = "#3f88c5", "#e08a1e", "#d1495b", "#3a9d6e", "#8a8f98"
 _AXIS_WIDTH = 52
 _TITLED = _AXIS_WIDTH + 15
-"""Width of an axis together with its title."""
+"""Width of an axis including its title."""
 
 
 def chart(title: str, height: int, layers: Sequence[Spec], **more: Any) -> Spec:
-    """Return a chart as wide as its place on the page."""
+    """Return a chart that fills the width of its container."""
     return {
         "description": title,
         "width": "container",
@@ -28,7 +28,7 @@ def chart(title: str, height: int, layers: Sequence[Spec], **more: Any) -> Spec:
 
 
 def time_x(domain: Sequence[float], title: str = "time since the start of the run (s)") -> Spec:
-    """Return an x axis of seconds that several charts share."""
+    """Return an x axis in seconds that several charts share."""
     return {
         "field": "t",
         "type": "quantitative",
@@ -39,7 +39,7 @@ def time_x(domain: Sequence[float], title: str = "time since the start of the ru
 
 
 def value_y(title: str) -> Spec:
-    """Return a y axis from zero on; all are of one width, so that charts below each other line up."""
+    """Return a y axis that starts at zero. All have the same width, so that stacked charts line up."""
     return {
         "type": "quantitative",
         "title": title,
@@ -49,7 +49,7 @@ def value_y(title: str) -> Spec:
 
 
 def log_y(title: str, rows: Rows, fields: Sequence[str]) -> Spec:
-    """Return a logarithmic y axis over the positive values of some fields, a line at each power of ten."""
+    """Return a logarithmic y axis over the positive values of some fields, with a line at each power of ten."""
     values = [row[field] for row in rows for field in fields]
     lowest, highest = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
     powers = [10.0**power for power in range(lowest, max(highest, lowest + 1) + 1)]
@@ -62,19 +62,19 @@ def log_y(title: str, rows: Rows, fields: Sequence[str]) -> Spec:
 
 
 def bands(faults: Rows, domain: Sequence[float], *, labels: bool) -> list[Spec]:
-    """Return layers that shade faults: lightly from their start, more from their proved effect to its end.
+    """Return layers that shade faults: lightly from their start, darker from their proved effect to its end.
 
     Args:
-        faults: rows with kind, start, effective, healed (s; end of the axis where it was not healed), what.
-        domain: of the time axis.
-        labels: whether to name them above.
+        faults: rows with kind, start, effective, healed (s; end of the axis if it was not healed), what.
+        domain: domain of the time axis.
+        labels: whether to label them at the top.
     """
     if not faults:
         return []
     x = {**time_x(domain), "field": "start"}
     told = [
         {"field": "what", "title": "fault"},
-        *_seconds(start="begun at s", effective="effective at s", healed="healed at s"),
+        *_seconds(start="began at s", effective="effective at s", healed="healed at s"),
     ]
     full = {"y": {"value": 0}, "y2": {"value": {"expr": "height"}}}
     layers: list[Spec] = [
@@ -112,16 +112,16 @@ def bands(faults: Rows, domain: Sequence[float], *, labels: bool) -> list[Spec]:
 
 
 def lines(rows: Rows, series: dict[str, tuple[str, str]], x: Spec, y: Spec, tooltip: Sequence[Spec]) -> list[Spec]:
-    """Return lines over time with a rule under the pointer that tells their values.
+    """Return lines over time, with a rule under the pointer that shows their values.
 
     Args:
-        rows: with `t` and the fields of `series`; a field may be missing.
-        series: by field, its name in the legend and its colour.
+        rows: rows with `t` and the fields of `series`; a field may be missing.
+        series: name in the legend and colour, by field.
         x, y: the axes.
-        tooltip: what the rule tells.
+        tooltip: entries of the tooltip.
     """
     names, colours = [name for name, _ in series.values()], [colour for _, colour in series.values()]
-    # Stated by hand: shared axes of layers would be titled with a list of all fields.
+    # Set explicitly: otherwise the title of the layers' shared axis lists all fields.
     fold = {
         "fold": list(series),
         "as": ["field", "value"],
@@ -168,16 +168,16 @@ def lines(rows: Rows, series: dict[str, tuple[str, str]], x: Spec, y: Spec, tool
 
 
 def events(rows: Rows, spans: Rows, order: Sequence[str], domain: Sequence[float]) -> Spec:
-    """Return what happened when: a row for each name, its name above it.
+    """Return a timeline of events: one row per name, labelled above.
 
     Args:
-        rows: name, t, n: how many came about in a bin.
-        spans: name, from, to, colour, what: stretches of time.
+        rows: name, t, n: number of occurrences in a bin.
+        spans: name, from, to, colour, what: intervals of time.
         order: names from top to bottom.
-        domain: of the time axis.
+        domain: domain of the time axis.
     """
     x, y = time_x(domain), _named_rows(order)
-    seen = [{"field": "name", "title": "what"}, *_seconds(t="at s"), {"field": "n", "title": "how many", "format": ","}]
+    seen = [{"field": "name", "title": "what"}, *_seconds(t="at s"), {"field": "n", "title": "count", "format": ","}]
     layers: list[Spec] = [
         {
             "data": {"values": list(spans)},
@@ -214,7 +214,7 @@ def events(rows: Rows, spans: Rows, order: Sequence[str], domain: Sequence[float
         },
     ]
     filled = [layer for layer in layers if layer["data"]["values"]]
-    return chart("what happened when", 34 * len(order), filled)
+    return chart("timeline of events", 34 * len(order), filled)
 
 
 def _named_rows(order: Sequence[str]) -> Spec:
@@ -235,7 +235,7 @@ def _named_rows(order: Sequence[str]) -> Spec:
 
 
 def told(**titles: str) -> list[Spec]:
-    """Return tooltip entries, numbers with four digits that count."""
+    """Return tooltip entries; numbers have four significant digits."""
     return [{"field": name, "title": title, "format": ",.4~r"} for name, title in titles.items()]
 
 

@@ -1,4 +1,4 @@
-"""Charts that compare runs: by configuration, by fault, over nights."""
+"""Charts that compare runs: by configuration, by fault, over time."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _ROW = 30
 
 
 def dots(rows: Rows, title: str | None, series: Sequence[str], colours: Sequence[str]) -> Spec:
-    """Return latencies on a logarithmic axis, one row a name, one dot a series.
+    """Return latencies on a logarithmic axis, with one row per name and one dot per series.
 
     Args:
-        rows: name, series, value (ms), what (told by the tooltip).
-        title: of the names.
-        series: in the legend's order.
-        colours: theirs.
+        rows: name, series, value (ms), what (shown in the tooltip).
+        title: title of the names.
+        series: series in the order of the legend.
+        colours: their colours.
     """
     names = list(dict.fromkeys(row["name"] for row in rows))
     y = {

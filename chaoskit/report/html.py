@@ -1,7 +1,7 @@
-"""Turns a template and its charts into one self-contained HTML file.
+"""Renders a template and its charts to one self-contained HTML file.
 
-Charts are Vega-Lite specifications; the library that draws them is taken from the Python package
-vl-convert-python and written into the file.
+Charts are Vega-Lite specifications; the library that draws them comes from the Python package
+vl-convert-python and is embedded in the file.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ def render(template: str, packages: Sequence[str] = (), **content: Any) -> str:
     """Return a page.
 
     Args:
-        template: its name, among the templates of `packages` and of this package.
-        packages: further Python packages that have a folder `templates`.
-        content: what the template names.
+        template: name of a template in this package or in `packages`.
+        packages: further Python packages with a folder `templates`.
+        content: variables of the template.
     """
     environment = jinja2.Environment(
         loader=jinja2.ChoiceLoader([jinja2.PackageLoader(name) for name in (*packages, "chaoskit.report")]),

@@ -1,4 +1,4 @@
-"""The report of one run: verdict, what was done, anomalies, and charts on one time axis."""
+"""The report of one run: verdict, load and faults, anomalies, and charts on one time axis."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def run_page(folder: Path) -> str:
     from chaoskit.report.html import render  # noqa: PLC0415  # loads optional packages
 
     if not (folder / store.VERDICT).exists():
-        raise BadInput(f"{folder}: has no verdict yet; `chaoskit check {folder}` judges it")
+        raise BadInput(f"{folder}: has no verdict yet; run `chaoskit check {folder}` first")
     verdict, history = store.read_json(folder / store.VERDICT), History.open(folder)
     recovery = folder / store.RECOVERY
     load_start_ns = store.read_json(recovery).get("load_start_ns", 0) if recovery.exists() else 0
@@ -54,33 +54,33 @@ def run_page(folder: Path) -> str:
 
 
 def write_report(folder: Path, out: Path | None = None) -> Path:
-    """Write the report of a judged run, whole or not at all; return where.
+    """Write the report of a judged run atomically; return its path.
 
     Raises:
-        BadInput: as of `run_page`, or the file cannot be written.
+        BadInput: see `run_page`; or the file cannot be written.
     """
     path = out or folder / REPORT
     content = run_page(folder)
     try:
         durable.write(path, content.encode())
     except OSError as error:
-        raise BadInput(f"--out {path}: cannot be written: {error.strerror}; choose another") from error
+        raise BadInput(f"--out {path}: cannot be written: {error.strerror}; choose another file") from error
     return path
 
 
 def try_report(folder: Path) -> str | None:
-    """Write a run's report if that can be done; else return why not. A run never fails for its report."""
+    """Write a run's report if possible; otherwise return the reason. A run never fails because of its report."""
     try:
         write_report(folder)
     except ChaoskitError as error:
         return f"no {REPORT}: {error}"
     except Exception as error:  # noqa: BLE001  # the boundary: a report must not cost a run its verdict
-        return f"no {REPORT}: {type(error).__name__}: {error}; please report this"
+        return f"no {REPORT}: {type(error).__name__}: {error}; please report this bug"
     return None
 
 
 def _anomalies(verdict: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the anomalies, those that are not allowed first, their examples in words."""
+    """Return the anomalies, disallowed ones first, with their examples in words."""
     rows = [
         {"name": name, **each, "examples": [describe_example(example) for example in each["examples"]]}
         for name, each in verdict["anomalies"].items()

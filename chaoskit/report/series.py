@@ -1,6 +1,6 @@
-"""What a run's charts show, binned: never one point a message.
+"""The data of a run's charts, binned: never one point per message.
 
-Percentiles of a bin come from buckets that are 1.1 % wide.
+Percentiles of a bin are computed from buckets that are 1.1 % wide.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Flags = npt.NDArray[np.bool_]
 
 BINS_MAX = 240
 UNAVAILABLE_MIN_NS = 500_000_000
-"""A shorter time without an acknowledged send is not shown as unavailable."""
+"""Shorter times without an acknowledged send are not shown as unavailability."""
 
 _BIN_NS = [digit * 10**power for power in range(7, 14) for digit in (1, 2, 5)]
 _PER_OCTAVE = 64
@@ -36,7 +36,7 @@ _POINTS = {"p50": 0.5, "p99": 0.99, "max": 1.0}
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """Time in bins of one length, ns since the start of the run."""
+    """Time in bins of equal length, ns since the start of the run."""
 
     start_ns: int
     bin_ns: int
@@ -44,7 +44,7 @@ class Axis:
 
     @classmethod
     def over(cls, start_ns: int, end_ns: int) -> Axis:
-        """Return at most BINS_MAX bins of a round length that hold both instants."""
+        """Return at most BINS_MAX bins of a round length that cover both instants."""
         for bin_ns in _BIN_NS:
             first = start_ns // bin_ns
             count = end_ns // bin_ns - first + 1
@@ -53,11 +53,11 @@ class Axis:
         return cls(first * bin_ns, bin_ns, min(count, BINS_MAX))
 
     def of(self, instants_ns: Ints) -> Ints:
-        """Return the bin of each instant; those outside go to the outermost bins."""
+        """Return the bin of each instant; instants outside are assigned to the outermost bins."""
         return np.clip((instants_ns - self.start_ns) // self.bin_ns, 0, self.count - 1)
 
     def seconds(self) -> list[float]:
-        """Return where each bin begins, s since the start of the run."""
+        """Return the start of each bin, s since the start of the run."""
         return [round((self.start_ns + index * self.bin_ns) / 1e9, 3) for index in range(self.count)]
 
 
@@ -78,7 +78,7 @@ class Percentiles:
             self._counts += np.bincount(key, minlength=self._counts.size).reshape(self._counts.shape)
 
     def rows(self) -> list[dict[str, float]]:
-        """Return of each bin that has values its begin in s, how many there are, and percentiles in ms."""
+        """Return for each non-empty bin its start in s, the number of values, and percentiles in ms."""
         cumulated = np.cumsum(self._counts, axis=1)
         totals = cumulated[:, -1]
         begins = self._axis.seconds()
@@ -110,10 +110,10 @@ class Series:
 def series_of(history: History, load_start_ns: int, last_ns: int = 0) -> Series:
     """Return the figures of a run's load.
 
-    The operations are read one row group at a time; 18 bytes for each stay in memory.
+    The operations are read one row group at a time; 18 bytes per operation stay in memory.
 
     Args:
-        history: of the run.
+        history: the history of the run.
         load_start_ns: when all clients started together.
         last_ns: the axis reaches at least this far.
     """
@@ -143,7 +143,7 @@ def series_of(history: History, load_start_ns: int, last_ns: int = 0) -> Series:
 
 
 def anomalies_of(findings: pa.Table, axis: Axis) -> list[dict[str, Any]]:
-    """Return how many of each anomaly came about in each bin: name, t, n."""
+    """Return the number of occurrences of each anomaly in each bin: name, t, n."""
     dated = findings.filter(pc.is_valid(findings["at_ns"]))
     named = dated["anomaly"].cast(pa.string())
     rows = []
@@ -155,8 +155,8 @@ def anomalies_of(findings: pa.Table, axis: Axis) -> list[dict[str, Any]]:
 
 
 def _operations(path: Path, load_start_ns: int) -> tuple[Ints, Ints, Flags, Flags]:
-    """Return of every operation: its start; its end if it is an acknowledged send of the load, else -1;
-    whether it is a send of the load; whether it is the auditor's."""
+    """Return for each operation: its start; its end if it is an acknowledged send of the load, else -1;
+    whether it is a send of the load; whether it belongs to the auditor."""
     file = pq.ParquetFile(path)
     parts = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.bool_), np.zeros(0, np.bool_))]
     for group in range(file.num_row_groups):
@@ -187,7 +187,7 @@ def _rates(axis: Axis, due: Ints, ends: Ints) -> list[dict[str, float]]:
 
 
 def _gaps(first: int, ends: Ints, last_due: int) -> list[dict[str, float]]:
-    """Return the times of UNAVAILABLE_MIN_NS or longer in which sends were due and none completed."""
+    """Return the intervals of at least UNAVAILABLE_MIN_NS in which sends were due and none completed."""
     inside = ends[(ends >= first) & (ends <= last_due)]
     after: Sequence[int] = ends[len(ends) - np.count_nonzero(ends > last_due) :][:1].tolist() or [last_due]
     points = np.concatenate(([first], inside, after))
@@ -202,5 +202,5 @@ def _is(column: pa.ChunkedArray, text: str) -> pa.ChunkedArray:
 
 
 def _short(value: float) -> float:
-    """Return a value with four digits that count: shorter files, same plots."""
+    """Round a value to four significant digits: smaller files, same plots."""
     return float(f"{value:.4g}")

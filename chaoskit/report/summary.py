@@ -1,4 +1,4 @@
-"""A verdict in words, for a tired engineer: what was done, what was found, which setting allowed it."""
+"""A verdict as text: the load and faults, the anomalies, and the settings that allowed them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def summary(verdict: Verdict, folder: Path) -> str:
 
 
 def describe_anomaly(name: str, anomaly: Found) -> list[str]:
-    """Return what was found of one anomaly, why it may or may not be, and examples to follow by hand."""
+    """Return the findings of one anomaly, why it is or is not allowed, and examples to trace by hand."""
     if anomaly.count == 0:
         return [f"  {name}: none, {'as expected' if anomaly.allowed else 'NOT as expected'}"]
     mark = "allowed" if anomaly.allowed else "NOT ALLOWED"
@@ -31,7 +31,7 @@ def describe_anomaly(name: str, anomaly: Found) -> list[str]:
         between = f", between {anomaly.between_s[0]:.3f} s and {anomaly.between_s[1]:.3f} s"
     lines = [f"  {name}: {anomaly.count:,}  {mark}{between}", f"    why: {anomaly.why}"]
     if anomaly.remedy:
-        lines.append(f"    to change it: {anomaly.remedy}")
+        lines.append(f"    to prevent it: {anomaly.remedy}")
     lines += [f"    for example: {describe_example(example)}" for example in anomaly.examples[:_EXAMPLES_SHOWN]]
     return lines
 
@@ -45,7 +45,7 @@ def describe_example(example: Mapping[str, Any]) -> str:
     if "other_position" in example and not example.keys() & {"other_op", "other_value"}:
         parts.append(f"the log ends at {example['other_position']:,}")
     elif other:
-        parts.append(f"against {other}")
+        parts.append(f"conflicts with {other}")
     if "detail" in example:
         parts.append(str(example["detail"]))
     return "; ".join(parts)
@@ -55,8 +55,8 @@ def comparison_rows(scenarios: Sequence[Mapping[str, Any]], verdicts: Sequence[V
     """Yield a row for each run: settings, sends/s, send p50 / p99, acked, lost, verdict.
 
     Args:
-        scenarios: as they ran (resolved).
-        verdicts: theirs.
+        scenarios: the resolved scenarios.
+        verdicts: their verdicts.
     """
     for scenario, verdict in zip(scenarios, verdicts, strict=True):
         send = verdict.latency.get("send", {})
@@ -99,18 +99,18 @@ def _done(verdict: Verdict) -> list[str]:
         "What was done",
         f"  load: {counts['sent']:,} sent at {verdict.rates['sends_per_s']:,.0f}/s: {counts['acked']:,} acknowledged, "
         f"{counts['failed']:,} failed, {counts['indeterminate']:,} unknown; {counts['received']:,} received",
-        f"  times count from the start of the run; the load began at {verdict.load_start_s:.1f} s",
+        f"  times are relative to the start of the run; the load began at {verdict.load_start_s:.1f} s",
     ]
     for fault in verdict.faults:
-        healed = f"seen to be healed at {fault['healed_at_ms'] / 1000:.1f} s" if fault["healed"] else "NOT healed"
+        healed = f"healed at {fault['healed_at_ms'] / 1000:.1f} s" if fault["healed"] else "NOT healed"
         effect = "" if fault["effective"] else "  NO EFFECT"
         where = ", ".join(fault["targets"]) or "nothing"
         began_s = fault["at_ms"] / 1000
         lines.append(f"  fault: {fault['kind']} on {where} at {began_s:.1f} s, {healed}{effect}")
-        lines.append(f"    seen: {fault['evidence']}")
+        lines.append(f"    evidence: {fault['evidence']}")
         if fault.get("unavailable_ms") is not None:
             again_ms = fault["recovered_after_heal_ms"]
-            again = "" if again_ms is None else f"; acknowledged {again_ms:,.0f} ms after it was healed"
+            again = "" if again_ms is None else f"; first one {again_ms:,.0f} ms after healing"
             lines.append(f"    at most {fault['unavailable_ms']:,.0f} ms without an acknowledged send{again}")
     told = [f"{where} ends at {end:,}" for where, end in verdict.audit["end_positions"].items()]
     more = [f"and {len(told) - _ENDS_SHOWN:,} more"] if len(told) > _ENDS_SHOWN else []
@@ -146,7 +146,7 @@ def _measured(verdict: Verdict) -> list[str]:
             )
     gap = verdict.availability["longest_unavailable_ms"]
     back = verdict.availability["recovered_after_heal_ms"]
-    after = "" if back is None else f"; acknowledged again at most {back:.0f} ms after a fault was healed"
+    after = "" if back is None else f"; first one after healing within {back:.0f} ms"
     lines.append(f"  longest time without an acknowledged send: {gap:.0f} ms{after}")
     return lines
 
@@ -156,7 +156,7 @@ def _conclusion(verdict: Verdict, folder: Path) -> list[str]:
     lines += [f"  {reason}" for reason in verdict.reasons]
     lines.append(f"  run folder: {folder}")
     if verdict.replayable:
-        lines.append(f"  again: {sys.prefix}/bin/chaoskit replay {folder}")
+        lines.append(f"  to repeat it: {sys.prefix}/bin/chaoskit replay {folder}")
     return lines
 
 

@@ -1,4 +1,4 @@
-"""What is supported of each system, from what it declares of itself."""
+"""What each system supports, derived from its declarations."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ YES, GIVEN, NEVER, NOT_YET = "yes", "with", "never", "not yet"
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """What is said of one power: `standing` is `yes`, `with`, `never`, `not yet` or empty; `why` says the
-    options that it needs, or why it is missing."""
+    """Support of one power: `standing` is `yes`, `with`, `never`, `not yet` or empty; `why` names the options
+    that it requires, or says why it is missing."""
 
     name: str
     meaning: str
@@ -27,14 +27,14 @@ class Power:
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """What is supported of a system.
+    """What a system supports.
 
     Attributes:
-        models: the data models that it keeps.
-        roles: names that `on:` of a fault may use.
-        powers: all that chaoskit knows, those of clients first.
-        workloads: that can run on it.
-        faults: kinds that can be made on it, given hosts that can.
+        models: its data models.
+        roles: role names that a fault may use in `on:`.
+        powers: all powers that chaoskit knows, those of clients first.
+        workloads: the workloads that can run on it.
+        faults: the kinds of faults that can be injected, on suitable hosts.
     """
 
     models: tuple[str, ...]
@@ -45,7 +45,7 @@ class Support:
 
 
 def support(system: System) -> Support:
-    """Return what is supported of a system."""
+    """Return what a system supports."""
     options = system.options()
     has = {*system.cluster_powers(options), *system.client_powers(options), *system.given}
     return Support(
@@ -58,7 +58,7 @@ def support(system: System) -> Support:
 
 
 def markdown(told: dict[str, Support]) -> str:
-    """Return what is supported as tables in Markdown: powers, workloads and faults by system."""
+    """Return Markdown tables of powers, workloads and faults by system."""
     names = list(told)
     powers = zip(*(each.powers for each in told.values()), strict=True)
     workloads = sorted({name for each in told.values() for name in each.workloads})

@@ -1,4 +1,4 @@
-"""Events in words: a line for those that people want to read, nothing for the rest."""
+"""Events as text: one line for each event of interest, nothing for the rest."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from chaoskit.contract.event import (
 
 
 def told(event: Event) -> str:  # noqa: PLR0911  # one for each event
-    """Return an event of a run as one line; empty for one that is no news.
+    """Return an event of a run as one line; empty if it is of no interest.
 
     >>> told(FaultProved(0, "kill", ("n1",), "no process on n1"))
     'kill on n1: no process on n1'
@@ -31,11 +31,11 @@ def told(event: Event) -> str:  # noqa: PLR0911  # one for each event
         case FaultFailed(_, kind, problem):
             return f"{kind}: {problem}"
         case FaultDropped(_, kind):
-            return f"{kind}: dropped, as it was still waiting for its turn when the load ended"
+            return f"{kind}: dropped; it was still waiting for its turn when the load ended"
         case Interrupted():
-            return "interrupted: healing, then checking what was recorded (press Ctrl-C again to give up)"
+            return "interrupted: healing faults, then judging what was recorded (press Ctrl-C again to abort)"
         case HostsKept(access):
-            return f"the hosts are left running; `chaoskit heal` ends them. To look: {'; '.join(access)}"
+            return f"the hosts were left running; `chaoskit heal` stops them. To log in: {'; '.join(access)}"
         case Problem(text):
             return text
         case _:

@@ -1,10 +1,10 @@
-"""Figures in words, for reports and tables."""
+"""Formats numbers for reports and tables."""
 
 from __future__ import annotations
 
 
 def number(value: float | None) -> str:
-    """Return a whole number with separators; a dash for None.
+    """Return an integer with thousands separators; a dash for None.
 
     >>> number(1234567)
     '1,234,567'
@@ -13,7 +13,7 @@ def number(value: float | None) -> str:
 
 
 def milliseconds(value: float | None) -> str:
-    """Return milliseconds with three digits that count, and their unit.
+    """Return milliseconds with three significant digits and a unit.
 
     >>> milliseconds(0.4567), milliseconds(12.34), milliseconds(45678)
     ('0.457 ms', '12.3 ms', '45.7 s')

@@ -1,10 +1,10 @@
-"""Makes the faults of a run happen at their times, proves each, heals each, writes each down.
+"""Injects the faults of a run on schedule, proves each, heals each, and records each.
 
-One thread for each fault, so that a slow one delays no other. A target that is under a fault is not hit
-by a second one: one that the seed drew is replaced by the next one drawn; otherwise the fault goes to
-its other targets, or, without any left, is recorded as ineffective. A fault with a limit (`at_most`), as
-all of a series have, waits instead until its targets are free and the limit is kept; one that still waits
-when the load ends is dropped.
+Each fault has its own thread, so that a slow one does not delay others. A target that is under a fault is
+not targeted by a second one: a randomly drawn target is replaced by the next one drawn; otherwise the fault
+applies to its other targets, or, if none is left, is recorded as ineffective. A fault with a limit
+(`at_most`), which every fault of a series has, instead waits until its targets are free and the limit
+permits it; if it is still waiting when the load ends, it is dropped.
 """
 
 from __future__ import annotations
@@ -29,30 +29,30 @@ from chaoskit.scenario.plan import Plan
 from chaoskit.scenario.timeline import PlannedFault
 
 _FIND_ATTEMPTS_S = 10
-"""How long a role may be vacant before its fault is given up."""
+"""How long a role may be vacant before its fault fails."""
 
 _TURN_POLL_S = 0.05
 
 _COLLECTIVE = ("isr", "ensemble")
-"""Roles that mean all who hold them, as those whose names are plurals."""
+"""Roles that mean all their holders, like roles with plural names."""
 
 
 class Conductor:
-    """Runs the timeline of one run.
+    """Executes the timeline of one run.
 
     Args:
-        plan: with the faults.
-        cluster: that they hit.
-        clients: of the workload, that they hit.
+        plan: the plan with the faults.
+        cluster: the cluster that they target.
+        clients: the workload's clients that they target.
         folder: the run folder.
-        origin_ns: start of the run, CLOCK_MONOTONIC; recorded times count from here.
-        watcher: told of each change.
-        in_system: the name that a topic of the workload has in the system.
+        origin_ns: start of the run, CLOCK_MONOTONIC; recorded times are relative to it.
+        watcher: notified of each change.
+        in_system: maps a workload topic to its name in the system.
 
     Attributes:
-        problems: what went wrong, in sentences.
-        active: the faults that hold, such as `kill on n1`, by number.
-        all_healed: whether every fault that was begun was seen to be healed.
+        problems: what went wrong, as sentences.
+        active: the active faults, such as `kill on n1`, by number.
+        all_healed: whether every fault that began was proved healed.
     """
 
     def __init__(
@@ -86,23 +86,23 @@ class Conductor:
         self.active: dict[int, str] = {}
 
     def start(self, load_start_ns: int) -> None:
-        """Start the timeline; its times count from the start of the load."""
+        """Start the timeline; its times are relative to the start of the load."""
         for index, fault in enumerate(self._plan.faults):
             thread = threading.Thread(target=self._run, args=(index, fault, load_start_ns), daemon=True)
             thread.start()
             self._threads.append(thread)
 
     def load_is_over(self) -> None:
-        """Drop the faults that still wait for their turn; those that hold are held to their end."""
+        """Drop the faults that are still waiting for their turn; active faults run to their end."""
         self._load_over.set()
 
     def heal_now(self) -> None:
-        """Begin no further fault and heal those that hold."""
+        """Start no further faults and heal the active ones."""
         self._load_over.set()
         self._stop.set()
 
     def join(self) -> None:
-        """Wait until every fault is over and healed."""
+        """Wait until every fault has ended and is healed."""
         for thread in self._threads:
             thread.join()
         self._log.close()
@@ -176,7 +176,7 @@ class Conductor:
         self.active.pop(row.index, None)
 
     def _claim(self, fault: PlannedFault) -> list[str]:
-        """Return the names of the targets to hit, marked as busy; none if the load ended before their turn came."""
+        """Return the names of the targets, marked as busy; empty if the load ended before the fault's turn."""
         everyone = self._hosts.keys() | self._clients.keys()
         while True:
             if claimed := self._take(fault, everyone):
@@ -185,10 +185,10 @@ class Conductor:
                 return []
 
     def _take(self, fault: PlannedFault, everyone: Collection[str]) -> list[str]:
-        """Return the names of the targets, marked as busy, or none if a fault with a limit has to wait.
+        """Return the names of the targets, marked as busy; empty if a fault with a limit must wait.
 
         Raises:
-            ChaoskitError: all are under a fault, and this one does not wait.
+            ChaoskitError: all targets are under a fault, and this fault does not wait.
         """
         of_clients = set(fault.on) <= self._clients.keys()
         if not of_clients and not self._may_begin(fault.at_most, 1):
@@ -203,7 +203,7 @@ class Conductor:
             free = [name for name in dict.fromkeys((*distinct, *fault.spare)) if name not in self._busy]
             chosen = free[: len(distinct)]
             if fault.at_most is None and not chosen:
-                raise ChaoskitError(f"{', '.join(wanted)} already under a fault")
+                raise ChaoskitError(f"already under a fault: {', '.join(wanted)}")
             hosts = [name for name in chosen if name in self._hosts]
             if fault.at_most is not None and (
                 len(chosen) < len(distinct) or not self._may_begin(fault.at_most, len(hosts))
@@ -213,7 +213,7 @@ class Conductor:
         return chosen
 
     def _may_begin(self, at_most: int | None, count: int) -> bool:
-        """Return whether a fault on so many hosts keeps the limit; one alone may exceed it, as it was asked to."""
+        """Return whether a fault on `count` hosts stays within the limit; a fault on its own may exceed it."""
         busy = len(self._busy & self._hosts.keys())
         return at_most is None or busy == 0 or count == 0 or busy + count <= at_most
 
@@ -222,14 +222,14 @@ class Conductor:
             self._busy.difference_update(targets)
 
     def _resolve(self, name: str, pick: float) -> list[ServiceHost]:
-        """Return the hosts of a host name, of `all` or of a role."""
+        """Resolve a host name, `all` or a role to hosts."""
         if name == "all":
             return list(self._cluster.hosts)
         names = [name] if name in self._hosts else self._holders(name, pick)
         return [self._hosts[each] for each in names]
 
     def _holders(self, target: str, pick: float) -> list[str]:
-        """Return the hosts that hold a role, such as `leader` or `leader:log-0/2`, waiting while it is vacant."""
+        """Return the hosts that hold a role, such as `leader` or `leader:log-0/2`; wait while it is vacant."""
         role, _, where = target.partition(":")
         place = self._place(where)
         deadline = time.monotonic() + _FIND_ATTEMPTS_S
@@ -241,12 +241,12 @@ class Conductor:
                 if time.monotonic() > deadline or self._stop.wait(0.05):
                     raise
         if not holders:
-            raise ChaoskitError(f"nobody holds {target}")
+            raise ChaoskitError(f"no host holds the role {target}")
         plural = role.endswith("s") or role in _COLLECTIVE
         return list(holders) if plural else [holders[int(pick * len(holders))]]
 
     def _place(self, where: str) -> Place | None:
-        """Return the partition that a target names, by its name in the system; without one the workload's first."""
+        """Return the partition in a target, by its name in the system; by default the workload's first one."""
         if where:
             topic, _, partition = where.rpartition("/")
             return self._in_system(topic), int(partition)
@@ -269,11 +269,11 @@ class Conductor:
 
 
 def _words(error: Exception) -> str:
-    return str(error) if isinstance(error, ChaoskitError) else f"defect in the nemesis: {error!r}"
+    return str(error) if isinstance(error, ChaoskitError) else f"bug in the nemesis: {error!r}"
 
 
 class _Row:
-    """A fault's row in the history while it is being filled in."""
+    """The row of a fault in the history, filled in step by step."""
 
     def __init__(self, index: int, fault: PlannedFault, start_ns: int) -> None:
         self.index = index

@@ -1,4 +1,4 @@
-"""A deployment: hosts, and a system that runs on them, on which trials follow each other."""
+"""A deployment: hosts with a running system, used by consecutive trials."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from chaoskit.scenario.plan import Plan
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """What a deployment is made of: plans with the same ground may share one."""
+    """What a plan requires of a deployment; plans with equal grounds may share one."""
 
     provider: str
     hosts: int
@@ -33,7 +33,7 @@ class Ground:
 
     @classmethod
     def of(cls, plan: Plan) -> Ground:
-        """Return what a plan needs."""
+        """Return what a plan requires."""
         cluster = plan.scenario.cluster
         options = plan.system.deployment(plan.system_options)
         return cls(cluster.provider, cluster.hosts, plan.provider_options, cluster.system, options, cluster.sync)
@@ -43,10 +43,10 @@ class Deployment:
     """Hosts and a running system.
 
     Attributes:
-        id: of this deployment, unique on this machine.
+        id: id of this deployment, unique on this machine.
         cluster: the system.
-        journal: of what was made on the machine.
-        trials: names of the runs that were made on it, oldest first.
+        journal: journal of everything created on the machine.
+        trials: names of the runs on this deployment, oldest first.
     """
 
     def __init__(self, plan: Plan, watcher: Watcher) -> None:
@@ -65,38 +65,38 @@ class Deployment:
             raise
 
     def start(self) -> None:
-        """Start the system on all hosts; nothing where it runs."""
+        """Start the system on all hosts where it is not running."""
         processes = optional(self.cluster, Processes)
         if processes is not None:
             _on_each(self.cluster, processes.start)
 
     def serves(self, plan: Plan) -> bool:
-        """Return whether a trial of this plan can be made on it."""
+        """Return whether a trial of this plan can run on it."""
         return self._ground == Ground.of(plan) and plan.host_powers_needed <= self._powers
 
     def sync(self) -> None:
-        """Have on the disks what is in memory.
+        """Sync the disks of all hosts.
 
-        Formatting tools do not fsync everything; a power cut soon after would test set-up, not the load.
+        Formatting tools do not fsync everything; an early power cut would test the set-up, not the load.
         """
         if self._ground.sync:
             for host in self.cluster.hosts:
                 host.run(["sync", "-f", host.data_dir])
 
     def collect(self, folder: Path) -> bool:
-        """Copy logs, and what disks recorded, to a run folder; return whether a disk recorded."""
+        """Copy logs and disk recordings to a run folder; return whether there was a recording."""
         _collect_logs(self.cluster, folder)
         return bool(self._lab.keep(folder / store.RECORDINGS))
 
     def close(self) -> None:
-        """Remove the hosts and everything made for them."""
+        """Remove the hosts and everything created for them."""
         try:
             self.cluster.close()
         finally:
             self._remove_hosts()
 
     def leave(self, watcher: Watcher) -> None:
-        """Leave the hosts running, for `chaoskit heal` to end."""
+        """Leave the hosts running; `chaoskit heal` stops them."""
         self.cluster.close()
         self.journal.release()
         watcher.on(HostsKept(tuple(self._lab.access())))
@@ -138,7 +138,7 @@ def _collect_logs(cluster: Cluster, folder: Path) -> None:
             try:
                 host.get(host.log_path(service), target)
             except (ChaoskitError, OSError) as error:
-                with suppress(OSError):  # such as a full disk, which is why the copy failed
+                with suppress(OSError):  # for example a full disk, which is also why the copy failed
                     target.parent.mkdir(parents=True, exist_ok=True)
                     target.with_suffix(".missing").write_text(f"{error}\n", encoding="utf-8")
 

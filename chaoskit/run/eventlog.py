@@ -1,4 +1,4 @@
-"""`events.jsonl` of a run folder: every event of the run, a line each, as it happened."""
+"""`events.jsonl` of a run folder: every event of the run, one per line, as it happened."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ EVENTS = "events.jsonl"
 
 
 class EventLog:
-    """A watcher that writes events down and hands them on.
+    """A watcher that records events and forwards them.
 
-    A disk that is full costs lines here, and nothing of the history.
+    If the disk is full, lines are missing here, but the history is not affected.
 
     Args:
         folder: the run folder.
-        origin_ns: start of the run, CLOCK_MONOTONIC; times count from here.
-        watcher: that is told, too.
+        origin_ns: start of the run, CLOCK_MONOTONIC; times are relative to it.
+        watcher: the watcher to forward events to.
     """
 
     def __init__(self, folder: Path, origin_ns: int, watcher: Watcher) -> None:
@@ -32,7 +32,7 @@ class EventLog:
         self._lock = threading.Lock()
 
     def on(self, event: Event) -> None:
-        """Write an event down and hand it on."""
+        """Record and forward an event."""
         at_ns = time.monotonic_ns() - self._origin_ns
         line = json.dumps({"at_ns": at_ns, "event": type(event).__name__, **asdict(event)})
         with self._lock, suppress(OSError), self._path.open("a", encoding="utf-8") as file:

@@ -1,6 +1,6 @@
-"""The clients of a run, each a worker process: started, started together, watched, crashed and stopped.
+"""Starts, monitors, crashes and stops the clients of a run. Each client is a worker process.
 
-Load never runs in the harness process, so that it cannot delay a fault.
+Load never runs in the harness process, so it cannot delay a fault.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from chaoskit.run.heal import PROCESS, WORKER_MODULE
 
 _READY_TIMEOUT_S = 30
 _HEAD_START_NS = 100_000_000
-"""All clients start together, this long after the last was ready."""
+"""Delay from when the last client is ready to the common start."""
 
 
 @dataclass(slots=True, eq=False)
 class Worker:
-    """One worker process, an incarnation of a client, and what it has said."""
+    """One worker process (an incarnation of a client) and what it reported."""
 
     task: Task
     process: subprocess.Popen[bytes]
@@ -44,7 +44,7 @@ class Worker:
     result: dict[str, Any] = field(default_factory=dict)
 
     def listen(self) -> None:
-        """Take in what the worker says, until it ends."""
+        """Process the worker's messages until it exits."""
         assert self.process.stdout is not None
         with self.process.stdout as said:
             for line in said:
@@ -58,25 +58,25 @@ class Worker:
                 self.result |= message.get("result", {})
 
     def tell(self, order: str) -> None:
-        """Send an order; a worker that has ended takes none."""
+        """Send an order; does nothing if the worker has exited."""
         stdin: IO[bytes] | None = self.process.stdin
         assert stdin is not None
-        with contextlib.suppress(BrokenPipeError, ValueError):  # it ended, or was told no more
+        with contextlib.suppress(BrokenPipeError, ValueError):  # it exited, or its link is closed
             stdin.write(order.encode() + b"\n")
             stdin.flush()
 
     def tell_no_more(self) -> None:
-        """Close the link; a client that still runs takes it as the end."""
+        """Close the link; a client that is still running then stops."""
         assert self.process.stdin is not None
         with contextlib.suppress(BrokenPipeError):
             self.process.stdin.close()
 
 
 class Client:
-    """A client of the workload through all its incarnations; see `chaoskit.contract.nemesis.ClientProcess`.
+    """A client of the workload, across all its incarnations; see `chaoskit.contract.nemesis.ClientProcess`.
 
     Args:
-        task: of the first incarnation.
+        task: task of the first incarnation.
         start: starts the process of an incarnation.
     """
 
@@ -89,7 +89,7 @@ class Client:
 
     @property
     def worker(self) -> Worker:
-        """The incarnation that runs, or ran last."""
+        """The current, or else the last, incarnation."""
         return self.workers[-1]
 
     @property
@@ -101,7 +101,7 @@ class Client:
 
     @property
     def former(self) -> list[int]:
-        """Process ids of earlier incarnations that still run."""
+        """Process ids of earlier incarnations that are still running."""
         return [worker.process.pid for worker in self.workers[:-1] if worker.process.poll() is None]
 
     def crash(self) -> None:
@@ -124,7 +124,7 @@ class Client:
         except RunFailed:
             following.process.kill()
             self._crashed.append(following)
-            self.workers.insert(0, self.workers.pop())  # the one before is still the client
+            self.workers.insert(0, self.workers.pop())  # the previous incarnation remains the current one
             raise
         following.tell(f"start {time.monotonic_ns()}")
         if self._stopped:
@@ -137,10 +137,10 @@ class Client:
             worker.process.wait()
 
     def await_ready(self, deadline: float) -> None:
-        """Return when the client is connected.
+        """Wait until the client is connected.
 
         Raises:
-            RunFailed: it ended, or hung; the message has its last words.
+            RunFailed: it exited or hung; the message has the end of its log.
         """
         worker = self.worker
         while not worker.ready.wait(0.02):
@@ -151,23 +151,23 @@ class Client:
         return self._stopped and self.worker.process.poll() == 0
 
     def stop(self) -> None:
-        """Tell it, and incarnations to come, to end."""
+        """Stop it, including future incarnations."""
         self._stopped = True
         for worker in self.workers:
             worker.tell("stop")
 
     def failures(self) -> list[str]:
-        """Say which incarnations ended by themselves with an error, and how."""
+        """Return the incarnations that exited unexpectedly with an error, with the end of their logs."""
         ended = [worker for worker in self.workers if worker.process.poll() not in (None, 0)]
         return [
             f"client {worker.task.client}: {_last_words(worker.log)}" for worker in ended if worker not in self._crashed
         ]
 
     def join(self, deadline: float) -> list[str]:
-        """Wait for its end, and end it at the deadline; return what went wrong."""
+        """Wait for it to exit, and kill it at the deadline; return what went wrong."""
         problems = [problem for worker in self.workers if (problem := self._join(worker, deadline)) is not None]
         if reason := self.worker.result.get("failed"):
-            problems.append(f"client {self.worker.task.client} stopped working: {reason}")
+            problems.append(f"client {self.worker.task.client} failed permanently: {reason}")
         return problems
 
     def _join(self, worker: Worker, deadline: float) -> str | None:
@@ -177,10 +177,10 @@ class Client:
         except subprocess.TimeoutExpired:
             worker.process.kill()
             worker.process.wait()
-            problem = f"client {worker.task.client} did not end in time and was killed"
+            problem = f"client {worker.task.client} did not exit in time and was killed"
         else:
             if status != 0 and worker not in self._crashed:
-                problem = f"client {worker.task.client} ended with status {status}: {_last_words(worker.log)}"
+                problem = f"client {worker.task.client} exited with status {status}: {_last_words(worker.log)}"
         worker.listener.join()
         worker.tell_no_more()
         return problem
@@ -190,9 +190,9 @@ class Fleet:
     """The clients of one run.
 
     Args:
-        folder: the run folder; orders and write-ahead logs go to its `wal`.
-        journal: processes are written down in it.
-        order: what all workers are told; see `chaoskit.run.worker`.
+        folder: the run folder; orders and write-ahead logs are stored in its `wal`.
+        journal: journal for the processes.
+        order: the order for all workers; see `chaoskit.run.worker`.
     """
 
     def __init__(self, folder: Path, journal: Journal, order: dict[str, Any]) -> None:
@@ -203,10 +203,10 @@ class Fleet:
         self.clients: list[Client] = []
 
     def launch(self, tasks: Sequence[Task]) -> list[Client]:
-        """Start a process for each task and return when all clients are connected.
+        """Start a process for each task and wait until all clients are connected.
 
         Raises:
-            RunFailed: one ended or hung; the message has its last words.
+            RunFailed: a client exited or hung; the message has the end of its log.
         """
         launched = [Client(task, self._start) for task in tasks]
         self.clients += launched
@@ -216,24 +216,24 @@ class Fleet:
         return launched
 
     def go(self, clients: Sequence[Client]) -> int:
-        """Start the clients together; return the start, CLOCK_MONOTONIC ns."""
+        """Start the clients simultaneously; return the start time, CLOCK_MONOTONIC ns."""
         start_ns = time.monotonic_ns() + _HEAD_START_NS
         for client in clients:
             client.worker.tell(f"start {start_ns}")
         return start_ns
 
     def stop(self, clients: Sequence[Client]) -> None:
-        """Tell clients to end, without waiting."""
+        """Ask clients to stop, without waiting."""
         for client in clients:
             client.stop()
 
     def join(self, clients: Sequence[Client], timeout_s: float) -> list[str]:
-        """Wait for clients to end; end those that do not. Return what went wrong."""
+        """Wait for clients to exit; kill those that do not. Return what went wrong."""
         deadline = time.monotonic() + timeout_s
         return [problem for client in clients for problem in client.join(deadline)]
 
     def failures(self) -> list[str]:
-        """Return the clients that ended by themselves with an error."""
+        """Return the clients that exited unexpectedly with an error."""
         return [failure for client in self.clients for failure in client.failures()]
 
     def progress(self) -> Progress:
@@ -274,4 +274,4 @@ class Fleet:
 
 def _last_words(log: Path) -> str:
     lines = log.read_text(errors="replace").strip().splitlines()
-    return "\n".join(lines[-5:]) or "it said nothing"
+    return "\n".join(lines[-5:]) or "its log is empty"

@@ -1,4 +1,4 @@
-"""Undo what dead harnesses left behind, from their journals. Idempotent; live runs are left alone."""
+"""Removes what dead harnesses left behind, using their journals. Idempotent; live runs are not touched."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chaoskit.base.journal import abandoned
 from chaoskit.contract.host import HostError, HostProvider
 
 PROCESS = "process"
-"""Provider of entries that name a worker process by a word of its command line."""
+"""Provider of entries that identify a worker process by a word in its command line."""
 
 WORKER_MODULE = "chaoskit.run.worker"
 
@@ -31,7 +31,7 @@ def heal() -> list[str]:
         for entry in journal.entries:
             try:
                 removed += _undo(entry)
-            except HostError:  # such as a `sync` on its hosts that waits for a frozen disk of another entry's
+            except HostError:  # for example a `sync` on its hosts that waits for a frozen disk of another entry
                 held_up.append(entry)
         for entry in held_up:
             removed += _undo(entry)
@@ -44,7 +44,7 @@ def _undo(entry: Mapping[str, Any]) -> list[str]:
         return _end_process(entry["mark"])
     provider: HostProvider = plugins.load("host", entry["provider"], "journal")
     if os.geteuid() != 0:
-        raise BadInput("hosts were left behind, and removing them needs root: sudo chaoskit heal")
+        raise BadInput("removing the hosts that were left behind requires root: sudo chaoskit heal")
     return provider.undo(entry)
 
 

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: the first one ends the load early, the second one gives up."""
+"""Ctrl-C and SIGTERM: the first one ends the load early, the second one aborts."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from types import FrameType
 
 INTERRUPTED = "interrupted before the load's declared end"
-"""Among the reasons of a verdict: the user ended the load."""
+"""Reason in a verdict: the user ended the load."""
 
 
 @contextmanager
 def interruptible(told: Callable[[], None]) -> Iterator[threading.Event]:
-    """Yield an event that the first signal sets; `told` is called then. Elsewhere than in the main thread: nothing."""
+    """Yield an event that is set on the first signal, when `told` is also called. Inactive outside the main thread."""
     asked = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield asked

@@ -1,4 +1,4 @@
-"""Where runs are made: one deployment at a time, kept for the next trial as long as it is as good as new."""
+"""Executes runs on one deployment at a time, which is reused for the next trial while it is as good as new."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ def run(plan: Plan, store_folder: Path, watcher: Watcher, *, keep: bool = False)
     Args:
         plan: see `chaoskit.scenario.plan.make_plan`.
         store_folder: where run folders are kept.
-        watcher: told of events.
-        keep: leave the hosts running afterwards; `chaoskit heal` ends them.
+        watcher: receives the events.
+        keep: leave the hosts running afterwards; `chaoskit heal` stops them.
 
     Raises:
-        BadInput: the machine or the system refuses; nothing is left behind.
-        RunFailed: the run broke; the message names the run folder.
+        BadInput: the machine or the system does not support the plan; nothing is left behind.
+        RunFailed: the run failed; the message names the run folder.
     """
     with Site(store_folder, keep=keep, shared=False) as site:
         return site.run(plan, watcher)
 
 
 class Site:
-    """Makes runs, several on one deployment where their plans allow it.
+    """Executes runs; several may share a deployment if their plans allow it.
 
-    A deployment is given up after a trial that broke, was interrupted, or did not leave it as it was.
+    A deployment is discarded after a trial that failed, was interrupted, or did not restore it.
 
     Args:
         store_folder: where run folders are kept.
-        keep: leave hosts running at the end; `chaoskit heal` ends them.
+        keep: leave hosts running at the end; `chaoskit heal` stops them.
         shared: keep a deployment for the next run.
     """
 
@@ -59,7 +59,7 @@ class Site:
         self._deployment: Deployment | None = None
 
     def run(self, plan: Plan, watcher: Watcher) -> tuple[Path, Verdict]:
-        """Execute a plan; return the run folder and its verdict. Raises as `run`."""
+        """Execute a plan; return the run folder and its verdict. Raises like `run`."""
         with _naming(plan.source):
             check_machine(plan)
         folder = store.new_run_folder(self._store, plan.scenario.name)
@@ -78,10 +78,10 @@ class Site:
             store.discard(folder)
             raise
         except ChaoskitError as error:
-            raise RunFailed(f"{error}\nrun folder, with logs and what was recorded: {folder}") from error
+            raise RunFailed(f"{error}\nrun folder with logs and recorded history: {folder}") from error
 
     def close(self) -> None:
-        """End the deployment, if there is one."""
+        """Close the deployment, if there is one."""
         if self._deployment is not None:
             deployment, self._deployment = self._deployment, None
             deployment.close()
@@ -106,7 +106,7 @@ class Site:
             finally:
                 self._after(deployment, trial, folder, watcher)
         finally:
-            # Turn the write-ahead log into the history; it stays as it is if that fails.
+            # Compact the write-ahead logs into the history; if that fails, they are kept.
             compact_faults(folder)
             compact(folder)
             drop_wal(folder)
@@ -119,7 +119,7 @@ class Site:
         return self._deployment
 
     def _after(self, deployment: Deployment, trial: Trial, folder: Path, watcher: Watcher) -> None:
-        """Keep what was recorded; then keep the deployment, or end it, whatever became of the other."""
+        """Save what was recorded; then keep or close the deployment, even if saving failed."""
         reusable = False
         try:
             recorded = deployment.collect(folder)
@@ -137,7 +137,7 @@ class Site:
 
 @contextmanager
 def _naming(source: str) -> Iterator[None]:
-    """Put the file into errors that blame one of its keys."""
+    """Prefix errors about a key with the name of the file."""
     try:
         yield
     except BadInput as error:

@@ -1,7 +1,7 @@
-"""A trial: topics of its own, a load, faults, a final read.
+"""A trial: its own topics, a load, faults, a final read.
 
-topics, sync all disks, load with faults, heal, recover within the bound, final read. Whatever fails, what was
-recorded is kept.
+Steps: create topics, sync all disks, load with faults, heal, recover within the bound, final read. What was recorded
+is kept even if a step fails.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ class Trial:
     """One trial on a deployment.
 
     Attributes:
-        restored: whether the deployment is as it was before: every fault was seen to be healed and left nothing
+        restored: whether the deployment is in its original state: every fault was proved healed and left nothing
             behind, and the cluster recovered.
 
     Args:
-        plan: what to do.
-        deployment: where; its system is started.
+        plan: the plan.
+        deployment: the deployment to use; its system is started.
         folder: the run folder.
         origin_ns: start of the run, CLOCK_MONOTONIC.
-        watcher: told of events.
-        interrupted: set when the user asks for the end.
+        watcher: receives the events.
+        interrupted: set when the user interrupts the run.
     """
 
     def __init__(
@@ -68,17 +68,17 @@ class Trial:
         self._origin_ns = origin_ns
         self._watcher = watcher
         self._interrupted = interrupted
-        # The first trial has the system to itself; names of the later ones must not meet those of earlier ones.
+        # The first trial has the system to itself; names in later trials must not collide with earlier ones.
         number = len(deployment.trials)
         self._namespace = f"t{number}-" if number else ""
         self._load_start_ns = 0
         self._problems: list[str] = []
 
     def execute(self) -> None:
-        """Do all of it.
+        """Execute all steps.
 
         Raises:
-            ChaoskitError: it broke.
+            ChaoskitError: a step failed.
         """
         self._describe()
         self._begin()
@@ -91,7 +91,7 @@ class Trial:
         deployment.trials.append(store.run_name(self._folder))
 
     def _begin(self) -> None:
-        """Have the system ready, with the trial's topics on it."""
+        """Prepare the system and create the trial's topics."""
         cluster, topics = self._cluster, self._plan.declared.topics
         write_topics(self._folder / "wal", {topic.name: topic.model for topic in topics})
         self._watcher.on(PhaseBegun("ready"))
@@ -155,7 +155,7 @@ class Trial:
             self._problems.append(INTERRUPTED)
 
     def _recover(self, fleet: Fleet, producers: list[Client]) -> dict[str, Any]:
-        """Wait until the healed cluster is whole, then probe it and read everything."""
+        """Wait until the healed cluster is complete, then probe it and read everything."""
         self._watcher.on(PhaseBegun("recover"))
         bound_ns = self._plan.scenario.recovery
         began = time.monotonic()

@@ -1,8 +1,8 @@
-"""A worker process: one client of the workload, with a write-ahead log of its own.
+"""A worker process: one client of the workload, with its own write-ahead log.
 
-It is started by the harness with the path of its order (JSON), and speaks with it in lines of JSON:
-it says `ready`, is told the start time, reports progress and, an auditor, its result. It ends when
-told `stop`, or when the harness is gone: its standard input closes.
+The harness starts it with the path of its order (JSON) and exchanges JSON lines with it: the worker
+reports `ready`, receives the start time, and reports progress and, if it is an auditor, its result. It
+exits when it receives `stop`, or when its standard input closes because the harness has died.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class HarnessLink:
 
     def __init__(self) -> None:
         self.stopping = False
-        # Unbuffered: a thread that waits in a buffered read would hold its lock at the interpreter's end.
+        # Unbuffered: a thread blocked in a buffered read would hold its lock when the interpreter exits.
         self._orders = open(0, "rb", buffering=0, closefd=False)  # noqa: SIM115
 
     def wait_start(self) -> int:
@@ -60,8 +60,8 @@ class HarnessLink:
 
 
 def main(order_path: str) -> None:
-    """Run one client to its end."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the harness, which tells us to stop
+    """Run one client to completion."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the harness, which stops the workers
     order = json.loads(Path(order_path).read_text(encoding="utf-8"))
     system = installed.system(order["system"], "cluster.system")
     workload = installed.workload(order["workload"], "workload.kind")

@@ -1,1 +1,1 @@
-"""What to run: the model of a scenario, its plan, its timeline."""
+"""Scenarios: their model, files, plan and timeline."""

@@ -1,7 +1,7 @@
-"""Files of scenarios: each one scenario, or several variants of one. Ready-made ones are known by their names.
+"""Scenario files: each has one scenario, or several variants of one. Ready-made scenarios are found by name.
 
-`kafka/power-all` is the ready-made scenario of that name with all its variants, `kafka/power-all:os-flush` one of
-them, and `mine.yaml:weak` one of a file of yours.
+`kafka/power-all` is the ready-made scenario of that name with all its variants, `kafka/power-all:os-flush` is one of
+these variants, and `mine.yaml:weak` is one variant of your own file.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SWEEPS = "sweeps/"
 
 
 class _Variants(BaseModel):
-    """What stands under `variants:`: by name, what is laid over the rest of the file."""
+    """The content of `variants:`: by name, the keys that override the rest of the file."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -38,27 +38,27 @@ class Written:
     """A scenario as it was written.
 
     Attributes:
-        source: file and variant, for errors.
-        content: its keys, those of the variant laid over those of the file.
+        source: file and variant, for error messages.
+        content: its keys; those of the variant override those of the file.
     """
 
     source: str
     content: dict[str, Any]
 
     def parsed(self) -> Scenario:
-        """Return the validated scenario; raises as `chaoskit.scenario.model.parse_scenario`."""
+        """Return the validated scenario; raises like `chaoskit.scenario.model.parse_scenario`."""
         return parse_scenario(self.content, self.source)
 
 
 def find(spec: str, folder: Path = Path()) -> list[Written]:
-    """Return the scenarios that a user names: a file or a ready-made one, all its variants or one.
+    """Return the scenarios for a spec: a file or a ready-made scenario, with all variants or one.
 
     Args:
         spec: such as `mine.yaml`, `kafka/power-all`, `kafka/power-all:os-flush`.
-        folder: where relative paths begin.
+        folder: base of relative paths.
 
     Raises:
-        BadInput: there is none; the message names the nearest.
+        BadInput: there is none; the message suggests the closest name.
     """
     path, variant = _locate(spec, folder)
     found = dict(variants_of(path))
@@ -66,15 +66,15 @@ def find(spec: str, folder: Path = Path()) -> list[Written]:
         return list(found.values())
     if variant not in found:
         known = [name for name in found if name]
-        raise BadInput(f"{spec}: {path} has no such variant; {nearest(variant, known)}")
+        raise BadInput(f"{spec}: no such variant in {path}; {nearest(variant, known)}")
     return [found[variant]]
 
 
 def variants_of(path: Path) -> Iterator[tuple[str, Written]]:
-    """Yield the variants in a file by name; of a file without any, the scenario itself, under no name.
+    """Yield the variants in a file by name; if it has none, the scenario itself with an empty name.
 
     Raises:
-        BadInput: naming the file, the key and the remedy.
+        BadInput: names the file, the key and the remedy.
     """
     content = load_mapping(path, _EXPECTED)
     content.setdefault("name", path.name.split(".")[0])
@@ -100,24 +100,24 @@ def ready_made() -> dict[str, Path]:
 
 
 def find_sweep(spec: str) -> Path:
-    """Return the file of a sweep: the one that is named, or the ready-made one, such as `sweeps/dedup`.
+    """Return the file of a sweep, given its path or the name of a ready-made one, such as `sweeps/dedup`.
 
     Raises:
-        BadInput: there is none; the message names the nearest.
+        BadInput: there is none; the message suggests the closest name.
     """
     if Path(spec).is_file():
         return Path(spec)
     known = {name: path for name, path in _ready_made().items() if name.startswith(_SWEEPS)}
     if spec not in known:
-        raise BadInput(f"{spec}: there is neither such a file nor a ready-made sweep; {nearest(spec, list(known))}")
+        raise BadInput(f"{spec}: no such file or ready-made sweep; {nearest(spec, list(known))}")
     return known[spec]
 
 
 def load_mapping(path: Path, expected: str) -> dict[str, Any]:
-    """Read a YAML file that holds a mapping; `expected` says what it should be.
+    """Read a YAML file that contains a mapping; `expected` describes it in the error message.
 
     Raises:
-        BadInput: naming the file.
+        BadInput: names the file.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -126,7 +126,7 @@ def load_mapping(path: Path, expected: str) -> dict[str, Any]:
     try:
         content = yaml.load(text)
     except yaml.NotYaml as error:
-        raise BadInput(f"{path}: is not YAML: {error}") from error
+        raise BadInput(f"{path}: is not valid YAML: {error}") from error
     if not isinstance(content, dict):
         raise BadInput(f"{path}: {expected}")
     return content
@@ -143,12 +143,12 @@ def _locate(spec: str, folder: Path) -> tuple[Path, str]:
     if name in known:
         return known[name], variant
     if name.endswith(_SUFFIX):
-        raise BadInput(f"{folder / name}: there is no such file")
-    raise BadInput(f"{spec}: there is neither such a file nor a ready-made scenario; {nearest(name, list(known))}")
+        raise BadInput(f"{folder / name}: no such file")
+    raise BadInput(f"{spec}: no such file or ready-made scenario; {nearest(name, list(known))}")
 
 
 def _ready_made() -> dict[str, Path]:
-    """Return all files that come with chaoskit, by name: in the package, or, of a checkout, beside it."""
+    """Return all files shipped with chaoskit, by name: in the package or, in a checkout, next to it."""
     package = Path(chaoskit.__file__).parent
     installed = package / "ready_made"
     folder = installed if installed.is_dir() else package.parent / "scenarios"

@@ -1,7 +1,7 @@
-"""What to run: one model, the same from YAML, pytest and Python.
+"""The model of a scenario, shared by YAML, pytest and Python.
 
-The engine validates the keys that it knows; the rest of `cluster`, `workload` and each fault belongs
-to the plug-in that it names, whose own model validates it (see `chaoskit.scenario.plan`).
+The engine validates the keys that it knows. The other keys of `cluster`, `workload` and each fault
+belong to the plug-in named there, whose own model validates them (see `chaoskit.scenario.plan`).
 """
 
 from __future__ import annotations
@@ -43,20 +43,21 @@ class WorkloadSpec(BaseModel):
 
 
 class FaultSpec(BaseModel):
-    """One fault at a time, or faults drawn by the seed at intervals; further keys are its parameters.
+    """A single fault at a given time, or a series of random faults; further keys are its parameters.
 
-    `hit`, `began` and `pick` stand in recorded timelines: which targets and when exactly, for readers, and
-    the draw that chooses among the holders of a role.
+    `hit`, `began` and `pick` are set in recorded timelines: the targets and the exact time, for the reader, and
+    the random number that chooses among the holders of a role.
 
     Attributes:
-        inject: a kind, or several of which one is drawn each time; a kind may be a mapping of its name to
+        inject: a kind, or several kinds, one of which is drawn each time; a kind may be a mapping of its name to
             `Choice` and further keys.
         on: hosts, roles, clients or counts.
-        at: when a single fault begins, or a range that it is drawn from.
-        start, to, every: of a series: from when, until when, and the gap, or range of gaps, between beginnings.
-        quiet: in which times no fault of a series begins.
-        duration: how long it holds, or a range.
-        at_most: how many hosts may be under faults at once, this one included; it waits until it may begin.
+        at: start of a single fault, or a range to draw it from.
+        start, to, every: start and end of a series, and the interval, or range of intervals, between fault starts.
+        quiet: intervals in which no fault of a series starts.
+        duration: how long the fault lasts, or a range.
+        at_most: maximum number of hosts under faults at the same time, including this fault's; the fault waits
+            until it may start.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True, populate_by_name=True)
@@ -78,38 +79,38 @@ class FaultSpec(BaseModel):
     def _one_kind_of_time(self) -> FaultSpec:
         repeating = [self.start, self.to, self.every]
         if (self.at is None) == (repeating == [None] * 3) or (self.at is None and None in repeating):
-            raise ValueError("say either at, or from, to and every")
+            raise ValueError("specify either at, or from, to and every")
         if self.every is not None and self.every[0] < MILLISECOND:
             raise ValueError("every must be at least 1ms")
         if self.start is not None and self.to is not None and self.to <= self.start:
             raise ValueError("to must be later than from")
         if self.quiet and self.at is not None:
-            raise ValueError("quiet is for a series (from, to, every)")
+            raise ValueError("quiet requires a series (from, to, every)")
         return self
 
     @model_validator(mode="after")
     def _one_kind_a_mapping(self) -> FaultSpec:
         for each in [] if isinstance(self.inject, str) else self.inject:
             if isinstance(each, dict) and len(each) != 1:
-                raise ValueError("each of inject is a kind, or a mapping of one kind to its keys")
+                raise ValueError("each entry of inject must be a kind, or a mapping of one kind to its keys")
         return self
 
     def kinds(self) -> list[tuple[str, dict[str, Any]]]:
-        """Return the kinds that are drawn from, each with the keys that it does not share, as they were written."""
+        """Return the kinds to draw from, each with its own keys, as written."""
         given = [self.inject] if isinstance(self.inject, str) else self.inject
         return [(each, {}) if isinstance(each, str) else next(iter(each.items())) for each in given]
 
     def choices(self) -> list[Choice]:
-        """Return the same, validated."""
+        """Return the kinds to draw from, validated."""
         return [Choice.model_validate({"kind": kind, **keys}) for kind, keys in self.kinds()]
 
 
 class Choice(BaseModel):
-    """One kind of a series that draws among several; its keys go before those of the series.
+    """One of several kinds of a series; its keys override those of the series.
 
     Attributes:
         kind: entry point of the nemesis.
-        weight: how often it is drawn, against the others' weights.
+        weight: how often it is drawn, relative to the other weights.
         on, duration: as in `FaultSpec`.
     """
 
@@ -139,13 +140,13 @@ def parse_scenario(content: Mapping[str, Any], source: str) -> Scenario:
     """Return the validated scenario.
 
     Raises:
-        BadInput: naming the source, the key and the remedy.
+        BadInput: names the source, the key and the remedy.
     """
     return validated(Scenario, content, source, "")
 
 
 def merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a mapping with another laid over it: mappings within are merged, everything else is replaced.
+    """Merge two mappings: nested mappings are merged, everything else is replaced.
 
     >>> merge({"a": {"b": 1, "c": [1]}, "d": 2}, {"a": {"c": [2]}, "e": 3})
     {'a': {'b': 1, 'c': [2]}, 'd': 2, 'e': 3}
@@ -160,17 +161,17 @@ def merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]
 def validated(
     model: type[Model], content: Mapping[str, Any], source: str, prefix: str, also_known: Iterable[str] = ()
 ) -> Model:
-    """Return `content` as a model, its errors turned into one `BadInput`.
+    """Validate `content` as a model; combine all errors into one `BadInput`.
 
     Args:
-        model: what it must be.
+        model: the model.
         content: as the user wrote it.
-        source: file or place, for the error.
-        prefix: key under which the content stands, such as `cluster.`.
-        also_known: keys that are valid there besides the model's own, for the remedy.
+        source: file or place, for the error message.
+        prefix: prefix of the content's keys, such as `cluster.`.
+        also_known: further keys that are valid there, for the remedy.
 
     Raises:
-        BadInput: naming the source, every wrong key and the remedy.
+        BadInput: names the source, every invalid key and the remedy.
     """
     try:
         return model.model_validate(content)
@@ -195,6 +196,6 @@ def _explain(model: type[BaseModel], detail: Any, prefix: str, also_known: Itera
 
 
 def _is_branch(part: Any) -> bool:
-    """Return whether pydantic put the name of a type, not a key, into a location."""
+    """Return whether a part of a pydantic location is the name of a type, not a key."""
     types = ("str", "int", "float", "bool")
     return isinstance(part, str) and (part.removeprefix("constrained-") in types or "[" in part or part.endswith("()"))

@@ -1,4 +1,4 @@
-"""A scenario with its plug-ins found and their keys validated: everything that can be refused early."""
+"""A scenario with its plug-ins loaded and their keys validated. Everything that can be rejected early is."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SEED_MAX = 2**31
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All that a run needs to know before it starts; see `make_plan`."""
+    """Everything that a run needs to know before it starts; see `make_plan`."""
 
     source: str
     scenario: Scenario
@@ -45,11 +45,11 @@ class Plan:
 
     @property
     def host_powers_needed(self) -> frozenset[type]:
-        """Powers of hosts that the faults use."""
+        """Host powers that the faults use."""
         return frozenset(power for fault in self.faults for power in nemesis(fault.kind).host_powers)
 
     def resolved(self) -> dict[str, Any]:
-        """Return the scenario as it runs, every default and the seed written out; it can be run again."""
+        """Return the scenario with all defaults and the seed filled in; it can be run again."""
         content = self.scenario.model_dump(mode="json", by_alias=True, exclude_none=True)
         options = [("cluster", self.system_options), ("workload", self.workload_options)]
         for key, model in options:
@@ -60,7 +60,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class _Allowed:
-    """What faults of a scenario may hit, and what hosts and the cluster can do."""
+    """What the faults of a scenario may target, and the powers of hosts and cluster."""
 
     targets: Targets
     roles: Sequence[str]
@@ -71,20 +71,20 @@ class _Allowed:
 
 
 def host_names(count: int) -> list[str]:
-    """Return the names that a lab of this size gives its hosts."""
+    """Return the host names of a lab of this size."""
     return [f"n{index}" for index in range(1, count + 1)]
 
 
 def make_plan(scenario: Scenario, source: str, seed: int | None = None) -> Plan:
-    """Find the plug-ins of a scenario and have them validate their keys; nothing is started.
+    """Load the plug-ins of a scenario and let them validate their keys; nothing is started.
 
     Args:
-        scenario: as read.
-        source: file or place that it came from, for errors.
-        seed: overrides the scenario's.
+        scenario: the scenario.
+        source: its file or place, for error messages.
+        seed: overrides the scenario's seed.
 
     Raises:
-        BadInput: naming the source, the key and the remedy.
+        BadInput: names the source, the key and the remedy.
     """
     chosen = seed if seed is not None else scenario.seed
     chosen = secrets.randbelow(_SEED_MAX) if chosen is None else chosen
@@ -123,7 +123,7 @@ def _plan(scenario: Scenario, source: str, seed: int) -> Plan:
     for index, spec in enumerate(scenario.faults):
         _check_fault(spec, f"faults.{index}", source, allowed)
         if instants(spec, seed, index)[-1:] > [load.duration - 1]:
-            raise BadInput(f"faults.{index}: begins after the load has ended; make workload.duration longer")
+            raise BadInput(f"faults.{index}: starts after the end of the load; increase workload.duration")
     _check_expectations(scenario.expect)
     return Plan(
         source=source,
@@ -141,10 +141,10 @@ def _plan(scenario: Scenario, source: str, seed: int) -> Plan:
 
 
 def check_machine(plan: Plan) -> None:
-    """Refuse what this machine or the client libraries cannot do, and fetch what is missing.
+    """Reject what this machine or the client libraries do not support, and download what is missing.
 
     Raises:
-        BadInput: with the remedy.
+        BadInput: names the remedy.
     """
     plan.provider.check(plan.scenario.cluster.hosts, plan.provider_options, plan.host_powers_needed)
     plan.system.check(plan.declared)
@@ -173,16 +173,16 @@ def _check_workload(scenario: Scenario, system: System, options: Any, workload: 
     for topic in declared.topics:
         if topic.model not in system.models:
             kept = ", ".join(model.value for model in system.models)
-            raise BadInput(f"workload.kind: {kind} needs a {topic.model.value}; the data models of {name} are: {kept}")
+            raise BadInput(f"workload.kind: {kind} needs a {topic.model.value}; {name} has these data models: {kept}")
     offered = system.client_powers(options)
     for power in workload.client_powers:
         if power not in offered:
-            why = _missing(system).get(power, "which it does not have")
-            raise BadInput(f"workload.kind: {kind} needs {power.__name__} of the clients of {name}: {why}")
+            why = _missing(system).get(power, "not supported")
+            raise BadInput(f"workload.kind: {kind} needs {power.__name__}, which clients of {name} lack: {why}")
 
 
 def _missing(system: System) -> dict[type, str]:
-    """Return why powers may be missing, or what they need."""
+    """Return why powers are missing, or which options they require."""
     given = {power: f"set cluster.{needed}" for power, needed in system.given.items()}
     return {**given, **system.never, **system.notyet}
 
@@ -196,11 +196,11 @@ def _check_fault(spec: FaultSpec, place: str, source: str, allowed: _Allowed) ->
         roles = CLIENT_ROLES if hits_clients else allowed.roles
         check_targets(on, on_key, targets.pool(choice.kind), roles, [] if hits_clients else allowed.partitions)
     if spec.duration is not None and not any(targets.lasts(choice.kind) for _, choice in choices):
-        raise BadInput(f"{place}.for: {choices[0][1].kind} is instantaneous; remove for")
+        raise BadInput(f"{place}.for: {choices[0][1].kind} is instantaneous; remove `for:`")
 
 
 def _choices(spec: FaultSpec, key: str, source: str) -> Iterator[tuple[str, Choice]]:
-    """Yield each kind that a fault is drawn from, and the key under which it stands."""
+    """Yield each kind that a fault is drawn from, with its key."""
     for index, (kind, keys) in enumerate(spec.kinds()):
         where = f"{key}.inject" if isinstance(spec.inject, str) else f"{key}.inject.{index}"
         place = f"{where}.{kind}" if keys else where
@@ -221,11 +221,11 @@ def _check_choice(spec: FaultSpec, choice: Choice, key: str, source: str, allowe
                 why = f": {allowed.missing[power]}" if power in allowed.missing else ""
                 raise BadInput(f"{key}: {choice.kind} needs {words(power)}, which {owner} cannot do{why}")
     if choice.duration is not None and not fault.lasts:
-        raise BadInput(f"{key}.for: {choice.kind} is instantaneous; remove for")
+        raise BadInput(f"{key}.for: {choice.kind} is instantaneous; remove `for:`")
 
 
 def _check_expectations(expect: Mapping[str, Any]) -> None:
     known = installed.anomalies()
     for anomaly in expect:
         if anomaly not in known:
-            raise BadInput(f"expect.{anomaly}: no checker knows this anomaly; {nearest(anomaly, known)}")
+            raise BadInput(f"expect.{anomaly}: unknown anomaly; {nearest(anomaly, known)}")

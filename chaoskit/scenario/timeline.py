@@ -1,7 +1,7 @@
-"""Which fault, where, when: drawn once from the seed before the start, recorded as it happened.
+"""The timeline of faults: drawn from the seed before the start, recorded as it happens.
 
-A planned fault names its targets as the scenario does. Fixed hosts and clients are drawn here, so that the
-same seed gives the same ones; roles (`leader`, ...) are looked up live, when the fault begins.
+A planned fault names its targets as the scenario does. Random hosts and clients are drawn here, so that
+the same seed gives the same targets; roles (`leader`, ...) are resolved live, when the fault starts.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from chaoskit.base.quantities import MILLISECOND, SECOND, format_duration
 from chaoskit.scenario.model import FaultSpec
 
 COUNTED = ("one", "minority", "majority", "all")
-"""Targets that mean a number of hosts or clients."""
+"""Targets that stand for a number of hosts or clients."""
 
 CLIENT_ROLES = ("producer", "consumer", "producers", "consumers")
-"""Targets that mean one client of a role, drawn by the seed, or all of them."""
+"""Targets that stand for one random client of a role, or for all of them."""
 
 DEFAULT_DURATION = 5 * SECOND
-"""How long a fault holds when a scenario does not say."""
+"""Default duration of a fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +30,14 @@ class PlannedFault:
     """One fault of a run.
 
     Attributes:
-        at_ns: when it begins, ns since the start of the load.
+        at_ns: when it starts, ns since the start of the load.
         kind: entry point of the nemesis.
         on: names of hosts and roles, or of clients.
-        spare: further targets, in the order drawn, that stand in for those of `on` that are under a fault.
-        for_ns: how long it holds; None for one that is over at once.
+        spare: further targets, in random order, that replace targets in `on` that are already under a fault.
+        for_ns: how long it lasts; None if it is instantaneous.
         parameters: further keys.
         pick: number in [0, 1) that chooses among the holders of a role.
-        at_most: how many hosts may be under faults at once when it begins; None: it waits for nobody.
+        at_most: maximum number of hosts under faults when it starts; None if it does not wait.
     """
 
     at_ns: int
@@ -51,11 +51,11 @@ class PlannedFault:
 
     @property
     def seed(self) -> int:
-        """For what the nemesis itself draws: kept when the fault is recorded and replayed."""
+        """Seed for the nemesis's own random decisions; the same when the fault is recorded and replayed."""
         return int(self.pick * 2**53)
 
     def as_spec(self, targets: Sequence[str]) -> dict[str, Any]:
-        """Return it as an entry of `faults:` that repeats it: roles stay roles, drawn targets are named."""
+        """Return an entry of `faults:` that repeats it: roles stay roles, drawn targets are named."""
         on = list(targets) if self.spare else list(self.on)
         entry: dict[str, Any] = {"at": format_duration(self.at_ns), "inject": self.kind, "on": on}
         if self.for_ns is not None:
@@ -67,7 +67,7 @@ class PlannedFault:
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """Whom faults may hit: names of hosts, names of clients, and which kinds hit clients or hold for a time."""
+    """The possible targets: names of hosts and clients, and the kinds that target clients or last for a time."""
 
     hosts: Sequence[str]
     clients: Sequence[str]
@@ -75,22 +75,22 @@ class Targets:
     lasts: Callable[[str], bool]
 
     def pool(self, kind: str) -> Sequence[str]:
-        """Return the names that a kind of fault may hit."""
+        """Return the names that a kind of fault may target."""
         return self.clients if self.hits_clients(kind) else self.hosts
 
     @property
     def minority(self) -> int:
-        """The largest number of hosts that is less than half, at least one."""
+        """The largest number of hosts that is less than half, but at least one."""
         return max(1, (len(self.hosts) - 1) // 2)
 
 
 def draw(specs: Sequence[FaultSpec], seed: int, targets: Targets) -> list[PlannedFault]:
-    """Return all faults of a run in order of time; the same for the same seed.
+    """Return all faults of a run in order of time; the same seed gives the same faults.
 
     Args:
         specs: as in the scenario, validated by `check_targets`.
-        seed: of the run.
-        targets: whom they may hit.
+        seed: seed of the run.
+        targets: the possible targets.
     """
     drawn = []
     for index, spec in enumerate(specs):
@@ -117,17 +117,17 @@ def draw(specs: Sequence[FaultSpec], seed: int, targets: Targets) -> list[Planne
 def check_targets(
     on: str | list[str], key: str, targets: Sequence[str], roles: Sequence[str], partitions: Sequence[str]
 ) -> None:
-    """Refuse targets that cannot exist.
+    """Reject targets that cannot exist.
 
     Args:
-        on: as the scenario says.
-        key: where it stands, for errors.
+        on: as in the scenario.
+        key: its key, for error messages.
         targets: names of the hosts, or of the clients.
-        roles: that the system knows, or those of clients.
-        partitions: of the workload, as `topic/partition`; empty for clients, and where they come into being later.
+        roles: roles of the system, or of clients.
+        partitions: partitions of the workload, as `topic/partition`; empty for clients, and if they are created later.
 
     Raises:
-        BadInput: naming the key and what there is.
+        BadInput: names the key and the possible targets.
     """
     known = [*targets, *COUNTED, *roles]
     of_clients = roles is CLIENT_ROLES
@@ -143,7 +143,7 @@ def check_targets(
 
 
 def instants(spec: FaultSpec, seed: int, index: int) -> list[int]:
-    """Return when the faults of the spec at `index` begin, ns since the start of the load."""
+    """Return when the faults of the spec at `index` start, ns since the start of the load."""
     source = random.Random(f"{seed}/{index}/times")  # noqa: S311  # as above
     if spec.at is not None:
         return [_between(spec.at, source)]
@@ -171,9 +171,9 @@ def _between(bounds: tuple[int, int], source: random.Random) -> int:
 def _draw_targets(
     targets: Sequence[str], pool: Sequence[str], source: random.Random
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the targets to hit, counted ones drawn, and those of the pool that the draws left over.
+    """Return the targets, with counts replaced by drawn names, and the rest of the pool as spares.
 
-    Beside a role none is left over: what a timeline names must tell drawn hosts from roles.
+    If `on` has a role, there are no spares: the timeline must distinguish drawn hosts from roles.
     """
     on: list[str] = []
     spare: list[str] = []

@@ -1,9 +1,9 @@
-"""Crash points: does the system start again, and has it what it had acknowledged, had the power been cut then?
+"""Crash points: after a power cut at a given point, does the system start with everything that it acknowledged?
 
-From a run on one host whose disk was recorded, the disk is made again as a power cut right after a chosen
-operation would have left it; a host boots with it, the system starts, and everything is read. Each point is a run
-of its own, with its own folder and logs. The idea is that of CrashMonkey (Mohan et al., OSDI 2018) and ALICE
-(Pillai et al., OSDI 2014), for a whole broker.
+Requires a run on one host whose disk was recorded. For each crash point, the disk is rebuilt as a power cut right
+after a chosen operation would have left it; a host boots with it, the system starts, and everything is read. Each
+point is a separate run with its own folder and logs. The idea comes from CrashMonkey (Mohan et al., OSDI 2018) and
+ALICE (Pillai et al., OSDI 2014), applied to a whole broker.
 """
 
 from __future__ import annotations
@@ -37,25 +37,25 @@ from chaoskit.scenario.model import parse_scenario
 from chaoskit.scenario.plan import Plan, make_plan
 
 SUFFIX = "-crash"
-"""Behind the name of the scenario, in that of the runs of its crash points."""
+"""Suffix of the scenario name for the runs of its crash points."""
 
 RESULT = "crash-points.json"
 
 
 @dataclass(frozen=True, slots=True)
 class CrashPoint:
-    """What was found at one point.
+    """The result of one crash point.
 
     Attributes:
-        operation: of the disk, after which the power was cut; 0 is before the first.
-        at_s: when that was, s since the start of the run.
-        cut: what the disk kept of its un-flushed writes.
-        started: whether the system started on it and served.
-        why_not: what it said if it did not.
-        acked: messages that were acknowledged before.
+        operation: number of the disk operation after which the power was cut; 0 is before the first.
+        at_s: time of the cut, s since the start of the run.
+        cut: what the disk kept of its unflushed writes.
+        started: whether the system started on it and served requests.
+        why_not: the reason if it did not start.
+        acked: number of messages acknowledged before the cut.
         lost: how many of them could not be read.
         allowed: whether the guarantees allow a loss.
-        run: folder of the point's own run; empty if it broke before it had one.
+        run: folder of the point's own run; empty if it failed before it had one.
     """
 
     operation: int
@@ -70,13 +70,13 @@ class CrashPoint:
 
     @property
     def passed(self) -> bool:
-        """Whether it started and has all that it must."""
+        """Whether the system started without a disallowed loss."""
         return self.started and (self.lost == 0 or self.allowed)
 
 
 @dataclass(frozen=True, slots=True)
 class PointTried(Event):
-    """A crash point was tried, one of so many."""
+    """A crash point was tried: number `number` of `total`."""
 
     number: int
     total: int
@@ -85,7 +85,7 @@ class PointTried(Event):
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A run whose disk was recorded: its plan, history, recording, and the times of its disk operations."""
+    """A run with a disk recording: its plan, history, recording, and the times of its disk operations."""
 
     folder: Path
     plan: Plan
@@ -103,7 +103,7 @@ class Recorded:
         """
         plan = read_subject(folder).plan
         if plan is None or plan.scenario.cluster.hosts != 1:
-            raise BadInput(f"{folder}: crash points are explored of runs with one host (cluster.hosts: 1)")
+            raise BadInput(f"{folder}: exploring crash points requires a run with one host (cluster.hosts: 1)")
         recording = folder / store.RECORDINGS / plan.host_names[0]
         if not isinstance(plan.provider, CrashPoints) or not recording.is_dir():
             raise BadInput(
@@ -121,8 +121,8 @@ class Recorded:
         return table.get("lost", Allowance(False, "not declared"))
 
     def points(self, count: int, seed: int) -> list[int]:
-        """Return so many operations in order, one drawn of each of equally long stretches of the log: a quarter
-        before the load began, formatting and start-up, the others after."""
+        """Return `count` operations in order, one drawn from each of as many equally long sections of the log. A
+        quarter of them is before the start of the load (formatting and start-up), the rest after it."""
         source = random.Random(seed)  # noqa: S311  # reproducible, not secret
         load_start_ns = store.read_json(self.folder / store.RECOVERY)["load_start_ns"]
         before = int(np.searchsorted(self.times_ns, load_start_ns))
@@ -132,7 +132,7 @@ class Recorded:
         return [source.randrange(low, high) + 1 for low, high in pairwise(edges) if low < high]
 
     def acked_before(self, time_ns: int) -> dict[tuple[str, int], pa.Array]:
-        """Return, for each partition, the values of the messages whose acknowledgement came before a time."""
+        """Return, for each partition, the values of the messages acknowledged before a given time."""
         operations = self.history.operations
         done = pc.and_(pc.equal(operations["outcome"].cast(pa.string()), "ok"), pc.less(operations["end_ns"], time_ns))
         acked = pc.fill_null(done, False).to_numpy()
@@ -150,12 +150,12 @@ def explore(
     """Explore crash points of a recorded run; write them to its `crash-points.json` and return them.
 
     Args:
-        folder: of the run.
+        folder: the run folder.
         store_folder: where the runs of the points are kept.
-        watcher: told of events, and of each point (`PointTried`).
-        count: how many points.
-        seed: draws the points and, of each cut, what it keeps.
-        on_cut: what becomes of un-flushed writes: a mode of `chaoskit.contract.disk.CutMode`.
+        watcher: receives events, including one per point (`PointTried`).
+        count: number of points.
+        seed: seed for the points and for the writes that each cut keeps.
+        on_cut: what happens to unflushed writes: a mode of `chaoskit.contract.disk.CutMode`.
 
     Raises:
         BadInput: the run has several hosts, or its disk was not recorded.
@@ -181,7 +181,7 @@ def _try(
     image: Path,
     start: Callable[[Plan], tuple[Path, Verdict]],
 ) -> CrashPoint:
-    """Start the system on a disk whose power was cut, and read everything."""
+    """Start the system on the disk after the cut, and read everything."""
     time_ns = recorded.times_ns[operation - 1]
     acked = recorded.acked_before(time_ns)
     started, why_not, readable, where = True, "", {}, ""
@@ -212,7 +212,7 @@ def _try(
 
 
 def _scenario(recorded: Recorded, image: Path) -> dict[str, Any]:
-    """Return the scenario of a point's run: the same cluster on the given disk, hardly any load, no fault."""
+    """Return the scenario of a point's run: the same cluster on the given disk, minimal load, no fault."""
     content = recorded.plan.resolved()
     disk = recorded.provider.disk_with(recorded.plan.provider_options, {recorded.plan.host_names[0]: image})
     name = f"{content['name'].removesuffix(SUFFIX)}{SUFFIX}"
@@ -222,7 +222,7 @@ def _scenario(recorded: Recorded, image: Path) -> dict[str, Any]:
 
 
 def _readable(folder: Path) -> dict[tuple[str, int], pa.Array]:
-    """Return, for each partition, the values of whole messages of another run that were read."""
+    """Return, for each partition, the values of intact messages of another run that were read."""
     history = History.open(folder)
     values = {}
     for each in history.partitions:

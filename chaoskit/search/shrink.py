@@ -1,9 +1,9 @@
-"""From a run that failed to the smallest timeline that still fails, by running candidates for real.
+"""Finds the smallest timeline that still makes a failed run fail, by running candidates.
 
 Delta debugging (Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input", 2002) over the
-faults of a timeline. Three things make it affordable where each test is a run: the faults that the evidence
-points to are tried first; a candidate's times are drawn together, so that a short timeline is a short run; and
-a candidate counts as harmless only after so many runs without the failure as its known rate demands.
+faults of a timeline. Three measures make it affordable although each test is a run: the most suspicious faults
+are tried first; pauses in a candidate are shortened, so that a short timeline is a short run; and the number of
+runs without the failure after which a candidate counts as harmless depends on the known failure rate.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ LEAD_NS, GAP_NS, TAIL_NS = 3 * SECOND, 4 * SECOND, 5 * SECOND
 """Load before the first fault, between the healing of one and the beginning of the next, after the last."""
 
 SUFFIX = "-shrunk"
-"""Behind the name of the scenario, in that of its candidates."""
+"""Suffix of the scenario name for its candidates."""
 
 _BEFORE_NS = 15 * SECOND
-"""How long before an anomaly shows a fault may have been healed and still be its cause."""
+"""A fault that was healed at most this long before an anomaly may be its cause."""
 
 _DOUBT = 0.05
-"""Accepted chance that a candidate that would fail is taken for harmless."""
+"""Accepted probability that a failing candidate is taken for harmless."""
 
 _TRIES_MAX = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Happened:
-    """A fault as it happened: its entry in timeline.yaml, and from when to when it held, ns of the load."""
+    """A fault as it happened: its entry in timeline.yaml, and its start and end, ns since the start of the load."""
 
     entry: Mapping[str, Any]
     start_ns: int
@@ -56,7 +56,7 @@ class Happened:
 
 @dataclass(frozen=True, slots=True)
 class CandidateJudged(Event):
-    """A candidate was run so many times; the last of them failed, or none did."""
+    """A candidate was run `runs` times; either the last run failed, or none did."""
 
     faults: tuple[Happened, ...]
     runs: int
@@ -65,8 +65,8 @@ class CandidateJudged(Event):
 
 @dataclass(frozen=True, slots=True)
 class RateMeasured(Event):
-    """The failing timeline was run again: this share of runs failed, so a candidate is harmless after `tries`
-    without."""
+    """The failing timeline was run again. This fraction of runs failed, so a candidate counts as harmless after
+    `tries` runs without a failure."""
 
     rate: float
     tries: int
@@ -74,14 +74,15 @@ class RateMeasured(Event):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What is wrong with the run: disallowed anomalies, or no recovery; and when it showed, ns of the load."""
+    """The failure of a run: disallowed anomalies, or no recovery; and when it occurred, ns since the start of the
+    load."""
 
     anomalies: frozenset[str]
     unrecovered: bool
     between_ns: tuple[int, int] | None
 
     def in_verdict(self, verdict: Mapping[str, Any]) -> bool:
-        """Return whether another run's verdict has the same failure, in whole or in part."""
+        """Return whether another run's verdict has at least part of the same failure."""
         return bool(self.anomalies & _disallowed(verdict)) or (
             self.unrecovered and not verdict["liveness"].get("recovered", True)
         )
@@ -92,7 +93,7 @@ class Failure:
 
 @dataclass(slots=True)
 class Shrunk:
-    """The outcome: the scenario, its faults, how often it failed of how many runs, and all runs made."""
+    """The result: the scenario, its faults, how many of the confirming runs failed, and the total number of runs."""
 
     scenario: dict[str, Any]
     faults: list[Happened]
@@ -103,7 +104,7 @@ class Shrunk:
 
 @dataclass(slots=True)
 class _Laboratory:
-    """Runs candidates of one failed run and remembers what it saw."""
+    """Runs candidates of one failed run and caches the results."""
 
     content: Mapping[str, Any]
     source: str
@@ -130,33 +131,33 @@ class _Laboratory:
         try:
             _, verdict = self.site.run(make_plan(scenario, self.source), self.watcher)
         except RunFailed as error:
-            self.watcher.on(Problem(f"the run broke and counts for nothing: {error}"))
+            self.watcher.on(Problem(f"the run failed to complete and is ignored: {error}"))
             return False
         return self.failure.in_verdict(verdict.as_json())
 
 
 def shrink(folder: Path, store_folder: Path, watcher: Watcher, tries: int = 3, confirm: int = 3) -> Shrunk:
-    """Return the smallest timeline found that still fails as the run did.
+    """Return the smallest timeline found that still fails in the same way as the run.
 
     Args:
-        folder: of a run whose verdict is invalid.
+        folder: folder of a run whose verdict is invalid.
         store_folder: where the runs of candidates are kept.
-        watcher: told of events.
-        tries: runs without the failure after which a candidate counts as harmless, to begin with; once the
-            failure's rate is known, as many as leave a doubt of 5 %, at most ten.
-        confirm: runs of the result at the end.
+        watcher: receives events.
+        tries: initial number of runs without the failure after which a candidate counts as harmless; once the
+            failure rate is known, the number that leaves a doubt of 5 %, at most ten.
+        confirm: number of runs of the result at the end.
 
     Raises:
         BadInput: the run did not fail, or had no fault.
-        RunFailed: not even the whole timeline fails again.
+        RunFailed: even the complete timeline does not fail again.
     """
     content, verdict = store.read_yaml(folder / store.SCENARIO), store.read_json(folder / store.VERDICT)
     failure = failure_of(verdict)
     if verdict["verdict"] != INVALID or not (failure.anomalies or failure.unrecovered):
-        raise BadInput(f"{folder}: the run is {verdict['verdict']}; only a run that found a failure can be shrunk")
+        raise BadInput(f"{folder}: the run is {verdict['verdict']}; only an invalid run can be shrunk")
     happened = read_happened(folder)
     if not happened:
-        raise BadInput(f"{folder}: the run had no fault, so that none can be left out")
+        raise BadInput(f"{folder}: the run had no faults, so there is nothing to shrink")
     with Site(store_folder) as site:
         lab = _Laboratory(content, str(folder / store.SCENARIO), failure, site, watcher, tries)
         failing = _first_failing(happened, failure, lab)
@@ -178,7 +179,7 @@ def failure_of(verdict: Mapping[str, Any]) -> Failure:
 
 
 def read_happened(folder: Path) -> list[Happened]:
-    """Return the faults of a run that began, in order of time."""
+    """Return the injected faults of a run, in order of time."""
     load_start_ns = store.read_json(folder / store.RECOVERY)["load_start_ns"]
     rows = [row for row in pq.read_table(folder / "faults.parquet").to_pylist() if row["targets"]]
     entries = store.read_yaml(folder / store.TIMELINE)["faults"] if rows else []
@@ -189,7 +190,7 @@ def read_happened(folder: Path) -> list[Happened]:
 
 
 def suspects(happened: Sequence[Happened], failure: Failure) -> list[Happened]:
-    """Return the faults that held while, or shortly before, the failure showed; the latest begun first."""
+    """Return the faults that were active during, or shortly before, the failure; latest start first."""
     if failure.between_ns is None:
         return []
     first, last = failure.between_ns
@@ -198,7 +199,7 @@ def suspects(happened: Sequence[Happened], failure: Failure) -> list[Happened]:
 
 
 def candidate(content: Mapping[str, Any], faults: Sequence[Happened]) -> dict[str, Any]:
-    """Return a scenario with these faults only, drawn together in time, and as short a load as they allow."""
+    """Return a scenario with only these faults, with shortened pauses and the shortest possible load."""
     entries = []
     shift = None
     until = 0
@@ -221,14 +222,14 @@ def candidate(content: Mapping[str, Any], faults: Sequence[Happened]) -> dict[st
 
 
 def minimal(faults: Sequence[T], fails: Callable[[Sequence[T]], bool]) -> list[T]:
-    """Return a subset that fails and of which no element can be left out (ddmin).
+    """Return a failing subset from which no element can be removed (ddmin).
 
     >>> minimal(range(10), lambda some: {3, 7} <= set(some))
     [3, 7]
 
     Args:
-        faults: that fail together.
-        fails: whether some of them, in order, do.
+        faults: faults that fail together.
+        fails: whether a subset, in order, fails.
     """
     left = list(faults)
     parts = 2
@@ -248,7 +249,7 @@ def minimal(faults: Sequence[T], fails: Callable[[Sequence[T]], bool]) -> list[T
 
 
 def tries_for(rate: float, least: int) -> int:
-    """Return how many runs without a failure of this rate leave no more than 5 % doubt; from `least` to ten.
+    """Return how many runs without a failure of this rate leave at most 5 % doubt; from `least` to ten.
 
     >>> tries_for(1.0, 1), tries_for(0.5, 1), tries_for(0.0, 3)
     (1, 5, 10)
@@ -260,15 +261,15 @@ def tries_for(rate: float, least: int) -> int:
 
 
 def _first_failing(happened: Sequence[Happened], failure: Failure, lab: _Laboratory) -> list[Happened]:
-    """Return a small set that fails: one suspect, all suspects, or the whole timeline."""
+    """Return a small failing set: one suspect, all suspects, or the complete timeline."""
     near = suspects(happened, failure)
     alone = [[fault] for fault in near]
     for some in [*alone, near, list(happened)]:
         if some and lab.fails(sorted(some, key=lambda fault: fault.start_ns)):
             return sorted(some, key=lambda fault: fault.start_ns)
     raise RunFailed(
-        f"the failure ({failure}) did not come again in {lab.runs} runs, {lab.tries} of them with the whole timeline; "
-        "more --tries may find it"
+        f"the failure ({failure}) did not recur in {lab.runs} runs, {lab.tries} of them with the complete timeline; "
+        "try a higher --tries"
     )
 
 

@@ -1,8 +1,8 @@
-"""A sweep: one scenario in many variants, each run with several seeds, and what was found as one table.
+"""A sweep: one scenario in many variants, each run with several seeds, summarized in one table.
 
-The product of the axes gives the cells. Runs go to an ordinary store; one that is there already (the same cell, seed
-and resolved scenario, with a verdict) is not run again, so that a sweep can be stopped and continued, and added to.
-Seeds are the outer loop: a sweep that was stopped early has about as many runs of each cell.
+The product of the axes gives the cells. Runs are kept in an ordinary store; a run that already exists (the same
+cell, seed and resolved scenario, with a verdict) is not repeated, so a sweep can be stopped, resumed and extended.
+Seeds are the outer loop: if a sweep is stopped early, all cells have about the same number of runs.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 Overrides = dict[str, Any]
 
 _OURS = {"name", "seed"}
-"""What a sweep decides for each of its runs."""
+"""Keys that the sweep sets for each of its runs."""
 
 _SCENARIO = "scenario"
-"""Name of the axis of scenarios in files of their own."""
+"""Name of the axis for scenarios from other files."""
 
 
 class SweepSpec(BaseModel):
     """A sweep's file; see docs/sweep.md for every key.
 
     Attributes:
-        name: begins the names of its runs' scenarios.
+        name: prefix of its runs' scenario names.
         base: a scenario without a name, or a part of one.
         axes: by name: variants by name, each with the keys that it adds to, or replaces in, the base.
-        scenarios: ready-made ones by name, or files beside the sweep's own, with all their variants: the variants of
-            one more axis, the first.
-        seeds: how many runs of each cell: with the seeds 1, 2, ...
+        scenarios: names of ready-made scenarios, or files relative to the sweep's, with all their variants; they form
+            an additional first axis.
+        seeds: number of runs per cell, with the seeds 1, 2, ...
         count: the anomalies that the table counts.
     """
 
@@ -94,7 +94,7 @@ class Results:
 
     Attributes:
         verdicts: contents of verdict.json, by seed.
-        broken: seeds whose run broke before it could be judged.
+        broken: seeds whose run failed before it could be judged.
     """
 
     verdicts: dict[int, dict[str, Any]] = field(default_factory=dict)
@@ -106,11 +106,11 @@ class RunEnded(Event):
     """A run of a sweep ended.
 
     Attributes:
-        number, total: which of how many that were to be made.
-        cell, seed: of the run.
-        verdict: of the run; empty: it broke.
-        found: how many of each anomaly; of a run that broke: none.
-        problem: why it broke.
+        number, total: number of the run, and how many runs were to be made.
+        cell, seed: cell and seed of the run.
+        verdict: verdict of the run; empty if it failed.
+        found: number of findings of each anomaly; empty if the run failed.
+        problem: why it failed.
     """
 
     number: int
@@ -126,12 +126,12 @@ def load_sweep(path: Path, seeds: int | None = None, only: Sequence[str] = ()) -
     """Read a sweep's file and plan all its runs; nothing is started.
 
     Args:
-        path: of the file.
-        seeds: overrides the file's.
-        only: patterns of names of cells; empty: all.
+        path: path of the file.
+        seeds: overrides the file's number of seeds.
+        only: patterns of cell names; empty for all cells.
 
     Raises:
-        BadInput: naming the file, the cell, the key and the remedy.
+        BadInput: names the file, the cell, the key and the remedy.
     """
     content = load_mapping(path, "a sweep is a mapping with base and axes")
     content.setdefault("name", path.name.split(".")[0])
@@ -139,10 +139,10 @@ def load_sweep(path: Path, seeds: int | None = None, only: Sequence[str] = ()) -
     if spec.scenarios:
         spec = spec.model_copy(update={"axes": {_SCENARIO: _scenarios(spec, path.parent), **spec.axes}})
     if not spec.axes:
-        raise BadInput(f"{path}: axes: there are none; write axes, or scenarios")
+        raise BadInput(f"{path}: axes: missing; specify axes or scenarios")
     known = installed.anomalies()
     if strange := [name for name in spec.count if name not in known]:
-        raise BadInput(f"{path}: count: no checker knows {strange[0]!r}; {nearest(strange[0], known)}")
+        raise BadInput(f"{path}: count: unknown anomaly {strange[0]!r}; {nearest(strange[0], known)}")
     chosen = _chosen(spec, only, path)
     numbers = range(1, (seeds or spec.seeds) + 1)
     cells = [
@@ -153,16 +153,16 @@ def load_sweep(path: Path, seeds: int | None = None, only: Sequence[str] = ()) -
 
 
 def run_sweep(sweep: Sweep, store_folder: Path, watcher: Watcher) -> Iterator[dict[str, Results]]:
-    """Run what was not run yet; after each run, and at first, yield what is known of each cell by its name.
+    """Execute the missing runs; initially, and after each run, yield the results of each cell by name.
 
-    Of one seed, cells that can share a deployment follow each other. `watcher` is told of each run's events, and when
-    it ended (`RunEnded`).
+    Within one seed, cells that can share a deployment run consecutively. `watcher` receives the events of each run,
+    and `RunEnded` at its end.
 
-    The iterator ends early when a run is interrupted; such a run does not count. A run that breaks is told of and left
-    out.
+    The iterator ends early when a run is interrupted; that run does not count. A run that fails is reported and
+    skipped.
 
     Raises:
-        BadInput: the machine refuses a cell.
+        BadInput: this machine cannot run a cell.
     """
     found = {cell.name: _stored(cell, store_folder) for cell in sweep.cells}
     yield found
@@ -190,7 +190,7 @@ def _seeds(sweep: Sweep) -> list[int]:
 
 
 def _in_order(sweep: Sweep, seed: int, found: Mapping[str, Results]) -> list[tuple[Cell, int]]:
-    """Return the runs of one seed that are to be made, those on the same ground after each other."""
+    """Return the missing runs of one seed; runs with the same ground are consecutive."""
     grounds: list[tuple[Ground, list[Cell]]] = []
     for cell in sweep.cells:
         if seed not in cell.plans or seed in found[cell.name].verdicts:
@@ -206,7 +206,7 @@ def _in_order(sweep: Sweep, seed: int, found: Mapping[str, Results]) -> list[tup
 
 
 def _scenarios(spec: SweepSpec, folder: Path) -> dict[str, Overrides]:
-    """Return the content of the scenarios by their names, as far as a sweep leaves it to them."""
+    """Return the content of the scenarios by name, without the keys that the sweep sets."""
     written = [each.content for name in spec.scenarios for each in find(name, folder)]
     return {content["name"]: {key: content[key] for key in content if key not in _OURS} for content in written}
 
@@ -226,7 +226,7 @@ def _chosen(spec: SweepSpec, only: Sequence[str], path: Path) -> list[tuple[tupl
     names = ["/".join(variants) for variants, _ in cells]
     for pattern in only:
         if not any(fnmatchcase(name, pattern) for name in names):
-            raise BadInput(f"{path}: --only {pattern}: there is no such cell; {nearest(pattern, names)}")
+            raise BadInput(f"{path}: --only {pattern}: no such cell; {nearest(pattern, names)}")
     return [
         cell
         for cell, name in zip(cells, names, strict=True)
@@ -239,13 +239,13 @@ def _plan(spec: SweepSpec, names: Sequence[str], overrides: Sequence[Overrides],
     for each in overrides:
         content = merge(content, each)
     if strange := content.keys() & _OURS:
-        raise BadInput(f"{path}: {min(strange)}: a sweep names and numbers its runs; leave it out of base and axes")
+        raise BadInput(f"{path}: {min(strange)}: set by the sweep itself; remove it from base and axes")
     source = f"{path}: {'/'.join(names)}"
     return make_plan(parse_scenario({**content, "name": ".".join([spec.name, *names])}, source), source, seed)
 
 
 def _stored(cell: Cell, store_folder: Path) -> Results:
-    """Return the verdicts of the cell's runs that the store has already."""
+    """Return the verdicts of the cell's runs that are already in the store."""
     results = Results()
     wanted = {seed: plan.resolved() for seed, plan in cell.plans.items()}
     scenario = next(iter(wanted.values()))["name"]

@@ -1,8 +1,8 @@
-"""The table of a sweep: for each cell how many runs showed an anomaly, and how sure one can be that it is rare.
+"""The table of a sweep: for each cell, how many runs showed an anomaly, and an upper bound of its rate.
 
-A run counts for or against an anomaly when its final read was complete and every fault had its effect, or when it
-showed the anomaly anyway. Of `n` such runs with `k` that showed it, the share of all possible runs that show it is
-below Clopper and Pearson's exact one-sided bound with 95 % confidence: with none of `n`, 1 - 0.05 ** (1 / n).
+A run is conclusive for an anomaly if its final read was complete and every fault took effect, or if it showed the
+anomaly anyway. If `k` of `n` conclusive runs showed it, the true rate is below the exact one-sided Clopper-Pearson
+bound with 95 % confidence; if none did, the bound is 1 - 0.05 ** (1 / n).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ CONFIDENCE = 0.95
 
 
 def upper_bound(seen: int, runs: int) -> float:
-    """Return below which rate the truth lies, with `CONFIDENCE`, when so many of the runs showed it.
+    """Return the upper bound of the true rate, with `CONFIDENCE`, if `seen` of `runs` runs showed the anomaly.
 
     >>> round(upper_bound(0, 10), 3), upper_bound(3, 3), upper_bound(0, 0)
     (0.259, 1.0, 1.0)
@@ -29,12 +29,12 @@ def upper_bound(seen: int, runs: int) -> float:
 
 
 def document(sweep: Sweep, found: Mapping[str, Results]) -> dict[str, Any]:
-    """Return the table as JSON values, a row for each cell."""
+    """Return the table as JSON values, one row per cell."""
     return {"sweep": sweep.name, "confidence": CONFIDENCE, "cells": [_row(sweep, cell, found) for cell in sweep.cells]}
 
 
 def worst(sweep: Sweep, found: Mapping[str, Results]) -> str:
-    """Return the worst verdict of all runs; a run that is missing, or broke, is unknown."""
+    """Return the worst verdict of all runs; a run that is missing or failed counts as unknown."""
     verdicts = {verdict["verdict"] for results in found.values() for verdict in results.verdicts.values()}
     if INVALID in verdicts:
         return INVALID
@@ -43,7 +43,7 @@ def worst(sweep: Sweep, found: Mapping[str, Results]) -> str:
 
 
 def header(sweep: Sweep) -> list[str]:
-    """Return the titles of the table's columns."""
+    """Return the column titles of the table."""
     counted = [f"{name}: runs, total" for name in sweep.count]
     return [*sweep.axes, "runs", *counted, "send p50", "send p99", "acks/s", "verdicts"]
 
@@ -54,7 +54,7 @@ def rows(content: Mapping[str, Any]) -> Iterator[list[str]]:
         done = f"{cell['runs']} of {cell['wanted']}"
         yield [
             *cell["variants"],
-            f"{done}, {cell['broken']} broke" if cell["broken"] else done,
+            f"{done}, {cell['broken']} failed" if cell["broken"] else done,
             *(_counted(anomaly) for anomaly in cell["anomalies"].values()),
             *(_figure(cell[name], unit) for name, unit in (("p50_ms", " ms"), ("p99_ms", " ms"), ("acks_per_s", ""))),
             ", ".join(f"{count} {name}" for name, count in cell["verdicts"].items()),
@@ -62,16 +62,16 @@ def rows(content: Mapping[str, Any]) -> Iterator[list[str]]:
 
 
 def markdown(sweep: Sweep, content: Mapping[str, Any]) -> str:
-    """Return the table in Markdown, with what its figures mean."""
+    """Return the table in Markdown, with a legend."""
     lines = [header(sweep), ["---"] * len(header(sweep)), *rows(content)]
     return "\n".join([f"# {sweep.name}", "", *(f"| {' | '.join(line)} |" for line in lines), "", *LEGEND, ""])
 
 
 LEGEND = (
-    "Anomalies: runs that showed it, of the runs that prove something (final read complete, every fault effective),",
-    "and how many findings in all; with none, below which share of runs it lies with 95 % confidence",
-    "(Clopper-Pearson).",
-    "Latency: medians over the runs, from when a send was due. acks/s: mean over the runs.",
+    "Anomalies: number of runs that showed it, out of the conclusive runs (final read complete, every fault",
+    "effective), and the total number of findings. If no run showed it: upper bound of the rate of such runs, with",
+    "95 % confidence (Clopper-Pearson).",
+    "Latency: median over the runs, measured from when a send was due. acks/s: mean over the runs.",
 )
 
 

@@ -1,4 +1,4 @@
-"""For tests that use chaoskit: runs from Python."""
+"""Support for tests that use chaoskit: runs from Python."""
 
 from chaoskit.testing.session import ChaosSession, Run, Settings, SharedCluster
 

@@ -1,4 +1,4 @@
-"""Runs from Python: what the `chaos` fixture hands to a test."""
+"""Runs from Python: the object behind the `chaos` fixture."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from chaoskit.run.site import run as execute
 from chaoskit.scenario.model import Scenario, merge, parse_scenario
 from chaoskit.scenario.plan import make_plan
 
-_NOT_FOUND = Found(0, True, "none was found")
+_NOT_FOUND = Found(0, True, "none found")
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Where runs are kept, which seed they use (None: each draws one), whether hosts stay up."""
+    """Where runs are kept, their seed (None: a random one each), and whether hosts are left running."""
 
     store: Path
     seed: int | None = None
@@ -33,14 +33,14 @@ class Settings:
 
 
 class Anomalies(Mapping[str, Found]):
-    """What was found by name; a known name that was not found has count 0, an unknown one is a KeyError."""
+    """The anomalies of a run by name. An anomaly that was not found has count 0; an unknown name is a KeyError."""
 
     def __init__(self, found: Mapping[str, Found]) -> None:
         self._found = found
 
     def __getitem__(self, name: str) -> Found:
         if name not in installed.anomalies():
-            raise KeyError(f"no checker knows the anomaly {name!r}; {nearest(name, installed.anomalies())}")
+            raise KeyError(f"unknown anomaly {name!r}; {nearest(name, installed.anomalies())}")
         return self._found.get(name, _NOT_FOUND)
 
     def __iter__(self) -> Iterator[str]:
@@ -59,19 +59,19 @@ class Run:
 
     @property
     def anomalies(self) -> Anomalies:
-        """What was found, by name."""
+        """The anomalies found, by name."""
         return Anomalies(self.verdict.anomalies)
 
     @property
     def summary(self) -> str:
-        """The run in words, with evidence, seed, folder and the command that replays it."""
+        """A text summary of the run, with evidence, seed, folder and the command that replays it."""
         return summary(self.verdict, self.folder)
 
     def assert_valid(self) -> None:
         """Fail unless the verdict is valid.
 
         Raises:
-            AssertionError: with the summary.
+            AssertionError: the message has the summary.
         """
         __tracebackhide__ = True
         if self.verdict.verdict != VALID:
@@ -80,18 +80,18 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class SharedCluster:
-    """A cluster on which several runs are made, as long as each leaves it as it was; see `chaos_cluster`.
+    """A cluster shared by several runs, as long as each restores it; see `chaos_cluster`.
 
     Attributes:
         spec: `cluster:` of the scenarios.
-        site: keeps the deployment.
+        site: holds the deployment.
     """
 
     spec: Mapping[str, Any]
     site: Site
 
     def __call__(self, **changes: Any) -> SharedCluster:
-        """Return the same cluster with some keys changed; where these need another deployment, there will be one."""
+        """Return the same cluster with some keys changed; if these require another deployment, a new one is made."""
         return SharedCluster(merge(self.spec, changes), self.site)
 
 
@@ -99,9 +99,9 @@ class ChaosSession:
     """Runs scenarios for one test.
 
     Args:
-        settings: from the command line of pytest, or your own.
-        name: of runs that have no name.
-        source: named in errors about scenarios.
+        settings: from pytest's command line, or your own.
+        name: name for runs without a name.
+        source: source named in errors about scenarios.
     """
 
     def __init__(self, settings: Settings, name: str, source: str) -> None:
@@ -119,11 +119,11 @@ class ChaosSession:
         expect: Mapping[str, Any] | None = None,
         **more: Any,
     ) -> Run:
-        """Run a scenario, its keys as in YAML, on a cluster of its own or on a shared one.
+        """Run a scenario, with keys as in YAML, on its own cluster or on a shared one.
 
         Raises:
-            BadInput: the scenario or the machine does not allow it; nothing was started.
-            RunFailed: the run broke; the message names the run folder.
+            BadInput: the scenario is invalid, or this machine cannot run it; nothing was started.
+            RunFailed: the run failed; the message names the run folder.
         """
         shared = cluster if isinstance(cluster, SharedCluster) else None
         content = {
@@ -137,7 +137,7 @@ class ChaosSession:
         return self.run_scenario(parse_scenario(content, self._source), self._source, shared.site if shared else None)
 
     def run_scenario(self, scenario: Scenario, source: str, site: Site | None = None) -> Run:
-        """Run a scenario that was parsed already, at a site or on its own; raises as `__call__` does."""
+        """Run a parsed scenario at a site or on its own; raises like `__call__`."""
         plan = make_plan(scenario, source, self._settings.seed)
         if site is not None:
             folder, verdict = site.run(plan, _Lines())
@@ -148,7 +148,7 @@ class ChaosSession:
 
 
 class _Lines:
-    """Tells progress in lines on stderr, which pytest shows when the test fails."""
+    """Prints progress lines to stderr, which pytest shows if the test fails."""
 
     def on(self, event: Event) -> None:
         if line := told(event):

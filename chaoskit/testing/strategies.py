@@ -1,4 +1,4 @@
-"""Hypothesis strategies: timelines of faults, for property tests of your own system.
+"""Hypothesis strategies for timelines of faults, for property tests of your own system.
 
 @pytest.mark.chaos
 @settings(max_examples=20, deadline=None)
@@ -30,15 +30,15 @@ def timelines(
     hosts_at_once: int = 1,
     longest: str = "5s",
 ) -> st.SearchStrategy[list[dict[str, Any]]]:
-    """Return a strategy for lists of faults, as `faults:` of a scenario, that shrinks to few, early and short ones.
+    """Return a strategy for lists of faults (as in `faults:`) that shrinks to few, early and short faults.
 
     Args:
-        kinds: of which each fault is one; ones that are over by themselves get no `for`.
-        hosts: host names, roles or clients; each fault hits one.
-        duration: of the load; every fault begins before its end.
-        faults_max: how many faults at most.
-        hosts_at_once: how many hosts may be under faults at once; a fault waits until it may begin.
-        longest: how long a fault holds at most.
+        kinds: kinds to draw from; instantaneous kinds get no `for`.
+        hosts: host names, roles or clients; each fault targets one.
+        duration: duration of the load; every fault starts before its end.
+        faults_max: maximum number of faults.
+        hosts_at_once: maximum number of hosts under faults at the same time; a fault waits until it may start.
+        longest: maximum duration of a fault.
 
     Raises:
         ValueError: a duration has no unit, or there is no kind or host.

@@ -1,4 +1,4 @@
-"""Causes in the log itself, and in how it is read: each makes one anomaly and says what must be found."""
+"""Causes in the log and in how it is read: each creates one anomaly and declares what must be found."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _STALL_NS = 3_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Something that can be injected.
+    """An injectable cause.
 
     Attributes:
-        words: what it does, and which anomalies it makes.
-        make: does it once.
-        modes: of histories that it fits.
+        words: what it does, and the resulting anomalies.
+        make: injects it once.
+        modes: modes of histories that it applies to.
     """
 
     words: str
@@ -112,7 +112,7 @@ def swapped(windows: Windows, cause: str) -> None:
     pairs = (pair for pair in combinations(range(window.size), 2) if _same_pipeline(window, *pair))
     pair = next(pairs, None)
     if pair is None:
-        raise windows.refuse(cause, "no producer sends twice with one key in so short a time")
+        raise windows.refuse(cause, "no producer sends twice with the same key within a short time")
     window.exchange(*pair)
     window.expect("reordered", cause, value=window.value(pair[1]), op=window.op(pair[1]), at=pair[0])
 
@@ -130,7 +130,7 @@ def stale_append(windows: Windows, cause: str) -> None:
             window.exchange(one, int(later[0]))
             window.expect("order-violation", cause)
             return
-    raise windows.refuse(cause, "no send ends before another producer's begins in so short a time; a lower --rate")
+    raise windows.refuse(cause, "no send ends shortly before another producer's begins; use a lower --rate")
 
 
 def ghost(windows: Windows, cause: str) -> None:
@@ -181,20 +181,20 @@ def stall(windows: Windows, cause: str) -> None:
 
 LOG_CAUSES = {
     "stall": Cause("nothing is acknowledged for a while, without a fault: unavailable", stall),
-    "lost-tail": Cause("the acknowledged end of a partition vanishes: lost, truncated if it was read", lost_tail),
-    "unseen": Cause("nobody reads a partition's end, and the final read is incomplete: unseen", unseen),
-    "lost-message": Cause("an acknowledged message is at its position no more: lost", lost_message),
-    "divergent-log": Cause("readers see different values at one position: offset-conflict", divergent_log),
+    "lost-tail": Cause("the acknowledged end of a partition disappears: lost; truncated if it was read", lost_tail),
+    "unseen": Cause("the end of a partition is not read, and the final read is incomplete: unseen", unseen),
+    "lost-message": Cause("an acknowledged message disappears from its position: lost", lost_message),
+    "divergent-log": Cause("readers see different values at the same position: offset-conflict", divergent_log),
     "resent-batch": Cause("a batch is stored twice: duplicate, sequence-jump", resent_batch),
     "late-insert": Cause("a message appears behind a reader: late, skipped", late_insert),
-    "swapped": Cause("two sends of one producer are stored inverted: reordered", swapped),
-    "stale-append": Cause("a send lies below one that began after it was acknowledged: order-violation", stale_append),
-    "skipping-reader": Cause("consumers miss two messages: skipped", skipping_reader),
-    "rewinding-reader": Cause("consumers go back: rewound, redelivered", rewinding_reader),
-    "ghost": Cause("a message that nobody sent: phantom", ghost),
+    "swapped": Cause("two sends of one producer are stored in reverse order: reordered", swapped),
+    "stale-append": Cause("a send is stored after one that began after its ack: order-violation", stale_append),
+    "skipping-reader": Cause("consumers skip two messages: skipped", skipping_reader),
+    "rewinding-reader": Cause("consumers move back: rewound, redelivered", rewinding_reader),
+    "ghost": Cause("a message appears that was never sent: phantom", ghost),
     "bit-flip": Cause("a message is damaged: corrupt, lost", bit_flip),
-    "wrong-partition": Cause("a message lies in another partition: misrouted", wrong_partition),
-    "failed-but-stored": Cause("a send failed and is there: failed-visible", failed_but_stored),
-    "dedup-drop": Cause("a new message is taken for a duplicate: dropped-as-duplicate, lost", dedup_drop),
+    "wrong-partition": Cause("a message is stored in another partition: misrouted", wrong_partition),
+    "failed-but-stored": Cause("a failed send is stored: failed-visible", failed_but_stored),
+    "dedup-drop": Cause("a new message is dropped as a duplicate: dropped-as-duplicate, lost", dedup_drop),
 }  # fmt: skip
-"""In the order in which they are made: what takes time first."""
+"""In the order of injection: causes that take time come first."""

@@ -1,4 +1,4 @@
-"""Causes in how a consumer group works."""
+"""Causes in consumer groups."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _GROUP = ("group",)
 
 
 def _commits(windows: Windows, cause: str) -> tuple[int, Mark]:
-    """Return a partition and a commit of it with no rebalance and no other such commit near."""
+    """Return a partition and a commit of it without a rebalance or another such commit nearby."""
     window = windows.take(cause)
     marks = [mark for mark in windows.consumption.marks[window.index] if mark.direction == "committed"]
     taken = [mark.control[0] for mark in marks if mark.shift]
@@ -59,11 +59,11 @@ def double_owner(windows: Windows, cause: str) -> None:
                     windows.edits.marks.append((index, replace(mark, control=control)))
                     windows.edits.truth.append({"anomaly": "double-assignment", "cause": cause, "index": index})
                     return
-    raise windows.refuse(cause, "there is no second member to give a partition to")
+    raise windows.refuse(cause, "there is no second member for a partition")
 
 
 def _moves_on(windows: Windows, assign: Control) -> bool:
-    """Return whether the member that was given partitions moves on later; one that crashed may own them or not."""
+    """Return whether the member with the assigned partitions continues later; a crashed one may or may not own them."""
     if windows.consumption.lasts(assign):
         return True
     moves = [each for each in windows.consumption.controls if each.f in ("assign", "revoke", "close")]
@@ -83,8 +83,10 @@ def stuck(windows: Windows, cause: str) -> None:
 
 
 GROUP_CAUSES = {
-    "stuck": Cause("a partition's owner receives nothing any more: stuck-partition", stuck, _GROUP),
-    "commit-back": Cause("a committed position goes back: commit-regression", commit_back, _GROUP),
-    "commit-ahead": Cause("a position is committed that nobody reached: commit-beyond", commit_ahead, _GROUP),
-    "double-owner": Cause("two members own a partition in one generation: double-assignment", double_owner, _GROUP),
+    "stuck": Cause("a partition's owner stops receiving messages: stuck-partition", stuck, _GROUP),
+    "commit-back": Cause("a committed position moves back: commit-regression", commit_back, _GROUP),
+    "commit-ahead": Cause("a position is committed that no member has reached: commit-beyond", commit_ahead, _GROUP),
+    "double-owner": Cause(
+        "two members own a partition in the same generation: double-assignment", double_owner, _GROUP
+    ),
 }

@@ -1,4 +1,4 @@
-"""Causes in how transactions work."""
+"""Causes in transactions."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _TRIES = 200_000
 
 
 class Picker:
-    """Transactions that no injection has used yet.
+    """Selects transactions that no injection has used yet.
 
-    Methods raise BadInput when none fits.
+    Methods raise BadInput if none is suitable.
     """
 
     def __init__(self, everything: Transactions, rng: np.random.Generator, cause: str) -> None:
@@ -29,14 +29,14 @@ class Picker:
         return range(int(self._starts[txn]), int(self._starts[txn + 1]))
 
     def partitions(self, txn: int) -> dict[int, int]:
-        """Return the partitions that a transaction wrote to, and the first message in each."""
+        """Return the partitions that a transaction wrote to, with the first message in each."""
         found: dict[int, int] = {}
         for message in self.messages(txn):
             found.setdefault(int(self.all.messages.partition[message]), message)
         return found
 
     def fine(self, txn: int) -> bool:
-        """Return whether a transaction committed, to its client's knowledge, and is not in use."""
+        """Return whether a transaction committed, its client knows it, and it is not in use."""
         return bool(self.all.ended[txn] == COMMITTED) and not self.taken(txn)
 
     def taken(self, txn: int) -> bool:
@@ -44,12 +44,12 @@ class Picker:
         return txn // self.all.producers in self.all.edits.rounds
 
     def use(self, txn: int) -> None:
-        """Let nothing else use the rounds around a transaction."""
+        """Reserve the rounds around a transaction."""
         turn = txn // self.all.producers
         self.all.edits.rounds.update((turn - 1, turn, turn + 1))
 
     def any(self, chosen: np.ndarray) -> Iterator[int]:
-        """Yield chosen transactions in random order, as often as is worth while."""
+        """Yield chosen transactions in random order, up to a limit."""
         some = np.flatnonzero(chosen)
         for txn in self._rng.permutation(some)[:_TRIES].tolist():
             if not self.taken(txn):
@@ -62,8 +62,8 @@ class Picker:
     def refuse(self) -> BadInput:
         """Return the error that an injection is not possible."""
         return BadInput(
-            f"--inject {self.cause}: no transaction fits; ask for fewer, or for more --transactions or --producers, "
-            "or for fewer --partitions"
+            f"--inject {self.cause}: no suitable transaction; inject fewer, use more --transactions or --producers, "
+            "or use fewer --partitions"
         )
 
     def expect(self, anomaly: str, message: int | None = None) -> None:
@@ -71,14 +71,14 @@ class Picker:
         self.all.edits.truth.append({"anomaly": anomaly, "cause": self.cause, "message": message})
 
     def exchange(self, one: int, other: int) -> None:
-        """Let two messages of a partition lie where the other one would."""
+        """Swap the positions of two messages of a partition."""
         messages = self.all.messages
         for column in (messages.position, messages.acked):
             column[[one, other]] = column[[other, one]]
 
 
 def _turned(pick: Picker, ended: int, anomaly: str, *, visible: bool) -> None:
-    """Show, or hide, all messages of a transaction that ended so."""
+    """Show, or hide, all messages of a transaction with this outcome."""
     for txn in pick.any(pick.all.ended == ended):
         for message in pick.messages(txn):
             pick.all.messages.visible[message] = visible
@@ -132,7 +132,7 @@ def early_visible(pick: Picker) -> None:
 
 
 def write_cycle(pick: Picker) -> None:
-    """Two transactions that both write to two partitions, in different orders."""
+    """Let two transactions write to the same two partitions in different orders."""
     for one in pick.any(pick.all.ended == COMMITTED):
         for other in pick.together(one):
             common = sorted(set(pick.partitions(one)) & set(pick.partitions(other)))
@@ -149,7 +149,7 @@ def write_cycle(pick: Picker) -> None:
 
 
 def read_cycle(pick: Picker) -> None:
-    """`second` reads what `first` wrote; `second` precedes `third` in one partition; `third` precedes
+    """Let `second` read what `first` wrote, `second` precede `third` in one partition, and `third` precede
     `first` in another."""
     for second in pick.any(pick.all.polls & (pick.all.ended == COMMITTED)):
         turn = second // pick.all.producers * pick.all.producers
@@ -167,7 +167,7 @@ def read_cycle(pick: Picker) -> None:
 
 
 def _inversion(pick: Picker, first: int, second: int, third: int, polled: int) -> int | None:
-    """Return where `third` can be put before `first`, though it follows `second` elsewhere."""
+    """Return where `third` can be moved before `first`, although it follows `second` elsewhere."""
     own = pick.partitions(second)
     behind = pick.partitions(third)
     if not pick.fine(third) or not set(behind) & set(own):
@@ -178,7 +178,7 @@ def _inversion(pick: Picker, first: int, second: int, third: int, polled: int) -
 
 
 def stale_read(pick: Picker) -> None:
-    """`reader` reads past what `writer` wrote without seeing it, though it wrote after it elsewhere."""
+    """Let `reader` read past what `writer` wrote without seeing it, although it wrote after it elsewhere."""
     for reader in pick.any(pick.all.polls & (pick.all.ended == COMMITTED)):
         turn = reader // pick.all.producers * pick.all.producers
         polled = pick.all.polled(reader % pick.all.producers)
@@ -198,24 +198,24 @@ def _single(pick: Picker, txn: int, place: int) -> bool:
 
 
 def _latest(pick: Picker, writer: int, reader: int, place: int) -> bool:
-    """Return whether nothing visible lies there from between the two."""
+    """Return whether there is nothing visible there from between the two."""
     between = range(writer + 1, reader)
     return not any(pick.all.committed[txn] and place in pick.partitions(txn) for txn in between)
 
 
 @dataclass(frozen=True, slots=True)
 class TransactionCause:
-    """As `causes.Cause`."""
+    """See `causes.Cause`."""
 
     words: str
     make: Callable[[Picker], None]
     modes: tuple[str, ...] = ("transactions",)
 
     def make_in(self, everything: Transactions, rng: np.random.Generator, cause: str) -> None:
-        """Do it once.
+        """Inject it once.
 
         Raises:
-            BadInput: the history has no room for it.
+            BadInput: the history has no place for it.
         """
         self.make(Picker(everything, rng, cause))
 
@@ -223,10 +223,10 @@ class TransactionCause:
 TRANSACTION_CAUSES = {
     "aborted-visible": TransactionCause("an aborted transaction is visible: aborted-read", aborted_visible),
     "early-visible": TransactionCause("a transaction is read before it ends: precommitted-read", early_visible),
-    "lost-transaction": TransactionCause("a committed transaction is not there: lost", lost_transaction),
-    "torn-transaction": TransactionCause("part of one is not there: torn-transaction, lost", torn),
+    "lost-transaction": TransactionCause("a committed transaction is missing: lost", lost_transaction),
+    "torn-transaction": TransactionCause("part of a committed transaction is missing: torn-transaction, lost", torn),
     "zombie": TransactionCause("a fenced producer's transaction is visible: zombie-write", zombie),
-    "cycle": TransactionCause("a read and two writes follow one another in a circle: G1c", read_cycle),
-    "write-cycle": TransactionCause("two transactions lie in different orders in two partitions: G0", write_cycle),
-    "stale-read": TransactionCause("a transaction misses what it follows elsewhere: G-single", stale_read),
+    "cycle": TransactionCause("a read and two writes form a cycle: G1c", read_cycle),
+    "write-cycle": TransactionCause("two transactions are in different orders in two partitions: G0", write_cycle),
+    "stale-read": TransactionCause("a transaction misses a write that precedes it elsewhere: G-single", stale_read),
 }

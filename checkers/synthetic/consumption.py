@@ -1,4 +1,4 @@
-"""Who reads which partition when, and what control operations that takes."""
+"""Which consumer reads which partition when, and the control operations for it."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from checkers.synthetic.randomness import Ints
 
 GROUP = "group-0"
 BACK_MAX = 8
-"""A consumer resumes at most so many slots behind."""
+"""Maximum number of slots that a consumer falls back when it resumes."""
 
 COMMIT_EVERY = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """A control operation: slot and place in it, who did what."""
+    """A control operation: slot and place in it, client and operation."""
 
     slot: int
     number: int
@@ -35,8 +35,8 @@ class Mark:
 
     Attributes:
         control: the operation, by slot and number in the slot.
-        after: the slot after whose polls it was that position; of `committed`.
-        shift: what is added to that position.
+        after: for `committed`: the slot after whose polls the consumer was at the position.
+        shift: offset added to that position.
     """
 
     control: tuple[int, int]
@@ -48,11 +48,11 @@ class Mark:
 
 @dataclass(slots=True)
 class Reader:
-    """One reading of a partition from its beginning to its end.
+    """One complete reading of a partition from beginning to end.
 
     Attributes:
-        consumers: who reads in each slot; -1: nobody.
-        resumes: (slot, slot after whose polls it had got so far): where a reader starts over.
+        consumers: the consumer that reads in each slot; -1 if none.
+        resumes: (slot, slot after whose polls it was at the resumed position): where a reader starts over.
     """
 
     consumers: Ints
@@ -60,12 +60,12 @@ class Reader:
 
 
 class Consumption:
-    """All that consumers do.
+    """The activity of all consumers.
 
     Attributes:
-        controls: in order.
-        readers: of each partition.
-        marks: of each partition, in order of operation.
+        controls: control operations in order.
+        readers: readers of each partition.
+        marks: marks of each partition, in order of operation.
     """
 
     def __init__(self, layout: Layout) -> None:
@@ -95,12 +95,12 @@ class Consumption:
         return np.asarray(self._processes[consumer])[era]
 
     def lasts(self, control: Control) -> bool:
-        """Return whether the process of a control closes at the end, and does not crash before."""
+        """Return whether the process of a control closes at the end without crashing before."""
         return control.process == self._processes[control.consumer][-1]
 
     def _events(self, rng: np.random.Generator) -> list[int]:
-        """Return the slots before which consumers crash or the group rebalances, a commit between any two."""
-        calm = 2 if "stuck" in self.layout.parameters.inject else 1  # who is stuck must stay so for long
+        """Return the slots before which consumers crash or the group rebalances, with a commit between any two."""
+        calm = 2 if "stuck" in self.layout.parameters.inject else 1  # a stuck consumer must stay stuck for long
         span = range(2, max(2, self.layout.slots // calm - BACK_MAX), BACK_MAX)
         count = min(self.layout.parameters.crashes, len(span) // 2)
         if not count:
@@ -167,7 +167,7 @@ class Consumption:
         return readers
 
     def _leave(self, slot: int, crashed: int) -> None:
-        """Let all members give up their partitions; who crashed joins anew and gives up nothing. -1: nobody crashed."""
+        """Let all members give up their partitions; a crashed one joins again without. `crashed` is -1 if none did."""
         for consumer in range(self.layout.parameters.consumers):
             if consumer == crashed:
                 self._restart(slot, consumer)
@@ -188,7 +188,7 @@ class Consumption:
 
 
 def mark_rows(layout: Layout, marks: list[Mark]) -> dict[str, Any]:
-    """Return the operations of marks, and the columns that they give."""
+    """Return the operations of marks, and the resulting columns."""
     slot = np.array([mark.control[0] for mark in marks], np.int64)
     number = np.array([mark.control[1] for mark in marks], np.int64)
     return {

@@ -1,4 +1,4 @@
-"""Deviations from a correct history, as the streams of operations and messages apply them."""
+"""Deviations from a correct history, applied by the streams of operations and messages."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from checkers.synthetic.randomness import Ints
 from checkers.synthetic.sends import Sends
 
 HIDE_FROM_CONSUMERS, HIDE_FROM_AUDITOR, CORRUPT, REWIND, EXCHANGE = 1, 2, 4, 8, 16
-"""What befalls a stored message: not given to consumers, not given to the final read, damaged,
-read again with the REWIND_BY before it, and given to consumers in exchange with the next one."""
+"""Effects on a stored message: hidden from consumers, hidden from the final read, damaged, read again with the
+REWIND_BY messages before it, and swapped with the next one for consumers."""
 
 REWIND_BY = 3
 
 
 @dataclass(slots=True)
 class Outcome:
-    """How an operation ended instead; `end_ns` None: as it did."""
+    """A changed outcome of an operation; `end_ns` None keeps the original end."""
 
     outcome: int
     error: str | None = None
@@ -29,19 +29,19 @@ class Outcome:
 
 @dataclass(slots=True)
 class PartitionEdits:
-    """What is different in one partition; keys are numbers of sends of the partition.
+    """The deviations of one partition; keys are numbers of sends of the partition.
 
     Attributes:
         stored: whether the send is in the log after all.
-        content: value, both send times and key of what lies where this send lies.
-        flags: what befalls the message that lies there.
-        acked_as: the send whose position its acknowledgement names; -1: none.
-        outcomes: how the send ended.
-        cut: so many of the last messages are gone at the final read.
-        unread: so many of the last messages are read by nobody, and the final read is incomplete.
-        silent_from: from this slot on consumers receive nothing.
-        found: position of each of `wanted`, known once the partition was written.
-        wanted: sends whose position is to be remembered.
+        content: value, both send times and key of the message at the position of this send.
+        flags: effects on the message at the position.
+        acked_as: the send whose position the acknowledgement reports; -1 if none.
+        outcomes: changed outcomes.
+        cut: number of last messages that are missing at the final read.
+        unread: number of last messages that no client reads; the final read is then incomplete.
+        silent_from: the slot from which on consumers receive nothing.
+        found: position of each of `wanted`, known after the partition was written.
+        wanted: sends whose position must be recorded.
     """
 
     stored: dict[int, bool] = field(default_factory=dict)
@@ -56,7 +56,7 @@ class PartitionEdits:
     found: dict[int, int] = field(default_factory=dict)
 
     def apply(self, sends: Sends) -> None:
-        """Change which sends are stored and how they ended."""
+        """Apply changes to which sends are stored and how they ended."""
         for number, stored in inside(self.stored, sends.number):
             sends.stored[number] = stored
         for number, ended in inside(self.outcomes, sends.number):
@@ -75,15 +75,15 @@ def inside(changes: dict[int, Any], number: Ints) -> list[tuple[int, Any]]:
 
 @dataclass(slots=True)
 class Edits:
-    """What is different in a history.
+    """The deviations of a history.
 
     Attributes:
-        partitions: by number; absent: correct.
+        partitions: by number; absent partitions are correct.
         operations: by op.
-        marks: further rows of partitions.
-        stalls: times in which nothing is acknowledged, no fault being under way.
-        truth: what must be found: rows of FINDINGS' first columns, and `cause`; `at` is the send
-            whose position it is, where that is still to be found.
+        marks: additional rows of partitions.
+        stalls: intervals without acknowledgements although there is no fault.
+        truth: what must be found: rows with the first columns of FINDINGS, and `cause`; `at` is the send whose
+            position it is, if that is not known yet.
     """
 
     partitions: dict[int, PartitionEdits] = field(default_factory=dict)
@@ -93,7 +93,7 @@ class Edits:
     truth: list[dict[str, Any]] = field(default_factory=list)
 
     def of(self, partition: int) -> PartitionEdits:
-        """Return the edits of a partition, to be extended."""
+        """Return the edits of a partition, for modification."""
         return self.partitions.setdefault(partition, PartitionEdits())
 
 
@@ -101,5 +101,5 @@ NO_EDITS = PartitionEdits()
 
 
 def positions_of(sends: Sends, first: int) -> Ints:
-    """Return the position of each send, given that of the first stored one; meaningless for the others."""
+    """Return the position of each send, given that of the first stored one; meaningless for sends not stored."""
     return first - 1 + np.cumsum(sends.stored)

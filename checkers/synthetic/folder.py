@@ -31,7 +31,7 @@ class LogSynthesizer:
         """Validate parameters.
 
         Raises:
-            BadInput: one is unknown or out of range.
+            BadInput: a parameter is unknown or out of range.
         """
         parameters = make_parameters(given)
         check_injections(parameters)
@@ -41,10 +41,10 @@ class LogSynthesizer:
         """Write a history into a new run folder.
 
         Args:
-            parameters: of the history.
-            name: of the scenario.
+            parameters: parameters of the history.
+            name: name of the scenario.
             folder: the run folder.
-            progress: is told how many rows were written, and of about how many.
+            progress: called with the number of rows written and the approximate total.
         """
         simulation = simulate(parameters)
         total, written = simulation.rows, 0
@@ -71,10 +71,10 @@ class LogSynthesizer:
 
 
 def simulate(parameters: Parameters) -> Simulation | TransactionSimulation | LedgerSimulation:
-    """Return the history of these parameters, nothing of it computed yet.
+    """Return the history of these parameters, which is computed lazily.
 
     Raises:
-        BadInput: there is no room for what is to be injected.
+        BadInput: there is no place for the requested injections.
     """
     check_injections(parameters)
     if parameters.mode == "transactions":

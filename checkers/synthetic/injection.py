@@ -1,4 +1,4 @@
-"""Anomalies on purpose, each from its cause."""
+"""Injection of anomalies through their causes."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ CAUSES: dict[str, Cause | TransactionCause | LedgerCause] = {
 
 
 def plan_edits(layout: Layout, consumption: Consumption) -> Edits:
-    """Choose where each injected anomaly comes about.
+    """Choose where each injected anomaly occurs.
 
     Raises:
-        BadInput: the history has no room for it.
+        BadInput: the history has no place for it.
     """
     edits = Edits()
     windows: Windows | None = None
@@ -39,16 +39,16 @@ def plan_edits(layout: Layout, consumption: Consumption) -> Edits:
 
 
 def check_injections(parameters: Parameters) -> None:
-    """Say whether the causes asked for exist, and in this mode.
+    """Check that the requested causes exist in this mode.
 
     Raises:
-        BadInput: one does not.
+        BadInput: a cause does not.
     """
     for name, count in parameters.inject.items():
         if name not in CAUSES:
-            raise BadInput(f"--inject {name}: there is no such cause; {nearest(name, CAUSES)}")
+            raise BadInput(f"--inject {name}: unknown cause; {nearest(name, CAUSES)}")
         modes = CAUSES[name].modes
         if parameters.mode not in modes:
             raise BadInput(f"--inject {name}: needs --mode {' or '.join(modes)}, not {parameters.mode}")
         if count < 0:
-            raise BadInput(f"--inject {name}: {count} times is not possible; write 0 or more")
+            raise BadInput(f"--inject {name}: the count {count} is negative; use 0 or more")

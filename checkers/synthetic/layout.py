@@ -1,4 +1,4 @@
-"""Which operation happens when: the slots of a run, and the faults during it."""
+"""The times of operations: the slots of a run, and the faults during it."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from checkers.synthetic.parameters import Parameters
 from checkers.synthetic.randomness import Ints
 
 ORIGIN_NS = 1_000_000_000
-"""When the first slot begins: clients need a second to start."""
+"""Start of the first slot: clients need one second to start."""
 
 _SLOT_SENDS = 1_000
 _SLOTS_MIN = 200
 _SLOT_NS_MIN = 20_000_000
 _STUCK_SPAN_NS = 400_000_000_000
-"""A partition is stuck when it delivers nothing for a minute after healing: such a run must be longer."""
+"""A partition is stuck if it delivers nothing for one minute after healing, so the run must be longer."""
 
 _STALL_SPAN_NS = 20_000_000_000
-"""How long a run must be for each time in which nothing is acknowledged."""
+"""Required length of a run for each interval without acknowledgements."""
 
 _CONTROL, _SEND, _POLL, _END = 0.0, 0.05, 0.90, 0.96
-"""Where in a slot each sort of operation begins, as a share of its length."""
+"""Start of each type of operation in a slot, as a fraction of its length."""
 
 _KINDS = ("kill", "pause", "power-cut", "restart")
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault, its times in ns; from `effective_ns` to `back_ns` nothing is acknowledged."""
+    """A fault with times in ns; nothing is acknowledged from `effective_ns` to `back_ns`."""
 
     kind: str
     target: str
@@ -59,14 +59,14 @@ class Layout:
     """Numbers and times of operations.
 
     Attributes:
-        slots: how many.
-        sends: of each slot.
+        slots: number of slots.
+        sends: number of sends per slot.
         slot_ns: length of a slot.
-        partition: of each send of a slot, by its place in the slot.
-        producer, rank: who sends it, and how many of the slot's sends of this producer precede it.
-        own: how many sends of a slot each producer has.
-        controls: number of control operations of each slot.
-        base: number of each slot's first operation, and of the first one after the last slot.
+        partition: partition of each send of a slot, by its place in the slot.
+        producer, rank: its producer, and the number of the slot's sends of this producer that precede it.
+        own: number of sends per slot for each producer.
+        controls: number of control operations in each slot.
+        base: number of the first operation of each slot, and of the first one after the last slot.
     """
 
     def __init__(self, parameters: Parameters) -> None:
@@ -93,7 +93,7 @@ class Layout:
         self.set_controls(np.zeros(self.slots, np.int64))
 
     def set_controls(self, controls: Ints) -> None:
-        """Say how many control operations each slot has; this numbers all operations."""
+        """Set the number of control operations of each slot; this numbers all operations."""
         self.controls = controls
         counts = controls + self.sends + self.parameters.consumers
         self.base: Ints = np.concatenate(([0], np.cumsum(counts)))
@@ -117,7 +117,7 @@ class Layout:
 
     @property
     def jitter_ns(self) -> int:
-        """How much later than due a send may be invoked."""
+        """Maximum delay of a send after it is due."""
         return self._step_ns - 1
 
     def poll_op(self, slot: Ints, consumer: Ints | int) -> Ints:
@@ -138,7 +138,7 @@ class Layout:
 
 
 def shares(parameters: Parameters) -> np.ndarray:
-    """Return the share of all messages that each partition holds."""
+    """Return the fraction of all messages in each partition."""
     if parameters.skew is None:
         return np.full(parameters.places, 1 / parameters.places)
     result = np.full(parameters.places, (1 - parameters.skew) / (parameters.places - 1))
@@ -147,7 +147,7 @@ def shares(parameters: Parameters) -> np.ndarray:
 
 
 def _spread(share: np.ndarray, sends: int, rng: np.random.Generator) -> Ints:
-    """Return the partition of each send of a slot: by share, every partition at least once if there is room."""
+    """Return the partition of each send of a slot: by share, each partition at least once if possible."""
     edges = np.round(np.cumsum(share) / share.sum() * sends).astype(np.int64)
     counts = np.diff(edges, prepend=0)
     if sends >= share.size:
@@ -159,7 +159,7 @@ def _spread(share: np.ndarray, sends: int, rng: np.random.Generator) -> Ints:
 
 
 def faults_of(count: int, span_ns: int, rng: np.random.Generator) -> list[Fault]:
-    """Return so many faults, spread over a span of time from `ORIGIN_NS` on."""
+    """Return `count` faults, spread over a span of time from `ORIGIN_NS` on."""
     faults = []
     for number in range(count):
         length_ns = int(min(5e9, 0.3 * span_ns / count))

@@ -1,8 +1,8 @@
-"""Ledgers of a simulated BookKeeper, one after the other in memory: some 200 bytes an entry.
+"""Ledgers of a simulated BookKeeper, one after the other in memory: about 200 bytes per entry.
 
-Each producer fills its ledgers in turn. Every second ledger is recovered near its end, and the adds behind that are
-refused; the others are closed by their writers. A reader tails each, and the final read recovers and reads each of them
-twice. Nothing happens by chance but which ledgers are injected.
+Each producer fills its ledgers one after the other. Every second ledger is recovered near its end, and later adds are
+rejected; the others are closed by their writers. A reader tails each ledger, and the final read recovers and reads each
+one twice. Only the choice of ledgers for injections is random.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from checkers.synthetic.sends import INFO, OK
 
 TOPIC = "ledger"
 _COPIES = 4
-"""Rows of an entry: added, tailed, and read twice at the end."""
+"""Rows per entry: added, tailed, and read twice at the end."""
 
 _FENCED = 3
-"""Adds that a writer begins before it learns that its ledger was recovered."""
+"""Number of adds that a writer starts before it learns that its ledger was recovered."""
 
 _ENTRIES_MIN = 8
 _STEP_NS = 1_000_000
@@ -39,18 +39,18 @@ _CONFIRMED, _ENDED = KINDS.index("confirmed"), KINDS.index("ended")
 
 @dataclass(frozen=True, slots=True)
 class LedgerCause:
-    """Something that can be injected, into a ledger of its own; see `causes.Cause`."""
+    """A cause that is injected into a separate ledger; see `causes.Cause`."""
 
     words: str
     modes: tuple[str, ...] = ("ledgers",)
 
 
 LEDGER_CAUSES = {
-    "ignored-fence": LedgerCause("bookies take an add after a recovery: fencing-violation, lost-entry"),
-    "short-recovery": LedgerCause("a ledger ends below what was acknowledged: lost-entry"),
-    "two-ends": LedgerCause("the final read's clients are told different ends: readers-disagree"),
-    "told-less": LedgerCause("a reader is told less than before: lac-regression"),
-    "swapped-entries": LedgerCause("a client reads two entries the other way round: entry-conflict"),
+    "ignored-fence": LedgerCause("bookies accept an add after a recovery: fencing-violation, lost-entry"),
+    "short-recovery": LedgerCause("a ledger is closed below acknowledged entries: lost-entry"),
+    "two-ends": LedgerCause("the clients of the final read see different ends: readers-disagree"),
+    "told-less": LedgerCause("a reader sees a lower last add confirmed than before: lac-regression"),
+    "swapped-entries": LedgerCause("a client reads two entries in swapped order: entry-conflict"),
 }
 
 
@@ -111,14 +111,14 @@ class LedgerSimulation:
             yield table.slice(at, CHUNK_OPERATIONS)
 
     def operate(self, f: str, client: int, start_ns: Ints, last_ns: int, outcome: int = OK) -> Ints:
-        """Add operations of one kind by one client; return their numbers before they are put in order."""
+        """Add operations of one kind by one client; return their numbers before sorting."""
         numbers = np.arange(self._count, self._count + start_ns.size)
         self._count += start_ns.size
         self._operations.append((F[f], client, start_ns, start_ns + last_ns, outcome))
         return numbers
 
     def cause_of(self, ledger: int) -> str | None:
-        """Return what is injected into a ledger."""
+        """Return the cause injected into a ledger."""
         return self._causes.get(ledger)
 
     def _choose(self, sizes: Ints) -> dict[int, str]:
@@ -129,15 +129,15 @@ class LedgerSimulation:
             for _ in range(self.parameters.inject.get(cause, 0)):
                 if not roomy:
                     raise BadInput(
-                        f"--inject {cause}: each needs a ledger of its own with at least {_ENTRIES_MIN} entries; ask "
-                        "for fewer, or for more --messages or --partitions"
+                        f"--inject {cause}: each injection needs its own ledger with at least {_ENTRIES_MIN} entries; "
+                        "inject fewer, or use more --messages or --partitions"
                     )
                 chosen[roomy.pop()] = cause
         return chosen
 
 
 class _Ledger:
-    """One ledger and what its clients do with it."""
+    """One ledger and the operations of its clients."""
 
     def __init__(self, run: LedgerSimulation, number: int, size: int, begin_ns: int) -> None:
         parameters = run.parameters
@@ -174,7 +174,7 @@ class _Ledger:
         self.over_ns += 2 * self._interval_ns + _STEP_NS
 
     def audit(self, at_ns: int) -> int:
-        """Let the final read read the ledger twice; return when it is over."""
+        """Read the ledger twice in the final read; return when it is done."""
         auditor = len(self._run._clients) - 1
         for client in range(2):
             other = self._cause == "two-ends" and client == 1
@@ -203,7 +203,7 @@ class _Ledger:
         return rows.by_op()
 
     def observations(self, rank: Ints) -> pa.Table:
-        """Return where readers and writers were told that the ledger stands."""
+        """Return the states of the ledger that were reported to readers and writers."""
         op, kind, position = np.array(self._stands, np.int64).T
         return observation_table(Observed(rank[op], kind, np.full(op.size, NONE), position), self.place, None)
 
@@ -216,7 +216,7 @@ class _Ledger:
         self._parts.append(rows)
 
     def _refused(self, first: int, last: int) -> None:
-        """Let adds be refused, as the ledger was recovered; the first of them is not, if the fence is ignored."""
+        """Reject adds because the ledger was recovered; if the fence is ignored, the first of them is accepted."""
         if self._cause == "ignored-fence":
             self._added(first, first + 1, OK)
             self._expect("fencing-violation", value=int(self._value[first]), position=first)

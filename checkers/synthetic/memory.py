@@ -18,9 +18,9 @@ class Generated:
     """A history.
 
     Attributes:
-        parts: each partition that has any messages, with all operations.
-        operations: of the run, schema OPERATIONS.
-        faults: schema FAULTS.
+        parts: the partitions with messages, each with all operations.
+        operations: operations of the run, schema OPERATIONS.
+        faults: faults, schema FAULTS.
         truth: what must be found, schema TRUTH.
     """
 
@@ -31,7 +31,7 @@ class Generated:
 
 
 def generate(parameters: Parameters) -> Generated:
-    """Return a history; its size must fit into memory, some 100 bytes a row."""
+    """Return a history, which must fit into memory: about 100 bytes per row."""
     simulation = simulate(parameters)
     messages = [(place, _joined(list(tables), MESSAGES)) for place, _, tables in simulation.partitions()]
     windows = tuple(

@@ -61,7 +61,7 @@ class Columns:
 
     @classmethod
     def blank(cls, size: int, clients: list[str] | pa.Array) -> Columns:
-        """Return operations that succeed and of which nothing else is known."""
+        """Return successful operations without further data."""
         number, small, time_ns = (partial(np.zeros, size, kind) for kind in (np.int32, np.int8, np.int64))
         none = np.full(size, NONE, np.int32)
         return cls(number(), number(), small(), time_ns(), time_ns(), small(), none, clients=clients)
@@ -88,8 +88,8 @@ class OperationStream:
 
     Args:
         sender: computes the sends.
-        consumption: what consumers do.
-        edits: what is different.
+        consumption: the activity of consumers.
+        edits: the deviations.
     """
 
     def __init__(self, sender: Sender, consumption: Consumption, edits: Edits) -> None:
@@ -107,12 +107,12 @@ class OperationStream:
 
     @property
     def audit_poll(self) -> int:
-        """Number of the first poll of the final read: before it, consumers close and it is set up."""
+        """Number of the first poll of the final read; before it, consumers close and the final read is set up."""
         return self.audit_op + self._layout.parameters.consumers + 2
 
     @property
     def audit_poll_ns(self) -> int:
-        """When that poll begins; each following one begins AUDIT_POLL_NS later."""
+        """When that poll begins; each subsequent one begins AUDIT_POLL_NS later."""
         return self.audit_ns + (self.audit_poll - self.audit_op) * AUDIT_POLL_NS
 
     @property
@@ -124,7 +124,7 @@ class OperationStream:
         """Yield all operations, schema OPERATIONS.
 
         Args:
-            audited: of each partition, up to which position the final read came, and whether that was the end.
+            audited: for each partition, the position that the final read reached, and whether that was the end.
         """
         step = max(1, CHUNK_OPERATIONS * self._layout.slots // max(1, self.audit_op))
         for first in range(0, self._layout.slots, step):
@@ -197,7 +197,7 @@ class OperationStream:
             yield columns.table(self.audit_op + first)
 
     def _close(self, columns: Columns, consumers: int) -> None:
-        """Let the first operations be the consumers' own."""
+        """Assign the first operations to the consumers."""
         last = np.array([self._layout.slots - 1])
         for consumer in range(consumers):
             columns.client[consumer] = self._layout.parameters.producers + consumer
@@ -205,5 +205,5 @@ class OperationStream:
 
 
 def audit_polls(end: int, batch: int) -> int:
-    """Return how many polls of the final read a partition takes."""
+    """Return the number of polls of the final read for a partition."""
     return -(-end // batch)

@@ -1,4 +1,4 @@
-"""What a synthetic history is made of."""
+"""The parameters of a synthetic history."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _UNITS = {"": 1, "k": 1_000, "M": 1_000_000, "G": 1_000_000_000, "B": 1_000_000_
 
 
 def parse_count(given: object) -> int:
-    """Return a number that may have a unit.
+    """Parse a number with an optional unit.
 
     >>> parse_count("1.5M")
     1500000
@@ -33,23 +33,23 @@ class Parameters(BaseModel):
     """Parameters of a synthetic history.
 
     Attributes:
-        mode: `log`: consumers are assigned partitions; `group`: they are members of one consumer
-            group; `transactions`: producers are transactional; `ledgers`: a partition is a ledger.
+        mode: `log`: consumers have assigned partitions; `group`: they are members of one consumer group;
+            `transactions`: producers are transactional; `ledgers`: each partition is a ledger.
         seed: the same parameters and seed give the same history.
-        messages: rows of messages: each message is sent once, received by a consumer, and received by
-            the final read. Rounded to whole slots.
-        transactions: how many, in mode `transactions`; `messages` then follows.
-        topics: named `log-0`, `log-1`, ...
-        partitions: of each topic.
-        producers, consumers: how many.
+        messages: number of rows of messages. Each message is sent once, received by a consumer, and received by the
+            final read. Rounded to whole slots.
+        transactions: number of transactions in mode `transactions`, which determines `messages`.
+        topics: number of topics, named `log-0`, `log-1`, ...
+        partitions: number of partitions per topic.
+        producers, consumers: number of producers and consumers.
         keys: number of distinct keys; 0: none.
-        rate: sends a second of all producers together.
-        batch: messages a poll of the final read returns.
-        skew: share of all messages that partition 0 of the first topic holds; absent: equal shares.
+        rate: sends per second of all producers together.
+        batch: number of messages that a poll of the final read returns.
+        skew: fraction of all messages in partition 0 of the first topic; default: equal fractions.
         faults: number of fault windows.
         crashes: number of consumer crashes (log) or of rebalances (group).
-        errors: share of sends that fail or whose outcome nobody knows; far more of them in a fault.
-        inject: how many anomalies of each cause.
+        errors: fraction of sends that fail or have an unknown outcome; far higher during a fault.
+        inject: number of anomalies of each cause.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -79,7 +79,7 @@ class Parameters(BaseModel):
     @model_validator(mode="after")
     def _consistent(self) -> Parameters:
         if self.skew is not None and self.places == 1:
-            raise ValueError("skew: needs more than one partition")
+            raise ValueError("skew: requires more than one partition")
         return self
 
     @property
@@ -88,7 +88,7 @@ class Parameters(BaseModel):
         return self.topics * self.partitions
 
     def place(self, index: int) -> tuple[str, int]:
-        """Return topic and partition of a partition by its number among those of all topics."""
+        """Return topic and partition for a partition's number across all topics."""
         return f"log-{index // self.partitions}", index % self.partitions
 
 
@@ -96,7 +96,7 @@ def make_parameters(given: dict[str, Any]) -> Parameters:
     """Validate parameters.
 
     Raises:
-        BadInput: one is unknown or out of range; the message names its option.
+        BadInput: a parameter is unknown or out of range; the message names its option.
     """
     try:
         return Parameters.model_validate(given)

@@ -33,7 +33,7 @@ CHUNK_ROWS = 500_000
 
 @dataclass(slots=True)
 class Log:
-    """A stretch of a partition: what lies at positions from `first` on."""
+    """A section of a partition: the messages at positions from `first` on."""
 
     first: int
     value: Ints
@@ -44,13 +44,13 @@ class Log:
     flags: Ints
 
     def after(self, position: int) -> Log:
-        """Return the stretch without what lies below a position."""
+        """Return the section without messages below a position."""
         cut = max(0, position - self.first)
         columns = [getattr(self, name)[cut:] for name in _COLUMNS]
         return Log(self.first + cut, *columns)
 
     def followed_by(self, other: Log) -> Log:
-        """Return both stretches as one."""
+        """Return both sections as one."""
         columns = [np.concatenate((getattr(self, name), getattr(other, name))) for name in _COLUMNS]
         return Log(self.first, *columns)
 
@@ -59,16 +59,16 @@ _COLUMNS = ("value", "intended_ns", "sent_ns", "key", "appended_ns", "flags")
 
 
 class PartitionStream:
-    """One partition.
+    """Generates one partition.
 
     Attributes:
-        observations: schema OBSERVATIONS, by `op`, once `tables` is exhausted.
+        observations: schema OBSERVATIONS, by `op`; available once `tables` is exhausted.
 
     Args:
-        index: its number among those of all topics.
+        index: its number across all topics.
         sender: computes its sends.
-        consumption: who reads it.
-        edits: what is different.
+        consumption: the activity of consumers.
+        edits: the deviations.
     """
 
     def __init__(self, index: int, sender: Sender, consumption: Consumption, edits: Edits) -> None:
@@ -83,26 +83,26 @@ class PartitionStream:
 
     @property
     def rows(self) -> int:
-        """About how many rows it has."""
+        """Approximate number of rows."""
         return self._places.size * self._layout.slots * (2 + len(self._consumption.readers[self._index]))
 
     @property
     def audit(self) -> Audit:
-        """What the final read knew, once `tables` is exhausted up to it."""
+        """The result of the final read, once `tables` is exhausted up to it."""
         edits = self._edits
         return Bounds(0, self._stored - edits.cut, not edits.unread)
 
     @property
     def audited(self) -> int:
-        """Up to which position the final read comes."""
+        """The position that the final read reaches."""
         return self._stored - self._edits.cut - self._edits.unread
 
     def tables(self, audit_op: int, audit_ns: int) -> Iterator[pa.Table]:
         """Yield its messages, schema MESSAGES, by `op`.
 
         Args:
-            audit_op: first poll of the final read that is about this partition.
-            audit_ns: when that begins; each poll takes `AUDIT_POLL_NS`.
+            audit_op: first poll of the final read for this partition.
+            audit_ns: when that poll begins; each poll takes `AUDIT_POLL_NS`.
         """
         yield from self._run()
         yield from self._final(audit_op, audit_ns)
@@ -110,12 +110,12 @@ class PartitionStream:
     def _chunks(self) -> Iterator[tuple[int, int]]:
         window = self._sender.window_slots(self._index)
         step = max(BACK_MAX, CHUNK_ROWS // max(1, 2 * self._places.size))
-        step = -(-step // window) * window  # an edit lies in one window, and so in one chunk
+        step = -(-step // window) * window  # an edit is in one window, and therefore in one chunk
         for first in range(0, self._layout.slots, step):
             yield first, min(first + step, self._layout.slots)
 
     def _logs(self) -> Iterator[tuple[int, int, Sends, Log, Ints]]:
-        """Yield stretches of slots with their sends, what these append, and where each lies."""
+        """Yield sections of slots with their sends, the appended messages, and their positions."""
         next_position, appended_ns = 0, 0
         for first, last in self._chunks():
             sends = self._sender.sends(first, last, self._places)
@@ -179,7 +179,7 @@ class PartitionStream:
         return rows
 
     def _received(self, reader: Reader, first: int, last: int, log: Log, before: Ints) -> tuple[Rows, Ints]:
-        """Return what a reader receives in slots, and its position after each, the BACK_MAX before included."""
+        """Return what a reader receives in slots, and its position after each, including the BACK_MAX slots before."""
         slots = np.arange(first, last)
         consumer = reader.consumers[first:last]
         start_ns, end_ns = self._layout.poll_ns(slots, consumer)
@@ -230,7 +230,7 @@ class PartitionStream:
         return observation_table(rows, self._place, GROUP)
 
     def _final(self, audit_op: int, audit_ns: int) -> Iterator[pa.Table]:
-        """Yield what the final read received."""
+        """Yield the messages that the final read received."""
         batch, end = self._layout.parameters.batch, self.audited
         for _, _, _, log, _ in self._logs():
             at = np.arange(min(log.value.size, max(0, end - log.first)))
@@ -249,7 +249,7 @@ _COMMITTED, _ASSIGNED = KINDS.index("committed"), KINDS.index("assigned")
 
 
 def _deviating(at: Ints, which: Ints, log: Log) -> tuple[Ints, Ints]:
-    """Leave out what is hidden from consumers, and repeat what is read again."""
+    """Remove messages that are hidden from consumers, and repeat messages that are read again."""
     shown = (log.flags[at] & HIDE_FROM_CONSUMERS) == 0
     at, which = at[shown], which[shown]
     for row in np.flatnonzero(log.flags[at] & REWIND)[::-1]:

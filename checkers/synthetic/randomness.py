@@ -1,5 +1,5 @@
-"""Randomness that follows from a seed and an operation's number alone, so that any part of a history
-can be computed without the parts before it."""
+"""Random numbers derived only from a seed and an operation's number, so that any part of a history can be
+computed without the preceding parts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def bits_of(seed: int, number: Ints) -> Bits:
 
 
 def field(bits: Bits, shift: int, width: int) -> Ints:
-    """Return `width` of the bits, from `shift` on, as numbers."""
+    """Return `width` bits, from bit `shift` on, as numbers."""
     return ((bits >> np.uint64(shift)) & np.uint64(2**width - 1)).astype(np.int64)
 
 
@@ -41,8 +41,8 @@ class Lognormal:
     """Durations in ns, drawn from a table of quantiles.
 
     Args:
-        median_ns: half are shorter.
-        sigma: of the logarithm.
+        median_ns: median.
+        sigma: standard deviation of the logarithm.
     """
 
     bits = _TABLE_BITS

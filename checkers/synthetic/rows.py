@@ -16,7 +16,7 @@ NONE = -1
 
 @dataclass(slots=True)
 class Rows:
-    """Messages of one partition; NONE stands for null."""
+    """Messages of one partition; NONE represents null."""
 
     op: Ints
     direction: Ints
@@ -30,26 +30,26 @@ class Rows:
 
     @classmethod
     def blank(cls, size: int, direction: int) -> Rows:
-        """Return rows of one direction of which nothing else is known."""
+        """Return rows of one direction without further data."""
         none, zeros = np.full(size, NONE), np.zeros(size, np.int8)
         key = np.full(size, NONE, np.int32)
         return cls(none, np.full(size, direction, np.int8), key, none, none, none, none, none, zeros)
 
     @classmethod
     def joined(cls, parts: list[Rows]) -> Rows:
-        """Return all rows, one part after the other."""
+        """Concatenate parts."""
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS))
 
     def by_op(self) -> Rows:
-        """Return the rows in order of operation, those of one operation as they are."""
+        """Return the rows in order of operation; the sort is stable."""
         return self.take(np.argsort(self.op, kind="stable"))
 
     def take(self, rows: Ints) -> Rows:
-        """Return some of the rows."""
+        """Return a subset of the rows."""
         return Rows(*(getattr(self, name)[rows] for name in _COLUMNS))
 
     def slice(self, first: int, last: int) -> Rows:
-        """Return a stretch of the rows."""
+        """Return consecutive rows."""
         return Rows(*(getattr(self, name)[first:last] for name in _COLUMNS))
 
 
@@ -58,7 +58,7 @@ _COLUMNS = [column.name for column in fields(Rows)]
 
 @dataclass(slots=True)
 class Observed:
-    """Observations of one partition; NONE stands for null. `kind`: index into KINDS."""
+    """Observations of one partition; NONE represents null. `kind`: index into KINDS."""
 
     op: Ints
     kind: Ints
@@ -67,7 +67,7 @@ class Observed:
 
 
 def words(indices: Ints, known: tuple[str, ...] | list[str] | pa.Array, missing: bool = False) -> pa.Array:
-    """Return a dictionary column; `missing`: negative indices are null."""
+    """Return a dictionary column; if `missing`, negative indices are null."""
     values = known if isinstance(known, pa.Array) else pa.array(known, pa.string())
     mask = indices < 0 if missing else None
     return pa.DictionaryArray.from_arrays(pa.array(indices.astype(np.int32), mask=mask), values)

@@ -1,4 +1,4 @@
-"""What each send became, from its slot and its place in the slot."""
+"""The outcome of each send, computed from its slot and its place in the slot."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _TIMEOUT_NS = 1_500_000_000
 _LATENCY = Lognormal(1_500_000, 0.5)
 
 LONGEST_NS = _LATENCY.longest_ns * SLOWER_IN_FAULT + _RETRY_NS + _TIMEOUT_NS
-"""No send takes longer, unavailability apart."""
+"""Maximum duration of a send, except during unavailability."""
 
 
 @dataclass(slots=True)
 class Sends:
-    """Sends in order of invocation, one element each. `end_ns` is NONE where nobody was told.
+    """Sends in order of invocation, one element per send. `end_ns` is NONE if the outcome was not reported.
 
     Attributes:
-        number: how many sends of the partition precede it.
-        stored: whether the log has it.
+        number: number of preceding sends of the partition.
+        stored: whether it is in the log.
         appended_ns: when it was stored.
     """
 
@@ -50,8 +50,8 @@ class Sender:
     """Computes sends.
 
     Args:
-        layout: of the run.
-        stalls: further times (from, to; ns) in which nothing is acknowledged.
+        layout: layout of the run.
+        stalls: additional intervals (from, to; ns) without acknowledgements.
     """
 
     def __init__(self, layout: Layout, stalls: tuple[tuple[int, int], ...] = ()) -> None:
@@ -94,7 +94,7 @@ class Sender:
         return Sends(op, number, value, intended_ns, start_ns, end_ns, appended_ns, outcome, stored)
 
     def keys(self, partition: int, op: Ints) -> Ints:
-        """Return the keys of a partition's sends: each partition has keys of its own. NONE: no key."""
+        """Return the keys of a partition's sends; keys of partitions are disjoint. NONE: no key."""
         parameters = self.layout.parameters
         own = len(range(partition, parameters.keys, parameters.places))
         if not own:
@@ -103,7 +103,7 @@ class Sender:
         return partition + parameters.places * drawn
 
     def window_slots(self, partition: int) -> int:
-        """Return how many slots hold enough sends of a partition for any one anomaly."""
+        """Return the number of slots with enough sends of a partition for any anomaly."""
         return max(1, -(-WINDOW_SENDS // max(1, self._places[partition].size)))
 
     def _in_fault(self, start_ns: Ints) -> Flags | None:

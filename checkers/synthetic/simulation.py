@@ -1,4 +1,4 @@
-"""A whole simulated history: its streams in the order in which they must be written."""
+"""A complete simulated history: its streams in the order in which they must be written."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from checkers.synthetic.sends import Sender
 class Simulation:
     """A history of mode `log` or `group`.
 
-    Read all of `partitions` to its end before `operations`, `observations`, `audits` and `truth`.
+    Exhaust all of `partitions` before reading `operations`, `observations`, `audits` and `truth`.
     """
 
     model = DataModel.LOG
@@ -43,14 +43,14 @@ class Simulation:
 
     @property
     def rows(self) -> int:
-        """About how many messages there are."""
+        """Approximate number of messages."""
         return sum(
             PartitionStream(index, self._sender, self._consumption, self._edits).rows
             for index in range(self.parameters.places)
         )
 
     def partitions(self) -> Iterator[tuple[Place, int, Iterator[pa.Table]]]:
-        """Yield each partition: where, about how many rows, and its messages by `op`."""
+        """Yield for each partition its place, approximate number of rows, and messages by `op`."""
         op, time_ns = self._operations.audit_poll, self._operations.audit_poll_ns
         for index in range(self.parameters.places):
             stream = PartitionStream(index, self._sender, self._consumption, self._edits)

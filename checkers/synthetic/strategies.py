@@ -1,4 +1,4 @@
-"""Hypothesis strategies: whole histories, correct or not, that shrink to small parameters."""
+"""Hypothesis strategies for complete histories, correct or not, that shrink to small parameters."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ MODES = ("log", "group", "transactions", "ledgers")
 
 @st.composite
 def histories(draw: st.DrawFn, modes: tuple[str, ...] = MODES) -> Generated:
-    """Draw a correct history: nothing may be found in it."""
+    """Draw a correct history, in which nothing must be found."""
     sizes = {"messages": draw(st.integers(1, 3_000)), "transactions": draw(st.integers(1, 200))}
     return generate(make_parameters({**_shape(draw, modes), **sizes}))
 
 
 @st.composite
 def anomalous_histories(draw: st.DrawFn, causes: tuple[str, ...] = (), modes: tuple[str, ...] = MODES) -> Generated:
-    """Draw a history with one to three injections; its truth says what must be found at least.
+    """Draw a history with one to three injections; its truth lists what must be found at least.
 
     Args:
-        draw: as always.
-        causes: which ones; none: all.
-        modes: of the history.
+        draw: provided by Hypothesis.
+        causes: causes to choose from; all if empty.
+        modes: modes to choose from.
     """
     shape = _shape(draw, modes) | {"errors": 0.0, "producers": draw(st.integers(3, 6))}
     fitting = [name for name, cause in CAUSES.items() if shape["mode"] in cause.modes and name in (causes or CAUSES)]
@@ -37,7 +37,7 @@ def anomalous_histories(draw: st.DrawFn, causes: tuple[str, ...] = (), modes: tu
     try:
         return generate(make_parameters({**shape, "messages": 20_000, "transactions": 1_500, "inject": inject}))
     except BadInput:
-        # The shape has no room for it, such as one partition for a misrouted message: take one that has.
+        # This shape has no place for it, such as a single partition for a misrouted message: use another one.
         roomy = {"partitions": 3, "topics": 1, "producers": 6, "consumers": 2, "keys": 0, "faults": 0, "crashes": 0}
         large = {"messages": 40_000, "transactions": 4_000, "rate": 2_000}
         return generate(make_parameters({**shape, **roomy, **large, "inject": inject}))

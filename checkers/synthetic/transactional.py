@@ -37,7 +37,7 @@ _LATENCY = Lognormal(600_000, 0.5)
 
 
 class TransactionSimulation:
-    """A history of mode `transactions`; used as `simulation.Simulation` is."""
+    """A history of mode `transactions`; used like `simulation.Simulation`."""
 
     model = DataModel.LOG
 
@@ -58,7 +58,7 @@ class TransactionSimulation:
 
     @property
     def rows(self) -> int:
-        """About how many messages there are."""
+        """Approximate number of messages."""
         return int(self._all.messages.txn.size * (3 + self._all.producers / 2 / self.parameters.places))
 
     @property
@@ -80,7 +80,7 @@ class TransactionSimulation:
         return rows
 
     def partitions(self) -> Iterator[tuple[Place, int, Iterator[pa.Table]]]:
-        """Yield each partition: where, about how many rows, and its messages by `op`."""
+        """Yield for each partition its place, approximate number of rows, and messages by `op`."""
         for index, own in enumerate(self._of):
             place = self.parameters.place(index)
             end = int(self._all.messages.position[own].max(initial=-2)) + 2
@@ -113,7 +113,7 @@ class TransactionSimulation:
         self._op = parameters.consumers + np.cumsum(present) - 1
 
     def _partition(self, index: int, own: Ints) -> Rows:
-        """Return all rows of a partition; `own` are its messages, in order."""
+        """Return all rows of a partition; `own` has its messages, in order."""
         everything, messages = self._all, self._all.messages
         sent = Rows.blank(own.size, SENT)
         at = everything.grid(messages.txn[own], SEND + messages.nth[own])
@@ -126,7 +126,7 @@ class TransactionSimulation:
         at = everything.grid(messages.txn[shown], SEND + messages.nth[shown])
         log.value, log.position = messages.value[shown], messages.position[shown]
         log.intended_ns = log.sent_ns = everything.start_ns(at)
-        # Whoever looks after `turn_of` of a place in the log was written sees it.
+        # Readers see a place in the log after its `turn_of`.
         turn = np.maximum.accumulate(self._home(own, shown))
         parts = [sent, self._consumed(index, log, turn)]
         pollers = range(index, everything.producers, self.parameters.places)
@@ -135,7 +135,7 @@ class TransactionSimulation:
         return Rows.joined(parts).by_op()
 
     def _home(self, own: Ints, shown: Ints) -> Ints:
-        """Return the transactions whose commit makes each shown message visible: those of its place in the log."""
+        """Return the transaction whose commit makes each shown message visible: the one of its place in the log."""
         messages = self._all.messages
         order = own[np.argsort(messages.acked[own], kind="stable")]
         owner = messages.txn[order]
@@ -221,7 +221,7 @@ class TransactionSimulation:
         yield final.table(self._audit_op)
 
     def _clients(self) -> tuple[pa.Array, Ints]:
-        """Return the names of all clients, each also a process, and that of each transaction."""
+        """Return the names of all clients, each of which is a process, and the client of each transaction."""
         everything = self._all
         producer = everything.producer(np.arange(everything.count))
         last = everything.incarnation[-everything.producers :]
@@ -262,7 +262,7 @@ class TransactionSimulation:
         return columns
 
     def _fail(self, columns: Columns, places: Ints, at: Ints) -> None:
-        """Let those sends fail whose failure made their transaction abort."""
+        """Mark the sends as failed whose failure aborted their transaction."""
         if not hasattr(self, "_failed"):
             messages = self._all.messages
             own = np.flatnonzero(self._failed_sends(np.arange(messages.txn.size)))

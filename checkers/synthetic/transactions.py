@@ -1,10 +1,10 @@
-"""What transactional producers do, all at once in memory: some 500 bytes a transaction.
+"""The activity of transactional producers, held in memory: about 500 bytes per transaction.
 
-In each *round* every producer runs one transaction. Their sends overlap; then, one after the other,
-each polls (some do) and ends. So the order of the ends is the order of the transactions' numbers, each
-poll sees all that committed before it, and nothing commits between a poll and the end of its
-transaction: serialisable in that order. Messages lie in the log in that order too, each transaction's
-of one partition next to each other and followed by a marker that takes a position.
+In each *round* every producer runs one transaction. Their sends overlap; then, one after the other, each
+optionally polls and ends. So the order of the ends is the order of the transactions' numbers, each poll sees
+everything committed before it, and nothing commits between a poll and the end of its transaction: the history
+is serialisable in that order. Messages in the log have the same order; in each partition, those of one
+transaction are adjacent and followed by a marker that takes a position.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from checkers.synthetic.randomness import Flags, Ints
 
 SENDS_MAX = 4
 COMMITTED, ABORTED, UNKNOWN, CRASHED = range(4)
-"""How a transaction ended: CRASHED: its `end` was never invoked."""
+"""Outcomes of a transaction. CRASHED: its `end` was never invoked."""
 
 _RESTARTS = 0.005
-"""There are no zombies without restarts."""
+"""Zombies require restarts."""
 
 _STEP_NS = 100_000
 _REST_NS = 3_000_000
 _SLOWER_IN_FAULT = 10
 INIT, ASSIGN, BEGIN, SEND, POLL, END = 0, 1, 2, 3, 3 + SENDS_MAX, 4 + SENDS_MAX
-"""Where in the work of a producer in a round its operations are; `SEND` has SENDS_MAX of them."""
+"""Places of operations in a producer's round; `SEND` has SENDS_MAX places."""
 _WORK = 5 + SENDS_MAX
 
 
@@ -40,12 +40,12 @@ class Messages:
 
     Attributes:
         txn: number of the transaction.
-        nth: how many of its messages precede it.
-        partition: where to.
-        value: unique.
-        position: where it lies.
+        nth: number of preceding messages of the transaction.
+        partition: its partition.
+        value: its unique value.
+        position: its position.
         visible: whether readers see it.
-        acked: position that its acknowledgement named.
+        acked: position reported by its acknowledgement.
     """
 
     txn: Ints
@@ -59,14 +59,14 @@ class Messages:
 
 @dataclass(slots=True)
 class TransactionEdits:
-    """Deviations that are not changes of `Messages`.
+    """Deviations other than changes of `Messages`.
 
     Attributes:
-        sees: of polling transactions, up to which transaction (exclusive) they see instead.
-        misses: of polling transactions, the one of which their poll gives them nothing.
-        zombies: transactions run by the incarnation before.
-        rounds: in which something was changed.
-        truth: as of `edits.Edits`.
+        sees: for polling transactions, the transaction (exclusive) up to which they see messages instead.
+        misses: for polling transactions, the transaction whose messages their poll does not return.
+        zombies: transactions run by the previous incarnation.
+        rounds: rounds with changes.
+        truth: see `edits.Edits`.
     """
 
     sees: dict[int, int] = field(default_factory=dict)
@@ -80,13 +80,13 @@ class Transactions:
     """All transactions.
 
     Attributes:
-        count: how many.
-        ended: how each ended.
-        committed: whether it did, whatever its client was told.
-        polls: whether it polls.
-        incarnation: of its producer, from 1 on.
-        messages: all that was sent.
-        faults: as of `Layout`.
+        count: number of transactions.
+        ended: outcome of each transaction.
+        committed: whether each one committed, regardless of what was reported to its client.
+        polls: whether each one polls.
+        incarnation: incarnation of its producer, from 1.
+        messages: all sent messages.
+        faults: see `Layout`.
     """
 
     def __init__(self, parameters: Parameters) -> None:
@@ -110,7 +110,7 @@ class Transactions:
         self._time(rng)
 
     def producer(self, txn: Ints) -> Ints:
-        """Return who runs transactions."""
+        """Return the producers of transactions."""
         return txn % self.producers
 
     def polled(self, producer: Ints | int) -> Any:
@@ -137,7 +137,7 @@ class Transactions:
         begin_ns = ORIGIN_NS + np.arange(self.rounds) * length_ns
         slower = np.ones(self.rounds, np.int64)
         for fault in self.faults:
-            # Times move on while a fault lasts, so it slows fewer rounds than it would cover.
+            # Rounds take longer during a fault, so it affects fewer rounds than its length suggests.
             covered = (fault.healed_ns - fault.start_ns) // (_SLOWER_IN_FAULT * length_ns)
             first = int(np.searchsorted(begin_ns, fault.start_ns))
             slower[first : first + max(1, covered)] = _SLOWER_IN_FAULT
@@ -146,7 +146,7 @@ class Transactions:
         self.faults = _moved(self.faults, begin_ns, self.round_ns)
 
     def grid(self, txn: Ints, what: Ints | int) -> Ints:
-        """Return the places of operations among all that there may be: by transaction, and BEGIN or the like."""
+        """Return the places of operations in the grid of all possible ones: by transaction, and BEGIN or similar."""
         turn, producer = txn // self.producers, self.producer(txn)
         early = np.asarray(what) * self.producers + producer
         late = POLL * self.producers + 2 * producer + (np.asarray(what) - POLL)
@@ -163,16 +163,16 @@ class Transactions:
         return start_ns
 
     def step_ns(self, place: Ints) -> Ints:
-        """Return the time between an operation's beginning and the next one's."""
+        """Return the time from the start of an operation to the start of the next one."""
         return self.slower[place // self.width] * _STEP_NS
 
     def rest_ns(self, place: Ints) -> Ints:
-        """Return how long nothing begins at the end of an operation's round."""
+        """Return the idle time at the end of an operation's round."""
         return self.slower[place // self.width] * _REST_NS
 
 
 def _positions(txn: Ints, partition: Ints, places: int) -> Ints:
-    """Return the position of each message: by transaction, and a marker after those of each."""
+    """Return the position of each message: by transaction, with a marker after each transaction."""
     order = np.argsort(partition.astype(np.int32), kind="stable")
     where, whose = partition[order], txn[order]
     first = np.ones(order.size, np.bool_)
@@ -188,7 +188,7 @@ def _positions(txn: Ints, partition: Ints, places: int) -> Ints:
 
 
 def _moved(faults: list[Fault], planned_ns: Ints, actual_ns: Ints) -> list[Fault]:
-    """Return the faults at the times at which their rounds are after all."""
+    """Return the faults, moved to the actual times of their rounds."""
 
     def moved(time_ns: int) -> int:
         turn = max(0, int(np.searchsorted(planned_ns, time_ns, side="right")) - 1)

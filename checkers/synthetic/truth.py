@@ -1,4 +1,4 @@
-"""What must be found in a history: its ground truth, and the causes that make it."""
+"""The ground truth of a history: what must be found, and the causes."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ TRUTH = pa.schema(
         pa.field("cause", pa.string(), nullable=False),
     ]
 )
-"""One row an anomaly that must be found, at least; the first columns are those of FINDINGS. A null
-says nothing: there the finding may name what it likes."""
+"""One row per anomaly that must be found, at least; the first columns are those of FINDINGS. A null matches any
+value of the finding."""
 
 assert set(TRUTH.names) - {"cause"} <= set(FINDINGS.names)
 

@@ -1,4 +1,4 @@
-"""Where in a correct history an anomaly can be made: stretches in which nothing else happens."""
+"""Places in a correct history where an anomaly can be injected: sections in which nothing else happens."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from checkers.synthetic.sends import INFO, OK, WINDOW_SENDS, Sender
 _WIDE = 256
 _TRIES = 300
 _SETTLED, _CALM_END = 0.1, 0.75
-"""Between these shares of a run windows are looked for."""
+"""Windows are searched between these fractions of a run."""
 
 
 class Window:
@@ -44,36 +44,36 @@ class Window:
         return int(self.sends.number[at])
 
     def content(self, at: int) -> tuple[int, int, int, int]:
-        """Return what a send put into the log."""
+        """Return what a send wrote to the log."""
         sends = self.sends
         return int(sends.value[at]), int(sends.intended_ns[at]), int(sends.start_ns[at]), int(self.key[at])
 
     def flag(self, at: int, flags: int) -> None:
-        """Say what befalls a stored message."""
+        """Set effects on a stored message."""
         known = self.edits.of(self.index).flags
         known[self.number(at)] = known.get(self.number(at), 0) | flags
 
     def put(self, at: int, content: tuple[int, int, int, int]) -> None:
-        """Let something else lie where a send lies."""
+        """Replace the message at a send's position."""
         self.edits.of(self.index).content[self.number(at)] = content
 
     def end(self, at: int, outcome: int, error: str | None = None) -> None:
-        """Let a send end otherwise."""
+        """Change the outcome of a send."""
         ended = Outcome(outcome, error)
         self.edits.of(self.index).outcomes[self.number(at)] = ended
         self.edits.operations[self.op(at)] = ended
 
     def replace(self, at: int, content: tuple[int, int, int, int]) -> None:
-        """Let something else lie where a send would, of which nobody then knows what became of it."""
+        """Replace the message at a send's position; the outcome of the send is then unknown."""
         self.end(at, INFO, "_MSG_TIMED_OUT")
         self.put(at, content)
 
     def drop(self, at: int) -> None:
-        """Let the log not store a send."""
+        """Remove a send from the log."""
         self.edits.of(self.index).stored[self.number(at)] = False
 
     def exchange(self, one: int, other: int) -> None:
-        """Let two sends lie, and be acknowledged, where the other one would."""
+        """Swap the positions of two sends, also in their acknowledgements."""
         edits = self.edits.of(self.index)
         self.put(one, self.content(other))
         self.put(other, self.content(one))
@@ -82,7 +82,7 @@ class Window:
 
     def expect(self, anomaly: str, cause: str, *, value: int | None = None, op: int | None = None,
                at: int | None = None) -> None:  # fmt: skip
-        """Add to the ground truth; `at` is the send at whose position the anomaly lies."""
+        """Add to the ground truth; `at` is the send at whose position the anomaly is."""
         row = {"anomaly": anomaly, "cause": cause, "value": value, "op": op, "index": self.index}
         if at is not None:
             row["at"] = self.number(at)
@@ -94,9 +94,9 @@ class Windows:
     """Hands out windows, each once.
 
     Args:
-        sender: of the run.
-        consumption: of the run.
-        edits: what is different already.
+        sender: sends of the run.
+        consumption: consumers of the run.
+        edits: existing deviations.
     """
 
     def __init__(self, sender: Sender, consumption: Consumption, edits: Edits) -> None:
@@ -112,16 +112,16 @@ class Windows:
         self._sizes = np.array([sender.places(index).size for index in range(layout.parameters.places)])
 
     def avoid(self, begin_ns: int, end_ns: int) -> None:
-        """Hand out no window of this time."""
+        """Exclude windows in this interval."""
         edges = np.searchsorted(self.layout.begin_ns(np.arange(self.layout.slots)), [begin_ns, end_ns])
         self._busy[max(0, int(edges[0]) - 2) : int(edges[1]) + 2] = True
 
     def take(self, cause: str, other_than: int | None = None) -> Window:
-        """Return a window that nothing else uses.
+        """Return an unused window.
 
         Args:
-            cause: for the error.
-            other_than: a partition that it must not be in.
+            cause: cause, for the error message.
+            other_than: a partition to exclude.
 
         Raises:
             BadInput: there is none.
@@ -133,14 +133,14 @@ class Windows:
             if window.calm:
                 self._used.add((index, first))
                 return window
-        raise self.refuse(cause, "there is no stretch of a partition left in which nothing else happens")
+        raise self.refuse(cause, "no unused section of a partition is left")
 
     def refuse(self, cause: str, why: str) -> BadInput:
         """Return the error that an injection is not possible."""
-        return BadInput(f"--inject {cause}: {why}; ask for fewer, or for more --messages, --partitions or --consumers")
+        return BadInput(f"--inject {cause}: {why}; inject fewer, or use more --messages, --partitions or --consumers")
 
     def tail(self, cause: str, size: int) -> tuple[Window, list[int]]:
-        """Return the last slots of a partition whose end nothing else uses, and its last stored sends."""
+        """Return the last slots of a partition with an unused end, and its last stored sends."""
         order = self.rng.permutation(np.flatnonzero(self._sizes))
         for index in (int(each) for each in order):
             if index in self._tails or self.edits.of(index).silent_from is not None:
@@ -152,7 +152,7 @@ class Windows:
             if len(stored) == size:
                 self._tails.add(index)
                 return window, stored
-        raise self.refuse(cause, "each partition has one end, and too few have enough messages")
+        raise self.refuse(cause, "too few partitions have enough messages; each can be used once")
 
     def slots(self, cause: str) -> int:
         """Return a slot in the calm part of the run.
@@ -163,7 +163,7 @@ class Windows:
         calm = np.flatnonzero(~self._busy)
         calm = calm[(calm >= _SETTLED * self.layout.slots + 2) & (calm < _CALM_END * self.layout.slots)]
         if not calm.size:
-            raise self.refuse(cause, "no time is left in which nothing else happens")
+            raise self.refuse(cause, "no unused time is left")
         return int(self.rng.choice(calm))
 
     def _candidates(self) -> Iterator[tuple[int, int, int]]:

@@ -1,4 +1,4 @@
-"""BookKeeper's jars, by version number: the server brings the client and ZooKeeper with it."""
+"""BookKeeper's jars, by version number. The server's dependencies include the client and ZooKeeper."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from pathlib import Path
 from clusters.common import maven
 
 VERSION_MIN = (4, 15)
-"""First release whose client lists ledgers, which the ledger workload needs."""
+"""First release whose client can list ledgers, which the ledger workload needs."""
 
 _OF_ZOOKEEPER = (
     ("io.dropwizard.metrics", "metrics-core", "4.1.12.1"),
     ("org.xerial.snappy", "snappy-java", "1.1.10.5"),
 )
-"""What a ZooKeeper server needs and does not bring: its POM has them as provided (3.9.3)."""
+"""Dependencies of a ZooKeeper server that its POM declares as `provided` (3.9.3)."""
 
 
 def parse_version(version: str) -> tuple[int, ...]:
     """Return the parts of a release number.
 
     Raises:
-        BadInput: it is not one, or it is older than what chaoskit runs.
+        BadInput: it is not a release number, or it is older than the first supported release.
     """
     return maven.release_number("BookKeeper", version, "4.17.2", VERSION_MIN)
 

@@ -17,7 +17,7 @@ from clusters.bookkeeper.gateway import Gateway
 
 _PASSWORD = b"chaoskit"
 _TIMEOUT_S = 15
-"""Longer than what BookKeeper itself waits for bookies before it gives up (5 s) and asks others."""
+"""Longer than BookKeeper's own timeout for bookies (5 s), after which it asks others."""
 
 _POLL_S = 0.002
 
@@ -72,11 +72,11 @@ class BookKeeperClient:
         try:
             self._client.close()
         except Py4JJavaError:
-            return  # the worker ends, and its JVM with it
+            return  # the worker exits, and its JVM with it
 
 
 class BookKeeperWriter:
-    """See `chaoskit.contract.ledger.LedgerWriter`. Adds complete in their order."""
+    """See `chaoskit.contract.ledger.LedgerWriter`. Adds complete in order."""
 
     def __init__(self, gateway: Gateway, handle: Any, completed: Completed) -> None:
         self._gateway = gateway
@@ -109,7 +109,7 @@ class BookKeeperWriter:
             self._completed(token, INFO, "never completed", None)
 
     def _complete(self) -> int:
-        """Report the adds that have completed; return how many."""
+        """Report completed adds; return their number."""
         count = 0
         while self._pending:
             token, future = self._pending[0]
@@ -137,10 +137,10 @@ class BookKeeperReader:
         self._handle = handle
 
     def confirmed(self) -> tuple[int, bool]:
-        # Asked first: a ledger that ends in between has its end told the next time.
+        # Query this first: if the ledger is closed in between, its end is reported the next time.
         ended = self._handle.isClosed()
         self._gateway.done(self._handle.readLastAddConfirmedAsync(), _TIMEOUT_S)
-        # What the handle knows, and not this answer: another bookie may have told it of a later entry before.
+        # Use the handle's value rather than this response: an earlier response may have reported a later entry.
         return self._handle.getLastAddConfirmed() + 1, ended
 
     def read(self, first: int, end: int) -> list[Entry]:
@@ -154,4 +154,4 @@ class BookKeeperReader:
         try:
             self._handle.close()
         except Py4JJavaError:
-            return  # closing a reader only forgets it
+            return  # closing a reader only releases it

@@ -18,10 +18,10 @@ from clusters.storage.stack import StorageStack
 class BookKeeperCluster(StorageStack[BookKeeperOptions]):
     """A configured BookKeeper cluster; see `chaoskit.contract.cluster.Cluster`.
 
-    Ledgers have no names: those of a trial are the ones whose ids are higher than all there were when it began.
+    Ledgers have no names: those of a trial have higher ids than all ledgers that existed when it began.
 
     Args:
-        hosts: see `settings.Roles` for who gets which role.
+        hosts: see `settings.Roles` for their roles.
         options: as in the scenario.
         jars: folder of verified jars on this machine.
     """
@@ -38,10 +38,10 @@ class BookKeeperCluster(StorageStack[BookKeeperOptions]):
             self._first = next_ledger([host.address for host in self._roles.zookeepers()])
 
     def create_topic(self, topic: Topic) -> None:
-        """Nothing: its writers create ledgers."""
+        """Do nothing: writers create ledgers."""
 
     def end_trial(self) -> None:
-        """Nothing: ledgers are left; the next trial does not read them."""
+        """Do nothing: ledgers remain, but the next trial does not read them."""
 
     def client_settings(self) -> dict[str, Any]:
         persistence = quorums(self._options, len(self._placed.bookies))

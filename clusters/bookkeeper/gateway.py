@@ -1,6 +1,6 @@
-"""BookKeeper's Java client in a JVM of the worker's own, driven over py4j.
+"""BookKeeper's Java client in a separate JVM per worker, controlled with py4j.
 
-The JVM ends with its worker, also with one that is killed: its standard input closes.
+The JVM exits with its worker, even if the worker is killed, because its standard input closes.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ _JVM = ["-Xmx96m", "-XX:MaxDirectMemorySize=96m", "-XX:+UseSerialGC", "-XX:Tiere
 _QUIET = ["-Dlog4j2.level=WARN", "-Dio.netty.tryReflectionSetAccessible=true"]
 _NO_SUCH_LEDGER = {"NoSuchLedgerExistsException", "NoSuchLedgerExistsOnMetadataServerException"}
 NEVER_SENT = {"IncorrectParameterException"}
-"""Errors that prove that nothing was done: BookKeeper raises it before it sends anything (`BKException.Code`).
+"""Errors that prove that nothing was done: BookKeeper raises them before it sends anything (`BKException.Code`).
 
-All others leave it open what became of the operation. In particular of an add: `LedgerFencedException` is one bookie's
-word, and the recovery that fenced it may have found the entry on others, and kept it; `LedgerClosedException` is told
-for adds that came too late and for adds that were under way alike (`LedgerHandle.doAsyncAddEntry`,
-`errorOutPendingAdds`); all adds behind one that failed are given its error, though they may be on bookies.
+All others leave the outcome of the operation open. In particular for an add: `LedgerFencedException` is the response of
+one bookie, and the recovery that fenced it may have found the entry on others and kept it; `LedgerClosedException` is
+reported both for adds that came too late and for adds in flight (`LedgerHandle.doAsyncAddEntry`,
+`errorOutPendingAdds`); all adds after a failed one get its error, although they may be stored on bookies.
 """
 
 
 class Gateway:
-    """A JVM with BookKeeper's client in it.
+    """A JVM with BookKeeper's client.
 
     Args:
         jars: folder of BookKeeper's jars.
@@ -51,7 +51,7 @@ class Gateway:
         self._java = JavaGateway(gateway_parameters=GatewayParameters(port=port, auth_token=token))
         self.jvm: Any = self._java.jvm
         self._milliseconds = self.jvm.java.util.concurrent.TimeUnit.MILLISECONDS
-        # One call for a whole batch of entries, each of which would cost two.
+        # One call for a whole batch of entries; otherwise each entry would cost two calls.
         self._mapper = self.jvm.com.fasterxml.jackson.databind.ObjectMapper()
         for skipped in ("io.netty.buffer.ByteBuf", "java.nio.ByteBuffer"):
             self._mapper.configOverride(self.jvm.Class.forName(skipped)).setIsIgnoredType(True)
@@ -60,7 +60,7 @@ class Gateway:
         """Return a client of the cluster (`org.apache.bookkeeper.client.api.BookKeeper`).
 
         Raises:
-            LedgerError: there is no connection to its metadata.
+            LedgerError: its metadata cannot be reached.
         """
         configuration = self.jvm.org.apache.bookkeeper.conf.ClientConfiguration()
         configuration.setMetadataServiceUri(metadata_uri)
@@ -72,10 +72,10 @@ class Gateway:
             raise self.error(error) from error
 
     def done(self, future: Any, timeout_s: float) -> Any:
-        """Return what a future comes to.
+        """Return the result of a future.
 
         Raises:
-            LedgerError: an error, or nothing within the time.
+            LedgerError: it failed or timed out.
         """
         try:
             return future.get(round(timeout_s * 1000), self._milliseconds)
@@ -88,12 +88,12 @@ class Gateway:
         return result
 
     def contents(self, entries: Any) -> list[tuple[int, bytes]]:
-        """Return entry id and payload of each of some `LedgerEntries`."""
+        """Return the entry id and payload of each entry of `LedgerEntries`."""
         rows = json.loads(self._mapper.writeValueAsString(entries))
         return [(row["entryId"], base64.b64decode(row["entryBytes"])) for row in rows]
 
     def error(self, error: Py4JJavaError) -> LedgerError:
-        """Return what a Java exception means."""
+        """Convert a Java exception."""
         name = self._name(error.java_exception)
         if name in _NO_SUCH_LEDGER:
             return NoSuchLedger(FAIL, name)
@@ -102,11 +102,11 @@ class Gateway:
         return LedgerError(FAIL if name in NEVER_SENT else INFO, name)
 
     def close(self) -> None:
-        """End the JVM."""
+        """Stop the JVM."""
         self._java.shutdown()
 
     def _name(self, exception: Any) -> str:
-        """Return the name of a BookKeeper error as in `BKException.Code`, or of another exception's class."""
+        """Return the name of a BookKeeper error as in `BKException.Code`, or else the class name of the exception."""
         while (cause := exception.getCause()) is not None and _is_wrapper(exception):
             exception = cause
         name = str(exception.getClass().getSimpleName())

@@ -1,4 +1,4 @@
-"""What BookKeeper promises, and the rules by which it may fail an entry; most are those of `clusters.storage`."""
+"""BookKeeper's guarantees: promises, and rules for documented failures; most rules come from `clusters.storage`."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ _APART = frozenset(
         "torn-transaction", "zombie-write", "offset-conflict", "unacked-vanished", "fifo-violation",
     }
 )  # fmt: skip
-"""A ledger that lost its end has no other entries there: nothing follows from it for the order of what is kept."""
+"""A ledger that lost its end has no other entries there, so the order of the remaining entries is not affected."""
 
 _PROMISED = {
-    "phantom": "only entries that somebody added can be read",
+    "phantom": "only entries that were added can be read",
     "misrouted": "an entry stays in the ledger that it was added to",
-    "duplicate": "a writer adds each message once, and goes on with the next one after an error",
-    "redelivered": "a reader reads each entry once after it opened a ledger",
-    "rewound": "a reader reads a ledger in the order of its entries",
-    "reordered": "entries get their ids in the order in which the writer adds them, and are acknowledged in it",
-    "order-violation": "entries get their ids in the order in which the writer adds them, and are acknowledged in it",
-    "failed-visible": "an add is classified as failed only where the client refused it before it sent anything",
+    "duplicate": "a writer adds each message once, and continues with the next one after an error",
+    "redelivered": "a reader reads each entry once after opening a ledger",
+    "rewound": "a reader reads a ledger in entry order",
+    "reordered": "entry ids are assigned, and entries acknowledged, in the order in which the writer adds them",
+    "order-violation": "entry ids are assigned, and entries acknowledged, in the order in which the writer adds them",
+    "failed-visible": "an add is classified as failed only if the client rejected it before it sent anything",
     "offset-conflict": ONE_WRITER,
     "entry-conflict": ONE_WRITER,
 }
@@ -37,7 +37,7 @@ def _no_digest(declared: Declared, effects: Sequence[Effect]) -> str:
     why = forgotten(declared, effects)
     if declared.options.digest != "DUMMY" or not why:
         return ""
-    return f"digest DUMMY: clients do not notice an entry that was changed; {why}"
+    return f"digest DUMMY: clients do not detect a modified entry; {why}"
 
 
 RULES = (
@@ -55,8 +55,8 @@ RULES = (
 
 
 def promises(declared: Declared) -> Mapping[str, str]:
-    """Return why each anomaly that no rule allows must not be."""
-    digest = f"digest {declared.options.digest}: clients verify each entry, and read it from another bookie"
+    """Return, by anomaly, why it must not occur if no rule allows it."""
+    digest = f"digest {declared.options.digest}: clients verify each entry, and read a damaged one from another bookie"
     return {**_PROMISED, **dict.fromkeys(_KEPT, kept(declared)), "corrupt": digest}
 
 

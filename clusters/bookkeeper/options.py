@@ -1,4 +1,4 @@
-"""What a scenario may say of a BookKeeper cluster."""
+"""The options of a BookKeeper cluster."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from clusters.storage.settings import StorageOptions
 
 
 class BookKeeperOptions(StorageOptions):
-    """What a scenario may say of a BookKeeper cluster, besides its hosts.
+    """The options of a BookKeeper cluster, in addition to its hosts.
 
     Attributes:
-        version: release number of BookKeeper, 4.15.0 or later; it decides that of ZooKeeper's client.
-        digest: how clients seal entries, and find what was changed behind a bookie's back; `DUMMY`: not at all.
+        version: release number of BookKeeper, 4.15.0 or later; it determines the version of ZooKeeper's client.
+        digest: checksum with which clients detect modified entries; `DUMMY`: none.
     """
 
     version: str = "4.17.2"

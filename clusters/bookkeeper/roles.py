@@ -1,4 +1,4 @@
-"""Who holds which role in a BookKeeper cluster right now."""
+"""The current holders of roles in a BookKeeper cluster."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ROLES = ("ensemble", "ensemble-bookie", "outside", "zookeeper-leader", "zookeepe
 
 
 class Roles(StorageRoles):
-    """The roles of a BookKeeper cluster. `ensemble` is that of the newest ledger that is open for writing."""
+    """The roles of a BookKeeper cluster. `ensemble` is the ensemble of the newest ledger that is open for writing."""
 
     def find(self, role: str, place: Place | None) -> tuple[str, ...]:
         fixed = {"zookeepers": self.zookeepers, "bookies": self.bookies}

@@ -1,4 +1,4 @@
-"""BookKeeper as chaoskit's engine sees it: check, prepare, deploy, clients, guarantees, diagnose."""
+"""The BookKeeper plug-in: check, prepare, deploy, clients, guarantees, diagnose."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from clusters.storage.decommission import GIVEN_AUTO_RECOVERY, decommissioning
 from clusters.storage.settings import quorums
 
 _JAVA_MIN = 17
-"""BookKeeper 4.17 runs on Java 8 too; ours opens packages that Java 8 does not have."""
+"""BookKeeper 4.17 also runs on Java 8, but the JVM options used here open packages that Java 8 does not have."""
 
-_LEDGERS_ONLY = "BookKeeper has ledgers, no topics"
+_LEDGERS_ONLY = "BookKeeper has ledgers, not topics"
 
 
 class System:
@@ -41,7 +41,7 @@ class System:
     given = GIVEN_AUTO_RECOVERY
     never: Mapping[type, str] = {
         **dict.fromkeys((LogClients, TransactionalClients, SequencedClients, SubscribingClients), _LEDGERS_ONLY),
-        Leadership: "a ledger has a writer, no leader",
+        Leadership: "a ledger has a writer, not a leader",
         Reassignment: "an ensemble changes only when a bookie fails or is decommissioned",
     }
     notyet: Mapping[type, str] = {

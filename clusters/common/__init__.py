@@ -1,1 +1,1 @@
-"""What several systems share: artifacts from Maven, Java, properties files, wire framing, what faults do to data."""
+"""Code shared by several systems: Maven artifacts, Java, properties files, wire framing, damage of faults."""

@@ -1,4 +1,4 @@
-"""What `chaoskit doctor` says of a system that runs on Java and comes from Maven."""
+"""Findings of `chaoskit doctor` for systems that run on Java and are downloaded with Maven."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from clusters.common.java import java_version
 
 
 def java_and_jars(system: str, java_min: int, release: str) -> list[Capability]:
-    """Return whether this machine can run and fetch a system.
+    """Return whether this machine can run and download a system.
 
     Args:
-        system: its name; in lower case that of its folders in the cache.
-        java_min: major version of the Java that it needs.
-        release: what of it needs that.
+        system: its name; in lower case, the prefix of its folders in the cache.
+        java_min: minimum major version of Java.
+        release: the release that needs this Java version.
     """
     java, cached = java_version(), maven.cached(system.lower())
     return [
@@ -26,7 +26,7 @@ def java_and_jars(system: str, java_min: int, release: str) -> list[Capability]:
             "" if java >= java_min else "apt-get install default-jre-headless",
         ),
         Capability(
-            f"Maven, to fetch {system}",
+            f"Maven, to download {system}",
             bool(shutil.which("mvn") or cached),
             f"cached: {', '.join(cached) or 'nothing'}",
             "apt-get install maven",

@@ -1,4 +1,4 @@
-"""What the guarantees of every system share: which hosts were damaged, and how many at once."""
+"""Helpers for the guarantees of all systems: which hosts were damaged, and how many at the same time."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from chaoskit.base.quantities import SECOND
 from chaoskit.contract.guarantee import Damage, Effect
 
 LOSES = Damage.FORGETS | Damage.DESTROYS
-"""A host that lost fsynced data lost the rest, too."""
+"""Damage that loses unsynced data; a host that lost fsynced data lost unsynced data, too."""
 
 _CATCH_UP_NS = 5 * SECOND
-"""How long a host that answers again may still lack what others have; until then it counts as down."""
+"""How long a host that answers again may still lag behind the others; until then it counts as down."""
 
 
 def hosts_down_together(effects: Sequence[Effect], damage: Damage) -> int:
-    """Return the largest number of hosts that had any of this damage at one time."""
+    """Return the largest number of hosts that had any of this damage at the same time."""
     chosen = [effect for effect in effects if effect.damage & damage]
     return max((len(_hit_during(effect.start_ns, chosen)) for effect in chosen), default=0)
 
 
 def hosts_hit(effects: Sequence[Effect], damage: Damage | None = None) -> set[str]:
-    """Return the hosts that had any of this damage at any time; without: that were hit by any fault."""
+    """Return the hosts that had any of this damage at any time; if None, the hosts targeted by any fault."""
     hit = (each for each in effects if each.on_hosts and (damage is None or each.damage & damage))
     return {host for effect in hit for host in effect.targets}
 

@@ -1,7 +1,7 @@
-"""One question to one server in a protocol of frames: four bytes of length, then the content.
+"""One request to one server in a framed protocol: four bytes of length, followed by the content.
 
-A client library would ask whichever server it likes, cache, retry, and wait for one that is paused; a probe must ask
-this one now.
+A client library may choose another server, cache, retry, or wait for a paused server; a probe must query this server
+now.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ _FRAME_MAX = 64 * 2**20
 
 
 def ask(address: str, port: int, request: bytes, timeout_s: float) -> bytes:
-    """Send one frame and return the frame that comes back, both without their length.
+    """Send one frame and return the response frame, both without the length.
 
     Raises:
-        OSError: the server does not answer within the time, or speaks another protocol.
+        OSError: the server does not answer in time, or uses another protocol.
     """
     with connect(address, port, timeout_s) as connection:
         connection.sendall(struct.pack(">i", len(request)) + request)
         (size,) = struct.unpack(">i", _receive(connection, 4))
         if not 0 < size < _FRAME_MAX:
-            raise ConnectionError(f"{address}:{port} speaks another protocol")
+            raise ConnectionError(f"{address}:{port} uses another protocol")
         return _receive(connection, size)
 
 
 def connect(address: str, port: int, timeout_s: float) -> socket.socket:
-    """Return a connection all of whose waits end within the time."""
+    """Return a connection with this timeout for all operations."""
     connection = socket.create_connection((address, port), timeout=timeout_s)
     connection.settimeout(timeout_s)
     return connection

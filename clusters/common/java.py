@@ -1,4 +1,4 @@
-"""Java on the hosts of a lab: how programs are run there, and which Java there is."""
+"""Java on the hosts of a lab: how to run programs, and which version is installed."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ def java(classpath: str) -> list[str]:
 
 
 def check_java(needed: int, release: str) -> None:
-    """Refuse a Java that is too old for a release.
+    """Check that Java is new enough for a release.
 
     Raises:
-        BadInput: with the remedy.
+        BadInput: it is not; names the remedy.
     """
     version = java_version()
     if version < needed:
         seen = f"Java {version} is installed" if version else "there is no Java"
-        raise BadInput(f"{release} needs Java {needed} and {seen}: apt-get install default-jre-headless")
+        raise BadInput(f"{release} needs Java {needed}, but {seen}: apt-get install default-jre-headless")
 
 
 def java_version() -> int:
-    """Return the major version of `java` on PATH, 0 without one."""
+    """Return the major version of `java` on PATH; 0 if there is none."""
     path = shutil.which("java")
     if path is None:
         return 0

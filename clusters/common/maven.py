@@ -1,7 +1,7 @@
-"""Jars of a release with all that they depend on, from the Maven repository, into a verified cache.
+"""Downloads the jars of a release and their dependencies from the Maven repository into a verified cache.
 
-Maven checks each download against the repository's checksums (strictly); a manifest of SHA-256
-digests, written once and named into the cache folder, checks every later use.
+Maven verifies each download against the repository's checksums (strictly). A manifest of SHA-256
+digests, written once into the cache folder, is verified at every later use.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ _MANIFEST = "SHA256SUMS"
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """What to fetch of a release.
+    """What to download for a release.
 
     Attributes:
-        system: its name for errors, such as `Kafka`.
+        system: its name in error messages, such as `Kafka`.
         folder: name of its folder in the cache.
-        main: the artifact whose version the user wrote.
-        others: further artifacts that it runs with.
-        listing: where its releases are listed.
-        parent: the POM whose versions decide where those of dependencies are ranges or disagree; None: Maven decides.
+        main: the artifact whose version the user specified.
+        others: further artifacts that it needs.
+        listing: URL of the list of releases.
+        parent: the POM that determines versions of dependencies if these are ranges or conflict; None: Maven decides.
     """
 
     system: str
@@ -64,28 +64,28 @@ def fetch(release: Release) -> Path:
 
 
 def release_number(system: str, version: str, example: str, minimum: tuple[int, int]) -> tuple[int, ...]:
-    """Return the parts of a release number of three parts.
+    """Return the three parts of a release number.
 
     Args:
-        system: its name for errors, such as `Pulsar`.
+        system: its name in error messages, such as `Pulsar`.
         version: as the user wrote it.
-        example: of a release number, for errors.
-        minimum: first release that is run.
+        example: example of a release number, for error messages.
+        minimum: first supported release.
 
     Raises:
-        BadInput: it is not one, or it is older than what chaoskit runs.
+        BadInput: it is not a release number, or it is older than the first supported release.
     """
     parts = version.split(".")
     if not all(part.isdigit() for part in parts) or len(parts) != 3:
-        raise BadInput(f"cluster.version: {version!r} is not a release of {system}; write one such as {example}")
+        raise BadInput(f"cluster.version: {version!r} is not a release number of {system}; write for example {example}")
     numbers = tuple(int(part) for part in parts)
     if numbers < minimum:
-        raise BadInput(f"cluster.version: chaoskit runs {system} {minimum[0]}.{minimum[1]} and later, not {version}")
+        raise BadInput(f"cluster.version: {version} is too old; chaoskit supports {system} {minimum[0]}.{minimum[1]}+")
     return numbers
 
 
 def cached(prefix: str) -> list[str]:
-    """Return the names of the folders in the cache that begin so."""
+    """Return the names of the cache folders with a prefix."""
     return sorted(folder.name for folder in cache_folder().glob(f"{prefix}-*") if folder.is_dir())
 
 
@@ -93,7 +93,7 @@ def _download(release: Release, folder: Path) -> None:
     maven = shutil.which("mvn")
     if maven is None:
         raise BadInput(
-            f"Maven is not installed, and {release.system}'s jars are not in the cache: apt-get install maven"
+            f"{release.system}'s jars are not in the cache, and Maven is not installed: apt-get install maven"
         )
     with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
         pom = Path(scratch, "pom.xml")
@@ -117,8 +117,8 @@ def _explain(release: Release, output: str) -> str:
     _, artifact, version = release.main
     if f"{artifact}:jar:{version}" in output or f"{artifact}:pom:{version}" in output:
         return (
-            f"cluster.version: there is no {release.system} {version}, or it cannot be downloaded now; "
-            f"released ones are listed on {release.listing}"
+            f"cluster.version: there is no {release.system} {version}, or it cannot be downloaded at the moment; "
+            f"for a list of releases, see {release.listing}"
         )
     errors = [line for line in output.splitlines() if "ERROR" in line]
     return f"{release.system}'s jars could not be downloaded: " + "\n".join(errors[:3] or [output[-500:]])
@@ -129,7 +129,7 @@ def _verify(folder: Path) -> None:
         digest, name = line.split("  ")
         jar = folder / name
         if not jar.exists() or _digest(jar) != digest:
-            raise BadInput(f"{jar} is not what was downloaded; remove {folder} and run again")
+            raise BadInput(f"{jar} was modified after the download; remove {folder} and run again")
 
 
 def _digest(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""Files of properties, as Java programs read them: `name=value`."""
+"""Java properties files: `name=value`."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from collections.abc import Mapping
 from typing import Any
 
 Scalar = str | int | float | bool | None
-"""A setting's value; null leaves the system's default."""
+"""Value of a setting; null keeps the system's default."""
 
 
 def properties(*layers: Mapping[str, Any]) -> str:
-    """Return a file with these settings, later layers over earlier ones; null leaves what is below."""
+    """Return a file with these settings. Later layers override earlier ones; null does not override."""
     chosen = {key: value for layer in layers for key, value in layer.items() if value is not None}
     return "".join(f"{key}={text(value)}\n" for key, value in chosen.items())
 
 
 def setting(config: Mapping[str, Scalar], name: str, default: Any) -> Any:
-    """Return a setting; null means the system's default."""
+    """Return a setting; null means the default."""
     value = config.get(name)
     return default if value is None else value
 
 
 def is_true(value: Any) -> bool:
-    """Return whether a setting, as YAML or text, is true."""
+    """Return whether a setting, as a YAML value or as text, is true."""
     return str(value).lower() in ("true", "yes")
 
 
 def text(value: Any) -> str:
-    """Return a setting's value as these files have it."""
+    """Return a setting's value in the syntax of these files."""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,4 +1,4 @@
-"""Services that end by themselves: what they said, and starting them again as a supervisor would."""
+"""Services that exit unexpectedly: their last errors, and restarting them like a supervisor."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chaoskit.contract.cluster import ClusterError
 from chaoskit.contract.host import ServiceHost, ServiceState
 
 _SILENT_S = 30
-"""How long a process that runs may answer nothing before it is taken for dead."""
+"""How long a running process may not answer before it counts as dead."""
 
 _REVIVALS_MAX = 3
 _END_S = 30
@@ -24,10 +24,11 @@ def last_errors(host: ServiceHost, service: str) -> str:
 
 
 class Supervisor:
-    """Starts services again that ended by themselves, or have long been silent.
+    """Restarts services that exited unexpectedly or have not answered for a long time.
 
-    A bookie that could not register shuts down, and its process stays; a broker that loses ZooKeeper while it starts
-    ends. Once is enough before the cluster has ever been ready: what ends then has mostly a wrong setting.
+    A bookie that cannot register shuts down, but its process stays; a broker that loses ZooKeeper during start-up
+    exits. Until the cluster is ready for the first time, a service is restarted only once: the usual cause of an exit
+    is then a wrong setting.
 
     Args:
         spawn: starts one service of a host.
@@ -35,16 +36,16 @@ class Supervisor:
 
     def __init__(self, spawn: Callable[[ServiceHost, str], None]) -> None:
         self.served = False
-        """Whether the cluster has ever been ready."""
+        """Whether the cluster has been ready at least once."""
         self._spawn = spawn
         self._revived: Counter[tuple[str, str]] = Counter()
         self._silent_since: dict[tuple[ServiceHost, str], float] = {}
 
     def look_after(self, silent: Iterable[tuple[ServiceHost, str]]) -> None:
-        """Start again what has ended, or been silent for too long, of the services that do not answer now.
+        """Restart those of the services that do not answer which have exited or been silent for too long.
 
         Raises:
-            ClusterError: one ended too often; the message has its last errors.
+            ClusterError: a service exited too often; the message has its last errors.
         """
         now = time.monotonic()
         self._silent_since = {each: self._silent_since.get(each, now) for each in silent}
@@ -56,10 +57,10 @@ class Supervisor:
         if state is not ServiceState.GONE and (state is not ServiceState.RUNNING or silent_s < _SILENT_S):
             return
         if self._revived[host.name, service] >= (_REVIVALS_MAX if self.served else 1):
-            raise ClusterError(f"{service} on {host.name} ended by itself:\n{last_errors(host, service)}")
+            raise ClusterError(f"{service} on {host.name} exited unexpectedly:\n{last_errors(host, service)}")
         self._revived[host.name, service] += 1
         host.signal(service, "KILL")
         if not wait_until(lambda: host.state(service) is ServiceState.GONE, _END_S):
-            raise ClusterError(f"{service} on {host.name} could not be ended with SIGKILL")
+            raise ClusterError(f"{service} on {host.name} could not be killed with SIGKILL")
         del self._silent_since[host, service]
         self._spawn(host, service)

@@ -1,4 +1,4 @@
-"""What local hosts need from this machine, found out by trying, not by reading version numbers."""
+"""What local hosts need from this machine, determined by trying it rather than by comparing versions."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _SPACE_MIN = 2 * 2**30
 
 
 def require(filesystem: str) -> None:
-    """Refuse early what would fail later.
+    """Check the requirements early.
 
     Raises:
-        BadInput: naming everything that is missing, each with its remedy.
+        BadInput: names everything that is missing, each with its remedy.
     """
     missing = [finding for finding in _essentials() if not finding.works]
     if filesystem == "xfs" and shutil.which("mkfs.xfs") is None:
@@ -47,7 +47,7 @@ def diagnose() -> list[Capability]:
             _attempt(
                 "namespaces and overlay",
                 _try_namespaces,
-                "needs CAP_SYS_ADMIN and overlayfs: not an unprivileged container",
+                "needs CAP_SYS_ADMIN and overlayfs; does not work in an unprivileged container",
             ),
             _attempt("power cut, ext4", lambda: _try_power_cut("ext4"), "needs loop devices: modprobe loop ext4"),
             _attempt(
@@ -60,7 +60,7 @@ def diagnose() -> list[Capability]:
             _attempt(
                 "slow plain disk (blkio throttle)",
                 try_throttle,
-                "needs the blkio cgroup (v1): else use disk-slow with cluster.disk.kind: programmable",
+                "needs the blkio cgroup (v1); otherwise use disk-slow with cluster.disk.kind: programmable",
                 required=False,
             ),
             _attempt("clock faults (preloaded clock)", try_clock, "apt-get install gcc libc6-dev", required=False),
@@ -81,7 +81,7 @@ def diagnose() -> list[Capability]:
             _attempt(
                 "CPU and memory limits (cgroup)",
                 try_limits,
-                "needs the cgroup controllers cpu and memory, mounted for writing",
+                "needs the cgroup controllers cpu and memory, mounted writable",
                 required=False,
             ),
             _attempt(
@@ -114,7 +114,7 @@ def _essentials() -> list[Capability]:
         state_folder().mkdir(parents=True, exist_ok=True)
         free = shutil.disk_usage(state_folder()).free
         enough = free >= _SPACE_MIN
-        remedy = "" if enough else "free some, or set CHAOSKIT_STATE to a folder on a larger disk"
+        remedy = "" if enough else "free some space, or set CHAOSKIT_STATE to a folder on a larger disk"
         findings.append(Capability("disk space", enough, f"{free / 2**30:.1f} GiB free in {state_folder()}", remedy))
     return findings
 
@@ -152,11 +152,11 @@ def _try_namespaces() -> str:
     """
     with tempfile.TemporaryDirectory(dir=state_folder()) as folder:
         _in_namespaces(script, folder)
-    return "made and entered"
+    return "created and entered"
 
 
 def _try_power_cut(filesystem: str) -> str:
-    """Cut a scratch disk inside a mount namespace of its own and read what it kept."""
+    """Cut the power of a scratch disk in a separate mount namespace and read what it kept."""
     script = """
         mount --make-rprivate /; mkdir -p "$1/mnt"; truncate -s 320M "$1/disk"; mkfs.$2 -q "$1/disk"
         mount -t $2 -o loop "$1/disk" "$1/mnt"; "$3" -m clusters.hosts.power cut "$1/mnt"; umount "$1/mnt"

@@ -1,4 +1,4 @@
-"""A lab: the local hosts of one run, side by side with other labs on the same machine."""
+"""A lab: the local hosts of one run. Several labs can coexist on a machine."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from clusters.hosts.power import thaw
 _PROVIDER = "local"
 _HOSTS_MAX = 200
 _NAME_LENGTH = 8
-"""With a host's name behind it, within the 15 characters of an interface name."""
+"""Length of a lab's name; with a host's name appended, it fits the 15 characters of an interface name."""
 _DETACH_TIMEOUT_S = 10
 _THAW_TIMEOUT_S = 1
 
@@ -62,16 +62,16 @@ Subsystem sftp internal-sftp
 
 
 class LocalOptions(DiskOptions):
-    """What a scenario may say of local hosts: their data disks (`cluster.disk`)."""
+    """The options of local hosts: their data disks (`cluster.disk`)."""
 
 
 class LocalLab:
     """Running local hosts.
 
     Args:
-        name: lab name, also of its bridge.
-        folder: keys, disk images and system disks.
-        hosts: booted hosts.
+        name: name of the lab and of its bridge.
+        folder: folder with keys, disk images and system disks.
+        hosts: the booted hosts.
     """
 
     def __init__(self, name: str, folder: Path, hosts: Sequence[LocalHost]) -> None:
@@ -83,10 +83,10 @@ class LocalLab:
         return [f"ssh -i {self.folder / 'client_key'} root@{host.address}" for host in self.hosts]
 
     def keep(self, folder: Path) -> list[Path]:
-        """Copy what the hosts' disks recorded (`cluster.disk.record`) to a folder, one folder a host, before `close`.
+        """Copy the disk recordings (`cluster.disk.record`) to a folder, one subfolder per host. Call before `close`.
 
         Returns:
-            The hosts' folders, each with `disk-base` and `disk-operations`; see `clusters.hosts.disk.crash`.
+            The subfolders, each with `disk-base` and `disk-operations`; see `clusters.hosts.disk.crash`.
         """
         kept = []
         for base in sorted(self.folder.glob(f"*/{BASE}")):
@@ -125,7 +125,7 @@ class LocalProvider:
             clock_library()
         if SlowDisk in needed and options.kind == "plain" and not throttling():
             raise BadInput(
-                "disk-slow: this kernel does not throttle devices in a blkio cgroup (v1): "
+                "disk-slow: this kernel cannot throttle devices with a blkio cgroup (v1); "
                 "set cluster.disk.kind: programmable"
             )
         capabilities.require(options.filesystem)
@@ -183,7 +183,7 @@ def _draw_name() -> str:
 
 
 def _prepare(lab: str, folder: Path, network: IPv4Network, count: int, options: LocalOptions) -> list[LocalHost]:
-    """Make keys, the table of names and the disks."""
+    """Create the keys, the hosts file and the disks."""
     folder.mkdir(parents=True, mode=0o700)
     for key in ("host_key", "client_key"):
         _run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / key))
@@ -199,7 +199,7 @@ def _prepare(lab: str, folder: Path, network: IPv4Network, count: int, options: 
 
 
 def _remove(lab: str, folder: Path) -> list[str]:
-    """Remove every trace of a lab that is still there; idempotent."""
+    """Remove everything that is left of a lab; idempotent."""
     removed = []
     for note in folder.glob(f"*/{THROTTLE}"):
         lift(note)
@@ -226,9 +226,9 @@ def _first_processes(lab: str) -> list[psutil.Process]:
 
 
 def _thaw_all(processes: Sequence[psutil.Process]) -> None:
-    """Thaw the hosts' disks while they are alive: nothing thaws the disk of a host that is gone.
+    """Thaw the hosts' disks while the hosts are alive; afterwards it is not possible.
 
-    A disk that hangs for another reason blocks this too, until its host ends: it is not waited for.
+    A disk that hangs for another reason blocks this call until its host ends, so it is not waited for.
     """
     mounts = [Path(f"/proc/{child.pid}/root/data") for process in processes for child in _children(process)]
     threads = [Thread(target=thaw, args=(mount,), daemon=True) for mount in mounts]
@@ -242,12 +242,12 @@ def _thaw_all(processes: Sequence[psutil.Process]) -> None:
 def _children(process: psutil.Process) -> list[psutil.Process]:
     try:
         return process.children()
-    except psutil.NoSuchProcess:  # it ended while we looked
+    except psutil.NoSuchProcess:  # it exited in the meantime
         return []
 
 
 def _await_all_detached(folder: Path) -> None:
-    """Wait for the kernel to detach the disks of hosts that were just ended."""
+    """Wait for the kernel to detach the disks of hosts that were just stopped."""
     deadline = time.monotonic() + _DETACH_TIMEOUT_S
     while devices := attached(folder):
         if time.monotonic() > deadline:

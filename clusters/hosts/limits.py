@@ -1,6 +1,6 @@
-"""The control groups of local hosts: `chaoskit/<lab>/<host>` limits a host's CPU and memory; cgroup v1 or v2.
+"""Control groups of local hosts: `chaoskit/<lab>/<host>` limits the CPU and memory of a host; cgroup v1 or v2.
 
-A host's first process is put into it at boot, so everything on the host is in it; it is removed with the lab.
+A host's first process joins the group at boot, so everything on the host is in it. It is removed with the lab.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ _PERIOD_US = 100_000
 _EMPTY_TIMEOUT_S = 5
 _UNLIMITED = "-1"
 _WEIGHT = 16
-"""What all hosts together count for beside a process in no control group, when there is too little CPU. A group counts
-as one process unless told: a handful of busy clients would starve all brokers."""
+"""CPU weight of all hosts together, relative to a process outside any control group. By default a group has the weight
+of one process, so a few busy clients would starve all brokers."""
 
 
 def _unified() -> bool:
@@ -30,7 +30,7 @@ def _folders(name: str) -> list[Path]:
 
 
 def _make(folder: Path) -> None:
-    """Make a group; in cgroup v2 each parent, from the root down, hands the controllers on."""
+    """Create a group; in cgroup v2 each parent, from the root down, must delegate the controllers."""
     folder.mkdir(parents=True, exist_ok=True)
     labs = folder.parent.parent
     if _unified():
@@ -44,21 +44,21 @@ def _make(folder: Path) -> None:
 
 
 def _beside_processes() -> bool:
-    """Return whether this process competes with the hosts' group itself, and not in a group of its own, such as a
-    user's session, that counts as much as theirs."""
+    """Return whether this process competes with the hosts' group directly, rather than as part of another group, such
+    as a user session, with the same weight."""
     lines = [line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines()]
     return any(path == "/" for _, controllers, path in lines if not controllers or "cpu" in controllers.split(","))
 
 
 class HostLimits:
-    """What a host may use of the machine; see `chaoskit.contract.host.ResourceLimits`. A part of a local host."""
+    """The resource limits of a local host; see `chaoskit.contract.host.ResourceLimits`. A mix-in."""
 
     def __init__(self, lab: str, name: str) -> None:
         self._name = name
         self._folders = _folders(f"{lab}/{name}")
 
     def adopt(self, pid: int) -> None:
-        """Put a host's first process in; nothing where this machine lets nobody make control groups."""
+        """Add a host's first process; does nothing if this machine does not allow control groups."""
         for folder in self._folders:
             try:
                 _make(folder)
@@ -67,7 +67,7 @@ class HostLimits:
                 return
 
     def limit_cpu(self, cores: float | None) -> None:
-        """Let the host use this many cores' time in each 100 ms; None: all."""
+        """Limit the host's CPU time in each 100 ms to this many cores; None removes the limit."""
         quota = None if cores is None else round(cores * _PERIOD_US)
         if _unified():
             self._write(0, "cpu.max", f"{quota or 'max'} {_PERIOD_US}")
@@ -75,22 +75,22 @@ class HostLimits:
             self._write(0, "cpu.cfs_quota_us", str(quota or _UNLIMITED))
 
     def limit_memory(self, size: int | None) -> None:
-        """Let the host use this many bytes, its page cache included; None: all."""
+        """Limit the host's memory to this many bytes, including the page cache; None removes the limit."""
         if _unified():
             self._write(0, "memory.max", str(size or "max"))
         else:
             self._write(1, "memory.limit_in_bytes", str(size or _UNLIMITED))
 
     def throttled(self) -> int:
-        """Return in how many periods the host was stopped because it had used up its CPU."""
+        """Return the number of periods in which the host was throttled because its CPU quota was used up."""
         return self._count(0, "cpu.stat", "nr_throttled")
 
     def memory_used(self) -> int:
-        """Return how many bytes the host's processes hold that cannot be read from disk again."""
+        """Return the bytes of memory that the host's processes hold, without what can be read from disk again."""
         return self._count(-1, "memory.stat", "anon" if _unified() else "total_rss")
 
     def memory_refused(self) -> int:
-        """Return how often memory had to be reclaimed because the limit was reached."""
+        """Return how often memory was reclaimed because the limit was reached."""
         if _unified():
             return self._count(0, "memory.events", "max")
         return int(self._read(1, "memory.failcnt"))
@@ -103,20 +103,22 @@ class HostLimits:
         try:
             return (self._folders[which] / file).read_text()
         except OSError as error:
-            raise HostError(f"host {self._name} has no limits: {error}; `chaoskit doctor` says why") from error
+            raise HostError(f"host {self._name} has no control group: {error}; see `chaoskit doctor`") from error
 
     def _write(self, which: int, file: str, content: str) -> None:
         try:
             (self._folders[which] / file).write_text(content)
         except OSError as error:
-            raise HostError(f"host {self._name}: {content} was refused: {error}; `chaoskit doctor` says why") from error
+            raise HostError(
+                f"host {self._name}: cannot set the limit {content}: {error}; see `chaoskit doctor`"
+            ) from error
 
 
 def remove_limits(lab: str) -> None:
-    """Remove the control groups of a lab whose processes have ended.
+    """Remove the control groups of a lab whose processes have exited.
 
     Raises:
-        HostError: something still runs in one.
+        HostError: a process is still running in one.
     """
     deadline = time.monotonic() + _EMPTY_TIMEOUT_S
     for folder in _folders(lab):
@@ -128,12 +130,12 @@ def remove_limits(lab: str) -> None:
                     if time.monotonic() > deadline:
                         raise HostError(f"{group} cannot be removed: {error}") from error
                     time.sleep(0.005)
-        with suppress(OSError):  # other labs have theirs in it
+        with suppress(OSError):  # other labs still use it
             folder.parent.rmdir()
 
 
 def try_limits() -> str:
-    """Make a control group and limit it, as `chaoskit doctor` does."""
+    """Create a control group and set limits, for `chaoskit doctor`."""
     limits = HostLimits("doctor", "try")
     try:
         for folder in _folders("doctor/try"):

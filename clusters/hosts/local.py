@@ -1,8 +1,9 @@
-"""Hosts on this machine: namespaces, an overlay of its own root, a data disk on a loop device.
+"""Hosts on this machine: namespaces, an overlay of the root file system, a data disk on a loop device.
 
-A local host is driven over SSH like any other; this file adds only the power switch, the disk and
-the cable. Everything lives in the namespaces of the host's first process: when that dies, processes,
-mounts, loop device and cable go with it. What is left, the bridge and the lab's folder, is journalled.
+A local host is controlled over SSH like any other; this file adds only the power switch, the disk and
+the cable. Everything lives in the namespaces of the host's first process: when that process dies, so do
+the other processes, the mounts, the loop device and the cable. The rest, the bridge and the lab's folder,
+is journalled.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from clusters.hosts.limits import HostLimits
 from clusters.hosts.network import PREFIX_LENGTH6, address6, ip
 
 LAB_VARIABLE = "CHAOSKIT_LAB"
-"""Environment variable that marks the first processes of a lab's hosts, so that only those are ended."""
+"""Environment variable that marks the first processes of a lab's hosts, so that only those are killed."""
 
 _BOOT_TIMEOUT_S = 20
 _INIT = Path(__file__).with_name("host-init.sh")
@@ -38,7 +39,7 @@ class LocalHost(ClockHost, HostLimits):
         folder: the lab's folder, with keys and sshd_config.
         name: host name.
         address: address with prefix length, on the lab's bridge.
-        filesystem: of its data disk (`ext4` or `xfs`); the image is made already.
+        filesystem: file system of its data disk (`ext4` or `xfs`); the image must exist.
     """
 
     def __init__(self, lab: str, folder: Path, name: str, address: str, filesystem: str) -> None:
@@ -51,7 +52,7 @@ class LocalHost(ClockHost, HostLimits):
         self._address6 = f"{self.address6}/{PREFIX_LENGTH6}" if self.address6 else ""
         self._filesystem = filesystem
         self._cable = f"{lab}{name}"
-        # The same after every boot, as a machine's is: peers remember it for half a minute.
+        # The same after every boot, like a real machine's: peers cache it for half a minute.
         self._mac = "02:" + ":".join(f"{byte:02x}" for byte in hashlib.sha256(self._cable.encode()).digest()[:5])
         self._init: subprocess.Popen[bytes] | None = None
         self._init_pid = 0
@@ -63,11 +64,11 @@ class LocalHost(ClockHost, HostLimits):
 
     @property
     def backing(self) -> Path:
-        """The file that its loop device lies on, by its name in the host's mount namespace."""
+        """The backing file of its loop device, by its path in the host's mount namespace."""
         return self.disk
 
     def boot(self) -> None:
-        """Start the host and plug in its cable, without waiting for it to answer."""
+        """Start the host and connect its cable, without waiting for it to answer."""
         for part in ("upper", "work", "root"):
             (self._folder / self.name / part).mkdir(parents=True, exist_ok=True)
         namespaces = ["--net", "--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child"]
@@ -95,7 +96,7 @@ class LocalHost(ClockHost, HostLimits):
         """Wait until the host answers.
 
         Raises:
-            HostError: it did not, with its console.
+            HostError: it did not answer; the message has its console output.
         """
         assert self._init is not None
         assert self._init.stdout is not None
@@ -110,32 +111,32 @@ class LocalHost(ClockHost, HostLimits):
             time.sleep(0.005)
 
     def arm_canary(self) -> None:
-        """Write the fsynced canary that a later power cut must leave whole."""
+        """Write the fsynced canary, which must survive a later power cut."""
         power.write_synced_canary(self._mount_point)
 
     def power_cut(self) -> None:
-        """Cut cable, disk and processes, in this order: peers hear nothing, as when a machine dies."""
+        """Cut cable, disk and processes, in this order: peers receive nothing, as when a machine loses power."""
         self._sing()
         ip(f"link set {self._cable} down")
         self._stop_disk()
         self.kill()
 
     def kill(self) -> None:
-        """End the host's first process and with it everything in its namespaces."""
+        """Kill the host's first process and with it everything in its namespaces."""
         if self._init is None:
             return
         with suppress(ProcessLookupError):
             os.kill(self._init_pid, signal.SIGKILL)
         self._init.wait()
         self._init = None
-        # The kernel removes it too, but later than a host that boots again at once can bear.
+        # The kernel removes it too, but too late for a host that boots again immediately.
         ip(f"link delete {self._cable}", check=False)
         self.disconnect()
         self._await_detached()
 
     def power_on(self) -> None:
         if self._init is not None and self._init.poll() is None:
-            return  # it has power and is only slow to answer: a second boot would share its disk
+            return  # it has power and is only slow to answer; a second boot would share its disk
         self.boot()
         self.wait_booted()
 
@@ -155,15 +156,15 @@ class LocalHost(ClockHost, HostLimits):
         shutil.copyfile(survivor, local)
 
     def _arguments(self) -> list[str]:
-        """What host-init.sh must know of the data disk."""
+        """Return the arguments of host-init.sh that describe the data disk."""
         return [self._filesystem]
 
     def _sing(self) -> None:
-        """Write the un-synced canary."""
+        """Write the unsynced canary."""
         power.write_unsynced_canary(self._mount_point)
 
     def _stop_disk(self) -> None:
-        """From now on, nothing more reaches the disk."""
+        """Ensure that nothing reaches the disk from now on."""
         power.shut_down(self._mount_point)
 
     @property
@@ -177,7 +178,9 @@ class LocalHost(ClockHost, HostLimits):
             if pids := children.read_text().split():
                 return int(pids[0])
             time.sleep(0.001)
-        raise HostError(f"host {self.name}: unshare refused to make namespaces; `chaoskit doctor` says what is missing")
+        raise HostError(
+            f"host {self.name}: unshare could not create namespaces; `chaoskit doctor` shows what is missing"
+        )
 
     def _await_detached(self) -> None:
         deadline = time.monotonic() + _BOOT_TIMEOUT_S
@@ -188,12 +191,12 @@ class LocalHost(ClockHost, HostLimits):
 
 
 def attached(backing: Path) -> list[str]:
-    """Return the loop devices that lie on a file, or on files below a folder."""
+    """Return the loop devices that are backed by a file, or by files in a folder."""
     devices = []
     for path in Path("/sys/block").glob("loop*/loop/backing_file"):
         try:
             if Path(path.read_text().strip()).is_relative_to(backing):
                 devices.append(f"/dev/{path.parts[3]}")
-        except OSError:  # detached while we looked
+        except OSError:  # detached in the meantime
             continue
     return devices

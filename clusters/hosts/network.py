@@ -1,4 +1,4 @@
-"""The cables of local hosts: one bridge a lab, one veth pair a host, an address range of its own."""
+"""The cables of local hosts: each lab has a bridge and an address range, each host a veth pair."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _RANGES = list(ipaddress.IPv4Network("10.197.0.0/16").subnets(new_prefix=PREFIX_
 
 
 _UNIQUE_LOCAL = int(ipaddress.IPv6Address("fd63:6861:6f73::"))
-"""A /48 of unique local addresses (RFC 4193) for all labs: their IPv4 ranges make them unique on the machine."""
+"""A /48 of unique local addresses (RFC 4193) for all labs; the labs' IPv4 ranges make addresses unique."""
 
 
 def address6(address: str) -> str:
-    """Return the IPv6 address that goes with a local IPv4 address; none if the machine has IPv6 switched off.
+    """Return the IPv6 address that corresponds to a local IPv4 address; empty if IPv6 is disabled on this machine.
 
     Its subnet is the third byte of the IPv4 address, its interface identifier the fourth.
     """
@@ -40,7 +40,7 @@ def ip(*commands: str, check: bool = True) -> None:
     """Run `ip` commands in one batch.
 
     Raises:
-        HostError: a command failed and `check`.
+        HostError: a command failed and `check` is true.
     """
     force = [] if check else ["-force"]
     batch = "\n".join(commands) + "\n"
@@ -56,7 +56,7 @@ def links() -> list[str]:
 
 @contextmanager
 def choosing() -> Iterator[None]:
-    """Hold the machine-wide lock under which a lab chooses its address range."""
+    """Hold the machine-wide lock for choosing a lab's address range."""
     folder = state_folder()
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as lock:
@@ -65,10 +65,10 @@ def choosing() -> Iterator[None]:
 
 
 def free_range(claimed: Sequence[str]) -> ipaddress.IPv4Network:
-    """Return a range that no interface, route or claim of this machine overlaps.
+    """Return a range that does not overlap any interface, route or claim on this machine.
 
     Raises:
-        BadInput: all are in use.
+        BadInput: all ranges are in use.
     """
     addresses = [info for link in _query("-4", "address") for info in link.get("addr_info", [])]
     own = [f"{info['local']}/{info['prefixlen']}" for info in addresses]
@@ -77,7 +77,7 @@ def free_range(claimed: Sequence[str]) -> ipaddress.IPv4Network:
     for candidate in _RANGES:
         if not any(candidate.overlaps(each) for each in taken):
             return candidate
-    raise BadInput("every address range in 10.197.0.0/16 is in use; run `chaoskit heal` or end other runs")
+    raise BadInput("every address range in 10.197.0.0/16 is in use; run `chaoskit heal` or stop other runs")
 
 
 def _query(*arguments: str) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Whether this kernel can do what the faults of networks need, found out in a network namespace of its own."""
+"""Checks, in a separate network namespace, whether this kernel supports what network faults need."""
 
 from __future__ import annotations
 
@@ -57,19 +57,19 @@ PROGRAM
 
 
 def try_loss() -> str:
-    """Lose and reject packets with nftables."""
-    return _attempt(_LOSE, "packets are lost at the device and rejected")
+    """Drop and reject packets with nftables."""
+    return _attempt(_LOSE, "packets are dropped at the device and rejected")
 
 
 def try_queue() -> str:
-    """Hand packets to a process.
+    """Pass packets to a process.
 
     Raises:
-        BadInput: the package is missing.
+        BadInput: the Python package is missing.
     """
     if importlib.util.find_spec("netfilterqueue") is None:
         raise BadInput("the Python package netfilterqueue is not installed")
-    return _attempt(_QUEUE, "packets can be handed to a process")
+    return _attempt(_QUEUE, "packets can be passed to a process")
 
 
 def try_shaping() -> str:
@@ -78,8 +78,8 @@ def try_shaping() -> str:
 
 
 def try_reset() -> str:
-    """End a connection with `ss -K`."""
-    return _attempt(_RESET, "ss -K ends a connection")
+    """Reset a connection with `ss -K`."""
+    return _attempt(_RESET, "ss -K resets a connection")
 
 
 def _attempt(script: str, success: str) -> str:

@@ -1,8 +1,8 @@
-"""The power cut of a disk: from one instant on, nothing more reaches its image.
+"""The power cut of a disk: from one instant on, nothing reaches its image.
 
 The shutdown ioctl of ext4 and XFS with the flag NOLOGFLUSH stops all I/O without flushing the log:
-fsynced data survives, un-synced data is gone. A canary proves it after every cut: a file that was
-written and not synced must be gone (or empty), one that was fsynced at boot must be whole.
+fsynced data survives, unsynced data is lost. Canaries prove it after every cut: a file that was
+written but not synced must be missing (or empty); a file that was fsynced at boot must be intact.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ _SONG = b"tweet" * 200
 
 
 def shut_down(mount_point: Path) -> None:
-    """Stop all I/O of the file system mounted there, at once, losing what was not flushed."""
+    """Stop all I/O of the file system mounted there immediately; unflushed data is lost."""
     _control(mount_point, _SHUTDOWN, _NO_LOG_FLUSH)
 
 
 def freeze(mount_point: Path) -> None:
-    """Sync the file system mounted there and let writers wait until `thaw`."""
+    """Sync the file system mounted there and block writers until `thaw`."""
     _control(mount_point, _FREEZE, bytes(4))
 
 
 def thaw(mount_point: Path) -> None:
-    """Let writers go on; nothing if it is not frozen, or not mounted any more."""
+    """Unblock writers; does nothing if it is not frozen, or no longer mounted."""
     try:
         _control(mount_point, _THAW, bytes(4))
     except OSError as error:
@@ -45,7 +45,7 @@ def thaw(mount_point: Path) -> None:
 
 
 def write_synced_canary(mount_point: Path) -> None:
-    """Write and fsync the negative control; done at boot, so that a cut forces nothing to disk."""
+    """Write and fsync the negative control. This happens at boot, so that a cut does not flush anything."""
     folder = mount_point / _FOLDER
     folder.mkdir(exist_ok=True)
     (folder / _UNSYNCED).unlink(missing_ok=True)
@@ -60,7 +60,7 @@ def write_synced_canary(mount_point: Path) -> None:
 
 
 def write_unsynced_canary(mount_point: Path) -> None:
-    """Write, without syncing, what the cut must destroy; nothing on a disk that takes no writes any more."""
+    """Write, without syncing, the file that the cut must destroy; does nothing if the disk fails writes."""
     try:
         (mount_point / _FOLDER / _UNSYNCED).write_bytes(_SONG)
     except OSError as error:
@@ -69,7 +69,7 @@ def write_unsynced_canary(mount_point: Path) -> None:
 
 
 def read_canaries(mount_point: Path) -> str:
-    """Return evidence that the last cut lost what was not synced and kept what was.
+    """Return evidence that the last cut lost unsynced data and kept synced data.
 
     Raises:
         HostError: it did not.
@@ -79,19 +79,21 @@ def read_canaries(mount_point: Path) -> str:
     if unsynced.exists() and unsynced.read_bytes() == _SONG:
         raise HostError(f"the disk at {mount_point} kept a file that was never synced: its power was not cut")
     state = "empty" if unsynced.exists() else "gone"
-    return f"un-synced canary {state}, {evidence}"
+    return f"unsynced canary {state}, {evidence}"
 
 
 def read_synced_canary(mount_point: Path) -> str:
-    """Return evidence that the last cut kept what was synced.
+    """Return evidence that the last cut kept synced data.
 
     Raises:
         HostError: it did not.
     """
     path = mount_point / _FOLDER / _SYNCED
     if not path.exists() or path.read_bytes() != _SONG:
-        raise HostError(f"the disk at {mount_point} lost a file that was fsynced: not a power cut but a broken disk")
-    return "fsynced canary whole"
+        raise HostError(
+            f"the disk at {mount_point} lost a file that was fsynced: this is a broken disk, not a power cut"
+        )
+    return "fsynced canary intact"
 
 
 def _control(mount_point: Path, request: int, argument: bytes) -> None:
@@ -103,7 +105,7 @@ def _control(mount_point: Path, request: int, argument: bytes) -> None:
 
 
 def main(verb: str, mount_point: Path) -> None:
-    """Cut a scratch disk, or read what the cut left: how `chaoskit doctor` tries a file system."""
+    """Cut a scratch disk, or read the canaries afterwards; `chaoskit doctor` tests a file system with it."""
     if verb == "cut":
         write_synced_canary(mount_point)
         write_unsynced_canary(mount_point)

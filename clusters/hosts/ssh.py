@@ -1,7 +1,7 @@
-"""A host that is reached over SSH, whoever made it: one connection kept open, commands multiplexed.
+"""A host that is accessed over SSH, regardless of who created it. Commands share one open connection.
 
-A command costs one channel on that connection: a few milliseconds. The connection is made again
-when it has died, as it does when a host loses power.
+A command costs one channel on that connection: a few milliseconds. A broken connection, for example
+after a power cut, is re-established.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ LOG_FOLDER = "/var/log/chaoskit"
 
 _CONNECT_TIMEOUT_S = 5
 _NO_STATUS = -1
-"""What paramiko gives for the exit status of a command whose connection was lost."""
+"""The exit status that paramiko returns if the connection was lost."""
 
-# A host that loses power resets its connection: that is recorded as a fault, not printed by a library.
+# A host that loses power resets its connection; it is recorded as a fault and need not be logged by the library.
 logging.getLogger("paramiko").addHandler(logging.NullHandler())
 
 
 class SshHost:
-    """A machine reached as root with a private key.
+    """A machine that is accessed as root with a private key.
 
     Args:
         name: short name.
@@ -114,7 +114,7 @@ class SshHost:
         return f"{LOG_FOLDER}/{name}.log"
 
     def disconnect(self) -> None:
-        """Drop the connection; the next command makes a new one."""
+        """Close the connection; the next command opens a new one."""
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
@@ -131,8 +131,8 @@ class SshHost:
                     channel.sendall(stdin)
                     channel.shutdown_write()
                 else:
-                    # The end of an input may not be told to a command that has ended meanwhile: sshd would take
-                    # that for an attack, and drop the connection (paramiko's issue 1705).
+                    # Do not send EOF to a command that may have exited in the meantime: sshd would treat that as an
+                    # attack and close the connection (paramiko issue 1705).
                     channel.exec_command(f"{command} < /dev/null")
                 out, err = _drain(channel)
                 status = channel.recv_exit_status()
@@ -166,13 +166,13 @@ class SshHost:
             transport: paramiko.Transport | None = self._connection.transport
             assert transport is not None
             assert isinstance(transport.sock, socket.socket)
-            # Without this every command waits 40 ms for a delayed acknowledgement.
+            # Otherwise every command waits 40 ms for a delayed acknowledgement.
             transport.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             return transport
 
 
 def _drain(channel: paramiko.Channel) -> tuple[str, str]:
-    """Read both outputs to their end; the smaller one (errors) is kept in the channel's own buffer."""
+    """Read both outputs to the end; the smaller one (stderr) stays in the channel's own buffer meanwhile."""
     out = bytearray()
     while chunk := channel.recv(1 << 16):
         out += chunk

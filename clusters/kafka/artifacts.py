@@ -8,8 +8,8 @@ from chaoskit.base.errors import BadInput
 from clusters.common import maven
 
 VERSION_MIN = (3, 0)
-"""First release whose KRaft can be tested (production ready since 3.3). That of 2.8 is an early preview: it
-gives no producer ids, and with several nodes its raft thread dies of the first registration it fetches."""
+"""First release whose KRaft mode can be tested (production-ready since 3.3). KRaft in 2.8 is an early preview: it
+assigns no producer ids, and with several nodes its raft thread crashes on the first registration that it fetches."""
 
 _LOGGING = {
     True: [
@@ -24,14 +24,16 @@ def parse_version(version: str) -> tuple[int, ...]:
     """Return the parts of a release number.
 
     Raises:
-        BadInput: it is not one, or it is older than KRaft.
+        BadInput: it is not a release number, or the release does not support KRaft.
     """
     parts = version.split(".")
     if not all(part.isdigit() for part in parts) or len(parts) not in (2, 3):
-        raise BadInput(f"cluster.version: {version!r} is not a release of Kafka; write one such as 4.1.1")
+        raise BadInput(f"cluster.version: {version!r} is not a release number of Kafka; write for example 4.1.1")
     numbers = tuple(int(part) for part in parts)
     if numbers < VERSION_MIN:
-        raise BadInput(f"cluster.version: Kafka {version} has no KRaft, or only a preview; chaoskit runs 3.0 and later")
+        raise BadInput(
+            f"cluster.version: Kafka {version} has no KRaft, or only a preview; chaoskit supports Kafka 3.0+"
+        )
     return numbers
 
 
@@ -45,7 +47,7 @@ def fetch(version: str) -> Path:
 
 
 def fetch_tools(version: str) -> Path:
-    """Return the folder with the jars of Kafka's command line tools; as `fetch`."""
+    """Return the folder with the jars of Kafka's command line tools; see `fetch`."""
     return _fetch("kafka-tools", "kafka-tools", version)
 
 

@@ -1,4 +1,4 @@
-"""Kafka's clients, made for worker processes."""
+"""Kafka's clients, for worker processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all of Kafka's clients share: how they connect, and under which names."""
+"""Connection settings and names shared by all of Kafka's clients."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 BOOTSTRAP = "bootstrap.servers"
 NAMESPACE = "chaoskit.namespace"
-"""Of what a cluster tells its clients: what their groups' names begin with; not a setting of librdkafka."""
+"""Client setting with the prefix of group names; not a setting of librdkafka."""
 
 _GROUP = "chaoskit"
 
@@ -17,19 +17,19 @@ CONNECTION_DEFAULTS = {
     "socket.connection.setup.timeout.ms": 2000,
     "socket.timeout.ms": 10_000,
 }
-"""For every client: no log of its own, and back soon when a broker is."""
+"""For every client: no logging, and fast reconnection."""
 
 
 def group(namespace: str) -> str:
-    """Return the name of the group that consumers share, unless their settings name another."""
+    """Return the name of the consumers' shared group, unless their settings specify another."""
     return f"{namespace}{_GROUP}"
 
 
 def coordinated_id(namespace: str) -> str:
-    """Return the transactional id of the first producer that writes in transactions, as workloads name it."""
+    """Return the transactional id that workloads assign to the first transactional producer."""
     return f"{namespace}chaoskit-0"
 
 
 def librdkafka(connection: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of librdkafka among those that a cluster tells its clients."""
+    """Return the client settings of a cluster that are settings of librdkafka."""
     return {key: value for key, value in connection.items() if key != NAMESPACE}

@@ -27,13 +27,13 @@ CONSUMER_DEFAULTS: dict[str, Any] = {
     "fetch.wait.max.ms": 50,
     "session.timeout.ms": 10_000,
 }
-"""CRCs are checked, as Kafka's own (Java) consumer does. A lost position is an error here, so that the workload
-sees it and records its seek. The workload commits, so that each commit is recorded; with `enable.auto.commit`
-librdkafka does, and nobody knows when."""
+"""CRCs are checked, as in Kafka's own (Java) consumer. A lost position is an error, so that the workload sees it and
+records its seek. The workload commits, so that each commit is recorded; with `enable.auto.commit` librdkafka would
+commit at unknown times."""
 
 
 def generation(metadata: bytes) -> int | None:
-    """Return the generation in librdkafka's serialised group metadata; None in a form that is not known.
+    """Return the generation from librdkafka's serialised group metadata; None if the format is unknown.
 
     >>> generation(b"CGMDv2:" + (5).to_bytes(4, "little") + b"group")
     5
@@ -93,7 +93,7 @@ class KafkaConsumer:
         first = self._consumer.poll(timeout_s)
         if first is None:
             return deliveries, lost, failure
-        # consume() waits for all that it was asked for; without a wait it takes what is there.
+        # consume() waits until it has as many messages as requested; with a timeout of 0 it returns what is available.
         taken: list[Any] = [first, *self._consumer.consume(messages_max - 1, 0)]
         for message in taken:
             error = message.error()
@@ -117,7 +117,7 @@ class KafkaConsumer:
         return deliveries, lost, failure
 
     def seek_to_beginning(self, topic: str, partition: int) -> None:
-        # librdkafka refuses seek() on a partition that stopped at an error; assigning anew restarts it.
+        # librdkafka rejects seek() on a partition that stopped at an error; assigning it again restarts it.
         assigned = self._consumer.position(self._consumer.assignment())
         for each in assigned:
             if (each.topic, each.partition) == (topic, partition) or each.offset < 0:
@@ -128,7 +128,7 @@ class KafkaConsumer:
         self._consumer.close()
 
     def _reached_end(self, message: Any) -> None:
-        """Nothing: only the final read asks to be told."""
+        """Ignore the end of a partition; only the final read uses it."""
 
 
 class KafkaAuditor(KafkaConsumer):
@@ -136,7 +136,7 @@ class KafkaAuditor(KafkaConsumer):
 
     def __init__(self, connection: Mapping[str, Any], isolation: str) -> None:
         super().__init__({**connection, ISOLATION: isolation, "enable.partition.eof": True})
-        # The end of what has committed is no end: what an open transaction holds back is still to be read.
+        # The last stable offset is not the end: what an open transaction holds back must still be read.
         self._uncommitted = Consumer({**CONNECTION_DEFAULTS, **connection, ISOLATION: "read_uncommitted"})
         self._ends: dict[tuple[str, int], int] = {}
 
@@ -156,5 +156,5 @@ class KafkaAuditor(KafkaConsumer):
         self._uncommitted.close()
 
     def _reached_end(self, message: Any) -> None:
-        """The position stays before the markers of transactions at the end, which are not delivered."""
+        """Record the end: the position stays before trailing transaction markers, which are not delivered."""
         self._ends[message.topic(), message.partition()] = message.offset()

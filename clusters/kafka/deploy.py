@@ -1,4 +1,4 @@
-"""A Kafka cluster: its topics, who holds which role, and when it is ready."""
+"""A Kafka cluster: its topics, its roles, and whether it is ready."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class KafkaCluster:
     """A formatted Kafka cluster; see `chaoskit.contract.cluster.Cluster`.
 
     Args:
-        hosts: brokers first, then hosts that are controllers only.
+        hosts: brokers first, then controller-only hosts.
         options: as in the scenario.
         jars: folder of verified jars on this machine.
     """
@@ -107,12 +107,12 @@ class KafkaCluster:
         except KafkaException as error:
             refusal: KafkaError = error.args[0]
             if refusal.code() in _REFUSED_FOR_GOOD:
-                raise BadInput(f"cluster.topic: Kafka refused topic {topic.topic}: {refusal.str()}") from error
+                raise BadInput(f"cluster.topic: Kafka rejected topic {topic.topic}: {refusal.str()}") from error
             return None if refusal.code() == KafkaError.TOPIC_ALREADY_EXISTS else refusal
         return None
 
     def _missing(self) -> str:
-        """Say what keeps the cluster from being ready; empty when it is."""
+        """Return why the cluster is not ready; empty if it is."""
         silent = [host for host in self.hosts if not self.answers(host)]
         for host in silent:
             self._nodes.check_alive(host)
@@ -126,7 +126,7 @@ class KafkaCluster:
             return f"{len(metadata.brokers)} of {len(self._brokers)} brokers registered"
         for topic in self._topics:
             if topic not in metadata.topics:
-                return f"topic {topic} is not known"
+                return f"topic {topic} is unknown"
             for partition, state in metadata.topics[topic].partitions.items():
                 if state.leader < 0 or set(state.isrs) != set(state.replicas):
                     return f"{topic}/{partition} has in-sync replicas {sorted(state.isrs)} of {sorted(state.replicas)}"
@@ -144,5 +144,5 @@ class KafkaCluster:
             own = roles.transaction_partition(coordinated_id(self._namespace), count)
             return roles.of_partition(self._brokers, ("__transaction_state", own), "leader")
         if place is None:
-            raise ClusterError(f"{role} is a role of a partition, and the workload has none")
+            raise ClusterError(f"{role} is a role of a partition, but the workload has no partitions")
         return roles.of_partition(self._brokers, place, role)

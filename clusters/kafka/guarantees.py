@@ -1,4 +1,4 @@
-"""What Kafka promises, and the rules by which it may fail a message.
+"""Kafka's guarantees: promises, and rules for documented failures.
 
 Sources are Kafka's own documentation: producer settings `acks`, `retries`, `enable.idempotence`,
 `max.in.flight.requests.per.connection`; topic settings `min.insync.replicas`, `unclean.leader.election.enable`,
@@ -39,7 +39,7 @@ def unclean(options: KafkaOptions) -> bool:
 
 
 def acks(declared: Declared) -> str:
-    """Return how many acknowledgements the producers ask for: `0`, `1` or `all`."""
+    """Return the producers' `acks`: `0`, `1` or `all`."""
     asked = str(resolve_producer(declared.producer).get("acks", "all"))
     return "all" if asked == "-1" else asked
 
@@ -51,21 +51,21 @@ def _insync(declared: Declared) -> int:
 def _acks_zero(declared: Declared, effects: Sequence[Effect]) -> str:
     if acks(declared) != "0" or not effects:
         return ""
-    return "acks=0: a send counts as done when it is written to the socket, before any broker has it"
+    return "acks=0: a send is acknowledged as soon as it is written to the socket, before any broker has it"
 
 
 def _acks_zero_order(declared: Declared, effects: Sequence[Effect]) -> str:
     if acks(declared) != "0":
         return ""
-    return "acks=0: a send counts as done before any broker has it, so that a later one may arrive first"
+    return "acks=0: a send is acknowledged before any broker has it, so a later one may arrive first"
 
 
 def _acks_one(declared: Declared, effects: Sequence[Effect]) -> str:
     if acks(declared) != "1" or not hosts_hit(effects):
         return ""
     return (
-        "acks=1: the leader alone acknowledges, and a message that no follower had fetched is gone when another "
-        "replica leads"
+        "acks=1: only the leader acknowledges, and a message that no follower has fetched is lost when another replica "
+        "becomes leader"
     )
 
 
@@ -75,8 +75,8 @@ def _os_flush(declared: Declared, effects: Sequence[Effect]) -> str:
     if cut < insync or flushes_each_message(declared.options):
         return ""
     return (
-        f"flushing is left to the OS, and the power of {cut} host(s) was cut at once: the {insync} in-sync "
-        "replica(s) that a message needs may all have held it only in memory"
+        f"flushing is left to the OS, and {cut} host(s) lost power at the same time: all {insync} in-sync "
+        "replica(s) that a message requires may have held it only in memory"
     )
 
 
@@ -86,8 +86,8 @@ def _disks_lost(declared: Declared, effects: Sequence[Effect]) -> str:
     if destroyed < insync:
         return ""
     return (
-        f"the disks of {destroyed} host(s) lost fsynced data at once: the {insync} in-sync replica(s) that a "
-        "message needs may all have been on them"
+        f"the disks of {destroyed} host(s) lost fsynced data at the same time: all {insync} in-sync replica(s) that a "
+        "message requires may have been on them"
     )
 
 
@@ -95,8 +95,8 @@ def _files_changed(declared: Declared, effects: Sequence[Effect]) -> str:
     if not damaged(effects, Damage.CORRUPTS):
         return ""
     return (
-        "files were changed behind the broker's back: it verifies the CRC of a batch when it recovers a log, and "
-        "clients do when they read, but it does not repair a segment from other replicas"
+        "files were modified without the broker's knowledge: brokers verify CRCs when they recover a log, and clients "
+        "when they read, but brokers do not repair a segment from other replicas"
     )
 
 
@@ -115,7 +115,7 @@ def _sends_twice(declared: Declared, effects: Sequence[Effect]) -> bool:
 def _retries(declared: Declared, effects: Sequence[Effect]) -> str:
     if not _sends_twice(declared, effects):
         return ""
-    return "enable.idempotence=false with retries: a batch that was written, its acknowledgement lost, is sent again"
+    return "enable.idempotence=false with retries: a batch is written twice if its acknowledgement was lost"
 
 
 def _restarts(declared: Declared, effects: Sequence[Effect]) -> str:
@@ -123,8 +123,8 @@ def _restarts(declared: Declared, effects: Sequence[Effect]) -> str:
     if resends is None or not resends.restarts:
         return ""
     return (
-        "restart_every: what a client had under way when it was given up may be appended after what the next one "
-        "sends first"
+        "restart_every: messages in flight of an abandoned client may be appended after the first messages of the next "
+        "client"
     )
 
 
@@ -133,7 +133,9 @@ def _in_flight(declared: Declared, effects: Sequence[Effect]) -> str:
     in_flight = int(producer.get("max.in.flight.requests.per.connection", 1_000_000))
     if not _sends_twice(declared, effects) or in_flight <= 1:
         return ""
-    return f"retries without idempotence and max.in.flight={in_flight}: a retried batch lands behind later ones"
+    return (
+        f"retries without idempotence and max.in.flight={in_flight}: a retried batch may be appended after later ones"
+    )
 
 
 def _isolation(declared: Declared) -> str:
@@ -143,19 +145,19 @@ def _isolation(declared: Declared) -> str:
 def _uncommitted(declared: Declared, effects: Sequence[Effect]) -> str:
     if _isolation(declared) != "read_uncommitted":
         return ""
-    return "isolation.level=read_uncommitted: consumers are given what has not committed"
+    return "isolation.level=read_uncommitted: consumers receive uncommitted messages"
 
 
 def _own_ids(declared: Declared, effects: Sequence[Effect]) -> str:
     if "{incarnation}" not in str(declared.producer.get("transactional.id", "")):
         return ""
-    return "another transactional.id for each incarnation: registering one fences no other"
+    return "each incarnation has a different transactional.id, so registering it does not fence earlier ones"
 
 
 def _not_isolated(declared: Declared, effects: Sequence[Effect]) -> str:
     return (
-        "Kafka's transactions are atomic and read committed, not isolated from each other: their writes interleave in "
-        "the log; reading before a commit, or half of it, is found as precommitted-read and torn-transaction"
+        "Kafka's transactions are atomic and read committed, but not isolated from each other: their writes interleave "
+        "in the log; early and partial reads are reported as precommitted-read and torn-transaction"
     )
 
 
@@ -166,7 +168,7 @@ def _checks_crcs(declared: Declared) -> bool:
 def _unchecked(declared: Declared, effects: Sequence[Effect]) -> str:
     if _checks_crcs(declared) or not damaged(effects, Damage.CORRUPTS):
         return ""
-    return "check.crcs=false: consumers are given what a damaged file of the leader holds"
+    return "check.crcs=false: consumers receive the content of a damaged file of the leader"
 
 
 RULES = (
@@ -219,8 +221,8 @@ RULES = (
         "kafka.files-changed",
         ("truncated",),
         _files_changed,
-        "delete the damaged replica's files, so that the broker fetches them again",
-        "Kafka 4.1, LogSegment.recover: a segment ends before its first batch that is damaged",
+        "delete the files of the damaged replica; the broker then fetches them again",
+        "Kafka 4.1, LogSegment.recover: a segment ends before its first damaged batch",
         "kafka/truncated-segments:all-replicas",
         "kafka/truncated-segments:follower",
     ),
@@ -282,7 +284,7 @@ RULES = (
         "kafka.not-isolated",
         CYCLES,
         _not_isolated,
-        "no setting isolates them: let one transactional producer write what must not interleave",
+        "no setting isolates them; use one transactional producer for messages that must not interleave",
         "KIP-98",
         "kafka/transactions:two-producers",
         "kafka/transactions:one-producer",
@@ -300,10 +302,10 @@ RULES = (
 
 
 def promises(declared: Declared) -> Mapping[str, str]:
-    """Return why each anomaly that no rule allows must not be."""
+    """Return, by anomaly, why it must not occur if no rule allows it."""
     committed = (
         f"acks={acks(declared)}, min.insync.replicas={_insync(declared)}, replication {declared.replication}: "
-        "a committed message survives as long as one in-sync replica keeps it"
+        "a committed message survives as long as one in-sync replica has it"
     )
     ordered = "one producer's messages to one partition keep their order (idempotence, or one request in flight)"
     read_committed = f"isolation.level={_isolation(declared)} (librdkafka's default is read_committed)"
@@ -320,21 +322,21 @@ def promises(declared: Declared) -> Mapping[str, str]:
         "duplicate": _never_twice(declared),
         "sequence-jump": "the log keeps each producer's sequence, and readers follow the log",
         "corrupt": "record batches carry a CRC32C: brokers verify what is produced, consumers what they read",
-        "phantom": "only messages that somebody sent can be read",
+        "phantom": "only messages that were sent can be read",
         "misrouted": "a message stays in the partition that it was sent to",
-        "failed-visible": "a send is classified as failed only where the error proves that nothing was appended",
-        "double-assignment": "the group's leader assigns each partition to one member of a generation",
-        "stuck-partition": "an assigned partition is delivered again once its leader and the coordinator are back",
+        "failed-visible": "a send is classified as failed only if the error proves that nothing was appended",
+        "double-assignment": "the group leader assigns each partition to one member per generation",
+        "stuck-partition": "delivery of an assigned partition resumes once its leader and the coordinator are back",
     }  # fmt: skip
 
 
 def _never_twice(declared: Declared) -> str:
     producer = resolve_producer(declared.producer)
     if is_true(producer.get("enable.idempotence")):
-        return "enable.idempotence=true: brokers drop a batch whose sequence they have already (KIP-98)"
+        return "enable.idempotence=true: brokers drop a batch whose sequence they already have (KIP-98)"
     if str(producer.get("retries", 1)) == "0" or acks(declared) == "0":
-        return "no send is ever tried again (retries=0 or acks=0)"
-    return "no fault made the producer send a message again"
+        return "sends are never retried (retries=0 or acks=0)"
+    return "no fault caused the producer to retry a send"
 
 
 GUARANTEES = Guarantees(RULES, promises)

@@ -26,7 +26,7 @@ class Nodes:
     """The powers `Processes` and `DataFiles` of `chaoskit.contract.cluster`.
 
     Args:
-        hosts: brokers first, then hosts that are controllers only.
+        hosts: brokers first, then controller-only hosts.
         options: as in the scenario.
         jars: folder of verified jars on this machine.
     """
@@ -58,7 +58,7 @@ class Nodes:
     def files(self, host: ServiceHost, what: str, topic: str, partition: int) -> list[str]:
         pattern = settings.DATA_FILES.get(what)
         if pattern is None:
-            raise ClusterError(f"Kafka has no files called {what!r}; there are {', '.join(settings.DATA_FILES)}")
+            raise ClusterError(f"unknown type of Kafka file {what!r}; known: {', '.join(settings.DATA_FILES)}")
         place = f"{self._log_folder(host)}/{pattern.format(topic=topic, partition=partition)}"
         listed = host.run(["sh", "-c", "ls -tr $1 2>/dev/null", "list", place], check=False)
         return listed.out.split()
@@ -68,7 +68,7 @@ class Nodes:
         script = "tr '\\0' '\\n' < /proc/$(pgrep -o -f kafka.Kafka)/cmdline"
         running = re.search(r"/kafka-([0-9.]+)/", host.run(["sh", "-c", script]).out)
         if running is None:
-            raise ClusterError(f"no Kafka runs on {host.name}")
+            raise ClusterError(f"Kafka is not running on {host.name}")
         return running[1]
 
     def install_release(self, host: ServiceHost, version: str) -> None:
@@ -76,13 +76,13 @@ class Nodes:
         self._jars[host.name] = host.install(artifacts.fetch(version))
 
     def check_alive(self, host: ServiceHost) -> None:
-        """Raise if Kafka ended by itself: waiting longer would not help.
+        """Raise if Kafka exited unexpectedly, because waiting longer would not help.
 
         Raises:
-            ClusterError: with its last errors.
+            ClusterError: the message has its last errors.
         """
         if host.state(SERVICE) is ServiceState.GONE:
-            raise ClusterError(f"Kafka on {host.name} ended by itself:\n{last_errors(host, SERVICE)}")
+            raise ClusterError(f"Kafka on {host.name} exited unexpectedly:\n{last_errors(host, SERVICE)}")
 
     def _install(self, index: int, jars: Path) -> None:
         host = self._hosts[index]
@@ -95,10 +95,10 @@ class Nodes:
         self._format(host)
 
     def _format(self, host: ServiceHost) -> None:
-        """Format the log folder; nothing if it is formatted already.
+        """Format the log folder, unless it is already formatted.
 
         Raises:
-            BadInput: Kafka refuses the configuration.
+            BadInput: Kafka rejects the configuration.
         """
         host.run(["mkdir", "-p", self._log_folder(host)])
         tool = ["kafka.tools.StorageTool", "format", "--ignore-formatted", "-t", self._cluster_id, "-c", PROPERTIES]
@@ -107,10 +107,10 @@ class Nodes:
             refusals = [
                 line.partition("ConfigException: ")[2] for line in done.err.splitlines() if "Exception: " in line
             ]
-            raise BadInput(f"cluster.config: Kafka refuses it: {refusals[0] if refusals else done.err or done.out}")
+            raise BadInput(f"cluster.config: rejected by Kafka: {refusals[0] if refusals else done.err or done.out}")
 
     def _given_id(self) -> str:
-        """Return the cluster id of disks that were formatted before; empty without any."""
+        """Return the cluster id from disks that are already formatted; empty if there are none."""
         for host in self._hosts:
             found = host.run(
                 ["sed", "-n", "s/^cluster.id=//p", f"{self._log_folder(host)}/meta.properties"], check=False
@@ -127,8 +127,8 @@ class Nodes:
 
 
 def cluster_id() -> str:
-    """Return a new cluster id: 16 bytes in URL-safe Base64, without a leading dash, which `kafka-storage`
-    would take for an option (Kafka's own `Uuid.randomUuid` refuses those as well)."""
+    """Return a new cluster id: 16 bytes in URL-safe Base64. A leading dash is avoided, because `kafka-storage`
+    would parse it as an option (Kafka's own `Uuid.randomUuid` avoids it as well)."""
     while (drawn := base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")).startswith("-"):
         continue
     return drawn

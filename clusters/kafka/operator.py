@@ -1,6 +1,6 @@
-"""What an operator does to a running Kafka cluster: leadership, reassignment, the end of an upgrade.
+"""Operations on a running Kafka cluster: leadership, reassignment, finishing an upgrade.
 
-Through Kafka's own command line tools, run on one of its hosts; librdkafka's admin client only looks.
+They use Kafka's own command line tools on one of its hosts; librdkafka's admin client is only used for queries.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from clusters.kafka.settings import BROKER_PORT
 
 Partition = tuple[str, int]
 Assignment = dict[Partition, list[int]]
-"""The replicas of partitions, node ids, the preferred leader first."""
+"""The replicas of partitions as node ids; the preferred leader is first."""
 
 _TOOLS_SINCE = (4,)
 """First release whose command line tools have these names."""
@@ -31,11 +31,11 @@ _TOOLS_SINCE = (4,)
 _TIMEOUT_S = 60
 _POLL_S = 0.1
 _PLAN = "PLAN"
-"""Among the arguments of a tool: the path of its plan on the host."""
+"""Placeholder in a tool's arguments for the path of its plan on the host."""
 
 
 def has_tools(version: str) -> bool:
-    """Return whether a release has the command line tools that are used here."""
+    """Return whether a release has the command line tools used here."""
     return artifacts.parse_version(version) >= _TOOLS_SINCE
 
 
@@ -43,8 +43,8 @@ class Operator:
     """The powers `Leadership` and `Reassignment` of `chaoskit.contract.cluster`.
 
     Args:
-        brokers: its hosts; node ids count from 1.
-        admin: connected to it.
+        brokers: the broker hosts; node ids count from 1.
+        admin: an admin client of the cluster.
         version: release whose tools are used.
         answers: whether the broker on a host answers.
     """
@@ -67,7 +67,7 @@ class Operator:
         return tuple(f"{topic}/{number}" for topic, number in self._led_by(self._node(host)))
 
     def give_up_leadership(self, host: ServiceHost) -> None:
-        """Make the host the last preference of all that it leads, and have preferred leaders elected."""
+        """Make the host the last preference of all partitions that it leads, and elect preferred leaders."""
         node = self._node(host)
         with self._alone:
             led = self._led_by(node)
@@ -82,7 +82,7 @@ class Operator:
         return tuple(f"{topic}/{number}" for (topic, number), held in self._assignment().items() if node in held)
 
     def drain(self, host: ServiceHost) -> None:
-        """Move each replica on the host to the broker that has the fewest and none of that partition."""
+        """Move each replica on the host to the broker with the fewest replicas and none of that partition."""
         with self._alone:
             self._drain(host, self._node(host))
 
@@ -113,7 +113,7 @@ class Operator:
                 del self._drained[host.name]
 
     def finish_upgrade(self, version: str) -> str:
-        """Finalise the metadata version of the release."""
+        """Finalize the metadata version of the release."""
         self._version = version
         release = ".".join(version.split(".")[:2])
         self._tool("org.apache.kafka.tools.FeatureCommand", "upgrade", "--release-version", release)
@@ -123,10 +123,10 @@ class Operator:
             for line in listed.splitlines()
             if "metadata.version" in line
         ]
-        return f"metadata.version {levels[0]} is final" if levels else "no metadata.version is final"
+        return f"metadata.version {levels[0]} is finalized" if levels else "no metadata.version is finalized"
 
     def _node(self, host: ServiceHost) -> int:
-        """Return the id of the broker on a host; 0 if there is none, as on a host that is a controller only."""
+        """Return the id of the broker on a host; 0 if there is none, as on a controller-only host."""
         return list(self._brokers).index(host) + 1 if host in self._brokers else 0
 
     def _assignment(self) -> Assignment:
@@ -139,11 +139,11 @@ class Operator:
         try:
             topics = self._admin.list_topics(timeout=5).topics
         except KafkaException as error:
-            raise ClusterError(f"Kafka tells no metadata: {error.args[0].str()}") from error
+            raise ClusterError(f"cannot get metadata from Kafka: {error.args[0].str()}") from error
         return {(name, number): state for name, topic in topics.items() for number, state in topic.partitions.items()}
 
     def _reassign(self, wanted: Mapping[Partition, Sequence[int]]) -> None:
-        """Have partitions moved, and return when all wanted replicas, and no others, are in sync."""
+        """Reassign partitions and wait until exactly the wanted replicas are in sync."""
         if not wanted:
             return
         moves = [
@@ -154,7 +154,7 @@ class Operator:
         plan = {"version": 1, "partitions": moves}
         self._tool(command, "--reassignment-json-file", _PLAN, "--execute", "--additional", plan=plan)
         if pending := wait_while(lambda: self._pending(wanted), _TIMEOUT_S, every_s=_POLL_S):
-            raise ClusterError(f"the reassignment of {pending} did not end within {_TIMEOUT_S} s")
+            raise ClusterError(f"the reassignment of {pending} did not finish within {_TIMEOUT_S} s")
 
     def _pending(self, wanted: Mapping[Partition, Sequence[int]]) -> str:
         states = self._partitions()
@@ -171,7 +171,7 @@ class Operator:
             ClusterError: no broker answers, or the tool failed.
         """
         if not has_tools(self._version):
-            raise ClusterError(f"the command line tools of Kafka {self._version} are other programs: use 4.0 or later")
+            raise ClusterError(f"Kafka {self._version} does not have the required command line tools; use 4.0 or later")
         host = next((host for host in self._brokers if self._answers(host)), None)
         if host is None:
             raise ClusterError("no broker answers")

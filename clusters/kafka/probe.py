@@ -1,4 +1,4 @@
-"""Two questions to one Kafka broker in its wire protocol: are you there, and who leads what?
+"""Two requests to one Kafka broker in its wire protocol: whether it answers, and the state of partitions.
 
 Layouts: Kafka protocol guide, ApiVersions 0 and Metadata 7.
 """
@@ -17,7 +17,7 @@ _NO_CLIENT_ID = -1
 
 @dataclass(frozen=True, slots=True)
 class PartitionState:
-    """What one broker knows of a partition: node ids, and the epoch of its leader."""
+    """The state of a partition as seen by one broker: node ids, and the epoch of its leader."""
 
     epoch: int
     leader: int
@@ -26,7 +26,7 @@ class PartitionState:
 
 
 def answers(address: str, port: int, timeout_s: float) -> bool:
-    """Return whether the node at this address answers within the time."""
+    """Return whether the node at this address answers in time."""
     try:
         _ask(address, port, _API_VERSIONS, b"", timeout_s)
     except (OSError, struct.error):
@@ -35,11 +35,11 @@ def answers(address: str, port: int, timeout_s: float) -> bool:
 
 
 def partition_states(address: str, port: int, topic: str, timeout_s: float) -> dict[int, PartitionState]:
-    """Return by number what this broker knows of a topic's partitions; empty if it knows no such topic.
+    """Return the states of a topic's partitions, by number, as seen by this broker; empty if the topic is unknown.
 
     Raises:
-        OSError: it does not answer within the time.
-        struct.error: it answers something else.
+        OSError: it does not answer in time.
+        struct.error: the response has another format.
     """
     name = topic.encode()
     no_creation = b"\0"
@@ -52,7 +52,7 @@ def partition_states(address: str, port: int, topic: str, timeout_s: float) -> d
         response.skip(4)  # port
         response.text()  # rack
     response.text()  # cluster id
-    response.skip(4)  # controller id: any broker, in KRaft
+    response.skip(4)  # controller id: in KRaft mode any broker
     states = {}
     for _ in range(response.integer("i")):
         response.skip(2)  # error
@@ -67,11 +67,11 @@ def partition_states(address: str, port: int, topic: str, timeout_s: float) -> d
 
 
 def _ask(address: str, port: int, api: tuple[int, int], body: bytes, timeout_s: float) -> bytes:
-    """Send one request and return the response behind its correlation id."""
+    """Send one request and return the response after the correlation id."""
     header = struct.pack(">hhih", *api, _CORRELATION, _NO_CLIENT_ID)
     response = ask(address, port, header + body, timeout_s)
     if struct.unpack_from(">i", response)[0] != _CORRELATION:
-        raise ConnectionError(f"{address}:{port} does not speak Kafka's protocol")
+        raise ConnectionError(f"{address}:{port} does not use Kafka's protocol")
     return response[4:]
 
 
@@ -94,5 +94,5 @@ class _Reader:
         return tuple(self.integer("i") for _ in range(self.integer("i")))
 
     def text(self) -> None:
-        """Pass over a text, null included."""
+        """Skip a string, which may be null."""
         self.skip(max(self.integer("h"), 0))

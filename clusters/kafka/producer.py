@@ -1,8 +1,8 @@
-"""Kafka's producer (librdkafka through confluent-kafka), its completions classified.
+"""Kafka's producer (librdkafka through confluent-kafka), and the classification of its completions.
 
-A delivery report with an error does not say that the message was not written: only errors that
-librdkafka or the broker raise before anything is appended, and after which no earlier attempt of
-the same message can be in flight, are `fail`. Everything else is `info`.
+A delivery report with an error does not imply that the message was not written. Only errors that
+librdkafka or the broker raise before anything is appended, and after which no earlier attempt of the
+same message can be in flight, are `fail`. Everything else is `info`.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from chaoskit.history.schema import DUPLICATE, FAIL, INFO, OK
 from clusters.kafka.connection import CONNECTION_DEFAULTS
 
 NEVER_SENT = {
-    KafkaError.MSG_SIZE_TOO_LARGE: "larger than allowed: refused before it is appended, never retried",
-    KafkaError.RECORD_LIST_TOO_LARGE: "batch larger than a segment: refused before it is appended, never retried",
-    KafkaError.INVALID_REQUIRED_ACKS: "acks not supported: refused before it is appended, never retried",
-    KafkaError.TOPIC_AUTHORIZATION_FAILED: "not authorised: refused before it is appended, never retried",
+    KafkaError.MSG_SIZE_TOO_LARGE: "larger than allowed: rejected before it is appended, never retried",
+    KafkaError.RECORD_LIST_TOO_LARGE: "batch larger than a segment: rejected before it is appended, never retried",
+    KafkaError.INVALID_REQUIRED_ACKS: "acks not supported: rejected before it is appended, never retried",
+    KafkaError.TOPIC_AUTHORIZATION_FAILED: "not authorised: rejected before it is appended, never retried",
 }  # fmt: skip
 """Errors that prove that a message was not written, and why."""
 
@@ -34,9 +34,9 @@ PRODUCER_DEFAULTS: dict[str, Any] = {
     "delivery.timeout.ms": 30_000,
     "queue.buffering.max.messages": 200_000,
 }
-"""Ours where librdkafka's differ: idempotence as in Kafka's own (Java) producer since 3.0, and timeouts
-short enough that a test run ends: a broker that lost power leaves its connections half open, and a
-request that it had received is only known to be unanswered when it times out."""
+"""Defaults that differ from librdkafka's: idempotence as in Kafka's own (Java) producer since 3.0, and timeouts
+short enough for a test run: a broker that lost power leaves its connections half-open, and a pending request is
+detected only when it times out."""
 
 _ALIASES = {
     "request.required.acks": "acks",
@@ -44,11 +44,11 @@ _ALIASES = {
     "message.send.max.retries": "retries",
     "max.in.flight": "max.in.flight.requests.per.connection",
 }
-"""librdkafka's second names of settings that we set or that guarantees depend on."""
+"""librdkafka's aliases of settings that chaoskit sets or that guarantees depend on."""
 
 
 def resolve_producer(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the producer settings in force: given ones over ours; null leaves librdkafka's default."""
+    """Return the effective producer settings: given ones override chaoskit's; null selects librdkafka's default."""
     named = {_ALIASES.get(key, key): value for key, value in given.items()}
     base = dict(PRODUCER_DEFAULTS)
     if str(named.get("acks")) not in ("None", "all", "-1"):
@@ -57,7 +57,7 @@ def resolve_producer(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def classify(code: int) -> int:
-    """Return the outcome code of an errored delivery report.
+    """Return the outcome code of a delivery report with an error.
 
     >>> classify(KafkaError._MSG_TIMED_OUT) == INFO, classify(KafkaError.MSG_SIZE_TOO_LARGE) == FAIL
     (True, True)
@@ -72,7 +72,7 @@ class KafkaProducer:
         self._settings = {**CONNECTION_DEFAULTS, **settings}
         self._producer = Producer(self._settings)
         self._completed = completed
-        # With acks=0 nobody tells an offset, and librdkafka counts up from -1001: past 0 in a large batch.
+        # With acks=0 there are no offsets, and librdkafka counts up from -1001: past 0 in a large batch.
         self._told_offsets = str(settings.get("acks")) != "0"
 
     def send(self, topic: str, partition: int, key: bytes | None, payload: bytes, token: int) -> bool:
@@ -97,7 +97,7 @@ class KafkaProducer:
             self._purge()
 
     def _serve(self, call: Callable[[float], int], timeout_s: float) -> int:
-        """Poll or flush. A fatal error is raised from there, also through a delivery report (SystemError)."""
+        """Poll or flush. Both may raise a fatal error, also through a delivery report (SystemError)."""
         try:
             return call(timeout_s)
         except (KafkaException, SystemError):
@@ -105,13 +105,13 @@ class KafkaProducer:
             return 0
 
     def _replace(self) -> None:
-        """Go on with a new producer, as an application must when the idempotent one has failed for good: such as
-        when a broker lost what it had acknowledged, and no longer knows the sequence."""
+        """Continue with a new producer, as an application must after a fatal error of an idempotent producer. This
+        happens, for example, if a broker lost acknowledged messages and no longer knows the sequence."""
         self._purge()
         self._producer = Producer(self._settings)
 
     def _purge(self) -> None:
-        """Give up all that is under way, and take its reports."""
+        """Abandon all sends in flight and process their delivery reports."""
         with suppress(KafkaException, SystemError):
             self._producer.purge(in_queue=True, in_flight=True, blocking=True)
         with suppress(KafkaException, SystemError):

@@ -1,7 +1,7 @@
-"""Who holds which role in a Kafka cluster right now.
+"""The current holders of roles in a Kafka cluster.
 
-Leaders, followers and in-sync replicas come from the brokers' metadata; the active controller from
-the quorum state that every node keeps on its disk, since metadata names any broker as controller.
+Leaders, followers and in-sync replicas come from the brokers' metadata; the active controller comes from
+the quorum state on each node's disk, because metadata may name any broker as controller.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from clusters.kafka.settings import BROKER_PORT, DATA_FOLDER
 ROLES = ("leader", "followers", "follower", "isr", "controller", "coordinator", "transaction-coordinator")
 _TIMEOUT_S = 5
 _ANSWER_TIMEOUT_S = 0.2
-"""A broker that runs answers in milliseconds; one that is paused must not hold up a fault."""
+"""A running broker answers in milliseconds; a paused one must not delay a fault."""
 
 
 def partition_state(brokers: Sequence[ServiceHost], topic: str, partition: int) -> PartitionState:
-    """Return leader, replicas and in-sync replicas (node ids), from the broker that knows the newest leader.
+    """Return leader, replicas and in-sync replicas (node ids), from the broker with the highest leader epoch.
 
-    All brokers are asked at once, so that one that is paused delays nothing.
+    All brokers are asked in parallel, so that a paused one does not delay the result.
 
     Raises:
         ClusterError: no broker knows the partition.
@@ -45,12 +45,12 @@ def partition_state(brokers: Sequence[ServiceHost], topic: str, partition: int) 
         asked = [pool.submit(ask, host) for host in brokers]
         known = [state for each in asked if (state := each.result()) is not None]
     if not known:
-        raise ClusterError(f"no broker knows who leads {topic}/{partition}")
+        raise ClusterError(f"no broker knows the leader of {topic}/{partition}")
     return max(known, key=lambda state: state.epoch)
 
 
 def of_partition(brokers: Sequence[ServiceHost], place: Place, role: str) -> Sequence[int]:
-    """Return the node ids of a partition's leader, followers (`follower` and `followers` are the same) or in-sync
+    """Return the node ids of a partition's leader, followers (`follower` and `followers` are equivalent) or in-sync
     replicas (`isr`).
 
     Raises:
@@ -59,16 +59,16 @@ def of_partition(brokers: Sequence[ServiceHost], place: Place, role: str) -> Seq
     topic, partition = place
     state = partition_state(brokers, topic, partition)
     if state.leader < 0:
-        raise ClusterError(f"{topic}/{partition} has no leader now")
+        raise ClusterError(f"{topic}/{partition} currently has no leader")
     followers = [node for node in state.replicas if node != state.leader]
     return {"leader": [state.leader], "isr": state.isr, "followers": followers, "follower": followers}[role]
 
 
 def controller_node(hosts: Sequence[ServiceHost]) -> int:
-    """Return the node id of the active controller: the leader of the newest epoch that any node knows.
+    """Return the node id of the active controller: the leader of the highest epoch that any node knows.
 
     Raises:
-        ClusterError: no node that can be asked knows one.
+        ClusterError: no reachable node knows one.
     """
     states = [state for host in hosts if (state := _quorum_state(host)) is not None]
     known = [state for state in states if state["leaderId"] >= 0]
@@ -92,7 +92,7 @@ def coordinator_node(admin: AdminClient, group: str) -> int:
 
 def transaction_partition(transactional_id: str, partitions: int) -> int:
     """Return the partition of `__transaction_state` whose leader coordinates a transactional id: the absolute value of
-    Java's hash of the id, modulo their number.
+    Java's hash of the id, modulo the number of partitions.
 
     >>> transaction_partition("chaoskit-0", 3), transaction_partition("chaoskit-1", 3)
     (0, 2)

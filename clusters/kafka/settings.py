@@ -1,4 +1,4 @@
-"""Kafka's configuration files, from the options of a scenario."""
+"""Kafka's options and configuration files."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ DATA_FILES = {
     "timeindex": "{topic}-{partition}/*.timeindex",
     "metadata": "__cluster_metadata-0/*.log",
 }
-"""Sorts of files below the log folder, as shell patterns."""
+"""Types of files in the log folder, as shell patterns."""
 
 
 class KafkaOptions(BaseModel):
-    """What a scenario may say of a Kafka cluster, besides its hosts.
+    """The options of a Kafka cluster, in addition to its hosts.
 
     Attributes:
         version: release number, 3.0 or later.
         config: broker settings by Kafka's own names, for all brokers.
         topic: topic settings by Kafka's own names, for the workload's topics.
-        controllers: `combined` (every broker is a controller too), or how many of the hosts, the
-            last ones, are controllers only.
+        controllers: `combined` (every broker is also a controller), or the number of controller-only hosts,
+            which are the last ones.
         heap: JVM heap of each process.
         jvm: further JVM options.
     """
@@ -55,7 +55,7 @@ DEFAULTS: dict[str, Any] = {
     "num.network.threads": 2,
     "num.io.threads": 4,
 }
-"""Sized for a small lab. None of them changes a durability guarantee."""
+"""Defaults for a small lab. None of them changes a durability guarantee."""
 
 _LOG4J2 = """\
 status=error
@@ -73,7 +73,7 @@ log4j.appender.out.layout=org.apache.log4j.PatternLayout
 log4j.appender.out.layout.ConversionPattern=[%d] %p %m (%c)%n
 """
 LOGGING = {"log4j2.properties": _LOG4J2, "log4j.properties": _LOG4J}
-"""Kafka 4 logs through log4j 2, earlier releases through log4j 1; each ignores the other's file."""
+"""Kafka 4 uses log4j 2, earlier releases use log4j 1; each ignores the other's file."""
 
 
 def broker_count(options: KafkaOptions, hosts: int) -> int:

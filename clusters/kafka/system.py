@@ -1,4 +1,4 @@
-"""Kafka as chaoskit's engine sees it: check, prepare, deploy, clients, guarantees, diagnose."""
+"""The Kafka plug-in: check, prepare, deploy, clients, guarantees, diagnose."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class System:
     guarantees = GUARANTEES
     given: Mapping[type, str] = dict.fromkeys((Leadership, Reassignment), "version: 4.0.0 or later")
     never: Mapping[type, str] = {
-        SequencedClients: "applications cannot set sequence ids; a new producer starts anew",
-        LedgerClients: "Kafka has partitions, no ledgers",
+        SequencedClients: "applications cannot set sequence ids; a new producer starts a new sequence",
+        LedgerClients: "Kafka has partitions, not ledgers",
     }
     notyet: Mapping[type, str] = {
         SubscribingClients: "share groups (KIP-932) are not implemented",
@@ -62,17 +62,17 @@ class System:
         version = artifacts.parse_version(options.version)
         hosts = declared.hosts
         if options.controllers != "combined" and not 1 <= options.controllers < hosts:
-            raise BadInput(f"cluster.controllers: {options.controllers} of {hosts} hosts leaves no broker; write fewer")
+            raise BadInput(f"cluster.controllers: {options.controllers} of {hosts} hosts leaves no broker; reduce it")
         if declared.replication > declared.brokers:
             raise BadInput(
-                f"workload.replication: {declared.replication} replicas need as many brokers; there are "
+                f"workload.replication: {declared.replication} replicas require as many brokers; there are "
                 f"{declared.brokers}"
             )
         transactional = declared.get(Transactions) is not None
         if TRANSACTIONAL_ID in declared.producer and not transactional:
             raise BadInput(
-                f"workload.producer: {TRANSACTIONAL_ID} is for producers that write in transactions: "
-                "write workload.kind: transactions"
+                f"workload.producer: {TRANSACTIONAL_ID} requires transactional producers; "
+                "set workload.kind: transactions"
             )
         check_java(_JAVA_MIN[version >= (4,)], f"Kafka {options.version}")
         given = declared.producer
@@ -104,4 +104,4 @@ def _check_client(role: str, connect: Callable[[], object]) -> None:
         connect()
     except (KafkaException, TypeError, ValueError) as error:
         cause = error.args[0].str() if isinstance(error, KafkaException) else str(error)
-        raise BadInput(f"workload.{role}: librdkafka refuses it: {cause}") from error
+        raise BadInput(f"workload.{role}: rejected by librdkafka: {cause}") from error

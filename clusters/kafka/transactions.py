@@ -1,8 +1,8 @@
-"""Kafka's transactional producer (KIP-98), its ends classified.
+"""Kafka's transactional producer (KIP-98), and the classification of commits.
 
-A transaction has certainly not committed when librdkafka says that it must be aborted and the abort was
-acknowledged: a coordinator that had prepared the commit refuses to abort. After any other error of a commit
-nobody knows.
+A transaction has definitely not committed if librdkafka reports that it must be aborted and the abort was
+acknowledged: a coordinator that has prepared the commit rejects an abort. After any other error of a commit,
+the outcome is unknown.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from clusters.kafka.producer import KafkaProducer, resolve_producer
 TRANSACTIONAL_ID = "transactional.id"
 
 _DEFAULTS = {"transaction.timeout.ms": 30_000}
-"""Ours where librdkafka's differ: what a producer left open, which died for good, blocks readers for so long."""
+"""Defaults that differ from librdkafka's: the open transaction of a dead producer blocks readers for this long."""
 
 _FORGOTTEN = {KafkaError.INVALID_PRODUCER_ID_MAPPING, KafkaError.UNKNOWN_PRODUCER_ID}
-"""Errors of a coordinator that does not know the transaction any more: its abort proves nothing."""
+"""Errors of a coordinator that no longer knows the transaction, so that an abort proves nothing."""
 
 
 def transactional_settings(given: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return the producer settings in force: given ones over ours; null leaves librdkafka's default."""
+    """Return the effective producer settings: given ones override chaoskit's; null selects librdkafka's default."""
     settings = {TRANSACTIONAL_ID: name, **_DEFAULTS, **resolve_producer(given)}
     return {key: value for key, value in settings.items() if given.get(key, value) is not None}
 
@@ -72,10 +72,10 @@ class KafkaTransactionalProducer(KafkaProducer):
                     return self._fail(error)
 
     def _tried(self, call: Callable[[], None]) -> str | None:
-        """Return the error of a call that may be tried again, if any.
+        """Return the error of a call, if it can be retried.
 
         Raises:
-            ProducerFenced: it may not, or an earlier one must not.
+            ProducerFenced: it cannot be retried, or an earlier call failed permanently.
         """
         if self._failure is not None:
             raise ProducerFenced(self._failure)
@@ -94,13 +94,13 @@ class KafkaTransactionalProducer(KafkaProducer):
         return self._failure
 
     def _replace(self) -> None:
-        """Stay failed: a new producer of the same name would fence others, and it may be us who were fenced."""
+        """Stay failed: this producer may have been fenced, and a new one of the same name would fence the others."""
         self._failure = self._failure or "_FATAL"
         self._purge()
 
 
 def _cause(error: BaseException | None) -> Any:
-    """Return librdkafka's error, also of an exception that was raised through a callback; None without one."""
+    """Return librdkafka's error, also for an exception raised through a callback; None if there is none."""
     while error is not None and not isinstance(error, KafkaException):
         error = error.__cause__ or error.__context__
     return None if error is None else error.args[0]

@@ -1,4 +1,4 @@
-"""Kafka's releases, replaced host by host."""
+"""Upgrades of Kafka, host by host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pulsar's admin API over HTTP: topics are made, and asked about, at whichever broker answers."""
+"""Pulsar's admin API over HTTP: topics are created and queried at any broker that answers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Refused(ClusterError):
     """A broker answered with an error.
 
     Attributes:
-        status: of HTTP.
+        status: HTTP status.
     """
 
     def __init__(self, status: int, reason: str) -> None:
@@ -34,11 +34,11 @@ class Refused(ClusterError):
 
 @dataclass(frozen=True, slots=True)
 class TopicState:
-    """What the owner of a partition knows of its log.
+    """The state of a partition's log, from its owner.
 
     Attributes:
         writable: whether its current ledger is open.
-        first_ledger: id of the oldest ledger that it keeps; -1 without any.
+        first_ledger: id of its oldest ledger; -1 if it has none.
         ensemble: addresses of the bookies that the current ledger is written to.
     """
 
@@ -48,27 +48,27 @@ class TopicState:
 
 
 class Admin:
-    """Brokers by their addresses. Each question goes to one after the other until one answers."""
+    """Sends each request to the brokers, one after the other, until one answers."""
 
     def __init__(self, brokers: Sequence[str]) -> None:
         self._brokers = tuple(brokers)
-        # No connection is kept: one whose other end is cut off would be waited for.
+        # No connection is kept: a request on a connection to an unreachable broker would block.
         self._client = httpx.Client(trust_env=False, limits=httpx.Limits(max_keepalive_connections=0))
 
     def set_policy(self, name: str, value: Any) -> None:
-        """Set a policy of the workload's namespace, by the last part of its path in the admin API.
+        """Set a policy of the workload's namespace, named by the last part of its path in the admin API.
 
         Raises:
-            Refused: brokers refuse it.
+            Refused: brokers reject it.
             ClusterError: no broker answers.
         """
         self._ask("POST", f"/admin/v2/namespaces/{TOPICS}/{name}", _CREATE_TIMEOUT_S, value)
 
     def create_topic(self, name: str, partitions: int) -> None:
-        """Create a partitioned topic; nothing if it exists.
+        """Create a partitioned topic, unless it exists.
 
         Raises:
-            Refused: brokers refuse it.
+            Refused: brokers reject it.
             ClusterError: no broker answers.
         """
         path = f"/admin/v2/persistent/{TOPICS}/{name}/partitions"
@@ -79,10 +79,10 @@ class Admin:
                 raise
 
     def delete_topic(self, name: str) -> None:
-        """Delete a partitioned topic and its subscriptions; nothing if there is none.
+        """Delete a partitioned topic and its subscriptions, if it exists.
 
         Raises:
-            Refused: brokers refuse it.
+            Refused: brokers reject it.
             ClusterError: no broker answers.
         """
         try:
@@ -101,7 +101,7 @@ class Admin:
         return topic_state(self._ask("GET", path, timeout_s))
 
     def last_message(self, topic: str, partition: int, timeout_s: float) -> tuple[int, int, int] | None:
-        """Return ledger, entry and batch index (-1 without a batch) of a partition's last message; None without any.
+        """Return ledger, entry and batch index (-1 without a batch) of a partition's last message; None if it is empty.
 
         Raises:
             ClusterError: no broker answers, or the owner does not.
@@ -112,7 +112,7 @@ class Admin:
         return None if last[1] < 0 else last
 
     def owner(self, topic: str, partition: int, timeout_s: float) -> str:
-        """Return the address of the broker that owns a partition; all brokers are asked at once.
+        """Return the address of the broker that owns a partition; all brokers are asked in parallel.
 
         Raises:
             ClusterError: no broker knows.
@@ -128,11 +128,11 @@ class Admin:
         with ThreadPoolExecutor(len(self._brokers)) as pool:
             told = [address for address in pool.map(ask, self._brokers) if address]
         if not told:
-            raise ClusterError(f"no broker knows who owns {topic}/{partition}")
+            raise ClusterError(f"no broker knows the owner of {topic}/{partition}")
         return max(set(told), key=told.count)
 
     def bundle(self, topic: str, partition: int, timeout_s: float) -> str:
-        """Return the range of the bundle of the namespace that a partition belongs to.
+        """Return the range of the namespace bundle that a partition belongs to.
 
         Raises:
             ClusterError: no broker answers.
@@ -141,13 +141,12 @@ class Admin:
         return self._first(lambda broker: self._content("GET", broker, path, timeout_s)).decode()
 
     def unload(self, owner: str, bundle: str, destination: str, timeout_s: float) -> None:
-        """Have the broker that owns a bundle give it up, and the next one that wants it be this one (its address and
-        HTTP port).
+        """Unload a bundle from its owner to a destination broker (its address and HTTP port).
 
-        The leader of the load manager remembers the destination; it then refers to the owner, which unloads.
+        The leader of the load manager stores the destination and redirects to the owner, which unloads the bundle.
 
         Raises:
-            ClusterError: a broker does not do it.
+            ClusterError: a broker did not do it.
         """
         path = f"/admin/v2/namespaces/{TOPICS}/{bundle}/unload"
         try:
@@ -173,7 +172,7 @@ class Admin:
         return self._first(lambda broker: self._request(method, broker, path, timeout_s, body))
 
     def _first(self, ask: Callable[[str], Answer]) -> Answer:
-        failure: ClusterError = ClusterError("there is no broker")
+        failure: ClusterError = ClusterError("there are no brokers")
         for broker in self._brokers:
             try:
                 return ask(broker)
@@ -188,7 +187,7 @@ class Admin:
         try:
             return json.loads(content) if content else None
         except ValueError as error:
-            raise ClusterError(f"broker {broker} does not answer in JSON: {content[:200]!r}") from error
+            raise ClusterError(f"the response of broker {broker} is not JSON: {content[:200]!r}") from error
 
     def _content(
         self, method: str, broker: str, path: str, timeout_s: float, body: object = None, *, redirected: bool = True
@@ -208,12 +207,12 @@ class Admin:
 
 
 def partition_name(topic: str, partition: int) -> str:
-    """Return the name of the topic that is one partition of a partitioned topic."""
+    """Return the topic name of one partition of a partitioned topic."""
     return f"{topic}-partition-{partition}"
 
 
 def topic_state(stats: dict[str, Any]) -> TopicState:
-    """Return the state told by a partition's `internalStats`, asked for with the metadata of its ledgers."""
+    """Return the state from a partition's `internalStats` (requested with ledger metadata)."""
     ledgers = stats.get("ledgers") or []
     first = min((ledger["ledgerId"] for ledger in ledgers), default=-1)
     last: dict[str, Any] = max(ledgers, key=lambda ledger: ledger["ledgerId"], default={})
@@ -224,7 +223,7 @@ def topic_state(stats: dict[str, Any]) -> TopicState:
 
 
 def _reason(content: bytes) -> str:
-    """Return why a broker refused, from its JSON or as it is."""
+    """Return the reason from a broker's error response, which may be JSON or plain text."""
     try:
         return str(json.loads(content)["reason"])
     except (ValueError, KeyError, TypeError):

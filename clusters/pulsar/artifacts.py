@@ -1,4 +1,4 @@
-"""Pulsar's jars, by version number: the broker brings BookKeeper and ZooKeeper with it."""
+"""Pulsar's jars, by version number. The broker's dependencies include BookKeeper and ZooKeeper."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from pathlib import Path
 from clusters.common import maven
 
 VERSION_MIN = (3, 0)
-"""First release that is tried. The gRPC versions of 2.10 and earlier contradict each other and do not resolve."""
+"""First supported release. The gRPC versions of 2.10 and earlier conflict and cannot be resolved."""
 
 _RANGES_BEFORE = (4,)
-"""Until 3.x dependencies ask for ranges of gRPC, over which Maven does not come to an end without the versions that
-Pulsar itself was built with."""
+"""Up to 3.x, dependencies specify ranges of gRPC versions. Maven's resolution of these does not terminate without the
+versions that Pulsar itself was built with."""
 
 
 def parse_version(version: str) -> tuple[int, ...]:
     """Return the parts of a release number.
 
     Raises:
-        BadInput: it is not one, or it is older than what chaoskit runs.
+        BadInput: it is not a release number, or it is older than the first supported release.
     """
     return maven.release_number("Pulsar", version, "4.0.7", VERSION_MIN)
 

@@ -1,4 +1,4 @@
-"""Pulsar's clients, made for worker processes."""
+"""Pulsar's clients, for worker processes."""
 
 from __future__ import annotations
 

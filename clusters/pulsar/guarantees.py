@@ -1,9 +1,9 @@
-"""What Pulsar promises, and the rules by which it may fail a message.
+"""Pulsar's guarantees: promises, and rules for documented failures.
 
-What bookies and ZooKeeper may lose is in `clusters.storage.durability`, subscriptions are in `subscription_guarantees`.
-Sources: Pulsar's documentation of `brokerDeduplicationEnabled`. Of sequence ids and batches:
-`MessageDeduplication.isDuplicate` (Pulsar 4.0.7), pull request 5491 of apache/pulsar (which gave Java's batches their
-highest sequence id), issue 1395 of apache/pulsar-client-go, and runs (docs/deduplication.md).
+The rules for bookies and ZooKeeper are in `clusters.storage.durability`, those for subscriptions in
+`subscription_guarantees`. Sources: Pulsar's documentation of `brokerDeduplicationEnabled`; for sequence ids and
+batches, `MessageDeduplication.isDuplicate` (Pulsar 4.0.7), pull request 5491 of apache/pulsar (which added the highest
+sequence id to batches of the Java client), issue 1395 of apache/pulsar-client-go, and runs (docs/deduplication.md).
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from clusters.pulsar.subscription_guarantees import SUBSCRIPTION_PROMISES, SUBSC
 from clusters.storage.durability import ONE_WRITER, STORAGE_RULES, kept
 
 _APART = frozenset({"offset-conflict", "commit-regression", "commit-beyond", "torn-transaction", "zombie-write"})
-"""A ledger that lost its end gets no other entries there, and no commit is known to have happened."""
+"""A ledger that lost its end gets no other entries there, and commits are never confirmed."""
 
-_BATCHES = "pulsar-client's batches carry the sequence id of their first message alone"
+_BATCHES = "pulsar-client's batches carry only the sequence id of their first message"
 _NO_RESENDS = Resends("never", restarts=False)
 
 
@@ -38,19 +38,19 @@ def _disturbed(declared: Declared, effects: Sequence[Effect]) -> bool:
 def _other_batches(declared: Declared, effects: Sequence[Effect]) -> str:
     if not declared.options.deduplication or _resends(declared).what == "never" or not _batches(declared):
         return ""
-    return f"{_BATCHES}: what an application sends again, in other batches, is not recognised message by message"
+    return f"{_BATCHES}: messages that an application resends in different batches are not recognised individually"
 
 
 def _no_deduplication(declared: Declared, effects: Sequence[Effect]) -> str:
     if declared.options.deduplication:
         return ""
     if _resends(declared).restarts:
-        return "deduplication is off: a producer that goes on with a new client sends again what was not confirmed"
+        return "deduplication is off: a producer that continues with a new client resends unconfirmed messages"
     if not effects:
         return ""
     return (
-        "deduplication is off: after a reconnection the client sends again what was written and whose acknowledgement "
-        "was lost"
+        "deduplication is off: after a reconnection the client resends messages that were written but whose "
+        "acknowledgement was lost"
     )
 
 
@@ -58,28 +58,28 @@ def _resent_behind(declared: Declared, effects: Sequence[Effect]) -> str:
     resent = _resends(declared).what == "at-once" and _disturbed(declared, effects)
     if not declared.options.deduplication or not resent:
         return ""
-    return "resend: at-once: brokers take what is sent again behind later messages for a duplicate, stored or not"
+    return "resend: at-once: brokers treat a message that is resent after later ones as a duplicate, stored or not"
 
 
 def _batch_dropped(declared: Declared, effects: Sequence[Effect]) -> str:
     resent = _resends(declared).what == "unconfirmed" and _batches(declared) and _disturbed(declared, effects)
     if not declared.options.deduplication or not resent:
         return ""
-    return f"{_BATCHES}: a batch that begins with what the broker has is dropped with all that is new in it"
+    return f"{_BATCHES}: a batch whose first message the broker already has is dropped, including its new messages"
 
 
 def _reordered(declared: Declared, effects: Sequence[Effect]) -> str:
     if _resends(declared).what != "at-once" or not _disturbed(declared, effects):
         return ""
-    return "resend: at-once: what is sent again comes behind later messages"
+    return "resend: at-once: a resent message follows later messages"
 
 
 def _moved(declared: Declared, effects: Sequence[Effect]) -> str:
     if declared.get(Group) is None:
         return ""
     return (
-        "subscriptions deliver at least once, and pulsar-client does not tell a member that its partition was "
-        "given to another, and back"
+        "subscriptions deliver at least once, and pulsar-client does not notify a member when its partition is "
+        "assigned to another one and back"
     )
 
 
@@ -144,10 +144,10 @@ RULES = (
 
 
 def promises(declared: Declared) -> Mapping[str, str]:
-    """Return why each anomaly that no rule allows must not be."""
-    no_commits = "no commit is known to have happened: acknowledgements have no receipt"
-    untold = "pulsar-client does not tell which consumer of a failover subscription is active"
-    ordered = "a producer sends, and sends again, in the order of its sequence, to one owner at a time"
+    """Return, by anomaly, why it must not occur if no rule allows it."""
+    no_commits = "commits are never confirmed: acknowledgements have no receipt"
+    untold = "pulsar-client does not report which consumer of a failover subscription is active"
+    ordered = "a producer sends and resends in sequence order, to one owner at a time"
     forgotten = ("lost", "truncated", "late", "dropped-as-duplicate", "redelivered", "rewound", "skipped")
     return {
         **dict.fromkeys(forgotten, kept(declared)),
@@ -157,18 +157,18 @@ def promises(declared: Declared) -> Mapping[str, str]:
         "duplicate": _never_twice(declared),
         "offset-conflict": ONE_WRITER,
         "sequence-jump": "the log keeps each producer's sequence, and readers follow the log",
-        "phantom": "only messages that somebody sent can be read",
+        "phantom": "only messages that were sent can be read",
         "misrouted": "a message stays in the partition that it was sent to",
-        "failed-visible": "a send is classified as failed only where the client refused it before it was pending",
-        "corrupt": "entries carry a CRC32C that brokers verify when they read, messages one that clients verify",
+        "failed-visible": "a send is classified as failed only if the client rejected it before it was pending",
+        "corrupt": "brokers verify a CRC32C of each entry that they read, clients a CRC32C of each message",
         **SUBSCRIPTION_PROMISES,
     }
 
 
 def _never_twice(declared: Declared) -> str:
     if declared.options.deduplication:
-        return "deduplication: brokers drop what they have of a producer's sequence already"
-    return "no fault made the producer send a message again"
+        return "deduplication: brokers drop messages of a producer whose sequence ids they already have"
+    return "no fault caused the producer to resend a message"
 
 
 GUARANTEES = Guarantees(RULES, promises, _APART)

@@ -1,4 +1,4 @@
-"""What an operator does to a running Pulsar cluster: unload topics.
+"""Operations on a running Pulsar cluster: unloading topics.
 
 Source: Pulsar, "Managing namespaces" (unload a bundle to a destination broker).
 """
@@ -20,12 +20,12 @@ _UNLOAD_TIMEOUT_S = 30
 
 
 class Operator:
-    """The power `Leadership` of `chaoskit.contract.cluster`; who leads a partition owns its topic.
+    """The power `Leadership` of `chaoskit.contract.cluster`; the leader of a partition is the owner of its topic.
 
     Args:
-        admin: of its brokers.
-        roles: who holds which role.
-        partitions: returns those of the trial.
+        admin: admin API of the brokers.
+        roles: looks up roles.
+        partitions: returns the partitions of the trial.
     """
 
     def __init__(self, admin: Admin, roles: Roles, partitions: Callable[[], Sequence[Partition]]) -> None:
@@ -37,7 +37,7 @@ class Operator:
         return tuple(f"{topic}/{number}" for topic, number in self._owned_by(host))
 
     def give_up_leadership(self, host: ServiceHost) -> None:
-        """Unload all that the broker owns to other brokers, one after the other."""
+        """Unload everything that the broker owns to the other brokers in turn."""
         others = [broker.address for broker in self._roles.brokers() if broker.name != host.name]
         if not others:
             raise ClusterError(f"{host.name} has the only broker: add one (cluster.roles.brokers)")

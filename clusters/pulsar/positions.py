@@ -1,4 +1,4 @@
-"""A message's position: ledger, entry and index in its batch, packed into 63 bits so that the order is kept.
+"""Message positions: ledger, entry and batch index, packed into 63 bits in an order-preserving way.
 
 | bits | what | largest |
 |---|---|---|
@@ -6,8 +6,8 @@
 | 38-12 | entry in the ledger | 134 million |
 | 11-0 | index in the entry's batch; 0 without a batch | 4095 |
 
-Ledger ids count up over the whole cluster, and a topic's later ledger has the higher one. Positions are not dense:
-nothing lies between the last message of an entry and the first of the next.
+Ledger ids ascend across the whole cluster, so later ledgers of a topic have higher ids. Positions are not dense: there
+is a gap between the last message of an entry and the first one of the next.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from chaoskit.contract.cluster import ClusterError
 
 BATCH_BITS, ENTRY_BITS, LEDGER_BITS = 12, 27, 24
 BATCH_MAX = 1 << BATCH_BITS
-"""Most messages that a batch may hold."""
+"""Maximum number of messages in a batch."""
 
 
 def pack(ledger: int, entry: int, batch_index: int) -> int:
-    """Return the position of a message; a batch index of -1 says that it is not in a batch.
+    """Return the position of a message; a batch index of -1 means that it is not in a batch.
 
     Raises:
-        ClusterError: a part is larger than its bits, or negative.
+        ClusterError: a part does not fit into its bits, or is negative.
 
     >>> pack(0, 0, -1), pack(0, 0, 7), pack(0, 1, 0), pack(1, 0, 0) > pack(0, 2**27 - 1, 4095)
     (0, 7, 4096, True)

@@ -1,6 +1,6 @@
-"""One question to one process of Pulsar in its own protocol: are you there?
+"""Probes one Pulsar process in its own protocol.
 
-ZooKeeper and bookies are asked by `clusters.storage.probe`. Layout: Pulsar's binary protocol (`PulsarApi.proto`,
+ZooKeeper and bookies are probed by `clusters.storage.probe`. Layout: Pulsar's binary protocol (`PulsarApi.proto`,
 `CommandConnect` 2 and `CommandConnected` 3).
 """
 
@@ -17,7 +17,7 @@ _PROTOCOL_VERSION = 19
 
 
 def answers(service: str, address: str, timeout_s: float) -> bool:
-    """Return whether a service at this address answers within the time."""
+    """Return whether a service at this address answers in time."""
     if service != BROKER:
         return probe.answers(service, address, timeout_s)
     try:

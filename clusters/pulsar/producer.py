@@ -1,10 +1,10 @@
-"""Pulsar's producer (the C++ client through pulsar-client), its completions classified.
+"""Pulsar's producer (the C++ client through pulsar-client), and the classification of its completions.
 
-An error does not say that a message was not written: the client sends what is pending again after each
-reconnection, and gives up after `send_timeout_millis` whatever became of it. Only errors that it raises before a
-message joins what is pending are `fail`. Everything else is `info`.
+An error does not imply that a message was not written: the client resends pending messages after each reconnection, and
+reports a timeout after `send_timeout_millis` regardless of their fate. Only errors that it raises before a message
+becomes pending are `fail`. Everything else is `info`.
 
-Completions arrive in threads of the client; they wait in a queue until the worker polls.
+Completions arrive on threads of the client; they wait in a queue until the worker polls.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from clusters.pulsar.connection import connect, full_name, library_settings, nam
 from clusters.pulsar.positions import BATCH_MAX, pack
 
 NEVER_SENT = {
-    "MessageTooBig": "larger than allowed: refused by the client before it is pending",
-    "ProducerQueueIsFull": "no room: refused by the client before it is pending",
-    "MemoryBufferIsFull": "no memory: refused by the client before it is pending",
+    "MessageTooBig": "larger than allowed: rejected by the client before it is pending",
+    "ProducerQueueIsFull": "queue full: rejected by the client before it is pending",
+    "MemoryBufferIsFull": "no memory: rejected by the client before it is pending",
 }
 """Results that prove that a message was not written, and why."""
 
 FOR_GOOD = {"AlreadyClosed", "NotConnected", "ProducerFenced", "ProducerNotInitialized"}
-"""Results after which a producer never works again, where nobody has closed it."""
+"""Results after which a producer that was not closed never works again."""
 
 PRODUCER_DEFAULTS: dict[str, Any] = {
     "batching_enabled": True,
@@ -39,35 +39,35 @@ PRODUCER_DEFAULTS: dict[str, Any] = {
     "max_pending_messages": 20_000,
     "send_timeout_millis": 30_000,
 }
-"""Ours where pulsar-client's differ, or where a test depends on it: batches as in Pulsar's own (Java) producer, with as
-long a wait as our producers of Kafka have; the timeout is also the library's."""
+"""Defaults that differ from pulsar-client's, or that a test depends on: batching as in Pulsar's own (Java) producer,
+with the same delay as chaoskit's Kafka producers; the timeout is also the library's default."""
 
 _PENDING = "max_pending_messages"
 _OURS = (
     "topic", "schema", "block_if_queue_full", "max_pending_messages_across_partitions", "message_routing_mode",
     "message_router", "lazy_start_partitioned_producers", "crypto_key_reader", "encryption_key",
 )  # fmt: skip
-"""Parameters that scenarios do not set: one producer a partition, and it never blocks."""
+"""Parameters that scenarios cannot set: one producer per partition, which never blocks."""
 
 Route = tuple[str, int]
 """Topic and partition."""
 
 
 def resolve_producer(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the producer settings in force: given ones over ours; null leaves pulsar-client's default.
+    """Return the effective producer settings: given ones override chaoskit's; null selects pulsar-client's default.
 
     Raises:
-        BadInput: a setting that there is not, or a value that is of no use.
+        BadInput: a setting does not exist, or a value is invalid.
     """
     chosen = {key: value for key, value in {**PRODUCER_DEFAULTS, **given}.items() if value is not None}
     settings = library_settings(chosen, pulsar.Client.create_producer, _OURS, "producer")
     if settings.get("batching_max_messages", 0) > BATCH_MAX:
-        raise BadInput(f"workload.producer.batching_max_messages: positions have room for {BATCH_MAX}; write fewer")
+        raise BadInput(f"workload.producer.batching_max_messages: positions allow at most {BATCH_MAX}; reduce it")
     return settings
 
 
 def classify(result: str) -> int:
-    """Return the outcome code of a send that did not succeed, by the name of the library's result.
+    """Return the outcome code of a failed send, given the name of the library's result.
 
     >>> classify("Timeout") == INFO, classify("MessageTooBig") == FAIL
     (True, True)
@@ -122,18 +122,18 @@ class PulsarProducer:
             return False
         try:
             producer = self._producer(route)
-        except pulsar.PulsarException as error:  # there is no producer: nothing was enqueued
+        except pulsar.PulsarException as error:  # there is no producer, so nothing was enqueued
             self._completed(token, FAIL, name_of(error), None)
             return True
         self._pending[token] = route
         more = {} if sequence is None else {"sequence_id": sequence}
         partition_key = None if key is None else key.decode()
-        # Called in a thread of the client, and within the call if it refuses the message.
+        # Called on a thread of the client, or within this call if the client rejects the message.
         producer.send_async(payload, partial(self._tell, token), partition_key=partition_key, **more)
         return True
 
     def _give_up(self) -> None:
-        """Report what will never be known."""
+        """Report the sends whose outcome will never be known."""
         self.poll(0)
         for token in list(self._pending):
             self._pending.pop(token)
@@ -160,5 +160,5 @@ class PulsarProducer:
             return
         self._completed(token, classify(result.name), result.name, None)
         if result.name in FOR_GOOD and not self._closing:
-            # Go on with a new producer, as an application must.
+            # Continue with a new producer, as an application must.
             self._producers.pop(route, None)

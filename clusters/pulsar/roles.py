@@ -1,7 +1,7 @@
-"""Who holds which role in a Pulsar cluster right now.
+"""The current holders of roles in a Pulsar cluster.
 
-Owners and ensembles come from brokers; what ZooKeeper knows comes from its servers (`clusters.storage.roles`): no
-broker needs to be believed for those.
+Owners and ensembles come from brokers; roles of ZooKeeper and bookies come from ZooKeeper itself
+(`clusters.storage.roles`), independently of brokers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ROLES = (
     "leader", "owner", "ensemble", "ensemble-bookie", "outside", "zookeeper-leader", "load-manager-leader",
     "zookeepers", "bookies", "brokers",
 )  # fmt: skip
-"""`leader` is another word for `owner`, so that scenarios of other systems need no change."""
+"""`leader` is an alias of `owner`, so that scenarios of other systems need no change."""
 
 _STATE_TIMEOUT_S = 2
 
@@ -28,9 +28,9 @@ class Roles(StorageRoles):
     """The roles of one cluster.
 
     Args:
-        hosts: of the cluster.
-        placed: which of them have which role.
-        admin: of its brokers.
+        hosts: the hosts of the cluster.
+        placed: their placement.
+        admin: admin API of the brokers.
     """
 
     def __init__(self, hosts: Sequence[ServiceHost], placed: Placement, admin: Admin) -> None:
@@ -51,7 +51,7 @@ class Roles(StorageRoles):
         }
         if role in by_partition:
             if place is None:
-                raise ClusterError(f"{role} is a role of a partition, and the workload has none")
+                raise ClusterError(f"{role} is a role of a partition, but the workload has no partitions")
             return by_partition[role](*place)
         return self.zookeeper_leader() if role == "zookeeper-leader" else self._load_manager_leader()
 

@@ -1,8 +1,8 @@
-"""Pulsar's producer with a lasting name and sequence ids of the application, for brokers' deduplication.
+"""Pulsar's producer with a persistent name and application-defined sequence ids, for deduplication by brokers.
 
-pulsar-client takes a sequence id of 0 for none at all, so that ours begin at 1. What `last_sequence_id` tells on a new
-connection is the highest one that the owner has *begun* to write (`MessageDeduplication.getLastPublishedSequenceId`,
-Pulsar 4.0.7), or -1 without deduplication.
+pulsar-client treats a sequence id of 0 as unset, so sequence ids start at 1. On a new connection, `last_sequence_id`
+is the highest one that the owner has *begun* to write (`MessageDeduplication.getLastPublishedSequenceId`, Pulsar
+4.0.7), or -1 without deduplication.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from clusters.pulsar.producer import PulsarProducer
 
 _NAME = "producer_name"
 _CONNECT_S = 2
-"""How long connecting to an owner that is gone may hold up a producer, which then tries again."""
+"""Time limit for connecting to an unreachable owner; the producer then retries."""
 
 
 class PulsarSequencedProducer(PulsarProducer):

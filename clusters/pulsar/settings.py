@@ -1,4 +1,4 @@
-"""Pulsar's configuration files, from the options of a scenario."""
+"""Pulsar's options and configuration files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clusters.storage import settings
 from clusters.storage.settings import Count, StorageOptions, connection, enough_hosts, no_host_idle, quorums
 
 BROKER = "broker"
-"""Name of the service that a host starts after those of `clusters.storage.settings`."""
+"""Name of the service that is started after those of `clusters.storage.settings`."""
 
 BROKER_PORT, WEB_PORT = 6650, 8080
 CLUSTER_NAME = "chaoskit"
@@ -30,40 +30,39 @@ class Config(settings.Config):
 
 
 class Roles(settings.Roles):
-    """How many hosts have each role; absent: ZooKeeper on the first three or one, bookies and brokers on all.
+    """Number of hosts per role; default: ZooKeeper on the first three hosts (or one), bookies and brokers on all.
 
-    ZooKeeper gets the first hosts, brokers the last ones, bookies those behind ZooKeeper as far as there are
-    enough.
+    ZooKeeper gets the first hosts, brokers the last ones, bookies the hosts after ZooKeeper, as far as possible.
     """
 
     brokers: Count | None = None
 
 
 class Heap(settings.Heap):
-    """JVM heap of each process, by role. A bookie and a broker take up to as much again outside it."""
+    """JVM heap of each process, by role. Bookies and brokers use up to the same amount again outside the heap."""
 
     broker: Size = 384 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
 class Placement(settings.Placement):
-    """Which hosts, by index, have which role."""
+    """The roles of hosts, by index."""
 
     brokers: range
 
     def services(self, index: int) -> tuple[str, ...]:
-        """Return the services of the host at `index`, in the order in which they start."""
+        """Return the services of the host at `index`, in start order."""
         of_storage = settings.Placement.services(self, index)
         return (*of_storage, BROKER) if index in self.brokers else of_storage
 
 
 class PulsarOptions(StorageOptions):
-    """What a scenario may say of a Pulsar cluster, besides its hosts.
+    """The options of a Pulsar cluster, in addition to its hosts.
 
     Attributes:
-        version: release number of Pulsar, 3.0.0 or later; it decides those of BookKeeper and ZooKeeper.
-        namespace: policies of the workload's namespace, by the last part of their path in the admin API.
-        deduplication: whether brokers drop what they have from a producer already.
+        version: release number of Pulsar, 3.0.0 or later; it determines the versions of BookKeeper and ZooKeeper.
+        namespace: policies of the workload's namespace, named by the last part of their path in the admin API.
+        deduplication: whether brokers drop messages that they already have from a producer.
     """
 
     version: str = "4.0.7"
@@ -130,14 +129,14 @@ _ELSEWHERE = {
 
 
 def check_settings(options: PulsarOptions) -> None:
-    """Refuse settings that have keys of their own, which guarantees depend on.
+    """Reject settings that guarantees depend on and that have dedicated keys.
 
     Raises:
-        BadInput: naming that key.
+        BadInput: names the dedicated key.
     """
     for name, key in _ELSEWHERE.items():
         if options.config.broker.get(name) is not None:
-            raise BadInput(f"cluster.config.broker.{name}: write {key} instead")
+            raise BadInput(f"cluster.config.broker.{name}: set {key} instead")
     for name, key in _POLICIES_ELSEWHERE.items():
         if options.namespace.get(name) is not None:
-            raise BadInput(f"cluster.namespace.{name}: write {key} instead")
+            raise BadInput(f"cluster.namespace.{name}: set {key} instead")

@@ -1,6 +1,7 @@
-"""One consumer of a Pulsar subscription of any type, acknowledging message by message, or cumulatively.
+"""One consumer of a Pulsar subscription of any type, with individual or cumulative acknowledgement.
 
-pulsar-client has no receipts for acknowledgements: what was handed over to it is `info`, what it refused is `fail`.
+pulsar-client has no receipts for acknowledgements: an acknowledgement that it accepts is `info`, one that it rejects is
+`fail`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ TYPES = {
     "key-shared": pulsar.ConsumerType.KeyShared,
 }
 SUBSCRIBER_DEFAULTS = {"negative_ack_redelivery_delay_ms": 1000}
-"""Ours where pulsar-client's differ: what is refused comes again within a run (the library waits a minute)."""
+"""Defaults that differ from pulsar-client's: redelivery after a negative acknowledgement must happen within a run (the
+library waits one minute)."""
 
 
 class PulsarSubscriber(PulsarConsumer):
@@ -42,7 +44,7 @@ class PulsarSubscriber(PulsarConsumer):
         for topic, partition, _, _, position, _ in deliveries:
             message = self._held.get((topic, partition, position))
             if message is None:
-                continue  # it was delivered twice, and settled once already
+                continue  # it was delivered twice and has already been settled once
             covered = [(topic, partition, position)]
             if how == "ack-cumulative":
                 covered = [at for at in self._held if at[:2] == (topic, partition) and at[2] <= position]

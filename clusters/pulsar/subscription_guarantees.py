@@ -1,8 +1,8 @@
-"""What Pulsar promises of subscriptions.
+"""Pulsar's guarantees for subscriptions.
 
 Sources: Pulsar's documentation of subscription types, of acknowledgement ("At batch index level"), of Key_Shared and
 batching ("Batching for Key_Shared subscriptions"), and of `managedLedgerDefaultMarkDeleteRateLimit` (acknowledgements
-are written down once a second at most).
+are persisted at most once per second).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from clusters.common.effects import hosts_hit
 from clusters.common.properties import is_true, setting
 from clusters.pulsar.producer import resolve_producer
 
-_PARTED = "a consumer whose connection broke does not know that what it has was given to another"
+_PARTED = "a consumer whose connection broke does not know that its messages were delivered to another one"
 
 
 def _parted(declared: Declared, effects: Sequence[Effect]) -> bool:
@@ -23,7 +23,7 @@ def _parted(declared: Declared, effects: Sequence[Effect]) -> bool:
 
 
 def _batching(declared: Declared) -> str:
-    """Return how producers make batches: `Default` (by time and size), `KeyBased`; empty: not at all."""
+    """Return how producers batch messages: `Default` (by time and size) or `KeyBased`; empty if they do not."""
     producer = resolve_producer(declared.producer)
     if not producer.get("batching_enabled"):
         return ""
@@ -34,7 +34,7 @@ def _mixed_keys(declared: Declared, effects: Sequence[Effect]) -> str:
     subscription = declared.get(Subscription)
     if subscription is None or subscription.kind != "key-shared" or _batching(declared) != "Default":
         return ""
-    return "batching_enabled=true with several keys in a batch: a batch goes where its first message's key goes"
+    return "batching_enabled=true with several keys in a batch: the key of its first message determines the consumer"
 
 
 def _two_active(declared: Declared, effects: Sequence[Effect]) -> str:
@@ -44,13 +44,13 @@ def _two_active(declared: Declared, effects: Sequence[Effect]) -> str:
 def _acknowledged_late(declared: Declared, effects: Sequence[Effect]) -> str:
     if not _parted(declared, effects):
         return ""
-    return f"acknowledgements are written down once a second, and have no receipt; {_PARTED}"
+    return f"acknowledgements are persisted once per second and have no receipt; {_PARTED}"
 
 
 def _held_too_long(declared: Declared, effects: Sequence[Effect]) -> str:
     if declared.get(Subscription) is None or not declared.consumer.get("unacked_messages_timeout_ms"):
         return ""
-    return "unacked_messages_timeout_ms: what a consumer has for longer is given to another"
+    return "unacked_messages_timeout_ms: messages that are not acknowledged in time are delivered to another consumer"
 
 
 def _whole_batches(declared: Declared, effects: Sequence[Effect]) -> str:
@@ -59,11 +59,11 @@ def _whole_batches(declared: Declared, effects: Sequence[Effect]) -> str:
     )
     if declared.get(Subscription) is None or not _batching(declared) or by_index:
         return ""
-    return "acknowledged messages of a batch come again with those that are not"
+    return "acknowledged messages of a batch are redelivered together with unacknowledged ones"
 
 
 def _counts_lost(declared: Declared, effects: Sequence[Effect]) -> str:
-    return "redelivery counts are in the broker's memory" if _parted(declared, effects) else ""
+    return "redelivery counts are only in the broker's memory" if _parted(declared, effects) else ""
 
 
 SUBSCRIPTION_RULES = (
@@ -125,8 +125,8 @@ SUBSCRIPTION_RULES = (
 )
 
 SUBSCRIPTION_PROMISES = {
-    "unacked-vanished": "a subscription keeps what is not acknowledged, and delivers it again",
-    "double-delivery": "a message is given to one consumer at a time, until it is acknowledged",
+    "unacked-vanished": "a subscription keeps unacknowledged messages and redelivers them",
+    "double-delivery": "a message is delivered to one consumer at a time, until it is acknowledged",
     "redelivery-flag-missing": "shared subscriptions count redeliveries",
     **dict.fromkeys(
         ("fifo-violation", "two-active"),

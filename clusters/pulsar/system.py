@@ -1,4 +1,4 @@
-"""Pulsar as chaoskit's engine sees it: check, prepare, deploy, clients, guarantees, diagnose."""
+"""The Pulsar plug-in: check, prepare, deploy, clients, guarantees, diagnose."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class System:
     guarantees = GUARANTEES
     given = GIVEN_AUTO_RECOVERY
     never: Mapping[type, str] = {
-        Reassignment: "topics have no replicas of their own; bookies hold their ledgers",
+        Reassignment: "topics have no replicas of their own; bookies store their ledgers",
         LedgerClients: "use `system: bookkeeper` to test ledgers",
     }
     notyet: Mapping[type, str] = {

@@ -1,1 +1,1 @@
-"""ZooKeeper and bookies, as BookKeeper and Pulsar run on them."""
+"""ZooKeeper and bookies, the common base of BookKeeper and Pulsar."""

@@ -1,4 +1,4 @@
-"""Bookies that leave a cluster for good, as operators have them leave: with BookKeeper's own shell, run on the host.
+"""Decommissions bookies permanently, as operators do: with BookKeeper's own shell, on the host.
 
 Source: BookKeeper, "Decommission bookies" (administration of bookies).
 """
@@ -23,8 +23,8 @@ class Decommissioner:
     """The power `Decommissioning` of `chaoskit.contract.cluster`.
 
     Args:
-        roles: who is registered.
-        shell: runs a command of BookKeeper's shell on a host and returns what it printed.
+        roles: used to look up registered bookies.
+        shell: runs a command of BookKeeper's shell on a host and returns its output.
     """
 
     def __init__(self, roles: StorageRoles, shell: Callable[[ServiceHost, Sequence[str]], str]) -> None:
@@ -32,22 +32,22 @@ class Decommissioner:
         self._shell = shell
 
     def kept_by(self, host: ServiceHost) -> tuple[str, ...]:
-        """Return the ledgers that have the bookie in an ensemble, as ZooKeeper has it."""
+        """Return the ledgers that have the bookie in an ensemble, according to ZooKeeper."""
         told = self._shell(host, ["listledgers", "-bookieid", bookie_id(host)])
         return tuple(f"ledger {number}" for number in re.findall(r"ledgerID: (\d+)", told))
 
     def decommission(self, host: ServiceHost) -> None:
-        """End the bookie, have all that it kept replicated to others, and have it forgotten."""
+        """Stop the bookie, replicate all its data to others, and remove it from the cluster."""
         host.signal(BOOKIE, "TERM")
         if not wait_until(lambda: self._has_left(host), _STOP_TIMEOUT_S, every_s=_POLL_S):
-            raise ClusterError(f"the bookie on {host.name} did not end within {_STOP_TIMEOUT_S} s")
+            raise ClusterError(f"the bookie on {host.name} did not stop within {_STOP_TIMEOUT_S} s")
         self._shell(host, ["decommissionbookie", "-bookieid", bookie_id(host)])
 
     def _has_left(self, host: ServiceHost) -> bool:
         return host.state(BOOKIE) is ServiceState.GONE and host.address not in self._roles.registered_bookies()
 
     def recommission(self, host: ServiceHost) -> None:
-        """Have the bookie begin anew, with nothing: what it kept is elsewhere. It is started as the others are."""
+        """Delete the bookie's data, which is elsewhere, so that it starts empty. It is started like the others."""
         host.run(["sh", "-c", f"rm -rf {host.data_dir}/bookkeeper/*"])
 
 
@@ -55,11 +55,11 @@ GIVEN_AUTO_RECOVERY: Mapping[type, str] = {Decommissioning: "config.bookie.autoR
 
 
 def decommissioning(options: StorageOptions) -> tuple[type, ...]:
-    """Return the power, if bookies copy what others kept (auto-recovery); BookKeeper's default is that they do not."""
+    """Return the power if auto-recovery is enabled on bookies; by default it is not."""
     copied = is_true(setting(options.config.bookie, "autoRecoveryDaemonEnabled", False))
     return (Decommissioning,) if copied else ()
 
 
 def bookie_id(host: ServiceHost) -> str:
-    """Return the name under which the bookie of a host is known."""
+    """Return the id of a host's bookie."""
     return f"{host.address}:{BOOKIE_PORT}"

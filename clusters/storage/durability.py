@@ -1,15 +1,16 @@
-"""What ZooKeeper and bookies may lose: rules that every system built upon them has.
+"""What ZooKeeper and bookies may lose: rules for every system that is built on them.
 
 Sources: BookKeeper's documentation of `journalSyncData` and `journalWriteData` (bookie configuration) and of its
-protocol ("Ledger recovery"); ZooKeeper's of `forceSync`.
+protocol ("Ledger recovery"); ZooKeeper's documentation of `forceSync`.
 
-Why one bookie that forgot is enough, whatever the ack quorum: a recovery reads on from the last confirmed entry that
-bookies tell it, and ends the ledger at the first entry that write quorum - ack quorum + 1 bookies say they do not have,
-although another one may have it (BookKeeper 4.17: `ReadOpBase.requiredBookiesMissingEntryForRecovery`,
-`PendingReadOp.SequenceReadRequest.logErrorAndReattemptRead`, `LedgerRecoveryOp.onEntryComplete`). Of an acknowledged
-entry write quorum - ack quorum bookies need never have had a copy; the one that forgot makes the number full. Entries
-up to the last confirmed one, and those of earlier ensembles, are not decided anew; but the last confirmed one is what
-those bookies tell that answer first (`RoundRobinDistributionSchedule.checkCovered`). Seen in runs: docs/bookkeeper.md.
+Why one bookie that lost data is sufficient, regardless of the ack quorum: recovery reads forward from the last
+confirmed entry that bookies report, and closes the ledger at the first entry that write quorum - ack quorum + 1 bookies
+report as missing, although another bookie may have it (BookKeeper 4.17:
+`ReadOpBase.requiredBookiesMissingEntryForRecovery`, `PendingReadOp.SequenceReadRequest.logErrorAndReattemptRead`,
+`LedgerRecoveryOp.onEntryComplete`). For an acknowledged entry, write quorum - ack quorum bookies may never have had a
+copy; the bookie that lost it completes the number. Entries up to the last confirmed one, and those of earlier
+ensembles, are not decided again; but the last confirmed entry is reported by the bookies that answer first
+(`RoundRobinDistributionSchedule.checkCovered`). Observed in runs: docs/bookkeeper.md.
 """
 
 from __future__ import annotations
@@ -22,37 +23,37 @@ from clusters.common.properties import is_true, setting
 from clusters.storage.settings import Placement, Quorums, StorageOptions, quorums
 
 _FORGOTTEN = ("lost-entry", "truncated")
-"""What comes with bookies that forget: entries of ledgers, and so the end of a log that is made of ledgers."""
+"""Consequences of bookies that lose data: missing ledger entries, and therefore a truncated log of ledgers."""
 
 _GIVEN_AGAIN = (*_FORGOTTEN, "entry-conflict", "offset-conflict", "order-violation", "reordered")
-"""What comes with metadata that is forgotten: ids are given again, and new entries lie where old ones were."""
+"""Consequences of lost metadata: ids are reused, and new entries replace old ones."""
 
 
 def syncs_journal(options: StorageOptions) -> bool:
-    """Return whether bookies fsync each entry before they acknowledge it; BookKeeper's default."""
+    """Return whether bookies fsync each entry before they acknowledge it (the default)."""
     return writes_journal(options) and is_true(setting(options.config.bookie, "journalSyncData", True))
 
 
 def writes_journal(options: StorageOptions) -> bool:
-    """Return whether bookies write entries to their journal at all; BookKeeper's default."""
+    """Return whether bookies write entries to their journal at all (the default)."""
     return is_true(setting(options.config.bookie, "journalWriteData", True))
 
 
 def kept(declared: Declared) -> str:
-    """Return why what was acknowledged must not be gone."""
+    """Return why acknowledged data must not be lost."""
     persistence = _quorums(declared)
     return (
         f"journalSyncData=true, ensemble {persistence.ensemble}, write quorum {persistence.write}, ack quorum "
-        f"{persistence.ack}: what was acknowledged is on the disks of {persistence.ack} bookie(s)"
+        f"{persistence.ack}: acknowledged entries are on the disks of {persistence.ack} bookie(s)"
     )
 
 
-ONE_WRITER = "a ledger has one writer, its entries one id each, and what was recovered is closed"
-"""Why no position may have two messages."""
+ONE_WRITER = "a ledger has one writer, each entry has its own id, and a recovered ledger is closed"
+"""Why no position may hold two messages."""
 
 
 def forgotten(declared: Declared, effects: Sequence[Effect]) -> str:
-    """Return why bookies may have forgotten entries; empty: they may not."""
+    """Return why bookies may have lost entries; empty if they may not."""
     return next(filter(None, (rule.applies(declared, effects) for rule in STORAGE_RULES)), "")
 
 
@@ -60,8 +61,8 @@ def _no_journal(declared: Declared, effects: Sequence[Effect]) -> str:
     if writes_journal(declared.options) or not _hit(declared, effects).bookies:
         return ""
     return (
-        "journalWriteData=false: a bookie acknowledges what it has in memory only, and loses it when its process "
-        f"ends; {_recovery(declared)}"
+        "journalWriteData=false: a bookie acknowledges entries that it has only in memory, and loses them when its "
+        f"process exits; {_recovery(declared)}"
     )
 
 
@@ -70,8 +71,8 @@ def _journal_os(declared: Declared, effects: Sequence[Effect]) -> str:
     if syncs_journal(declared.options) or not forgot:
         return ""
     return (
-        f"journalSyncData=false, and the power of {len(forgot)} bookie(s) was cut: what they had acknowledged may "
-        f"have been in memory only; {_recovery(declared)}"
+        f"journalSyncData=false, and the power of {len(forgot)} bookie(s) was cut: they may have had acknowledged "
+        f"entries only in memory; {_recovery(declared)}"
     )
 
 
@@ -79,15 +80,15 @@ def _disks_lost(declared: Declared, effects: Sequence[Effect]) -> str:
     destroyed = _hit(declared, effects, Damage.DESTROYS).bookies
     if not destroyed:
         return ""
-    return f"the disks of {len(destroyed)} bookie(s) lost what was fsynced; {_recovery(declared)}"
+    return f"the disks of {len(destroyed)} bookie(s) lost fsynced data; {_recovery(declared)}"
 
 
 def _files_changed(declared: Declared, effects: Sequence[Effect]) -> str:
     if not _hit(declared, effects, Damage.CORRUPTS).bookies:
         return ""
     return (
-        "files were changed behind the bookie's back: an entry whose CRC does not match is read from another "
-        f"bookie, but a damaged index or journal hides entries; {_recovery(declared)}"
+        "files were modified without the bookie's knowledge: an entry with a wrong CRC is read from another bookie, "
+        f"but a damaged index or journal hides entries; {_recovery(declared)}"
     )
 
 
@@ -95,8 +96,8 @@ def _metadata_lost(declared: Declared, effects: Sequence[Effect]) -> str:
     if not _hit(declared, effects, Damage.DESTROYS | Damage.CORRUPTS).zookeepers:
         return ""
     return (
-        "a disk of a ZooKeeper server lost or changed what was fsynced: with a server that was behind it may make "
-        "a quorum that does not know of ledgers that were written"
+        "the disk of a ZooKeeper server lost or changed fsynced data: together with a server that lags behind, it may "
+        "form a quorum that does not know of existing ledgers"
     )
 
 
@@ -105,8 +106,7 @@ def _metadata_os(declared: Declared, effects: Sequence[Effect]) -> str:
     if forced or not _hit(declared, effects, Damage.FORGETS).zookeepers:
         return ""
     return (
-        "forceSync=no, and the power of a ZooKeeper server was cut: it may have forgotten ledgers that it had "
-        "acknowledged"
+        "forceSync=no, and the power of a ZooKeeper server was cut: it may have lost ledgers that it had acknowledged"
     )
 
 
@@ -133,7 +133,7 @@ STORAGE_RULES = (
         "bookkeeper.disks-lost",
         _FORGOTTEN,
         _disks_lost,
-        "have a bookie that lost data decommissioned before it answers again",
+        "decommission a bookie that lost data before it serves again",
         'BookKeeper documentation, "The BookKeeper protocol", ledger recovery',
         "bookkeeper/fsync-lies:one-copy",
         "bookkeeper/fsync-lies:honest",
@@ -142,8 +142,9 @@ STORAGE_RULES = (
         "bookkeeper.files-changed",
         _FORGOTTEN,
         _files_changed,
-        "have a bookie with damaged files decommissioned before it answers again",
-        "BookKeeper 4.17, DbLedgerStorage: an index in RocksDB finds entries, and recovers up to its first damage",
+        "decommission a bookie with damaged files before it serves again",
+        "BookKeeper 4.17, DbLedgerStorage: entries are found with an index in RocksDB, which recovers up to the first "
+        "damaged record",
         "bookkeeper/truncated-index:one-copy",
         "bookkeeper/truncated-index:three-copies",
     ),
@@ -151,7 +152,7 @@ STORAGE_RULES = (
         "bookkeeper.metadata-lost",
         _GIVEN_AGAIN,
         _metadata_lost,
-        "keep ZooKeeper on hosts of its own (cluster.roles)",
+        "run ZooKeeper on separate hosts (cluster.roles)",
         "ZooKeeper Administrator's Guide, dataDir: a server whose transaction log is lost must not rejoin",
         "bookkeeper/power-zookeeper:fsync-lies",
         "bookkeeper/power-zookeeper:synced",
@@ -169,7 +170,7 @@ STORAGE_RULES = (
 
 
 class _Hit:
-    """The bookies and the ZooKeeper servers, by host, among some hosts."""
+    """The bookies and the ZooKeeper servers among some hosts."""
 
     def __init__(self, placed: Placement, hosts: set[str]) -> None:
         self.bookies = hosts & _names(placed.bookies)
@@ -188,8 +189,8 @@ def _recovery(declared: Declared) -> str:
     persistence = _quorums(declared)
     behind = persistence.write - persistence.ack
     return (
-        f"recovery ends a ledger where {behind + 1} bookie(s) lack an entry (write quorum {persistence.write} - ack "
-        f"quorum {persistence.ack} + 1), and {behind} need not have had it when it was acknowledged"
+        f"recovery closes a ledger at an entry that {behind + 1} bookie(s) lack (write quorum {persistence.write} - "
+        f"ack quorum {persistence.ack} + 1); {behind} of them may have lacked it when it was acknowledged"
     )
 
 

@@ -1,4 +1,4 @@
-"""The metadata of ledgers, as ZooKeeper has it, while the faults of a run hold.
+"""Reads the metadata of ledgers from ZooKeeper while faults are active.
 
 Layouts: BookKeeper's `LegacyHierarchicalLedgerManager` (ledger 12 is at `/ledgers/00/0000/L0012`) and
 `LedgerMetadataSerDe` version 3, whose message is `DataFormats.proto`'s `LedgerMetadataFormat`.
@@ -18,7 +18,7 @@ from chaoskit.contract.cluster import ClusterError
 from clusters.storage.settings import LEDGERS, ZOOKEEPER_PORT
 
 _CONNECT_S = 3
-"""How long connecting to a server that serves may take, those that do not being tried in between."""
+"""Time limit for connecting to a server that serves, while trying others that do not."""
 
 _LEVELS = (re.compile(r"\d{2}"), re.compile(r"\d{4}"), re.compile(r"L\d{4}"))
 _STATE, _SEGMENT, _OPEN = 5, 6, 1
@@ -27,13 +27,13 @@ _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
 
 def newest_open(servers: Sequence[str]) -> tuple[int, list[str]]:
-    """Return the newest ledger that is open for writing, and the addresses of the bookies of its current ensemble.
+    """Return the newest ledger that is open for writing, and the bookie addresses of its current ensemble.
 
     Args:
-        servers: addresses of ZooKeeper.
+        servers: addresses of the ZooKeeper servers.
 
     Raises:
-        ClusterError: none serves, or no ledger is open.
+        ClusterError: no server serves, or no ledger is open.
     """
     with _connected(servers) as client:
         for ledger, path in _newest_first(client):
@@ -44,7 +44,7 @@ def newest_open(servers: Sequence[str]) -> tuple[int, list[str]]:
 
 
 def next_ledger(servers: Sequence[str]) -> int:
-    """Return an id above those of all ledgers that there are; raises as `newest_open`."""
+    """Return an id greater than those of all existing ledgers; raises like `newest_open`."""
     with _connected(servers) as client:
         return max((ledger for ledger, _ in _newest_first(client)), default=-1) + 1
 
@@ -81,7 +81,7 @@ def _connected(servers: Sequence[str]) -> Iterator[KazooClient]:
 
 
 def _newest_first(client: KazooClient) -> Iterator[tuple[int, str]]:
-    """Yield ledgers and their paths, the highest id first."""
+    """Yield ledgers and their paths, highest id first."""
 
     def below(path: str, level: int) -> Iterator[str]:
         if level == len(_LEVELS):
@@ -95,7 +95,7 @@ def _newest_first(client: KazooClient) -> Iterator[tuple[int, str]]:
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Yield the number and the value of each field of a protobuf message; fixed ones as bytes."""
+    """Yield the number and the value of each field of a protobuf message; fixed-size values as bytes."""
     at = 0
     while at < len(message):
         tag, at = _varint(message, at)
@@ -112,7 +112,7 @@ def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
 
 
 def _varint(message: bytes, at: int) -> tuple[int, int]:
-    """Return the number that begins at an offset, and where the next thing begins."""
+    """Return the varint at an offset, and the offset after it."""
     value = shift = 0
     while True:
         byte = message[at]

@@ -1,4 +1,4 @@
-"""One question to one server of ZooKeeper or BookKeeper in its own protocol: are you there?
+"""Probes one server of ZooKeeper or BookKeeper in its own protocol.
 
 Layouts: ZooKeeper's four letter words; BookKeeper's protocol version 2
 (`BookieProtocol`).
@@ -16,11 +16,11 @@ _READ_ENTRY = (2 << 24) | (2 << 16)
 """Header of a request to read one entry: protocol version, operation, no flags."""
 
 _NO_SUCH_LEDGER = 2**62
-"""No ledger has this id; a bookie that runs says so."""
+"""An id that no ledger has; a running bookie answers that it does not exist."""
 
 
 def answers(service: str, address: str, timeout_s: float) -> bool:
-    """Return whether a service at this address answers within the time."""
+    """Return whether a service at this address answers in time."""
     try:
         if service == BOOKIE:
             return _bookie_answers(address, timeout_s)
@@ -30,10 +30,10 @@ def answers(service: str, address: str, timeout_s: float) -> bool:
 
 
 def zookeeper_word(address: str, word: str, timeout_s: float) -> str:
-    """Return what a ZooKeeper server says to a four letter word.
+    """Return a ZooKeeper server's response to a four-letter word.
 
     Raises:
-        OSError: it does not answer within the time.
+        OSError: it does not answer in time.
     """
     with connect(address, ZOOKEEPER_PORT, timeout_s) as connection:
         connection.sendall(word.encode())
@@ -44,10 +44,10 @@ def zookeeper_word(address: str, word: str, timeout_s: float) -> str:
 
 
 def zookeeper_mode(address: str, timeout_s: float) -> str:
-    """Return `leader`, `follower` or `standalone`; empty from a server that is not part of a quorum now.
+    """Return `leader`, `follower` or `standalone`; empty if the server is currently not part of a quorum.
 
     Raises:
-        OSError: it does not answer within the time.
+        OSError: it does not answer in time.
     """
     mode = re.search(r"^Mode: (\w+)$", zookeeper_word(address, "srvr", timeout_s), re.MULTILINE)
     return mode[1] if mode else ""

@@ -1,6 +1,6 @@
-"""Who holds which role among ZooKeeper servers and bookies right now.
+"""The current holders of roles among ZooKeeper servers and bookies.
 
-ZooKeeper's leader comes from each of its servers, registered bookies from the ephemeral nodes that it lists.
+All ZooKeeper servers are asked for the leader; registered bookies are ephemeral nodes in ZooKeeper.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from clusters.storage import probe
 from clusters.storage.settings import Placement
 
 TIMEOUT_S = 0.5
-"""A server that runs answers in milliseconds; one that is paused must not hold up a fault."""
+"""A running server answers in milliseconds; a paused one must not delay a fault."""
 
 _WRITABLE = re.compile(r"/ledgers/available/([0-9a-fA-F.:]+):\d+$", re.MULTILINE)
 
 
 class StorageRoles(ABC):
-    """The roles that ZooKeeper and bookies have in any cluster.
+    """The roles of ZooKeeper servers and bookies, common to all clusters with them.
 
     Args:
-        hosts: of the cluster.
-        placed: which of them have which role.
+        hosts: the hosts of the cluster.
+        placed: their placement.
     """
 
     def __init__(self, hosts: Sequence[ServiceHost], placed: Placement) -> None:
@@ -47,7 +47,7 @@ class StorageRoles(ABC):
         return [self._hosts[index] for index in self._placed.bookies]
 
     def registered_bookies(self) -> set[str]:
-        """Return the addresses of the bookies that ZooKeeper has as writable; none if it cannot be asked."""
+        """Return the addresses of the bookies registered as writable; empty if ZooKeeper cannot be reached."""
         for host in self.zookeepers():
             try:
                 if probe.zookeeper_mode(host.address, TIMEOUT_S):
@@ -57,13 +57,13 @@ class StorageRoles(ABC):
         return set()
 
     def zookeeper_modes(self) -> list[str]:
-        """Return what each ZooKeeper server is now; empty for one that serves nothing."""
+        """Return the current mode of each ZooKeeper server; empty for one that does not serve."""
         servers = self.zookeepers()
         with ThreadPoolExecutor(len(servers)) as pool:
             return list(pool.map(_mode, servers))
 
     def zookeeper_leader(self) -> tuple[str, ...]:
-        """Return the name of the host with ZooKeeper's leader.
+        """Return the name of the host with the ZooKeeper leader.
 
         Raises:
             ClusterError: there is none.
@@ -71,7 +71,7 @@ class StorageRoles(ABC):
         modes = zip(self.zookeepers(), self.zookeeper_modes(), strict=True)
         leaders = [host.name for host, mode in modes if mode in ("leader", "standalone")]
         if not leaders:
-            raise ClusterError("ZooKeeper has no leader now")
+            raise ClusterError("ZooKeeper currently has no leader")
         return (leaders[0],)
 
     def outside(self, ensemble: tuple[str, ...], of: str) -> tuple[str, ...]:

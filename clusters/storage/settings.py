@@ -1,4 +1,4 @@
-"""Configuration files of ZooKeeper and of bookies, from the options of a scenario."""
+"""Options and configuration files of ZooKeeper and bookies."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from chaoskit.base.quantities import Size
 from clusters.common.properties import Scalar, properties
 
 ZOOKEEPER, BOOKIE = "zookeeper", "bookie"
-"""Names of the services, in the order in which a host starts them."""
+"""Names of the services, in start order."""
 
 ZOOKEEPER_PORT, BOOKIE_PORT = 2181, 3181
 LEDGERS = "/ledgers"
-"""Where ZooKeeper keeps the metadata of ledgers."""
+"""Path of the ledgers' metadata in ZooKeeper."""
 
 _PEER_PORTS = "2888:3888"
 _QUORUM_DEFAULT = 3
@@ -36,12 +36,12 @@ class Config(BaseModel):
 
 
 class Persistence(BaseModel):
-    """How each entry is kept; absent: 3, 3 and 2, or as many as there are bookies.
+    """Replication of entries; default: 3, 3 and 2, limited by the number of bookies.
 
     Attributes:
-        ensemble: bookies that a ledger is spread over.
-        write_quorum: bookies that are given each entry.
-        ack_quorum: bookies that must have acknowledged it.
+        ensemble: number of bookies that store a ledger.
+        write_quorum: number of bookies that each entry is written to.
+        ack_quorum: number of bookies that must acknowledge an entry.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -52,9 +52,9 @@ class Persistence(BaseModel):
 
 
 class Roles(BaseModel):
-    """How many hosts have each role; absent: ZooKeeper on the first three or one, bookies on all.
+    """Number of hosts per role; default: ZooKeeper on the first three hosts (or one), bookies on all.
 
-    ZooKeeper gets the first hosts, bookies those behind it as far as there are enough.
+    ZooKeeper gets the first hosts, bookies the hosts after them, as far as possible.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -64,7 +64,7 @@ class Roles(BaseModel):
 
 
 class Heap(BaseModel):
-    """JVM heap of each process, by role. A bookie takes up to as much again outside it."""
+    """JVM heap of each process, by role. A bookie uses up to the same amount again outside the heap."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -74,7 +74,7 @@ class Heap(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Quorums:
-    """The quorums in force; see `Persistence`."""
+    """The effective quorums; see `Persistence`."""
 
     ensemble: int
     write: int
@@ -83,13 +83,13 @@ class Quorums:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Which hosts, by index, have which role."""
+    """The roles of hosts, by index."""
 
     zookeepers: range
     bookies: range
 
     def services(self, index: int) -> tuple[str, ...]:
-        """Return the services of the host at `index`, in the order in which they start."""
+        """Return the services of the host at `index`, in start order."""
         places = {ZOOKEEPER: self.zookeepers, BOOKIE: self.bookies}
         return tuple(name for name, hosts in places.items() if index in hosts)
 
@@ -98,12 +98,12 @@ P = TypeVar("P", bound=Placement)
 
 
 class StorageOptions(BaseModel):
-    """What a scenario may say of ZooKeeper and bookies.
+    """The options of ZooKeeper and bookies.
 
     Attributes:
         config: settings by their own names, for all processes of a role.
         persistence: ensemble, write quorum and ack quorum.
-        roles: how many hosts have each role.
+        roles: number of hosts per role.
         heap: JVM heap by role.
         jvm: further JVM options.
     """
@@ -117,10 +117,10 @@ class StorageOptions(BaseModel):
     jvm: list[str] = []
 
     def place(self, hosts: int) -> Placement:
-        """Return who has which role.
+        """Return the placement of roles on hosts.
 
         Raises:
-            BadInput: there are more of a role than hosts, or a host without any.
+            BadInput: a role needs more hosts than there are, or a host has no role.
         """
         zookeepers, bookies = self.counts(hosts)
         first = min(zookeepers, hosts - bookies)
@@ -128,10 +128,10 @@ class StorageOptions(BaseModel):
         return no_host_idle(placed, hosts)
 
     def counts(self, hosts: int) -> tuple[int, int]:
-        """Return how many ZooKeeper servers and how many bookies there are.
+        """Return the number of ZooKeeper servers and the number of bookies.
 
         Raises:
-            BadInput: there are more of a role than hosts.
+            BadInput: a role needs more hosts than there are.
         """
         zookeepers = self.roles.zookeepers or (_QUORUM_DEFAULT if hosts >= _QUORUM_DEFAULT else 1)
         bookies = self.roles.bookies or hosts
@@ -140,56 +140,54 @@ class StorageOptions(BaseModel):
 
 
 def enough_hosts(roles: Mapping[str, int], hosts: int) -> None:
-    """Refuse more of a role than hosts.
+    """Check that no role needs more hosts than there are.
 
     Raises:
-        BadInput: naming the role.
+        BadInput: one does; names the role.
     """
     for name, count in roles.items():
         if count > hosts:
-            raise BadInput(f"cluster.roles.{name}: {count} need as many hosts; cluster.hosts is {hosts}")
+            raise BadInput(f"cluster.roles.{name}: {count} require as many hosts; cluster.hosts is {hosts}")
 
 
 def no_host_idle(placed: P, hosts: int) -> P:
-    """Return a placement in which every host has a role.
+    """Check that every host has a role, and return the placement.
 
     Raises:
-        BadInput: one has none.
+        BadInput: a host has none.
     """
     idle = [f"n{index + 1}" for index in range(hosts) if not placed.services(index)]
     if idle:
-        raise BadInput(
-            f"cluster.roles: {', '.join(idle)} would have no role; write fewer cluster.hosts or more of a role"
-        )
+        raise BadInput(f"cluster.roles: {', '.join(idle)} would have no role; reduce cluster.hosts or increase a role")
     return placed
 
 
 def quorums(options: StorageOptions, bookies: int) -> Quorums:
-    """Return the quorums in force.
+    """Return the effective quorums.
 
     Raises:
-        BadInput: they contradict each other, or there are too few bookies.
+        BadInput: they are inconsistent, or there are too few bookies.
     """
     given = options.persistence
     ensemble = given.ensemble or min(_QUORUM_DEFAULT, bookies)
     write = given.write_quorum or min(_QUORUM_DEFAULT, ensemble)
     ack = given.ack_quorum or min(_ACK_QUORUM_DEFAULT, write)
     if ensemble > bookies:
-        raise BadInput(f"cluster.persistence.ensemble: {ensemble} needs as many bookies; there are {bookies}")
+        raise BadInput(f"cluster.persistence.ensemble: {ensemble} requires as many bookies; there are {bookies}")
     if write > ensemble:
-        raise BadInput(f"cluster.persistence.write_quorum: {write} is more than the ensemble, {ensemble}; write fewer")
+        raise BadInput(f"cluster.persistence.write_quorum: {write} exceeds the ensemble, {ensemble}; reduce it")
     if ack > write:
-        raise BadInput(f"cluster.persistence.ack_quorum: {ack} is more than the write quorum, {write}; write fewer")
+        raise BadInput(f"cluster.persistence.ack_quorum: {ack} exceeds the write quorum, {write}; reduce it")
     return Quorums(ensemble, write, ack)
 
 
 def connection(addresses: Sequence[str], placed: Placement) -> str:
-    """Return how clients of ZooKeeper are told its servers."""
+    """Return the connection string for ZooKeeper clients."""
     return ",".join(f"{addresses[index]}:{ZOOKEEPER_PORT}" for index in placed.zookeepers)
 
 
 def metadata_uri(addresses: Sequence[str], placed: Placement) -> str:
-    """Return how bookies and clients of BookKeeper are told where its metadata is."""
+    """Return the metadata URI for bookies and BookKeeper clients."""
     return f"zk+hierarchical://{connection(addresses, placed).replace(',', ';')}{LEDGERS}"
 
 

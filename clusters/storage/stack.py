@@ -1,4 +1,4 @@
-"""ZooKeeper and bookies on the hosts of a lab: what a BookKeeper cluster is, and what Pulsar's builds upon."""
+"""ZooKeeper and bookies on the hosts of a lab: a BookKeeper cluster, and the base of a Pulsar cluster."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _OPENED = (
     "java.management/sun.management",
     "jdk.management/com.sun.management.internal",
 )
-"""What BookKeeper's and Pulsar's own start scripts open to them, too: Netty and its caches reach into the JDK."""
+"""The same as in BookKeeper's and Pulsar's own start scripts: Netty and its caches access JDK internals."""
 
 _LOG4J = """\
 status=error
@@ -43,7 +43,7 @@ appender.out.layout.type=PatternLayout
 appender.out.layout.pattern=[%d] %p %m (%c)%n%throwable
 """
 _DATA = {ZOOKEEPER: "zookeeper", BOOKIE: "bookkeeper"}
-"""Where on the data disk a service keeps what it has."""
+"""Folder of each service's data on the data disk."""
 
 _POLL_S = 0.1
 _QUORUM_TIMEOUT_S = 30
@@ -55,13 +55,13 @@ Options = TypeVar("Options", bound=StorageOptions)
 
 
 class StorageStack(ABC, Generic[Options]):
-    """Configured hosts with ZooKeeper, bookies, and what a system runs besides.
+    """Configured hosts with ZooKeeper, bookies, and further services of a system.
 
     Args:
-        system: its name; in lower case that of its configuration's folder.
-        hosts: see `settings.Roles` for who gets which role.
+        system: its name; in lower case, the name of its configuration folder.
+        hosts: see `settings.Roles` for their roles.
         options: as in the scenario.
-        roles: of these hosts.
+        roles: looks up the roles of these hosts.
         jars: folder of verified jars on this machine.
     """
 
@@ -90,7 +90,7 @@ class StorageStack(ABC, Generic[Options]):
 
     @abstractmethod
     def metadata_setup(self, host: ServiceHost) -> list[str]:
-        """Return the Java class, and its arguments, that writes what a new cluster needs into ZooKeeper."""
+        """Return the Java class, with arguments, that initializes the metadata of a new cluster in ZooKeeper."""
 
     def configuration(self, index: int) -> Mapping[str, str]:
         """Return the content of each file of the host at `index`, by its path."""
@@ -106,18 +106,18 @@ class StorageStack(ABC, Generic[Options]):
         return files
 
     def program(self, service: str) -> list[str]:
-        """Return the Java class, and its arguments, that is a service."""
+        """Return the Java class of a service, with arguments."""
         return {
             ZOOKEEPER: ["org.apache.zookeeper.server.quorum.QuorumPeerMain", self._file("zoo.cfg")],
             BOOKIE: ["org.apache.bookkeeper.server.Main", "--conf", self._file("bookkeeper.conf")],
         }[service]
 
     def service_answers(self, service: str, host: ServiceHost, timeout_s: float) -> bool:
-        """Return whether one service of a host answers within the time."""
+        """Return whether one service of a host answers in time."""
         return probe.answers(service, host.address, timeout_s)
 
     def start(self, host: ServiceHost) -> None:
-        """Start ZooKeeper; once it has a quorum, the rest: a bookie or broker that cannot reach it ends by itself."""
+        """Start ZooKeeper, wait for a quorum, and start the rest: bookies and brokers exit if they cannot reach it."""
         services = self.services(host)
         if ZOOKEEPER in services:
             self._spawn(host, ZOOKEEPER)
@@ -144,7 +144,7 @@ class StorageStack(ABC, Generic[Options]):
         self._supervisor.served = True
 
     def missing(self) -> str:
-        """Say what keeps the cluster from being ready; empty when it is."""
+        """Return why the cluster is not ready; empty if it is."""
         silent = [
             (host, service)
             for host in self.hosts
@@ -171,7 +171,7 @@ class StorageStack(ABC, Generic[Options]):
         return f"{self._folder}/{name}"
 
     def _install(self, index: int, jars: Path) -> tuple[str, str]:
-        """Write the configuration of one host; return its name and the folder of the jars there."""
+        """Write the configuration of one host; return its name and its folder of jars."""
         host = self.hosts[index]
         installed = host.install(jars)
         for path, content in self.configuration(index).items():
@@ -190,17 +190,17 @@ class StorageStack(ABC, Generic[Options]):
         host.spawn(service, [*self._java(host), *memory, *self._options.jvm, *self.program(service)], {})
 
     def _await_unregistered(self, host: ServiceHost) -> None:
-        """Wait, half a minute at most, until ZooKeeper has forgotten the bookie that ran here before.
+        """Wait, at most half a minute, until ZooKeeper no longer lists the bookie that ran here before.
 
-        A bookie that finds itself registered waits for that only as long as its own session lasts (`zkTimeout`), though
-        after an election of ZooKeeper's leader the old one lasts longer; then it gives up, and its process stays.
+        A bookie that finds itself registered waits only for the length of its own session (`zkTimeout`), but after a
+        ZooKeeper election the old session lasts longer. The bookie then shuts down, and its process stays.
         """
         wait_until(lambda: host.address not in self._roles.registered_bookies(), _UNREGISTERED_S, every_s=_POLL_S)
 
     def _prepare_disk(self, host: ServiceHost, service: str) -> None:
-        """Make what a service expects on an empty disk; of a bookie that lost its disk, have its old data forgotten.
+        """Create what a service expects on an empty disk. If a bookie lost its disk, remove its old cookie.
 
-        BookKeeper does not start a bookie without the data that it is known for ("cookie") until an operator says so.
+        BookKeeper does not start a bookie whose data is missing (it checks a "cookie") without an operator's consent.
         """
         folder = f"{host.data_dir}/{_DATA[service]}"
         if host.run(["test", "-d", folder], check=False).status == 0:
@@ -214,7 +214,7 @@ class StorageStack(ABC, Generic[Options]):
             self._bookies_begun.add(host.name)
 
     def _bookkeeper_shell(self, host: ServiceHost, command: Sequence[str]) -> str:
-        """Run a command of BookKeeper's shell on a host with a bookie; return what it printed."""
+        """Run a command of BookKeeper's shell on a host with a bookie; return its output."""
         program = ["org.apache.bookkeeper.bookie.BookieShell", "-conf", self._file("bookkeeper.conf")]
         argv = [*self._java(host), "-Xmx128m", *program, *command]
         done = host.run(argv, timeout_s=_SHELL_TIMEOUT_S, check=False)
@@ -232,13 +232,13 @@ class StorageStack(ABC, Generic[Options]):
         done = host.run(argv, timeout_s=_SETUP_TIMEOUT_S, check=False)
         if done.status != 0:
             said = (done.out + done.err).strip()[-1000:]
-            raise ClusterError(f"{self._system}'s metadata could not be set up:\n{said}")
+            raise ClusterError(f"{self._system}'s metadata could not be initialized:\n{said}")
 
     def _await_quorum(self) -> None:
         """Wait until ZooKeeper serves.
 
         Raises:
-            ClusterError: it does not within half a minute.
+            ClusterError: it does not serve within half a minute.
         """
         if not wait_until(lambda: any(self._roles.zookeeper_modes()), _QUORUM_TIMEOUT_S, every_s=_POLL_S):
             raise ClusterError(f"ZooKeeper had no quorum within {_QUORUM_TIMEOUT_S} s")

@@ -1,4 +1,4 @@
-"""Data disks that die, or turn read-only. Both are healed by a boot."""
+"""Data disks that fail, or become read-only. A reboot heals both."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _UNSUPPORTED = 95
 
 
 class DiskDead(Nemesis):
-    """Every write and flush of the data disk fails with EIO; what was not synced is lost. A boot brings it back."""
+    """Every write and flush of the data disk fails with EIO; unsynced data is lost. A reboot restores the disk."""
 
-    summary = "let the data disk fail every request with EIO; power off, boot and start the system afterwards"
+    summary = "fail every request of the data disk with EIO; power off, boot and start the system afterwards"
     family = "disk"
     cluster_powers = (Processes,)
     host_powers: tuple[type, ...] = (PowerSwitch, BreakableDisk)
@@ -42,9 +42,9 @@ class DiskDead(Nemesis):
 
 
 class DiskReadOnly(DiskDead):
-    """The journal of ext4 is aborted, as after an error: reads work, writes fail with EROFS."""
+    """Aborts the ext4 journal, as after an error: reads work, writes fail with EROFS."""
 
-    summary = "turn the data disk's file system read-only (ext4); power off, boot and start the system afterwards"
+    summary = "make the data disk's file system read-only (ext4); power off, boot and start the system afterwards"
     host_powers = (PowerSwitch,)
 
     def inject(self, strike: Strike) -> None:
@@ -52,7 +52,8 @@ class DiskReadOnly(DiskDead):
             done = bash(host, _ABORT, host.data_dir, check=False)
             if done.status == _UNSUPPORTED:
                 raise NemesisError(
-                    f"{host.name}: only ext4 turns read-only while files are open: set cluster.disk.filesystem: ext4"
+                    f"{host.name}: only ext4 can become read-only while files are open; set "
+                    "cluster.disk.filesystem: ext4"
                 )
             if done.status != 0:
                 raise NemesisError(f"{host.name}: {done.err.strip()}")
@@ -67,10 +68,12 @@ def _check_fails(strike: Strike, words: str) -> str:
     """Return the errors of a write on each target.
 
     Raises:
-        NemesisError: one works, or fails otherwise.
+        NemesisError: a write succeeds, or fails with another error.
     """
     errors = {host.name: write_error(host) for host in strike.hosts}
     for name, error in errors.items():
         if words not in error:
-            raise NemesisError(f"a write to the data disk of {name} should fail with {words!r}: {error or 'it works'}")
+            raise NemesisError(
+                f"a write to the data disk of {name} should fail with {words!r}: {error or 'it succeeds'}"
+            )
     return "; ".join(f"{name}: {error}" for name, error in errors.items())

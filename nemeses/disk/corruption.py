@@ -1,4 +1,4 @@
-"""Silent corruption of files: a bit inverted, a tail cut off. Nobody is told, and nothing undoes it."""
+"""Silent corruption of files: inverted bits and truncated files. Nothing reports it, and nothing undoes it."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ tail() { dd if="$1" bs=64K count=1 skip="$2" iflag=skip_bytes status=none | cksu
 old=$(stat -c %s "$1") was=$(tail "$1" "$2") && truncate -s "$2" "$1" && sync "$1" || exit
 [ "$was" = "$(tail "$1" "$2")" ]; echo $old $?
 """
-"""Prints the size that the file had, and 1 if something else, or nothing, is now where its tail was. Its new size would
-prove nothing: a process that has it open may write on where it was."""
+"""Prints the original size of the file, and 1 if its tail has changed or is missing. The new size would prove nothing:
+a process that has the file open may continue to write at its old position."""
 
 
 class BitFlip(Nemesis):
-    """One bit of a drawn byte is inverted, on the disk and in the kernel's cache: as a reader will see it."""
+    """Inverts one bit of a random byte, on the disk and in the page cache, so that readers see it."""
 
     summary = "invert a bit in files on the data disk"
     family = "disk"
@@ -43,23 +43,23 @@ class BitFlip(Nemesis):
     def verify(self, strike: Strike) -> str:
         for name, place, before, after in strike.notes["changed"]:
             if (before ^ after).bit_count() != 1:
-                raise NemesisError(f"{place.path} on {name}: byte {place.offset} was {before} and is {after}")
+                raise NemesisError(f"{place.path} on {name}: byte {place.offset} was {before} and is now {after}")
         return "; ".join(
             f"{name}: {place.path} byte {place.offset} was 0x{before:02x}, reads 0x{after:02x}"
             for name, place, before, after in strike.notes["changed"]
         )
 
     def heal(self, strike: Strike) -> None:
-        """Nothing undoes it; what the system does about it is what is tested."""
+        """Do nothing: the test is how the system deals with the corruption."""
 
     def verify_healed(self, strike: Strike) -> str:
-        return "corruption stays: to find and repair it is up to the system"
+        return "corruption is permanent; detecting and repairing it is up to the system"
 
 
 class Truncate(BitFlip):
-    """Files lose everything from a drawn byte on."""
+    """Truncates files at a random byte."""
 
-    summary = "cut off the tail of files on the data disk"
+    summary = "truncate files on the data disk"
 
     def inject(self, strike: Strike) -> None:
         _change(strike, _TRUNCATE, lambda place: (str(place.offset),))
@@ -67,15 +67,17 @@ class Truncate(BitFlip):
     def verify(self, strike: Strike) -> str:
         for name, place, before, gone in strike.notes["changed"]:
             if not gone:
-                raise NemesisError(f"{place.path} on {name} has what it had from byte {place.offset} on, of {before}")
+                raise NemesisError(
+                    f"{place.path} on {name}: the content from byte {place.offset} on, of {before}, is unchanged"
+                )
         return "; ".join(
-            f"{name}: {place.path} had {before} bytes, was cut to {place.offset}"
+            f"{name}: {place.path} had {before} bytes, was truncated to {place.offset}"
             for name, place, before, _ in strike.notes["changed"]
         )
 
 
 def _change(strike: Strike, script: str, arguments: Callable[[Place], tuple[str, ...]]) -> None:
-    """Run a script for each drawn place, and note the two numbers that it printed."""
+    """Run a script for each drawn place, and store the two numbers that it prints."""
     places = draw_places(strike)
     changed: list[tuple[str, Place, int, int]] = []
     strike.notes["changed"] = changed

@@ -1,4 +1,4 @@
-"""Which files of the data disks a fault hits, and where in them: drawn by seed, and disjoint if so asked."""
+"""Chooses files on data disks, and places in them, for a fault: random, and optionally disjoint across targets."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _BY_NAME = 'for file; do [ ! -s "$file" ] || stat -c "%s %n" "$file"; done'
 
 
 class FileChoice(BaseModel):
-    """Which files; empty ones are left out.
+    """Which files to damage; empty files are skipped.
 
     Attributes:
-        files: shell pattern below the data disk, such as `*.log`; `*` matches slashes too.
-        what: instead of `files`: a sort of file that the system knows, such as `segment`, of a `topic` and `partition`.
-        count: how many places on each host.
-        disjoint: no two targets are hit in the same place, so that a correct system can repair each from another.
+        files: shell pattern relative to the data disk, such as `*.log`; `*` also matches slashes.
+        what: instead of `files`: a type of file that the system knows, such as `segment`, of a `topic` and `partition`.
+        count: number of places on each host.
+        disjoint: no two targets are damaged in the same place, so a correct system can repair each from another.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -41,7 +41,7 @@ class FileChoice(BaseModel):
     @model_validator(mode="after")
     def _names_files(self) -> FileChoice:
         if (self.files is None) == (self.what is None):
-            raise ValueError("say which files: either files (a pattern below the data disk) or what (such as segment)")
+            raise ValueError("specify either files (a pattern relative to the data disk) or what (such as segment)")
         return self
 
 
@@ -55,7 +55,7 @@ class Place:
 
 
 def draw_places(strike: Strike) -> dict[str, list[Place]]:
-    """Return `count` drawn places for each target, by name.
+    """Return `count` random places for each target, by name.
 
     Raises:
         NemesisError: a target has no such file.
@@ -64,12 +64,12 @@ def draw_places(strike: Strike) -> dict[str, list[Place]]:
     found = {host.name: _candidates(host, strike) for host in strike.hosts}
     for name, files in found.items():
         if not files:
-            raise NemesisError(f"{name} has no file that is {choice.files or choice.what} and not empty")
+            raise NemesisError(f"{name} has no non-empty file {choice.files or choice.what}")
     return {name: _draw(found, index, strike) for index, name in enumerate(found)}
 
 
 def _draw(found: dict[str, dict[str, int]], index: int, strike: Strike) -> list[Place]:
-    """Draw places on one target. Disjoint: of a file that several targets have, each gets a share of its own."""
+    """Draw places on one target. If disjoint, a file that several targets have is divided among them."""
     name = list(found)[index]
     draw = Random(f"{strike.seed}:{name}")  # noqa: S311
     places = []
@@ -80,7 +80,7 @@ def _draw(found: dict[str, dict[str, int]], index: int, strike: Strike) -> list[
             shared = min(files[path] for files in found.values() if path in files)
             low, high = shared * index // len(found), shared * (index + 1) // len(found)
         if low >= high:
-            raise NemesisError(f"{path} on {name} is too short to be hit in disjoint places: {found[name][path]} bytes")
+            raise NemesisError(f"{path} on {name} is too short for disjoint places: {found[name][path]} bytes")
         places.append(Place(path, found[name][path], draw.randrange(low, high)))
     return places
 
@@ -91,7 +91,7 @@ def _candidates(host: ServiceHost, strike: Strike) -> dict[str, int]:
         return _sizes(bash(host, _BY_GLOB, host.data_dir, choice.files or "*").out.splitlines())
     files = optional(strike.cluster, DataFiles)
     if files is None:
-        raise NemesisError("this system does not say which files hold what: use files instead of what")
+        raise NemesisError("this system does not support `what`; use files instead of what")
     paths = files.files(host, choice.what, strike.in_system(choice.topic), choice.partition)
     return _sizes(bash(host, _BY_NAME, *paths).out.splitlines())
 

@@ -1,4 +1,4 @@
-"""A data disk that answers nothing for a while."""
+"""A data disk that does not respond for a while."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ _WRITER = 'rm -f "$2"; setsid sh -c "$3" sh "$1/.chaoskit" "$2" < /dev/null > /d
 
 
 class DiskFreeze(Nemesis):
-    """Writes hang until it is over, then go on. A programmable disk freezes below the file system: reads hang too."""
+    """Writes hang until the fault ends, then continue. A programmable disk freezes below the file system: reads also
+    hang."""
 
-    summary = "let writes to the data disk hang, then go on"
+    summary = "make writes to the data disk hang, then continue"
     family = "disk"
 
     def inject(self, strike: Strike) -> None:
@@ -37,7 +38,7 @@ class DiskFreeze(Nemesis):
         time.sleep(_PATIENCE_S)
         done = [host.name for host in strike.hosts if _written(host, strike)]
         if done:
-            raise NemesisError(f"a write to the data disk of {', '.join(done)} was done and should hang")
+            raise NemesisError(f"a write to the data disk should hang, but finished on {', '.join(done)}")
         return f"a write with fsync on {strike.names} hangs for {_PATIENCE_S:g} s"
 
     def heal(self, strike: Strike) -> None:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from pydantic import BaseModel, ConfigDict
 
 from chaoskit.base.quantities import Size, format_size
+from chaoskit.base.waiting import wait_until
 from chaoskit.contract.cluster import Processes
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
 from nemeses.services import await_answers, on_each
 from nemeses.shell import bash
 
+_FREED_S = 10
+"""How long the space of a deleted file may take to become free."""
+
 _TOLERANCE = 2**20
-"""Bytes that the file system may keep for itself beyond what was asked to be left."""
+"""Bytes that the file system may reserve in addition to the space left free."""
 
 _AVAILABLE = 'df --output=avail -B1 "$1" | tail -n1'
 _FILL = f"""
@@ -24,10 +30,10 @@ _WRITE = 'head -c "$2" /dev/zero > "$1/.chaoskit/probe"; status=$?; rm -f "$1/.c
 
 
 class Fill(BaseModel):
-    """How full.
+    """How full the disk gets.
 
     Attributes:
-        leave: space that stays free.
+        leave: space that is left free.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -36,9 +42,9 @@ class Fill(BaseModel):
 
 
 class DiskFull(Nemesis):
-    """A file takes the free space: writes fail with ENOSPC. Healing deletes it and starts what ended of the system."""
+    """A file takes up the free space: writes fail with ENOSPC. Healing deletes it and restarts services that exited."""
 
-    summary = "fill the data disk, so that writes fail with ENOSPC; delete the filling afterwards"
+    summary = "fill the data disk so that writes fail with ENOSPC; free the space afterwards"
     family = "disk"
     cluster_powers = (Processes,)
     parameters = Fill
@@ -54,8 +60,8 @@ class DiskFull(Nemesis):
             probe = bash(host, _WRITE, host.data_dir, str(leave + 2 * _TOLERANCE), check=False)
             if available > leave + _TOLERANCE or "No space left on device" not in probe.err:
                 raise NemesisError(
-                    f"{host.name} has {available} bytes free and should have {leave}; a write beyond that said: "
-                    f"{probe.err.strip() or 'nothing'}"
+                    f"{host.name} has {available} bytes free, but should have {leave}; error of a larger write: "
+                    f"{probe.err.strip() or 'none'}"
                 )
             seen.append(f"{host.name}: {available} bytes free, No space left on device")
         return "; ".join(seen)
@@ -71,11 +77,17 @@ class DiskFull(Nemesis):
         wanted = strike.parameters.leave + 2 * _TOLERANCE
         seen = []
         for host in strike.hosts:
+            # XFS frees the blocks of a deleted file in the background.
+            has_room = wait_until(partial(_has_room, host, wanted), _FREED_S)
             available = _available(host)
-            if available < wanted or bash(host, _WRITE, host.data_dir, str(wanted), check=False).status != 0:
-                raise NemesisError(f"{host.name} has only {available} bytes free after the filling was deleted")
+            if not has_room or bash(host, _WRITE, host.data_dir, str(wanted), check=False).status != 0:
+                raise NemesisError(f"{host.name} has only {available} bytes free after healing")
             seen.append(f"{host.name}: {format_size(available >> 20 << 20)} free")
         return "; ".join([*seen, await_answers(strike.hosts, strike.cluster)])
+
+
+def _has_room(host: ServiceHost, wanted: int) -> bool:
+    return _available(host) >= wanted
 
 
 def _available(host: ServiceHost) -> int:

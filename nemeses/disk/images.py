@@ -1,4 +1,4 @@
-"""The whole data disk replaced: by an empty one, or by an earlier state of itself."""
+"""Replaces the whole data disk: with an empty one, or with an earlier snapshot."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _MARKED = '[ ! -e "$1/.chaoskit/$2" ]'
 
 
 class DiskWipe(Nemesis):
-    """Power off, a new file system on the data disk, boot: the system must format anew in its start."""
+    """Powers off, creates a new file system on the data disk, and boots: the system must format it when it starts."""
 
-    summary = "replace the data disk by an empty one while the power is off; boot afterwards"
+    summary = "replace the data disk with an empty one while the power is off; boot afterwards"
     family = "disk"
     cluster_powers = (Processes,)
     host_powers = (PowerSwitch, ReplaceableDisk)
@@ -45,26 +45,26 @@ class DiskWipe(Nemesis):
         ]
         if marked:
             raise NemesisError(f"a file that was synced before is still on the data disk of {', '.join(marked)}")
-        gone = f"a file synced right before is gone from {strike.names}"
+        gone = f"a file synced right before is missing on {strike.names}"
         return f"{gone}; {await_answers(strike.hosts, strike.cluster)}"
 
 
 class TimeTravel(DiskWipe):
-    """Power off, the last snapshot of the data disk put back, boot: the host has forgotten what came after."""
+    """Powers off, restores the last snapshot of the data disk, and boots: the host has lost everything since then."""
 
-    summary = "put the last snapshot of the data disk back while the power is off; boot afterwards"
+    summary = "restore the last snapshot of the data disk while the power is off; boot afterwards"
 
     def inject(self, strike: Strike) -> None:
         for host in strike.hosts:
             if not host.power(ReplaceableDisk).has_snapshot():
-                raise NemesisError(f"{host.name} has no snapshot of its data disk: inject snapshot before time-travel")
+                raise NemesisError(f"{host.name} has no snapshot of its data disk; inject snapshot before time-travel")
         _replace(strike, lambda host: host.power(ReplaceableDisk).restore_disk())
 
 
 class Snapshot(Nemesis):
-    """The data disk is synced, held for a moment and copied, as volume managers do. `time-travel` puts it back."""
+    """Syncs, freezes and copies the data disk, as volume managers do. `time-travel` restores the copy."""
 
-    summary = "keep a copy of the data disk, for time-travel"
+    summary = "take a snapshot of the data disk, for time-travel"
     family = "disk"
     lasts = False
     restores = False  # the copy stays
@@ -77,11 +77,11 @@ class Snapshot(Nemesis):
     def verify(self, strike: Strike) -> str:
         missing = [host.name for host in strike.hosts if not host.power(ReplaceableDisk).has_snapshot()]
         if missing:
-            raise NemesisError(f"there is no copy of the data disk of {', '.join(missing)}")
+            raise NemesisError(f"there is no snapshot of the data disk of {', '.join(missing)}")
         return "; ".join(f"{name}: copied {copy}" for name, copy in strike.notes["copies"].items())
 
     def heal(self, strike: Strike) -> None:
-        """Nothing was broken."""
+        """Do nothing: nothing was broken."""
 
     def verify_healed(self, strike: Strike) -> str:
         return await_answers(strike.hosts, strike.cluster)

@@ -1,4 +1,4 @@
-"""A data disk that acknowledges flushes and does not do them."""
+"""A data disk that acknowledges flushes without performing them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from nemeses.services import await_answers, on_each
 
 
 class Lie(BaseModel):
-    """How the lie ends.
+    """How the fault ends.
 
     Attributes:
-        cut: by a power cut, so that what was acknowledged is lost; else the disk makes it true.
+        cut: with a power cut, so that acknowledged data is lost; otherwise the disk persists the data.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -28,9 +28,9 @@ class Lie(BaseModel):
 
 
 class FsyncLies(Nemesis):
-    """Flushes are acknowledged and nothing is persisted, up to the size of the disk's cache (`cluster.disk.cache`)."""
+    """Flushes are acknowledged but nothing is persisted, up to the size of the disk's cache (`cluster.disk.cache`)."""
 
-    summary = "let the data disk acknowledge flushes without doing them; cut the power at the end"
+    summary = "make the data disk acknowledge flushes without performing them; cut the power at the end"
     family = "disk"
     cluster_powers = (Processes,)
     parameters = Lie
@@ -65,7 +65,7 @@ class FsyncLies(Nemesis):
         writable = check_writable(strike.hosts)
         for host in strike.hosts:
             if waiting := host.power(ProgrammableDisk).disk_counters()["unflushed_sectors"]:
-                raise NemesisError(f"{waiting} sectors of {host.name} are still un-flushed after a sync")
+                raise NemesisError(f"{waiting} sectors of {host.name} are still unflushed after a sync")
         return "; ".join([*proofs, writable, await_answers(strike.hosts, strike.cluster)])
 
 
@@ -76,12 +76,14 @@ def _check_lies(host: ServiceHost) -> str:
     counters = host.power(ProgrammableDisk).disk_counters()
     lies, waiting = counters["lies"] - before, counters["unflushed_sectors"]
     if lies == 0 or waiting == 0:
-        raise NemesisError(f"the disk of {host.name} was told to lie and told {lies} lies; {waiting} sectors wait")
+        raise NemesisError(f"the disk of {host.name} should lie: {lies} lies, {waiting} sectors not persistent")
     return f"{host.name}: an fsync was acknowledged with {lies} lies, {waiting} sectors are not persistent"
 
 
 def _check_lost(host: ServiceHost) -> str:
     cut = host.power(ProgrammableDisk).last_cut()
     if not cut.get("lies") or not cut["sectors"]:
-        raise NemesisError(f"{host.name} was cut while its disk should lie, and nothing acknowledged was lost: {cut}")
+        raise NemesisError(
+            f"{host.name}: the power was cut while its disk lied, but no acknowledged data was lost: {cut}"
+        )
     return f"{host.name}: {cut['lies']} acknowledged flushes were lies; {host.power(PowerSwitch).prove_cut()}"

@@ -1,4 +1,4 @@
-"""Data disks and hosts back in order: what healing a broken disk comes down to, and whether a disk takes writes."""
+"""Repairs data disks and hosts, and checks whether a disk accepts writes."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ mkdir -p "$folder" && dd if=/dev/zero of="$folder/probe" bs=4k count=1 oflag=dir
 
 
 def write_error(host: ServiceHost) -> str:
-    """Write 4 KiB to the data disk and fsync; return the error, or nothing."""
+    """Write 4 KiB to the data disk and fsync; return the error, or an empty string."""
     done = bash(host, _WRITE, host.data_dir, check=False)
     return "" if done.status == 0 else done.err.strip().splitlines()[-1]
 
 
 def check_writable(targets: Sequence[ServiceHost]) -> str:
-    """Return evidence that the data disks take writes.
+    """Return evidence that the data disks accept writes.
 
     Raises:
-        NemesisError: one does not.
+        NemesisError: a disk does not.
     """
     for host in targets:
         if error := write_error(host):
@@ -35,7 +35,7 @@ def check_writable(targets: Sequence[ServiceHost]) -> str:
 
 
 def mend(targets: Sequence[ServiceHost], cluster: Cluster) -> None:
-    """Boot each host that has no power, or whose disk takes no writes (by a power cut), and start the system."""
+    """Reboot each host that has no power, or whose disk does not accept writes (with a power cut); start the system."""
 
     def act(host: ServiceHost) -> None:
         if host.reachable() and write_error(host):
@@ -46,7 +46,7 @@ def mend(targets: Sequence[ServiceHost], cluster: Cluster) -> None:
 
 
 def restore(host: ServiceHost, cluster: Cluster) -> None:
-    """Boot a host if it has no power, and start the system if it does not run."""
+    """Boot a host if it has no power, and start the system if it is not running."""
     if not host.reachable():
         host.power(PowerSwitch).power_on()
     cluster.power(Processes).start(host)

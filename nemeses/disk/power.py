@@ -1,4 +1,4 @@
-"""The power cut, once or again while the system recovers."""
+"""Power cuts, single or repeated during recovery."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Cuts(BaseModel):
     """Power cuts of one fault.
 
     Attributes:
-        reboots: how often the power is cut again while the system recovers.
-        between: how long after each boot.
+        reboots: number of further cuts while the system recovers.
+        between: time from each boot to the next cut.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -31,9 +31,9 @@ class Cuts(BaseModel):
 
 
 class PowerCut(Nemesis):
-    """Cable, disk and processes are cut at one instant; un-flushed data is gone. Healing boots the host."""
+    """Cuts network, disk and processes at the same instant; unflushed data is lost. Healing boots the host."""
 
-    summary = "cut the power of hosts and their data disks: what was not fsynced is lost; boot them afterwards"
+    summary = "cut the power of hosts and their data disks, which loses unsynced data; boot them afterwards"
     family = "disk"
     cluster_powers = (Processes,)
     parameters = Cuts
@@ -72,5 +72,5 @@ def check_dark(strike: Strike) -> str:
     """
     answering = [host.name for host in strike.hosts if host.reachable(timeout_s=0.1)]
     if answering:
-        raise NemesisError(f"{', '.join(answering)} should have no power and still answer")
-    return f"{strike.names} answer nothing"
+        raise NemesisError(f"answering despite the power cut: {', '.join(answering)}")
+    return f"no answer from {strike.names}"

@@ -1,4 +1,4 @@
-"""The programmable disk's settings as faults: errors at a rate, or any of them."""
+"""The programmable disk's settings as faults: a rate of errors, or arbitrary settings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ROUNDS = 20
 _DESTROYING = {
     "flush_lies", "read_errors", "write_errors", "flush_errors", "bad_sectors", "read_flips", "write_flips",
 }  # fmt: skip
-"""Settings that may cost what was fsynced; the others make a disk slow, or decide what a power cut keeps."""
+"""Settings that may lose fsynced data; the others slow a disk down, or determine what a power cut keeps."""
 
 _REQUESTS = """
 mkdir -p "$1/.chaoskit"; probe=$1/.chaoskit/probe
@@ -32,7 +32,7 @@ for _ in 1 2 3 4 5 6 7 8 9 10; do dd if=/dev/zero of="$probe" bs=4k count=1 conv
 
 
 class Errors(BaseModel):
-    """Share of requests that fail with EIO; at least one is above 0."""
+    """Fraction of requests that fail with EIO; at least one must be above 0."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -43,7 +43,7 @@ class Errors(BaseModel):
     @model_validator(mode="after")
     def _fails_something(self) -> Errors:
         if not (self.read or self.write or self.flush):
-            raise ValueError("say what fails, as a share from 0 to 1: read, write or flush")
+            raise ValueError("specify read, write or flush as a fraction from 0 to 1")
         return self
 
 
@@ -53,16 +53,16 @@ class Program(DiskSettings):
     @model_validator(mode="after")
     def _sets_something(self) -> Program:
         if self.frozen:
-            raise ValueError("frozen: use the fault disk-freeze")
+            raise ValueError("frozen: use the fault disk-freeze instead")
         if not self.model_fields_set:
-            raise ValueError(f"say what to set: {', '.join(type(self).model_fields)}")
+            raise ValueError(f"specify at least one of: {', '.join(type(self).model_fields)}")
         return self
 
 
 class DiskErrors(Nemesis):
-    """Some requests of the data disk fail with EIO. A file system that gave up is healed by a boot."""
+    """Some requests of the data disk fail with EIO. A reboot heals a file system that became read-only."""
 
-    summary = "let a share of the data disk's reads, writes or flushes fail with EIO"
+    summary = "fail a fraction of the data disk's reads, writes or flushes with EIO"
     family = "disk"
     cluster_powers = (Processes,)
     parameters = Errors
@@ -85,7 +85,7 @@ class DiskErrors(Nemesis):
                 bash(host, _REQUESTS, host.data_dir, check=False)
                 errors = _errors(host) - strike.notes["before"][host.name]
             if errors == 0:
-                raise NemesisError(f"no request of the data disk of {host.name} failed in {rounds} rounds of requests")
+                raise NemesisError(f"no request of the data disk of {host.name} failed in {rounds} rounds")
             seen.append(f"{host.name}: {errors} requests failed with EIO")
         return "; ".join(seen)
 
@@ -104,9 +104,9 @@ class DiskErrors(Nemesis):
 
 
 class DiskProgram(Nemesis):
-    """Any settings of the programmable disk, for the time of the fault."""
+    """Changes any settings of the programmable disk for the duration of the fault."""
 
-    summary = "change any settings of the programmable disk, and change them back"
+    summary = "change settings of the programmable disk; restore them afterwards"
     family = "disk"
     cluster_powers = (Processes,)
     parameters = Program
@@ -132,29 +132,29 @@ class DiskProgram(Nemesis):
             settings, before = host.power(ProgrammableDisk).disk_settings(), strike.notes["settings"][host.name]
             changed = [name for name in type(settings).model_fields if getattr(settings, name) != getattr(before, name)]
             if kept := strike.parameters.model_fields_set.intersection(changed):
-                raise NemesisError(f"the disk of {host.name} still has {', '.join(kept)} of the fault")
+                raise NemesisError(f"the disk of {host.name} still has the fault's {', '.join(kept)}")
         return f"{check_writable(strike.hosts)}; {await_answers(strike.hosts, strike.cluster)}"
 
 
 def _errors(host: ServiceHost) -> int:
-    """Return how many requests the disk has failed."""
+    """Return the number of requests that the disk failed."""
     return host.power(ProgrammableDisk).disk_counters()["errors"]
 
 
 def _behaviour(host: ServiceHost, strike: Strike) -> str:
-    """Return what the disk says of itself, and what a write with fsync says of it.
+    """Return the disk's reported settings, and the result of a write with fsync, as evidence.
 
     Raises:
-        NemesisError: they do not fit the parameters.
+        NemesisError: they do not match the parameters.
     """
     wanted: DiskSettings = strike.parameters
     settings = host.power(ProgrammableDisk).disk_settings()
     if wrong := [name for name in wanted.model_fields_set if getattr(settings, name) != getattr(wanted, name)]:
-        raise NemesisError(f"the disk of {host.name} did not take {', '.join(wrong)}")
+        raise NemesisError(f"the disk of {host.name} did not apply {', '.join(wrong)}")
     began = time.monotonic()
     error = write_error(host)
     took_s = time.monotonic() - began
     if not error and took_s < wanted.flush / 1e9:
-        raise NemesisError(f"{host.name}: a write with fsync took {took_s * 1e3:.1f} ms, less than one flush should")
+        raise NemesisError(f"{host.name}: a write with fsync took {took_s * 1e3:.1f} ms, less than one flush")
     shown = settings.model_dump(include=wanted.model_fields_set, mode="json")
     return f"{host.name}: {shown}; a write with fsync: {error or f'{took_s * 1e3:.1f} ms'}"

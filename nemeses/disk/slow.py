@@ -14,13 +14,13 @@ from nemeses.services import await_answers, on_each
 from nemeses.shell import bash
 
 _PROBE_S = 1.0
-"""How long a probe takes at the limit."""
+"""Duration of a probe at the limit."""
 
 _TOLERANCE = 1.3
-"""A limit may be exceeded so much over a probe, as the kernel counts in slices of time."""
+"""Factor by which a probe may exceed a limit, because the kernel accounts in time slices."""
 
 _FASTER = 2.0
-"""So much faster a healed disk must be than the slow one."""
+"""Factor by which a healed disk must be faster than the slow one."""
 
 _BLOCK = 4096
 _CHUNK = 65536
@@ -37,7 +37,7 @@ class Limits(DiskLimits):
     @model_validator(mode="after")
     def _limits_something(self) -> Limits:
         if not any(getattr(self, name) for name in type(self).model_fields):
-            raise ValueError(f"say what is slow: {', '.join(type(self).model_fields)}")
+            raise ValueError(f"specify at least one of: {', '.join(type(self).model_fields)}")
         return self
 
 
@@ -51,7 +51,7 @@ class _Probe:
     units: int
 
     def rate(self, host: ServiceHost) -> float:
-        """Return units a second, measured."""
+        """Measure the rate, in units per second."""
         arguments = (host.data_dir, str(self.block), str(self.count))
         if self.reads:
             began, ended = map(int, bash(host, _READ, *arguments, timeout_s=120).out.split())
@@ -62,7 +62,7 @@ class _Probe:
 
 
 class DiskSlow(Nemesis):
-    """The data disk serves at most so many bytes or requests a second."""
+    """Limits the data disk to a number of bytes or requests per second."""
 
     summary = "limit the bytes or requests per second of the data disk"
     family = "disk"
@@ -77,7 +77,7 @@ class DiskSlow(Nemesis):
         for (name, field), rate in measured.items():
             limit = getattr(strike.parameters, field)
             if rate > limit * _TOLERANCE:
-                raise NemesisError(f"{name}: {field} should be at most {limit:,} and is {rate:,.0f}")
+                raise NemesisError(f"{name}: {field} should be at most {limit:,}, but is {rate:,.0f}")
         return _words(measured)
 
     def heal(self, strike: Strike) -> None:
@@ -89,7 +89,7 @@ class DiskSlow(Nemesis):
             if key in slow and rate < slow[key] * _FASTER:
                 raise NemesisError(
                     f"{key[0]}: {key[1]} is {rate:,.0f} without the limit and was {slow[key]:,.0f} with it: "
-                    "it is not lifted, or is not below what the disk does anyway"
+                    "the limit was not removed, or it exceeds the speed of the disk"
                 )
         return f"{_words(measured)}; {await_answers(strike.hosts, strike.cluster)}"
 

@@ -1,1 +1,1 @@
-"""Faults of networks, made on the hosts that they hit with nftables, NFQUEUE, tc and ss; IPv4 and IPv6."""
+"""Network faults, injected on the target hosts with nftables, NFQUEUE, tc and ss; for IPv4 and IPv6."""

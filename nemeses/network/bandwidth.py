@@ -1,4 +1,4 @@
-"""Slow links: what leaves a host waits in htb, what arrives waits in the packet queue on the host."""
+"""Slow links: outgoing packets are queued by htb, incoming packets by the packet queue on the host."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from nemeses.network.queueing import queue_scripts
 _PACKET = 1428
 _TOLERANCE = 1.5
 _RATE_MAX = 20 * 10**6
-"""What pings can prove."""
+"""Rates that pings can prove."""
 
 _SHAPE = """
 case $SSH_CONNECTION in *.*) protocol=ip family=ip length=32;; *) protocol=ipv6 family=ip6 length=128;; esac
@@ -46,16 +46,16 @@ true
 
 
 class BandwidthParameters(FromPeers):
-    """At most `rate` bytes a second (10kB to 20MB), of all peers together, `in` to each target, `out`, or each way."""
+    """At most `rate` bytes per second (10kB to 20MB), all peers together: `in` to each target, `out`, or each way."""
 
     rate: Annotated[Size, Field(ge=10_000, le=_RATE_MAX)] = 2**20
     direction: Literal["both", "in", "out"] = "both"
 
 
 class Bandwidth(PacketFault):
-    """Packets beyond the rate wait in a queue of 1000; what finds it full is lost, as at a slow link."""
+    """Packets beyond the rate wait in a queue of 1000; when it is full they are dropped, as on a slow link."""
 
-    summary = "limit how many bytes a second hosts receive from, or send to, their peers"
+    summary = "limit the bytes per second that hosts receive from, or send to, their peers"
     parameters = BandwidthParameters
 
     def scripts(self, strike: Strike, host: ServiceHost, peers: Peers) -> tuple[str, str]:
@@ -72,17 +72,17 @@ class Bandwidth(PacketFault):
 
     def measure(self, strike: Strike, host: ServiceHost, peers: Peers) -> str:
         asked: BandwidthParameters = strike.parameters
-        # Pings follow each other as fast as answers come; at a rate that they cannot reach this proves nothing.
+        # Pings are sent as fast as replies arrive; a rate that they cannot reach would not be proved.
         seen = ping(host, nearest(peers), "-f", "-l", "30", "-w", "1", "-s", str(_PACKET - 28))
         rate = seen.received * _PACKET
         words = f"{seen.received} packets of {_PACKET} B in 1 s"
         if not 0 < rate < _TOLERANCE * asked.rate:
             raise NemesisError(f"{host.name}: {words}, not {format_size(asked.rate)}/s")
-        return f"{words}: {rate / 1e3:.0f} kB/s ({asked.rate / 1e3:.0f} asked)"
+        return f"{words}: {rate / 1e3:.0f} kB/s ({asked.rate / 1e3:.0f} configured)"
 
 
 def _filters(peers: Peers, cluster: Sequence[ServiceHost]) -> str:
-    """Return tc's filters: peers into the class, and before a match of all clients, other hosts past it."""
+    """Return tc filters that put peers into the class; if all clients match, other hosts are excluded first."""
     lines = []
     protocols = (("ip", "ip", 32, "dst 0.0.0.0/0"), ("ip6", "ipv6", 128, "dst ::/0"))
     for place, (family, protocol, length, everyone) in enumerate(protocols):

@@ -1,4 +1,4 @@
-"""Faults of TCP connections: reset all at once, or lost at one end only. `ss -K` ends them in the target's kernel."""
+"""Faults of TCP connections: reset at both ends, or lost at one end only. `ss -K` closes them in the kernel."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ConnectionParameters(BaseModel):
 
 
 class ResetConnections(Nemesis):
-    """Both ends are told at once: the target's programs by an error, the peers by an RST."""
+    """Both ends notice immediately: programs on the target get an error, the peers an RST."""
 
     summary = "reset the established TCP connections between hosts and their peers"
     family = "network"
@@ -56,14 +56,14 @@ class ResetConnections(Nemesis):
                 probe.close()
 
     def verify_healed(self, strike: Strike) -> str:
-        return "new connections were never refused"
+        return "new connections were always possible"
 
 
 class HalfOpen(Nemesis):
-    """The target forgets its connections and its RSTs are lost: the peers believe in them until they give up."""
+    """The target drops its connections, and its RSTs are lost: for the peers they stay open until a timeout."""
 
     summary = (
-        "lose the established TCP connections at the hosts' end alone, as a crash does: peers still believe in them"
+        "drop established TCP connections only at the hosts' end, as a machine crash does; for peers they stay open"
     )
     family = "network"
     parameters = ConnectionParameters
@@ -90,7 +90,7 @@ class HalfOpen(Nemesis):
         release(strike)
 
     def verify_healed(self, strike: Strike) -> str:
-        evidence = ["RSTs pass again"]
+        evidence = ["RSTs are delivered again"]
         for host in strike.hosts:
             check_gone(host, f"chaoskit_{strike.name}")
             if (probe := strike.notes.pop(f"probe of {host.name}", None)) is not None:
@@ -102,7 +102,7 @@ class HalfOpen(Nemesis):
 
 
 def _prepare(strike: Strike, host: ServiceHost) -> Peers:
-    """Look the peers up; open a connection from where the clients are, that will be hit too."""
+    """Resolve the peers; open a probe connection from the clients' side, which will be affected too."""
     peers = find_peers(strike, strike.parameters.peers, [host])
     if peers.clients:
         listening = {int(line.split()[3].rsplit(":", 1)[1]) for line in host.run(["ss", "-Hltn"]).out.splitlines()}
@@ -117,7 +117,7 @@ def _prepare(strike: Strike, host: ServiceHost) -> Peers:
 
 
 def _kill(strike: Strike, peers: Peers) -> str:
-    """Return the command that ends the connections and prints them."""
+    """Return the command that closes the connections and prints them."""
     ends = [f"dst {_bracketed(address)}" for found in addresses(peers.hosts).values() for address in found]
     if peers.clients:
         strangers = [
@@ -134,7 +134,7 @@ def _silence(strike: Strike, peers: Peers) -> Rules:
 
 
 def _ends(listing: str) -> list[Ends]:
-    """Return the connections that `ss` listed; IPv4 within IPv6 as plain IPv4."""
+    """Return the connections listed by `ss`; IPv4-mapped IPv6 addresses as IPv4."""
     lines = [line.replace("[::ffff:", "").replace("]", "").replace("[", "").split() for line in listing.splitlines()]
     return [(fields[-2], fields[-1]) for fields in lines if len(fields) >= 4]
 
@@ -150,7 +150,7 @@ def _prove_ended(strike: Strike, host: ServiceHost, of_probe: object) -> str:
     if left := _established(host) & set(ended):
         raise NemesisError(f"{host.name} still has {len(left)} of {len(ended)} connections: {sorted(left)[0]}")
     probe = strike.notes.get(f"probe of {host.name}")
-    seen = of_probe(host, probe) if probe is not None and callable(of_probe) else "no port took a probe connection"
+    seen = of_probe(host, probe) if probe is not None and callable(of_probe) else "no port accepted a probe connection"
     return f"{host.name} lost {len(ended)} connections; {seen}"
 
 
@@ -170,27 +170,27 @@ def _still_believes(host: ServiceHost, probe: socket.socket) -> str:
     try:
         received = probe.recv(1)
     except TimeoutError:
-        return f"a client still believes in its connection to {host.name}"
+        return f"a client's connection to {host.name} is still open at its end"
     except ConnectionResetError:
-        raise NemesisError(f"a client's connection to {host.name} was reset, not left half open") from None
+        raise NemesisError(f"a client's connection to {host.name} was reset, not left half-open") from None
     raise NemesisError(f"a client's connection to {host.name} was closed: it read {received!r}")
 
 
 def _orphans(strike: Strike, host: ServiceHost) -> str:
-    """Return how many of the connections the peers that are hosts still have.
+    """Return how many of the connections are still open at peers that are hosts.
 
     Raises:
-        NemesisError: none of those that there were.
+        NemesisError: there were some, and none of them is open.
     """
     ended = {(peer, local) for local, peer in strike.notes[f"ended on {host.name}"]}
     hosts: Sequence[ServiceHost] = strike.notes[f"peers of {host.name}"].hosts
     theirs = {ends for ends in ended if ends[0].rsplit(":", 1)[0] in {each.address for each in hosts}}
     kept = theirs & set().union(*map(_established, hosts))
     if theirs and not kept:
-        raise NemesisError(f"no peer still has one of its {len(theirs)} connections with {host.name}")
-    return f"peers still have {len(kept)} of {len(theirs)} connections with it"
+        raise NemesisError(f"none of {len(theirs)} connections with {host.name} is still open at its peers")
+    return f"{len(kept)} of {len(theirs)} connections with it are still open at its peers"
 
 
 def _bracketed(address: str) -> str:
-    """Return an address as `ss` reads it."""
+    """Return an address in the syntax of `ss`."""
     return f"[{address}]" if ":" in address else address

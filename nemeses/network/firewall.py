@@ -1,9 +1,9 @@
-"""nftables rules on one host for its packets to and from given peers: what is done with them, and how many there were.
+"""nftables rules on one host that affect and count its packets to and from given peers.
 
-A table of each strike's own (`inet` for what arrives, `netdev` for what leaves) goes in and out in one
-transaction. Left alone, always: loopback, IPv6 neighbour discovery, and the SSH connection of the harness.
-What leaves is caught at the device (hook `egress`, Linux 5.16): there a lost packet is lost as in a network. In the
-hook `output` the sender would be told (EPERM).
+Each strike has its own tables (`inet` for incoming, `netdev` for outgoing packets), which are added and removed in one
+transaction. Never affected: loopback, IPv6 neighbour discovery, and the harness's SSH connection. Outgoing packets are
+handled at the device (hook `egress`, Linux 5.16), where a dropped packet is lost as in a network. In the hook `output`,
+the sender would get an error (EPERM).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from nemeses.network.peers import Peers, addresses
 _NEIGHBOURS = "icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert, nd-router-solicit, nd-router-advert } accept"
 
 _COUNTERS = "counter seen_in {}\ncounter hit_in {}\ncounter seen_out {}\ncounter hit_out {}\n"
-"""`seen`: packets to or from the peers. `hit`: those of them that the fault took."""
+"""`seen`: packets to or from the peers. `hit`: those affected by the fault."""
 
 DROP = ("counter name {hit} drop",)
 REJECT = (
@@ -52,9 +52,9 @@ class Rules:
     """What happens to a host's packets from and to its peers.
 
     Attributes:
-        table: name, a valid one whatever the strike's name is.
-        arriving, leaving: nftables statements, `{{hit}}` standing for the counter; empty: nothing happens.
-        ports: only packets of TCP or UDP from or to one of these ports; empty: all.
+        table: name of the table, valid for any strike name.
+        arriving, leaving: nftables statements with `{{hit}}` as a placeholder for the counter; empty for no effect.
+        ports: restricts the rules to TCP and UDP packets from or to these ports; empty for all packets.
     """
 
     table: str
@@ -65,7 +65,7 @@ class Rules:
     rejects: bool = False
 
     def act(self, cluster: Sequence[ServiceHost]) -> str:
-        """Return the bash script that loads the rules; `cluster`: all its hosts."""
+        """Return the bash script that loads the rules; `cluster` is the list of all hosts."""
         parts = []
         if self.arriving:
             parts += self._table("inet", "in", "type filter hook input priority raw", cluster)
@@ -76,7 +76,7 @@ class Rules:
         return _LOAD.format(rules="\n".join(parts))
 
     def undo(self) -> str:
-        """Return the bash script that removes them, whether or not they are there."""
+        """Return the bash script that removes the rules, if they exist."""
         lines = [f"{verb} table {family} {self.table}" for family in ("inet", "netdev") for verb in ("add", "delete")]
         return f"nft '{'; '.join(lines)}'"
 
@@ -115,7 +115,7 @@ def _set(elements: Sequence[object]) -> str:
 
 
 def counted(host: ServiceHost, table: str) -> dict[str, int]:
-    """Return a strike's counters of packets on a host, by name; empty if its rules are not loaded there."""
+    """Return a strike's packet counters on a host, by name; empty if its rules are not loaded."""
     listed = json.loads(host.run(["nft", "-j", "list", "counters"]).out)["nftables"]
     counts: dict[str, int] = {}
     for counter in (each["counter"] for each in listed if "counter" in each):
@@ -125,10 +125,10 @@ def counted(host: ServiceHost, table: str) -> dict[str, int]:
 
 
 def check_gone(host: ServiceHost, table: str) -> None:
-    """Refuse that a strike's rules are still loaded on a host.
+    """Check that a strike's rules are no longer loaded on a host.
 
     Raises:
-        NemesisError: they are; with what they counted.
+        NemesisError: they are; the message has their counters.
     """
     if counts := counted(host, table):
         raise NemesisError(f"the rules are still on {host.name}: {counts}")

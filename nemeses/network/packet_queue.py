@@ -1,8 +1,8 @@
-"""What happens to the packets that the kernel hands to user space (NFQUEUE); a program for the host, by itself.
+"""Handles the packets that the kernel passes to user space (NFQUEUE); a stand-alone program that runs on the host.
 
-It needs only `netfilterqueue`. Argument: JSON with `queue` (number), `seed` and what to do: `delay` and `jitter` (ns;
-order is kept), `reorder` (percent, held back by `by` ns), `duplicate` (percent), `corrupt` (percent), `rate` (bytes a
-second; packets wait, and what would wait behind `_BACKLOG` others is dropped).
+It needs only `netfilterqueue`. Argument: JSON with `queue` (number), `seed` and the actions: `delay` and `jitter` (ns;
+order is kept), `reorder` (percent, held back by `by` ns), `duplicate` (percent), `corrupt` (percent), `rate` (bytes per
+second; packets are queued, and dropped if more than `_BACKLOG` are waiting).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _IPV6_HDRINCL = 36
 
 
 class PacketQueue:
-    """The packets that wait, soonest first."""
+    """The waiting packets, soonest first."""
 
     def __init__(self, what: dict[str, Any]) -> None:
         self._what = what
@@ -38,7 +38,7 @@ class PacketQueue:
             self._raw[6].setsockopt(socket.IPPROTO_IPV6, _IPV6_HDRINCL, 1)
 
     def take(self, packet: Any) -> None:
-        """Decide on one packet, as the kernel hands it over."""
+        """Handle one packet from the kernel."""
         now = time.monotonic_ns()
         due = self._due(now, packet.get_payload_len())
         if due is None:
@@ -56,7 +56,7 @@ class PacketQueue:
         heapq.heappush(self._waiting, (due, self._count, packet))
 
     def let_go(self, until: int) -> float | None:
-        """Accept what is due; return in how many ms the next is."""
+        """Accept packets that are due; return the time until the next one, in ms."""
         while self._waiting and self._waiting[0][0] <= until:
             heapq.heappop(self._waiting)[2].accept()
         return max(0.0, (self._waiting[0][0] - time.monotonic_ns()) / 1e6) if self._waiting else None
@@ -78,13 +78,13 @@ class PacketQueue:
         return self._last_due
 
     def _send_again(self, packet: bytes) -> None:
-        """Deliver a copy to this host itself, through loopback, which the queue's rules leave alone."""
+        """Deliver a copy to this host through loopback, which the queue's rules do not affect."""
         version = packet[0] >> 4
         family, address = (socket.AF_INET, packet[16:20]) if version == 4 else (socket.AF_INET6, packet[24:40])
         self._raw[version].sendto(packet, (socket.inet_ntop(family, address), 0))
 
     def _corrupted(self, packet: bytes) -> bytes:
-        """Flip one bit behind the IP header: the checksum of TCP, UDP or ICMP no longer fits."""
+        """Flip one bit after the IP header, so that the checksum of TCP, UDP or ICMP is wrong."""
         header = (packet[0] & 15) * 4 if packet[0] >> 4 == 4 else 40
         changed = bytearray(packet)
         changed[self._draw.randrange(header, len(packet))] ^= 1 << self._draw.randrange(8)
@@ -92,7 +92,7 @@ class PacketQueue:
 
 
 def main(argument: str) -> None:
-    """Serve the queue until SIGTERM; then let everything go that waits."""
+    """Serve the queue until SIGTERM; then release all waiting packets."""
     from netfilterqueue import NetfilterQueue  # noqa: PLC0415  # absent where this file is only read
 
     what = json.loads(argument)

@@ -19,31 +19,31 @@ from nemeses.network.queueing import queue_scripts
 from nemeses.services import on_each
 
 _EVENTS = 12
-"""How many events a series of pings should see: that it sees none has a chance of e^-12."""
+"""Expected number of events in a series of pings; the probability of seeing none is e^-12."""
 _PINGS_MIN = 20
 _HEALTHY_MS = 5
-"""A round trip on an idle local network takes less, on a busy machine too."""
+"""Upper bound of a round trip on an idle local network, even on a busy machine."""
 _MILLION = 1_000_000
 _ATTEMPTS = 3
-"""On a busy machine pings may be sent so far apart that none overtakes another."""
+"""Number of attempts: on a busy machine, pings may be too far apart to overtake each other."""
 
 Percent = Annotated[float, Field(ge=0.5, le=100)]
 
 
 class PacketFault(Nemesis):
-    """What faults of packets have in common: peers looked up at injection, a hold on each target, pings as proof."""
+    """Base of packet faults: resolves peers at injection, holds the fault on each target, proves it with pings."""
 
     family = "network"
 
     def scripts(self, strike: Strike, host: ServiceHost, peers: Peers) -> tuple[str, str]:
-        """Return the bash scripts that make the fault on a host and undo it."""
+        """Return the bash scripts that inject the fault on a host and undo it."""
         raise NotImplementedError
 
     def measure(self, strike: Strike, host: ServiceHost, peers: Peers) -> str:
-        """Return the measured effect on a host.
+        """Return the measured effect on a host, as evidence.
 
         Raises:
-            NemesisError: there is none.
+            NemesisError: there is no effect.
         """
         raise NotImplementedError
 
@@ -51,7 +51,7 @@ class PacketFault(Nemesis):
         def act(host: ServiceHost) -> None:
             peers = strike.notes[f"peers of {host.name}"] = find_peers(strike, strike.parameters.peers, [host])
             if not peers.names():
-                raise NemesisError(f"peers: {', '.join(strike.parameters.peers)} has nobody besides {host.name}")
+                raise NemesisError(f"peers: {', '.join(strike.parameters.peers)} matches nothing besides {host.name}")
             hold(strike, host, *self.scripts(strike, host, peers))
 
         on_each(strike.hosts, act)
@@ -77,10 +77,10 @@ class PacketFault(Nemesis):
 
 
 class QueuedFault(PacketFault):
-    """Made by a process on the target that sees every packet that arrives from the peers."""
+    """A fault implemented by a process on the target that handles every packet that arrives from the peers."""
 
     def what(self, parameters: Any) -> Mapping[str, object]:
-        """Return the keys of `packet_queue`."""
+        """Return the arguments of `packet_queue`."""
         return {key: value for key, value in parameters if key != "peers"}
 
     def scripts(self, strike: Strike, host: ServiceHost, peers: Peers) -> tuple[str, str]:
@@ -88,7 +88,7 @@ class QueuedFault(PacketFault):
 
 
 class FromPeers(BaseModel):
-    """`peers`: `all`, `hosts`, `clients`, host names or roles whose packets are concerned."""
+    """`peers`: `all`, `hosts`, `clients`, host names or roles whose packets are affected."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -96,14 +96,14 @@ class FromPeers(BaseModel):
 
 
 class LossParameters(FromPeers):
-    """`percent` of the packets that come `in` to the targets, go `out`, or each way (`both`)."""
+    """Loses `percent` of the packets that arrive at the targets (`in`), leave them (`out`), or both (`both`)."""
 
     percent: Annotated[float, Field(ge=0.1, le=100)] = 10
     direction: Literal["both", "in", "out"] = "both"
 
 
 class PacketLoss(PacketFault):
-    """A share of packets, drawn by the kernel one by one, is lost in silence."""
+    """Silently drops a random fraction of packets."""
 
     summary = "lose a percentage of packets between hosts and their peers"
     parameters = LossParameters
@@ -125,13 +125,13 @@ class PacketLoss(PacketFault):
         asked: LossParameters = strike.parameters
         share = asked.percent / 100
         pings = str(max(_PINGS_MIN, math.ceil(_EVENTS / share)))
-        # Ping is told of what is lost on its way out, and sends that again: only the counters show it.
+        # Ping notices packets that are lost on the way out and resends them, so only the counters show these.
         seen = ping(host, nearest(peers), "-f", "-q", "-c", pings)
         counts = counted(host, f"chaoskit_{strike.name}")
         evidence = [f"{seen.lost} of {seen.sent} pings lost"]
         for way in ("in", "out") if asked.direction == "both" else (asked.direction,):
             hit, packets = counts.get(f"hit_{way}", 0), counts.get(f"seen_{way}", 0)
-            evidence.append(f"{hit} of {packets} packets {way} lost ({share:.1%} asked)")
+            evidence.append(f"{hit} of {packets} packets {way} lost ({share:.1%} configured)")
             reaches = way == "out" or asked.direction == "in" or share < 1
             if reaches and (not hit or abs(hit - packets * share) > 5 * math.sqrt(packets * share * (1 - share)) + 1):
                 raise NemesisError(f"{host.name}: {', '.join(evidence)}")
@@ -141,7 +141,7 @@ class PacketLoss(PacketFault):
 
 
 class DelayParameters(FromPeers):
-    """Each packet that arrives waits `delay`, more or less by up to `jitter`; none overtakes another."""
+    """Delays each arriving packet by `delay`, plus or minus up to `jitter`, without reordering."""
 
     delay: Duration = 100 * MILLISECOND
     jitter: Duration = 0
@@ -154,9 +154,9 @@ class DelayParameters(FromPeers):
 
 
 class PacketDelay(QueuedFault):
-    """Packets that arrive wait: every round trip takes that much longer."""
+    """Delays arriving packets, so that every round trip takes longer by the delay."""
 
-    summary = "delay the packets that arrive at hosts, with jitter"
+    summary = "delay packets that arrive at hosts, with jitter"
     parameters = DelayParameters
 
     def measure(self, strike: Strike, host: ServiceHost, peers: Peers) -> str:
@@ -164,20 +164,20 @@ class PacketDelay(QueuedFault):
         median = ping(host, nearest(peers), "-c", "7", "-i", "0.02").median_ms
         if median < 0.9 * (asked.delay - asked.jitter) / 1e6:
             raise NemesisError(
-                f"{host.name}: a round trip takes {median} ms and not {format_duration(asked.delay)} more"
+                f"{host.name}: a round trip takes {median} ms, which does not include {format_duration(asked.delay)}"
             )
         return f"a round trip takes {median:.1f} ms"
 
 
 class ReorderParameters(FromPeers):
-    """`percent` of the packets that arrive are held back `by` this long; later ones overtake them."""
+    """Holds back `percent` of the arriving packets for the time `by`, so that later packets overtake them."""
 
     percent: Percent = 25
     by: Duration = 20 * MILLISECOND
 
 
 class PacketReorder(QueuedFault):
-    """A share of packets arrives late, after some that were sent later."""
+    """Delivers a fraction of packets late, after packets that were sent later."""
 
     summary = "hold back a percentage of the packets that arrive at hosts, so that later ones overtake them"
     parameters = ReorderParameters
@@ -189,18 +189,18 @@ class PacketReorder(QueuedFault):
         for _ in range(_ATTEMPTS):
             seen = _series(host, peers, strike.parameters.percent)
             if seen.late:
-                return f"{seen.late} of {seen.received} answers were overtaken"
-        raise NemesisError(f"{host.name}: all {seen.received} answers to {seen.sent} pings came in order")
+                return f"{seen.late} of {seen.received} replies were overtaken"
+        raise NemesisError(f"{host.name}: all {seen.received} replies to {seen.sent} pings arrived in order")
 
 
 class DuplicateParameters(FromPeers):
-    """`percent` of the packets that arrive come twice."""
+    """Delivers `percent` of the arriving packets twice."""
 
     percent: Percent = 10
 
 
 class PacketDuplicate(QueuedFault):
-    """A share of packets arrives twice."""
+    """Delivers a fraction of packets twice."""
 
     summary = "duplicate a percentage of the packets that arrive at hosts"
     parameters = DuplicateParameters
@@ -211,21 +211,21 @@ class PacketDuplicate(QueuedFault):
     def measure(self, strike: Strike, host: ServiceHost, peers: Peers) -> str:
         seen = _series(host, peers, strike.parameters.percent)
         if not seen.duplicates:
-            raise NemesisError(f"{host.name}: none of {seen.received} answers came twice")
-        return f"{seen.duplicates} of {seen.received} answers came twice"
+            raise NemesisError(f"{host.name}: none of {seen.received} replies arrived twice")
+        return f"{seen.duplicates} of {seen.received} replies arrived twice"
 
 
 class CorruptParameters(FromPeers):
-    """One bit of `percent` of the packets that arrive is flipped, behind their IP header."""
+    """Flips one bit, after the IP header, in `percent` of the arriving packets."""
 
     percent: Percent = 10
 
 
 class PacketCorrupt(QueuedFault):
-    """A share of packets arrives with a flipped bit; the checksum of TCP, UDP or ICMP no longer fits and the kernel
-    drops them."""
+    """Flips one bit in a fraction of packets; the checksum of TCP, UDP or ICMP is then wrong and the kernel drops
+    them."""
 
-    summary = "flip a bit in a percentage of the packets that arrive at hosts: checksums make the kernel drop them"
+    summary = "flip a bit in a percentage of the packets that arrive at hosts; the kernel drops them (wrong checksum)"
     parameters = CorruptParameters
 
     def what(self, parameters: CorruptParameters) -> Mapping[str, object]:
@@ -236,8 +236,8 @@ class PacketCorrupt(QueuedFault):
         seen = _series(host, peers, strike.parameters.percent)
         errors = _checksum_errors(host) - before
         if not errors:
-            raise NemesisError(f"{host.name}: no wrong checksum in the answers to {seen.sent} pings")
-        return f"{errors} of {seen.sent} answers had a wrong checksum"
+            raise NemesisError(f"{host.name}: no wrong checksum in the replies to {seen.sent} pings")
+        return f"{errors} of {seen.sent} replies had a wrong checksum"
 
 
 def _series(host: ServiceHost, peers: Peers, percent: float) -> Pings:
@@ -253,5 +253,5 @@ def _checksum_errors(host: ServiceHost) -> int:
 def _clean(host: ServiceHost, peers: Peers) -> str:
     seen = ping(host, nearest(peers), "-c", str(_PINGS_MIN), "-i", "0.005")
     if seen.lost or seen.duplicates or seen.late or seen.median_ms > _HEALTHY_MS:
-        raise NemesisError(f"the network of {host.name} is not as before: {seen}")
+        raise NemesisError(f"the network of {host.name} has not recovered: {seen}")
     return f"{seen.received} of {seen.sent} pings answered, once each, in order, in {seen.median_ms:.2f} ms"

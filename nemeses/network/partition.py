@@ -16,21 +16,21 @@ from nemeses.network.shapes import Cuts, Shape, cuts_around_targets, cuts_betwee
 from nemeses.services import on_each
 
 _DISCARD = 9
-"""The port that a probe from outside knocks at where the partition is of all ports."""
+"""The port that a probe from outside contacts if the partition covers all ports."""
 
 
 class PartitionParameters(BaseModel):
-    """What is cut.
+    """What is cut off.
 
     Attributes:
-        peers: the other side: `all` (everyone else), `hosts` (of the cluster), `clients` (everyone else than
-            hosts), host names or roles, looked up at injection.
-        direction: seen from the targets; `in` leaves what they send alone.
-        how: `drop` packets in silence, or `reject` them with a TCP reset or ICMP error.
-        ports: only TCP and UDP packets from or to these ports; all packets if empty.
-        shape: `isolate` the targets together, or `each` alone; `halves`, `majorities-ring` and `bridge` cut the
-            cluster's hosts whatever the targets and peers are.
-        groups: cut off from each other, instead of a shape: host names or roles.
+        peers: the other side: `all` (everyone else), `hosts` (of the cluster), `clients` (everyone except hosts),
+            host names or roles, resolved at injection.
+        direction: direction of the blocked packets, from the targets' perspective; `in` does not affect outgoing ones.
+        how: `drop` packets silently, or `reject` them with a TCP reset or ICMP error.
+        ports: block only TCP and UDP packets from or to these ports; all packets if empty.
+        shape: `isolate` the targets together, or `each` alone; `halves`, `majorities-ring` and `bridge` divide the
+            cluster's hosts regardless of targets and peers.
+        groups: instead of a shape: groups of host names or roles that are cut off from each other.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -46,16 +46,16 @@ class PartitionParameters(BaseModel):
     def _one_way_has_a_side(self) -> PartitionParameters:
         of_cluster = self.groups is not None or self.shape not in ("isolate", "each")
         if of_cluster and (self.direction != "both" or "peers" in self.model_fields_set):
-            raise ValueError("direction and peers are for shape: isolate or each; leave them out")
+            raise ValueError("direction and peers require shape: isolate or each; remove them")
         if self.groups is not None and "shape" in self.model_fields_set:
-            raise ValueError("say either shape or groups")
+            raise ValueError("specify either shape or groups")
         return self
 
 
 class Partition(Nemesis):
-    """Nothing passes between the sides; connections stay as they are until somebody notices."""
+    """Blocks packets between the sides; existing connections stay open until a side notices."""
 
-    summary = "cut hosts off from others: both ways or one way, all ports or some, in silence or with resets"
+    summary = "cut hosts off from others: both ways or one way, all ports or some, silently or with resets"
     family = "network"
     parameters = PartitionParameters
 
@@ -71,24 +71,24 @@ class Partition(Nemesis):
         for host in (host for host, peers in cuts.items() if peers.clients):
             knock(host, port or _DISCARD)
         if passed := reached(blocked, port):
-            raise NemesisError(f"{_words(strike, passed)} should be cut and got through")
+            raise NemesisError(f"{_words(strike, passed)} should be cut off, but got through")
         open_pairs = [pair for pair in _pairs(strike) if pair not in blocked]
         if shut := unreached(open_pairs):
-            raise NemesisError(f"{_words(strike, shut)} should not be cut and does not get through")
+            raise NemesisError(f"{_words(strike, shut)} should not be cut off, but does not get through")
         counts = dict(zip(cuts, on_each(list(cuts), lambda host: counted(host, _table(strike))), strict=True))
         for host, count in counts.items():
-            # Nothing comes in from a peer that has rules itself and stops what it sends.
+            # Nothing arrives from a peer that has rules of its own and blocks what it sends.
             sending = cuts[host].clients or asked.direction == "in" or any(p not in cuts for p in cuts[host].hosts)
             for way in ["in"] * sending + ["out"]:
                 if asked.direction in (way, "both") and not count.get(f"hit_{way}"):
-                    raise NemesisError(f"no packet that goes {way} was stopped on {host.name}: {count}")
+                    raise NemesisError(f"no packet in direction {way} was blocked on {host.name}: {count}")
         stopped = ", ".join(
             f"{host.name} from {', '.join(cuts[host].names())} "
-            f"({count.get('hit_in', 0)} packets in and {count.get('hit_out', 0)} out stopped)"
+            f"({count.get('hit_in', 0)} packets in and {count.get('hit_out', 0)} out blocked)"
             for host, count in counts.items()
         )
         return (
-            f"cut off: {stopped}; 0 of {len(blocked)} probes passed, {len(open_pairs)} of {len(open_pairs)} beside it"
+            f"cut off: {stopped}; 0 of {len(blocked)} probes passed, {len(open_pairs)} of {len(open_pairs)} others did"
         )
 
     def heal(self, strike: Strike) -> None:
@@ -130,12 +130,12 @@ def _scripts(strike: Strike, host: ServiceHost) -> tuple[str, str]:
 
 
 def _touched(strike: Strike) -> list[ServiceHost]:
-    """Return the hosts that may have rules: without notes of the injection, all of them."""
+    """Return the hosts that may have rules; all hosts if there are no notes of the injection."""
     return list(strike.notes.get("cuts", strike.cluster.hosts))
 
 
 def _pairs(strike: Strike) -> list[Pair]:
-    """Return the probes between the hosts with rules and everyone."""
+    """Return the probes between the hosts with rules and everyone else."""
     cuts: Cuts = strike.notes.get("cuts", {})
     pairs = []
     for host in strike.cluster.hosts:
@@ -147,7 +147,7 @@ def _pairs(strike: Strike) -> list[Pair]:
 
 
 def _blocked(cuts: Cuts) -> list[Pair]:
-    """Return the probes that the cuts must stop: a question and its answer go either way."""
+    """Return the probes that the cuts must block; a probe needs both directions."""
     blocked: list[Pair] = []
     for host, peers in cuts.items():
         for peer in peers.hosts:

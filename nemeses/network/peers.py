@@ -1,4 +1,4 @@
-"""Whom a host is kept from: hosts of the cluster, by address, and clients, who are everyone else."""
+"""The peers of a fault: hosts of the cluster, by address, and clients, which are everyone else."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.nemesis import Strike
 
 HARNESS = "harness"
-"""Where clients are, as `nemeses.network.probes` finds them: the address that a host's SSH connection comes from."""
+"""The location of clients for `nemeses.network.probes`: the peer address of a host's SSH connection."""
 
 
 def _as_list(given: Any) -> Any:
@@ -27,11 +27,11 @@ Ports = Annotated[list[Annotated[int, Field(ge=1, le=65535)]], BeforeValidator(_
 
 @dataclass(frozen=True, slots=True)
 class Peers:
-    """The other ends of a host's packets that a fault concerns.
+    """The remote ends of the packets that a fault affects.
 
     Attributes:
-        hosts: of the cluster.
-        clients: whether also every address that is no host of the cluster.
+        hosts: hosts of the cluster.
+        clients: whether to include all addresses that are not hosts of the cluster.
     """
 
     hosts: tuple[ServiceHost, ...]
@@ -42,7 +42,7 @@ class Peers:
 
 
 def find_peers(strike: Strike, names: Sequence[str], without: Collection[ServiceHost]) -> Peers:
-    """Look the names up now; hosts in `without` are left out."""
+    """Resolve the names now, except hosts in `without`."""
     found: dict[str, ServiceHost] = {}
     for name in names:
         if name != "clients":
@@ -54,6 +54,6 @@ def find_peers(strike: Strike, names: Sequence[str], without: Collection[Service
 
 
 def addresses(hosts: Sequence[ServiceHost]) -> dict[str, list[str]]:
-    """Return the hosts' addresses by nftables' name of the family; without IPv6, only `ip`."""
+    """Return the hosts' addresses by nftables address family; only `ip` if there is no IPv6."""
     families = {"ip": [host.address for host in hosts], "ip6": [host.address6 for host in hosts if host.address6]}
     return {family: found for family, found in families.items() if found}

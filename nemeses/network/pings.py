@@ -1,4 +1,4 @@
-"""What a series of pings from a host shows: round trips, loss, duplicates, order."""
+"""Evaluates a series of pings from a host: round trips, loss, duplicates, order."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from nemeses.shell import bash
 _REPLY = re.compile(r"icmp_seq=(\d+) .*time=([\d.]+) ms( \(DUP!\))?")
 _SENT = re.compile(r"(\d+) packets transmitted, (\d+) received")
 _PINGS = '[ "$1" = harness ] && set -- "${SSH_CONNECTION%% *}" "${@:2}"; ping -n -U -W 1 "${@:2}" "$1"'
-"""Time from user to user (`-U`): the kernel stamps a packet before a queue holds it."""
+"""User-to-user latency (`-U`), because the kernel timestamps a packet before it is queued."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pings:
-    """The answers to pings.
+    """The replies to pings.
 
     Attributes:
-        sent: echo requests.
-        received: replies, the first of each.
-        duplicates: further replies.
-        late: replies that came after one to a later request.
-        rtts_ms: round trips of the first replies, where each was printed.
+        sent: number of echo requests.
+        received: number of first replies.
+        duplicates: number of further replies.
+        late: number of replies that arrived after the reply to a later request.
+        rtts_ms: round-trip times of the first replies, if each was printed.
     """
 
     sent: int
@@ -41,7 +41,7 @@ class Pings:
 
     @property
     def median_ms(self) -> float:
-        """Median round trip.
+        """Median round-trip time.
 
         Raises:
             NemesisError: there was no reply.
@@ -64,5 +64,5 @@ def ping(host: ServiceHost, address: str, *options: str) -> Pings:
 
 
 def nearest(peers: Peers) -> str:
-    """Return whom to ping: where the clients are, else the first peer."""
+    """Return the address to ping: the clients' location if included, else the first peer."""
     return HARNESS if peers.clients else peers.hosts[0].address

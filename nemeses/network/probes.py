@@ -1,4 +1,4 @@
-"""Probes from host to host, and from a host to where the clients are: who reaches whom."""
+"""Reachability probes between hosts, and from hosts to the location of clients."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ Pair = tuple[ServiceHost, str]
 
 
 def both_families(source: ServiceHost, peer: ServiceHost) -> list[Pair]:
-    """Return the probes from one host to another, by IPv4 and, where both have it, IPv6."""
+    """Return the probes from one host to another, by IPv4 and, if both have it, by IPv6."""
     peer_addresses = [peer.address, peer.address6] if source.address6 and peer.address6 else [peer.address]
     return [(source, address) for address in peer_addresses]
 
 
 def reached(pairs: Iterable[Pair], port: int | None = None) -> set[tuple[str, str]]:
-    """Probe all pairs at once, by ICMP echo or by connecting to a TCP port; return (host name, address) of those
-    that were answered within 0.2 s."""
+    """Probe all pairs in parallel, by ICMP echo or by connecting to a TCP port; return (host name, address) of those
+    that answer within 0.2 s."""
     wanted: dict[str, tuple[ServiceHost, list[str]]] = {}
     for host, address in pairs:
         wanted.setdefault(host.name, (host, []))[1].append(address)
@@ -52,7 +52,7 @@ def reached(pairs: Iterable[Pair], port: int | None = None) -> set[tuple[str, st
 
 
 def unreached(pairs: Sequence[Pair], attempts: int = 5) -> set[tuple[str, str]]:
-    """Return the pairs that are not answered, though each is tried that many times."""
+    """Return the pairs that do not answer after this number of attempts."""
     missing = list(pairs)
     for _ in range(attempts):
         answered = reached(missing) if missing else set()
@@ -61,7 +61,7 @@ def unreached(pairs: Sequence[Pair], attempts: int = 5) -> set[tuple[str, str]]:
 
 
 def knock(host: ServiceHost, port: int) -> None:
-    """Send a packet to a host from where the clients are, whether or not anybody listens."""
+    """Send a packet to a host from the location of clients; nothing needs to listen."""
     with socket.socket(socket.AF_INET6 if ":" in host.address else socket.AF_INET) as knocking:
         knocking.setblocking(False)
         knocking.connect_ex((host.address, port))

@@ -1,7 +1,7 @@
-"""Hands the packets that arrive at a host from given peers to `packet_queue`, a process on that host.
+"""Passes the packets that arrive at a host from given peers to `packet_queue`, a process on that host.
 
-They are queued where they arrive, never where they are sent: held packets would count against the sender's socket and
-TCP would crawl. Without the process, packets pass (`--queue-bypass`).
+Packets are queued at the receiver, never at the sender, where they would count against the sender's socket buffer and
+slow TCP down. Without the process, packets pass (`--queue-bypass`).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ fi
 
 
 def queue_scripts(strike: Strike, host: ServiceHost, peers: Peers, what: Mapping[str, object]) -> tuple[str, str]:
-    """Return the bash scripts that start and end the queue; `what`: keys of `packet_queue` besides queue and seed.
+    """Return the bash scripts that start and stop the queue; `what`: arguments of `packet_queue` except queue and seed.
 
     Raises:
         NemesisError: the package netfilterqueue is missing.

@@ -1,4 +1,4 @@
-"""Who is cut off from whom: the shapes of partitions."""
+"""The shapes of partitions: which hosts are cut off from which peers."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from nemeses.network.peers import Peers, find_peers
 Shape = Literal["isolate", "each", "halves", "majorities-ring", "bridge"]
 
 Cuts = Mapping[ServiceHost, Peers]
-"""For each host that has rules, whom it is cut off from."""
+"""For each host with rules, the peers that it is cut off from."""
 
 _HOSTS_MIN = {"halves": 2, "majorities-ring": 4, "bridge": 3}
 
 
 def cuts_around_targets(strike: Strike, peers: Sequence[str], *, together: bool) -> Cuts:
-    """Cut the targets off, as a group that stays together or each by itself.
+    """Cut the targets off, as a connected group or each one separately.
 
     Raises:
-        NemesisError: nobody is left to be cut off from.
+        NemesisError: there are no peers to be cut off from.
     """
     group = list(strike.hosts)
     cuts = {host: find_peers(strike, peers, group if together else [host]) for host in group}
-    return _refuse_empty(cuts, f"peers: {', '.join(peers)} has nobody besides {strike.names}")
+    return _refuse_empty(cuts, f"peers: {', '.join(peers)} matches nothing besides {strike.names}")
 
 
 def cuts_between(groups: Sequence[Sequence[ServiceHost]]) -> Cuts:
-    """Cut every group off from the others; hosts in none are left alone.
+    """Cut every group off from the others; hosts in no group are not affected.
 
     Raises:
         NemesisError: fewer than two groups have hosts.
@@ -41,20 +41,20 @@ def cuts_between(groups: Sequence[Sequence[ServiceHost]]) -> Cuts:
         for host in group:
             strangers.pop(host.name, None)
         cuts |= {host: Peers(tuple(strangers.values()), clients=False) for host in group}
-    return _refuse_empty(cuts, "groups: fewer than two groups have hosts that the others have not")
+    return _refuse_empty(cuts, "groups: fewer than two groups have hosts of their own")
 
 
 def cuts_of_shape(shape: Shape, hosts: Sequence[ServiceHost], seed: int) -> Cuts:
-    """Cut the cluster's hosts, in an order drawn by the seed.
+    """Divide the cluster's hosts, in a random order from the seed.
 
-    `halves`: two groups, the second not the smaller. `bridge`: the same, but one host is left that sees both.
-    `majorities-ring`: each host sees a majority, and no two the same one.
+    `halves`: two groups; the second is at least as large. `bridge`: the same, plus one host that reaches both.
+    `majorities-ring`: each host reaches a majority, and no two hosts the same one.
 
     Raises:
         NemesisError: there are too few hosts.
     """
     if len(hosts) < _HOSTS_MIN[shape]:
-        raise NemesisError(f"shape: {shape} needs {_HOSTS_MIN[shape]} hosts or more, and there are {len(hosts)}")
+        raise NemesisError(f"shape: {shape} needs at least {_HOSTS_MIN[shape]} hosts; there are {len(hosts)}")
     drawn = random.Random(seed).sample(list(hosts), len(hosts))  # noqa: S311  # a repeatable draw, no secret
     if shape == "majorities-ring":
         return _ring(drawn)

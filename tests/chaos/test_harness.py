@@ -71,7 +71,7 @@ def test_heal_and_check_after_kill_9_in_the_middle_of_a_fault(tmp_path: Path) ->
     assert verdict["verdict"] == "unknown"
     assert verdict["counts"]["acked"] > 1000
     assert verdict["faults"][0]["effective"]
-    assert "the run ended before the cluster's recovery was seen" in verdict["reasons"]
+    assert "the run ended before the cluster's recovery was observed" in verdict["reasons"]
 
 
 def test_ctrl_c_heals_checks_what_there_is_and_cleans(tmp_path: Path) -> None:
@@ -163,9 +163,9 @@ def test_a_disk_that_fills_up_loses_nothing_that_was_recorded(tmp_path: Path, sm
     [
         ({"version": "4.1.99"}, 254, "there is no Kafka 4.1.99"),
         ({"version": "2.8.2"}, 254, "has no KRaft, or only a preview"),
-        ({"config": {"num.io.threads": "many"}}, 254, "Kafka refuses it: Invalid value many for configuration"),
-        ({"jvm": ["-XX:NoSuchOption"]}, 255, "ended by itself:\nUnrecognized VM option"),
-        ({"topic": {"min.insync.replica": 2}}, 254, "Kafka refused topic log-0"),
+        ({"config": {"num.io.threads": "many"}}, 254, "rejected by Kafka: Invalid value many for configuration"),
+        ({"jvm": ["-XX:NoSuchOption"]}, 255, "exited unexpectedly:\nUnrecognized VM option"),
+        ({"topic": {"min.insync.replica": 2}}, 254, "Kafka rejected topic log-0"),
     ],
 )
 def test_a_cluster_that_cannot_be_is_told_and_leaves_nothing(

@@ -40,7 +40,7 @@ def test_a_failed_run_shrinks_to_the_fault_that_did_it(kafka: Any, tmp_path: Pat
     assert status == 0
     scenario = yaml.load(printed)
     assert [fault["inject"] for fault in scenario["faults"]] == ["partition"]
-    assert "# failed in 1 of 1 runs that confirmed it" in printed
+    assert "# failed in 1 of 1 confirming runs" in printed
 
 
 @pytest.mark.parametrize(("flush", "lost"), [(1, False), (None, True)])

@@ -33,7 +33,7 @@ def test_only_what_was_synced_survives_a_power_cut(lab: LocalLab) -> None:
 
     assert read(lab, "synced") == CONTENT.decode()
     assert read(lab, "not-synced") == ""
-    assert "un-synced canary" in lab.hosts[0].prove_cut()
+    assert "unsynced canary" in lab.hosts[0].prove_cut()
 
 
 def test_an_unsynced_tail_is_lost_and_the_synced_head_kept(lab: LocalLab) -> None:

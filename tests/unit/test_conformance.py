@@ -63,14 +63,22 @@ class _Sloppy(Nemesis):
 def test_what_a_nemesis_lacks_is_told() -> None:
     told = _told(lambda: check_nemesis(_Sloppy()))
 
-    for words in ("one line", "`family`", "docstring", "extra=forbid", "frozen", "_Power is no", "`inject` is a key"):
+    for words in (
+        "one line",
+        "`family`",
+        "docstring",
+        "extra=forbid",
+        "frozen",
+        "_Power is not a @runtime",
+        "`inject` is a reserved key",
+    ):
         assert words in told
 
 
 def test_a_proof_of_what_was_not_made_is_told() -> None:
     told = _told(lambda: check_nemesis(_Sloppy(), _strike))
 
-    assert "proves a fault that was not made: it always works" in told
+    assert "proves a fault that was not injected: it always works" in told
 
 
 class _Stubborn(Kill):
@@ -101,7 +109,11 @@ class _Twins(LogWorkload):
 def test_what_a_workload_lacks_is_told() -> None:
     told = _told(lambda: check_workload(_Twins()))
 
-    for words in ("two tasks have one name", f"no task has the role {PRODUCER}", "a trait is no frozen dataclass"):
+    for words in (
+        "two tasks have the same name",
+        f"no task has the role {PRODUCER}",
+        "a trait is not a frozen dataclass",
+    ):
         assert words in told
 
 
@@ -127,11 +139,11 @@ def test_what_a_system_lacks_is_told() -> None:
         f"{Leadership.__name__} is in given and in never and in notyet",
         f"`never` gives no reason for {Leadership.__name__}",
         "rule any: its id is not",
-        "two rules are called kafka.any",
+        "two rules have the id kafka.any",
         "rule kafka.none: it has no source",
         "allows odd, which no checker finds",
-        "peculiar stands apart",
-        "it promises something of strange",
+        "`apart` has peculiar",
+        "it has a promise for strange",
     ):
         assert words in told
 
@@ -143,7 +155,7 @@ def test_a_power_of_which_nothing_is_said_is_told() -> None:
         def cluster_powers(self, options: Any) -> tuple[type, ...]:
             return tuple(power for power in super().cluster_powers(options) if power is not Upgrade)
 
-    assert "Upgrade is not among its powers" in _told(lambda: check_cluster(Silent()))
+    assert "Upgrade is missing from its powers" in _told(lambda: check_cluster(Silent()))
 
 
 class _Forgetful:

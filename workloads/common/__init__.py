@@ -1,1 +1,1 @@
-"""What several workloads share: when sends are due, sizes, reports to the harness."""
+"""Code shared by several workloads: send schedules, sizes, reports to the harness."""

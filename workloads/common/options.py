@@ -1,4 +1,4 @@
-"""Options that several workloads have."""
+"""Options shared by several workloads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MessageSize = Annotated[
     PlainSerializer(format_size),
     Field(ge=payload.SIZE_MIN, le=2**30),
 ]
-"""Bytes of each payload."""
+"""Size of each payload."""
 
 Rate = Annotated[int, Field(ge=1)] | Literal["max"]
-"""Sends a second of all producers together, or the maximum."""
+"""Sends per second of all producers together, or the maximum."""

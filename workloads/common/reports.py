@@ -1,4 +1,4 @@
-"""How a worker tells the harness how far it is."""
+"""Progress reports from a worker to the harness."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _EVERY_NS = 200_000_000
 
 
 class Reports:
-    """Reports of one client, a few times a second and at its end.
+    """Reports of one client, a few times per second and at its end.
 
     Args:
         control: its link to the harness.
-        recorder: of what it does.
+        recorder: its recorder.
     """
 
     def __init__(self, control: Control, recorder: Recorder) -> None:

@@ -1,4 +1,4 @@
-"""When a client is given up for a new one."""
+"""When a client is abandoned and replaced by a new one."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import time
 
 
 class Restarts:
-    """Says when the next restart is due.
+    """Tracks when the next restart is due.
 
     Args:
-        every_ns: time between two; None: never.
-        later_ns: how much longer the first one waits.
+        every_ns: interval between restarts; None for no restarts.
+        later_ns: additional delay of the first restart.
     """
 
     def __init__(self, every_ns: int | None, later_ns: int = 0) -> None:
@@ -18,7 +18,7 @@ class Restarts:
         self._last_ns = time.monotonic_ns() + later_ns
 
     def due(self) -> bool:
-        """Return whether one is due; it counts as done then."""
+        """Return whether a restart is due; if so, it counts as done."""
         now = time.monotonic_ns()
         if self._every_ns is None or now - self._last_ns < self._every_ns:
             return False
@@ -26,5 +26,5 @@ class Restarts:
         return True
 
     def end(self) -> None:
-        """No more of them."""
+        """Disable further restarts."""
         self._every_ns = None

@@ -7,7 +7,7 @@ import time
 
 WARM_UP_TIMEOUT_S = 15
 CLOSE_TIMEOUT_S = 45
-"""Longer than the default delivery timeout, within which every send completes one way or another."""
+"""Longer than the default delivery timeout, within which every send completes or fails."""
 
 _POLL_MIN_S = 0.001
 _POLL_MAX_S = 0.05
@@ -17,8 +17,8 @@ class Schedule:
     """When each send is due: at the declared rate, which all producers share.
 
     Args:
-        rate: sends a second of all of them together, or `max`.
-        producers: how many they are.
+        rate: sends per second of all producers together, or `max`.
+        producers: number of producers.
         start_ns: start of the load, CLOCK_MONOTONIC.
         first: sequence of the first send of the load.
     """
@@ -35,14 +35,14 @@ class Schedule:
         return self._start_ns + int((sequence - self._first) * self._interval_ns)
 
     def due(self, now_ns: int) -> float:
-        """Return the sequence up to which sends are due; without end at the maximum rate."""
+        """Return the sequence up to which sends are due; infinite at the maximum rate."""
         if self._interval_ns is None:
             return math.inf
         return self._first + 1 + (now_ns - self._start_ns) // self._interval_ns
 
 
 def wait_s(next_ns: int | None, room: int) -> float:
-    """Return how long to wait for completions, until the next send is due."""
+    """Return how long to wait for completions before the next send is due."""
     early_s = 0.0 if next_ns is None else (next_ns - time.monotonic_ns()) / 1e9
     if early_s <= 0 and room > 0:
         return 0

@@ -1,6 +1,6 @@
-"""The dedup workload: the log workload, its producers sending again what was not confirmed, as applications do.
+"""The dedup workload: the log workload with producers that resend unconfirmed messages, as applications do.
 
-Where the system's clients have lasting names and sequence ids, a producer keeps both through all its clients, and a
-message that is sent again keeps its value and its sequence id. Elsewhere (Kafka) only the client library sends again,
-and a new client goes on with the next message.
+If the system's clients have persistent names and sequence ids, a producer keeps both across all its clients, and a
+resent message keeps its value and its sequence id. Otherwise (Kafka) only the client library retries, and a new client
+continues with the next message.
 """

@@ -1,4 +1,4 @@
-"""What a scenario may say of the dedup workload."""
+"""The options of the dedup workload."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from workloads.log.options import LogOptions
 
 
 class DedupOptions(LogOptions):
-    """What a scenario may say of this workload, besides what it may say of `log`.
+    """The options of this workload, in addition to those of `log`.
 
     Attributes:
-        restart_every: how long a producer keeps a client before it gives it up and takes a new one; absent: for ever.
-        resend: what a producer with sequence ids sends again, after a send whose outcome nobody knows and after a
-            restart: what the system, `asked` for its last sequence id, does not have; all that was `unconfirmed`; or,
-            without a new client, each such send `at-once`, behind what was sent meanwhile.
+        restart_every: how long a producer uses a client before it abandons it and creates a new one; default: forever.
+        resend: what a producer with sequence ids resends after a send with unknown outcome and after a restart.
+            `asked`: the messages that the system lacks, according to its last sequence id. `unconfirmed`: all
+            unconfirmed messages. `at-once`: each such message immediately, with the same client, after the messages
+            that were sent in the meantime.
     """
 
     producers: int = Field(default=2, ge=1, lt=2**20)

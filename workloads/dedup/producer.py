@@ -1,4 +1,4 @@
-"""The producer of the dedup workload: one that goes on through as many clients as it takes."""
+"""The producer of the dedup workload, which uses as many clients as necessary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A producer made of one client after the other, each given up after a time with its sends under way."""
+"""A producer that abandons its client periodically, with sends in flight, and continues with a new one."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from workloads.dedup.options import DedupOptions
 
 
 class Restarting:
-    """A `chaoskit.contract.client.Producer`; what a client had not completed when it was given up is unknown and not
-    sent again.
+    """A `chaoskit.contract.client.Producer`. Sends in flight of an abandoned client are reported as unknown and not
+    resent.
 
     Args:
-        job: of this client.
-        connect: makes the next client.
-        every_ns: how long a client is kept; None: for ever.
+        job: the client's job.
+        connect: creates the next client.
+        every_ns: how long a client is used; None for no limit.
     """
 
     def __init__(self, job: Job[DedupOptions], connect: Callable[[], Producer], every_ns: int | None) -> None:

@@ -1,8 +1,8 @@
-"""A producer that sends until everything is confirmed, through as many clients as it takes.
+"""A producer that resends until everything is confirmed, with as many clients as necessary.
 
-Its clients share a name, and each message keeps its sequence id: the system is to recognise what it has already. A
-send whose outcome is unknown stays open in the history until the producer knows more: confirmed by the system's last
-sequence id it is `ok` with the error `duplicate`; else it ends as unknown, and another operation sends the same value.
+Its clients share a name, and each message keeps its sequence id, so that the system can recognise duplicates. A send
+with unknown outcome stays open in the history until the producer knows more: if the system's last sequence id confirms
+it, it is `ok` with the error `duplicate`; otherwise it ends as unknown, and another operation sends the same value.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from workloads.dedup.options import DedupOptions
 
 _FULL_S = 0.01
 _AGAIN_S = 0.1
-"""How long to wait after the system could not be asked."""
+"""How long to wait after the system could not be reached."""
 
 ENDED = "the load ended before the producer could go on"
 
@@ -40,11 +40,11 @@ class Resuming:
     """A `chaoskit.contract.client.Producer` of sequenced ones.
 
     Args:
-        job: of this client.
-        connect: makes the next client, which is to report completions to its argument.
-        completed: told of each send once.
-        every_ns: how long a client is kept; None: until a send's outcome is unknown.
-        resend: what is sent again.
+        job: the client's job.
+        connect: creates the next client, which reports completions to its argument.
+        completed: called once for each send.
+        every_ns: how long a client is used; None: until the outcome of a send is unknown.
+        resend: what to resend.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class Resuming:
         self._unconfirmed.clear()
 
     def _refuse(self, token: int) -> bool:
-        """Take no message now; once the load is over, say that it was never sent."""
+        """Accept no message now; after the end of the load, report it as never sent."""
         if self._job.control.stopping:
             self._completed(token, FAIL, ENDED, None)
             return True
@@ -123,12 +123,12 @@ class Resuming:
         self._completed(token, outcome, error, position)
 
     def _follow(self) -> None:
-        """Give the client up, and take a new one."""
+        """Abandon the client and create a new one."""
         self._producer.abandon()
         self._producer = self._connect(self._told)
 
     def _resume(self) -> None:
-        """Go on with a new client: find out what the system has, and send the rest again, in order."""
+        """Continue with a new client: determine what the system has, and resend the rest in order."""
         recorder = self._job.recorder
         op = recorder.invoke("resume")
         self._follow()
@@ -153,7 +153,7 @@ class Resuming:
             self._send_again(token, self._unconfirmed[token])
 
     def _send_again(self, token: int, message: _Message) -> None:
-        """End a send as unknown, and send its message by another operation."""
+        """Complete a send as unknown, and resend its message as another operation."""
         del self._unconfirmed[token]
         self._completed(token, INFO, self._unknown.pop(token, None), None)
         recorder, (topic, partition) = self._job.recorder, message.place

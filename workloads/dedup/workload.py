@@ -1,4 +1,4 @@
-"""The dedup workload as the engine sees it."""
+"""The dedup workload plug-in."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""The last client of a run: does the system take a ledger again, and what is in those that there are?
+"""The last client of a run: checks that the system accepts a new ledger, and reads all existing ones.
 
-Every ledger is opened with recovery and read from its first to its last entry, twice, by two clients that share nothing
-but a process. Which ledgers there are is not asked: all ids are tried up to that of the probe, which is the newest, so
-that one that the system forgot is missed; and some beyond, as a system that forgot many gives their ids again.
+Every ledger is opened with recovery and read from its first to its last entry, twice, by two clients that share only
+the process. The auditor does not ask the system for a list of ledgers. It tries all ids up to that of the probe, which
+is the newest, so that it notices a ledger that the system forgot; and some ids beyond, because a system that forgot
+many ledgers reuses their ids.
 """
 
 from __future__ import annotations
@@ -27,17 +28,17 @@ from workloads.ledger.options import TOPIC, LedgerOptions
 from workloads.ledger.recording import ADD, received, stands
 
 _STALL_S = 45
-"""A ledger that cannot be read on for this long is left: the final read is incomplete."""
+"""If reading a ledger makes no progress for this long, it is abandoned, and the final read is incomplete."""
 
 _BEYOND = 100
-"""How many ids in a row must have no ledger before there are none above."""
+"""Number of consecutive ids without a ledger after which there are none above."""
 
 _ADD_S = 15
 _AGAIN_S = 0.5
 
 
 def audit(job: Job[LedgerOptions]) -> None:
-    """Probe, read everything, record per ledger whether the end was reached."""
+    """Probe, read everything, and record for each ledger whether its end was reached."""
     options = job.options
     job.control.wait_start()
     recorder = job.recorder
@@ -57,7 +58,7 @@ def audit(job: Job[LedgerOptions]) -> None:
 
 
 def _probe(job: Job[LedgerOptions], client: LedgerClient) -> tuple[int, bool]:
-    """Fill one ledger with one entry, trying again within the bound; return the newest id given, or -1, and success."""
+    """Write a ledger with one entry, retrying within the bound; return the newest id assigned, or -1, and success."""
     options, recorder = job.options, job.recorder
     topic_id = recorder.topic_id(recorder.in_system(TOPIC))
     content = payload.Writer(recorder.run_id, options.message_size)
@@ -89,7 +90,7 @@ class _Auditing:
     """Reads whole ledgers with one client.
 
     Attributes:
-        missing: how many of the last ledgers that were asked for are not there.
+        missing: number of consecutive missing ledgers so far.
     """
 
     def __init__(self, job: Job[LedgerOptions], client: LedgerClient) -> None:
@@ -101,7 +102,7 @@ class _Auditing:
         self.missing = 0
 
     def read(self, ledger: int) -> bool:
-        """End a ledger and read all of it; return whether every entry was read, or is nowhere."""
+        """Close a ledger and read all of it; return whether every entry was read or does not exist anywhere."""
         self._moved()
         try:
             reader, end = self._open(ledger)
@@ -136,7 +137,7 @@ class _Auditing:
                 self._pause_or_raise()
 
     def _read_on(self, reader: LedgerReader, ledger: int, first: int, end: int) -> int:
-        """Read a batch, or pass over one entry that is nowhere; return where to go on."""
+        """Read a batch, or skip one entry that does not exist anywhere; return where to continue."""
         while True:
             last = min(end, first + self._batch)
             try:

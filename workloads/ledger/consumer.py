@@ -12,17 +12,17 @@ from workloads.ledger.options import LedgerOptions
 from workloads.ledger.recording import received, stands
 
 BATCH = 200
-"""Entries of one read."""
+"""Number of entries per read."""
 
 _LOOK_NS = 300_000_000
 _PAUSE_S = 0.05
 _GIVE_UP_AFTER = 20
-"""Attempts to read on in a ledger that has ended: the final read tries longer."""
+"""Attempts to continue reading a closed ledger; the final read tries longer."""
 
 
 @dataclass(slots=True)
 class _Followed:
-    """A ledger that is tailed."""
+    """A tailed ledger."""
 
     reader: LedgerReader
     reached: int = 0
@@ -30,7 +30,7 @@ class _Followed:
 
 
 def tail(job: Job[LedgerOptions]) -> None:
-    """Read until told to stop."""
+    """Read until stopped."""
     tailer = _Tailer(job)
     tailer.look_around()  # warms the client up
     job.control.wait_start()
@@ -54,7 +54,7 @@ class _Tailer:
         self._followed: dict[int, _Followed] = {}
 
     def look_around(self) -> None:
-        """Open the ledgers that are new."""
+        """Open new ledgers."""
         try:
             ledgers = self._client.open_for_writing()
         except LedgerError:
@@ -64,7 +64,7 @@ class _Tailer:
                 self._open(ledger)
 
     def read_on(self) -> None:
-        """Ask every ledger how far it is confirmed, and read up to there."""
+        """Query the last confirmed entry of every ledger, and read up to it."""
         for ledger, followed in list(self._followed.items()):
             try:
                 ended = self._advance(ledger, followed)
@@ -87,7 +87,7 @@ class _Tailer:
         self._followed[ledger] = _Followed(reader)
 
     def _advance(self, ledger: int, followed: _Followed) -> bool:
-        """Read on in a ledger; return whether it has ended and was read to its end."""
+        """Continue reading a ledger; return whether it is closed and was read to its end."""
         with self._recorder.operation("lac") as op:
             position, ended = followed.reader.confirmed()
             stands(self._recorder, op, ledger, position, ended=ended)

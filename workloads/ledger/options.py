@@ -1,4 +1,4 @@
-"""What a scenario may say of the ledger workload."""
+"""The options of the ledger workload."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from chaoskit.base.quantities import SECOND, Duration
 from workloads.common.options import MessageSize, Rate
 
 TOPIC = "ledger"
-"""The topic in the history; its partitions are the ledgers, by their ids."""
+"""The topic in the history; its partitions are the ledgers, by id."""
 
 
 class LedgerOptions(BaseModel):
-    """What a scenario may say of this workload.
+    """The options of this workload.
 
     Attributes:
         writers: number of writer processes (`producer-0`, ...), each with one ledger at a time.
         readers: number of reader processes (`consumer-0`, ...); each tails every open ledger up to its last confirmed
             entry.
-        recover_every: a further client, `recoverer-0`, ends an open ledger so often; null: never.
-        entries: of each ledger.
-        rate: adds a second of all writers together, or `max`.
-        message_size: bytes of each payload.
-        in_flight: adds that one writer may have outstanding.
+        recover_every: interval at which another client, `recoverer-0`, recovers an open ledger; null: never.
+        entries: number of entries per ledger.
+        rate: adds per second of all writers together, or `max`.
+        message_size: size of each payload.
+        in_flight: maximum number of adds in flight per writer.
         producer: the system's own client settings of writers.
         consumer: the system's own client settings of readers, the recoverer and the final read.
     """

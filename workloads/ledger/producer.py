@@ -14,17 +14,17 @@ from workloads.ledger.options import TOPIC, LedgerOptions
 from workloads.ledger.recording import ADD, stands
 
 _BURST = 16
-"""Adds between two looks at completions."""
+"""Number of adds between two polls for completions."""
 
 _DRAIN_S = 30
-"""How long adds may take to complete before a ledger is left: BookKeeper gives a bookie up after 5 s."""
+"""How long adds may take to complete before a ledger is abandoned; BookKeeper's timeout for a bookie is 5 s."""
 
 _CLOSE_S = 20
 _AGAIN_S = 0.1
 
 
 def write(job: Job[LedgerOptions]) -> None:
-    """Fill ledgers until told to stop, then wait for every completion and end the last one."""
+    """Fill ledgers until stopped, then wait for every completion and close the last ledger."""
     options = job.options
     writer = _Writer(job)
     writer.warm_up()
@@ -53,14 +53,14 @@ class _Writer:
         self._options = options
         self._client = job.clients.power(LedgerClients).ledger_client(options.producer)
         self._payload = payload.Writer(recorder.run_id, options.message_size)
-        # Each incarnation counts as a writer of its own; one number behind those of each is the auditor's.
+        # Each incarnation has its own writer number; one number after those of each incarnation is the auditor's.
         number = job.task.index + job.task.incarnation * (options.writers + 1)
         self._first_value = number << PRODUCER_SHIFT
         self._ledger: LedgerWriter | None = None
         self._added = 0
 
     def warm_up(self) -> None:
-        """Make the first ledger and add an entry to it, so that the load's latency does not count it."""
+        """Create the first ledger and add one entry, so that warm-up does not count for the latency of the load."""
         deadline = time.monotonic() + WARM_UP_TIMEOUT_S
         while self._ledger is None and time.monotonic() < deadline:
             self._create()
@@ -69,13 +69,13 @@ class _Writer:
             self._drain(WARM_UP_TIMEOUT_S)
 
     def room(self) -> int:
-        """Return how many adds there is room for now."""
+        """Return how many adds are possible now."""
         if self._ledger is None or self._ledger.failed:
             return 0
         return min(self._options.in_flight - self._ledger.pending(), self._options.entries - self._added)
 
     def add(self, intended_ns: int | None) -> None:
-        """Add the next message; there must be room."""
+        """Add the next message; `room` must not be 0."""
         assert self._ledger is not None
         value = self._first_value | self.sequence
         self.sequence += 1
@@ -88,7 +88,7 @@ class _Writer:
         ledger.add(content, self._recorder.send(*ids, value, intended_ns, sent_ns, ADD))
 
     def move_on(self, timeout_s: float) -> None:
-        """Take in completions, at most this long; go on with another ledger when this one failed or is full."""
+        """Process completions for at most `timeout_s`; continue with a new ledger if this one failed or is full."""
         if self._ledger is None:
             self._create()
             return
@@ -99,7 +99,7 @@ class _Writer:
             self._end()
 
     def finish(self) -> None:
-        """End the ledger and disconnect."""
+        """Close the ledger and disconnect."""
         if self._ledger is not None:
             self._end()
         self._client.close()
@@ -121,7 +121,7 @@ class _Writer:
                 with self._recorder.operation("close") as op:
                     stands(self._recorder, op, self._ledger.ledger, self._ledger.close(_CLOSE_S), ended=True)
             except LedgerError:
-                pass  # recorded; whoever reads the ledger ends it
+                pass  # recorded; readers with recovery will close the ledger
         self._leave()
 
     def _leave(self) -> None:

@@ -1,4 +1,4 @@
-"""Records what clients of ledgers do: a partition is a ledger, a position an entry id."""
+"""Records operations on ledgers: a partition is a ledger, a position is an entry id."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ADD = SENDING.index("add")
 
 
 def stands(recorder: Recorder, op: int, ledger: int, position: int, *, ended: bool) -> None:
-    """Record where a ledger stands: up to where it is confirmed, or where it has ended."""
+    """Record the confirmed position of a ledger, or its end."""
     kind = "ended" if ended else "confirmed"
     recorder.observed(op, kind, recorder.in_system(TOPIC), ledger, position=position)
 

@@ -1,4 +1,4 @@
-"""The recoverer of the ledger workload: ends ledgers while their writers go on."""
+"""The recoverer of the ledger workload: closes ledgers while they are being written."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _IDLE_S = 0.05
 
 
 def recover(job: Job[LedgerOptions]) -> None:
-    """Open a ledger with recovery, so often as the options say, until told to stop."""
+    """Open a ledger with recovery at the configured interval until stopped."""
     options = job.options
     assert options.recover_every is not None
     recorder = job.recorder
@@ -38,5 +38,5 @@ def recover(job: Job[LedgerOptions]) -> None:
                     stands(recorder, op, ledger, end, ended=ended)
                 reader.close()
         except LedgerError:
-            continue  # recorded, or nothing was done; the next one may go well
+            continue  # recorded, or nothing was done; the next attempt may succeed
     client.close()

@@ -1,4 +1,4 @@
-"""The ledger workload as the engine sees it."""
+"""The ledger workload plug-in."""
 
 from __future__ import annotations
 

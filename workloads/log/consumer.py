@@ -14,7 +14,7 @@ _COMMIT_NS = 1_000_000_000
 
 
 def consume(job: Job[LogOptions]) -> None:
-    """Read until told to stop."""
+    """Read until stopped."""
     options = job.options
     reader = Reader(job.recorder, job.clients.power(LogClients).consumer(options.consumer))
     if options.consumption == "group":

@@ -1,4 +1,4 @@
-"""What a scenario may say of the log workload."""
+"""The options of the log workload."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from workloads.common.options import MessageSize, Rate
 
 
 class LogOptions(BaseModel):
-    """What a scenario may say of this workload.
+    """The options of this workload.
 
     Attributes:
         topics: number of topics, named `log-0`, `log-1`, ...
-        partitions: of each topic.
-        replication: replicas of each partition; absent: 3, or as many as there are brokers.
+        partitions: number of partitions per topic.
+        replication: replicas of each partition; default: 3, limited by the number of brokers.
         producers: number of producer processes.
         consumers: number of consumer processes.
         consumption: `assigned` partitions, or as members of one `group`.
-        rate: sends a second of all producers together, or `max`.
-        message_size: bytes of each payload.
-        keys: number of distinct keys; 0 sends without keys, to partitions in turn.
-        in_flight: sends that one producer may have outstanding.
+        rate: sends per second of all producers together, or `max`.
+        message_size: size of each payload.
+        keys: number of distinct keys; 0 sends without keys, round-robin to all partitions.
+        in_flight: maximum number of sends in flight per producer.
         producer: the system's own producer settings.
         consumer: the system's own consumer settings.
     """
@@ -53,10 +53,10 @@ class LogOptions(BaseModel):
         return [(topic, partition) for topic in self.topic_names() for partition in range(self.partitions)]
 
     def routes(self) -> list[tuple[str, int, bytes | None]]:
-        """Return topic, partition and key of successive messages: partitions in turn, or those of the keys in turn.
+        """Return topic, partition and key of successive messages: round-robin over partitions, or over keys.
 
-        A key's partition is CRC-32 of the key modulo the number of partitions, as librdkafka's `consistent`
-        partitioner has it, decided here so that it is known even if a send never completes.
+        A key's partition is the CRC-32 of the key modulo the number of partitions, as in librdkafka's `consistent`
+        partitioner. It is computed here so that it is known even if a send never completes.
         """
         if self.keys == 0:
             return [(topic, partition, None) for topic, partition in self.all_partitions()]

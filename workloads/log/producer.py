@@ -12,7 +12,7 @@ from workloads.common.schedule import CLOSE_TIMEOUT_S, Schedule, wait_s
 from workloads.log.sending import Options, Sender, producer_settings
 
 _BURST = 64
-"""Sends between two looks at completions."""
+"""Number of sends between two polls for completions."""
 
 
 def connect(job: Job[Options], completed: Completed) -> Producer:
@@ -21,7 +21,7 @@ def connect(job: Job[Options], completed: Completed) -> Producer:
 
 
 def produce(job: Job[Options], connect: Callable[[Job[Options], Completed], Producer] = connect) -> None:
-    """Send until told to stop, then wait for every completion; `connect` makes the producer."""
+    """Send until stopped, then wait for every completion; `connect` creates the producer."""
     options = job.options
     sender = Sender(job, lambda completed: connect(job, completed))
     sender.warm_up(len(options.all_partitions()))

@@ -1,4 +1,4 @@
-"""What any reader of a log receives, recorded."""
+"""Records what readers receive."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MESSAGES_MAX = 1000
 
 
 class Source(Protocol):
-    """What is polled: a consumer of partitions, or of a subscription."""
+    """A pollable source: a consumer of partitions, or of a subscription."""
 
     def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Delivery], list[PositionLost], str | None]:
         """See `chaoskit.contract.client.Consumer`."""
@@ -33,8 +33,8 @@ class Poller(Generic[S]):
     """Polls a source and records every operation and every message.
 
     Args:
-        recorder: of the client.
-        source: that is polled.
+        recorder: the client's recorder.
+        source: the source.
         f: name of the operation.
     """
 
@@ -44,7 +44,7 @@ class Poller(Generic[S]):
         self._f = f
 
     def poll(self) -> list[tuple[int, Delivery]]:
-        """Receive what is there, and return it with the values."""
+        """Receive what is available; return deliveries with their values."""
         op = self.recorder.invoke(self._f)
         deliveries, lost, error = self.source.poll(_POLL_TIMEOUT_S, _MESSAGES_MAX)
         received_ns, values = self.recorder.received(op, deliveries)
@@ -54,7 +54,7 @@ class Poller(Generic[S]):
         return list(zip(values, deliveries, strict=True))
 
     def go_on(self, lost: PositionLost) -> None:
-        """Nothing: where a position is no concept, none is lost."""
+        """Do nothing: a source without positions cannot lose one."""
 
     def close(self) -> None:
         """Disconnect."""
@@ -64,11 +64,11 @@ class Poller(Generic[S]):
 
 
 class Reader(Poller[Consumer]):
-    """Reads partitions in order, its own or its group's.
+    """Reads partitions in order, either fixed ones or those assigned by a group.
 
     Args:
-        recorder: of the client.
-        consumer: that is polled.
+        recorder: the client's recorder.
+        consumer: the consumer to poll.
     """
 
     def __init__(self, recorder: Recorder, consumer: Consumer) -> None:
@@ -77,7 +77,7 @@ class Reader(Poller[Consumer]):
         self._generation: int | None = None
 
     def assign(self, partitions: Sequence[tuple[str, int]]) -> None:
-        """Read these partitions, by the workload's names, from their beginning."""
+        """Read these partitions, by the workload's names, from the beginning."""
         with self.recorder.operation("assign"):
             self.source.assign([(self.recorder.in_system(topic), partition) for topic, partition in partitions])
 
@@ -94,12 +94,12 @@ class Reader(Poller[Consumer]):
                 self._observe(op, "assigned", topic, partition, None)
 
     def revoked(self) -> None:
-        """Commit a last time, and record that all partitions are given back."""
+        """Commit a last time, and record that all partitions are revoked."""
         self.commit()
         self.recorder.complete(self.recorder.invoke("revoke"))
 
     def commit(self) -> None:
-        """Commit what was received, for the group."""
+        """Commit the group's positions after the received messages."""
         invoked_ns = time.monotonic_ns()
         commit = self.source.commit()
         if commit is None:
@@ -110,7 +110,7 @@ class Reader(Poller[Consumer]):
         self.recorder.complete(op, commit.outcome, commit.error)
 
     def go_on(self, lost: PositionLost) -> None:
-        """Seek the beginning of a partition whose position was lost."""
+        """Seek to the beginning of a partition whose position was lost."""
         topic, partition, cause = lost
         seek = self.recorder.invoke("seek")
         self.source.seek_to_beginning(topic, partition)

@@ -1,4 +1,4 @@
-"""What any producer of a log does with a message."""
+"""Sending and recording of messages, common to all producers of logs."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Options = TypeVar("Options", bound=LogOptions)
 
 
 class Sender(Generic[P]):
-    """Sends messages one by one, recording each before it is handed over.
+    """Sends messages one by one; each is recorded before it is passed to the client.
 
     Args:
-        job: of this client.
-        connect: makes its producer, which is to report completions to its argument.
+        job: the client's job.
+        connect: creates the producer, which reports completions to its argument.
     """
 
     def __init__(self, job: Job[Options], connect: Callable[[Completed], P]) -> None:
@@ -32,8 +32,8 @@ class Sender(Generic[P]):
         self.producer = connect(recorder.completed)
         self._recorder = recorder
         self._writer = payload.Writer(recorder.run_id, options.message_size)
-        # Each incarnation counts as a producer of its own: it cannot know how far the one before came. Behind the
-        # producers of each incarnation one number is left out: that of the auditor.
+        # Each incarnation has its own producer number, because it does not know the progress of the previous one. One
+        # number after the producers of each incarnation is reserved for the auditor.
         number = job.task.index + job.task.incarnation * (options.producers + 1)
         self._first_value = number << PRODUCER_SHIFT
         named = ((recorder.in_system(topic), partition, key) for topic, partition, key in options.routes())
@@ -42,8 +42,8 @@ class Sender(Generic[P]):
         )
 
     def warm_up(self, count: int) -> None:
-        """Send so many messages and wait for them: connections, producer id and brokers' code are ready
-        before the load begins, and its latency does not count them."""
+        """Send `count` messages and wait for them, so that connections, producer ids and the brokers' compiled code
+        are ready before the load begins. They do not count for its latency."""
         for _ in range(count):
             self.send(None)
         deadline = time.monotonic() + WARM_UP_TIMEOUT_S
@@ -51,7 +51,7 @@ class Sender(Generic[P]):
             self.producer.poll(0.01)
 
     def send(self, intended_ns: int | None) -> None:
-        """Send the next message, which was due at a time; None: now."""
+        """Send the next message, which is due at `intended_ns`, or now if that is None."""
         topic, topic_id, partition, key_id, key = next(self._routes)
         value = self._first_value | self.sequence
         self.sequence += 1
@@ -64,7 +64,7 @@ class Sender(Generic[P]):
 
 
 def producer_settings(job: Job[Options]) -> dict[str, Any]:
-    """Return the producer settings of a client: in texts, `{producer}` and `{incarnation}` are its own numbers."""
+    """Return the producer settings of a client; `{producer}` and `{incarnation}` in strings are replaced."""
     task = job.task
 
     def filled(value: Any) -> Any:

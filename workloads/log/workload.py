@@ -1,4 +1,4 @@
-"""The log workload as the engine sees it."""
+"""The log workload plug-in."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""The subscription workload: the log workload, read by the consumers of one subscription.
+"""The subscription workload: the log workload with consumers that share one subscription.
 
-They acknowledge what they are given, message by message or cumulatively; some they refuse, some they leave until they
-end, and now and then they end abruptly. When the load is over each acknowledges what it has left, and everything else
-that it is given, until there is nothing more: what was not acknowledged then must have been delivered again.
+Consumers acknowledge messages individually or cumulatively. They can negatively acknowledge some messages, leave some
+unacknowledged until they exit, and exit abruptly from time to time. After the load, each acknowledges what it has left
+and everything else that is delivered, until nothing more arrives: all unacknowledged messages must have been
+redelivered by then.
 """

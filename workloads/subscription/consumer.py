@@ -16,13 +16,13 @@ from workloads.log.reading import Poller
 from workloads.subscription.options import SubscriptionOptions
 
 _DRAIN_MAX_S = 40
-"""Less than the harness waits for a client to end."""
+"""Less than the time that the harness waits for a client to exit."""
 
 _SUBSCRIPTION = "chaoskit"
 
 
 def subscribe(job: Job[SubscriptionOptions]) -> None:
-    """Take what the subscription gives until told to stop, then until nothing more comes."""
+    """Receive from the subscription until stopped, then until nothing more arrives."""
     options = job.options
     member = _Member(job)
     job.control.wait_start()
@@ -39,7 +39,7 @@ def subscribe(job: Job[SubscriptionOptions]) -> None:
 
 
 class _Member:
-    """A consumer through all its clients."""
+    """A consumer, across all its clients."""
 
     def __init__(self, job: Job[SubscriptionOptions]) -> None:
         self._clients = job.clients.power(SubscribingClients)
@@ -51,7 +51,7 @@ class _Member:
         self._join()
 
     def take(self) -> int:
-        """Receive what is there and settle it; return how many messages came."""
+        """Receive and settle what is available; return the number of messages."""
         received = self.reader.poll()
         nacked: list[Delivery] = []
         left: list[Delivery] = []
@@ -64,14 +64,14 @@ class _Member:
         return len(received)
 
     def crash(self) -> None:
-        """End abruptly with what was left, and go on as a new client."""
+        """Disconnect abruptly with unacknowledged messages, and continue as a new client."""
         with self._recorder.operation("crash"):
             self.subscriber.close(abruptly=True)
             self._left = {}
         self._join()
 
     def drain(self) -> None:
-        """Acknowledge what was left and all that still comes."""
+        """Acknowledge all messages that were left unacknowledged and all that still arrive."""
         op = self._recorder.invoke("drain")
         self._draining = True
         self._settle(list(self._left.values()), "ack")
@@ -94,7 +94,7 @@ class _Member:
             self.subscriber.join(places)
 
     def _refuses(self, value: int) -> bool:
-        """Return whether to refuse a message: once only."""
+        """Return whether to negatively acknowledge a message; at most once per message."""
         if self._draining or value in self._refused or not _chosen(value, self._options.nack_every):
             return False
         self._refused.add(value)

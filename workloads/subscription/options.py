@@ -1,4 +1,4 @@
-"""What a scenario may say of the subscription workload."""
+"""The options of the subscription workload."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from workloads.log.options import LogOptions
 
 
 class SubscriptionOptions(LogOptions):
-    """What a scenario may say of this workload, besides what it may say of `log`.
+    """The options of this workload, in addition to those of `log`.
 
     Attributes:
-        subscription: its type.
-        acks: one by one, or all up to the last that was received.
-        nack_every: each consumer refuses every Nth message of each producer, once; 0: none.
-        leave_every: each consumer leaves every Nth message of each producer until it ends; 0: none.
-        crash_every: how long a consumer goes on before it ends abruptly and another takes its place; absent: for ever.
-        drain: when the load is over, for how long nothing more must come; longer than any delay of redelivery.
+        subscription: type of the subscription.
+        acks: `individual`, or `cumulative` up to the last received message.
+        nack_every: each consumer negatively acknowledges every Nth message of each producer, once; 0: none.
+        leave_every: each consumer leaves every Nth message of each producer unacknowledged until it exits; 0: none.
+        crash_every: how long a consumer runs before it exits abruptly and another one replaces it; default: forever.
+        drain: how long no message must arrive before a consumer stops after the load; longer than any redelivery
+            delay.
     """
 
     rate: int = Field(default=1000, ge=1)
@@ -35,11 +36,11 @@ class SubscriptionOptions(LogOptions):
     def _possible(self) -> Self:
         alone = self.subscription in ("exclusive", "failover")
         if self.acks == "cumulative" and not alone:
-            raise ValueError("cumulative acks are for exclusive and failover subscriptions; write acks: individual")
+            raise ValueError("cumulative acks require an exclusive or failover subscription; set acks: individual")
         if self.acks == "cumulative" and (self.nack_every or self.leave_every):
-            raise ValueError("nack_every and leave_every need acks: individual")
+            raise ValueError("nack_every and leave_every require acks: individual")
         if self.subscription == "key-shared" and not self.keys:
-            raise ValueError("a key-shared subscription needs keys")
+            raise ValueError("a key-shared subscription requires keys")
         if self.consumption == "group":
-            raise ValueError("consumption: group is of the workload log; leave it out")
+            raise ValueError("consumption: group is only supported by the workload log; remove it")
         return self

@@ -1,4 +1,4 @@
-"""The subscription workload as the engine sees it."""
+"""The subscription workload plug-in."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The transactions workload: the log workload, its producers writing in transactions over all partitions in turn.
+"""The transactions workload: the log workload with producers that write in transactions, round-robin to all partitions.
 
-Every producer registers under a lasting name, so that an incarnation fences the one before. Every registration,
-begin and end is recorded, and of each send to which transaction it belongs (docs/history.md).
+Every producer registers under a persistent name, so that each incarnation fences the previous one. Every registration,
+begin and end is recorded, and for each send the transaction that it belongs to (docs/history.md).
 """

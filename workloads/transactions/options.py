@@ -1,4 +1,4 @@
-"""What a scenario may say of the transactions workload."""
+"""The options of the transactions workload."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from workloads.log.options import LogOptions
 
 
 class TransactionsOptions(LogOptions):
-    """What a scenario may say of this workload, besides what it may say of `log`.
+    """The options of this workload, in addition to those of `log`.
 
     Attributes:
-        messages: sends of one transaction.
-        abort_every: each producer aborts every Nth of its transactions on purpose; 0: none.
+        messages: number of messages per transaction.
+        abort_every: each producer deliberately aborts every Nth transaction; 0: none.
     """
 
     rate: Rate = 200

@@ -16,20 +16,20 @@ from workloads.transactions.options import TransactionsOptions
 _REGISTER_TIMEOUT_S = 5
 _SENDS_TIMEOUT_S = 2
 _AGE_MAX_NS = 10_000_000_000
-"""When a transaction is ended before it has all its messages: systems abort what stays open for long."""
+"""Age at which an incomplete transaction is ended, because systems abort transactions that stay open for long."""
 
 _IDLE_S = 0.05
 
 
 def produce(job: Job[TransactionsOptions]) -> None:
-    """Write transaction after transaction until told to stop."""
+    """Write transactions one after the other until stopped."""
     _Transactor(job).run()
 
 
 class _Transactor:
-    """One producer: transaction after transaction, until it is told to stop.
+    """One producer, which writes transactions one after the other until stopped.
 
-    When it is fenced it stops sending, as an application must, and waits for the end of the load.
+    If it is fenced, it stops sending, as an application must, and waits for the end of the load.
     """
 
     def __init__(self, job: Job[TransactionsOptions]) -> None:
@@ -59,16 +59,16 @@ class _Transactor:
         return clients.transactional_producer(producer_settings(self._job), name, completed)
 
     def _went_well(self, phase: Callable[[], None]) -> bool:
-        """Return whether the producer can go on after a phase; tell the harness if not."""
+        """Return whether the producer can continue after a phase; if not, report it to the harness."""
         try:
             phase()
         except ProducerFenced as fenced:
-            self._job.control.result({"failed": f"it can never go on: {fenced}"})
+            self._job.control.result({"failed": str(fenced)})
             return False
         return True
 
     def _warm_up(self) -> None:
-        """Register, and send the first transaction; its end is left for after the start, since it may take long."""
+        """Register and send the first transaction. It is ended after the start of the load, as that may take long."""
         deadline = time.monotonic() + WARM_UP_TIMEOUT_S
         while not self._registered and (left_s := deadline - time.monotonic()) > 0:
             self._register(min(left_s, _REGISTER_TIMEOUT_S))
@@ -99,7 +99,7 @@ class _Transactor:
         self._end(commit=not every or self._begun % every != 0)
 
     def _wait_until(self, due_ns: int | None) -> bool:
-        """Wait until a send is due and there is room for it; return whether that was before the end of the load."""
+        """Wait until a send is due and possible; return whether that was before the end of the load."""
         while True:
             now = time.monotonic_ns()
             self._reports.tell()
@@ -141,6 +141,6 @@ class _Transactor:
             self._recorder.complete(op, FAIL, self._producer.abort(CLOSE_TIMEOUT_S) or "aborted on purpose")
 
     def _await_sends(self, deadline: float) -> None:
-        """Have what was sent in the log: an abort would give up what still waits in the client."""
+        """Wait for all sends to be in the log; an abort would discard those that are queued in the client."""
         while self._producer.pending() and time.monotonic() < deadline:
             self._producer.poll(_IDLE_S)

@@ -1,4 +1,4 @@
-"""The transactions workload as the engine sees it."""
+"""The transactions workload plug-in."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A reader of EDN, complete enough for Jepsen's histories, and slow: for what the fast paths do not know.
+"""An EDN reader, complete enough for Jepsen's histories. It is slow; the fast paths handle most operations.
 
-Keywords become `Keyword`, tagged elements their content, lists and sets lists.
+Keywords become `Keyword`, tagged elements become their content, lists and sets become lists.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 
 
 class Keyword(str):
-    """A keyword without its colon."""
+    """A keyword, without the colon."""
 
     __slots__ = ()
 
@@ -40,7 +40,7 @@ class Unfinished(BadInput):
 
 
 class Closer(Exception):  # not an error: control flow of the parser
-    """A closing bracket was met."""
+    """A closing bracket was reached."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -48,21 +48,21 @@ class Closer(Exception):  # not an error: control flow of the parser
 
 
 def read_all(text: str) -> Iterator[Any]:
-    """Yield every form of a text.
+    """Yield all forms of a text.
 
     >>> list(read_all('{:f :send, :value [[:send "a" 1]]} nil'))
     [{'f': 'send', 'value': [['send', 'a', 1]]}, None]
 
     Raises:
-        Unfinished: it ends inside a form.
-        BadInput: it is not EDN; says what is wrong, but not where.
+        Unfinished: the text ends inside a form.
+        BadInput: it is not EDN; the message says what is wrong, but not where.
     """
     parser = _Parser(text)
     while parser.skip_blank():
         try:
             yield parser.form()
         except Closer as error:
-            raise BadInput(f"unbalanced: {error.text} closes nothing") from None
+            raise BadInput(f"unbalanced: unmatched {error.text}") from None
 
 
 def write(form: Any) -> str:
@@ -91,7 +91,7 @@ class _Parser:
         self._text, self._at = text, 0
 
     def skip_blank(self) -> bool:
-        """Skip what means nothing; return whether anything follows."""
+        """Skip whitespace and comments; return whether anything follows."""
         while self._at < len(self._text):
             match = _TOKEN.match(self._text, self._at)
             if match is None or match.lastgroup not in ("blank", "discard"):
@@ -108,11 +108,11 @@ class _Parser:
             Closer: a closing bracket comes first.
         """
         if not self.skip_blank():
-            raise Unfinished("unbalanced: it ends inside a form")
+            raise Unfinished("unbalanced: the text ends inside a form")
         match = _TOKEN.match(self._text, self._at)
         if match is None:
             raise (
-                Unfinished("unbalanced: a string does not end")
+                Unfinished("unbalanced: unterminated string")
                 if self._text[self._at] == '"'
                 else BadInput(f"{self._text[self._at]!r} is not EDN")
             )
@@ -134,7 +134,7 @@ class _Parser:
                 forms.append(self.form())
             except Closer as closer:
                 if closer.text != _CLOSERS[opener]:
-                    raise BadInput(f"unbalanced: {opener} is closed by {closer.text}") from None
+                    raise BadInput(f"unbalanced: {opener} is closed with {closer.text}") from None
                 break
         if opener != "{":
             return forms

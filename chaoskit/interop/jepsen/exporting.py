@@ -1,8 +1,8 @@
 """Exports a history as EDN of Jepsen's Kafka workload (docs/jepsen.md), block by block.
 
-What Jepsen has no words for is left out: the final read's bounds, commits, keys, times in payloads.
-The sends, polls and the end of a transaction become one `:txn`. Memory: the messages, 40 bytes
-each, and their texts in blocks; of an imported history also its values' original texts.
+Data that the format cannot represent is omitted: the final read's bounds, commits, keys, times in
+payloads. The sends, polls and the end of a transaction become one `:txn`. Memory: 40 bytes per message,
+and their texts in blocks; for an imported history also the original texts of its values.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _BLOCK = 100_000
 
 @dataclass(slots=True)
 class _Messages:
-    """All messages, in order of operation; `key` numbers `keys`, -1 in `position` is unknown.
+    """All messages, in order of operation; `key` is an index into `keys`, -1 in `position` means unknown.
 
-    `first` is the first row of each operation, and the end of the last one's.
+    `first` holds the index of the first row of each operation, and finally the number of rows.
     """
 
     first: np.ndarray
@@ -58,7 +58,7 @@ class _Messages:
 
 
 class _Names:
-    """How keys and values are written: as they were imported, or by topic and partition."""
+    """The representation of keys and values: as imported, or by topic and partition."""
 
     def __init__(self, folder: Path) -> None:
         self.keys: dict[tuple[str, int], str] = {}
@@ -91,7 +91,7 @@ class _Names:
 
 
 class Export:
-    """A history on its way into a file.
+    """Exports a history to a file.
 
     Args:
         folder: the run folder.
@@ -105,7 +105,7 @@ class Export:
         self._members = self._transactions()
 
     def write(self, file: IO[str]) -> int:
-        """Write every operation that Jepsen knows; return how many there were."""
+        """Write all operations that the format supports; return their number."""
         events = self._events()
         index = 0
         for first in range(0, len(events), _BLOCK):
@@ -127,7 +127,7 @@ class Export:
             chosen = np.flatnonzero(intact)
             if table.num_rows and table["op"][-1].as_py() >= self._history.operations.num_rows:
                 raise BadInput(
-                    f"{self._history.folder}: messages name operations that operations.parquet does not have"
+                    f"{self._history.folder}: messages refer to operations that are missing from operations.parquet"
                 )
             keys.append(self._names.key(each.topic, each.partition))
             position = pc.fill_null(table["position"], -1).to_numpy()
@@ -135,14 +135,14 @@ class Export:
                        table["value"].to_numpy(), position]  # fmt: skip
             parts.append([column[chosen] for column in columns])
         joined = [np.concatenate(columns) for columns in zip(*parts, strict=True)] if parts else [np.empty(0, int)] * 5
-        # Values of one process rise in its order of sending; what was received keeps its own order.
+        # Values of one process ascend in the order of its sends; received messages keep their own order.
         order = np.lexsort((np.where(joined[1], joined[3], np.iinfo(np.int64).max), joined[0]))
         op, sent, key, value, position = (column[order] for column in joined)
         first = np.searchsorted(op, np.arange(self._history.operations.num_rows + 1))
         return _Messages(first, sent.astype(np.bool_), key, value, position, keys)
 
     def _transactions(self) -> dict[int, list[int]]:
-        """Return the sends, polls and the end of each transaction that is several operations, by its `begin`."""
+        """Return the sends, polls and the end of each multi-operation transaction, by its `begin`."""
         table = self._operations
         if table["txn"].null_count == table.num_rows:
             return {}
@@ -178,7 +178,8 @@ class Export:
         events = np.empty(op.size + int(done.sum()), [("time", "<i8"), ("op", "<i8"), ("completes", "i1")])
         events["time"], events["op"] = np.concatenate((start_ns, end_ns[done])), np.concatenate((op, op[done]))
         events["completes"] = np.arange(events.size) >= op.size
-        # At one instant: completions of earlier operations, then invocations; never a completion before its own.
+        # At the same instant: completions of earlier operations first, then invocations; a completion never precedes
+        # its own invocation.
         after = np.concatenate((2 * op + 1, np.where(start_ns[done] == end_ns[done], 2 * op[done] + 2, -1)))
         return events[np.lexsort((after, events["time"]))]
 
@@ -247,9 +248,9 @@ def export_edn(folder: Path, file: IO[str]) -> int:
 
     Args:
         folder: the run folder.
-        file: where to.
+        file: the output file.
 
     Raises:
-        BadInput: the folder holds no history, or a damaged one.
+        BadInput: the folder has no history, or it is damaged.
     """
     return Export(folder).write(file)

@@ -1,7 +1,7 @@
 """Imports a history of Jepsen's Kafka workload as a run folder (docs/jepsen.md).
 
-Memory: 24 bytes an operation, the largest key's messages, and one block of text. Rows wait in a
-file beside the result.
+Memory: 24 bytes per operation, the messages of the largest key, and one block of text. Rows are spooled
+to a file next to the result.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ def import_edn(path: Path, where: Path, name: str | None = None) -> Path:
     Args:
         path: the EDN file.
         where: the store.
-        name: of the scenario; None: that of the file.
+        name: name of the scenario; by default the name of the file.
 
     Raises:
-        BadInput: the file is not such a history; names the line and the reason.
+        BadInput: the file is not such a history; the message names the line and the reason.
     """
     folder = store.new_run_folder(where, name or path.stem or "jepsen")
     try:
@@ -77,7 +77,7 @@ def _import(path: Path, folder: Path, name: str) -> None:
 
 
 def _spool(block: Block, paired: Paired, spool: Spool, side: Side, names: Interned) -> None:
-    """Keep the messages of a block."""
+    """Spool the messages of a block."""
     values = block.columns[COLUMNS.index("value")]
     for index, (entry, text) in enumerate(block.rebalances):
         side.rebalance(int(paired.op[entry]), paired.inserted[index], text)
@@ -106,14 +106,14 @@ def _sort(entry: np.ndarray, micro: MicroOps, paired: Paired, spool: Spool) -> N
 def _messages(
     spool: Spool, folder: Path, names: Interned, process: np.ndarray, *, end_ns: np.ndarray, side: Side
 ) -> dict[str, DataModel]:
-    """Write the messages of every key; return what their topics are."""
+    """Write the messages of every key; return the models of their topics."""
     keys = spool.keys()
     sequences = _sequences(spool, keys, process)
     places: dict[int, tuple[str, int]] = {}
     taken: set[tuple[str, int]] = set()
     for key in keys:
         topic, partition = place_of(names.text(key))
-        while (topic, partition) in taken:  # such as 5 and "k5"
+        while (topic, partition) in taken:  # for example 5 and "k5"
             topic += "'"
         taken.add((topic, partition))
         places[key] = topic, partition
@@ -127,7 +127,7 @@ def _messages(
 
 
 def _sequences(spool: Spool, keys: list[int], process: np.ndarray) -> np.ndarray:
-    """Return for each operation how many messages its process sent in the ones before."""
+    """Return for each operation how many messages its process sent in earlier operations."""
     count = np.zeros(process.size, np.int64)
     for key in keys:
         rows = spool.rows(key)

@@ -1,4 +1,4 @@
-"""Processes that do one thing at a time, as Jepsen's do, for clients that pipeline their operations."""
+"""Maps clients with concurrent operations to processes with one operation at a time, as Jepsen requires."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ _NEVER_NS = np.iinfo(np.int64).max
 
 
 def lanes(process: np.ndarray, start_ns: np.ndarray, end_ns: np.ndarray) -> np.ndarray:
-    """Return a process for each operation, such that the operations of each do not overlap.
+    """Return a process for each operation, such that the operations of each process do not overlap.
 
-    A process that never overlaps keeps its number. One that does is split: its further lanes get numbers of
-    their own. What never completed takes its lane for ever.
+    A process without overlaps keeps its number. Otherwise it is split, and its additional lanes get new
+    numbers. An operation that never completed occupies its lane forever.
 
     Args:
-        process: of each operation, in order of invocation.
-        start_ns, end_ns: its times; -1: never completed.
+        process: process of each operation, in order of invocation.
+        start_ns, end_ns: times of each operation; -1 if it never completed.
     """
     end_ns = np.where(end_ns < 0, _NEVER_NS, end_ns)
     order = np.argsort(process, kind="stable")

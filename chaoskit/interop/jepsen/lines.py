@@ -1,8 +1,8 @@
-"""The lines of a Jepsen history, in blocks, each operation as a tuple of texts.
+"""Reads the lines of a Jepsen history in blocks, each operation as a tuple of texts.
 
-A regular expression knows how most operations are written, whatever the order of their keys: what it
-learns from the first line of a kind serves for all others. The rest (names as keys, several lines, a
-log of rebalances, the nemesis) goes through the full reader and comes out as if written the usual way.
+Most operations are parsed with a regular expression that is built from the first line of their kind, so
+the order of keys does not matter. The rest (names as keys, multi-line operations, rebalance logs, the
+nemesis) goes through the full reader, which converts it to the canonical form.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from chaoskit.interop.jepsen.names import Interned
 
 _BLOCK = 8 * 2**20
 _LINES_MAX = 10_000
-"""An operation of more lines is unbalanced: no need to read a file of gigabytes to its end to say so."""
+"""An operation with more lines is unbalanced; this avoids reading gigabytes to the end to detect it."""
 
 FS = ("send", "poll", "txn", "assign", "subscribe", "crash", "debug-topic-partitions")
 TYPES = ("invoke", "ok", "fail", "info")
@@ -41,11 +41,11 @@ COLUMNS = tuple(_PATTERNS)
 
 
 class _Shape(NamedTuple):
-    """How operations are written whose keys are in one order.
+    """Patterns for operations with a certain order of keys.
 
     Attributes:
         one: matches one line.
-        all: matches every line of a text; one that is otherwise has empty groups.
+        all: matches every line of a text; lines of another shape have empty groups.
         order: the groups that are COLUMNS.
     """
 
@@ -56,7 +56,7 @@ class _Shape(NamedTuple):
 
 @dataclass(slots=True)
 class Nemesis:
-    """What the nemesis did."""
+    """An action of the nemesis."""
 
     time_ns: int
     f: str
@@ -65,13 +65,13 @@ class Nemesis:
 
 @dataclass(slots=True)
 class Block:
-    """A stretch of a history.
+    """A section of a history.
 
     Attributes:
-        columns: of its entries, in order: time, type, process, f, value; keys and values are numbers.
-        lines: of the file: that of each entry.
-        rebalances: (entry, text): logs of rebalances during operations.
-        nemesis: (entry before which it was, what was done).
+        columns: columns of its entries, in order: time, type, process, f, value; keys and values are numbers.
+        lines: line number in the file, for each entry.
+        rebalances: (entry, text): rebalance logs of operations.
+        nemesis: (entry that it precedes, action).
     """
 
     columns: list[list[bytes]] = field(default_factory=lambda: [[] for _ in COLUMNS])
@@ -80,7 +80,7 @@ class Block:
     nemesis: list[Nemesis] = field(default_factory=list)
 
     def add(self, rows: Sequence[Sequence[bytes]], first: int, last: int, line: int) -> None:
-        """Add entries that are lines of their own; `line` is that of the first."""
+        """Add single-line entries; `line` is the line number of the first."""
         for column, more in zip(self.columns, rows, strict=True):
             column.extend(more[first:last])
         self.lines.extend(range(line, line + last - first))
@@ -91,7 +91,7 @@ class Lines:
 
     Args:
         path: the file.
-        names: numbers keys and values that are none.
+        names: assigns numbers to keys and values that are not numbers.
     """
 
     def __init__(self, path: Path, names: Interned) -> None:
@@ -104,7 +104,7 @@ class Lines:
         """Yield the whole history.
 
         Raises:
-            BadInput: it is not one; names the file, the line and the reason.
+            BadInput: it is not a history; the message names the file, the line and the reason.
         """
         number, pending = 1, b""
         try:
@@ -127,7 +127,7 @@ class Lines:
             yield self._block(pending + b"\n", number, last=True)[0]
 
     def _block(self, text: bytes, number: int, *, last: bool) -> tuple[Block, bytes]:
-        """Return the operations of whole lines, and the text of the one that they leave unfinished."""
+        """Return the complete operations, and the remaining text of an incomplete one."""
         block = Block()
         lines = text.split(b"\n")[:-1]
         at = 0
@@ -155,7 +155,7 @@ class Lines:
         return block, b""
 
     def _otherwise(self, lines: list[bytes], at: int, number: int, block: Block, *, last: bool) -> int:
-        """Read what begins at a line that is not of the latest shape; return as `_slowly`."""
+        """Read a line that does not have the latest shape; see `_slowly` for the return value."""
         for shape in self._shapes.values():
             if match := shape.one.fullmatch(lines[at]):
                 self._latest = shape
@@ -165,7 +165,7 @@ class Lines:
         return self._slowly(lines, at, number, block, last=last)
 
     def _slowly(self, lines: list[bytes], at: int, number: int, block: Block, *, last: bool) -> int:
-        """Read what begins at a line with the full reader; return how many lines it took, 0: it does not end here."""
+        """Read from a line with the full reader; return the number of lines consumed, 0 if the form is incomplete."""
         text = ""
         for taken, line in enumerate(lines[at:], 1):
             text += self._decoded(line, number + at + taken - 1) + "\n"
@@ -189,7 +189,7 @@ class Lines:
         return 0
 
     def _read(self, text: str) -> list[Any]:
-        """Read forms; the last bracket may be the one that closes the vector of all operations."""
+        """Read forms; the last bracket may close the vector of all operations."""
         try:
             return list(read_all(text))
         except Unfinished:
@@ -208,7 +208,7 @@ class Lines:
             raise self._bad(number, f"not UTF-8: {error.reason}") from error
 
     def _learn(self, line: bytes) -> None:
-        """Make a pattern for lines with the same keys in the same order, if there can be one."""
+        """Build a pattern for lines with the same keys in the same order, if possible."""
         bare = re.sub(r"\[.*\]", "[]", line.decode())
         keys = tuple(key for key in re.findall(r":([\w-]+) ", bare) if key in COLUMNS)
         if keys in self._shapes or len(keys) != len(COLUMNS):
@@ -249,5 +249,5 @@ class Lines:
 
     def _bad(self, line: int, reason: str) -> BadInput:
         return BadInput(
-            f"{self._path}, line {line}: {reason}. Give a history of Jepsen's Kafka workload, one operation a line"
+            f"{self._path}, line {line}: {reason}. Expected a history of Jepsen's Kafka workload, one operation a line"
         )

@@ -1,4 +1,4 @@
-"""The messages of one key of a Jepsen history, as rows of our schema."""
+"""The messages of one key of a Jepsen history, as rows of the chaoskit schema."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from chaoskit.interop.jepsen.spool import ACKED, POLLED, SENT
 
 _NTH_BITS = 20
 UNSENT_PRODUCER = 1 << 22
-"""First producer of values that nobody sent, one for each key: they are phantoms."""
+"""First producer number for values without a send (phantoms); each key uses a separate producer."""
 
 _NONE = -1
 
 
 def place_of(text: str) -> tuple[str, int]:
-    """Return topic and partition of a key, given as EDN.
+    """Return the topic and partition for a key in EDN.
 
     >>> place_of("5"), place_of('"orders/3"'), place_of(":x")
     (('k5', 0), ('orders', 3), ('x', 0))
@@ -36,10 +36,10 @@ class KeyRows:
     """The rows of one key.
 
     Args:
-        rows: of `spool.ROW`.
-        process: of each operation.
-        end_ns: when each operation completed.
-        sequence: how many messages its process sent before each operation.
+        rows: rows of dtype `spool.ROW`.
+        process: process of each operation.
+        end_ns: completion time of each operation.
+        sequence: for each operation, the number of messages that its process sent before.
     """
 
     def __init__(self, rows: np.ndarray, process: np.ndarray, end_ns: np.ndarray, sequence: np.ndarray) -> None:
@@ -47,13 +47,13 @@ class KeyRows:
         self._sent, self._acked, self._polled = (rows[rows["kind"] == kind] for kind in (SENT, ACKED, POLLED))
         op = self._sent["op"]
         fresh = (process[op].astype(np.int64) << PRODUCER_SHIFT) | (sequence[op] + self._sent["nth"])
-        # A value that is sent again is the same message: its first sending names it.
+        # A value that is sent again is the same message, identified by its first send.
         self._known, first, index = np.unique(self._sent["value"], return_index=True, return_inverse=True)
         self._value_of_known = fresh[first]
         self._value = self._value_of_known[index]
 
     def table(self, place: tuple[str, int]) -> tuple[pa.Table, tuple[np.ndarray, np.ndarray]]:
-        """Return the rows in order of operation, and our values with Jepsen's numbers for them."""
+        """Return the rows in order of operation, and chaoskit's values with Jepsen's numbers for them."""
         polled, unsent = self._translated(place)
         op = np.concatenate((self._sent["op"], self._polled["op"]))
         value = np.concatenate((self._value, polled))
@@ -81,7 +81,7 @@ class KeyRows:
         return pa.table(columns, schema=MESSAGES), (values, np.concatenate((self._known, unsent[1])))
 
     def _positions(self) -> np.ndarray:
-        """Return the position of each send that its completion named."""
+        """Return the position of each send, as reported by its completion."""
         named = _identity(self._acked)
         order = np.argsort(named)
         named = np.append(named[order], -1)
@@ -91,7 +91,7 @@ class KeyRows:
         return found
 
     def _translated(self, place: tuple[str, int]) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
-        """Return our values of what was polled, and those of them that nobody sent."""
+        """Return chaoskit's values of polled messages, and those among them without a send."""
         wanted = self._polled["value"]
         at = np.searchsorted(self._known, wanted)
         at = np.minimum(at, max(0, self._known.size - 1))
@@ -106,12 +106,12 @@ class KeyRows:
 
 
 def _digest(place: tuple[str, int]) -> int:
-    """Return 20 bits that tell keys apart, mostly: what nobody sent must not be taken for another key's."""
+    """Return a 20-bit hash of a place, so that phantoms of different keys are unlikely to collide."""
     return hash_text(f"{place[0]}/{place[1]}") & 0xFFFFF
 
 
 def hash_text(text: str) -> int:
-    """Return a hash that is the same in every process."""
+    """Return a hash that is stable across processes."""
     number = 0xCBF29CE484222325
     for byte in text.encode():
         number = ((number ^ byte) * 0x100000001B3) & (2**64 - 1)

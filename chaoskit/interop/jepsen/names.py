@@ -1,4 +1,4 @@
-"""Numbers for keys and values of a Jepsen history that are not numbers, and the values' usual writing."""
+"""Assigns numbers to non-numeric keys and values of a Jepsen history, and writes values in canonical form."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 from chaoskit.interop.jepsen.edn import write
 
 FIRST = 10**15
-"""Numbers from here on stand for something else; smaller ones for themselves."""
+"""Numbers from here on stand for interned texts; smaller numbers for themselves."""
 
 
 class Interned:
-    """Keys and values that are not plain numbers.
+    """Interned keys and values that are not plain numbers.
 
     Attributes:
-        texts: as EDN, by number from FIRST on.
+        texts: texts in EDN, by number from FIRST on.
     """
 
     def __init__(self) -> None:
@@ -22,7 +22,7 @@ class Interned:
         self._known: dict[str, int] = {}
 
     def number(self, form: Any) -> int:
-        """Return the number that stands for a key or value."""
+        """Return the number for a key or value."""
         if isinstance(form, int) and not isinstance(form, bool) and 0 <= form < FIRST:
             return form
         text = write(form)
@@ -32,11 +32,11 @@ class Interned:
         return self._known[text]
 
     def text(self, number: int) -> str:
-        """Return what a number stands for, as EDN."""
+        """Return the text for a number, in EDN."""
         return self.texts[number - FIRST] if number >= FIRST else str(number)
 
     def canonical(self, f: str, value: Any) -> bytes:
-        """Return an operation's value as the usual text, all keys and values numbers.
+        """Return an operation's value in canonical form; all keys and values are numbers.
 
         Raises:
             ValueError: it is not a value of this workload.

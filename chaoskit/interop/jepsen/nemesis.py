@@ -1,4 +1,4 @@
-"""The nemesis of a Jepsen history, as faults: what begins and what ends one is told by its name."""
+"""Converts the nemesis of a Jepsen history to faults; the names of actions show which start or end one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _BEGINS = (
 
 
 class Faults:
-    """Pairs what begins a fault with what ends it; each is told twice: as it begins, and as it is done."""
+    """Pairs the start and the end of each fault; both appear twice: at invocation and at completion."""
 
     def __init__(self) -> None:
         self.rows: list[dict[str, Any]] = []
@@ -40,7 +40,7 @@ class Faults:
         self._open: dict[str, dict[str, Any]] = {}
 
     def add(self, event: Nemesis) -> None:
-        """Take the next event."""
+        """Process the next event."""
         ended = self._ended(event.f)
         if ended is not None:
             row = self._open[ended]
@@ -64,7 +64,7 @@ class Faults:
             self._open[kind] = row
 
     def _ended(self, f: str) -> str | None:
-        """Return which open fault this ends."""
+        """Return the open fault that this action ends."""
         if f == "start":
             return next((kind for kind in ("kill", "crash") if kind in self._open), None)
         if f in _ENDS:
@@ -77,7 +77,7 @@ class Faults:
 
 
 def _kind(f: str) -> str | None:
-    """Return what begins, or None.
+    """Return the kind of fault that this action starts, or None.
 
     >>> _kind("start-partition"), _kind("kill"), _kind("check-offsets")
     ('partition', 'kill', None)

@@ -1,4 +1,4 @@
-"""From the entries of a Jepsen history to operations: each invocation with its completion."""
+"""Pairs the entries of a Jepsen history to operations: each invocation with its completion."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class Paired:
     """A block's entries.
 
     Attributes:
-        op: operation of each entry; _NONE: none.
-        invokes: whether it invokes it.
+        op: operation of each entry; _NONE if it has none.
+        invokes: whether the entry is an invocation.
         type, f: indices into TYPES and FS.
-        inserted: operations that a rebalance during another one made.
+        inserted: operations inserted for rebalances during other operations.
     """
 
     op: np.ndarray
@@ -48,7 +48,7 @@ class _Done:
 
 
 class Pairing:
-    """Numbers operations in order of invocation; 24 bytes each, for the whole history."""
+    """Numbers operations in order of invocation; takes 24 bytes per operation of the whole history."""
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -67,7 +67,7 @@ class Pairing:
         """Number the operations of a block.
 
         Raises:
-            BadInput: a completion has no invocation, or a process invokes before it completed.
+            BadInput: a completion has no invocation, or a process invokes an operation before its last one completed.
         """
         columns = block.columns
         time_ns = np.array(list(map(int, columns[0])), np.int64)
@@ -98,9 +98,9 @@ class Pairing:
     def _partners(
         self, kept: np.ndarray, process: np.ndarray, kind: np.ndarray, f: np.ndarray, block: Block
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return for each kept entry the entry that invoked what it completes, and the operation of an earlier block.
+        """Return for each completion its invocation: the entry, or the operation if it is in an earlier block.
 
-        Both are _NONE for one that invokes.
+        Both are _NONE for invocations.
         """
         order = kept[np.argsort(process[kept], kind="stable")]
         starts = kind[order] == INVOKE
@@ -112,30 +112,34 @@ class Pairing:
             if held is None:
                 continue
             if starts[at]:
-                raise self._bad(block, int(order[at]), f"process {process[order[at]]} invokes, its last operation open")
+                raise self._bad(
+                    block, int(order[at]), f"process {process[order[at]]} invokes while its last operation is open"
+                )
             before[order[at]] = held[0]
             if f[order[at]] != held[1]:
-                raise self._bad(block, int(order[at]), f"completes a :{FS[held[1]]} as a :{FS[f[order[at]]]}")
+                raise self._bad(block, int(order[at]), f"completes :{FS[held[1]]} as :{FS[f[order[at]]]}")
         follows = np.zeros(order.size, np.bool_)
         follows[1:] = starts[:-1] & ~first[1:]
         lone = ~starts & ~follows & (before[order] == _NONE)
         again = starts & follows
         if lone.any():
-            raise self._bad(block, int(order[lone].min()), "a completion without an invocation")
+            raise self._bad(block, int(order[lone].min()), "completion without an invocation")
         if again.any():
-            raise self._bad(block, int(order[again].min()), "invokes before its process's last operation completed")
+            raise self._bad(
+                block, int(order[again].min()), "invokes an operation before the last one of its process completed"
+            )
         done = np.flatnonzero(follows)
         differs = f[order[done]] != f[order[done - 1]]
         if differs.any():
             at = int(order[done][differs].min())
-            raise self._bad(block, at, f"completes another operation as a :{FS[f[at]]}")
+            raise self._bad(block, at, f"completes a different operation as :{FS[f[at]]}")
         partner[order[done]] = order[done - 1]
         return partner[kept], before[kept]
 
     def _keep(
         self, born: np.ndarray, invokes: np.ndarray, time_ns: np.ndarray, process: np.ndarray, f: np.ndarray
     ) -> None:
-        """Keep start, process and f of operations; one born of no invocation is a rebalance."""
+        """Store start, process and f of operations; one without an invocation is a rebalance."""
         rows = np.empty(born.size, [("start_ns", "<i8"), ("process", "<i4"), ("f", "i1")])
         rows["start_ns"], rows["process"] = time_ns[born], process[born]
         rows["f"] = np.where(invokes[born], f[born], _REBALANCE)
@@ -154,7 +158,7 @@ class Pairing:
     def _reopen(
         self, kept: np.ndarray, process: np.ndarray, op: np.ndarray, invokes: np.ndarray, f: np.ndarray
     ) -> None:
-        """Remember the operations under way at the end of the block."""
+        """Store the operations in flight at the end of the block."""
         order = kept[np.argsort(process[kept], kind="stable")]
         last = np.ones(order.size, np.bool_)
         last[:-1] = process[order[1:]] != process[order[:-1]]
@@ -163,11 +167,11 @@ class Pairing:
 
     def _bad(self, block: Block, entry: int, reason: str) -> BadInput:
         return BadInput(
-            f"{self._source}, line {block.lines[entry]}: {reason}. Give the whole history, from its first operation on"
+            f"{self._source}, line {block.lines[entry]}: {reason}. The history must start at its first operation"
         )
 
     def ends(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return when each operation completed (_NONE: never) and its outcome."""
+        """Return the completion time (_NONE if never) and the outcome of each operation."""
         end_ns, outcome = np.full(self._count, _NONE), np.full(self._count, OUTCOMES.index("info"), np.int8)
         op = np.concatenate([np.empty(0, np.int64), *self._done.op])
         end_ns[op] = np.concatenate([np.empty(0, np.int64), *self._done.end_ns])

@@ -1,12 +1,12 @@
-"""What our schema does not keep of a Jepsen history, for exporting it as it was: jepsen.parquet.
+"""The side table jepsen.parquet: data of a Jepsen history that the chaoskit schema lacks, for a faithful export.
 
 | kind | number | topic, partition | text |
 |---|---|---|---|
-| `key` | | where it went | the key, as EDN |
-| `value` | our value | | Jepsen's |
+| `key` | | its place | the key, as EDN |
+| `value` | chaoskit's value | | Jepsen's value |
 | `operation` | an `assign` or `subscribe` | | its keys |
-| `rebalance` | the operation during which it was | | the log of rebalances |
-| `inserted` | the `assign` that stands for it | | |
+| `rebalance` | the operation during which it happened | | the log of rebalances |
+| `inserted` | the `assign` inserted for it | | |
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ SCHEMA = pa.schema(
 
 
 class Side:
-    """The side table, being made."""
+    """Builds the side table."""
 
     def __init__(self) -> None:
         self._rows: list[dict[str, Any]] = []
         self._tables: list[pa.Table] = []
 
     def key(self, place: tuple[str, int], text: str) -> None:
-        """Add a key and where it went."""
+        """Add a key and its place."""
         self._rows.append({"kind": "key", "topic": place[0], "partition": place[1], "text": text})
 
     def operation(self, op: int, text: str) -> None:
@@ -48,12 +48,12 @@ class Side:
         self._rows.append({"kind": "operation", "number": op, "text": text})
 
     def rebalance(self, op: int, inserted: int, text: str) -> None:
-        """Add the rebalances during an operation, and the operation that stands for them."""
+        """Add the rebalances during an operation, and the operation inserted for them."""
         self._rows.append({"kind": "rebalance", "number": op, "text": text})
         self._rows.append({"kind": "inserted", "number": inserted})
 
     def values(self, values: tuple[np.ndarray, np.ndarray], names: Interned) -> None:
-        """Add values: ours, and the numbers that stand for Jepsen's."""
+        """Add values: chaoskit's values and the numbers of Jepsen's values."""
         ours, numbers = values
         texts = pa.array(numbers).cast(pa.string())
         named = np.flatnonzero(numbers >= FIRST)

@@ -1,4 +1,4 @@
-"""Rows by key, kept in a file while a history is read, so that memory holds only where they are."""
+"""Spools rows by key to a file while a history is read, so that only their locations are in memory."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 from chaoskit.interop.jepsen.values import MicroOps
 
 SENT, ACKED, POLLED = range(3)
-"""A message as it was to be sent; its position as its completion named it; one that was polled."""
+"""Kinds of rows: a message to be sent; the position of a send from its completion; a polled message."""
 
 ROW = np.dtype([("op", "<i8"), ("value", "<i8"), ("position", "<i8"), ("nth", "<i4"), ("kind", "i1")])
 
 
 class Spool:
-    """Rows of each key, in the order in which they came.
+    """Rows of each key, in order of arrival.
 
     Args:
         path: the file; removed at the end.
@@ -28,10 +28,10 @@ class Spool:
         self._where: dict[int, list[tuple[int, int]]] = {}
 
     def add(self, kind: int, op: np.ndarray, micro: MicroOps) -> None:
-        """Keep the messages of operations.
+        """Store the messages of operations.
 
         Args:
-            kind: of these rows.
+            kind: kind of these rows.
             op: operation of each message.
             micro: the messages.
         """

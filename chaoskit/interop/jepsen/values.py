@@ -1,7 +1,7 @@
-"""Micro-operations of many operations at once: from their usual text to arrays.
+"""Parses the micro-operations of many operations at once: from canonical text to arrays.
 
-Brackets alone tell what a number is: `[[:send K V]]`, `[[:send K [O V]]]` and `[[:poll {K [[O V] ...]}]]`
-have each at a depth of its own. Cost: some 15 passes over the bytes of the text.
+The bracket depth determines the meaning of a number: in `[[:send K V]]`, `[[:send K [O V]]]` and
+`[[:poll {K [[O V] ...]}]]` each has a distinct depth. Cost: about 15 passes over the bytes of the text.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _DEPTH[[ord("]"), ord("}")]] = -1
 
 @dataclass(frozen=True, slots=True)
 class MicroOps:
-    """Messages of operations, in their order.
+    """Messages of operations, in order.
 
     Attributes:
-        entry: which of the texts.
-        sent: whether it is one sent, not one polled.
-        nth: of those sent, how many of its operation precede it.
+        entry: index of the text.
+        sent: whether the message was sent (otherwise polled).
+        nth: for a sent message, the number of earlier sends in its operation.
         key, value: numbers.
-        position: NONE if nobody named it.
+        position: NONE if unknown.
     """
 
     entry: Ints
@@ -43,13 +43,13 @@ class MicroOps:
     value: Ints
 
     def of(self, chosen: NDArray[np.bool_]) -> MicroOps:
-        """Return some of them."""
+        """Return a subset."""
         columns = [getattr(self, name)[chosen] for name in self.__slots__]
         return MicroOps(*columns)
 
 
 def micro_ops(texts: list[bytes]) -> MicroOps:
-    """Return the micro-operations of values that are vectors of them, or nil."""
+    """Return the micro-operations of values, each a vector of them or nil."""
     text = b"\n".join([b"" if each == b"nil" else each for each in texts]).replace(b"nil", _NIL)
     data = np.frombuffer(text, np.uint8)
     digits = _DIGITS[data]
@@ -63,7 +63,7 @@ def micro_ops(texts: list[bytes]) -> MicroOps:
     polling = _polling(data, starts)
     entry = np.cumsum(data == ord("\n"), dtype=np.int32)[starts]
     key, bare = (depth == 2) | ((depth == 3) & polling), depth == 2
-    # At depth 2 stand the key of a send and, without a position, its value: the second of its two numbers.
+    # Depth 2 has the key of a send and, without a position, its value: the second of its two numbers.
     second = np.zeros(starts.size, np.bool_)
     which = np.searchsorted(_colons(data), starts)
     second[1:] = bare[1:] & bare[:-1] & (which[1:] == which[:-1])
@@ -99,7 +99,7 @@ def _polling(data: NDArray[np.uint8], starts: Ints) -> NDArray[np.bool_]:
 
 
 def _nth(entry: Ints, sent: NDArray[np.bool_]) -> Ints:
-    """Count for each message the sent ones of its operation before it."""
+    """Return for each message the number of earlier sends in its operation."""
     before: Ints = np.cumsum(sent) - sent
     first = np.ones(entry.size, np.bool_)
     first[1:] = entry[1:] != entry[:-1]

@@ -1,10 +1,10 @@
-"""Conformance suites: what a plug-in still lacks, said all at once.
+"""Conformance suites: each reports everything that a plug-in lacks in one error.
 
     def test_my_nemesis():
         check_nemesis("my-fault")
 
-Each takes a plug-in by its entry point's name, or the plug-in itself, and raises one AssertionError that lists
-everything that is missing. What they need beyond declarations, such as running clients, is given to them.
+Each suite takes a plug-in, or the name of its entry point, and raises one AssertionError that lists everything that is
+missing. Whatever a suite needs beyond declarations, such as running clients, is passed as an argument.
 """
 
 from chaoskit.testing.conformance.checker import check_checker

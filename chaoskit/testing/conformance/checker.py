@@ -1,4 +1,4 @@
-"""What makes a checker whole."""
+"""Conformance suite for checkers."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ def check_checker(
     """Check a checker.
 
     Args:
-        checker: its entry point's name, or the checker itself.
+        checker: the checker, or the name of its entry point.
         broken: by anomaly, a history in which it must be found: its parts, each with all operations.
-        sound: by anomaly, one beside it in which it must not. Given one of the two, every anomaly needs both.
+        sound: by anomaly, a similar history in which it must not be found. If either is given, every anomaly needs
+            both.
 
     Raises:
-        AssertionError: what is missing.
+        AssertionError: lists what is missing.
     """
     found = _load(checker) if isinstance(checker, str) else checker
     with Wants(f"checker {checker if isinstance(checker, str) else type(checker).__name__}") as wants:
@@ -49,7 +50,7 @@ def check_checker(
 
 
 def plain_part(model: DataModel) -> Part:
-    """Return a partition in which nothing is wrong: messages sent, acknowledged, received in order, and audited."""
+    """Return a correct partition: messages sent, acknowledged, received in order, and audited."""
     rows, operations = [], []
     common = {"topic": "t", "partition": 0, "payload": "ok"}
     for number in range(_MESSAGES):
@@ -58,7 +59,7 @@ def plain_part(model: DataModel) -> Part:
         rows.append({"op": number, "direction": "sent", "value": number, "position": number, **common})
     for op, client in ((_MESSAGES, "consumer-0"), (_MESSAGES + 1, AUDITOR)):
         if client == AUDITOR and model in (DataModel.QUEUE, DataModel.PUBSUB):
-            continue  # they are drained, and empty
+            continue  # these are drained, and empty
         times = {"start_ns": 1000 * op, "end_ns": 1000 * op + 5}
         operations.append({"op": op, "process": op, "client": client, "f": "poll", "outcome": "ok", **times})
         received = {"direction": "received", "received_ns": times["end_ns"]}
@@ -82,21 +83,23 @@ def _audit(model: DataModel, end: int) -> Audit:
 
 
 def _check_anomalies(found: Checker, wants: Wants) -> None:
-    wants.that(found.anomalies, "it finds nothing")
-    wants.that(found.models, "it judges no model")
+    wants.that(found.anomalies, "it declares no anomalies")
+    wants.that(found.models, "it declares no models")
     for anomaly in found.anomalies:
-        if not wants.that(isinstance(anomaly, Anomaly), f"{anomaly!r} is no Anomaly"):
+        if not wants.that(isinstance(anomaly, Anomaly), f"{anomaly!r} is not an Anomaly"):
             continue
-        wants.that(anomaly.meaning, f"{anomaly.name} says nothing of its meaning")
-        wants.that(set(anomaly.models) <= set(found.models), f"{anomaly.name} is of models that are not judged")
+        wants.that(anomaly.meaning, f"{anomaly.name} has no meaning")
+        wants.that(
+            set(anomaly.models) <= set(found.models), f"{anomaly.name} has models that the checker does not declare"
+        )
         known = {*anomalies(), *(each.name for each in found.anomalies)}
         for implied in set(anomaly.implies) - known:
-            wants.that(False, f"{anomaly.name} implies {implied}, which nobody finds")
+            wants.that(False, f"{anomaly.name} implies {implied}, which no checker finds")
     names = [each.name for each in found.anomalies if isinstance(each, Anomaly)]
-    wants.that(len(set(names)) == len(names), "two anomalies have one name")
+    wants.that(len(set(names)) == len(names), "two anomalies have the same name")
     settling, spanning = isinstance(found, Settling), isinstance(found, Spanning)
-    wants.that(settling or not hasattr(found, "settle"), "it has `settle`, and is not Settling")
-    wants.that(spanning or not hasattr(found, "conclude"), "it has `conclude`, and is not Spanning")
+    wants.that(settling or not hasattr(found, "settle"), "it has `settle` but does not implement Settling")
+    wants.that(spanning or not hasattr(found, "conclude"), "it has `conclude` but does not implement Spanning")
 
 
 def _check_quiet(found: Checker, part: Part, wants: Wants) -> None:
@@ -106,7 +109,7 @@ def _check_quiet(found: Checker, part: Part, wants: Wants) -> None:
         seen = {name: count for name, count in _counts(findings).items() if name not in measured}
         wants.that(not seen, f"it finds {seen} in a correct {part.setting.model.value}")
     again = found.check(Part(part.setting, part.messages, part.operations, part.observations))
-    wants.that(findings.equals(again), "it finds something else the second time")
+    wants.that(findings.equals(again), "its findings differ when it is called again")
 
 
 def _check_histories(
@@ -114,10 +117,12 @@ def _check_histories(
 ) -> None:
     for anomaly in found.anomalies:
         name = anomaly.name
-        if wants.that(name in broken, f"no history has {name}: nobody has seen it fire"):
-            wants.that(name in _counts(found_by(found, broken[name])), f"{name} is not found where it is")
-        if wants.that(name in sound, f"no history has everything but {name}"):
-            wants.that(name not in _counts(found_by(found, sound[name])), f"{name} is found where it is not")
+        if wants.that(name in broken, f"no history shows {name}, so it is untested"):
+            wants.that(
+                name in _counts(found_by(found, broken[name])), f"{name} is not found in the history that has it"
+            )
+        if wants.that(name in sound, f"no sound history for {name}"):
+            wants.that(name not in _counts(found_by(found, sound[name])), f"{name} is found in its sound history")
 
 
 def _counts(findings: pa.Table) -> dict[str, int]:

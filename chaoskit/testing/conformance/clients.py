@@ -1,4 +1,4 @@
-"""What makes the clients of a system whole: that they classify, and that nothing is told twice or kept back."""
+"""Conformance suite for clients: outcomes are classified, and every completion is reported exactly once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _WITHIN_S = 30.0
 
 
 class _Completion(NamedTuple):
-    """What a client said of a send."""
+    """A completion of a send, as reported by a client."""
 
     token: int
     outcome: int
@@ -38,7 +38,7 @@ class _Completion(NamedTuple):
 
 
 class _Told(list[_Completion]):
-    """All that a client said of its sends."""
+    """All completions that a client reported."""
 
     def __call__(self, token: int, outcome: int, error: str | None, position: int | None) -> None:
         self.append(_Completion(token, outcome, error, position))
@@ -48,12 +48,13 @@ def check_clients(clients: Powered, topic: Topic, settings: Mapping[str, Any] | 
     """Check clients on a running system.
 
     Args:
-        clients: of a cluster in a trial; each power of `chaoskit.contract.client` and `.ledger` that they have is used.
-        topic: that is there and empty, by its name in the system.
+        clients: clients of a cluster in a trial; every power of `chaoskit.contract.client` and `.ledger` that they
+            have is tested.
+        topic: an existing empty topic, by its name in the system.
         settings: the system's own client settings.
 
     Raises:
-        AssertionError: what is missing.
+        AssertionError: lists what is missing.
     """
     given = dict(settings or {})
     suites: dict[type, Callable[[Any, Topic, dict[str, Any], Wants], None]] = {
@@ -83,7 +84,7 @@ def _check_log(clients: LogClients, topic: Topic, settings: dict[str, Any], want
     auditor = clients.auditor(settings)
     try:
         low, end = auditor.bounds(topic.name, 0, _WITHIN_S)
-        wants.that(low < end, f"the bounds of {_COUNT} messages are {low} and {end}")
+        wants.that(low < end, f"the bounds after {_COUNT} messages are {low} and {end}")
         auditor.assign([(topic.name, 0)])
         _read(auditor, sent)
         _reaches(auditor, topic.name, end, wants)
@@ -94,7 +95,8 @@ def _check_log(clients: LogClients, topic: Topic, settings: dict[str, Any], want
     producer.send(f"{topic.name}-that-is-not-there", 0, None, b"x", 0)
     producer.close(_WITHIN_S)
     wants.that(
-        [each.outcome for each in nowhere] in ([FAIL], [INFO], [OK]), f"a send to no topic completed as {nowhere}"
+        [each.outcome for each in nowhere] in ([FAIL], [INFO], [OK]),
+        f"a send to a missing topic completed as {nowhere}",
     )
 
 
@@ -103,7 +105,7 @@ def _reaches(auditor: Auditor, topic: str, end: int, wants: Wants) -> None:
         auditor.poll(0.1, _COUNT)
         return auditor.position(topic, 0) >= end
 
-    wants.that(wait_until(reached, _WITHIN_S), f"a final read is at {auditor.position(topic, 0)} and not at {end}")
+    wants.that(wait_until(reached, _WITHIN_S), f"a final read is at {auditor.position(topic, 0)}, not at {end}")
 
 
 def _check_transactions(clients: TransactionalClients, topic: Topic, settings: dict[str, Any], wants: Wants) -> None:
@@ -118,7 +120,7 @@ def _check_transactions(clients: TransactionalClients, topic: Topic, settings: d
         producer.begin()
         producer.send(topic.name, 0, None, b"committed", 1)
         outcome, error = producer.commit(_WITHIN_S)
-        wants.that(outcome == OK, f"a transaction was not committed: {error}")
+        wants.that(outcome == OK, f"a transaction could not be committed: {error}")
     finally:
         producer.close(_WITHIN_S)
     _check_completions(told, 2, wants)
@@ -127,7 +129,7 @@ def _check_transactions(clients: TransactionalClients, topic: Topic, settings: d
 def _check_sequences(clients: SequencedClients, topic: Topic, settings: dict[str, Any], wants: Wants) -> None:
     told = _Told()
     producer = clients.sequenced_producer(settings, f"{topic.name}-name", told)
-    wants.that(producer.last_sequence(topic.name, 0) < 1, "a new name has had a sequence id")
+    wants.that(producer.last_sequence(topic.name, 0) < 1, "a new name already has a sequence id")
     for sequence in range(1, _COUNT + 1):
         producer.send_as(topic.name, 0, None, b"%d" % sequence, sequence, sequence)
     producer.close(_WITHIN_S)
@@ -144,9 +146,9 @@ def _check_subscription(clients: SubscribingClients, topic: Topic, settings: dic
             received.extend(subscriber.poll(0.1, _COUNT)[0])
             return received
 
-        if wants.that(wait_until(some, _WITHIN_S), "a new subscription was given nothing of what is there"):
+        if wants.that(wait_until(some, _WITHIN_S), "a new subscription did not deliver existing messages"):
             outcome, error = subscriber.settle(received, "ack")
-            wants.that(outcome == OK, f"an acknowledgement did not succeed: {error}")
+            wants.that(outcome == OK, f"an acknowledgement failed: {error}")
     finally:
         subscriber.close()
 
@@ -157,7 +159,7 @@ def _check_ledgers(clients: LedgerClients, topic: Topic, settings: dict[str, Any
     try:
         writer = client.create(told)
         wants.that(writer.ledger >= client.first, f"ledger {writer.ledger} is older than the trial")
-        wants.that(writer.ledger in client.open_for_writing(), "a ledger that was made is not among the open ones")
+        wants.that(writer.ledger in client.open_for_writing(), "a created ledger is not among the open ones")
         for number in range(_COUNT):
             writer.add(b"%d" % number, number)
 
@@ -170,11 +172,11 @@ def _check_ledgers(clients: LedgerClients, topic: Topic, settings: dict[str, Any
         end = writer.close(_WITHIN_S)
         wants.that(end == _COUNT, f"a ledger with {_COUNT} entries ends at {end}")
         reader = client.open(writer.ledger, recover=False)
-        wants.that(reader.confirmed() == (_COUNT, True), f"a reader is told {reader.confirmed()}")
+        wants.that(reader.confirmed() == (_COUNT, True), f"`confirmed` returns {reader.confirmed()}")
         payloads = [entry.payload for entry in reader.read(0, _COUNT)]
-        wants.that(payloads == [b"%d" % number for number in range(_COUNT)], f"a reader reads {payloads}")
+        wants.that(payloads == [b"%d" % number for number in range(_COUNT)], f"`read` returns {payloads}")
         reader.close()
-        wants.that(writer.ledger not in client.open_for_writing(), "a ledger that ended is among the open ones")
+        wants.that(writer.ledger not in client.open_for_writing(), "a closed ledger is among the open ones")
     finally:
         client.close()
 
@@ -185,8 +187,8 @@ def _send(connect: Callable[[Completed], Producer], topic: str, prefix: bytes, w
     payloads = [prefix + b"-%d" % number for number in range(_COUNT)]
     for number, payload in enumerate(payloads):
         taken = producer.send(topic, 0, None, payload, number)
-        wants.that(taken, f"send {number} of {_COUNT} was not taken: the queue is full")
-    wants.that(producer.pending() + len(told) == _COUNT, "`pending` is not what was sent and has not completed")
+        wants.that(taken, f"send {number} of {_COUNT} was not accepted: the queue is full")
+    wants.that(producer.pending() + len(told) == _COUNT, "`pending` is not the number of sends in flight")
     producer.poll(0.1)
     producer.close(_WITHIN_S)
     wants.that(producer.pending() == 0, f"{producer.pending()} sends are pending after `close`")
@@ -196,11 +198,13 @@ def _send(connect: Callable[[Completed], Producer], topic: str, prefix: bytes, w
 
 def _check_completions(told: _Told, count: int, wants: Wants) -> None:
     times = Counter(each.token for each in told)
-    wants.that(set(times) == set(range(count)) or min(times, default=1) == 1, f"tokens came back as {sorted(times)}")
+    wants.that(
+        set(times) == set(range(count)) or min(times, default=1) == 1, f"the completed tokens are {sorted(times)}"
+    )
     wants.that(len(told) == count and max(times.values(), default=1) == 1, f"{len(told)} completions of {count} sends")
     for each in told:
-        wants.that(each.outcome in (OK, FAIL, INFO), f"{each.outcome} is no outcome")
-        wants.that(each.outcome == OK or each.error, f"send {each.token} did not succeed, and no error says why")
+        wants.that(each.outcome in (OK, FAIL, INFO), f"{each.outcome} is not an outcome")
+        wants.that(each.outcome == OK or each.error, f"send {each.token} failed without an error")
     positions = [each.position for each in sorted(told) if each.outcome == OK and each.position is not None]
     wants.that(positions == sorted(set(positions)), f"positions of successive sends do not ascend: {positions}")
 

@@ -1,4 +1,4 @@
-"""What makes a system whole."""
+"""Conformance suite for systems."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ def check_cluster(
     """Check a system.
 
     Args:
-        system: its entry point's name, or the system itself.
-        hosts: that it may be deployed on, with nothing on them; with them it is deployed and started, its clients are
-            checked in a trial, its services are killed on one host and started again, and each workload is checked in
-            a trial of its own.
-        options: of the system, for that deployment.
-        workloads: to be checked on it, by name, each with its options.
+        system: the system, or the name of its entry point.
+        hosts: clean hosts to deploy it on. If given, the system is deployed and started, its clients are checked in a
+            trial, its services are killed on one host and started again, and each workload is checked in its own
+            trial.
+        options: options of the system for that deployment.
+        workloads: workloads to check on it, by name, with their options.
 
     Raises:
-        AssertionError: what is missing.
+        AssertionError: lists what is missing.
     """
     found = installed(system, "system") if isinstance(system, str) else system
     with Wants(f"system {system if isinstance(system, str) else type(system).__name__}") as wants:
@@ -53,10 +53,10 @@ def check_cluster(
             return
         wants.attributes(found, "check", "prepare", "deployment", "deploy", "clients", "brokers", "diagnose")
         wants.options(found.options, "options")
-        wants.that(found.models, "it keeps no model")
+        wants.that(found.models, "it declares no models")
         _check_powers(found, wants)
         _check_guarantees(found, wants)
-        with wants.step("options without any key"):
+        with wants.step("default options"):
             _check_options(found, found.options(), wants)
         if hosts:
             with wants.step("a deployment"):
@@ -64,7 +64,7 @@ def check_cluster(
 
 
 def _check_powers(found: System, wants: Wants) -> None:
-    """Every power that chaoskit knows is had, or it is said why not: a table of support must have no holes."""
+    """Check that every power that chaoskit knows is either declared or explained, for a complete support table."""
     options = found.options()
     always = {*found.cluster_powers(options), *found.client_powers(options)}
     said: dict[str, Mapping[type, str]] = {"given": found.given, "never": found.never, "notyet": found.notyet}
@@ -75,7 +75,7 @@ def _check_powers(found: System, wants: Wants) -> None:
         if power in always and "given" not in places:
             places.append("its powers")
         wants.that(len(places) < 2, f"{power.__name__} is in {' and in '.join(places)}")
-        wants.that(places, f"{power.__name__} is not among its powers, and `never` and `notyet` do not say why")
+        wants.that(places, f"{power.__name__} is missing from its powers, without a reason in `never` or `notyet`")
     for name, powers in said.items():
         for power, reason in powers.items():
             wants.that(reason.strip(), f"`{name}` gives no reason for {power.__name__}")
@@ -83,11 +83,11 @@ def _check_powers(found: System, wants: Wants) -> None:
 
 def _check_guarantees(found: System, wants: Wants) -> None:
     guarantees = found.guarantees
-    if not wants.that(isinstance(guarantees, Guarantees), "`guarantees` is no Guarantees"):
+    if not wants.that(isinstance(guarantees, Guarantees), "`guarantees` is not a Guarantees"):
         return
     ids = [rule.id for rule in guarantees.rules]
     for twice in {each for each in ids if ids.count(each) > 1}:
-        wants.that(False, f"two rules are called {twice}")
+        wants.that(False, f"two rules have the id {twice}")
     for rule in guarantees.rules:
         wants.that("." in rule.id, f"rule {rule.id}: its id is not <system>.<what>")
         for name in ("allows", "source", "shown", "control"):
@@ -95,22 +95,27 @@ def _check_guarantees(found: System, wants: Wants) -> None:
         for name in set(rule.allows) - set(anomalies()):
             wants.that(False, f"rule {rule.id} allows {name}, which no checker finds")
     for name in set(guarantees.apart) - set(anomalies()):
-        wants.that(False, f"{name} stands apart, and no checker finds it")
+        wants.that(False, f"`apart` has {name}, which no checker finds")
 
 
 def _check_options(found: System, options: Any, wants: Wants) -> None:
-    wants.that(1 <= found.brokers(options, 3) <= 3, "of 3 hosts, not 1 to 3 keep data")
-    wants.that(found.deployment(options) == found.deployment(found.options()), "equal options, different deployments")
-    wants.that(found.options.model_validate(options.model_dump(by_alias=True)) == options, "its options do not survive")
+    wants.that(1 <= found.brokers(options, 3) <= 3, "`brokers` for 3 hosts is not 1 to 3")
+    wants.that(
+        found.deployment(options) == found.deployment(found.options()), "equal options give different deployments"
+    )
+    wants.that(
+        found.options.model_validate(options.model_dump(by_alias=True)) == options,
+        "its options do not survive a round trip through `model_dump`",
+    )
     for capability in found.diagnose():
         wants.that(isinstance(capability, Capability), f"`diagnose` returns {capability!r}")
     declared = Declared(options, 3, found.brokers(options, 3), (Topic("t", next(iter(found.models))),), {}, {})
     for name in set(found.guarantees.promises(declared)) - set(anomalies()):
-        wants.that(False, f"it promises something of {name}, which no checker finds")
+        wants.that(False, f"it has a promise for {name}, which no checker finds")
     for rule in found.guarantees.rules:
         with wants.step(f"rule {rule.id}"):
             why = rule.applies(declared, [])
-            wants.that(isinstance(why, str), f"rule {rule.id}: `applies` returns {why!r}, and not why")
+            wants.that(isinstance(why, str), f"rule {rule.id}: `applies` returns {why!r}, not a text")
 
 
 def _check_deployment(
@@ -149,13 +154,13 @@ def _start(cluster: Cluster) -> None:
 
 
 def _begin_trial(found: System, cluster: Cluster, options: Any, wants: Wants) -> Topic:
-    """Begin a trial; return a topic of it, which is empty."""
+    """Begin a trial; return an empty topic of it."""
     cluster.begin_trial(_NAMESPACE, options)
     cluster.wait_ready(_READY_S)
     for host in cluster.hosts:
-        wants.that(cluster.answers(host), f"{host.name} does not answer once it is ready")
+        wants.that(cluster.answers(host), f"{host.name} does not answer after `wait_ready`")
     settings = cluster.client_settings()
-    wants.that(json.loads(json.dumps(settings)) == settings, "`client_settings` are no JSON values")
+    wants.that(json.loads(json.dumps(settings)) == settings, "`client_settings` are not JSON values")
     model = next(iter(found.models))
     partitions = None if model is DataModel.LEDGER else 1
     topic = Topic(f"{_NAMESPACE}t", model, partitions, min(3, found.brokers(options, len(cluster.hosts))))
@@ -173,7 +178,7 @@ def _check_held(found: System, cluster: Cluster, options: Any, wants: Wants) -> 
         wants.that(optional(clients, power), f"its clients do not have {power.__name__}, which it declares")
     for power in {*found.never, *found.notyet}:
         for owner, name in ((cluster, "clusters"), (clients, "clients")):
-            wants.that(optional(owner, power) is None, f"its {name} have {power.__name__}, which it denies")
+            wants.that(optional(owner, power) is None, f"its {name} have {power.__name__}, which it does not declare")
     try:
         cluster.power(Wants)
     except PowerMissing:
@@ -188,7 +193,7 @@ def _check_roles(found: System, cluster: Cluster, topic: Topic, wants: Wants) ->
         try:
             holders = set(cluster.find(role, place))
         except ChaoskitError as error:
-            wants.that(str(error), f"nobody is {role}, and no word why")
+            wants.that(str(error), f"no host holds {role}, and the error gives no reason")
             continue
         wants.that(holders <= names, f"{role} is {sorted(holders)}; hosts are {sorted(names)}")
 
@@ -215,4 +220,4 @@ def _check_processes(found: System, cluster: Cluster, options: Any, wants: Wants
     processes.start(host)
     processes.start(host)
     cluster.wait_ready(_READY_S)
-    wants.that(cluster.answers(host), f"{host.name} does not answer once it was started again")
+    wants.that(cluster.answers(host), f"{host.name} does not answer after a restart")

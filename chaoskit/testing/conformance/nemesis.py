@@ -1,4 +1,4 @@
-"""What makes a nemesis whole."""
+"""Conformance suite for nemeses."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def check_nemesis(nemesis: str | Nemesis, make_strike: Callable[[Nemesis], Strik
     """Check a nemesis.
 
     Args:
-        nemesis: the kind of fault, as its entry point names it, or the nemesis itself.
-        make_strike: makes a strike on real targets; with it the fault is injected, proved, healed twice (healing is
-            idempotent) and proved to be healed, and one that was not injected is not proved.
+        nemesis: the nemesis, or the name of its entry point.
+        make_strike: creates a strike on real targets. If given, the fault is injected, proved, healed twice (healing
+            must be idempotent) and proved healed; a fault that was not injected must not be proved.
 
     Raises:
-        AssertionError: what is missing.
+        AssertionError: lists what is missing.
     """
     found = installed(nemesis, "nemesis") if isinstance(nemesis, str) else nemesis
     with Wants(f"nemesis {nemesis if isinstance(nemesis, str) else type(nemesis).__name__}") as wants:
@@ -37,14 +37,14 @@ def _check_declarations(found: Nemesis, wants: Wants) -> None:
         return
     wants.attributes(found, "verify_healed", "damage", "lasts", "restores", "host_powers", "cluster_powers")
     wants.that(found.summary and "\n" not in found.summary, "`summary` is not one line")
-    wants.that(found.family in FAMILIES, f"`family` is none of {', '.join(FAMILIES)}")
+    wants.that(found.family in FAMILIES, f"`family` is not one of {', '.join(FAMILIES)}")
     wants.that(found.hits in ("hosts", "clients"), "`hits` is neither hosts nor clients")
-    wants.that(type(found).__doc__, "its class has no docstring, which `chaoskit nemeses KIND` tells")
+    wants.that(type(found).__doc__, "its class has no docstring, which `chaoskit nemeses KIND` prints")
     wants.options(found.parameters, "parameters")
     wants.powers((*found.host_powers, *found.cluster_powers))
     ours = {field.alias or name for model in (FaultSpec, Choice) for name, field in model.model_fields.items()}
     for taken in ours & set(found.parameters.model_fields):
-        wants.that(False, f"its parameter `{taken}` is a key of every fault")
+        wants.that(False, f"its parameter `{taken}` is a reserved key of faults")
     with wants.step("damage"):
         damage = found.damage(found.parameters.model_construct())
         wants.that(isinstance(damage, Damage), "`damage` does not return a Damage")
@@ -68,6 +68,6 @@ def _check_fault(found: Nemesis, make_strike: Callable[[Nemesis], Strike], wants
     except Exception:  # noqa: BLE001  # whatever it raises, it proves nothing
         return
     finally:
-        with wants.step("heal what was not made"):
+        with wants.step("heal without a fault"):
             found.heal(not_made)
-    wants.that(False, f"`verify` proves a fault that was not made: {evidence}")
+    wants.that(False, f"`verify` proves a fault that was not injected: {evidence}")

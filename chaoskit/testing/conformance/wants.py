@@ -1,4 +1,4 @@
-"""What a suite wants of a plug-in, collected."""
+"""Collects the requirements that a plug-in does not meet."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from chaoskit.contract.power import words
 
 
 class Wants:
-    """Collects what is missing; used as a context, it raises at the end.
+    """A context manager that collects what is missing and raises at the end.
 
     Args:
-        what: the plug-in, for the message.
+        what: name of the plug-in, for the message.
 
     Raises:
         AssertionError: something is missing; on leaving the context.
@@ -27,45 +27,45 @@ class Wants:
         self._missing: list[str] = []
 
     def that(self, holds: object, otherwise: str) -> bool:
-        """Note something that is missing, unless it holds; return whether it does."""
+        """Record `otherwise` as missing unless `holds` is true; return whether it is."""
         if not holds:
             self._missing.append(otherwise)
         return bool(holds)
 
     def attributes(self, plug_in: Any, *names: str) -> bool:
-        """Want a plug-in to have these attributes."""
+        """Require these attributes."""
         missing = [name for name in names if not self.that(hasattr(plug_in, name), f"it has no `{name}`")]
         return not missing
 
     def options(self, model: Any, name: str) -> None:
-        """Want a model of keys that refuses those that it does not know, and whose instances do not change."""
-        if not self.that(isinstance(model, type) and issubclass(model, BaseModel), f"`{name}` is no pydantic model"):
+        """Require a frozen pydantic model that rejects unknown keys."""
+        if not self.that(isinstance(model, type) and issubclass(model, BaseModel), f"`{name}` is not a pydantic model"):
             return
-        self.that(model.model_config.get("extra") == "forbid", f"`{name}` does not refuse unknown keys (extra=forbid)")
+        self.that(model.model_config.get("extra") == "forbid", f"`{name}` does not reject unknown keys (extra=forbid)")
         self.that(model.model_config.get("frozen"), f"`{name}` is not frozen")
 
     def powers(self, powers: Any) -> None:
-        """Want powers to be protocols that can be looked up, and described."""
+        """Require powers to be runtime-checkable protocols with a description."""
         for power in powers:
             name = getattr(power, "__name__", repr(power))
             runtime = getattr(power, "_is_runtime_protocol", False)
-            self.that(runtime, f"{name} is no @runtime_checkable protocol")
+            self.that(runtime, f"{name} is not a @runtime_checkable protocol")
             self.that(
                 words(power) != name,
                 f'the first line of the docstring of {name} does not say what it is ("...: <what>")',
             )
 
     def record(self, value: object, name: str) -> None:
-        """Want a frozen record."""
+        """Require a frozen dataclass."""
         frozen = is_dataclass(value) and getattr(value, "__dataclass_params__").frozen  # noqa: B009  # is in no stub
-        self.that(frozen, f"{name} is no frozen dataclass: {value!r}")
+        self.that(frozen, f"{name} is not a frozen dataclass: {value!r}")
 
     @contextmanager
     def step(self, what: str) -> Iterator[None]:
-        """Note what a step raises, and go on."""
+        """Record an exception raised by a step, and continue."""
         try:
             yield
-        except Exception as error:  # noqa: BLE001  # whatever a plug-in raises is what the suite tells
+        except Exception as error:  # noqa: BLE001  # the suite reports whatever a plug-in raises
             self._missing.append(f"{what}: {type(error).__name__}: {error}")
 
     def __enter__(self) -> Wants:

@@ -1,4 +1,4 @@
-"""What makes a workload whole."""
+"""Conformance suite for workloads."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def check_workload(
     """Check a workload.
 
     Args:
-        workload: its entry point's name, or the workload itself.
-        clients: of a running system that has the workload's topics; with them every task is run for two seconds, then
-            the final read, and nothing may be wrong with the history.
-        namespace: what the names of the topics begin with there.
-        options: of the workload, for that run.
+        workload: the workload, or the name of its entry point.
+        clients: clients of a running system that has the workload's topics. If given, every task runs for two seconds,
+            followed by the final read, and the history must be correct.
+        namespace: prefix of the topic names in the system.
+        options: options of the workload for that run.
 
     Raises:
-        AssertionError: what is missing.
+        AssertionError: lists what is missing.
     """
     found = installed(workload, "workload") if isinstance(workload, str) else workload
     with Wants(f"workload {workload if isinstance(workload, str) else type(workload).__name__}") as wants:
@@ -56,7 +56,7 @@ def check_workload(
         wants.attributes(found, "run")
         wants.options(found.options, "options")
         wants.powers(found.client_powers)
-        with wants.step("options without any key"):
+        with wants.step("default options"):
             _check_declarations(found, found.options(), wants)
         if clients is not None:
             _check_run(found, clients, namespace, found.options.model_validate(options or {}), wants)
@@ -65,12 +65,12 @@ def check_workload(
 def _check_declarations(found: Workload, options: Any, wants: Wants) -> None:
     topics = found.topics(options, _BROKERS)
     for topic in topics:
-        wants.that(isinstance(topic, Topic) and isinstance(topic.model, DataModel), f"{topic!r} is no Topic")
+        wants.that(isinstance(topic, Topic) and isinstance(topic.model, DataModel), f"{topic!r} is not a Topic")
     tasks = found.tasks(options)
     names = [task.client for task in tasks]
-    wants.that(len(set(names)) == len(names), f"two tasks have one name: {names}")
+    wants.that(len(set(names)) == len(names), f"two tasks have the same name: {names}")
     wants.that(any(task.role == PRODUCER for task in tasks), f"no task has the role {PRODUCER}")
-    wants.that(AUDITOR not in names, "the auditor is among the tasks: it is added to every run")
+    wants.that(AUDITOR not in names, "the auditor must not be among the tasks: it is added to every run")
     for role in (PRODUCER, CONSUMER):
         wants.that(isinstance(found.client_settings(options, role), Mapping), f"no client settings for a {role}")
     for trait in found.traits(options):
@@ -99,7 +99,7 @@ def _check_history(history: History, wants: Wants) -> None:
     for partition in history.partitions:
         place = f"{partition.topic}/{partition.partition}"
         audit = history.audit(partition.topic, partition.partition)
-        wants.that(audit is not None, f"{place} has messages, and the final read says nothing of it")
+        wants.that(audit is not None, f"{place} has messages, but no final read")
     found = find(history, _BOUND_NS).to_pylist()
     wrong = sorted({row["anomaly"] for row in found if not anomalies()[row["anomaly"]].measured})
     wants.that(not wrong, f"checkers find {', '.join(wrong)} in a run without faults")
@@ -124,7 +124,7 @@ class _Run:
         write_topics(folder / "wal", {topic.name: topic.model for topic in topics})
 
     def load(self, wants: Wants) -> None:
-        """Run all tasks for a while, producers first to end."""
+        """Run all tasks for a while, then stop them, producers first."""
         tasks = self._workload.tasks(self._options)
         threads = [threading.Thread(target=self._guarded, args=(task,), daemon=True) for task in tasks]
         for thread in threads:
@@ -133,13 +133,13 @@ class _Run:
         self._stop.set()
         for thread, task in zip(threads, tasks, strict=True):
             thread.join(_END_S)
-            wants.that(not thread.is_alive(), f"{task.client} does not end within {_END_S:g} s of being told to")
+            wants.that(not thread.is_alive(), f"{task.client} does not exit within {_END_S:g} s of being stopped")
         for error in self._errors:
             wants.that(False, error)
         self._stop.clear()
 
     def work(self, task: Task) -> None:
-        """Be one client to its end."""
+        """Run one client to completion."""
         self._processes += 1
         with WalWriter(self._folder / "wal", task.client, self._processes) as wal:
             recorder = Recorder(wal, 1, self._namespace)
@@ -147,14 +147,14 @@ class _Run:
             self._workload.run(Job(task, self._options, self._clients, recorder, control, _BOUND_NS))
 
     def history(self) -> History:
-        """Return what was recorded."""
+        """Return the recorded history."""
         compact(self._folder)
         return History.open(self._folder)
 
     def _guarded(self, task: Task) -> None:
         try:
             self.work(task)
-        except Exception as error:  # noqa: BLE001  # told by the suite
+        except Exception as error:  # noqa: BLE001  # reported by the suite
             self._errors.append(f"{task.client}: {type(error).__name__}: {error}")
 
 
@@ -174,7 +174,7 @@ class _Control:
         return time.monotonic_ns()
 
     def report(self, progress: Progress) -> None:
-        """Nobody listens."""
+        """Ignore progress."""
 
     def result(self, result: Mapping[str, Any]) -> None:
         self._results[self._client] = result

@@ -1,4 +1,4 @@
-"""Whether the clock that is preloaded works on this machine."""
+"""Checks whether the preloaded clock works on this machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HOUR_NS = 3600 * 10**9
 
 
 def try_clock() -> str:
-    """Ask `date`, an hour ahead.
+    """Run `date` with a clock that is one hour ahead.
 
     Raises:
         OSError, subprocess.SubprocessError, BadInput: it did not work.
@@ -28,5 +28,5 @@ def try_clock() -> str:
         shown = subprocess.run(["date", "+%s%N"], env=env, text=True, capture_output=True, check=True, timeout=10)
     ahead_s = (int(shown.stdout) - time.time_ns()) / 1e9
     if abs(ahead_s - 3600) > 1:
-        raise OSError(f"a clock that was set an hour ahead is {ahead_s:.1f} s ahead")
+        raise OSError(f"a clock that was set one hour ahead is {ahead_s:.1f} s ahead")
     return f"date was {ahead_s:,.1f} s ahead"

@@ -1,8 +1,8 @@
-"""A host whose services see a clock that can be set, by a library that is preloaded into them.
+"""A host with a settable clock: a library that is preloaded into services changes the time that they see.
 
-The host's own clock stays true: it is the machine's. Programs that do not ask the C library for the time, as Go's, see
-the true clock. libfaketime (0.9.10) was tried and is not used: with a rate, sleeps fail or return at once, and each
-look at the clock reads a file (12 us).
+The host's own clock is the machine's and stays correct. Programs that do not get the time from the C library, such as
+Go programs, see the true time. libfaketime (0.9.10) was tried but is not used: with a rate, sleeps fail or return
+immediately, and each clock read opens a file (12 us).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _VARIABLES = {"LD_PRELOAD": _LIBRARY, "CHAOSKIT_CLOCK": _CLOCK}
 
 _SECOND = 1_000_000_000
 
-# Words are little-endian; the order is that of preload.c: no reader sees a drift with the wrong beginning.
+# Words are little-endian and written in the order of preload.c, so that no reader sees a rate with the wrong start.
 _SET = """
 word() { local value=$1 text= i; for i in 0 1 2 3 4 5 6 7; do printf -v byte '\\\\x%02x' $((value >> 8 * i & 255))
   text+=$byte; done; printf "$text" | dd of="$clock" bs=8 seek="$2" conv=notrunc status=none; }
@@ -32,12 +32,12 @@ _ERROR = 'before=$(date +%s%N); shown=$(env "$@" date +%s%N); echo $before $show
 
 
 class ClockHost(SshHost):
-    """A host that offers SettableClock once `make_clock_settable` was called; before, services see the true clock."""
+    """A host that offers SettableClock after `make_clock_settable`; before, services see the true time."""
 
     _settable = False
 
     def make_clock_settable(self) -> None:
-        """From now on, preload the library into each service that is started."""
+        """Preload the library into every service that is started from now on."""
         self._settable = True
 
     def spawn(self, name: str, argv: Sequence[str], env: Mapping[str, str]) -> None:
@@ -48,7 +48,7 @@ class ClockHost(SshHost):
 
     def set_clock(self, offset_ns: int, rate: float = 1.0) -> None:
         if not self._settable:
-            raise HostError(f"the services of {self.name} were started with the true clock")
+            raise HostError(f"the services of {self.name} were started without the preloaded clock")
         drift = round((rate - 1) * _SECOND)
         self.run(["bash", "--norc", "-c", _SET, "set", _CLOCK, str(offset_ns), str(drift)])
 
@@ -59,7 +59,7 @@ class ClockHost(SshHost):
         return shown - (before + after) // 2
 
     def _place_library(self) -> None:
-        """Put the library and a true clock where a boot has removed them."""
+        """Install the library and a correct clock if a boot has removed them."""
         if self.run(["test", "-e", _LIBRARY], check=False).status != 0:
             self.put(clock_library(), _LIBRARY)
         if self.run(["test", "-e", _CLOCK], check=False).status != 0:

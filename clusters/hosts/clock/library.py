@@ -1,4 +1,4 @@
-"""The library that is preloaded into services, compiled on this machine."""
+"""The preloaded library, compiled on this machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SOURCE = Path(__file__).with_name("preload.c")
 
 @functools.cache
 def clock_library() -> bytes:
-    """Return the shared library, compiled once for each state of its source.
+    """Return the shared library, compiled once per version of its source.
 
     Raises:
         BadInput: there is no C compiler.

@@ -1,1 +1,1 @@
-"""The programmable disk: a FUSE file system that serves one file, a loop device on it, ext4 or XFS on that."""
+"""The programmable disk: a FUSE file system that serves one file; on it a loop device with ext4 or XFS."""

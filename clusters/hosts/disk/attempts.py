@@ -1,4 +1,4 @@
-"""Whether this machine can make a programmable disk and a slow plain one, found out on scratch disks."""
+"""Checks, with scratch disks, whether this machine supports programmable disks and slow plain disks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ sync "$1/mount/file"
 
 
 def try_programmable() -> str:
-    """Serve a disk, mount it and flush a file, in namespaces of its own.
+    """Serve a disk, mount it and flush a file, in separate namespaces.
 
     Raises:
         OSError, subprocess.SubprocessError: it did not work.
@@ -47,7 +47,7 @@ def try_programmable() -> str:
 
 
 def try_throttle() -> str:
-    """Throttle a scratch loop device to 20 requests a second and measure.
+    """Throttle a scratch loop device to 20 requests per second and measure it.
 
     Raises:
         OSError, subprocess.SubprocessError: it did not work.
@@ -68,8 +68,8 @@ def try_throttle() -> str:
             lift(note)
             _run("losetup", "--detach", device)
     if took_s < 0.3:
-        raise OSError(f"10 writes at 20 a second took {took_s:.2f} s")
-    return f"10 writes at 20 a second took {took_s:.2f} s"
+        raise OSError(f"10 writes at 20 per second took {took_s:.2f} s")
+    return f"10 writes at 20 per second took {took_s:.2f} s"
 
 
 def _run(*argv: str) -> str:

@@ -1,7 +1,7 @@
-"""The volatile write cache of a disk: what was written and not flushed, in the order it was written.
+"""The volatile write cache of a disk: unflushed writes in the order in which they were written.
 
-The image holds what is persistent, and only that. Writes stay here as they came (no copy), and pages of
-4 KiB point into them so that reads find the newest data. A flush carries them to the image.
+The image holds only persistent data. Writes stay here unchanged (no copy), and 4 KiB pages point into
+them, so that reads find the newest data. A flush moves them to the image.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Write = tuple[int, bytes]
 
 
 class WriteCache:
-    """Un-flushed writes before an image.
+    """Unflushed writes in front of an image.
 
     Args:
         image: descriptor of the image, open for reading and writing.
@@ -28,13 +28,13 @@ class WriteCache:
         self.size = 0
 
     def write(self, offset: int, content: bytes) -> None:
-        """Keep a write; nothing reaches the image."""
+        """Cache a write; nothing reaches the image."""
         self.writes.append((offset, content))
         self.size += len(content)
         self._index(offset, content)
 
     def read(self, offset: int, length: int) -> bytes:
-        """Return the newest content, un-flushed or not."""
+        """Return the newest content, whether flushed or not."""
         numbers = range(offset // PAGE, (offset + length + PAGE - 1) // PAGE)
         if not self._pages or self._pages.keys().isdisjoint(numbers):
             return os.pread(self._image, length, offset)
@@ -49,12 +49,12 @@ class WriteCache:
         return bytes(content)
 
     def flush(self) -> None:
-        """Carry everything to the image, in order."""
+        """Write everything to the image, in order."""
         persist(self._image, self.writes)
         self.discard()
 
     def destage(self, limit: int) -> None:
-        """Carry the oldest writes to the image until at most `limit` bytes are left."""
+        """Write the oldest entries to the image until at most `limit` bytes are left."""
         count = 0
         while self.size > limit:
             self.size -= len(self.writes[count][1])
@@ -66,7 +66,7 @@ class WriteCache:
             self._index(offset, content)
 
     def discard(self) -> None:
-        """Forget everything."""
+        """Discard all writes."""
         self.writes = []
         self._pages.clear()
         self.size = 0
@@ -82,7 +82,7 @@ class WriteCache:
                 self._pages[number] = self._merged(number, offset, view)
 
     def _merged(self, number: int, offset: int, view: memoryview) -> bytes:
-        """Return a page that a write covers in part."""
+        """Return a page that a write covers only partly."""
         start = number * PAGE
         page = bytearray(self._pages.get(number) or os.pread(self._image, PAGE, start).ljust(PAGE, b"\0"))
         low, high = max(start, offset), min(start + PAGE, offset + len(view))
@@ -96,6 +96,6 @@ class WriteCache:
 
 
 def persist(image: int, writes: list[Write]) -> None:
-    """Write to an image, in order."""
+    """Apply writes to an image, in order."""
     for offset, content in writes:
         os.pwrite(image, content, offset)

@@ -1,4 +1,4 @@
-"""The harness's end of a programmable disk: one request, one answer, over its Unix socket."""
+"""Client for the control socket of a programmable disk: one request, one response."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _TIMEOUT_S = 10
 
 
 def ask(folder: Path, verb: str, **arguments: Any) -> dict[str, Any]:
-    """Ask the disk whose files are in a folder.
+    """Send a request to the disk whose files are in a folder.
 
     Raises:
-        HostError: it does not answer, or refuses.
+        HostError: it does not answer, or rejects the request.
     """
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(_TIMEOUT_S)
@@ -26,14 +26,14 @@ def ask(folder: Path, verb: str, **arguments: Any) -> dict[str, Any]:
             connection.sendall(json.dumps({"do": verb, **arguments}).encode() + b"\n")
             answer = json.loads(connection.makefile("rb").readline())
         except (OSError, ValueError) as error:
-            raise HostError(f"the programmable disk in {folder} does not answer {verb}: {error!r}") from error
+            raise HostError(f"the programmable disk in {folder} does not answer `{verb}`: {error!r}") from error
     if "error" in answer:
-        raise HostError(f"the programmable disk in {folder} refused {verb}: {answer['error']}")
+        raise HostError(f"the programmable disk in {folder} rejected `{verb}`: {answer['error']}")
     return dict(answer)
 
 
 def last_cut(folder: Path) -> dict[str, Any]:
-    """Return the record of the last power cut; empty if there was none. Works without the server."""
+    """Return the record of the last power cut; empty if there was none. Does not need the server."""
     path = folder / layout.CUTS
     lines = path.read_text().splitlines() if path.exists() else []
     return dict(json.loads(lines[-1])) if lines else {}

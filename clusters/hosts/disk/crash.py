@@ -1,7 +1,7 @@
-"""Crash points: the disk as it would be if the power had been cut right after a given operation.
+"""Crash points: rebuilds a disk as a power cut right after a given operation would have left it.
 
-Made from what `cluster: {disk: {record: true}}` leaves behind: the disk's first state and its operation log. The same
-operation, mode and seed give the same image, bit by bit. A host boots with it through `cluster: {disk: {images: ...}}`.
+Requires a recording (`cluster: {disk: {record: true}}`): the disk's initial state and its operation log. The same
+operation, mode and seed give a bit-identical image. A host boots from it with `cluster: {disk: {images: ...}}`.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from clusters.hosts.disk.survivors import CutRecord, cut_random, draw_survivors,
 
 
 def count_operations(log: Path) -> int:
-    """Return how many operations were recorded."""
+    """Return the number of recorded operations."""
     with opened(log) as recording:
         return sum(1 for _ in recording)
 
 
 def operation_times(log: Path) -> list[int]:
-    """Return when each operation was, CLOCK_MONOTONIC ns."""
+    """Return the time of each operation, CLOCK_MONOTONIC ns."""
     with opened(log) as recording:
         return [operation.time_ns for operation in recording]
 
@@ -36,15 +36,15 @@ def operation_at(log: Path, time_ns: int) -> int:
 
 
 def make_crash_image(base: Path, log: Path, image: Path, *, after: int, on_cut: OnCut, seed: int) -> CutRecord:
-    """Write the image of a disk whose power is cut right after an operation; tell what the cut kept.
+    """Write the image of a disk whose power is cut right after an operation; return what the cut kept.
 
     Args:
         base: the disk before the first operation.
         log: its operations.
-        image: written anew.
+        image: path of the image; an existing file is overwritten.
         after: number of the operation; 0 is before the first.
-        on_cut: what becomes of un-flushed writes.
-        seed: of the draw.
+        on_cut: what happens to unflushed writes.
+        seed: seed for the writes that are kept.
 
     Raises:
         BadInput: the log has no such operation.
@@ -80,7 +80,7 @@ def make_crash_image(base: Path, log: Path, image: Path, *, after: int, on_cut: 
 
 
 def copy_sparse(source: Path, target: Path) -> None:
-    """Copy an image, sharing blocks where the file system can and leaving holes where it cannot."""
+    """Copy an image; share blocks if the file system supports it, and keep holes otherwise."""
     subprocess.run(["cp", "--reflink=auto", "--sparse=auto", str(source), str(target)], check=True)
 
 

@@ -1,4 +1,4 @@
-"""A disk in a program: a volatile write cache before an image, and every misbehaviour that disks are known for."""
+"""A disk in software: a volatile write cache in front of an image, with the known misbehaviours of disks."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from clusters.hosts.disk.survivors import CutRecord, cut_random, draw_survivors,
 
 
 class Device:
-    """Answers the requests of one disk.
+    """Handles the requests of one disk.
 
     Args:
         image: the persistent content.
-        settings: what it does with requests; see `program`.
-        log: where operations are recorded, or nothing.
-        cuts: how often its power was cut before.
+        settings: how it handles requests; see `program`.
+        log: log for recording operations, or None.
+        cuts: number of earlier power cuts.
     """
 
     def __init__(self, image: Path, settings: DiskSettings, log: OperationLog | None, cuts: int) -> None:
@@ -56,12 +56,12 @@ class Device:
             self._thawed = trio.Event()
 
     def counters(self) -> dict[str, int]:
-        """Return what was asked of it and what it holds back, since the host booted."""
+        """Return request counts since the host booted, and the size of the cache."""
         unflushed = sum(-(-len(content) // SECTOR) for _, content in self._cache.writes)
         return {**self._counts, "unflushed_writes": len(self._cache.writes), "unflushed_sectors": unflushed}
 
     def cut(self) -> CutRecord:
-        """Cut its power: from now on every request fails; of un-flushed writes only a drawn part is kept."""
+        """Cut the power: from now on every request fails; only a random part of unflushed writes is kept."""
         self._dead = True
         self._cuts += 1
         writes, settings = self._cache.writes, self.settings
@@ -81,7 +81,7 @@ class Device:
         )
 
     async def read(self, offset: int, length: int) -> bytes:
-        """Answer a read.
+        """Handle a read.
 
         Raises:
             OSError: EIO.
@@ -95,7 +95,7 @@ class Device:
         return content
 
     async def write(self, offset: int, content: bytes) -> None:
-        """Answer a write.
+        """Handle a write.
 
         Raises:
             OSError: EIO.
@@ -113,7 +113,7 @@ class Device:
             self._cache.destage(settings.cache // 2)
 
     async def flush(self) -> None:
-        """Answer a flush.
+        """Handle a flush.
 
         Raises:
             OSError: EIO.
@@ -132,7 +132,7 @@ class Device:
             self._log.mark(Kind.FLUSH)
 
     async def _admit(self, verb: str, offset: int, length: int, error_rate: float) -> None:
-        """Let a request through when it is due, or fail it."""
+        """Delay a request until it is due, or fail it."""
         if self._limited[verb]:
             due = max(
                 self._paces[f"{verb}_bandwidth"].due(length, getattr(self.settings, f"{verb}_bandwidth")),
@@ -144,7 +144,7 @@ class Device:
         await self._alive(1.0 if bad else error_rate)
 
     async def _alive(self, error_rate: float) -> None:
-        """Wait while the disk is frozen; fail if it has no power, or at this rate."""
+        """Wait while the disk is frozen; fail if it has no power, or with the given error rate."""
         if not self._thawed.is_set():
             await self._thawed.wait()
         if self._dead or (error_rate and self._random.random() < error_rate):

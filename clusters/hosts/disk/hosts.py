@@ -1,4 +1,4 @@
-"""Local hosts and what they can do with their data disks: plain ones, and programmable ones."""
+"""Local hosts with plain and with programmable data disks."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class PlainDiskHost(LocalHost):
     """A host whose data disk is an image on a loop device. Offers SlowDisk, BreakableDisk and ReplaceableDisk.
 
     Args:
-        lab, folder, name, address: as `LocalHost`.
-        options: of its data disk; the image is made here.
+        lab, folder, name, address: see `LocalHost`.
+        options: options of its data disk; the image is created here.
     """
 
     def __init__(self, lab: str, folder: Path, name: str, address: str, options: DiskOptions) -> None:
@@ -86,7 +86,7 @@ class PlainDiskHost(LocalHost):
         if self._init is not None:
             raise HostError(f"host {self.name} has power: its disk cannot be replaced")
         if self._options.record:
-            raise HostError(f"the disk of host {self.name} is recorded: a record cannot tell that it was replaced")
+            raise HostError(f"the disk of host {self.name} is recorded, and a recorded disk cannot be replaced")
 
     def _apply_limits(self) -> None:
         if self._init is None:
@@ -98,18 +98,18 @@ class PlainDiskHost(LocalHost):
             throttle.limit(f"{os.major(number)}:{os.minor(number)}", self._limits, self._own / layout.THROTTLE)
 
     def _release_disk(self) -> None:
-        """Let go on what waits for the disk: a host cannot end while a request of it waits."""
+        """Release blocked requests: a host cannot exit while it waits for its disk."""
         throttle.lift(self._own / layout.THROTTLE)
         if self._init is not None:
             power.thaw(self._mount_point)
 
 
 class ProgrammableDiskHost(PlainDiskHost):
-    """A host whose data disk is programmable. Offers ProgrammableDisk too."""
+    """A host whose data disk is programmable. Also offers ProgrammableDisk."""
 
     def __init__(self, lab: str, folder: Path, name: str, address: str, options: DiskOptions) -> None:
         super().__init__(lab, folder, name, address, options)
-        seed = zlib.crc32(f"{options.seed}:{name}".encode())  # hosts must not draw the same
+        seed = zlib.crc32(f"{options.seed}:{name}".encode())  # each host needs its own random sequence
         self._configured = options.settings().model_copy(update={"seed": seed})
         self._settings = self._configured
         self._cuts = 0
@@ -127,7 +127,7 @@ class ProgrammableDiskHost(PlainDiskHost):
 
     def power_cut(self) -> None:
         super().power_cut()
-        self._settings = self._settings.model_copy(update={"frozen": False})  # no boot would end otherwise
+        self._settings = self._settings.model_copy(update={"frozen": False})  # otherwise no boot would finish
 
     def disk_settings(self) -> DiskSettings:
         if self._init is None:
@@ -157,11 +157,11 @@ class ProgrammableDiskHost(PlainDiskHost):
         ask(self._own, "program", settings=self._settings.model_copy(update=broken).model_dump(mode="json"))
 
     def prove_cut(self) -> str:
-        """Prove it by what the disk itself recorded; the fsynced canary must be whole, unless flushes are lies."""
+        """Prove it from the disk's own record; the fsynced canary must be intact, unless flushes are lies."""
         cut = self.last_cut()
         if cut.get("cut") != self._cuts:
-            raise HostError(f"the disk of {self.name} recorded {cut.get('cut', 0)} power cuts and not {self._cuts}")
-        found = f"cut with {cut['sectors']} un-flushed sectors in {cut['writes']} writes: {cut['kept']} kept"
+            raise HostError(f"the disk of {self.name} recorded {cut.get('cut', 0)} power cuts, not {self._cuts}")
+        found = f"cut with {cut['sectors']} unflushed sectors in {cut['writes']} writes: {cut['kept']} kept"
         evidence = f"{found} ({cut['mode']}, {cut['torn']} writes torn, seed {cut['seed']})"
         if not self._configured.flush_lies:
             evidence += f"; {power.read_synced_canary(self._mount_point)}"
@@ -176,10 +176,10 @@ class ProgrammableDiskHost(PlainDiskHost):
         self._cuts += 1
 
     def _sing(self) -> None:
-        """No un-synced canary: the disk may keep it, and its own record is the proof."""
+        """Write no unsynced canary: the disk may keep it; its own record is the proof."""
 
     def _release_disk(self) -> None:
-        """Nothing holds requests that the end of the server does not end."""
+        """Do nothing: blocked requests end when the server exits."""
 
     def _apply_limits(self) -> None:
-        """The settings hold them."""
+        """Do nothing: the limits are part of the settings."""

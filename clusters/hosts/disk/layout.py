@@ -1,20 +1,20 @@
-"""Where a programmable disk keeps what: names of files in the host's folder of the lab."""
+"""File names of a programmable disk, in the host's folder of the lab."""
 
 from __future__ import annotations
 
 IMAGE = "disk"
-"""What is persistent."""
+"""The persistent content."""
 
 SETTINGS = "disk-settings.json"
-"""What the server begins with at every boot."""
+"""The settings that the server loads at every boot."""
 
 SOCKET = "disk-control"
 CUTS = "disk-cuts.jsonl"
-"""One record a power cut; see `survivors.CutRecord`."""
+"""One record per power cut; see `survivors.CutRecord`."""
 
 MOUNT = "fuse"
 SERVED = "disk"
-"""The one file below `MOUNT`, on which the loop device lies."""
+"""The only file in `MOUNT`, which backs the loop device."""
 
 BASE = "disk-base"
 """The disk before the first recorded operation."""

@@ -1,8 +1,8 @@
-"""The log of a disk's operations: from it and the disk's first state, any later state can be made again.
+"""The log of a disk's operations. From it and the disk's initial state, any later state can be rebuilt.
 
-A sequence of records, each a header of 32 bytes (magic, kind, CLOCK_MONOTONIC in ns, offset, length) and, for a
-write, its content. Appended with one system call each, so what was recorded outlives the death of the server; a torn
-record at the end is detected and left out. After a power cut the log goes on with what the cut kept, as writes,
+A sequence of records: a header of 32 bytes (magic, kind, CLOCK_MONOTONIC in ns, offset, length) and, for a
+write, its content. Each record is appended with one system call, so it survives the death of the server; a torn
+record at the end is detected and skipped. After a power cut the log continues with what the cut kept, as writes,
 and a flush.
 """
 
@@ -25,7 +25,7 @@ _MAGIC = b"ckop"
 
 
 class Kind(IntEnum):
-    """What a disk was told, or what happened to it."""
+    """Kind of an operation or event."""
 
     WRITE = 1
     FLUSH = 2
@@ -37,9 +37,9 @@ class Operation:
     """One record, without its content.
 
     Attributes:
-        number: 1 for the first.
-        time_ns: CLOCK_MONOTONIC when the disk got it.
-        position: where its content begins in the log file.
+        number: number of the operation, from 1.
+        time_ns: CLOCK_MONOTONIC when the disk received it.
+        position: offset of its content in the log file.
     """
 
     number: int
@@ -67,7 +67,7 @@ class OperationLog:
 
 
 class Recording:
-    """A log that is read; see `opened`."""
+    """A log opened for reading; see `opened`."""
 
     def __init__(self, content: mmap.mmap | bytes) -> None:
         self._content = content
@@ -77,7 +77,7 @@ class Recording:
         while position + _HEADER.size <= len(self._content):
             magic, kind, time_ns, offset, length = _HEADER.unpack_from(self._content, position)
             if magic != _MAGIC:
-                raise BadInput(f"not an operation log of a disk: no record at byte {position}")
+                raise BadInput(f"not a disk operation log: no record at byte {position}")
             position += _HEADER.size
             if position + length > len(self._content):
                 return
@@ -95,7 +95,7 @@ def opened(path: Path) -> Iterator[Recording]:
     """Open a log for reading.
 
     Raises:
-        BadInput: there is none.
+        BadInput: there is no log.
     """
     try:
         with path.open("rb") as file:

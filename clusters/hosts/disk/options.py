@@ -1,4 +1,4 @@
-"""The data disk of local hosts, as a scenario declares it, and how its image is made."""
+"""Options of the data disk of local hosts, and creation of its image."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class DiskOptions(DiskSettings):
     """The data disk of each local host: `cluster: {disk: {size: 2GiB, filesystem: xfs}}`.
 
     Attributes:
-        kind: `plain`, or `programmable`, which has the settings of `DiskSettings` too.
-        record: keep the disk's first state and a log of its operations; see `clusters.hosts.disk.crash`.
-        images: for some hosts, by name, an image of a disk to begin with instead of an empty one.
+        kind: `plain`, or `programmable`, which also supports the settings of `DiskSettings`.
+        record: keep the disk's initial state and a log of its operations; see `clusters.hosts.disk.crash`.
+        images: by host name, a disk image to start from instead of an empty disk.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -42,7 +42,7 @@ class DiskOptions(DiskSettings):
     def _needs_programmable(self) -> DiskOptions:
         only = sorted(self.model_fields_set & _ONLY_PROGRAMMABLE)
         if self.kind == "plain" and only:
-            raise ValueError(f"{', '.join(only)}: only a programmable disk has this; add kind: programmable")
+            raise ValueError(f"{', '.join(only)}: requires a programmable disk; add kind: programmable")
         return self
 
     @model_serializer(mode="wrap")
@@ -52,15 +52,15 @@ class DiskOptions(DiskSettings):
         return {key: value for key, value in content.items() if key not in hidden}
 
     def settings(self) -> DiskSettings:
-        """Return what a programmable disk does."""
+        """Return the settings of a programmable disk."""
         return DiskSettings.model_construct(**{key: getattr(self, key) for key in DiskSettings.model_fields})
 
 
 def check_disk(options: DiskOptions, count: int) -> None:
-    """Refuse what this machine cannot make for this many hosts.
+    """Reject disks that this machine cannot create for this number of hosts.
 
     Raises:
-        BadInput: with the remedy.
+        BadInput: names the remedy.
     """
     if options.filesystem == "xfs" and options.size < _XFS_SIZE_MIN:
         raise BadInput("cluster.disk.size: XFS needs at least 300MiB")
@@ -68,13 +68,13 @@ def check_disk(options: DiskOptions, count: int) -> None:
         raise BadInput(f"cluster.disk.kind: a programmable disk needs FUSE and pyfuse3: {REMEDY}; modprobe fuse")
     for name, image in options.images.items():
         if name not in {f"n{index}" for index in range(1, count + 1)}:
-            raise BadInput(f"cluster.disk.images.{name}: there is no such host; the hosts are n1 to n{count}")
+            raise BadInput(f"cluster.disk.images.{name}: no such host; the hosts are n1 to n{count}")
         if not image.is_file():
             raise BadInput(f"cluster.disk.images.{name}: {image} is not a file")
 
 
 def make_image(image: Path, options: DiskOptions, given: Path | None = None) -> None:
-    """Make an empty file system, or copy a given image.
+    """Create an empty file system, or copy a given image.
 
     Raises:
         HostError: mkfs failed.

@@ -1,8 +1,8 @@
 """The server of a programmable disk: a FUSE file system with one file, controlled by JSON lines over a Unix socket.
 
-Runs in the host's own namespaces, started by host-init.sh: `python -m clusters.hosts.disk.server FOLDER`, and dies with
-the host. Requests on the socket: `{"do": "program", "settings": {...}}`, and `{"do": VERB}` with
-the verbs `settings`, `counters` and `cut`; each is answered by one line.
+Runs in the host's own namespaces, started by host-init.sh as `python -m clusters.hosts.disk.server FOLDER`, and dies
+with the host. Requests on the socket: `{"do": "program", "settings": {...}}`, and `{"do": VERB}` with the verbs
+`settings`, `counters` and `cut`; the response to each is one line.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _HANDLE = 1
 
 
 class OneFile(pyfuse3.Operations):
-    """The root and the one file in it."""
+    """The root folder and its only file."""
 
     def __init__(self, device: Device) -> None:
         super().__init__()
@@ -77,17 +77,17 @@ class OneFile(pyfuse3.Operations):
             raise pyfuse3.FUSEError(error.errno or EIO) from None
 
     async def flush(self, fh: int) -> None:
-        """Closing a descriptor flushes nothing: a disk knows no descriptors."""
+        """Do nothing: a disk has no descriptors, so closing one does not flush."""
 
     async def release(self, fh: int) -> None:
-        """Nothing is kept for a descriptor."""
+        """Do nothing: there is no state per descriptor."""
 
     async def access(self, inode: int, mode: int, ctx: Any) -> bool:
         return True
 
 
 class Control:
-    """Answers the requests of the harness."""
+    """Handles the requests of the harness."""
 
     def __init__(self, device: Device, cuts: Path) -> None:
         self._device = device
@@ -100,7 +100,7 @@ class Control:
         }
 
     async def serve(self, stream: trio.SocketStream) -> None:
-        """Answer one connection."""
+        """Serve one connection."""
         async with stream:
             buffer = b""
             while chunk := await stream.receive_some():
@@ -157,7 +157,7 @@ async def _serve(folder: Path) -> None:
 
 
 def main(folder: Path) -> None:
-    """Serve until the file system is unmounted or the process is ended."""
+    """Serve until the file system is unmounted or the process is killed."""
     os.chdir("/")
     gc.freeze()
     trio.run(_serve, folder)

@@ -1,4 +1,4 @@
-"""How fast a disk is: requests wait until earlier ones, at the limits' pace, are through."""
+"""Disk speed: requests are delayed according to the limits."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import time
 import trio
 
 _SPIN_S = 0.0015
-"""The event loop's timers are good to 1 ms only; the rest of a wait is slept in the thread, as a disk that flushes
-answers nobody else."""
+"""The event loop's timers have a resolution of only 1 ms. The rest of a wait blocks the thread as intended: a disk that
+is flushing does not handle other requests."""
 
 
 class Pace:
-    """One limit, such as write bandwidth: at most `rate` units a second."""
+    """One limit, such as write bandwidth: at most `rate` units per second."""
 
     def __init__(self) -> None:
         self._free_at = 0.0
 
     def due(self, amount: int, rate: int | None) -> float:
-        """Return when, on the monotonic clock in seconds, a request of this amount is through."""
+        """Return when a request of this amount is done, in seconds on the monotonic clock."""
         if rate is None:
             return 0.0
         self._free_at = max(self._free_at, time.monotonic()) + amount / rate
@@ -26,7 +26,7 @@ class Pace:
 
 
 async def wait_until(due: float) -> None:
-    """Sleep until a time on the monotonic clock in seconds, to about 0.1 ms."""
+    """Sleep until a time on the monotonic clock, in seconds, with a precision of about 0.1 ms."""
     left = due - time.monotonic()
     if left > _SPIN_S:
         await trio.sleep(left - _SPIN_S)

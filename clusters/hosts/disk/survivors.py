@@ -1,4 +1,4 @@
-"""Which un-flushed writes survive a power cut: drawn by seed, the same for a live disk and for a crash image."""
+"""Which unflushed writes survive a power cut: drawn from a seed, in the same way for live disks and crash images."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ Extent = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class CutRecord:
-    """What a power cut found in the cache and kept of it.
+    """What was in the cache at a power cut, and what was kept.
 
     Attributes:
-        cut: 1 for the first since the disk was made.
-        writes: un-flushed writes at the cut.
-        sectors: sectors of these writes.
-        kept: sectors that reached the medium.
-        torn: writes of which a part was kept.
-        lies: flushes that had been acknowledged since something was persisted last, and were lies.
+        cut: number of the cut since the disk was created, from 1.
+        writes: number of unflushed writes at the cut.
+        sectors: number of sectors of these writes.
+        kept: number of sectors that reached the medium.
+        torn: number of writes that were kept only in part.
+        lies: number of flushes that were acknowledged but not done since the last time that data was persisted.
     """
 
     cut: int
@@ -37,26 +37,26 @@ class CutRecord:
 
     @property
     def dropped(self) -> int:
-        """Sectors that were lost."""
+        """Number of sectors that were lost."""
         return self.sectors - self.kept
 
     def as_json(self) -> dict[str, Any]:
-        """Return its fields as JSON values."""
+        """Return the fields as JSON values."""
         return asdict(self)
 
 
 def seeded(seed: str) -> Random:
-    """Return a generator for one purpose; equal seeds draw equally on every machine."""
+    """Return a random generator for one purpose; equal seeds give equal sequences on every machine."""
     return Random(seed)  # noqa: S311
 
 
 def cut_random(seed: int, cut: int) -> Random:
-    """Return the generator of a disk's power cut; 1 for its first."""
+    """Return the random generator of a disk's power cut; `cut` counts from 1."""
     return seeded(f"{seed}:cut:{cut}")
 
 
 def draw_survivors(lengths: Sequence[int], on_cut: OnCut, random: Random) -> list[Extent]:
-    """Return what is kept of un-flushed writes of these lengths in bytes, in the order it was written."""
+    """Return what is kept of unflushed writes with these lengths in bytes, in write order."""
     match on_cut.mode:
         case CutMode.DROP:
             return []
@@ -76,7 +76,7 @@ def draw_survivors(lengths: Sequence[int], on_cut: OnCut, random: Random) -> lis
 
 
 def summarise(lengths: Sequence[int], kept: Sequence[Extent], **fields: Any) -> CutRecord:
-    """Return the record of a cut; `fields` are those that the writes do not tell."""
+    """Return the record of a cut; `fields` are the fields that cannot be computed from the writes."""
     bytes_kept: dict[int, int] = {}
     for write, start, end in kept:
         bytes_kept[write] = bytes_kept.get(write, 0) + end - start
@@ -94,7 +94,7 @@ def _whole(lengths: Sequence[int], writes: Sequence[int]) -> list[Extent]:
 
 
 def _torn(lengths: Sequence[int], random: Random) -> list[Extent]:
-    """Keep writes in order up to a drawn one, and of that one a drawn number of its first sectors."""
+    """Keep writes in order up to a random one, and a random number of that one's first sectors."""
     if not lengths:
         return []
     last = random.randrange(len(lengths))

@@ -1,6 +1,6 @@
-"""Limits of a plain data disk: the kernel throttles its loop device, in the root blkio cgroup (v1).
+"""Limits of a plain data disk: the kernel throttles its loop device through the root blkio cgroup (v1).
 
-A limit belongs to a device number and outlives the host, so the number is written down first; see `lift`.
+A limit belongs to a device number and outlives the host, so the number is recorded first; see `lift`.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _FILES = {
 
 
 def available() -> bool:
-    """Return whether this kernel throttles devices this way."""
+    """Return whether this kernel supports this kind of throttling."""
     return all((_GROUP / name).exists() for name in _FILES.values())
 
 
 def limit(device: str, limits: DiskLimits, note: Path) -> None:
-    """Set the limits of a device (`MAJOR:MINOR`), after noting its number."""
+    """Set the limits of a device (`MAJOR:MINOR`), after recording its number."""
     if note.exists() and note.read_text() != device:
         lift(note)
     note.write_text(device)
@@ -33,7 +33,7 @@ def limit(device: str, limits: DiskLimits, note: Path) -> None:
 
 
 def lift(note: Path) -> None:
-    """Lift the limits of the device that is noted, and forget it; nothing if none is."""
+    """Remove the limits of the recorded device, if any, and delete the record."""
     if note.exists():
         limit(note.read_text(), DiskLimits(), note)
         note.unlink()

@@ -116,14 +116,14 @@ def client() -> Iterator[TickingClient]:
 
 def test_a_crash_ends_the_client_and_healing_brings_it_back(client: TickingClient) -> None:
     with fault(ClientCrash(), [client], None) as evidence:  # type: ignore[list-item]
-        assert evidence == "producer-0 ended by SIGKILL"
+        assert evidence == "killed with SIGKILL: producer-0"
         assert not client.ticks()
     assert client.ticks()
 
 
 def test_a_paused_client_is_silent_and_goes_on_afterwards(client: TickingClient) -> None:
     with fault(ClientPause(), [client], None) as evidence:  # type: ignore[list-item]
-        assert evidence == "producer-0 are stopped (state T)"
+        assert evidence == "stopped (state T): producer-0"
         assert not client.ticks()
     assert client.ticks()
 
@@ -139,7 +139,7 @@ def test_a_disconnected_client_sees_a_reset_and_comes_back(client: TickingClient
 @pytest.mark.parametrize(
     ("nemesis", "seen"),
     [
-        (ClientCrash(), "producer-0 should be dead and run"),
+        (ClientCrash(), "still running after SIGKILL: producer-0"),
         (ClientPause(), "should be stopped; its state is (sleeping|running)"),
     ],
 )
@@ -188,7 +188,7 @@ time.sleep(60)
 def test_a_hijacked_client_runs_twice_until_it_is_healed(client: TickingClient) -> None:
     first = client.pid
     with fault(ClientHijack(), [client], None) as evidence:  # type: ignore[list-item]
-        assert evidence == f"process {client.pid} runs as producer-0 beside {first}"
+        assert evidence == f"producer-0 runs as process {client.pid} and as {first}"
         assert client.ticks()
         assert client.former_ticks()
     assert client.former == []
@@ -198,7 +198,7 @@ def test_a_hijacked_client_runs_twice_until_it_is_healed(client: TickingClient) 
 def test_a_client_that_nobody_hijacked_runs_once(client: TickingClient) -> None:
     strike = strike_of(ClientHijack(), [client], None)
 
-    with pytest.raises(NemesisError, match="producer-0 has no earlier incarnation that still runs"):
+    with pytest.raises(NemesisError, match="no earlier incarnation of producer-0 is running"):
         ClientHijack().verify(strike)
 
 
@@ -206,7 +206,7 @@ def test_a_hijacked_client_that_still_runs_twice_is_not_healed(client: TickingCl
     strike = strike_of(ClientHijack(), [client], None)
     ClientHijack().inject(strike)
 
-    with pytest.raises(NemesisError, match="beside producer-0 still run"):
+    with pytest.raises(NemesisError, match="earlier incarnations of producer-0 are still running"):
         ClientHijack().verify_healed(strike)
     ClientHijack().heal(strike)
 

@@ -57,7 +57,7 @@ def test_a_file_is_truncated(echo: EchoCluster) -> None:
         size = int(host.run(["stat", "-c", "%s", "/data/tail.bin"]).out)
 
     assert size < 5000
-    assert evidence == f"n1: /data/tail.bin had 5000 bytes, was cut to {size}"
+    assert evidence == f"n1: /data/tail.bin had 5000 bytes, was truncated to {size}"
 
 
 _WRITES_ON = """
@@ -78,18 +78,18 @@ def test_a_file_that_is_written_on_is_truncated(echo: EchoCluster) -> None:
     host.run(["bash", "--norc", "-c", f"until grep -q begun {host.log_path('writer')}; do sleep 0.01; done"])
 
     with fault(Truncate(), [host], echo, files="live.bin") as evidence:
-        assert "was cut to" in evidence
+        assert "was truncated to" in evidence
     host.signal("writer", "KILL")
     host.run(["rm", "/data/live.bin"])
 
 
 def test_corruption_names_its_files(make_echo: Make) -> None:
     echo = make_echo()
-    with pytest.raises(NemesisError, match=r"n1 has no file that is nothing\* and not empty"):
+    with pytest.raises(NemesisError, match=r"n1 has no non-empty file nothing\*"):
         BitFlip().inject(strike_of(BitFlip(), echo.hosts, echo, files="nothing*"))
     with pytest.raises(NemesisError, match="use files instead of what"):
         BitFlip().inject(strike_of(BitFlip(), echo.hosts, echo, what="segment"))
-    with pytest.raises(ValueError, match="say which files"):
+    with pytest.raises(ValueError, match="specify either files"):
         strike_of(BitFlip(), echo.hosts, echo)
 
 

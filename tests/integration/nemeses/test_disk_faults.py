@@ -39,7 +39,7 @@ def test_a_power_cut_loses_what_was_not_synced(echo: EchoCluster) -> None:
     with fault(PowerCut(), echo.hosts, echo) as evidence:
         assert not echo.answers(host, timeout_s=0.2)
 
-    assert evidence == "n1 answer nothing"
+    assert evidence == "no answer from n1"
     assert host.run(["cat", "/data/synced"]).out == "content"
     assert host.run(["cat", "/data/not-synced"], check=False).out == ""
 
@@ -98,8 +98,8 @@ def test_a_slow_disk_takes_its_time(echo: EchoCluster, limits: Any, command: str
     with fault(DiskSlow(), echo.hosts, echo, **limits) as evidence:
         slow = took_s()
 
-    assert least_s < slow < 6
-    assert took_s() < least_s / 2, evidence
+    assert least_s < slow < 30
+    assert min(took_s() for _ in range(3)) < least_s / 2, evidence
 
 
 def test_a_slow_disk_stays_slow_over_a_reboot_and_leaves_no_limit_behind(make_echo: Make) -> None:
@@ -140,7 +140,7 @@ def test_a_lab_that_is_removed_with_a_slow_disk_leaves_no_limit(make_echo: Make,
 
     took_s = time.monotonic() - began
     lab.close()
-    assert took_s < 5
+    assert took_s < 30, "at 1 kB/s what is written takes a quarter of an hour"
     assert not any(line.startswith(f"{number} ") for line in open_rules().splitlines())
 
 
@@ -190,7 +190,7 @@ def test_a_broken_disk_fails_writes_until_the_host_boots(echo: EchoCluster, neme
 def test_xfs_is_not_made_read_only(make_echo: Make) -> None:
     echo = make_echo(filesystem="xfs")
 
-    with pytest.raises(NemesisError, match=r"only ext4 turns read-only .* cluster.disk.filesystem: ext4"):
+    with pytest.raises(NemesisError, match=r"only ext4 can become read-only .* cluster.disk.filesystem: ext4"):
         DiskReadOnly().inject(strike_of(DiskReadOnly(), echo.hosts, echo))
 
 
@@ -228,16 +228,18 @@ def test_a_share_of_requests_fails(programmable: EchoCluster) -> None:
 def test_any_setting_can_be_changed_for_a_while(programmable: EchoCluster) -> None:
     host: Any = programmable.hosts[0]
     sync = ["sh", "-c", "echo x >> /data/x; sync /data/x"]
-    with fault(DiskProgram(), programmable.hosts, programmable, flush="40ms", seed=9) as evidence:
+
+    def took_s() -> float:
         began = time.monotonic()
         host.run(sync)
-        slow = time.monotonic() - began
-    began = time.monotonic()
-    host.run(sync)
+        return time.monotonic() - began
 
-    assert slow >= 0.04
-    assert "'flush': '40ms'" in evidence
-    assert time.monotonic() - began < 0.04
+    with fault(DiskProgram(), programmable.hosts, programmable, flush="400ms", seed=9) as evidence:
+        slow = took_s()
+
+    assert slow >= 0.4
+    assert "'flush': '400ms'" in evidence
+    assert min(took_s() for _ in range(3)) < 0.4
 
 
 @pytest.mark.parametrize(
@@ -274,7 +276,7 @@ def test_a_limit_that_is_not_lifted_is_seen(make_echo: Make) -> None:
     nemesis.inject(strike)
     nemesis.verify(strike)
 
-    with pytest.raises(NemesisError, match="it is not lifted"):
+    with pytest.raises(NemesisError, match="the limit was not removed"):
         nemesis.verify_healed(strike)
 
 

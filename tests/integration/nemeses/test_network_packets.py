@@ -103,11 +103,11 @@ def test_round_trips_take_longer_by_the_delay(reflectors: EchoCluster, family: s
 
     print(evidence, statistics.median(there["rtts"]), statistics.median(back["rtts"]))
     for seen in (there, back):
-        assert 0.045 < statistics.median(seen["rtts"]) < 0.075
+        assert 0.045 < statistics.median(seen["rtts"]) < 0.15
         assert seen["numbers"] == sorted(seen["numbers"])
         assert len(seen["numbers"]) == _SENT
-    assert statistics.median(beside["rtts"]) < 0.01
-    assert statistics.median(exchange(n1, getattr(n2, family))["rtts"]) < 0.01
+    assert statistics.median(beside["rtts"]) < 0.03
+    assert statistics.median(exchange(n1, getattr(n2, family))["rtts"]) < 0.03
 
 
 @pytest.mark.parametrize("family", ["address", "address6"])

@@ -100,20 +100,20 @@ def test_control_without_a_cut_there_is_no_proof_of_one(make: Make) -> None:
     host.power_on()
     host._cuts += 1
 
-    with pytest.raises(HostError, match="recorded 0 power cuts and not 1"):
+    with pytest.raises(HostError, match="recorded 0 power cuts, not 1"):
         host.prove_cut()
 
 
 def test_a_flush_takes_its_time(make: Make) -> None:
     host: Any = make().hosts[0]
-    fast = fsync_s(host)
-    host.program_disk({"flush": "30ms"})
+    fast = min(fsync_s(host) for _ in range(3))
+    host.program_disk({"flush": "300ms"})
     slow = fsync_s(host)
     host.reset_disk(["flush"])
 
-    assert slow >= 0.03
-    assert fast < 0.03
-    assert fsync_s(host) < 0.03
+    assert slow >= 0.3
+    assert fast < 0.3
+    assert min(fsync_s(host) for _ in range(3)) < 0.3
 
 
 def test_bandwidth_is_limited_and_unlimited_again(make: Make) -> None:
@@ -133,7 +133,7 @@ def test_requests_a_second_are_limited(make: Make) -> None:
     began = time.monotonic()
     host.run(["dd", "if=/data/read", "of=/dev/null", "bs=4k", "count=25", "iflag=direct", "status=none"])
 
-    assert 0.4 < time.monotonic() - began < 1.5
+    assert 0.4 < time.monotonic() - began < 10
 
 
 def test_errors_are_eio_and_end(make: Make) -> None:

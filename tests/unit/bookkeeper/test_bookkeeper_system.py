@@ -39,11 +39,14 @@ def test_any_number_of_hosts_will_do(hosts: int) -> None:
 @pytest.mark.parametrize(
     ("given", "refusal"),
     [
-        ({"version": "4.17"}, r"cluster\.version: '4\.17' is not a release of BookKeeper; write one such as 4\.17\.2"),
-        ({"version": "4.14.8"}, r"cluster\.version: chaoskit runs BookKeeper 4\.15 and later, not 4\.14\.8"),
-        ({"roles": {"bookies": 4}}, r"cluster\.roles\.bookies: 4 need as many hosts"),
+        (
+            {"version": "4.17"},
+            r"cluster\.version: '4\.17' is not a release number of BookKeeper; write for example 4\.17\.2",
+        ),
+        ({"version": "4.14.8"}, r"cluster\.version: 4\.14\.8 is too old; chaoskit supports BookKeeper 4\.15\+"),
+        ({"roles": {"bookies": 4}}, r"cluster\.roles\.bookies: 4 require as many hosts"),
         ({"roles": {"zookeepers": 1, "bookies": 1}}, r"cluster\.roles: n3 would have no role"),
-        ({"persistence": {"ensemble": 5}}, r"cluster\.persistence\.ensemble: 5 needs as many bookies; there are 3"),
+        ({"persistence": {"ensemble": 5}}, r"cluster\.persistence\.ensemble: 5 requires as many bookies; there are 3"),
     ],
 )
 def test_what_cannot_work_is_refused(given: dict[str, Any], refusal: str) -> None:
@@ -92,13 +95,13 @@ def test_its_clients_have_ledgers() -> None:
 def test_doctor_is_told_of_java_and_maven() -> None:
     found = [capability.name for capability in System().diagnose()]
 
-    assert found == ["Java for BookKeeper", "Maven, to fetch BookKeeper"]
+    assert found == ["Java for BookKeeper", "Maven, to download BookKeeper"]
 
 
 def test_logs_need_a_system_that_has_topics() -> None:
     content = {"name": "x", "cluster": {"system": "bookkeeper"}, "workload": {"kind": "log"}}
 
-    with pytest.raises(BadInput, match=r"workload\.kind: log needs a log; the data models of bookkeeper are: ledger"):
+    with pytest.raises(BadInput, match=r"workload\.kind: log needs a log; bookkeeper has these data models: ledger"):
         make_plan(parse_scenario(content, "x.yaml"), "x.yaml")
 
 
@@ -106,7 +109,7 @@ def test_logs_need_a_system_that_has_topics() -> None:
 def test_ledgers_need_a_system_that_has_them(system: str) -> None:
     content = {"name": "x", "cluster": {"system": system}, "workload": {"kind": "ledger"}}
 
-    with pytest.raises(BadInput, match=rf"workload\.kind: ledger needs a ledger; the data models of {system} are: log"):
+    with pytest.raises(BadInput, match=rf"workload\.kind: ledger needs a ledger; {system} has these data models: log"):
         make_plan(parse_scenario(content, "x.yaml"), "x.yaml")
 
 

@@ -52,9 +52,12 @@ class _Strange:
 @pytest.mark.parametrize(
     ("checker", "told"),
     [
-        (_Blind(), ["lost is not found where it is"]),
-        (_Alarmed(), ["in a correct log", "lost is found where it is not"]),
-        (_Strange(), ["odd says nothing", "odd is of models that are not judged", "unheard-of", "schema FINDINGS"]),
+        (_Blind(), ["lost is not found in the history that has it"]),
+        (_Alarmed(), ["in a correct log", "lost is found in its sound history"]),
+        (
+            _Strange(),
+            ["odd has no meaning", "odd has models that the checker does not", "unheard-of", "schema FINDINGS"],
+        ),
     ],
 )
 def test_what_a_checker_lacks_is_told(checker: object, told: list[str]) -> None:

@@ -54,8 +54,8 @@ def test_settling_tells_misrouted_messages_from_phantoms() -> None:
     assert [tuple(row[name] for name in columns) for row in settled_phantoms.to_pylist()] == [
         ("phantom", 1, 0, None, "from another run"),
         ("misrouted", 8, 1, 1, "sent to t/0"),
-        ("phantom", 9, 2, None, "sent by nobody"),
-        ("phantom", 9, 3, None, "sent by nobody"),
+        ("phantom", 9, 2, None, "never sent"),
+        ("phantom", 9, 3, None, "never sent"),
     ]
 
 

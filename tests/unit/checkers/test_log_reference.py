@@ -187,8 +187,8 @@ def test_findings_have_the_schema_and_name_the_partition() -> None:
 @pytest.mark.parametrize(
     ("column", "wrong", "message"),
     [
-        ("op", 7, "operations that it does not have"),
-        ("payload", "fine", "says 'fine' where it should say one of ok, corrupt, foreign"),
+        ("op", 7, "messages of missing operations"),
+        ("payload", "fine", "has the value 'fine'; expected one of ok, corrupt, foreign"),
         ("value", -3, "negative message value"),
     ],
 )

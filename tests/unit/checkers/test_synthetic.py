@@ -188,11 +188,11 @@ def test_files_and_memory_hold_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given_", "said"),
     [
-        ({"inject": {"lost-tial": 1}}, 'there is no such cause; did you mean "lost-tail"'),
+        ({"inject": {"lost-tial": 1}}, 'unknown cause; did you mean "lost-tail"'),
         ({"inject": {"zombie": 1}}, "needs --mode transactions, not log"),
-        ({"inject": {"lost-tail": 5}}, "each partition has one end"),
+        ({"inject": {"lost-tail": 5}}, "too few partitions have enough messages"),
         ({"messages": "many"}, "--messages"),
-        ({"skew": 0.5, "partitions": 1}, "skew: needs more than one partition"),
+        ({"skew": 0.5, "partitions": 1}, "skew: requires more than one partition"),
     ],
 )
 def test_what_cannot_be_made_is_refused(given_: dict[str, object], said: str) -> None:

@@ -93,7 +93,7 @@ def test_torn_transaction_though_nobody_knows_whether_it_committed() -> None:
     transaction(story, "a", sent("t/0", 1, 0), sent("t/0", 2, 1), outcome="info")
     story.op("auditor", "poll", received("t/0", 1, 0))
 
-    assert [row["detail"] for row in story.only("torn-transaction")] == ["nobody knows whether it committed"]
+    assert [row["detail"] for row in story.only("torn-transaction")] == ["commit outcome unknown"]
 
 
 def test_a_transaction_that_is_not_whole_yet_is_not_torn() -> None:

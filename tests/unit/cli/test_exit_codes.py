@@ -63,7 +63,7 @@ def _refused(folder: Path, *arguments: str) -> str:
 
 
 def test_a_scenario_that_is_missing_is_bad_input(tmp_path: Path) -> None:
-    assert _refused(tmp_path, "run", "gone.yaml").startswith("error: gone.yaml: there is no such file")
+    assert _refused(tmp_path, "run", "gone.yaml").startswith("error: gone.yaml: no such file")
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_a_scenario_that_is_missing_is_bad_input(tmp_path: Path) -> None:
         ("cluster: {system: kafka}", "workload: is missing"),
         ("cluster: {system: kafka}\nworkload: {kind: log, duration: 8}", "workload.duration: 8 is not a duration;"),
         ("cluster: {system: kafak}\nworkload: {kind: log}", "cluster.system: there is no cluster 'kafak'; did you"),
-        ("a: [", "is not YAML"),
+        ("a: [", "is not valid YAML"),
     ],
 )
 def test_a_bad_scenario_is_bad_input_and_nothing_is_made(tmp_path: Path, scenario: str, complaint: str) -> None:
@@ -102,7 +102,7 @@ def test_a_run_folder_that_is_damaged_is_bad_input(tmp_path: Path) -> None:
 
 
 def test_a_store_that_is_missing_is_bad_input(tmp_path: Path) -> None:
-    assert _refused(tmp_path, "list", "--store", "gone").startswith("error: store gone: there is no such folder")
+    assert _refused(tmp_path, "list", "--store", "gone").startswith("error: store gone: no such folder")
 
 
 def test_an_empty_store_has_no_runs(tmp_path: Path) -> None:

@@ -69,8 +69,8 @@ def test_an_export_replaces_files_and_nothing_else(run: str, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--mode", "transactions", "--messages", "7"], "--messages: says nothing in mode transactions"),
-        (["--transactions", "7"], "--transactions: says nothing in mode log; write --messages"),
+        (["--mode", "transactions", "--messages", "7"], "--messages: not applicable in mode transactions"),
+        (["--transactions", "7"], "--transactions: not applicable in mode log; use --messages"),
         (["--messages", "many"], "--messages: 'many' is not a number"),
         (["--name", "a\nb"], "printable"),
     ],

@@ -24,7 +24,7 @@ def test_the_docs_say_what_is_printed() -> None:
 def test_one_system_is_described_with_the_reasons_for_what_it_lacks() -> None:
     told = " ".join(printed("bookkeeper").split())
 
-    for words in ("ledger", "ensemble-bookie", "never: BookKeeper has ledgers, no topics", "decommission"):
+    for words in ("ledger", "ensemble-bookie", "never: BookKeeper has ledgers, not topics", "decommission"):
         assert words in told
 
 

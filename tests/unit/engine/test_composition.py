@@ -79,7 +79,10 @@ def test_a_series_is_limited_to_a_minority_unless_asked() -> None:
         ({"inject": [{"pause": {"on": "n9"}}]}, r"faults\.0\.inject\.0\.pause\.on: there is no host or role 'n9'"),
         ({"inject": [{"client-crash": {"on": "n1"}}]}, r"there is no client 'n1'; .*producers"),
         ({"inject": [{"client-crash": {"on": "producer:log-0/0"}}]}, r"there is no client 'producer:log-0/0'"),
-        ({"inject": [{"pause": {}, "kill": {}}]}, r"faults\.0: each of inject is a kind, or a mapping of one kind"),
+        (
+            {"inject": [{"pause": {}, "kill": {}}]},
+            r"faults\.0: each entry of inject must be a kind, or a mapping of one kind",
+        ),
         ({"inject": []}, r"faults\.0\.inject"),
         ({"every": ["6s", "2s"]}, r"faults\.0\.every: the range .* is empty"),
         ({"every": ["10us", "1s"]}, r"every must be at least 1ms"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 
 from chaoskit.base.errors import RunFailed
 from chaoskit.base.journal import Journal, claims
+from chaoskit.base.waiting import wait_until
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Task
 from chaoskit.history.compact import compact
 from chaoskit.history.models import DataModel, write_topics
@@ -105,9 +105,7 @@ def _fleet(run: Path, journal: Journal, fail: str = "") -> Fleet:
 
 
 def _await_sent(fleet: Fleet, sent: int) -> None:
-    deadline = time.monotonic() + 20
-    while fleet.progress().sent < sent and time.monotonic() < deadline:
-        time.sleep(0.01)
+    assert wait_until(lambda: fleet.progress().sent >= sent, 20), fleet.progress()
 
 
 def test_clients_start_together_report_and_end_when_told(run: Path, journal: Journal) -> None:
@@ -159,7 +157,7 @@ def test_a_client_that_dies_is_seen_and_told(run: Path, journal: Journal) -> Non
     fleet.stop(clients)
 
     assert fleet.failures() == ["client producer-0: the disk is full"]
-    assert problems == ["client producer-0 ended with status 1: the disk is full"]
+    assert problems == ["client producer-0 exited with status 1: the disk is full"]
 
 
 def test_a_client_that_does_not_end_is_killed_and_told(run: Path, journal: Journal) -> None:
@@ -170,7 +168,7 @@ def test_a_client_that_does_not_end_is_killed_and_told(run: Path, journal: Journ
     fleet.stop(clients)
     problems = fleet.join(clients, 0.5)
 
-    assert problems == ["client producer-0 did not end in time and was killed"]
+    assert problems == ["client producer-0 did not exit in time and was killed"]
     assert clients[0].worker.process.returncode == -9
 
 
@@ -191,7 +189,7 @@ def test_a_client_that_was_killed_is_told(run: Path, journal: Journal) -> None:
     fleet.go([client])
     client.worker.process.kill()
 
-    assert fleet.join([client], 20) == ["client producer-0 ended with status -9: it said nothing"]
+    assert fleet.join([client], 20) == ["client producer-0 exited with status -9: its log is empty"]
 
 
 def test_a_client_that_has_ended_takes_no_more_orders(run: Path, journal: Journal) -> None:
@@ -209,7 +207,7 @@ def test_a_client_that_was_crashed_comes_back_as_its_next_incarnation(run: Path,
     fleet = _fleet(run, journal)
     (client,) = fleet.launch([Task(PRODUCER, 0)])
     fleet.go([client])
-    _await_sent(fleet, 2)
+    _await_sent(fleet, 1)
 
     client.crash()
     assert not client.running()
@@ -219,7 +217,7 @@ def test_a_client_that_was_crashed_comes_back_as_its_next_incarnation(run: Path,
 
     assert client.running()
     assert len(client.workers) == 2
-    _await_sent(fleet, 4)
+    _await_sent(fleet, 2)
     fleet.stop([client])
     assert fleet.join([client], 20) == []
     compact(run)
@@ -286,7 +284,7 @@ def test_a_client_that_can_never_work_again_is_told(run: Path, journal: Journal)
     fleet.go(clients)
     fleet.stop(clients)
 
-    assert fleet.join(clients, 20) == ["client producer-0 stopped working: it was fenced"]
+    assert fleet.join(clients, 20) == ["client producer-0 failed permanently: it was fenced"]
 
 
 def test_a_next_incarnation_that_does_not_start_leaves_the_one_before(run: Path, journal: Journal) -> None:

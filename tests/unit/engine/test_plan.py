@@ -37,7 +37,7 @@ def test_hosts_count_from_one() -> None:
         ({"cluster": {"system": "kafak"}}, "cluster.system: there is no cluster 'kafak'; did you mean \"kafka\"?"),
         ({"workload": {"kind": "logs"}}, "workload.kind: there is no workload 'logs'; did you mean \"log\"?"),
         ({"cluster": {"system": "kafka", "provider": "locl"}}, "cluster.provider: there is no host 'locl'; did you"),
-        ({"expect": {"losst": "none"}}, 'expect.losst: no checker knows this anomaly; did you mean "lost"?'),
+        ({"expect": {"losst": "none"}}, 'expect.losst: unknown anomaly; did you mean "lost"?'),
         ({"cluster": {"system": "kafka", "verzion": "4"}}, 'cluster.verzion: unknown key; did you mean "version"?'),
         ({"workload": {"kind": "log", "producrs": 2}}, 'workload.producrs: unknown key; did you mean "producers"?'),
         ({"cluster": {"system": "kafka", "disk": {"siez": "1GiB"}}}, "cluster.disk.siez: unknown key; did you mean"),
@@ -96,7 +96,7 @@ def test_a_partition_that_the_workload_does_not_have_is_refused() -> None:
 def test_a_fault_that_begins_after_the_load_is_refused(times: dict[str, str]) -> None:
     refusal = _fault_refusal(**times)
 
-    assert refusal == "bad.yaml: faults.0: begins after the load has ended; make workload.duration longer"
+    assert refusal == "bad.yaml: faults.0: starts after the end of the load; increase workload.duration"
 
 
 def test_the_last_of_repeated_faults_may_begin_just_before_the_end() -> None:
@@ -184,7 +184,7 @@ def test_a_disk_that_draws_does_so_by_the_seed_of_the_run(disk: dict[str, Any], 
 def test_a_workload_needs_clients_that_can() -> None:
     refusal = _refusal(workload={"kind": "subscription", "duration": "20s"})
 
-    assert "workload.kind: subscription needs SubscribingClients of the clients of kafka: share groups" in refusal
+    assert "workload.kind: subscription needs SubscribingClients, which clients of kafka lack: share groups" in refusal
 
 
 @pytest.mark.parametrize(

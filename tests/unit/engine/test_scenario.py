@@ -109,7 +109,7 @@ def test_every_time_of_a_fault_needs_a_unit(key: str) -> None:
     ],
 )
 def test_a_fault_has_one_kind_of_time(times: dict[str, str]) -> None:
-    assert _fault_refusal(**times) == "bad.yaml: faults.0: say either at, or from, to and every"
+    assert _fault_refusal(**times) == "bad.yaml: faults.0: specify either at, or from, to and every"
 
 
 def test_faults_without_an_interval_are_refused() -> None:
@@ -155,14 +155,14 @@ def test_an_empty_list_names_nothing_and_is_refused(key: str) -> None:
 
 
 def test_a_file_that_is_missing_is_named(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"gone\.yaml: there is no such file"):
+    with pytest.raises(BadInput, match=r"gone\.yaml: no such file"):
         _loaded(tmp_path / "gone.yaml")
 
 
 @pytest.mark.parametrize(
     ("written", "complaint"),
     [
-        (b"a: [1", "is not YAML"),
+        (b"a: [1", "is not valid YAML"),
         (b"\xff\xfe\x00", "cannot be read"),
         (b"- kill\n", "a scenario is a mapping with name, cluster and workload"),
         (b"", "a scenario is a mapping with name, cluster and workload"),

@@ -69,9 +69,9 @@ def test_its_first_sentence_says_what_it_shows(file: Path) -> None:
 @pytest.mark.parametrize(
     ("spec", "refusal"),
     [
-        ("kafka/power-al", 'neither such a file nor a ready-made scenario; did you mean "kafka/power-all"?'),
-        ("kafka/power-all:os-fush", 'has no such variant; did you mean "os-flush"?'),
-        ("gone.yaml", "gone.yaml: there is no such file"),
+        ("kafka/power-al", 'no such file or ready-made scenario; did you mean "kafka/power-all"?'),
+        ("kafka/power-all:os-fush", 'power-all.yaml; did you mean "os-flush"?'),
+        ("gone.yaml", "gone.yaml: no such file"),
     ],
 )
 def test_what_is_not_there_is_told_with_the_nearest(spec: str, refusal: str) -> None:

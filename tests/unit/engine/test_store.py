@@ -78,19 +78,19 @@ def test_the_runs_of_a_store_are_listed_once_and_oldest_first(tmp_path: Path) ->
 
 
 def test_a_store_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="gone: there is no such folder"):
+    with pytest.raises(BadInput, match="gone: no such folder"):
         list(runs(tmp_path / "gone"))
 
 
 def test_a_store_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
-    with pytest.raises(BadInput, match="cannot be written: Not a directory; choose another with --store"):
+    with pytest.raises(BadInput, match="cannot be written: Not a directory; choose another store with --store"):
         new_run_folder(tmp_path / "file", "small")
 
 
 def test_a_read_only_store_is_refused() -> None:
-    with pytest.raises(BadInput, match=r"store /proc/chaos: cannot be written: .*; choose another with --store"):
+    with pytest.raises(BadInput, match=r"store /proc/chaos: cannot be written: .*; choose another store with --store"):
         new_run_folder(Path("/proc/chaos"), "small")
 
 
@@ -99,7 +99,9 @@ def test_a_store_that_is_nearly_full_is_refused_and_nothing_is_left(
 ) -> None:
     monkeypatch.setattr(store, "_SPACE_MIN", 2**63)
 
-    with pytest.raises(BadInput, match=r"only \d+ MiB are free and a run may need .* choose another with --store"):
+    with pytest.raises(
+        BadInput, match=r"only \d+ MiB are free and a run may need .* choose another store with --store"
+    ):
         new_run_folder(tmp_path, "small")
 
     assert list(tmp_path.rglob("*-*")) == []

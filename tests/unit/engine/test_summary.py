@@ -38,7 +38,7 @@ def test_what_was_lost_stands_with_its_setting_and_its_remedy() -> None:
 
     assert "  lost: 12,345  NOT ALLOWED, between 7.900 s and 8.100 s\n" in text
     assert "    why: acks=1: the leader alone acknowledges\n" in text
-    assert "    to change it: set acks=all\n" in text
+    assert "    to prevent it: set acks=all\n" in text
 
 
 def test_an_example_names_the_message_and_the_operation() -> None:
@@ -52,7 +52,9 @@ def test_an_example_names_what_contradicts_it() -> None:
     other = {"other_value": 1 << PRODUCER_SHIFT | 6, "other_op": 8, "other_operation": "send"}
     example = {"topic": "t", "partition": 1, "value": 5, **other}
 
-    assert describe_example(example) == "t/1: message 5 of producer 0; against message 6 of producer 1, op 8 (send)"
+    assert (
+        describe_example(example) == "t/1: message 5 of producer 0; conflicts with message 6 of producer 1, op 8 (send)"
+    )
 
 
 def test_an_example_names_the_end_of_a_log_that_went_back() -> None:
@@ -72,7 +74,7 @@ def test_what_is_allowed_is_told_all_the_same() -> None:
 
 
 def test_no_remedy_is_told_for_what_was_not_found() -> None:
-    assert "to change it" not in summary(verdict(anomalies={"lost": Found(0, True, "x", "set acks=all")}), FOLDER)
+    assert "to prevent it" not in summary(verdict(anomalies={"lost": Found(0, True, "x", "set acks=all")}), FOLDER)
 
 
 def test_a_run_without_anomalies_says_so() -> None:
@@ -82,9 +84,7 @@ def test_a_run_without_anomalies_says_so() -> None:
 def test_a_fault_is_told_with_its_evidence() -> None:
     text = summary(verdict(faults=(FAULT,)), FOLDER)
 
-    assert (
-        "  fault: power-cut on n1, n2 at 8.0 s, seen to be healed at 13.1 s\n    seen: n1, n2 answer nothing\n" in text
-    )
+    assert "  fault: power-cut on n1, n2 at 8.0 s, healed at 13.1 s\n    evidence: n1, n2 answer nothing\n" in text
 
 
 def test_a_fault_without_effect_and_one_that_was_not_healed_stand_out() -> None:
@@ -103,7 +103,7 @@ def test_the_first_line_and_the_last_ones_are_what_one_looks_for() -> None:
         "Verdict: invalid",
         "  3 lost: not allowed",
         "  run folder: /store/small/1",
-        f"  again: {sys.prefix}/bin/chaoskit replay /store/small/1",
+        f"  to repeat it: {sys.prefix}/bin/chaoskit replay /store/small/1",
     ]
 
 

@@ -73,7 +73,7 @@ def test_a_sweep_of_nothing_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "empty.yaml"
     path.write_text("base: {}\n")
 
-    with pytest.raises(BadInput, match=r"empty\.yaml: axes: there are none; write axes, or scenarios"):
+    with pytest.raises(BadInput, match=r"empty\.yaml: axes: missing; specify axes or scenarios"):
         load_sweep(path)
 
 
@@ -109,12 +109,12 @@ def test_seeds_and_cells_can_be_chosen(file: Path) -> None:
     [
         ("seeds: 2", "seed: 2", 'seed: unknown key; did you mean "seeds"?'),
         ("seeds: 2", "seeds: 0", "seeds: Input should be greater than or equal to 1"),
-        ("seeds: 2", "count: [duplicates]", "count: no checker knows 'duplicates'; did you mean \"duplicate\"?"),
+        ("seeds: 2", "count: [duplicates]", "count: unknown anomaly 'duplicates'; did you mean \"duplicate\"?"),
         ("axes:", "axis:", 'axis: unknown key; did you mean "axes"?'),
         ("none: {}", "none: {workload: {rat: 5}}", 'small.yaml: off/none: workload.rat: unknown key; did you mean'),
-        ("none: {}", "none: {name: x}", "name: a sweep names and numbers its runs; leave it out of base and axes"),
+        ("none: {}", "none: {name: x}", "name: set by the sweep itself; remove it from base and axes"),
         ("none: {}", "a/b: {}", "String should match pattern"),
-        ("1s, 3s", "1s, 9s", "begins after the load has ended"),
+        ("1s, 3s", "1s, 9s", "starts after the end of the load"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_refused_before_anything_runs(file: Path, old: str, new: str, refusal: str) -> None:
@@ -122,7 +122,7 @@ def test_what_is_wrong_is_refused_before_anything_runs(file: Path, old: str, new
 
 
 def test_a_pattern_without_a_cell_is_refused(file: Path) -> None:
-    with pytest.raises(BadInput, match=r"--only of/kill: there is no such cell; did you mean .off/kill"):
+    with pytest.raises(BadInput, match=r"--only of/kill: no such cell; did you mean .off/kill"):
         load_sweep(file, only=["of/kill"])
 
 

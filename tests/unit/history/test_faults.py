@@ -49,6 +49,6 @@ def test_unknown_and_missing_columns_are_refused(run: Path) -> None:
     with FaultLog(run / "wal") as faults:
         with pytest.raises(ValueError, match='did you mean "healed_ns"'):
             faults.record(_fault(0, healedns=3))
-        with pytest.raises(ValueError, match="needs kind, targets"):
+        with pytest.raises(ValueError, match="missing fault columns: kind, targets"):
             faults.record({"fault": 0, "parameters": "{}", "start_ns": 1, "evidence": ""})
     assert compact_faults(run) == 0

@@ -103,7 +103,7 @@ def test_the_reserve_ends_too(small_disk: Path) -> None:
 
 
 def test_no_room_to_begin(small_disk: Path) -> None:
-    with pytest.raises(HistoryFull, match="no room for more history"):
+    with pytest.raises(HistoryFull, match="no space for more history"):
         WalWriter(small_disk / "wal", "p", 0, segment_bytes=2 << 20)
     assert not list((small_disk / "wal").glob("*.new"))
 

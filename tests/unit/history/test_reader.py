@@ -82,7 +82,7 @@ def test_a_folder_of_another_shape_is_refused(written: Path) -> None:
     path = written / "operations.parquet"
     pq.write_table(pq.read_table(path).cast(OPERATIONS).replace_schema_metadata(), path)
 
-    with pytest.raises(BadInput, match=r"recorded by a chaoskit older than its first release.*run the scenario again"):
+    with pytest.raises(BadInput, match=r"recorded by a pre-release version of chaoskit.*run the scenario again"):
         History.open(written)
 
 
@@ -97,7 +97,7 @@ def test_a_row_group_of_two_partitions(written: Path) -> None:
 def test_a_partition_in_two_files(written: Path) -> None:
     folder = written / "messages.parquet"
     shutil.copy(folder / "part-00000.parquet", folder / "part-00001.parquet")
-    with pytest.raises(BadInput, match="belongs in one file"):
+    with pytest.raises(BadInput, match="must be in one file"):
         History.open(written)
 
 
@@ -149,5 +149,5 @@ def test_operations_that_do_not_count_from_0_are_refused(written: Path, numbers:
     table = pq.read_table(path, schema=pq.read_schema(path)).slice(0, 3)
     pq.write_table(table.set_column(0, table.schema.field("op"), [numbers]), path)
 
-    with pytest.raises(BadInput, match="do not count from 0"):
+    with pytest.raises(BadInput, match="`op` must count from 0"):
         _ = History.open(written).operations

@@ -15,7 +15,7 @@ from clusters.hosts.lab import LocalOptions, LocalProvider
 
 
 def test_a_plain_disk_refuses_what_only_a_programmable_one_can() -> None:
-    with pytest.raises(ValueError, match="flush, record: only a programmable disk has this"):
+    with pytest.raises(ValueError, match="flush, record: requires a programmable disk"):
         LocalOptions(flush="2ms", record=True)
     assert LocalOptions(kind="programmable", flush="2ms").settings().flush == 2_000_000
 
@@ -24,7 +24,7 @@ def test_a_plain_disk_refuses_what_only_a_programmable_one_can() -> None:
     ("given", "words"),
     [
         ({"filesystem": "xfs", "size": "200MiB"}, "XFS needs at least 300MiB"),
-        ({"images": {"n4": "/etc/hostname"}}, "images.n4: there is no such host; the hosts are n1 to n3"),
+        ({"images": {"n4": "/etc/hostname"}}, "images.n4: no such host; the hosts are n1 to n3"),
         ({"images": {"n1": "/absent"}}, "images.n1: /absent is not a file"),
     ],
 )

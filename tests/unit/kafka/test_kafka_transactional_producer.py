@@ -135,7 +135,7 @@ def test_a_transactional_id_is_refused_where_nobody_writes_in_transactions() -> 
     system: Any = plugins.load("cluster", "kafka", "cluster.system")
     declared = Declared(KafkaOptions(), 3, 3, (Topic("log-0"),), {"transactional.id": "mine"}, {})
 
-    with pytest.raises(BadInput, match=r"workload.producer: transactional.id .* write workload.kind: transactions"):
+    with pytest.raises(BadInput, match=r"workload.producer: transactional.id .* set workload.kind: transactions"):
         system.check(declared)
 
 

@@ -19,7 +19,7 @@ _TESTS = """
         pass
 """
 _BAD_SCENARIO = "cluster: {system: kafka}\nworkload: {kind: log}\nfautls: []\n"
-_REASON = "chaos tests run real clusters: run them with -m chaos, as root"
+_REASON = "chaos tests run real clusters; run them with -m chaos, as root"
 
 
 def _run(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:

@@ -136,7 +136,7 @@ def test_the_leader_is_told_the_destination_and_the_owner_unloads(
 
 @pytest.mark.parametrize("content", [{}, [], b"no JSON", {"brokerUrl": None}])
 def test_an_owner_that_no_broker_names_is_an_error(monkeypatch: pytest.MonkeyPatch, content: Any) -> None:
-    with _broker(monkeypatch, 200, content), pytest.raises(ClusterError, match="no broker knows who owns log-0/0"):
+    with _broker(monkeypatch, 200, content), pytest.raises(ClusterError, match="no broker knows the owner of log-0/0"):
         Admin([ADDRESS]).owner("log-0", 0, 1)
 
 

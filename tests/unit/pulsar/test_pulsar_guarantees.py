@@ -134,9 +134,9 @@ def test_a_reader_sees_jumps_where_something_else_is_allowed(declared: Declared,
 @pytest.mark.parametrize(
     ("persistence", "words"),
     [
-        ({}, "where 2 bookie(s) lack an entry (write quorum 3 - ack quorum 2 + 1), and 1 need not have had it"),
-        ({"ack_quorum": 3}, "where 1 bookie(s) lack an entry (write quorum 3 - ack quorum 3 + 1), and 0 need not"),
-        ({"ack_quorum": 1}, "where 3 bookie(s) lack an entry (write quorum 3 - ack quorum 1 + 1), and 2 need not"),
+        ({}, "that 2 bookie(s) lack (write quorum 3 - ack quorum 2 + 1); 1 of them may have lacked it"),
+        ({"ack_quorum": 3}, "that 1 bookie(s) lack (write quorum 3 - ack quorum 3 + 1); 0 of them"),
+        ({"ack_quorum": 1}, "that 3 bookie(s) lack (write quorum 3 - ack quorum 1 + 1); 2 of them"),
     ],
 )
 def test_a_loss_is_explained_by_the_quorums(persistence: dict[str, int], words: str) -> None:

@@ -60,7 +60,7 @@ def test_given_settings_win_over_ours_and_null_leaves_the_library_its_own(
         ({"topic": "t"}, r"workload\.producer\.topic: pulsar-client has no such setting"),
         ({"block_if_queue_full": True}, r"workload\.producer\.block_if_queue_full: pulsar-client has no such setting"),
         ({"compression_type": "LZ5"}, r"workload\.producer\.compression_type: there is no 'LZ5'; did you mean"),
-        ({"batching_max_messages": 5000}, r"batching_max_messages: positions have room for 4096; write fewer"),
+        ({"batching_max_messages": 5000}, r"batching_max_messages: positions allow at most 4096; reduce it"),
     ],
 )
 def test_settings_that_are_of_no_use_are_refused(given: dict[str, Any], refusal: str) -> None:

@@ -111,6 +111,6 @@ def test_a_role_that_nobody_holds_is_an_error(
 def test_a_zookeeper_without_a_leader_is_an_error(roles: Roles, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe, "zookeeper_word", lambda *_: "This instance is not currently serving requests\n")
 
-    with pytest.raises(ClusterError, match="ZooKeeper has no leader now"):
+    with pytest.raises(ClusterError, match="ZooKeeper currently has no leader"):
         roles.find("zookeeper-leader", None)
     assert roles.registered_bookies() == set()

@@ -56,12 +56,12 @@ def test_services_of_a_host_are_named_in_the_order_of_their_start() -> None:
 
 @pytest.mark.parametrize("role", ["zookeepers", "bookies", "brokers"])
 def test_more_of_a_role_than_hosts_is_refused(role: str) -> None:
-    with pytest.raises(BadInput, match=rf"cluster\.roles\.{role}: 4 need as many hosts; cluster\.hosts is 3"):
+    with pytest.raises(BadInput, match=rf"cluster\.roles\.{role}: 4 require as many hosts; cluster\.hosts is 3"):
         _options(roles={role: 4}).place(3)
 
 
 def test_a_host_without_a_role_is_refused() -> None:
-    with pytest.raises(BadInput, match=r"cluster\.roles: n3, n4 would have no role; write fewer cluster\.hosts"):
+    with pytest.raises(BadInput, match=r"cluster\.roles: n3, n4 would have no role; reduce cluster\.hosts"):
         _options(roles={"zookeepers": 1, "bookies": 1, "brokers": 1}).place(5)
 
 
@@ -85,9 +85,9 @@ def test_quorums_have_defaults(bookies: int, given: dict[str, int], resolved: tu
 @pytest.mark.parametrize(
     ("given", "refusal"),
     [
-        ({"ensemble": 4}, r"cluster\.persistence\.ensemble: 4 needs as many bookies; there are 3"),
-        ({"ensemble": 2, "write_quorum": 3}, r"cluster\.persistence\.write_quorum: 3 is more than the ensemble, 2"),
-        ({"write_quorum": 2, "ack_quorum": 3}, r"cluster\.persistence\.ack_quorum: 3 is more than the write quorum, 2"),
+        ({"ensemble": 4}, r"cluster\.persistence\.ensemble: 4 requires as many bookies; there are 3"),
+        ({"ensemble": 2, "write_quorum": 3}, r"cluster\.persistence\.write_quorum: 3 exceeds the ensemble, 2"),
+        ({"write_quorum": 2, "ack_quorum": 3}, r"cluster\.persistence\.ack_quorum: 3 exceeds the write quorum, 2"),
     ],
 )
 def test_quorums_that_contradict_each_other_are_refused(given: dict[str, int], refusal: str) -> None:
@@ -168,7 +168,7 @@ def test_given_settings_win_over_our_defaults_and_null_leaves_those() -> None:
     ],
 )
 def test_settings_with_keys_of_their_own_are_refused(name: str, key: str) -> None:
-    with pytest.raises(BadInput, match=rf"cluster\.config\.broker\.{name}: write cluster\.{key} instead"):
+    with pytest.raises(BadInput, match=rf"cluster\.config\.broker\.{name}: set cluster\.{key} instead"):
         check_settings(_options(config={"broker": {name: 1}}))
 
     check_settings(_options(config={"broker": {name: None}}))
@@ -176,5 +176,5 @@ def test_settings_with_keys_of_their_own_are_refused(name: str, key: str) -> Non
 
 @pytest.mark.parametrize("name", ["persistence", "deduplication"])
 def test_policies_with_keys_of_their_own_are_refused(name: str) -> None:
-    with pytest.raises(BadInput, match=rf"cluster\.namespace\.{name}: write cluster\.{name} instead"):
+    with pytest.raises(BadInput, match=rf"cluster\.namespace\.{name}: set cluster\.{name} instead"):
         check_settings(_options(namespace={name: True}))

@@ -32,10 +32,10 @@ def test_any_number_of_hosts_will_do(hosts: int) -> None:
 @pytest.mark.parametrize(
     ("given", "refusal"),
     [
-        ({"version": "4.0"}, r"cluster\.version: '4\.0' is not a release of Pulsar"),
-        ({"roles": {"bookies": 4}}, r"cluster\.roles\.bookies: 4 need as many hosts"),
-        ({"persistence": {"ensemble": 5}}, r"cluster\.persistence\.ensemble: 5 needs as many bookies; there are 3"),
-        ({"config": {"broker": {"brokerDeduplicationEnabled": True}}}, r"write cluster\.deduplication instead"),
+        ({"version": "4.0"}, r"cluster\.version: '4\.0' is not a release number of Pulsar"),
+        ({"roles": {"bookies": 4}}, r"cluster\.roles\.bookies: 4 require as many hosts"),
+        ({"persistence": {"ensemble": 5}}, r"cluster\.persistence\.ensemble: 5 requires as many bookies; there are 3"),
+        ({"config": {"broker": {"brokerDeduplicationEnabled": True}}}, r"set cluster\.deduplication instead"),
         ({"producer": {"acks": 1}}, r"workload\.producer\.acks: pulsar-client has no such setting"),
         ({"consumer": {"group.id": 1}}, r"workload\.consumer\.group\.id: pulsar-client has no such setting"),
         ({"consumer": {"consumer_type": "Failover"}}, r"workload\.consumer\.consumer_type: pulsar-client has no such"),
@@ -56,7 +56,7 @@ def test_hosts_that_keep_data_are_those_with_bookies() -> None:
 def test_doctor_is_told_of_java_and_maven() -> None:
     system: Any = plugins.load("cluster", "pulsar", "cluster.system")
 
-    assert [capability.name for capability in system.diagnose()] == ["Java for Pulsar", "Maven, to fetch Pulsar"]
+    assert [capability.name for capability in system.diagnose()] == ["Java for Pulsar", "Maven, to download Pulsar"]
 
 
 @pytest.mark.parametrize(("bookie", "offered"), [({}, False), ({"autoRecoveryDaemonEnabled": True}, True)])

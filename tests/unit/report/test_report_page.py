@@ -78,7 +78,7 @@ def test_it_is_written_whole_or_not_at_all(judged: Path, tmp_path: Path) -> None
 
 
 def test_a_run_without_a_verdict_is_refused_with_the_remedy(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"`chaoskit check .*` judges it"):
+    with pytest.raises(BadInput, match=r"run `chaoskit check .*` first"):
         run_page(tmp_path)
 
     assert "has no verdict" in str(try_report(tmp_path))

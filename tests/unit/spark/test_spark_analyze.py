@@ -33,7 +33,7 @@ def test_a_store_becomes_tables_and_a_report(make_run: Callable[..., Path], tmp_
     done = analyze(tmp_path / "store", "--master", "local[2]")
 
     assert done.returncode == 0, done.stderr
-    assert "left out: b/" in done.stdout
+    assert "skipped: b/" in done.stdout
     assert "WARN" not in done.stderr
     assert (judged / "verdict.json").stat().st_mtime_ns == kept
     assert read_json(unjudged / "verdict.json")["verdict"] == "valid"
@@ -50,7 +50,7 @@ def test_a_store_becomes_tables_and_a_report(make_run: Callable[..., Path], tmp_
     assert {"before", "during", "after"} >= {row["phase"] for row in windows} != set()
     assert sum(row["count"] for row in pq.read_table(out / "lost_ages.parquet").to_pylist()) == 2
     page = (out / "report.html").read_text()
-    assert "What each configuration costs and buys" in page
+    assert "Cost and durability of each configuration" in page
     assert json.dumps("left out")[1:-1] not in page
     assert str(damaged.name) in page
 
@@ -76,4 +76,4 @@ def test_a_store_without_runs_is_refused(tmp_path: Path) -> None:
     done = analyze(tmp_path)
 
     assert done.returncode == 254
-    assert "has no run that can be analysed" in done.stderr
+    assert "has no runs that can be analysed" in done.stderr

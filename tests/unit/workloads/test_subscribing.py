@@ -147,10 +147,10 @@ def test_a_drain_that_never_ends_is_told(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("given", "refusal"),
     [
-        ({"acks": "cumulative"}, "cumulative acks are for exclusive and failover subscriptions"),
-        ({"acks": "cumulative", "subscription": "failover", "nack_every": 3}, "need acks: individual"),
-        ({"subscription": "key-shared"}, "a key-shared subscription needs keys"),
-        ({"consumption": "group"}, "consumption: group is of the workload log"),
+        ({"acks": "cumulative"}, "cumulative acks require an exclusive or failover subscription"),
+        ({"acks": "cumulative", "subscription": "failover", "nack_every": 3}, "require acks: individual"),
+        ({"subscription": "key-shared"}, "a key-shared subscription requires keys"),
+        ({"consumption": "group"}, "consumption: group is only supported by the workload log"),
         ({"drain": "30s"}, "less than or equal"),
         ({"subscription": "key_shared"}, "exclusive"),
     ],
