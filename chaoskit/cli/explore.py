@@ -10,7 +10,7 @@ import click
 from rich.table import Table
 
 from chaoskit.base.store import find_run
-from chaoskit.cli.options import json_option, store_option
+from chaoskit.cli.options import store_option
 from chaoskit.cli.progress import SeriesProgress
 from chaoskit.cli.summary import wide_console
 from chaoskit.contract.disk import CutMode
@@ -43,7 +43,7 @@ class ExploreProgress(SeriesProgress):
     help="What happens to unflushed writes.",
 )  # fmt: skip
 @store_option
-@json_option
+@click.option("--json", "as_json", is_flag=True, help="Print the crash points as JSON and nothing else.")
 def command(run: Path, *, points: int, seed: int, on_cut: str, store: Path, as_json: bool) -> int:
     """Cut the power of RUN's recorded disk at many points, and check each time that the system starts with all
     acknowledged messages.

@@ -15,10 +15,10 @@ from clusters.pulsar.admin import partition_name
 from clusters.pulsar.settings import TOPICS
 
 NAMESPACE = "namespace"
-"""Of what a cluster tells its clients: what the names of their subscriptions begin with."""
+"""Key of the client settings: the prefix of subscription names."""
 
 BEGINS = "begins"
-"""Of what a cluster tells its clients: the first ledger that each partition had, by `partition_name`."""
+"""Key of the client settings: the first ledger of each partition when it was created, by `partition_name`."""
 
 _SUBSCRIPTION = "chaoskit"
 

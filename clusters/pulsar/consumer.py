@@ -174,7 +174,7 @@ def reader_settings(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of readers of assigned partitions: given ones over ours.
 
     Raises:
-        BadInput: a setting that there is not.
+        BadInput: unknown setting.
     """
     return library_settings({**_RECEIVE_QUEUE, **given}, pulsar.Client.create_reader, _READER_OURS, "consumer")
 
@@ -183,7 +183,7 @@ def group_settings(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of members of a group: given ones over ours.
 
     Raises:
-        BadInput: a setting that there is not, or a subscription that gives a partition to several members.
+        BadInput: unknown setting, or a subscription type that assigns a partition to several members.
     """
     settings = library_settings(
         {**_RECEIVE_QUEUE, "consumer_type": "Failover", **given}, pulsar.Client.subscribe, _GROUP_OURS, "consumer"

@@ -132,7 +132,7 @@ def _insist(what: str, ask: Callable[[], None]) -> None:
             ask()
         except Refused as refusal:
             if refusal.status in _REFUSED_FOR_GOOD:
-                raise BadInput(f"{what}: Pulsar refuses it: {refusal}") from refusal
+                raise BadInput(f"{what}: rejected by Pulsar: {refusal}") from refusal
             return refusal
         except ClusterError as error:
             return error
