@@ -17,13 +17,19 @@ from chaoskit.contract.workload import Workload
 @cache
 def checkers() -> tuple[Checker, ...]:
     """Return all checkers, by name."""
-    return tuple(plugins.load("checker", name, "checker") for name in plugins.names("checker"))
+    return tuple(checker(name, "checker") for name in plugins.names("checker"))
 
 
 @cache
 def anomalies() -> dict[str, Anomaly]:
     """Return all anomalies by name, in the order of the checkers."""
     return {anomaly.name: anomaly for checker in checkers() for anomaly in checker.anomalies}
+
+
+def checker(name: str, key: str) -> Checker:
+    """Return the checker of this name; raises like `provider`."""
+    found: Checker = plugins.load("checker", name, key)
+    return found
 
 
 def provider(name: str, key: str) -> HostProvider:

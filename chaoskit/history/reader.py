@@ -222,7 +222,7 @@ def _metadata(path: Path) -> Mapping[bytes, bytes]:
 def _footer(path: Path, schema: pa.Schema) -> Any:
     if not path.is_file():
         raise _missing(path)
-    footer = _read(path, lambda: pq.read_metadata(path))
+    footer = _read(path, lambda: open_file(path).metadata)
     if not footer.schema.to_arrow_schema().equals(schema):
         raise BadInput(f"{path} does not have the columns of a history (docs/history.md). {_remedy(path)}")
     return footer

@@ -9,6 +9,7 @@ from __future__ import annotations
 import secrets
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,6 @@ from chaoskit.contract.event import LoadTick, PhaseBegun, Problem, Watcher
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import HostError
 from chaoskit.contract.installed import nemesis
-from chaoskit.contract.topic import Topic
 from chaoskit.contract.workload import PRODUCER, Task
 from chaoskit.history.models import write_topics
 from chaoskit.history.schema import AUDITOR
@@ -98,7 +98,7 @@ class Trial:
         cluster.begin_trial(self._namespace, self._plan.system_options)
         cluster.wait_ready(self._plan.scenario.cluster.ready_within / 1e9)
         for topic in topics:
-            cluster.create_topic(Topic(self._in_system(topic.name), topic.model, topic.partitions, topic.replication))
+            cluster.create_topic(replace(topic, name=self._in_system(topic.name)))
         self._deployment.sync()
 
     def _with_cluster(self) -> None:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from chaoskit.contract.anomaly import Anomaly
 from chaoskit.contract.checker import FINDINGS, Checker, Part, Setting, Settling, Spanning
 from chaoskit.contract.installed import anomalies
+from chaoskit.contract.installed import checker as installed
 from chaoskit.history.audits import Audit, Bounds, Drained
 from chaoskit.history.models import DataModel
 from chaoskit.history.schema import AUDITOR, MESSAGES, OBSERVATIONS, OPERATIONS
@@ -35,7 +36,7 @@ def check_checker(
     Raises:
         AssertionError: lists what is missing.
     """
-    found = _load(checker) if isinstance(checker, str) else checker
+    found = installed(checker, "checker") if isinstance(checker, str) else checker
     with Wants(f"checker {checker if isinstance(checker, str) else type(checker).__name__}") as wants:
         if not wants.attributes(found, "anomalies", "models", "check"):
             return
@@ -127,10 +128,3 @@ def _check_histories(
 
 def _counts(findings: pa.Table) -> dict[str, int]:
     return dict(Counter(findings["anomaly"].to_pylist()))
-
-
-def _load(name: str) -> Checker:
-    from chaoskit.base import plugins  # noqa: PLC0415
-
-    found: Checker = plugins.load("checker", name, "checker")
-    return found

@@ -138,9 +138,12 @@ def _check_deployment(
             _check_processes(found, cluster, options, wants)
         for number, (workload, given) in enumerate(workloads.items()):
             with wants.step(f"a trial of the workload {workload}"):
-                cluster.begin_trial(f"{_NAMESPACE}{number}-", options)
+                namespace = f"{_NAMESPACE}{number}-"
+                cluster.begin_trial(namespace, options)
                 cluster.wait_ready(_READY_S)
-                _check_workload(found, cluster, f"{_NAMESPACE}{number}-", workload, given)
+                brokers = found.brokers(options, len(cluster.hosts))
+                _create_topics(cluster, namespace, workload, given, brokers)
+                check_workload(workload, found.clients(cluster.client_settings()), namespace, given)
                 cluster.end_trial()
     finally:
         cluster.close()
@@ -198,11 +201,10 @@ def _check_roles(found: System, cluster: Cluster, topic: Topic, wants: Wants) ->
         wants.that(holders <= names, f"{role} is {sorted(holders)}; hosts are {sorted(names)}")
 
 
-def _check_workload(found: System, cluster: Cluster, namespace: str, name: str, given: Mapping[str, Any]) -> None:
+def _create_topics(cluster: Cluster, namespace: str, name: str, given: Mapping[str, Any], brokers: int) -> None:
     workload = installed_workload(name, "workload")
-    for topic in workload.topics(workload.options.model_validate(given), len(cluster.hosts)):
+    for topic in workload.topics(workload.options.model_validate(given), brokers):
         cluster.create_topic(replace(topic, name=namespace + topic.name))
-    check_workload(workload, found.clients(cluster.client_settings()), namespace, given)
 
 
 def _check_processes(found: System, cluster: Cluster, options: Any, wants: Wants) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -11,10 +12,11 @@ import pytest
 from chaoskit.base.journal import Journal
 from chaoskit.contract.checker import Part, Setting
 from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.installed import provider
+from chaoskit.contract.installed import provider, system
 from chaoskit.history.audits import Drained
 from chaoskit.history.models import DataModel
 from chaoskit.history.schema import MESSAGES, OBSERVATIONS, OPERATIONS
+from chaoskit.scenario.files import find
 from chaoskit.testing.conformance import check_checker, check_cluster, check_workload
 
 pytestmark = pytest.mark.chaos
@@ -60,13 +62,9 @@ def test_the_system_is_whole(host: ServiceHost) -> None:
 
 @pytest.mark.parametrize("killed", [False, True])
 def test_what_is_in_memory_is_gone_when_the_server_is_killed(chaos: Any, killed: bool) -> None:
-    kill = {"at": "2s", "inject": "kill", "on": "server", "for": "1s"}
-    pause = {"at": "1s", "inject": "client-pause", "on": "consumers", "for": "2s"}
-    run = chaos(
-        cluster={"system": "tinyqueue", "hosts": 1},
-        workload={"kind": "tinyqueue", "duration": "5s"},
-        faults=[pause, kill] if killed else [pause],
-    )
+    (rule,) = system("tinyqueue", "system").guarantees.rules
+    (written,) = find(rule.shown if killed else rule.control, Path(__file__).parent)
+    run = chaos.run_scenario(written.parsed(), written.source)
 
     run.assert_valid()
     assert (run.anomalies["vanished"].count > 0) == killed

@@ -99,8 +99,8 @@ class TinyQueue:
                 applies=_forgets,
                 remedy="",
                 source="server.py",
-                shown="killed.yaml",
-                control="quiet.yaml",
+                shown="tinyqueue.yaml:killed",
+                control="tinyqueue.yaml:quiet",
             )
         ],
         lambda _: {"vanished": "nothing happened to the server"},
