@@ -90,7 +90,10 @@ class Processes(Protocol):
     """Optional power: start the system's services on a host; signals are sent through the host."""
 
     def start(self, host: ServiceHost) -> None:
-        """Start the system's services on a host; does nothing if they are running."""
+        """Start the system's services on a host; does nothing if they are running.
+
+        A deployment calls it for all hosts at once, each in its own thread, so it may wait for other hosts.
+        """
         ...
 
     def services(self, host: ServiceHost) -> tuple[str, ...]:

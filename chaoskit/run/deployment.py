@@ -66,9 +66,7 @@ class Deployment:
 
     def start(self) -> None:
         """Start the system on all hosts where it is not running."""
-        processes = optional(self.cluster, Processes)
-        if processes is not None:
-            _on_each(self.cluster, processes.start)
+        start(self.cluster)
 
     def serves(self, plan: Plan) -> bool:
         """Return whether a trial of this plan can run on it."""
@@ -120,6 +118,13 @@ class Deployment:
             self.journal.release()
             raise
         self.journal.close()
+
+
+def start(cluster: Cluster) -> None:
+    """Start a system on all its hosts at once, where it is not running: hosts may wait for each other."""
+    processes = optional(cluster, Processes)
+    if processes is not None:
+        _on_each(cluster, processes.start)
 
 
 def _on_each(cluster: Cluster, act: Callable[[ServiceHost], None]) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 
 from chaoskit.base.errors import ChaoskitError
-from chaoskit.base.waiting import wait_until
 from chaoskit.contract.client import Auditor, LogClients
 from chaoskit.contract.workload import Control, Job
 from chaoskit.history import payload
@@ -19,10 +18,11 @@ from workloads.log.options import LogOptions
 from workloads.log.reading import Reader
 
 _STALL_S = 45
-"""A final read that receives nothing for this long ends incomplete. This is longer than the open transaction of a dead
-producer lasts."""
+"""A final read that learns and receives nothing for this long ends incomplete. This is longer than the open transaction
+of a dead producer lasts."""
 
 _BOUNDS_TIMEOUT_S = 10
+_AGAIN_S = 0.05
 
 Ends = dict[Place, tuple[int, int]]
 """First readable position and end of each partition, by its name in the system."""
@@ -38,12 +38,15 @@ def audit(job: Job[LogOptions]) -> None:
     op = recorder.invoke("audit")
     ends: Ends = {}
     known = []
-    visible_by = time.monotonic() + _BOUNDS_TIMEOUT_S  # one wait for all: open transactions hold back many at once
+    failed = ""
+    # One wait for all: open transactions hold back many at once, and so does a leader that is lost.
+    known_by, visible_by = time.monotonic() + _STALL_S, time.monotonic() + _BOUNDS_TIMEOUT_S
     for topic, partition in options.all_partitions():
         place = recorder.in_system(topic), partition
         try:
-            ends[place] = _bounds_past(consumer, place, probed.get(place, -1), visible_by - time.monotonic())
-        except ChaoskitError:
+            ends[place] = _bounds_past(consumer, place, probed.get(place, -1), known_by, visible_by)
+        except ChaoskitError as error:
+            failed = str(error)
             continue
         known.append((topic, partition))
     reader.assign(known)
@@ -51,27 +54,33 @@ def audit(job: Job[LogOptions]) -> None:
     for place, (low, end) in ends.items():
         recorder.audited(*place, Bounds(low, end, complete=reached[place] >= end))
     complete = len(ends) == len(options.all_partitions()) and all(reached[at] >= end for at, (_, end) in ends.items())
-    recorder.complete(op, OK if complete else INFO)
+    recorder.complete(op, OK if complete else INFO, failed or None)
     consumer.close()
     job.control.report(recorder.report())
     job.control.result({"accepted": accepted, "audited": complete})
 
 
-def _bounds_past(consumer: Auditor, place: Place, position: int, within_s: float) -> tuple[int, int]:
+def _bounds_past(consumer: Auditor, place: Place, position: int, known_by: float, visible_by: float) -> tuple[int, int]:
     """Return the bounds of a partition once its end is past a position, or after a while.
 
     With acks=1 a probe is acknowledged before followers have it, and until they do the end lies before it: a consumer
-    that reads the probe a moment later would seem to have read past the end.
+    that reads the probe a moment later would seem to have read past the end. A new leader may not even tell an end
+    before its followers have caught up (KIP-207).
+
+    Raises:
+        ChaoskitError: nobody told the end in time.
     """
 
-    def asked() -> tuple[int, int]:
-        return consumer.bounds(*place, _BOUNDS_TIMEOUT_S)
-
-    def past() -> tuple[int, int] | None:
-        bounds = asked()
-        return bounds if bounds[1] > position else None
-
-    return wait_until(past, within_s) or asked()
+    while True:
+        try:
+            bounds = consumer.bounds(*place, _BOUNDS_TIMEOUT_S)
+        except ChaoskitError:
+            if time.monotonic() > known_by:
+                raise
+        else:
+            if bounds[1] > position or time.monotonic() > visible_by:
+                return bounds
+        time.sleep(_AGAIN_S)
 
 
 def _read_to_end(control: Control, reader: Reader, consumer: Auditor, ends: Ends) -> dict[Place, int]:

@@ -19,6 +19,7 @@ from chaoskit.contract.installed import workload as installed_workload
 from chaoskit.contract.power import PowerMissing, optional
 from chaoskit.contract.topic import Topic
 from chaoskit.history.models import DataModel
+from chaoskit.run.deployment import start
 from chaoskit.testing.conformance.clients import check_clients
 from chaoskit.testing.conformance.wants import Wants
 from chaoskit.testing.conformance.workload import check_workload
@@ -129,7 +130,7 @@ def _check_deployment(
     cluster = found.deploy(hosts, options)
     try:
         with wants.step("starting it"):
-            _start(cluster)
+            start(cluster)
         with wants.step("a trial"):
             topic = _begin_trial(found, cluster, options, wants)
             check_clients(found.clients(cluster.client_settings()), topic)
@@ -147,13 +148,6 @@ def _check_deployment(
                 cluster.end_trial()
     finally:
         cluster.close()
-
-
-def _start(cluster: Cluster) -> None:
-    processes = optional(cluster, Processes)
-    if processes is not None:
-        for host in cluster.hosts:
-            processes.start(host)
 
 
 def _begin_trial(found: System, cluster: Cluster, options: Any, wants: Wants) -> Topic:

@@ -1,0 +1,96 @@
+"""The final read of a log: it waits for a leader that knows its end, and says why it could not read to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loads import RUN, Load, Powers
+
+from chaoskit.contract.cluster import ClusterError
+from chaoskit.contract.workload import Task
+from chaoskit.history import payload
+from chaoskit.history.audits import Bounds
+from chaoskit.history.recorder import Delivery
+from chaoskit.history.schema import AUDITOR, OK
+from workloads.log import auditor
+from workloads.log.options import LogOptions
+from workloads.log.workload import LogWorkload
+
+
+class Log(Powers):
+    """One partition that tells its end only when it was asked often enough."""
+
+    def __init__(self, refusals: int) -> None:
+        self.refusals = refusals
+        self.contents: list[bytes] = []
+        self.read = 0
+
+    def producer(self, settings: Any, completed: Any) -> Log:
+        self.completed = completed
+        return self
+
+    def send(self, topic: str, partition: int, key: bytes | None, content: bytes, token: int) -> bool:
+        self.contents.append(content)
+        self.completed(token, OK, None, len(self.contents) - 1)
+        return True
+
+    def auditor(self, settings: Any) -> Log:
+        return self
+
+    def bounds(self, topic: str, partition: int, timeout_s: float) -> tuple[int, int]:
+        self.refusals -= 1
+        if self.refusals >= 0:
+            raise ClusterError("no end position of log-0/0: OFFSET_NOT_AVAILABLE")
+        return 0, len(self.contents)
+
+    def assign(self, partitions: Any) -> None:
+        self.read = 0
+
+    def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Delivery], list[Any], str | None]:
+        found = [
+            Delivery("log-0", 0, None, content, at, None) for at, content in enumerate(self.contents) if at >= self.read
+        ]
+        self.read = len(self.contents)
+        return found, [], None
+
+    def position(self, topic: str, partition: int) -> int:
+        return self.read
+
+    def consumer(self, settings: Any) -> Log:
+        return self
+
+    def close(self, timeout_s: float = 0) -> None:
+        """Nothing is held."""
+
+
+def _audited(folder: Path, log: Log) -> tuple[dict[str, Any], Bounds | None, Any]:
+    """Return the operation `audit`, the bounds that were recorded, and what the harness was told."""
+    log.contents = [payload.Writer(RUN, 100).build(each, 1, 1) for each in range(5)]
+    load = Load(folder, LogWorkload(), log)
+    told = load.work(Task(AUDITOR, 0), 10, LogOptions())
+    history = load.history()
+    (operation,) = (row for row in history.operations.to_pylist() if row["f"] == "audit")
+    audit = history.audit("log-0", 0)
+    assert audit is None or isinstance(audit, Bounds)
+    return operation, audit, told
+
+
+def test_a_new_leader_that_does_not_know_its_end_is_asked_again(tmp_path: Path) -> None:
+    operation, bounds, told = _audited(tmp_path, Log(refusals=3))
+
+    assert bounds == Bounds(0, 6, complete=True)
+    assert operation["outcome"] == "ok"
+    assert told == {"accepted": True, "audited": True}
+
+
+def test_a_partition_without_a_known_end_is_incomplete_and_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(auditor, "_STALL_S", 0.2)
+    operation, bounds, told = _audited(tmp_path, Log(refusals=10**9))
+
+    assert bounds is None
+    assert (operation["outcome"], operation["error"]) == ("info", "no end position of log-0/0: OFFSET_NOT_AVAILABLE")
+    assert told == {"accepted": True, "audited": False}
