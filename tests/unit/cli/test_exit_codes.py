@@ -1,31 +1,75 @@
-"""Exit codes and messages of the program, run as a process."""
+"""Exit codes and messages of the program."""
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
+
+from chaoskit.cli.main import main
 
 BAD_INPUT = 254
 _PROGRAM = [sys.executable, "-c", "from chaoskit.cli.main import main; main()"]
 _VERBS = ("run", "check", "replay", "list", "doctor", "heal")
 
 
-def _chaoskit(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "CHAOSKIT_STATE": str(folder / "state"), "COLUMNS": "110"}
-    return subprocess.run(
-        [*_PROGRAM, *arguments], cwd=folder, env=environment, text=True, capture_output=True, check=False, timeout=60
-    )
+class Done(NamedTuple):
+    """How the program ended, and what it said."""
+
+    code: object
+    stdout: str
+    stderr: str
+
+
+Program = Callable[..., Done]
+Refused = Callable[..., str]
+
+
+@pytest.fixture
+def chaoskit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Program:
+    """The program, run in this process, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CHAOSKIT_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("COLUMNS", "110")
+
+    def run(*arguments: str) -> Done:
+        monkeypatch.setattr(sys, "argv", ["chaoskit", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return Done(ended.value.code, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def refused(chaoskit: Program, tmp_path: Path) -> Refused:
+    """Run a verb that must refuse; return its one message."""
+
+    def run(*arguments: str) -> str:
+        before = sorted(tmp_path.iterdir())
+        done = chaoskit(*arguments)
+        assert (done.code, done.stdout) == (BAD_INPUT, "")
+        assert "Traceback" not in done.stderr
+        assert sorted(tmp_path.iterdir()) == before
+        return done.stderr
+
+    return run
+
+
+@pytest.mark.parametrize(("arguments", "code"), [(["--version"], 0), (["run", "gone.yaml"], BAD_INPUT)])
+def test_the_process_ends_with_the_exit_code(arguments: list[str], code: int) -> None:
+    assert subprocess.run([*_PROGRAM, *arguments], capture_output=True, check=False, timeout=60).returncode == code
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["--version"], *([verb, "--help"] for verb in _VERBS)])
-def test_help_is_no_error(tmp_path: Path, arguments: list[str]) -> None:
-    done = _chaoskit(tmp_path, *arguments)
+def test_help_is_no_error(chaoskit: Program, arguments: list[str]) -> None:
+    done = chaoskit(*arguments)
 
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.code, done.stderr) == (0, "")
     assert done.stdout
 
 
@@ -44,26 +88,16 @@ def test_help_is_no_error(tmp_path: Path, arguments: list[str]) -> None:
         ["replay", "x", "--times", "0"],
     ],
 )
-def test_a_usage_error_is_bad_input(tmp_path: Path, arguments: list[str]) -> None:
-    done = _chaoskit(tmp_path, *arguments)
+def test_a_usage_error_is_bad_input(chaoskit: Program, arguments: list[str]) -> None:
+    done = chaoskit(*arguments)
 
-    assert (done.returncode, done.stdout) == (BAD_INPUT, "")
+    assert (done.code, done.stdout) == (BAD_INPUT, "")
     assert "Usage: " in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def _refused(folder: Path, *arguments: str) -> str:
-    """Run a verb that must refuse; return its one message."""
-    before = sorted(folder.iterdir())
-    done = _chaoskit(folder, *arguments)
-    assert (done.returncode, done.stdout) == (BAD_INPUT, "")
-    assert "Traceback" not in done.stderr
-    assert sorted(folder.iterdir()) == before
-    return done.stderr
-
-
-def test_a_scenario_that_is_missing_is_bad_input(tmp_path: Path) -> None:
-    assert _refused(tmp_path, "run", "gone.yaml").startswith("error: gone.yaml: no such file")
+def test_a_scenario_that_is_missing_is_bad_input(refused: Refused) -> None:
+    assert refused("run", "gone.yaml").startswith("error: gone.yaml: no such file")
 
 
 @pytest.mark.parametrize(
@@ -76,43 +110,45 @@ def test_a_scenario_that_is_missing_is_bad_input(tmp_path: Path) -> None:
         ("a: [", "is not valid YAML"),
     ],
 )
-def test_a_bad_scenario_is_bad_input_and_nothing_is_made(tmp_path: Path, scenario: str, complaint: str) -> None:
+def test_a_bad_scenario_is_bad_input_and_nothing_is_made(
+    refused: Refused, tmp_path: Path, scenario: str, complaint: str
+) -> None:
     (tmp_path / "bad.yaml").write_text(scenario)
 
-    assert f"bad.yaml: {complaint}" in _refused(tmp_path, "run", "bad.yaml")
+    assert f"bad.yaml: {complaint}" in refused("run", "bad.yaml")
 
 
-def test_every_scenario_is_validated_before_the_first_one_starts(tmp_path: Path) -> None:
+def test_every_scenario_is_validated_before_the_first_one_starts(refused: Refused, tmp_path: Path) -> None:
     (tmp_path / "good.yaml").write_text("cluster: {system: kafka}\nworkload: {kind: log}")
     (tmp_path / "bad.yaml").write_text("cluster: {system: kafka}")
 
-    assert "bad.yaml: workload: is missing" in _refused(tmp_path, "run", "good.yaml", "bad.yaml")
+    assert "bad.yaml: workload: is missing" in refused("run", "good.yaml", "bad.yaml")
 
 
 @pytest.mark.parametrize("verb", ["check", "replay"])
-def test_what_is_not_a_run_is_bad_input(tmp_path: Path, verb: str) -> None:
-    assert f"error: {tmp_path}: is not a run folder" in _refused(tmp_path, verb, str(tmp_path))
-    assert "error: gone: is not a run folder" in _refused(tmp_path, verb, "gone")
+def test_what_is_not_a_run_is_bad_input(refused: Refused, tmp_path: Path, verb: str) -> None:
+    assert f"error: {tmp_path}: is not a run folder" in refused(verb, str(tmp_path))
+    assert "error: gone: is not a run folder" in refused(verb, "gone")
 
 
-def test_a_run_folder_that_is_damaged_is_bad_input(tmp_path: Path) -> None:
+def test_a_run_folder_that_is_damaged_is_bad_input(refused: Refused, tmp_path: Path) -> None:
     (tmp_path / "scenario.yaml").write_text("{")
 
-    assert "scenario.yaml: cannot be read" in _refused(tmp_path, "check", ".")
+    assert "scenario.yaml: cannot be read" in refused("check", ".")
 
 
-def test_a_store_that_is_missing_is_bad_input(tmp_path: Path) -> None:
-    assert _refused(tmp_path, "list", "--store", "gone").startswith("error: store gone: no such folder")
+def test_a_store_that_is_missing_is_bad_input(refused: Refused) -> None:
+    assert refused("list", "--store", "gone").startswith("error: store gone: no such folder")
 
 
-def test_an_empty_store_has_no_runs(tmp_path: Path) -> None:
-    done = _chaoskit(tmp_path, "list", "--store", ".")
+def test_an_empty_store_has_no_runs(chaoskit: Program) -> None:
+    done = chaoskit("list", "--store", ".")
 
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.code, done.stderr) == (0, "")
     assert done.stdout.split() == ["run", "verdict", "sent", "acked", "anomalies", "faults"]
 
 
-def test_a_machine_without_left_overs_has_nothing_to_heal(tmp_path: Path) -> None:
-    done = _chaoskit(tmp_path, "heal")
+def test_a_machine_without_left_overs_has_nothing_to_heal(chaoskit: Program) -> None:
+    done = chaoskit("heal")
 
-    assert (done.returncode, done.stdout, done.stderr) == (0, "nothing to heal\n", "")
+    assert (done.code, done.stdout, done.stderr) == (0, "nothing to heal\n", "")

@@ -1,0 +1,60 @@
+"""What a client records: topics and groups under the workload's names, whatever they are called in the system."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chaoskit.history.audits import Bounds
+from chaoskit.history.compact import compact
+from chaoskit.history.models import DataModel, write_topics
+from chaoskit.history.origin import write_origin
+from chaoskit.history.payload import Writer
+from chaoskit.history.reader import History, read_observations
+from chaoskit.history.recorder import Delivery, Recorder
+from chaoskit.history.schema import FAIL, INFO, OK
+from chaoskit.history.wal import WalWriter
+
+
+@pytest.mark.parametrize("namespace", ["", "t1-"])
+def test_the_history_has_the_names_of_the_workload(tmp_path: Path, namespace: str) -> None:
+    (tmp_path / "wal").mkdir()
+    write_origin(tmp_path / "wal")
+    write_topics(tmp_path / "wal", {"log-0": DataModel.LOG})
+    with WalWriter(tmp_path / "wal", "consumer-0", 0) as wal:
+        recorder = Recorder(wal, run_id=7, namespace=namespace)
+        topic = recorder.in_system("log-0")
+        assert topic == f"{namespace}log-0"
+        recorder.completed(recorder.send(recorder.topic_id(topic), 0, 0, 5, 1, 1), OK, None, 9)
+        poll = recorder.invoke("poll")
+        recorder.received(poll, [Delivery(topic, 0, b"k", Writer(7, 100).build(5, 1, 1), 9, None)])
+        recorder.complete(poll)
+        commit = recorder.invoke("commit")
+        recorder.observed(commit, "committed", topic, 0, name=recorder.in_system("group"), value=1, position=10)
+        recorder.complete(commit)
+        recorder.audited(topic, 0, Bounds(0, 10, complete=True))
+    compact(tmp_path)
+    history = History.open(tmp_path)
+
+    (partition,) = history.partitions
+    assert (partition.topic, partition.partition) == ("log-0", 0)
+    assert [row["topic"] for row in history.messages("log-0", 0).to_pylist()] == ["log-0", "log-0"]
+    (observed,) = read_observations(partition).to_pylist()
+    assert (observed["topic"], observed["name"]) == ("log-0", "group")
+    assert history.audit("log-0", 0) == Bounds(0, 10, complete=True)
+
+
+def test_progress_counts_what_became_of_each_send(tmp_path: Path) -> None:
+    with WalWriter(tmp_path, "producer-0", 0) as wal:
+        recorder = Recorder(wal, run_id=7)
+        for outcome in (OK, OK, OK, FAIL, INFO, INFO):
+            recorder.completed(recorder.send(recorder.topic_id("log-0"), 0, 0, 1, 1, 1), outcome, None, None)
+        unanswered = recorder.send(recorder.topic_id("log-0"), 0, 0, 1, 1, 1)
+        first, second = recorder.report().latency, recorder.report().latency
+
+    progress = recorder.progress
+    assert unanswered == 6
+    assert (progress.sent, progress.acked, progress.failed, progress.indeterminate) == (7, 3, 1, 2)
+    assert first
+    assert not second, "each latency is reported once"
