@@ -31,7 +31,7 @@ SHORT = {
 INVALID = {"kafka/mix:weak", "kafka/power-after-format"}
 """Those that are meant to fail."""
 
-DOUBTFUL = {"bookkeeper/fencing": {"lac-regression"}}
+DOUBTFUL = {"bookkeeper/fencing": {"lac-regression", "truncated"}}
 """What makes some of their runs invalid now and then: see there."""
 
 _NIGHTLY_NS = 100 * SECOND

@@ -20,7 +20,7 @@ def test_a_stranger_passes_the_suites_and_runs_a_trial(tmp_path: Path) -> None:
     )  # fmt: skip
 
     assert done.returncode == 0, done.stdout
-    assert "5 passed" in done.stdout
+    assert "6 passed" in done.stdout
 
 
 def test_its_support_is_told() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from chaoskit.base import store
 from chaoskit.base.journal import Journal
 from chaoskit.contract.checker import Part, Setting
 from chaoskit.contract.host import ServiceHost
@@ -58,6 +60,23 @@ def test_the_workload_is_whole() -> None:
 
 def test_the_system_is_whole(host: ServiceHost) -> None:
     check_cluster("tinyqueue", [host], workloads={"tinyqueue": {}})
+
+
+def test_trials_share_a_deployment_as_long_as_each_restores_it(chaos: Any, chaos_cluster: Any) -> None:
+    shared = chaos_cluster(system="tinyqueue", hosts=1)
+    kill = {"at": "500ms", "inject": "kill", "on": "server", "for": "1s"}
+    snapshot = {"at": "500ms", "inject": "snapshot", "on": "server"}
+    runs = [
+        chaos(cluster=shared, workload={"kind": "tinyqueue", "duration": "3s"}, faults=faults)
+        for faults in ([snapshot], [kill], [])
+    ]
+    first, second, third = (json.loads((run.folder / "deployment.json").read_text()) for run in runs)
+
+    assert [run.verdict.verdict for run in runs] == ["valid"] * 3
+    assert second["id"] != first["id"], "a snapshot stays, so the deployment is not as good as new"
+    assert third["id"] == second["id"]
+    assert [each["namespace"] for each in (first, second, third)] == ["", "", "t1-"]
+    assert [each["before"] for each in (first, second, third)] == [[], [], [store.run_name(runs[1].folder)]]
 
 
 @pytest.mark.parametrize("killed", [False, True])
