@@ -51,8 +51,8 @@ class Control(Protocol):
         ...
 
     def result(self, result: Mapping[str, Any]) -> None:
-        """Report a result to the harness, once. The auditor reports `accepted` and `audited`, both bool. Another
-        client that can never work again, and stays idle, reports the reason (`failed`)."""
+        """Report a result to the harness, once. The auditor reports `accepted` and `audited`, both bool, and may say
+        why not (`why`). Another client that can never work again, and stays idle, reports the reason (`failed`)."""
         ...
 
 

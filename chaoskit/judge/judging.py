@@ -19,7 +19,6 @@ from chaoskit.history.audits import Bounds
 from chaoskit.history.compact import compact
 from chaoskit.history.faults import compact_faults
 from chaoskit.history.reader import History
-from chaoskit.history.schema import AUDITOR
 from chaoskit.judge.checking import find
 from chaoskit.judge.metrics import measure, spans_of
 from chaoskit.judge.subject import Subject, read_subject
@@ -156,11 +155,4 @@ def _audit(subject: Subject, history: History) -> tuple[dict[str, Any], bool]:
     audits = {where: history.audit(*where) for where in wanted}
     complete = all(audit is not None and audit.complete for audit in audits.values())
     ends = {f"{place[0]}/{place[1]}": audit.end for place, audit in audits.items() if isinstance(audit, Bounds)}
-    found = {"complete": complete, "end_positions": ends, "errors": [] if complete else _errors(history.operations)}
-    return found, complete or (subject.imported and not ends)
-
-
-def _errors(operations: pa.Table) -> list[str]:
-    """Return the last different errors that the final read met."""
-    last_first = reversed(operations.filter(pc.field("client") == AUDITOR)["error"].drop_null().to_pylist())
-    return [*dict.fromkeys(last_first)][:EXAMPLES_MAX]
+    return {"complete": complete, "end_positions": ends}, complete or (subject.imported and not ends)

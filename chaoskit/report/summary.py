@@ -118,7 +118,6 @@ def _done(verdict: Verdict) -> list[str]:
     lines.append(
         f"  final read: {'complete' if verdict.audit['complete'] else 'INCOMPLETE'}{': ' if ends else ''}{ends}"
     )
-    lines += [f"    it met: {error}" for error in verdict.audit.get("errors", ())]
     recovered = verdict.liveness.get("recovered")
     if recovered is not None:
         word = "recovered" if recovered else "did NOT recover"

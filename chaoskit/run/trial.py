@@ -171,7 +171,10 @@ class Trial:
         auditors = fleet.launch([Task(AUDITOR, 0)])
         fleet.go(auditors)
         self._problems += fleet.join(auditors, _AUDIT_TIMEOUT_S)
-        accepted = auditors[0].worker.result.get("accepted", False)
+        result = auditors[0].worker.result
+        if why := result.get("why"):
+            self._problems.append(f"final read: {why}")
+        accepted = result.get("accepted", False)
         if whole and not accepted:
             self._problems.append("a partition did not accept a message after healing")
         return {"recovered": whole and accepted, "bound_s": bound_ns / 1e9, "took_s": round(took_s, 3)}

@@ -57,7 +57,7 @@ def audit(job: Job[LogOptions]) -> None:
     recorder.complete(op, OK if complete else INFO, failed or None)
     consumer.close()
     job.control.report(recorder.report())
-    job.control.result({"accepted": accepted, "audited": complete})
+    job.control.result({"accepted": accepted, "audited": complete, "why": failed})
 
 
 def _bounds_past(consumer: Auditor, place: Place, position: int, known_by: float, visible_by: float) -> tuple[int, int]:

@@ -82,7 +82,7 @@ def test_a_new_leader_that_does_not_know_its_end_is_asked_again(tmp_path: Path) 
 
     assert bounds == Bounds(0, 6, complete=True)
     assert operation["outcome"] == "ok"
-    assert told == {"accepted": True, "audited": True}
+    assert told == {"accepted": True, "audited": True, "why": ""}
 
 
 def test_a_partition_without_a_known_end_is_incomplete_and_says_why(
@@ -92,5 +92,6 @@ def test_a_partition_without_a_known_end_is_incomplete_and_says_why(
     operation, bounds, told = _audited(tmp_path, Log(refusals=10**9))
 
     assert bounds is None
-    assert (operation["outcome"], operation["error"]) == ("info", "no end position of log-0/0: OFFSET_NOT_AVAILABLE")
-    assert told == {"accepted": True, "audited": False}
+    why = "no end position of log-0/0: OFFSET_NOT_AVAILABLE"
+    assert (operation["outcome"], operation["error"]) == ("info", why)
+    assert told == {"accepted": True, "audited": False, "why": why}
