@@ -15,7 +15,7 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.anomaly import Anomaly
+from chaoskit.contract.anomaly import About, Anomaly
 from checkers.columns import Ints, changes, distinct, marked, run_starts, running_maximum
 from checkers.findings import findings_of
 from checkers.models import LOGS
@@ -54,7 +54,11 @@ def duplicate_cases(view: LogView) -> pa.Table:
 
 
 REDELIVERED = Anomaly(
-    "redelivered", "a consumer received the same position again without a seek", LOGS, implies=("sequence-jump",)
+    "redelivered",
+    "a consumer received the same position again without a seek",
+    LOGS,
+    implies=("sequence-jump",),
+    about=About.READING,
 )
 
 
@@ -86,7 +90,9 @@ def redelivered_cases(view: LogView) -> pa.Table:
     )
 
 
-OFFSET_CONFLICT = Anomaly("offset-conflict", "two messages were observed at the same position: the log diverged", LOGS)
+OFFSET_CONFLICT = Anomaly(
+    "offset-conflict", "two messages were observed at the same position: the log diverged", LOGS, about=About.PAIR
+)
 
 
 def offset_conflict_cases(view: LogView, anomaly: Anomaly = OFFSET_CONFLICT) -> pa.Table:

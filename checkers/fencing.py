@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.anomaly import Anomaly
+from chaoskit.contract.anomaly import About, Anomaly
 from checkers.columns import NONE, Ints, distinct, is_one_of, words_of
 from checkers.ends import OK, Transactions
 from checkers.findings import findings_of, no_findings
@@ -21,7 +21,7 @@ ZOMBIE = ("sent after it was fenced", "its transaction ended after it was fenced
 _NEVER_NS = np.iinfo(np.int64).max
 
 
-ZOMBIE_WRITE = Anomaly("zombie-write", "a message of a fenced producer is visible", LOG)
+ZOMBIE_WRITE = Anomaly("zombie-write", "a message of a fenced producer is visible", LOG, about=About.SHARED)
 
 
 def zombie_cases(view: LogView, operations: pa.Table) -> pa.Table:

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.anomaly import Anomaly
+from chaoskit.contract.anomaly import About, Anomaly
 from chaoskit.contract.checker import Part
 from checkers.columns import NONE, Ints, is_one_of
 from checkers.findings import findings_of, merged, no_findings
@@ -22,7 +22,7 @@ from checkers.membership import ACTS, NEVER_NS, Commits, Membership, Ownerships,
 from checkers.models import LOG
 from checkers.view import LogView
 
-COMMIT_REGRESSION = Anomaly("commit-regression", "a group's committed position went back", LOG)
+COMMIT_REGRESSION = Anomaly("commit-regression", "a group's committed position went back", LOG, about=About.SHARED)
 
 
 def regression_cases(view: LogView, commits: Commits, seeks: Ints) -> pa.Table:
@@ -46,7 +46,10 @@ def regression_cases(view: LogView, commits: Commits, seeks: Ints) -> pa.Table:
 
 
 COMMIT_BEYOND = Anomaly(
-    "commit-beyond", "a group committed past a message that no member had received: a restart loses it", LOG
+    "commit-beyond",
+    "a group committed past a message that no member had received: a restart loses it",
+    LOG,
+    about=About.SHARED,
 )
 
 
@@ -81,7 +84,7 @@ def beyond_cases(view: LogView, commits: Commits, members: Ints) -> pa.Table:
 
 
 DOUBLE_ASSIGNMENT = Anomaly(
-    "double-assignment", "two members of a group owned the same partition at the same time", LOG
+    "double-assignment", "two members of a group owned the same partition at the same time", LOG, about=About.SHARED
 )
 
 
@@ -114,7 +117,10 @@ def double_cases(view: LogView, ownerships: Ownerships) -> pa.Table:
 
 
 STUCK_PARTITION = Anomaly(
-    "stuck-partition", "an owner received nothing for the whole bound after healing, although messages existed", LOG
+    "stuck-partition",
+    "an owner received nothing for the whole bound after healing, although messages existed",
+    LOG,
+    about=About.SHARED,
 )
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.anomaly import Anomaly
+from chaoskit.contract.anomaly import About, Anomaly
 from chaoskit.contract.checker import Part
 from checkers.columns import NONE, Ints, changes, running_maximum, stable_order
 from checkers.copies import offset_conflict_cases
@@ -75,7 +75,7 @@ def lost_entry_cases(view: LogView, ended: Told) -> pa.Table:
     )
 
 
-LAC_REGRESSION = Anomaly("lac-regression", "a ledger's last add confirmed went back", LEDGER)
+LAC_REGRESSION = Anomaly("lac-regression", "a ledger's last add confirmed went back", LEDGER, about=About.READING)
 
 
 def lac_regression_cases(view: LogView, told: Standings) -> pa.Table:
@@ -103,7 +103,11 @@ def lac_regression_cases(view: LogView, told: Standings) -> pa.Table:
 
 
 ENTRY_CONFLICT = Anomaly(
-    "entry-conflict", "two messages were observed at the same entry id", LEDGER, implies=("offset-conflict",)
+    "entry-conflict",
+    "two messages were observed at the same entry id",
+    LEDGER,
+    implies=("offset-conflict",),
+    about=About.PAIR,
 )
 
 
@@ -147,7 +151,9 @@ def fencing_violation_cases(view: LogView, ended: Told) -> pa.Table:
     )
 
 
-READERS_DISAGREE = Anomaly("readers-disagree", "two clients saw different ends of the same ledger", LEDGER)
+READERS_DISAGREE = Anomaly(
+    "readers-disagree", "two clients saw different ends of the same ledger", LEDGER, about=About.READING
+)
 
 
 def readers_disagree_cases(view: LogView, ended: Told) -> pa.Table:

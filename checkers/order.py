@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.anomaly import Anomaly
+from chaoskit.contract.anomaly import About, Anomaly
 from checkers.columns import Ints
 from checkers.findings import findings_of
 from checkers.models import LOGS
@@ -28,6 +28,7 @@ REORDERED = Anomaly(
     "messages of one producer are stored in a different order than they were sent",
     LOGS,
     implies=("order-violation", "sequence-jump"),
+    about=About.PAIR,
 )
 
 
@@ -58,7 +59,9 @@ def reordered_cases(view: LogView) -> pa.Table:
     )
 
 
-SKIPPED = Anomaly("skipped", "a consumer skipped a message without a seek", LOGS, implies=("sequence-jump",))
+SKIPPED = Anomaly(
+    "skipped", "a consumer skipped a message without a seek", LOGS, implies=("sequence-jump",), about=About.READING
+)
 
 
 def skipped_cases(view: LogView) -> pa.Table:
@@ -74,7 +77,9 @@ def skipped_cases(view: LogView) -> pa.Table:
     return _moves(view, SKIPPED, before, after, other_value=other, other_position=view.positions.numbers(passed))
 
 
-REWOUND = Anomaly("rewound", "a consumer moved back without a seek", LOGS, implies=("sequence-jump",))
+REWOUND = Anomaly(
+    "rewound", "a consumer moved back without a seek", LOGS, implies=("sequence-jump",), about=About.READING
+)
 
 
 def rewound_cases(view: LogView) -> pa.Table:

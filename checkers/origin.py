@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from chaoskit.contract.anomaly import Anomaly
+from chaoskit.contract.anomaly import About, Anomaly
 from chaoskit.contract.checker import FINDINGS
 from checkers.columns import Flags, distinct, is_one_of
 from checkers.findings import findings_of
@@ -54,7 +54,7 @@ def phantom_cases(view: LogView) -> pa.Table:
     return _received(view, PHANTOM, strange, PHANTOM_DETAILS)
 
 
-CORRUPT = Anomaly("corrupt", "a received message was damaged", LOGS)
+CORRUPT = Anomaly("corrupt", "a received message was damaged", LOGS, about=About.READING)
 
 
 def corrupt_cases(view: LogView) -> pa.Table:

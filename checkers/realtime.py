@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.anomaly import Anomaly
+from chaoskit.contract.anomaly import About, Anomaly
 from checkers.columns import NONE, Ints, marked
 from checkers.findings import findings_of, merged, no_findings
 from checkers.models import LOGS
@@ -24,7 +24,10 @@ _NEVER_NS = np.iinfo(np.int64).max
 
 
 ORDER_VIOLATION = Anomaly(
-    "order-violation", "a message has a lower position than one that was acknowledged before it was sent", LOGS
+    "order-violation",
+    "a message has a lower position than one that was acknowledged before it was sent",
+    LOGS,
+    about=About.PAIR,
 )
 
 
@@ -38,7 +41,9 @@ def order_violation_cases(view: LogView) -> pa.Table:
     return merged([_behind_acknowledged(view), _torn_apart(view)])
 
 
-LATE = Anomaly("late", "an acknowledged message appeared behind a reader that had passed its position", LOGS)
+LATE = Anomaly(
+    "late", "an acknowledged message appeared behind a reader that had passed its position", LOGS, about=About.READING
+)
 
 
 def late_cases(view: LogView) -> pa.Table:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.anomaly import Anomaly
+from chaoskit.contract.anomaly import About, Anomaly
 from chaoskit.history.schema import PRODUCER_SHIFT
 from checkers.columns import NONE, Flags, Ints, marked, stable_order
 from checkers.findings import findings_of, no_findings
@@ -24,7 +24,10 @@ SEQUENCE_JUMP_DETAILS = ("new, forward", "new, back", "seen, forward", "seen, ba
 
 
 SEQUENCE_JUMP = Anomaly(
-    "sequence-jump", "a reader received a producer's messages in a different sequence than they were sent", LOGS
+    "sequence-jump",
+    "a reader received a producer's messages in a different sequence than they were sent",
+    LOGS,
+    about=About.PAIR,
 )
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.anomaly import Anomaly
+from chaoskit.contract.anomaly import About, Anomaly
 from chaoskit.contract.checker import Part
 from chaoskit.history.schema import SUBSCRIPTION_TYPES
 from checkers.columns import NONE, Ints, first_rows, running_maximum
@@ -32,7 +32,9 @@ DOUBLE_DELIVERY_DETAILS = ("after its acknowledgement", "while another consumer 
 UNACKED_VANISHED_DETAILS = ("never delivered", "delivered, not acknowledged, and not delivered again")
 
 
-UNACKED_VANISHED = Anomaly("unacked-vanished", "an unacknowledged message was not redelivered", LOG)
+UNACKED_VANISHED = Anomaly(
+    "unacked-vanished", "an unacknowledged message was not redelivered", LOG, about=About.READING
+)
 
 
 def vanished_cases(view: LogView, subscription: Subscription) -> pa.Table:
@@ -70,7 +72,10 @@ def vanished_cases(view: LogView, subscription: Subscription) -> pa.Table:
 
 
 DOUBLE_DELIVERY = Anomaly(
-    "double-delivery", "a message was delivered after its acknowledgement, or to two consumers at the same time", LOG
+    "double-delivery",
+    "a message was delivered after its acknowledgement, or to two consumers at the same time",
+    LOG,
+    about=About.READING,
 )
 
 
@@ -107,7 +112,9 @@ def double_cases(view: LogView, subscription: Subscription) -> pa.Table:
     return _received(view, DOUBLE_DELIVERY, subscription, later, 1, _op(view, subscription, earlier))
 
 
-TWO_ACTIVE = Anomaly("two-active", "two consumers were active at the same time where only one may be", LOG)
+TWO_ACTIVE = Anomaly(
+    "two-active", "two consumers were active at the same time where only one may be", LOG, about=About.READING
+)
 
 
 def active_cases(view: LogView, subscription: Subscription) -> pa.Table:
@@ -123,7 +130,7 @@ def active_cases(view: LogView, subscription: Subscription) -> pa.Table:
     return _received(view, TWO_ACTIVE, subscription, later, None, _op(view, subscription, earlier), earlier)
 
 
-FIFO_VIOLATION = Anomaly("fifo-violation", "a message was delivered after a later one", LOG)
+FIFO_VIOLATION = Anomaly("fifo-violation", "a message was delivered after a later one", LOG, about=About.READING)
 
 
 def order_cases(view: LogView, subscription: Subscription) -> pa.Table:
@@ -146,7 +153,9 @@ def order_cases(view: LogView, subscription: Subscription) -> pa.Table:
     return _received(view, FIFO_VIOLATION, subscription, first[below], None, _op(view, subscription, above), above)
 
 
-REDELIVERY_FLAG_MISSING = Anomaly("redelivery-flag-missing", "a redelivered message was not marked as redelivered", LOG)
+REDELIVERY_FLAG_MISSING = Anomaly(
+    "redelivery-flag-missing", "a redelivered message was not marked as redelivered", LOG, about=About.READING
+)
 
 
 def unflagged_cases(view: LogView, subscription: Subscription) -> pa.Table:

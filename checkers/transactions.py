@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from chaoskit.contract.anomaly import Anomaly
+from chaoskit.contract.anomaly import About, Anomaly
 from chaoskit.contract.checker import FINDINGS, Part
 from checkers.columns import NONE, Flags, Ints, distinct, integers, is_one_of, marked
 from checkers.cycles import CYCLES, Graph, cycles, with_orders
@@ -34,7 +34,9 @@ def concerns(operations: pa.Table) -> bool:
     return operations["txn"].null_count < operations.num_rows or bool(is_one_of(operations["f"], ["init"]).any())
 
 
-ABORTED_READ = Anomaly("aborted-read", "a message of a transaction that did not commit was received", LOG)
+ABORTED_READ = Anomaly(
+    "aborted-read", "a message of a transaction that did not commit was received", LOG, about=About.SHARED
+)
 
 
 def aborted_read_cases(view: LogView) -> pa.Table:
@@ -48,7 +50,9 @@ def aborted_read_cases(view: LogView) -> pa.Table:
     return _received(view, ABORTED_READ, receives)
 
 
-PRECOMMITTED_READ = Anomaly("precommitted-read", "a message was received before its transaction ended", LOG)
+PRECOMMITTED_READ = Anomaly(
+    "precommitted-read", "a message was received before its transaction ended", LOG, about=About.SHARED
+)
 
 
 def precommitted_read_cases(view: LogView, operations: pa.Table) -> pa.Table:
@@ -115,7 +119,10 @@ def _presence(view: LogView, operations: pa.Table) -> pa.Table:
 
 
 TORN_TRANSACTION = Anomaly(
-    "torn-transaction", "one part of a committed transaction is visible, another part is missing", LOG
+    "torn-transaction",
+    "one part of a committed transaction is visible, another part is missing",
+    LOG,
+    about=About.SHARED,
 )
 
 
@@ -145,7 +152,8 @@ def _torn(extracts: pa.Table, kind: Ints, operations: pa.Table) -> pa.Table:
         "at_ns": operations["end_ns"].take(pa.array(transactions.end[number])),
         "detail": pa.array(TORN).take(pa.array(np.where(transactions.fate[number] == OK, 0, 1))),
     }
-    return pa.table({name: _cast(columns[name], name) for name in FINDINGS.names}, FINDINGS)
+    nothing = pa.nulls(absent.num_rows)
+    return pa.table({name: _cast(columns.get(name, nothing), name) for name in FINDINGS.names}, FINDINGS)
 
 
 def _known(positions: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -4,8 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from enum import Enum, auto
 
 from chaoskit.history.models import DataModel
+
+
+class About(Enum):
+    """What a finding is about; it determines which faults may explain it.
+
+    `MESSAGE`: one message; the fault must fit the time at which it was written. `PAIR`: two messages; it must fit one
+    of them. `READING`: what a reader or consumer experienced at `at_ns`. `SHARED`: the same, but it depends on state
+    that is not stored with the partition, such as the offsets of groups.
+    """
+
+    MESSAGE = auto()
+    PAIR = auto()
+    READING = auto()
+    SHARED = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +34,7 @@ class Anomaly:
         implies: further anomalies with the same cause; a rule that allows this one allows them too.
         measured: it is a measurement, about which no system gives a guarantee. It is allowed unless the scenario's
             `expect` says otherwise.
+        about: what its findings are about.
     """
 
     name: str
@@ -26,3 +42,4 @@ class Anomaly:
     models: Collection[DataModel]
     implies: tuple[str, ...] = ()
     measured: bool = False
+    about: About = About.MESSAGE

@@ -31,11 +31,17 @@ FINDINGS = pa.schema(
         pa.field("other_op", pa.int64()),
         pa.field("at_ns", pa.int64()),
         pa.field("detail", pa.dictionary(pa.int32(), pa.string())),
+        pa.field("written_ns", pa.int64()),
+        pa.field("acked_ns", pa.int64()),
+        pa.field("other_written_ns", pa.int64()),
+        pa.field("other_acked_ns", pa.int64()),
     ]
 )
 """One row per finding. `value`, `position` and `op` identify the message or operation it is about; the
 `other_` columns identify what contradicts it; `at_ns` is when it occurred (for a lost message: when it
-was acknowledged); `detail` is the reason in words, from a small fixed set per anomaly."""
+was acknowledged); `detail` is the reason in words, from a small fixed set per anomaly. `written_ns` and
+`acked_ns` are when the first send of `value` to this partition began and when the last one was acknowledged;
+checkers leave them null, and so the `other_` ones."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ system's guarantees. Further capabilities of a deployment are powers: separate p
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from pydantic import BaseModel
 
@@ -25,6 +25,20 @@ from chaoskit.history.models import DataModel
 
 class ClusterError(ChaoskitError):
     """An operation on the system failed; the message says where its logs are."""
+
+
+class Placed(NamedTuple):
+    """Where a partition is stored.
+
+    Attributes:
+        place: the partition, by its name in the system.
+        leader: name of the host that leads or owns it; empty if there is none.
+        holders: names of the hosts that store it.
+    """
+
+    place: Place
+    leader: str
+    holders: tuple[str, ...]
 
 
 class Cluster(Powered, Protocol):
@@ -57,6 +71,16 @@ class Cluster(Powered, Protocol):
 
         Raises:
             ClusterError: no host holds the role, or it requires a partition.
+        """
+        ...
+
+    def placements(self) -> Sequence[Placed]:
+        """Return where the partitions of the trial are stored now, as far as the system tells within a second.
+
+        It is called about once a second during the load, also while faults are active.
+
+        Raises:
+            ClusterError: nobody answers.
         """
         ...
 

@@ -34,6 +34,7 @@ class Effect:
     """An injected fault, as seen by guarantees. Times are ns since the start of the run.
 
     Attributes:
+        number: its number in the run.
         kind: kind of the fault, for messages only; rules use `damage`.
         targets: names of its targets.
         on_hosts: whether the targets are hosts; otherwise clients.
@@ -48,6 +49,7 @@ class Effect:
     damage: Damage
     start_ns: int
     healed_ns: int | None
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,9 @@ class Rule:
         source: the system's documentation or code that says so.
         shown: the ready-made scenario that demonstrates it, in the syntax of `chaoskit run`.
         control: the companion scenario whose settings prevent it.
+        anywhere: a fault may explain a finding also where it hit no host that stored the partition.
+        known: link to the issue if it is a defect of the system or its client. It then explains findings, but does not
+            allow them unless the scenario accepts it (`accept:`).
     """
 
     id: str
@@ -120,6 +125,8 @@ class Rule:
     source: str
     shown: str
     control: str
+    anywhere: bool = False
+    known: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,9 @@ from chaoskit.base.errors import BadInput
 from chaoskit.history.audits import Audit, Place, parse_audits
 from chaoskit.history.dataset import AUDITS_KEY, TOPICS_KEY
 from chaoskit.history.models import DataModel, parse_topics
-from chaoskit.history.schema import FAULTS, MESSAGES, OBSERVATIONS, OPERATIONS
+from chaoskit.history.placements import FILE as PLACEMENTS_FILE
+from chaoskit.history.placements import Placements
+from chaoskit.history.schema import FAULTS, MESSAGES, OBSERVATIONS, OPERATIONS, PLACEMENTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,15 @@ class History:
             return FAULTS.empty_table()
         _footer(path, FAULTS)
         return _read(path, lambda: pq.ParquetFile(path).read())
+
+    @cached_property
+    def placements(self) -> Placements:
+        """Where partitions were stored; unknown if the run recorded none."""
+        path = self.folder / PLACEMENTS_FILE
+        if not path.exists():
+            return Placements(PLACEMENTS.empty_table())
+        _footer(path, PLACEMENTS)
+        return Placements(_read(path, lambda: pq.ParquetFile(path).read()))
 
     def messages(self, topic: str, partition: int) -> pa.Table:
         """Return the messages of a partition, schema MESSAGES, in `op` order; empty if there are none."""

@@ -82,6 +82,18 @@ FAULTS = pa.schema(
 )
 """One row per fault. `effective_ns` and `healed_ns` are null unless the effect, or its end, was measured."""
 
+PLACEMENTS = pa.schema(
+    [
+        pa.field("at_ns", pa.int64(), nullable=False),
+        pa.field("topic", pa.string(), nullable=False),
+        pa.field("partition", pa.int32(), nullable=False),
+        pa.field("leader", pa.string()),
+        pa.field("holders", pa.list_(pa.string()), nullable=False),
+    ]
+)
+"""One row per change of a partition's placement, in order of time: the hosts that store it, and the one that leads or
+owns it (null: none). It holds from `at_ns` until the partition's next row."""
+
 DIRECTIONS = ("sent", "received")
 KINDS = ("committed", "assigned", "confirmed", "ended", "subscribed", "acked", "nacked")
 SUBSCRIPTION_TYPES = ("exclusive", "failover", "shared", "key-shared")

@@ -19,6 +19,7 @@ from chaoskit.contract.checker import FINDINGS, Checker, FaultWindow, Part, Sett
 from chaoskit.contract.installed import checkers
 from chaoskit.history.reader import History, read_messages, read_observations
 from chaoskit.history.schema import CARRYING
+from chaoskit.judge.dating import dated
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,8 @@ def relevant(tables: Sequence[pa.Table], operations: pa.Table, control: np.ndarr
 
 def check_partition(part: Part) -> list[Checked]:
     """Return the findings of all checkers, in order, in one partition; empty if a checker does not handle its model."""
-    return [_check(checker, part) for checker in checkers()]
+    checked = [_check(checker, part) for checker in checkers()]
+    return [Checked(dated(part, each.findings), each.extract) for each in checked]
 
 
 def _check(checker: Checker, part: Part) -> Checked:

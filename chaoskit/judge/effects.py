@@ -32,4 +32,5 @@ def _effect(row: Mapping[str, Any]) -> Effect:
         damage=kind.damage(kind.parameters.model_validate(given)),
         start_ns=row["start_ns"],
         healed_ns=row["healed_ns"],
+        number=row["fault"],
     )

@@ -15,14 +15,17 @@ import pyarrow.parquet as pq
 
 from chaoskit.base import durable, store
 from chaoskit.contract import installed
+from chaoskit.contract.guarantee import Allowance
 from chaoskit.history.audits import Bounds
 from chaoskit.history.compact import compact
 from chaoskit.history.faults import compact_faults
+from chaoskit.history.placements import compact_placements
 from chaoskit.history.reader import History
+from chaoskit.judge.attribution import Explained
 from chaoskit.judge.checking import find
 from chaoskit.judge.metrics import measure, spans_of
 from chaoskit.judge.subject import Subject, read_subject
-from chaoskit.judge.verdict import Found, Verdict, allow, decide
+from chaoskit.judge.verdict import Found, Verdict, allow, decide, derive, describe_cause
 
 EXAMPLES_MAX = 5
 
@@ -38,6 +41,7 @@ def check_run(folder: Path) -> Verdict:
     subject = read_subject(folder)
     if not (folder / "operations.parquet").exists():
         compact_faults(folder)
+        compact_placements(folder)
         compact(folder)
     history = History.open(folder)
     return judge(folder, subject, history, find(history, subject.bound_ns), measured(folder, history, subject))
@@ -53,9 +57,10 @@ def judge(folder: Path, subject: Subject, history: History, findings: pa.Table, 
         findings: the findings of all checkers.
         load: the result of `measured`.
     """
+    explained = subject.explain(findings, history.faults.to_pylist(), history.placements)
     with durable.whole(folder / "findings.parquet") as unfinished:
-        pq.write_table(findings, unfinished, compression="zstd")
-    verdict = _verdict(subject, folder, history, findings, load)
+        pq.write_table(explained.findings, unfinished, compression="zstd")
+    verdict = _verdict(subject, folder, history, explained, load)
     store.write_json(folder / store.VERDICT, verdict.as_json())
     return verdict
 
@@ -65,25 +70,20 @@ def measured(folder: Path, history: History, subject: Subject) -> dict[str, Any]
     return measure(history, folder / "latency", spans_of(history.faults.to_pylist()), subject.load_start_ns)
 
 
-def _verdict(subject: Subject, folder: Path, history: History, findings: pa.Table, load: Mapping[str, Any]) -> Verdict:
+def _verdict(
+    subject: Subject, folder: Path, history: History, explained: Explained, load: Mapping[str, Any]
+) -> Verdict:
     fault_rows = history.faults.to_pylist()
-    guarantees = subject.guarantees(fault_rows)
+    findings, guarantees = explained.findings, subject.guarantees(fault_rows)
     expect, liveness = subject.expect, subject.liveness
     numbers = {
         row["values"]: row["counts"] for row in pc.value_counts(findings["anomaly"].cast(pa.string())).to_pylist()
     }
-    known, anomalies = installed.anomalies(), {}
-    for name in (name for name in known if name in numbers or name in expect):
-        rows = findings.filter(pc.equal(findings["anomaly"].cast(pa.string()), name))
-        allowance = allow(name, rows.num_rows, guarantees, expect, measured=known[name].measured)
-        anomalies[name] = Found(
-            rows.num_rows,
-            allowance.allowed,
-            allowance.why,
-            allowance.remedy,
-            _between_s(rows),
-            tuple(examples(rows, history.operations)),
-        )
+    anomalies = {
+        name: _found(name, subject, history, explained, guarantees.get(name))
+        for name in installed.anomalies()
+        if name in numbers or name in expect
+    }
     faults = tuple(
         {
             "kind": row["kind"],
@@ -121,6 +121,25 @@ def _verdict(subject: Subject, folder: Path, history: History, findings: pa.Tabl
         audit=audit,
         liveness={key: value for key, value in liveness.items() if key not in ("problems", "load_start_ns")},
         **{**load, "availability": availability},
+    )
+
+
+def _found(name: str, subject: Subject, history: History, explained: Explained, in_general: Allowance | None) -> Found:
+    """Return what was found of one anomaly; `in_general` is what all faults together allow."""
+    findings = explained.findings
+    rows = findings.filter(pc.equal(findings["anomaly"].cast(pa.string()), name))
+    causes = explained.causes.get(name, ())
+    derived = derive(causes, in_general, subject.accept) if causes else in_general
+    measured = installed.anomalies()[name].measured
+    allowance = allow(name, rows.num_rows, derived, subject.expect, measured=measured)
+    return Found(
+        rows.num_rows,
+        allowance.allowed,
+        allowance.why,
+        allowance.remedy,
+        _between_s(rows),
+        tuple(examples(rows, history.operations)),
+        tuple(describe_cause(cause, count) for cause, count in causes if cause is not None),
     )
 
 

@@ -11,12 +11,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 from pydantic import BaseModel, ConfigDict
 
 from chaoskit.base import store
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract import installed
 from chaoskit.contract.guarantee import Allowance
+from chaoskit.history.placements import Placements
+from chaoskit.judge.attribution import Attribution, Explained, unexplained
 from chaoskit.judge.effects import effects
 from chaoskit.judge.guarantees import allowances
 from chaoskit.scenario.model import Expected, parse_scenario, validated
@@ -33,6 +36,7 @@ class Subject:
         name: name of the scenario.
         seed: seed of the run.
         expect: explicit expectations, by anomaly.
+        accept: ids of the rules for known issues that do not make it invalid.
         plan: the run's plan; None for an imported history.
         liveness: content of recovery.json.
     """
@@ -40,6 +44,7 @@ class Subject:
     name: str
     seed: int
     expect: Mapping[str, Expected]
+    accept: Sequence[str] = ()
     plan: Plan | None = None
     liveness: Mapping[str, Any] = field(default_factory=lambda: {"recovered": None})
 
@@ -64,6 +69,13 @@ class Subject:
         if self.plan is None:
             return []
         return [place for topic in self.plan.declared.topics for place in topic.places]
+
+    def explain(self, findings: pa.Table, faults: Sequence[Mapping[str, Any]], placements: Placements) -> Explained:
+        """Return findings with the rules and the faults (rows of faults.parquet) that explain them."""
+        if self.plan is None:
+            return unexplained(findings)
+        guarantees, declared = self.plan.system.guarantees, self.plan.declared
+        return Attribution(guarantees, installed.anomalies(), declared, effects(faults), placements).explain(findings)
 
     def guarantees(self, faults: Sequence[Mapping[str, Any]]) -> dict[str, Allowance]:
         """Return the allowances of the declared configuration under these faults (rows of faults.parquet)."""
@@ -108,4 +120,5 @@ def read_subject(folder: Path) -> Subject:
     plan = make_plan(parse_scenario(content, source), source)
     recovery = folder / store.RECOVERY
     liveness = store.read_json(recovery) if recovery.exists() else {"recovered": None}
-    return Subject(plan.scenario.name, plan.seed, plan.scenario.expect, plan, liveness)
+    declared = plan.scenario
+    return Subject(declared.name, plan.seed, declared.expect, declared.accept, plan, liveness)

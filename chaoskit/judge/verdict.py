@@ -7,11 +7,12 @@ incomplete, a fault had no effect, or nothing was acknowledged. `valid`: otherwi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from chaoskit.contract.guarantee import Allowance
+from chaoskit.judge.attribution import Cause
 from chaoskit.scenario.model import Expected
 
 VALID, INVALID, UNKNOWN = "valid", "invalid", "unknown"
@@ -32,6 +33,8 @@ class Found:
         remedy: the setting to change.
         between_s: time of the first and the last occurrence, s since the start of the run.
         examples: a few findings, as rows.
+        causes: what explains them: rule, why, remedy, known (link, if it is a known issue), faults (numbers), what (the
+            faults in words) and count (number of findings) of each cause.
     """
 
     count: int
@@ -40,6 +43,7 @@ class Found:
     remedy: str = ""
     between_s: tuple[float, float] | None = None
     examples: tuple[Mapping[str, Any], ...] = ()
+    causes: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,7 @@ class Verdict:
                     "why": anomaly.why,
                     "remedy": anomaly.remedy,
                     "between_s": anomaly.between_s,
+                    "causes": [dict(cause) for cause in anomaly.causes],
                     "examples": [dict(example) for example in anomaly.examples],
                 }
                 for name, anomaly in self.anomalies.items()
@@ -102,25 +107,66 @@ class Verdict:
 def allow(
     name: str,
     count: int,
-    guarantees: Mapping[str, Allowance],
+    derived: Allowance | None,
     expect: Mapping[str, Expected],
     *,
     measured: bool = False,
 ) -> Allowance:
-    """Return whether this number of findings is allowed. An expectation, if any, decides; otherwise the
-    guarantees. An anomaly that neither mentions is not allowed, unless it is `measured`."""
+    """Return whether this number of findings is allowed. An expectation, if any, decides; otherwise what is derived
+    from the guarantees. An anomaly that neither mentions is not allowed, unless it is `measured`."""
     if name == UNSEEN:
         derived = Allowance(True, "not proof of loss: the final read did not reach it, so the verdict is unknown")
-    elif measured:
-        derived = guarantees.get(name, Allowance(True, "a measurement: no setting guarantees a time"))
-    else:
-        derived = guarantees.get(name, Allowance(False, "no setting allows it"))
+    elif derived is None and measured:
+        derived = Allowance(True, "a measurement: no setting guarantees a time")
+    elif derived is None:
+        derived = Allowance(False, "no setting allows it")
     if name not in expect:
         return derived
     expected = expect[name]
     wanted = {"none": count == 0, "some": count > 0}
     met = wanted[expected] if isinstance(expected, str) else count == expected
     return Allowance(met, f"expected {name}: {expected}; {derived.why}", derived.remedy)
+
+
+def derive(causes: Sequence[tuple[Cause | None, int]], table: Allowance | None, accept: Sequence[str]) -> Allowance:
+    """Return whether findings are allowed, given what explains them.
+
+    Args:
+        causes: each cause with the number of findings that it explains; None: nothing explains them.
+        table: the allowance of the anomaly under all faults of the run together, if the guarantees mention it.
+        accept: ids of the rules for known issues that are accepted.
+    """
+    unexplained = sum(count for cause, count in causes if cause is None)
+    known = [cause for cause, _ in causes if cause is not None]
+    if unexplained:
+        why = f"no fault explains {unexplained:,} of them"
+        if table is not None and table.allowed:
+            why += f": rule {table.rule} applies to this run, but not to these messages, hosts and times"
+        elif table is not None:
+            why = table.why if not known else f"{why}: {table.why}"
+        return Allowance(False, why, table.remedy if table else "")
+    refused = next((cause for cause in known if cause.rule.known and cause.rule.id not in accept), None)
+    chosen = refused or known[0]
+    why = "; ".join(dict.fromkeys(cause.why for cause in ([refused] if refused else known)))
+    if refused:
+        why = f"known issue {refused.rule.id} ({refused.rule.known}): {why}"
+    return Allowance(refused is None, why, chosen.rule.remedy, chosen.rule.id)
+
+
+def describe_cause(cause: Cause, count: int) -> dict[str, Any]:
+    """Return a cause as in verdict.json."""
+    return {
+        "rule": cause.rule.id,
+        "why": cause.why,
+        "remedy": cause.rule.remedy,
+        "known": cause.rule.known,
+        "faults": [fault.number for fault in cause.faults],
+        "what": ", ".join(
+            f"{fault.kind} of {', '.join(fault.targets)} at {fault.start_ns / 1e9:.1f} s"
+            for fault in sorted(cause.faults, key=lambda fault: fault.start_ns)
+        ),
+        "count": count,
+    }
 
 
 def decide(

@@ -29,11 +29,18 @@ def describe_anomaly(name: str, anomaly: Found) -> list[str]:
     between = ""
     if anomaly.between_s:
         between = f", between {anomaly.between_s[0]:.3f} s and {anomaly.between_s[1]:.3f} s"
-    lines = [f"  {name}: {anomaly.count:,}  {mark}{between}", f"    why: {anomaly.why}"]
+    lines = [f"  {name}: {anomaly.count:,}  {mark}{between}"]
+    lines += [f"    {_cause(cause)}" for cause in anomaly.causes]
+    lines.append(f"    why: {anomaly.why}")
     if anomaly.remedy:
         lines.append(f"    to prevent it: {anomaly.remedy}")
     lines += [f"    for example: {describe_example(example)}" for example in anomaly.examples[:_EXAMPLES_SHOWN]]
     return lines
+
+
+def _cause(cause: Mapping[str, Any]) -> str:
+    by = cause["what"] or "settings alone"
+    return f"{cause['count']:,} by {by} ({'known issue' if cause['known'] else 'rule'} {cause['rule']})"
 
 
 def describe_example(example: Mapping[str, Any]) -> str:

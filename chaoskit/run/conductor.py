@@ -48,6 +48,7 @@ class Conductor:
         origin_ns: start of the run, CLOCK_MONOTONIC; recorded times are relative to it.
         watcher: notified of each change.
         in_system: maps a workload topic to its name in the system.
+        changed: called when a fault is about to begin, was proved, or was healed.
 
     Attributes:
         problems: what went wrong, as sentences.
@@ -65,6 +66,7 @@ class Conductor:
         origin_ns: int,
         watcher: Watcher,
         in_system: Callable[[str], str] = str,
+        changed: Callable[[], None] = lambda: None,
     ) -> None:
         self._plan = plan
         self._cluster = cluster
@@ -74,6 +76,7 @@ class Conductor:
         self._origin_ns = origin_ns
         self._watcher = watcher
         self._in_system = in_system
+        self._changed = changed
         self._log = FaultLog(folder / "wal")
         self._lock = threading.Lock()
         self._busy: set[str] = set()
@@ -152,11 +155,13 @@ class Conductor:
             row.index, fault, row.content["targets"], row.content["start_ns"] + self._origin_ns - load_start_ns
         )
         self.active[row.index] = f"{fault.kind} on {strike.names}"
+        self._changed()
         kind.inject(strike)
         evidence = kind.verify(strike)
         row.content["effective_ns"] = self._now()
         row.say(evidence)
         self._log.record(row.content)
+        self._changed()
         self._watcher.on(FaultProved(row.index, fault.kind, tuple(row.content["targets"]), evidence))
         held_ns = row.content["start_ns"] + (fault.for_ns or 0) - self._now()
         self._stop.wait(max(0.0, held_ns / 1e9))
@@ -173,6 +178,7 @@ class Conductor:
             row.content["healed_ns"] = self._now()
             row.say(evidence)
             self._watcher.on(FaultHealed(row.index, row.content["kind"], tuple(row.content["targets"]), evidence))
+        self._changed()
         self.active.pop(row.index, None)
 
     def _claim(self, fault: PlannedFault) -> list[str]:

@@ -14,6 +14,7 @@ from chaoskit.contract.event import Interrupted, PhaseBegun, Problem, Watcher
 from chaoskit.history.compact import compact, drop_wal
 from chaoskit.history.faults import compact_faults
 from chaoskit.history.origin import write_origin
+from chaoskit.history.placements import compact_placements
 from chaoskit.judge.judging import check_run
 from chaoskit.judge.verdict import Verdict
 from chaoskit.report.run_page import try_report
@@ -108,6 +109,7 @@ class Site:
         finally:
             # Compact the write-ahead logs into the history; if that fails, they are kept.
             compact_faults(folder)
+            compact_placements(folder)
             compact(folder)
             drop_wal(folder)
 

@@ -26,6 +26,7 @@ from chaoskit.run.conductor import Conductor
 from chaoskit.run.deployment import Deployment
 from chaoskit.run.fleet import Client, Fleet
 from chaoskit.run.interruption import INTERRUPTED
+from chaoskit.run.survey import Survey
 from chaoskit.scenario.plan import Plan
 from chaoskit.scenario.timeline import PlannedFault
 
@@ -103,13 +104,15 @@ class Trial:
 
     def _with_cluster(self) -> None:
         fleet = Fleet(self._folder, self._deployment.journal, self._order())
+        survey = Survey(self._cluster, self._folder / "wal", self._origin_ns, self._in_history)
         try:
-            self._drive(fleet)
+            self._drive(fleet, survey)
         finally:
+            survey.close()
             fleet.stop(fleet.clients)
             fleet.join(fleet.clients, _STOP_TIMEOUT_S)
 
-    def _drive(self, fleet: Fleet) -> None:
+    def _drive(self, fleet: Fleet, survey: Survey) -> None:
         self._watcher.on(PhaseBegun("clients"))
         clients = fleet.launch(self._plan.workload.tasks(self._plan.workload_options))
         producers = [client for client in clients if client.worker.task.role == PRODUCER]
@@ -121,8 +124,10 @@ class Trial:
             origin_ns=self._origin_ns,
             watcher=self._watcher,
             in_system=self._in_system,
+            changed=survey.soon,
         )
         self._watcher.on(PhaseBegun("load"))
+        survey.start()
         start_ns = fleet.go(clients)
         self._load_start_ns = start_ns - self._origin_ns
         conductor.start(start_ns)
@@ -194,6 +199,9 @@ class Trial:
 
     def _in_system(self, name: str) -> str:
         return self._namespace + name
+
+    def _in_history(self, name: str) -> str:
+        return name.removeprefix(self._namespace)
 
 
 def _restores(fault: PlannedFault) -> bool:

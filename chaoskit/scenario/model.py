@@ -133,6 +133,7 @@ class Scenario(BaseModel):
     workload: WorkloadSpec
     faults: list[FaultSpec] = []
     expect: dict[str, Expected] = {}
+    accept: list[str] = []
     recovery: Duration = 60 * SECOND
 
 

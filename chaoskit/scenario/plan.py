@@ -10,7 +10,7 @@ from typing import Any
 from chaoskit.base.errors import BadInput, nearest
 from chaoskit.contract import installed
 from chaoskit.contract.cluster import System
-from chaoskit.contract.guarantee import Declared
+from chaoskit.contract.guarantee import Declared, Guarantees
 from chaoskit.contract.host import HostProvider
 from chaoskit.contract.installed import nemesis
 from chaoskit.contract.nemesis import Preparing
@@ -125,6 +125,7 @@ def _plan(scenario: Scenario, source: str, seed: int) -> Plan:
         if instants(spec, seed, index)[-1:] > [load.duration - 1]:
             raise BadInput(f"faults.{index}: starts after the end of the load; increase workload.duration")
     _check_expectations(scenario.expect)
+    _check_accepted(scenario.accept, system.guarantees)
     return Plan(
         source=source,
         scenario=scenario,
@@ -222,6 +223,13 @@ def _check_choice(spec: FaultSpec, choice: Choice, key: str, source: str, allowe
                 raise BadInput(f"{key}: {choice.kind} needs {words(power)}, which {owner} cannot do{why}")
     if choice.duration is not None and not fault.lasts:
         raise BadInput(f"{key}.for: {choice.kind} is instantaneous; remove `for:`")
+
+
+def _check_accepted(accept: Sequence[str], guarantees: Guarantees) -> None:
+    known = [rule.id for rule in guarantees.rules if rule.known]
+    for index, rule in enumerate(accept):
+        if rule not in known:
+            raise BadInput(f"accept.{index}: {rule!r} is no known issue of this system; {nearest(rule, known)}")
 
 
 def _check_expectations(expect: Mapping[str, Any]) -> None:

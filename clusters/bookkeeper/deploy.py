@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from chaoskit.contract.cluster import Placed
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.topic import Topic
 from clusters.bookkeeper.options import BookKeeperOptions
 from clusters.bookkeeper.roles import Roles
-from clusters.storage.metadata import next_ledger
+from clusters.storage.metadata import next_ledger, stored
 from clusters.storage.settings import metadata_uri, quorums
 from clusters.storage.stack import StorageStack
 
@@ -30,6 +31,7 @@ class BookKeeperCluster(StorageStack[BookKeeperOptions]):
         self._client_jars = jars
         self._digest = options.digest
         self._first = 0
+        self._topic = ""
         super().__init__("BookKeeper", hosts, options, Roles(hosts, options.place(len(hosts))), jars)
 
     def begin_trial(self, namespace: str, options: BookKeeperOptions) -> None:
@@ -39,6 +41,14 @@ class BookKeeperCluster(StorageStack[BookKeeperOptions]):
 
     def create_topic(self, topic: Topic) -> None:
         """Do nothing: writers create ledgers."""
+        self._topic = topic.name
+
+    def placements(self) -> list[Placed]:
+        servers = [host.address for host in self._roles.zookeepers()]
+        return [
+            Placed((self._topic, ledger), "", self._roles.named(sorted(addresses)))
+            for ledger, addresses in stored(servers, self._first).items()
+        ]
 
     def end_trial(self) -> None:
         """Do nothing: ledgers remain, but the next trial does not read them."""

@@ -12,7 +12,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.waiting import wait_while
-from chaoskit.contract.cluster import ClusterError
+from chaoskit.contract.cluster import ClusterError, Placed
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.power import P, held
 from chaoskit.contract.topic import Topic
@@ -67,6 +67,15 @@ class KafkaCluster:
 
     def find(self, role: str, place: Place | None) -> tuple[str, ...]:
         return tuple(self.hosts[node - 1].name for node in self._holding(role, place))
+
+    def placements(self) -> list[Placed]:
+        def name(node: int) -> str:
+            return self.hosts[node - 1].name
+
+        return [
+            Placed(place, name(state.leader) if state.leader > 0 else "", tuple(map(name, state.replicas)))
+            for place, state in roles.states(self._brokers, self._topics).items()
+        ]
 
     def begin_trial(self, namespace: str, options: KafkaOptions) -> None:
         self._namespace = namespace

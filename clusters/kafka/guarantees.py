@@ -180,6 +180,7 @@ RULES = (
         "Kafka documentation, producer setting acks",
         "kafka/kill-leader:acks-zero",
         "kafka/kill-leader:acks-all",
+        anywhere=True,
     ),
     Rule(
         "kafka.acks-zero-order",
@@ -243,6 +244,7 @@ RULES = (
         "Kafka documentation, producer settings retries and enable.idempotence",
         "kafka/retries:plain",
         "kafka/retries:idempotent",
+        anywhere=True,
     ),
     Rule(
         "kafka.restarts",
@@ -261,6 +263,7 @@ RULES = (
         "Kafka documentation, producer setting max.in.flight.requests.per.connection",
         "kafka/retries-reordered:many-in-flight",
         "kafka/retries-reordered:one-in-flight",
+        anywhere=True,
     ),
     Rule(
         "kafka.read-uncommitted",

@@ -27,26 +27,39 @@ _ANSWER_TIMEOUT_S = 0.2
 
 
 def partition_state(brokers: Sequence[ServiceHost], topic: str, partition: int) -> PartitionState:
-    """Return leader, replicas and in-sync replicas (node ids), from the broker with the highest leader epoch.
-
-    All brokers are asked in parallel, so that a paused one does not delay the result.
+    """Return leader, replicas and in-sync replicas (node ids); see `states`.
 
     Raises:
         ClusterError: no broker knows the partition.
     """
-
-    def ask(host: ServiceHost) -> PartitionState | None:
-        try:
-            return partition_states(host.address, BROKER_PORT, topic, _ANSWER_TIMEOUT_S).get(partition)
-        except (OSError, struct.error):
-            return None
-
-    with ThreadPoolExecutor(len(brokers)) as pool:
-        asked = [pool.submit(ask, host) for host in brokers]
-        known = [state for each in asked if (state := each.result()) is not None]
-    if not known:
+    known = states(brokers, [topic]).get((topic, partition))
+    if known is None:
         raise ClusterError(f"no broker knows the leader of {topic}/{partition}")
-    return max(known, key=lambda state: state.epoch)
+    return known
+
+
+def states(brokers: Sequence[ServiceHost], topics: Sequence[str]) -> dict[Place, PartitionState]:
+    """Return the states of all partitions of some topics, from the broker with the highest leader epoch of each.
+
+    All brokers are asked in parallel, so that a paused one does not delay the result.
+    """
+
+    def ask(host: ServiceHost) -> list[tuple[Place, PartitionState]]:
+        try:
+            return [
+                ((topic, number), state)
+                for topic in topics
+                for number, state in partition_states(host.address, BROKER_PORT, topic, _ANSWER_TIMEOUT_S).items()
+            ]
+        except (OSError, struct.error):
+            return []
+
+    newest: dict[Place, PartitionState] = {}
+    with ThreadPoolExecutor(len(brokers)) as pool:
+        for place, state in (each for told in pool.map(ask, brokers) for each in told):
+            if place not in newest or state.epoch > newest[place].epoch:
+                newest[place] = state
+    return newest
 
 
 def of_partition(brokers: Sequence[ServiceHost], place: Place, role: str) -> Sequence[int]:

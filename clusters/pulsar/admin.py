@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -40,11 +40,13 @@ class TopicState:
         writable: whether its current ledger is open.
         first_ledger: id of its oldest ledger; -1 if it has none.
         ensemble: addresses of the bookies that the current ledger is written to.
+        stored: addresses of all bookies that its ledgers are, or were, written to.
     """
 
     writable: bool
     first_ledger: int
     ensemble: tuple[str, ...]
+    stored: frozenset[str] = frozenset()
 
 
 class Admin:
@@ -216,10 +218,17 @@ def topic_state(stats: dict[str, Any]) -> TopicState:
     ledgers = stats.get("ledgers") or []
     first = min((ledger["ledgerId"] for ledger in ledgers), default=-1)
     last: dict[str, Any] = max(ledgers, key=lambda ledger: ledger["ledgerId"], default={})
-    segments = re.findall(r"\d+=\[([^\]]*)\]", (last.get("metadata") or "").partition("ensembles=")[2])
-    bookies = segments[-1].split(",") if segments else []
-    ensemble = tuple(bookie.strip().rpartition(":")[0] for bookie in bookies)
-    return TopicState(stats.get("state") == "LedgerOpened", first, ensemble)
+    ensembles = _ensembles(last)
+    stored = {bookie for ledger in ledgers for ensemble in _ensembles(ledger) for bookie in ensemble}
+    return TopicState(
+        stats.get("state") == "LedgerOpened", first, ensembles[-1] if ensembles else (), frozenset(stored)
+    )
+
+
+def _ensembles(ledger: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return the addresses of the bookies of a ledger's ensembles, oldest first."""
+    segments = re.findall(r"\d+=\[([^\]]*)\]", (ledger.get("metadata") or "").partition("ensembles=")[2])
+    return [tuple(bookie.strip().rpartition(":")[0] for bookie in segment.split(",")) for segment in segments]
 
 
 def _reason(content: bytes) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.waiting import wait_while
-from chaoskit.contract.cluster import ClusterError
+from chaoskit.contract.cluster import ClusterError, Placed
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.topic import Topic
 from clusters.pulsar import probe, settings
@@ -24,6 +25,7 @@ from clusters.storage.stack import StorageStack
 _POLL_S = 0.1
 _CREATE_TIMEOUT_S = 30
 _STATE_TIMEOUT_S = 3
+_ASKED_AT_ONCE = 8
 _REFUSED_FOR_GOOD = (400, 404, 405, 412, 415)
 """HTTP statuses that another attempt will not change."""
 
@@ -45,9 +47,9 @@ class PulsarCluster(StorageStack[PulsarOptions]):
         self._policies_set = False
         self._topics: list[Topic] = []
         self._begins: dict[str, int] = {}
-        roles = Roles(hosts, placed, self._admin)
-        super().__init__("Pulsar", hosts, options, roles, jars)
-        self._holders.append(Operator(self._admin, roles, self._partitions))
+        self._partition_roles = Roles(hosts, placed, self._admin)
+        super().__init__("Pulsar", hosts, options, self._partition_roles, jars)
+        self._holders.append(Operator(self._admin, self._partition_roles, self._partitions))
 
     def begin_trial(self, namespace: str, options: PulsarOptions) -> None:
         self._namespace = namespace
@@ -64,6 +66,11 @@ class PulsarCluster(StorageStack[PulsarOptions]):
         for name, number in topic.places:
             begins = self._admin.state(name, number, _CREATE_TIMEOUT_S).first_ledger
             self._begins[partition_name(name, number)] = begins
+
+    def placements(self) -> list[Placed]:
+        with ThreadPoolExecutor(_ASKED_AT_ONCE) as pool:
+            told = pool.map(lambda place: self._partition_roles.placed(*place), self._partitions())
+        return [placed for placed in told if placed is not None]
 
     def end_trial(self) -> None:
         topics, self._topics, self._begins = self._topics, [], {}

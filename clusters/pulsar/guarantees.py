@@ -92,6 +92,7 @@ RULES = (
         "Pulsar 4.0.7, MessageDeduplication.isDuplicate",
         "pulsar/deduplication:resend-at-once",
         "pulsar/deduplication:on",
+        anywhere=True,
     ),
     Rule(
         "pulsar.batch-dropped",
@@ -101,6 +102,7 @@ RULES = (
         "pull request 5491 of apache/pulsar, issue 1395 of apache/pulsar-client-go",
         "pulsar/deduplication:batches-dropped",
         "pulsar/deduplication:on",
+        anywhere=True,
     ),
     *STORAGE_RULES,
     Rule(
@@ -120,6 +122,7 @@ RULES = (
         "Pulsar documentation, broker setting brokerDeduplicationEnabled",
         "pulsar/deduplication:off",
         "pulsar/deduplication:on",
+        anywhere=True,
     ),
     Rule(
         "pulsar.resent-order",
@@ -129,6 +132,7 @@ RULES = (
         "chaoskit documentation, workload dedup",
         "pulsar/deduplication:resend-at-once-off",
         "pulsar/deduplication:on",
+        anywhere=True,
     ),
     Rule(
         "pulsar.at-least-once",

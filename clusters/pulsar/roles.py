@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from chaoskit.contract.cluster import ClusterError
+from chaoskit.contract.cluster import ClusterError, Placed
 from chaoskit.contract.host import ServiceHost
 from chaoskit.history.audits import Place
 from clusters.pulsar.admin import Admin
@@ -58,6 +58,15 @@ class Roles(StorageRoles):
     def brokers(self) -> list[ServiceHost]:
         """Return the hosts with a broker."""
         return [self._hosts[index] for index in self._placed_brokers]
+
+    def placed(self, topic: str, partition: int) -> Placed | None:
+        """Return where a partition is stored; None if its owner does not answer."""
+        try:
+            state = self._admin.state(topic, partition, TIMEOUT_S)
+            (owner,) = self._owner(topic, partition)
+            return Placed((topic, partition), owner, self.named(sorted(state.stored)))
+        except ClusterError:
+            return None
 
     def _owner(self, topic: str, partition: int) -> tuple[str, ...]:
         return self.named([self._admin.owner(topic, partition, TIMEOUT_S)])

@@ -84,6 +84,7 @@ SUBSCRIPTION_RULES = (
         'Pulsar documentation, "Subscription types"',
         "pulsar/subscriptions:exclusive-resets",
         "pulsar/subscriptions:exclusive",
+        anywhere=True,
     ),
     Rule(
         "pulsar.acknowledged-late",
@@ -93,6 +94,7 @@ SUBSCRIPTION_RULES = (
         "Pulsar documentation, broker setting managedLedgerDefaultMarkDeleteRateLimit",
         "pulsar/subscriptions:owner-killed",
         "pulsar/subscriptions:quiet",
+        anywhere=True,
     ),
     Rule(
         "pulsar.held-too-long",
@@ -121,6 +123,7 @@ SUBSCRIPTION_RULES = (
         'Pulsar documentation, "Negative acknowledgment"',
         "pulsar/subscriptions:owner-killed",
         "pulsar/subscriptions:quiet",
+        anywhere=True,
     ),
 )
 

@@ -156,6 +156,7 @@ STORAGE_RULES = (
         "ZooKeeper Administrator's Guide, dataDir: a server whose transaction log is lost must not rejoin",
         "bookkeeper/power-zookeeper:fsync-lies",
         "bookkeeper/power-zookeeper:synced",
+        anywhere=True,
     ),
     Rule(
         "bookkeeper.metadata-os",
@@ -165,6 +166,7 @@ STORAGE_RULES = (
         "ZooKeeper Administrator's Guide, forceSync",
         "bookkeeper/power-zookeeper:not-forced",
         "bookkeeper/power-zookeeper:synced",
+        anywhere=True,
     ),
 )
 

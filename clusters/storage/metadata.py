@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import takewhile
 
 from kazoo.client import KazooClient
-from kazoo.exceptions import KazooException
+from kazoo.exceptions import KazooException, NoNodeError
 from kazoo.handlers.threading import KazooTimeoutError
 
 from chaoskit.contract.cluster import ClusterError
@@ -37,10 +38,27 @@ def newest_open(servers: Sequence[str]) -> tuple[int, list[str]]:
     """
     with _connected(servers) as client:
         for ledger, path in _newest_first(client):
-            state, ensemble = parse(client.get(path)[0])
+            state, ensembles = parse(client.get(path)[0])
             if state == _OPEN:
-                return ledger, ensemble
+                return ledger, ensembles[-1]
     raise ClusterError("no ledger is open for writing")
+
+
+def stored(servers: Sequence[str], first: int) -> dict[int, set[str]]:
+    """Return the addresses of the bookies that every ledger with at least this id is stored on.
+
+    Raises:
+        ClusterError: no server serves.
+    """
+    with _connected(servers) as client:
+        paths = takewhile(lambda each: each[0] >= first, _newest_first(client))
+        asked = [(ledger, client.get_async(path)) for ledger, path in paths]
+        found = {}
+        for ledger, told in asked:
+            with suppress(NoNodeError):  # it was deleted in between
+                _, ensembles = parse(told.get(timeout=_CONNECT_S)[0])
+                found[ledger] = {address for ensemble in ensembles for address in ensemble}
+        return found
 
 
 def next_ledger(servers: Sequence[str]) -> int:
@@ -49,22 +67,22 @@ def next_ledger(servers: Sequence[str]) -> int:
         return max((ledger for ledger, _ in _newest_first(client)), default=-1) + 1
 
 
-def parse(content: bytes) -> tuple[int, list[str]]:
-    """Return the state of a ledger and the addresses of its last ensemble.
+def parse(content: bytes) -> tuple[int, list[list[str]]]:
+    """Return the state of a ledger and the addresses of its ensembles, oldest first.
 
     >>> parse(b"BookieMetadataFormatVersion\\t3\\n\\x0e\\x28\\x01\\x32\\x0a\\x0a\\x06b:3181\\x10\\x00")
-    (1, ['b'])
+    (1, [['b']])
     """
     message = content[content.index(b"\n") + 1 :]
     size, start = _varint(message, 0)
-    state, ensemble = 0, []
+    state, ensembles = 0, []
     for field, value in _fields(message[start : start + size]):
         if field == _STATE and isinstance(value, int):
             state = value
         elif field == _SEGMENT and isinstance(value, bytes):
             members = [each for number, each in _fields(value) if number == _MEMBER and isinstance(each, bytes)]
-            ensemble = [member.decode().rpartition(":")[0] for member in members]
-    return state, ensemble
+            ensembles.append([member.decode().rpartition(":")[0] for member in members])
+    return state, ensembles
 
 
 @contextmanager

@@ -113,7 +113,8 @@ class DiskProgram(Nemesis):
     host_powers = (PowerSwitch, ProgrammableDisk)
 
     def damage(self, parameters: Any) -> Damage:
-        return Damage.DESTROYS if parameters.model_fields_set & _DESTROYING else Damage.NONE
+        destroys = any(getattr(parameters, name) for name in parameters.model_fields_set & _DESTROYING)
+        return Damage.DESTROYS if destroys else Damage.NONE
 
     def inject(self, strike: Strike) -> None:
         changes = strike.parameters.model_dump(include=strike.parameters.model_fields_set, mode="json")

@@ -162,9 +162,19 @@ def _begin_trial(found: System, cluster: Cluster, options: Any, wants: Wants) ->
     partitions = None if model is DataModel.LEDGER else 1
     topic = Topic(f"{_NAMESPACE}t", model, partitions, min(3, found.brokers(options, len(cluster.hosts))))
     cluster.create_topic(topic)
+    _check_placements(cluster, topic, wants)
     _check_held(found, cluster, options, wants)
     _check_roles(found, cluster, topic, wants)
     return topic
+
+
+def _check_placements(cluster: Cluster, topic: Topic, wants: Wants) -> None:
+    names = {host.name for host in cluster.hosts}
+    placed = {each.place: each for each in cluster.placements()}
+    for place in topic.places:
+        if wants.that(place in placed, f"`placements` does not tell where {place[0]}/{place[1]} is stored"):
+            _, leader, holders = placed[place]
+            wants.that({leader or holders[0], *holders} <= names, f"{place[0]}/{place[1]} is on {leader}, {holders}")
 
 
 def _check_held(found: System, cluster: Cluster, options: Any, wants: Wants) -> None:

@@ -89,38 +89,38 @@ DERIVED = {"lost": Allowance(False, "acks=all", "nothing"), "duplicate": Allowan
     ],
 )  # fmt: skip
 def test_an_expectation_overrides_the_guarantees(expected: Any, count: int, met: bool) -> None:
-    for anomaly in DERIVED:
-        assert allow(anomaly, count, DERIVED, {anomaly: expected}).allowed == met
+    for anomaly, derived in DERIVED.items():
+        assert allow(anomaly, count, derived, {anomaly: expected}).allowed == met
 
 
 def test_without_an_expectation_the_guarantees_count() -> None:
-    assert allow("lost", 5, DERIVED, {"duplicate": "none"}) == DERIVED["lost"]
-    assert allow("duplicate", 5, DERIVED, {}) == DERIVED["duplicate"]
+    assert allow("lost", 5, DERIVED["lost"], {"duplicate": "none"}) == DERIVED["lost"]
+    assert allow("duplicate", 5, DERIVED["duplicate"], {}) == DERIVED["duplicate"]
 
 
 def test_what_nobody_mentions_is_not_allowed() -> None:
-    assert allow("torn", 1, DERIVED, {}) == Allowance(False, "no setting allows it")
+    assert allow("torn", 1, None, {}) == Allowance(False, "no setting allows it")
 
 
 def test_an_expectation_keeps_the_reason_and_the_remedy_of_the_guarantees() -> None:
-    allowance = allow("duplicate", 0, DERIVED, {"duplicate": "some"})
+    allowance = allow("duplicate", 0, DERIVED["duplicate"], {"duplicate": "some"})
 
     assert allowance == Allowance(False, "expected duplicate: some; retries", "idempotence")
 
 
 def test_what_was_not_seen_is_no_proof_unless_it_was_expected_not_to_be() -> None:
-    assert allow(UNSEEN, 3, DERIVED, {}).allowed
-    assert not allow(UNSEEN, 3, DERIVED, {UNSEEN: "none"}).allowed
+    assert allow(UNSEEN, 3, None, {}).allowed
+    assert not allow(UNSEEN, 3, None, {UNSEEN: "none"}).allowed
 
 
 def test_a_control_that_finds_nothing_is_invalid() -> None:
-    allowance = allow("lost", 0, DERIVED, {"lost": "some"})
+    allowance = allow("lost", 0, DERIVED["lost"], {"lost": "some"})
 
     assert _decide(anomalies={"lost": Found(0, allowance.allowed, allowance.why)})[0] == INVALID
 
 
 def test_verdict_json_has_its_fixed_keys() -> None:
-    anomaly = Found(3, True, "acks=1", "acks=all", (1.0, 2.0), ({"value": 5},))
+    anomaly = Found(3, True, "acks=1", "acks=all", (1.0, 2.0), ({"value": 5},), ({"rule": "kafka.acks-one"},))
 
     written = verdict(anomalies={"lost": anomaly}, faults=(FAULT,)).as_json()
 
@@ -133,6 +133,7 @@ def test_verdict_json_has_its_fixed_keys() -> None:
             "why": "acks=1",
             "remedy": "acks=all",
             "between_s": (1.0, 2.0),
+            "causes": [{"rule": "kafka.acks-one"}],
             "examples": [{"value": 5}],
         }
     }

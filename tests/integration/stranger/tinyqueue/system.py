@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from chaoskit.base.waiting import wait_until
 from chaoskit.contract.capability import Capability
-from chaoskit.contract.cluster import CLIENT_POWERS, CLUSTER_POWERS, ClusterError, Processes
+from chaoskit.contract.cluster import CLIENT_POWERS, CLUSTER_POWERS, ClusterError, Placed, Processes
 from chaoskit.contract.guarantee import Declared, Effect, Guarantees, Rule
 from chaoskit.contract.host import ServiceHost, ServiceState
 from chaoskit.contract.power import P, Powered, held
@@ -35,6 +35,7 @@ class Cluster:
     def __init__(self, hosts: Sequence[ServiceHost]) -> None:
         self.hosts = hosts[:1]
         self._namespace = ""
+        self._topics: list[Topic] = []
 
     def power(self, kind: type[P]) -> P:
         return held(kind, [self], "tinyqueue")
@@ -65,9 +66,15 @@ class Cluster:
 
     def begin_trial(self, namespace: str, options: Options) -> None:
         self._namespace = namespace
+        self._topics = []
 
     def create_topic(self, topic: Topic) -> None:
         """Queues come into being with their first message."""
+        self._topics.append(topic)
+
+    def placements(self) -> list[Placed]:
+        (name,) = (host.name for host in self.hosts)
+        return [Placed(place, name, (name,)) for topic in self._topics for place in topic.places]
 
     def client_settings(self) -> dict[str, Any]:
         return {"address": self.hosts[0].address}

@@ -1,0 +1,93 @@
+"""Where partitions were stored during a run: recorded whenever it changed, compacted to placements.parquet.
+
+Times are CLOCK_MONOTONIC ns since the start of the run, as everywhere in the history.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from chaoskit.base import durable
+from chaoskit.history.audits import Place
+from chaoskit.history.schema import PLACEMENTS
+from chaoskit.history.segment import room_in
+
+FILE = "placements.parquet"
+_LOG = "placements.jsonl"
+
+
+class PlacementLog:
+    """Writes placements to `placements.jsonl`, each only when it differs from the last one of its partition.
+
+    Args:
+        folder: the run's `wal` folder, which must exist.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._file = (folder / _LOG).open("ab")
+        self._last: dict[Place, tuple[str, tuple[str, ...]]] = {}
+        durable.sync(folder)
+
+    def record(self, at_ns: int, place: Place, leader: str, holders: tuple[str, ...]) -> None:
+        """Record where a partition is stored.
+
+        Raises:
+            HistoryFull: there is no space for it.
+        """
+        if self._last.get(place) == (leader, holders):
+            return
+        row = {"at_ns": at_ns, "topic": place[0], "partition": place[1], "leader": leader or None, "holders": holders}
+        with room_in(self._folder):
+            self._file.write(json.dumps(row).encode() + b"\n")
+            self._file.flush()
+        self._last[place] = leader, holders
+
+    def close(self) -> None:
+        """Close the log."""
+        self._file.close()
+
+
+def compact_placements(run_folder: Path) -> None:
+    """Write placements.parquet, durably; a torn last line is skipped."""
+    path = run_folder / "wal" / _LOG
+    lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
+    table = pa.Table.from_pylist([json.loads(line) for line in lines], schema=PLACEMENTS)
+    with durable.whole(run_folder / FILE) as unfinished:
+        pq.write_table(table, unfinished, compression="zstd")
+
+
+class Placements:
+    """Where each partition was stored, and when.
+
+    Args:
+        rows: schema PLACEMENTS, in order of time.
+    """
+
+    def __init__(self, rows: pa.Table) -> None:
+        self._known: dict[Place, list[Mapping[str, Any]]] = defaultdict(list)
+        for row in rows.to_pylist():
+            self._known[row["topic"], row["partition"]].append(row)
+
+    def holders(self, place: Place, start_ns: int, end_ns: int | None) -> frozenset[str] | None:
+        """Return the hosts that stored or led a partition at any time of an interval; None if it is not known.
+
+        Args:
+            place: the partition.
+            start_ns: start of the interval.
+            end_ns: its end; None: the end of the run.
+        """
+        known = self._known.get(place)
+        if not known:
+            return None
+        before = [row for row in known if row["at_ns"] <= start_ns][-1:]
+        during = [row for row in known if row["at_ns"] > start_ns and (end_ns is None or row["at_ns"] <= end_ns)]
+        chosen = before + during or known[:1]
+        return frozenset(host for row in chosen for host in (*row["holders"], row["leader"]) if host)

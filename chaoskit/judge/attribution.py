@@ -1,0 +1,241 @@
+"""Attributes findings to what explains them: a rule, and the faults to which it applies.
+
+A rule explains a finding if it applies to those faults alone that can have caused it: that hit hosts which stored the
+partition, at a time that fits. The rule itself then decides whether they are enough, for example whether as many hosts
+lost their power at once as there must be in-sync replicas. What no rule explains is not allowed, however many faults
+there were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from chaoskit.base.quantities import SECOND
+from chaoskit.contract.anomaly import About, Anomaly
+from chaoskit.contract.checker import FINDINGS
+from chaoskit.contract.guarantee import Damage, Declared, Effect, Guarantees, Rule
+from chaoskit.history.audits import Place
+from chaoskit.history.placements import Placements
+
+JUDGED = pa.schema([*FINDINGS, pa.field("rule", pa.dictionary(pa.int32(), pa.string())), pa.field("fault", pa.int64())])
+"""FINDINGS, with the rule that explains a finding and the number of the fault to which it applies; null if there is
+none. If it takes several faults, the number is that of the first one after the message was acknowledged."""
+
+_FOREVER = np.iinfo(np.int64).max
+_NEVER = np.iinfo(np.int64).min
+
+_UNSYNCED_NS = 60 * SECOND
+"""How long data may stay in memory only; Linux writes dirty pages back after 30 s (`vm.dirty_expire_centisecs`)."""
+
+_REPLICATING_NS = 30 * SECOND
+"""How long a replica may lag behind while no fault is active (Kafka's default of `replica.lag.time.max.ms`)."""
+
+_SETTLING_NS = 30 * SECOND
+"""How long after its healing a fault may still have consequences for messages that are written then."""
+
+_NOTICING_NS = 60 * SECOND
+"""How long after the healing of a fault that damaged nothing a consumer may still notice its consequences."""
+
+_CLOCKS_NS = SECOND // 10
+"""A fault is recorded by another process than what it did."""
+
+Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """What explains a finding.
+
+    Attributes:
+        rule: the rule.
+        why: why it applies.
+        faults: the faults to which it applies; empty if the settings alone are enough.
+    """
+
+    rule: Rule
+    why: str
+    faults: tuple[Effect, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """Findings and their causes.
+
+    Attributes:
+        findings: schema `JUDGED`.
+        causes: by anomaly, each cause with the number of findings that it explains; None: nothing explains them.
+    """
+
+    findings: pa.Table
+    causes: Mapping[str, Sequence[tuple[Cause | None, int]]]
+
+
+def unexplained(findings: pa.Table) -> Explained:
+    """Return findings of a history of which nothing was declared."""
+    return Explained(_judged(findings, pa.nulls(findings.num_rows, pa.string()), pa.nulls(findings.num_rows)), {})
+
+
+class Attribution:
+    """Explains the findings of one run.
+
+    Args:
+        guarantees: the system's guarantees.
+        anomalies: all known anomalies, by name.
+        declared: the resolved configuration.
+        effects: the faults of the run.
+        placements: where partitions were stored.
+    """
+
+    def __init__(
+        self,
+        guarantees: Guarantees,
+        anomalies: Mapping[str, Anomaly],
+        declared: Declared,
+        effects: Sequence[Effect],
+        placements: Placements,
+    ) -> None:
+        self._guarantees = guarantees
+        self._anomalies = anomalies
+        self._declared = declared
+        self._effects = sorted(effects, key=lambda effect: effect.start_ns)
+        self._placements = placements
+
+    def explain(self, findings: pa.Table) -> Explained:
+        """Return findings (schema `FINDINGS`) with what explains each."""
+        found: list[Cause | None] = [None]
+        chosen = np.zeros(findings.num_rows, np.int64)
+        names = findings["anomaly"].combine_chunks()
+        causes: dict[str, list[tuple[Cause | None, int]]] = {}
+        for code, name in enumerate(names.dictionary.to_pylist()):
+            rows = np.flatnonzero(names.indices.to_numpy() == code)
+            if not rows.size or self._anomalies[name].measured:
+                continue
+            chosen[rows] = self._explain(self._anomalies[name], findings.take(pa.array(rows)), found)
+            counts = np.bincount(chosen[rows], minlength=len(found))
+            causes[name] = [(found[index], int(counts[index])) for index in np.flatnonzero(counts)]
+        rules = pa.array([None if cause is None else cause.rule.id for cause in found], pa.string())
+        faults = pa.array([cause.faults[0].number if cause and cause.faults else None for cause in found], pa.int64())
+        return Explained(_judged(findings, rules.take(chosen), faults.take(chosen)), causes)
+
+    def _explain(self, anomaly: Anomaly, rows: pa.Table, found: list[Cause | None]) -> Ints:
+        """Return for each row the index of its cause in `found`, to which new ones are appended."""
+        times = _times(anomaly, rows)
+        fits = np.zeros((rows.num_rows, len(self._effects)), np.bool_)
+        for index, effect in enumerate(self._effects):
+            fits[:, index] = _fits(effect, anomaly, times)
+        next_one = np.searchsorted(np.array([effect.start_ns for effect in self._effects], np.int64), times[0][1])
+        places, place_of = _places(rows)
+        key = np.column_stack([place_of, next_one, np.packbits(fits, axis=1).astype(np.int64)])
+        distinct, first, case_of = np.unique(key, axis=0, return_index=True, return_inverse=True)
+        answers = np.zeros(len(distinct), np.int64)
+        for case, row in enumerate(first):
+            able = [effect for effect, fit in zip(self._effects, fits[row], strict=True) if fit]
+            cause = self._cause(anomaly, places[place_of[row]], able, int(next_one[row]))
+            if cause not in found:
+                found.append(cause)
+            answers[case] = found.index(cause)
+        return answers[case_of.reshape(-1)]
+
+    def _cause(self, anomaly: Anomaly, place: Place, able: Sequence[Effect], next_one: int) -> Cause | None:
+        anywhere = _preferred(able, next_one, self._effects)
+        here = anywhere if anomaly.about is About.SHARED else list(self._on_holders(anywhere, place))
+        for rule in self._rules(anomaly.name):
+            effects = anywhere if rule.anywhere else here
+            if rule.applies(self._declared, effects):
+                needed = _needed(rule, self._declared, effects)
+                return Cause(rule, rule.applies(self._declared, needed), tuple(needed))
+        return None
+
+    def _rules(self, anomaly: str) -> Iterator[Rule]:
+        """Yield the rules that allow an anomaly; those that name it come before those that imply it."""
+        rules = self._guarantees.rules
+        yield from (rule for rule in rules if anomaly in rule.allows)
+        if anomaly not in self._guarantees.apart:
+            yield from (rule for rule in rules if anomaly not in rule.allows and self._implies(rule, anomaly))
+
+    def _implies(self, rule: Rule, anomaly: str) -> bool:
+        return any(anomaly in self._anomalies[root].implies for root in rule.allows if root in self._anomalies)
+
+    def _on_holders(self, effects: Sequence[Effect], place: Place) -> Iterator[Effect]:
+        """Yield effects on the hosts that stored the partition at that time, and those on clients."""
+        for effect in effects:
+            holders = self._placements.holders(place, effect.start_ns, effect.healed_ns) if effect.on_hosts else None
+            if holders is None:
+                yield effect
+            elif targets := tuple(target for target in effect.targets if target in holders):
+                yield replace(effect, targets=targets)
+
+
+def _judged(findings: pa.Table, rules: pa.Array, faults: pa.Array) -> pa.Table:
+    return pa.table([*findings.columns, rules.dictionary_encode(), faults.cast(pa.int64())], JUDGED)
+
+
+def _times(anomaly: Anomaly, rows: pa.Table) -> list[tuple[Ints, Ints]]:
+    """Return the intervals in which each finding may have been caused; a fault must fit one of them."""
+    at = rows["at_ns"]
+    if anomaly.about in (About.READING, About.SHARED):
+        return [_interval(at, at)]
+    intervals = [_interval(pc.coalesce(rows["written_ns"], at), pc.coalesce(rows["acked_ns"], rows["written_ns"], at))]
+    if anomaly.about is About.PAIR:
+        other = rows["other_written_ns"]
+        lows, highs = _interval(other, pc.coalesce(rows["other_acked_ns"], other))
+        unknown = pc.is_null(other).to_numpy()
+        intervals.append((np.where(unknown, intervals[0][0], lows), np.where(unknown, intervals[0][1], highs)))
+    return intervals
+
+
+def _interval(low: pa.ChunkedArray, high: pa.ChunkedArray) -> tuple[Ints, Ints]:
+    return low.fill_null(_NEVER).to_numpy(), high.fill_null(_FOREVER).to_numpy()
+
+
+def _fits(effect: Effect, anomaly: Anomaly, times: Sequence[tuple[Ints, Ints]]) -> Flags:
+    earliest, latest = _reach(effect, anomaly.about)
+    fits: Flags = np.logical_or.reduce([(low <= latest) & (high >= earliest) for low, high in times])
+    return fits
+
+
+def _reach(effect: Effect, about: About) -> tuple[int, int]:
+    """Return the times between which a message was written, or something was noticed, that a fault may explain."""
+    start_ns = effect.start_ns - _CLOCKS_NS
+    end_ns = None if effect.damage & Damage.CORRUPTS else effect.healed_ns
+    if about in (About.READING, About.SHARED):
+        latest = _FOREVER if end_ns is None or effect.damage else end_ns + _NOTICING_NS
+        return start_ns, latest
+    latest = _FOREVER if end_ns is None else end_ns + _SETTLING_NS
+    if effect.damage & (Damage.CORRUPTS | Damage.DESTROYS):
+        return _NEVER, latest
+    return start_ns - (_UNSYNCED_NS if effect.damage else _REPLICATING_NS), latest
+
+
+def _places(rows: pa.Table) -> tuple[list[Place], Ints]:
+    """Return the partitions, and for each row the index of its partition."""
+    topics = rows["topic"].cast(pa.string()).combine_chunks().dictionary_encode()
+    codes = topics.indices.to_numpy().astype(np.int64) << 32 | rows["partition"].to_numpy()
+    distinct, index = np.unique(codes, return_inverse=True)
+    names = topics.dictionary.to_pylist()
+    return [(names[code >> 32], int(code & 0xFFFFFFFF)) for code in distinct.tolist()], index
+
+
+def _preferred(able: Sequence[Effect], next_one: int, effects: Sequence[Effect]) -> list[Effect]:
+    """Return effects in order of preference: those that began after the message was acknowledged, in order; then those
+    before, latest first."""
+    later = {effect.number for effect in effects[next_one:]}
+    after = [effect for effect in able if effect.number in later]
+    return after + [effect for effect in reversed(able) if effect.number not in later]
+
+
+def _needed(rule: Rule, declared: Declared, effects: Sequence[Effect]) -> list[Effect]:
+    """Return the effects without which the rule does not apply; of equivalent ones, the preferred."""
+    needed = list(effects)
+    for effect in reversed(effects):
+        without = [each for each in needed if each is not effect]
+        if rule.applies(declared, without):
+            needed = without
+    return needed

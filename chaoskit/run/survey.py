@@ -1,0 +1,66 @@
+"""Records where partitions are stored: regularly, and when faults begin and end."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from chaoskit.base.errors import ChaoskitError
+from chaoskit.contract.cluster import Cluster
+from chaoskit.history.placements import PlacementLog
+
+_EVERY_S = 1.0
+
+
+class Survey:
+    """Surveys placements in its own thread, so that no fault waits for an answer of the system.
+
+    Args:
+        cluster: the cluster.
+        folder: the run's `wal` folder.
+        origin_ns: start of the run, CLOCK_MONOTONIC.
+        in_history: returns the workload's name of a topic in the system.
+    """
+
+    def __init__(self, cluster: Cluster, folder: Path, origin_ns: int, in_history: Callable[[str], str]) -> None:
+        self._cluster = cluster
+        self._log = PlacementLog(folder)
+        self._origin_ns = origin_ns
+        self._in_history = in_history
+        self._asked = threading.Event()
+        self._over = False
+        self._thread = threading.Thread(target=self._run, name="survey", daemon=True)
+
+    def start(self) -> None:
+        """Survey once, then regularly."""
+        self._look()
+        self._thread.start()
+
+    def soon(self) -> None:
+        """Survey now, without waiting for the result."""
+        self._asked.set()
+
+    def close(self) -> None:
+        """Survey a last time and stop."""
+        self._over = True
+        self._asked.set()
+        if self._thread.is_alive():
+            self._thread.join()
+            self._look()
+        self._log.close()
+
+    def _run(self) -> None:
+        while not self._over:
+            self._asked.wait(_EVERY_S)
+            self._asked.clear()
+            self._look()
+
+    def _look(self) -> None:
+        at_ns = time.monotonic_ns() - self._origin_ns
+        try:
+            for (topic, partition), leader, holders in self._cluster.placements():
+                self._log.record(at_ns, (self._in_history(topic), partition), leader, holders)
+        except ChaoskitError:
+            return  # what was known before stays the last known placement

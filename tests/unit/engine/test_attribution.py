@@ -1,0 +1,246 @@
+"""A finding is allowed where a fault explains it: on hosts that stored the partition, at a time that fits, and with
+enough damage at once. Everything else is an alibi."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from guaranteed import effect
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chaoskit.contract.checker import FINDINGS
+from chaoskit.contract.guarantee import Damage, Declared, Effect
+from chaoskit.contract.installed import anomalies, system
+from chaoskit.contract.topic import Topic
+from chaoskit.history.placements import Placements
+from chaoskit.history.schema import PLACEMENTS
+from chaoskit.judge.attribution import JUDGED, Attribution, Cause, Explained
+from clusters.kafka.settings import KafkaOptions
+
+SECOND = 1_000_000_000
+Row = dict[str, Any]
+
+
+def declared(producer: Mapping[str, Any] | None = None, **topic: Any) -> Declared:
+    """Kafka on six brokers, with two in-sync replicas."""
+    options = KafkaOptions.model_validate({"topic": {"min.insync.replicas": 2, **topic}})
+    return Declared(options, 6, 6, (Topic("log-0", replication=3),), producer or {}, {})
+
+
+def placed(*rows: tuple[float, int, str, str]) -> Placements:
+    """Placements: time in s, partition, leader and holders, as in `n1 n2 n3`."""
+    found = [
+        {"at_ns": int(at_s * SECOND), "topic": "log-0", "partition": partition, "leader": leader, "holders": names}
+        for at_s, partition, leader, holders in rows
+        for names in [holders.split()]
+    ]
+    return Placements(pa.Table.from_pylist(found, PLACEMENTS))
+
+
+HERE = placed((0, 0, "n1", "n1 n2 n3"), (0, 1, "n4", "n4 n5 n6"))
+
+
+def lost(acked_s: float, partition: int = 0, **more: Any) -> Row:
+    """A lost message."""
+    acked_ns = int(acked_s * SECOND)
+    return {
+        "anomaly": "lost", "topic": "log-0", "partition": partition, "at_ns": acked_ns,
+        "written_ns": acked_ns - 1_000_000, "acked_ns": acked_ns, **more,
+    }  # fmt: skip
+
+
+def explained(
+    rows: Sequence[Row], effects: Sequence[Effect], of: Declared | None = None, placements: Placements = HERE
+) -> Explained:
+    numbered = [replace(each, number=number) for number, each in enumerate(effects)]
+    attribution = Attribution(system("kafka", "system").guarantees, anomalies(), of or declared(), numbered, placements)
+    return attribution.explain(pa.Table.from_pylist(list(rows), FINDINGS))
+
+
+def rules(rows: Sequence[Row], effects: Sequence[Effect], of: Declared | None = None, **more: Any) -> list[str | None]:
+    found: list[str | None] = explained(rows, effects, of, **more).findings["rule"].to_pylist()
+    return found
+
+
+ALL_OF_0 = effect("power-cut", "n1", "n2", "n3", start_s=20, healed_s=25)
+ALL_OF_1 = effect("power-cut", "n4", "n5", "n6", start_s=60, healed_s=65)
+
+
+def test_a_loss_is_explained_by_the_power_cut_of_its_replicas() -> None:
+    found = explained([lost(19)], [ALL_OF_1, ALL_OF_0])
+    (row,) = found.findings.to_pylist()
+
+    assert found.findings.schema.equals(JUDGED)
+    assert (row["rule"], row["fault"]) == ("kafka.os-flush", 1)
+    ((cause, count),) = found.causes["lost"]
+    assert cause is not None
+    assert (count, [each.kind for each in cause.faults], cause.faults[0].targets) == (
+        1,
+        ["power-cut"],
+        ("n1", "n2", "n3"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("row", "effects"),
+    [
+        pytest.param(lost(2), [replace(ALL_OF_1)], id="on other hosts"),
+        pytest.param(lost(59), [ALL_OF_1], id="on other hosts, at the time"),
+        pytest.param(lost(20), [replace(ALL_OF_0, start_ns=90 * SECOND, healed_ns=95 * SECOND)], id="long before"),
+        pytest.param(lost(60), [ALL_OF_0], id="written after the healing"),
+        pytest.param(lost(19), [effect("power-cut", "n1", start_s=20, healed_s=25)], id="one of three"),
+        pytest.param(
+            lost(19),
+            [effect("power-cut", name, start_s=start, healed_s=start + 2) for name, start in (("n1", 20), ("n2", 40))],
+            id="one after the other",
+        ),
+        pytest.param(
+            lost(19), [effect("power-cut", "n1", start_s=20, healed_s=25), replace(ALL_OF_1, start_ns=20 * SECOND)],
+            id="enough hosts at once, but only one of them here",
+        ),
+        pytest.param(lost(19), [effect("kill", "n1", "n2", "n3", start_s=20)], id="a fault without damage"),
+        pytest.param(lost(19), [], id="no fault at all"),
+    ],
+)  # fmt: skip
+def test_an_alibi_explains_nothing(row: Row, effects: list[Effect]) -> None:
+    assert rules([row], effects) == [None]
+
+
+def test_two_faults_may_be_one_cause() -> None:
+    both = [effect("power-cut", "n1", start_s=20, healed_s=25), effect("power-cut", "n3", start_s=21, healed_s=25)]
+    found = explained([lost(19), lost(24)], [effect("kill", "n2", start_s=20), *both])
+
+    assert found.findings["rule"].to_pylist() == ["kafka.os-flush"] * 2
+    ((first, _), *_) = found.causes["lost"]
+    assert first is not None
+    assert sorted(each.number for each in first.faults) == [1, 2], "without the kill, which loses nothing"
+
+
+def test_of_two_faults_the_next_one_after_the_acknowledgement_is_the_cause() -> None:
+    again = replace(ALL_OF_0, start_ns=40 * SECOND, healed_ns=45 * SECOND)
+
+    found = explained([lost(19), lost(30), lost(47)], [ALL_OF_0, again])
+    assert found.findings["fault"].to_pylist() == [0, 1, 1]
+
+
+def test_the_replicas_are_those_at_the_time() -> None:
+    moved = placed((0, 0, "n1", "n1 n2 n3"), (15, 0, "n4", "n4 n5 n6"))
+
+    assert rules([lost(19)], [ALL_OF_0], placements=moved) == [None]
+    assert rules([lost(59)], [ALL_OF_1], placements=moved) == ["kafka.os-flush"]
+
+
+def test_replicas_that_nobody_recorded_may_be_anywhere() -> None:
+    assert rules([lost(19)], [ALL_OF_0], placements=placed()) == ["kafka.os-flush"]
+
+
+def test_settings_alone_may_be_the_cause() -> None:
+    reads = replace(declared(), consumer={"isolation.level": "read_uncommitted"})
+    found = explained([{**lost(5), "anomaly": "aborted-read"}], [], reads)
+
+    ((cause, _),) = found.causes["aborted-read"]
+    assert cause is not None
+    assert (cause.rule.id, cause.faults) == ("kafka.read-uncommitted", ())
+
+
+def test_a_fault_of_a_client_explains_what_needs_no_place() -> None:
+    crash = Effect("client-kill", ("producer-0",), False, Damage.NONE, 20 * SECOND, 21 * SECOND)
+    twice = {**lost(20.5), "anomaly": "duplicate"}
+
+    assert rules([twice], [crash], declared({"enable.idempotence": False})) == ["kafka.retries"]
+    assert rules([{**twice, **lost(80), "anomaly": "duplicate"}], [crash], declared({"enable.idempotence": False})) == [
+        None
+    ]
+
+
+def test_what_is_noticed_much_later_was_written_at_the_time() -> None:
+    conflict = {"anomaly": "offset-conflict", "at_ns": 500 * SECOND, "topic": "log-0", "partition": 0}
+    first = {"written_ns": 19 * SECOND, "acked_ns": 19 * SECOND + 1}
+    second = {"other_written_ns": 26 * SECOND, "other_acked_ns": 26 * SECOND + 1}
+    long_ago = {"written_ns": 300 * SECOND, "acked_ns": 300 * SECOND}
+
+    assert rules([{**conflict, **first, **second}], [ALL_OF_0]) == ["kafka.os-flush"]
+    assert rules([{**conflict, **long_ago, **second}], [ALL_OF_0]) == ["kafka.os-flush"], "one of them fits"
+    assert rules([{**conflict, **long_ago}], [ALL_OF_0]) == [None]
+
+
+def test_an_implied_anomaly_has_the_cause_of_its_root() -> None:
+    assert rules([{**lost(19), "anomaly": "rewound", "at_ns": 30 * SECOND}], [ALL_OF_0]) == ["kafka.os-flush"]
+    assert rules([{**lost(19), "anomaly": "rewound", "at_ns": 10 * SECOND}], [ALL_OF_0]) == [None], "before the fault"
+
+
+def test_a_measurement_needs_no_cause() -> None:
+    found = explained([{**lost(19), "anomaly": "unavailable"}], [ALL_OF_0])
+
+    assert "unavailable" not in found.causes
+    assert found.findings["rule"].to_pylist() == [None]
+
+
+HOSTS = [f"n{number}" for number in range(1, 7)]
+
+
+@st.composite
+def scenes(draw: st.DrawFn) -> tuple[list[Effect], dict[int, list[str]], list[tuple[int, float]], int, bool]:
+    """Power cuts of random hosts, replicas of two partitions, losses, min.insync.replicas, and acks=all or 1."""
+    cuts = []
+    for _ in range(draw(st.integers(0, 4))):
+        hosts = draw(st.lists(st.sampled_from(HOSTS), min_size=1, max_size=6, unique=True))
+        start = draw(st.integers(0, 300))
+        kind = draw(st.sampled_from(["power-cut", "kill"]))
+        cuts.append(effect(kind, *hosts, start_s=start, healed_s=start + draw(st.integers(1, 10))))
+    replicas = {
+        number: draw(st.lists(st.sampled_from(HOSTS), min_size=3, max_size=3, unique=True)) for number in range(2)
+    }
+    # Halves of a second, while faults begin and end at whole ones: no time is at an edge.
+    losses = draw(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 400).map(lambda s: s + 0.5)), max_size=6))
+    return cuts, replicas, losses, draw(st.integers(1, 3)), draw(st.booleans())
+
+
+def may_explain(
+    cuts: Sequence[Effect], replicas: Sequence[str], acked_s: float, insync: int, all_replicas: bool
+) -> Iterator[bool]:
+    """Whether a loss has a cause, from the definition: as many replicas as must have a message were dark at one time
+    and forgot, or its only acknowledging replica may have failed; and the message was there at the time."""
+    near = [
+        cut
+        for cut in cuts
+        if acked_s <= cut.healed_ns / SECOND + 30  # type: ignore[operator]
+        and acked_s >= cut.start_ns / SECOND - (60.1 if cut.kind == "power-cut" else 30.1)
+    ]
+    for instant in [cut.start_ns for cut in near]:
+        dark = {
+            host
+            for cut in near
+            if cut.kind == "power-cut" and cut.start_ns <= instant < cut.healed_ns + 5 * SECOND  # type: ignore[operator]
+            for host in cut.targets
+        }
+        yield len(dark & set(replicas)) >= insync
+    if not all_replicas:
+        yield any(set(cut.targets) & set(replicas) for cut in near)
+
+
+@settings(max_examples=2_000, deadline=None)
+@given(scenes())
+def test_explained_exactly_where_a_fault_may_be_the_cause(
+    scene: tuple[list[Effect], dict[int, list[str]], list[tuple[int, float]], int, bool],
+) -> None:
+    cuts, replicas, losses, insync, all_replicas = scene
+    of = declared({"acks": "all" if all_replicas else "1"}, **{"min.insync.replicas": insync})
+    where = placed(*((0.0, number, hosts[0], " ".join(hosts)) for number, hosts in replicas.items()))
+
+    found = rules([lost(at_s, number) for number, at_s in losses], cuts, of, placements=where)
+
+    expected = [any(may_explain(cuts, replicas[number], at_s, insync, all_replicas)) for number, at_s in losses]
+    assert [rule is not None for rule in found] == expected
+
+
+def test_causes_are_counted() -> None:
+    found = explained([lost(19), lost(19.5), lost(200)], [ALL_OF_0]).causes["lost"]
+    counts: dict[str | None, int] = {cause.rule.id if isinstance(cause, Cause) else None: n for cause, n in found}
+
+    assert counts == {"kafka.os-flush": 2, None: 1}
