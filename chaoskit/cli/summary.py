@@ -18,10 +18,11 @@ _COLOURS = {VALID: "green", INVALID: "red", UNKNOWN: "yellow"}
 
 
 def show_summary(verdict: Verdict, folder: Path) -> None:
-    """Print the summary of one run."""
-    for line in summary(verdict, folder).splitlines():
-        verdict_line = line.startswith(("Verdict:", verdict.verdict.upper()))
-        click.secho(line, fg=_COLOURS[verdict.verdict] if verdict_line else None, bold=verdict_line)
+    """Print the summary of one run; what is valid is not green if messages were lost."""
+    colour = _COLOURS[UNKNOWN if verdict.verdict == VALID and verdict.lost else verdict.verdict]
+    for number, line in enumerate(summary(verdict, folder).splitlines()):
+        bold = number == 0 or line.startswith(("Verdict:", verdict.verdict.upper()))
+        click.secho(line, fg=colour if bold else None, bold=bold)
 
 
 def comparison(plans: Sequence[Plan], verdicts: Sequence[Verdict]) -> None:

@@ -214,6 +214,11 @@ class DataFiles(Protocol):
         """
         ...
 
+    def partition_of(self, path: str) -> Place | None:
+        """Return the partition, by its name in the system, that a file on a data disk belongs to; None if it belongs to
+        no single one."""
+        ...
+
 
 CLUSTER_POWERS = (Processes, Leadership, Reassignment, Decommissioning, Upgrade, DataFiles)
 CLIENT_POWERS = (LogClients, TransactionalClients, SequencedClients, SubscribingClients, LedgerClients)

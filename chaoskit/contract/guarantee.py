@@ -12,6 +12,7 @@ from enum import Flag, auto
 from typing import Any, TypeVar
 
 from chaoskit.contract.topic import Topic
+from chaoskit.history.audits import Place
 
 Trait = TypeVar("Trait")
 
@@ -41,6 +42,7 @@ class Effect:
         damage: what it may have done to the targets' data, given its parameters.
         start_ns: when it began.
         healed_ns: when it was proved healed; None if it was not.
+        partitions: the only partitions that it damaged; empty: whatever its targets store.
     """
 
     kind: str
@@ -50,6 +52,7 @@ class Effect:
     start_ns: int
     healed_ns: int | None
     number: int = 0
+    partitions: frozenset[Place] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

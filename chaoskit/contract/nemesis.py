@@ -12,6 +12,7 @@ from chaoskit.base.errors import ChaoskitError
 from chaoskit.contract.cluster import Cluster, System
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import ServiceHost
+from chaoskit.history.audits import Place
 
 
 class NemesisError(ChaoskitError):
@@ -80,6 +81,7 @@ class Strike:
         seed: seed for the nemesis's own random decisions.
         resolve: resolves a host name, a role (`leader`, `followers:log-0/2`) or `all` to hosts, live.
         in_system: maps a workload topic to its name in the system.
+        damaged: the partitions, by their names in the system, whose files it damaged, if it damaged nothing else.
         notes: measurements that one step stores for a later one. Lost if the harness dies, so `heal` must not need
             them.
     """
@@ -92,6 +94,7 @@ class Strike:
     seed: int
     resolve: Callable[[str], list[ServiceHost]]
     in_system: Callable[[str], str] = str
+    damaged: list[Place] = field(default_factory=list)
     notes: dict[str, Any] = field(default_factory=dict)
 
     @property

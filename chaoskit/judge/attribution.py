@@ -145,7 +145,9 @@ class Attribution:
 
     def _cause(self, anomaly: Anomaly, place: Place, able: Sequence[Effect], next_one: int) -> Cause | None:
         anywhere = _preferred(able, next_one, self._effects)
-        here = anywhere if anomaly.about is About.SHARED else list(self._on_holders(anywhere, place))
+        shared = anomaly.about is About.SHARED
+        here = [effect for effect in anywhere if self._touched(effect, place, shared=shared)]
+        here = here if shared else list(self._on_holders(here, place))
         for rule in self._rules(anomaly.name):
             effects = anywhere if rule.anywhere else here
             if rule.applies(self._declared, effects):
@@ -162,6 +164,15 @@ class Attribution:
 
     def _implies(self, rule: Rule, anomaly: str) -> bool:
         return any(anomaly in self._anomalies[root].implies for root in rule.allows if root in self._anomalies)
+
+    def _touched(self, effect: Effect, place: Place, *, shared: bool) -> bool:
+        """Return whether a fault may have touched data of a partition or, if `shared`, data of no workload's topic."""
+        own = {topic.name for topic in self._declared.topics}
+        return (
+            not effect.partitions
+            or place in effect.partitions
+            or (shared and any(topic not in own for topic, _ in effect.partitions))
+        )
 
     def _on_holders(self, effects: Sequence[Effect], place: Place) -> Iterator[Effect]:
         """Yield effects on the hosts that stored the partition at that time, and those on clients."""

@@ -9,7 +9,7 @@ from typing import Any
 from chaoskit.contract.guarantee import Effect
 from chaoskit.contract.installed import nemesis
 
-_OF_ENGINE = ("on", "for_ns")
+_OF_ENGINE = ("on", "for_ns", "damaged")
 """Recorded parameters of a fault that belong to the engine."""
 
 
@@ -24,7 +24,8 @@ def effects(faults: Sequence[Mapping[str, Any]]) -> list[Effect]:
 
 def _effect(row: Mapping[str, Any]) -> Effect:
     kind = nemesis(row["kind"], "faults.parquet")
-    given = {key: value for key, value in json.loads(row["parameters"]).items() if key not in _OF_ENGINE}
+    recorded = json.loads(row["parameters"])
+    given = {key: value for key, value in recorded.items() if key not in _OF_ENGINE}
     return Effect(
         kind=row["kind"],
         targets=tuple(row["targets"]),
@@ -33,4 +34,5 @@ def _effect(row: Mapping[str, Any]) -> Effect:
         start_ns=row["start_ns"],
         healed_ns=row["healed_ns"],
         number=row["fault"],
+        partitions=frozenset((topic, number) for topic, number in recorded.get("damaged", ())),
     )

@@ -13,6 +13,7 @@ from typing import Any
 
 from chaoskit.contract.guarantee import Allowance
 from chaoskit.judge.attribution import Cause
+from chaoskit.judge.headline import LOSSES, headline
 from chaoskit.scenario.model import Expected
 
 VALID, INVALID, UNKNOWN = "valid", "invalid", "unknown"
@@ -73,6 +74,16 @@ class Verdict:
     load_start_s: float = 0.0
     replayable: bool = True
 
+    @property
+    def headline(self) -> str:
+        """What happened, in one sentence."""
+        return headline(self.counts["acked"], self.anomalies, complete=self.audit["complete"])
+
+    @property
+    def lost(self) -> int:
+        """The number of acknowledged messages that were lost."""
+        return max((self.anomalies[name].count for name in LOSSES if name in self.anomalies), default=0)
+
     def as_json(self) -> dict[str, Any]:
         """Return the content of verdict.json."""
         return {
@@ -81,6 +92,7 @@ class Verdict:
             "seed": self.seed,
             "load_start_s": self.load_start_s,
             "verdict": self.verdict,
+            "headline": self.headline,
             "reasons": list(self.reasons),
             "counts": dict(self.counts),
             "rates": dict(self.rates),

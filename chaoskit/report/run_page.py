@@ -12,6 +12,7 @@ from chaoskit.base import durable, store
 from chaoskit.base.errors import BadInput, ChaoskitError
 from chaoskit.contract.checker import FINDINGS
 from chaoskit.history.reader import History
+from chaoskit.judge.headline import LOSSES
 from chaoskit.report import charts
 from chaoskit.report.series import Series, anomalies_of, series_of
 from chaoskit.report.summary import describe_example
@@ -43,6 +44,7 @@ def run_page(folder: Path) -> str:
         "run.html.j2",
         title=verdict["run"],
         verdict=verdict,
+        lost=any(verdict["anomalies"].get(name, {}).get("count") for name in LOSSES),
         scenario=store.read_yaml(folder / store.SCENARIO),
         faults=faults,
         anomalies=_anomalies(verdict),
@@ -82,7 +84,12 @@ def try_report(folder: Path) -> str | None:
 def _anomalies(verdict: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the anomalies, disallowed ones first, with their examples in words."""
     rows = [
-        {"name": name, **each, "examples": [describe_example(example) for example in each["examples"]]}
+        {
+            "name": name,
+            "loss": name in LOSSES,
+            **each,
+            "examples": [describe_example(example) for example in each["examples"]],
+        }
         for name, each in verdict["anomalies"].items()
     ]
     return sorted(rows, key=lambda row: (row["allowed"], -row["count"]))

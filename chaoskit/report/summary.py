@@ -21,10 +21,16 @@ def summary(verdict: Verdict, folder: Path) -> str:
     )
 
 
-def describe_anomaly(name: str, anomaly: Found) -> list[str]:
-    """Return the findings of one anomaly, why it is or is not allowed, and examples to trace by hand."""
+def describe_anomaly(name: str, anomaly: Found, *, complete: bool = True) -> list[str]:
+    """Return the findings of one anomaly, why it is or is not allowed, and examples to trace by hand.
+
+    Args:
+        name: its name.
+        anomaly: what was found of it.
+        complete: whether the final read was complete; otherwise nothing found proves nothing.
+    """
     if anomaly.count == 0:
-        return [f"  {name}: none, {'as expected' if anomaly.allowed else 'NOT as expected'}"]
+        return [f"  {name}: none{' found' if not complete else ''}, {_met(anomaly, complete)}"]
     mark = "allowed" if anomaly.allowed else "NOT ALLOWED"
     between = ""
     if anomaly.between_s:
@@ -36,6 +42,12 @@ def describe_anomaly(name: str, anomaly: Found) -> list[str]:
         lines.append(f"    to prevent it: {anomaly.remedy}")
     lines += [f"    for example: {describe_example(example)}" for example in anomaly.examples[:_EXAMPLES_SHOWN]]
     return lines
+
+
+def _met(anomaly: Found, complete: bool) -> str:
+    if not anomaly.allowed:
+        return "NOT as expected"
+    return "as expected" if complete else "but the final read is incomplete"
 
 
 def _cause(cause: Mapping[str, Any]) -> str:
@@ -67,13 +79,12 @@ def comparison_rows(scenarios: Sequence[Mapping[str, Any]], verdicts: Sequence[V
     """
     for scenario, verdict in zip(scenarios, verdicts, strict=True):
         send = verdict.latency.get("send", {})
-        lost = verdict.anomalies.get("lost")
         yield (
             f"{scenario['name']}: {_settings(scenario)}",
             f"{verdict.rates['sends_per_s']:,.0f}",
             f"{send.get('p50_ms', 0):.1f} / {send.get('p99_ms', 0):.1f} ms",
             f"{verdict.counts['acked']:,}",
-            f"{lost.count if lost else 0:,}",
+            f"{verdict.lost:,}{'' if verdict.audit['complete'] else '?'}",
             f"{verdict.verdict}: {_as_expected(scenario, verdict)}",
         )
 
@@ -101,6 +112,7 @@ def _as_expected(scenario: Mapping[str, Any], verdict: Verdict) -> str:
 def _done(verdict: Verdict) -> list[str]:
     counts = verdict.counts
     lines = [
+        verdict.headline[0].upper() + verdict.headline[1:],
         f"{verdict.verdict.upper()}  {verdict.run}  seed {verdict.seed}",
         "",
         "What was done",
@@ -137,7 +149,9 @@ def _found(verdict: Verdict) -> list[str]:
     lines = ["What was found"]
     for name, anomaly in verdict.anomalies.items():
         said = [
-            line for line in describe_anomaly(name, anomaly) if line.startswith("    for example") or line not in lines
+            line
+            for line in describe_anomaly(name, anomaly, complete=verdict.audit["complete"])
+            if line.startswith("    for example") or line not in lines
         ]
         lines += said
     return lines if len(lines) > 1 else [*lines, "  no anomaly"]

@@ -159,6 +159,7 @@ class Conductor:
         kind.inject(strike)
         evidence = kind.verify(strike)
         row.content["effective_ns"] = self._now()
+        row.damaged([(topic.removeprefix(self._in_system("")), number) for topic, number in strike.damaged])
         row.say(evidence)
         self._log.record(row.content)
         self._changed()
@@ -294,6 +295,12 @@ class _Row:
             "healed_ns": None,
             "evidence": "",
         }
+
+    def damaged(self, partitions: Sequence[Place]) -> None:
+        """Add the partitions that it damaged, and nothing else, to its parameters."""
+        if partitions:
+            parameters = json.loads(self.content["parameters"])
+            self.content["parameters"] = json.dumps({**parameters, "damaged": sorted(set(partitions))})
 
     def say(self, text: str) -> None:
         """Add to the evidence."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.cluster import ClusterError
 from chaoskit.contract.host import ServiceHost, ServiceState
+from chaoskit.history.audits import Place
 from clusters.common.java import java
 from clusters.common.supervision import last_errors
 from clusters.kafka import artifacts, settings
@@ -19,6 +20,7 @@ from clusters.kafka.settings import KafkaOptions
 
 SERVICE = "kafka"
 _FOLDER = "/etc/kafka"
+_PARTITION_FILE = re.compile(r"/([^/]+)-(\d+)/[^/]+$")
 PROPERTIES = f"{_FOLDER}/server.properties"
 
 
@@ -62,6 +64,10 @@ class Nodes:
         place = f"{self._log_folder(host)}/{pattern.format(topic=topic, partition=partition)}"
         listed = host.run(["sh", "-c", "ls -tr $1 2>/dev/null", "list", place], check=False)
         return listed.out.split()
+
+    def partition_of(self, path: str) -> Place | None:
+        found = _PARTITION_FILE.search(path)
+        return (found[1], int(found[2])) if found else None
 
     def release_of(self, host: ServiceHost) -> str:
         """See `chaoskit.contract.cluster.Upgrade`."""

@@ -103,6 +103,7 @@ RULES = (
         "pulsar/deduplication:batches-dropped",
         "pulsar/deduplication:on",
         anywhere=True,
+        known="apache/pulsar, pull request 5491: only batches of the Java client carry their highest sequence id",
     ),
     *STORAGE_RULES,
     Rule(

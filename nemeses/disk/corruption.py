@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from chaoskit.contract.cluster import DataFiles
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.power import optional
 from nemeses.disk.files import FileChoice, Place, draw_places
 from nemeses.services import on_each
 from nemeses.shell import bash
@@ -88,3 +90,7 @@ def _change(strike: Strike, script: str, arguments: Callable[[Place], tuple[str,
             changed.append((host.name, place, before, after))
 
     on_each(strike.hosts, act)
+    files = optional(strike.cluster, DataFiles)
+    if files is not None:
+        found = [files.partition_of(place.path) for _, place, _, _ in changed]
+        strike.damaged = [] if None in found else [each for each in found if each is not None]

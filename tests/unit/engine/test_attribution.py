@@ -174,6 +174,19 @@ def test_an_implied_anomaly_has_the_cause_of_its_root() -> None:
     assert rules([{**lost(19), "anomaly": "rewound", "at_ns": 10 * SECOND}], [ALL_OF_0]) == [None], "before the fault"
 
 
+def test_a_flipped_bit_explains_only_what_was_in_its_file() -> None:
+    flip = effect("bit-flip", "n1", start_s=20, healed_s=20)
+    offsets = replace(flip, partitions=frozenset({("__consumer_offsets", 12)}))
+    segment = replace(flip, partitions=frozenset({("log-0", 0)}))
+    gone = {**lost(19), "anomaly": "truncated"}
+    back = {**lost(19), "anomaly": "commit-regression", "at_ns": 30 * SECOND}
+
+    assert rules([gone], [flip]) == rules([gone], [segment]) == ["kafka.files-changed"]
+    assert rules([gone], [offsets]) == [None]
+    assert rules([back], [offsets]) == ["kafka.files-changed"]
+    assert rules([{**gone, "partition": 1}], [segment]) == [None]
+
+
 def test_a_measurement_needs_no_cause() -> None:
     found = explained([{**lost(19), "anomaly": "unavailable"}], [ALL_OF_0])
 

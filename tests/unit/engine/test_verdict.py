@@ -120,7 +120,9 @@ def test_a_control_that_finds_nothing_is_invalid() -> None:
 
 
 def test_verdict_json_has_its_fixed_keys() -> None:
-    anomaly = Found(3, True, "acks=1", "acks=all", (1.0, 2.0), ({"value": 5},), ({"rule": "kafka.acks-one"},))
+    anomaly = Found(
+        3, True, "acks=1", "acks=all", (1.0, 2.0), ({"value": 5},), ({"rule": "kafka.acks-one", "what": ""},)
+    )
 
     written = verdict(anomalies={"lost": anomaly}, faults=(FAULT,)).as_json()
 
@@ -133,7 +135,7 @@ def test_verdict_json_has_its_fixed_keys() -> None:
             "why": "acks=1",
             "remedy": "acks=all",
             "between_s": (1.0, 2.0),
-            "causes": [{"rule": "kafka.acks-one"}],
+            "causes": [cause],
             "examples": [{"value": 5}],
         }
     }

@@ -1,0 +1,49 @@
+"""The headline says what happened to acknowledged messages before it says what is allowed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chaoskit.judge.headline import headline
+from chaoskit.judge.verdict import Found
+
+CUT = {"rule": "kafka.os-flush", "what": "power-cut of n1, n2 at 21.1 s"}
+
+
+@pytest.mark.parametrize(
+    ("acked", "anomalies", "complete", "said"),
+    [
+        (0, {}, True, "nothing was acknowledged"),
+        (9_000, {}, True, "none of 9,000 acknowledged messages was lost"),
+        (9_000, {}, False, "the final read is incomplete"),
+        (
+            75_986,
+            {"lost": Found(40_128, True, "x", causes=(CUT,))},
+            True,
+            "40,128 of 75,986 acknowledged messages were lost: allowed by kafka.os-flush: power-cut of n1, n2 at 21.1 s",
+        ),
+        (
+            9_000,
+            {"lost": Found(1, False, "x"), "duplicate": Found(3, False, "y"), "late": Found(3, True, "y")},
+            True,
+            "1 of 9,000 acknowledged messages were lost: NOT allowed; not allowed: 3 duplicate",
+        ),
+        (9_000, {"lost": Found(5, True, "x")}, True, "5 of 9,000 acknowledged messages were lost: allowed, as expected"),
+        (
+            11_021,
+            {"lost": Found(0, True, "x"), "unseen": Found(4_115, True, "y")},
+            False,
+            "4,115 of 11,021 acknowledged messages were not read back, and may be lost",
+        ),
+        (
+            50,
+            {"lost": Found(3, True, "x"), "lost-entry": Found(4, True, "x", causes=({"rule": "r", "what": ""},))},
+            True,
+            "4 of 50 acknowledged messages were lost: allowed by r",
+        ),
+    ],
+)  # fmt: skip
+def test_it_says_what_happened(acked: int, anomalies: dict[str, Any], complete: bool, said: str) -> None:
+    assert headline(acked, anomalies, complete=complete) == said

@@ -1,0 +1,112 @@
+"""Where partitions were stored: recorded when it changes, and known for any time."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from chaoskit.base.waiting import wait_until
+from chaoskit.contract.cluster import ClusterError, Placed
+from chaoskit.history.placements import FILE, PlacementLog, Placements, compact_placements
+from chaoskit.run.survey import Survey
+
+MOVES = [
+    (10, ("log-0", 0), "n1", ("n1", "n2")),
+    (20, ("log-0", 0), "n1", ("n1", "n2")),
+    (20, ("log-0", 1), "", ("n3",)),
+    (30, ("log-0", 0), "n2", ("n1", "n2")),
+    (40, ("log-0", 0), "n4", ("n4", "n5")),
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "wal").mkdir()
+    return tmp_path
+
+
+def _placements(folder: Path) -> Placements:
+    compact_placements(folder)
+    return Placements(pq.read_table(folder / FILE))
+
+
+def test_only_changes_are_recorded(folder: Path) -> None:
+    log = PlacementLog(folder / "wal")
+    for at_ns, place, leader, holders in MOVES:
+        log.record(at_ns, place, leader, holders)
+    log.close()
+    compact_placements(folder)
+
+    rows = pq.read_table(folder / FILE).to_pylist()
+    assert [(row["at_ns"], row["leader"], row["holders"]) for row in rows] == [
+        (10, "n1", ["n1", "n2"]), (20, None, ["n3"]), (30, "n2", ["n1", "n2"]), (40, "n4", ["n4", "n5"]),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "holders"),
+    [
+        (5, 8, {"n1", "n2"}),  # nobody knew yet: as it was first
+        (12, 15, {"n1", "n2"}),
+        (30, 35, {"n1", "n2"}),
+        (35, 45, {"n1", "n2", "n4", "n5"}),
+        (50, 60, {"n4", "n5"}),
+        (15, None, {"n1", "n2", "n4", "n5"}),
+    ],
+)
+def test_holders_are_those_of_any_time_in_an_interval(
+    folder: Path, start: int, end: int | None, holders: set[str]
+) -> None:
+    log = PlacementLog(folder / "wal")
+    for at_ns, place, leader, names in MOVES:
+        log.record(at_ns, place, leader, names)
+    log.close()
+    placements = _placements(folder)
+
+    assert placements.holders(("log-0", 0), start, end) == holders
+    assert placements.holders(("log-7", 0), start, end) is None
+
+
+def test_a_torn_line_and_a_run_that_recorded_nothing(folder: Path) -> None:
+    assert _placements(folder).holders(("log-0", 0), 0, 1) is None
+    log = PlacementLog(folder / "wal")
+    log.record(*MOVES[0])
+    log.close()
+    with (folder / "wal" / "placements.jsonl").open("ab") as file:
+        file.write(b'{"at_ns": 20, "to')
+
+    assert _placements(folder).holders(("log-0", 0), 0, 100) == {"n1", "n2"}
+
+
+class Moving:
+    """A cluster that says something else each time, and sometimes nothing."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def placements(self) -> list[Placed]:
+        self.asked += 1
+        if self.asked == 2:
+            raise ClusterError("nobody answers")
+        return [Placed(("t1-log-0", 0), f"n{self.asked}", (f"n{self.asked}",))]
+
+
+def test_a_survey_looks_at_the_start_when_asked_and_at_the_end(folder: Path) -> None:
+    cluster = Moving()
+    survey = Survey(cluster, folder / "wal", time.monotonic_ns(), lambda name: name.removeprefix("t1-"))  # type: ignore[arg-type]
+    survey.start()
+    assert cluster.asked == 1
+    survey.soon()
+    assert wait_until(lambda: cluster.asked > 1, 5)
+    survey.close()
+
+    holders = _placements(folder).holders(("log-0", 0), 0, None)
+    assert holders is not None
+    assert {"n1", f"n{cluster.asked}"} <= holders
+
+
+def test_a_survey_that_never_began_ends(folder: Path) -> None:
+    Survey(Moving(), folder / "wal", 0, str).close()  # type: ignore[arg-type]
