@@ -21,11 +21,13 @@ from checkers.copies import (
 from checkers.findings import merged, no_findings
 from checkers.loss import (
     DROPPED,
+    EXPIRED,
     FAILED_VISIBLE,
     LOST,
     TRUNCATED,
     UNSEEN,
     dropped_cases,
+    expired_cases,
     failed_visible_cases,
     lost_cases,
     truncated_cases,
@@ -41,6 +43,7 @@ from checkers.view import LogView
 _CASES = (
     (LOST, lost_cases),
     (UNSEEN, unseen_cases),
+    (EXPIRED, expired_cases),
     (LATE, late_cases),
     (DROPPED, dropped_cases),
     (FAILED_VISIBLE, failed_visible_cases),

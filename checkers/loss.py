@@ -3,8 +3,9 @@
 A message is missing if its send was acknowledged and no reader, including the final read, received it intact,
 or if a complete final read does not find it although it was read before. That alone proves nothing, because
 its position may not have been read. It is *lost* if something proves that a reader passed it, otherwise
-*unseen*; an expired message is neither. What cannot be concluded: without a final read nothing is known about
-messages after the last position read, and a missing message with unknown position may have expired if any did.
+*unseen*; below the first position that the broker reports it is *expired* instead. What cannot be concluded:
+without a final read nothing is known about messages after the last position read, and a missing message with
+unknown position may have expired if any did.
 
 Cost: O(n) time, no memory beyond the view's.
 """
@@ -29,9 +30,10 @@ LOST_DETAILS = (
     "a later acknowledged message of its producer is visible",
 )
 UNSEEN_DETAILS = ("the audit is incomplete", "its position is unknown and earlier positions expired")
+EXPIRED_DETAILS = ("below the first position", "its position is unknown, it was read, and earlier positions expired")
 TRUNCATED_DETAILS = ("high watermark went back below it", "position is gone")
 
-_AUDITED, _GONE, _BELOW, _FOLLOWED, _UNPROVEN, _UNKNOWN, _EXPIRED = range(7)
+_AUDITED, _GONE, _BELOW, _FOLLOWED, _UNPROVEN, _UNKNOWN, _EXPIRED, _EXPIRED_READ = range(8)
 
 
 LOST = Anomaly(
@@ -81,6 +83,26 @@ def unseen_cases(view: LogView) -> pa.Table:
         UNSEEN,
         details=UNSEEN_DETAILS,
         detail=fates[chosen] - _UNPROVEN,
+        **_send_evidence(view, view.missing[chosen]),
+    )
+
+
+EXPIRED = Anomaly("expired", "an acknowledged message was deleted from the beginning of its log", LOGS)
+
+
+def expired_cases(view: LogView) -> pa.Table:
+    """Find acknowledged messages below the first position that the broker reported at the end.
+
+    What the system says of itself excuses nothing: whether the declared retention explains it, guarantees decide.
+    Evidence: `op` sent it and `at_ns` is its acknowledgement.
+    """
+    fates = _fates(view)
+    chosen = (fates == _EXPIRED) | (fates == _EXPIRED_READ)
+    return findings_of(
+        view.setting,
+        EXPIRED,
+        details=EXPIRED_DETAILS,
+        detail=fates[chosen] - _EXPIRED,
         **_send_evidence(view, view.missing[chosen]),
     )
 
@@ -205,7 +227,7 @@ def _fates(view: LogView) -> Ints:
             audited,
             ~unknown & (position <= highest),
         ],
-        [_EXPIRED, _EXPIRED, _UNKNOWN, _GONE, _AUDITED, _BELOW],
+        [_EXPIRED, _EXPIRED_READ, _UNKNOWN, _GONE, _AUDITED, _BELOW],
         np.where(unknown & (_followers(view, view.missing) != NONE), _FOLLOWED, _UNPROVEN),
     )
 

@@ -62,6 +62,14 @@ def unseen(broken: bool) -> Story:
     return story
 
 
+@shows("expired")
+def expired(broken: bool) -> Story:
+    story = log(2, complete=True)
+    story.audits = {P: Bounds(1 if broken else 0, 2, complete=True)}
+    reads(story, "auditor", *((1,) if broken else (0, 1)))
+    return story
+
+
 @shows("late")
 def late(broken: bool) -> Story:
     story = log(3)

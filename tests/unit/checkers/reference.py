@@ -41,23 +41,27 @@ class Reference:
         return send["position"] if send["outcome"] == "ok" else None
 
     def missing(self) -> list[Row]:
-        """Return the sends that were acknowledged, are not there (any more), and did not expire; of several sends of
-        one message the first whose acknowledgement names a position, or else the first."""
+        """Return the sends that were acknowledged, are not there (any more), and did not expire."""
+        return [send for send in self.gone() if not self.expiry(send)]
+
+    def expiry(self, send: Row) -> str:
+        """Return why a message that is gone may have been deleted from the beginning of the log; empty if not."""
         low = self.audit.low if self.audit else 0
+        if send["position"] is None:
+            told = "its position is unknown, it was read, and earlier positions expired"
+            return told if low > 0 and send["value"] in self.visible else ""
+        return "below the first position" if send["position"] < low else ""
+
+    def gone(self) -> list[Row]:
+        """Return the sends that were acknowledged and are not there (any more); of several sends of one message the
+        first whose acknowledgement names a position, or else the first."""
         kept = self.visible
         if self.audit and self.audit.complete:
             kept = {row["value"] for row in self.intact if row["client"] == AUDITOR}
         acked = [send for send in self.sends if send["outcome"] == "ok"]
         told = sorted(acked, key=lambda send: send["position"] is None)
         chosen = {send["value"]: send for send in reversed(told)}
-        return [
-            send
-            for send in acked
-            if send is chosen[send["value"]]
-            and send["value"] not in kept
-            and (send["position"] is None or send["position"] >= low)
-            and not (send["position"] is None and low > 0 and send["value"] in self.visible)
-        ]
+        return [send for send in acked if send is chosen[send["value"]] and send["value"] not in kept]
 
     def proof_of_loss(self, send: Row) -> Row | None:
         """Return detail and other evidence, or None if nothing proves the send lost."""
@@ -137,6 +141,12 @@ def unseen(run: Reference) -> Iterator[Row]:
             unknown = "its position is unknown and earlier positions expired"
             detail = unknown if expired else "the audit is incomplete"
             yield {**this(send, send["end_ns"]), "detail": detail}
+
+
+def expired(run: Reference) -> Iterator[Row]:
+    for send in run.gone():
+        if why := run.expiry(send):
+            yield {**this(send, send["end_ns"]), "detail": why}
 
 
 def failed_visible(run: Reference) -> Iterator[Row]:
@@ -342,6 +352,7 @@ def first_of_each(receives: list[Row]) -> list[Row]:
 CASES: dict[str, Callable[[Reference], Iterator[Row]]] = {
     "lost": lost,
     "unseen": unseen,
+    "expired": expired,
     "late": late,
     "dropped-as-duplicate": dropped,
     "failed-visible": failed_visible,

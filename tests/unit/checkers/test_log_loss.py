@@ -123,10 +123,18 @@ def test_unseen_when_it_may_have_expired() -> None:
     ]
 
 
-def test_expired_message_is_neither_lost_nor_unseen() -> None:
+def test_a_message_below_the_first_position_expired() -> None:
     run = history(send(1, at=6), send(2, at=7), poll("auditor", (7, 2)), audit=Bounds(7, 8, True))
 
-    assert run.check() == []
+    assert run.only("expired") == [finding(value=1, position=6, op=0, at_ns=5, detail="below the first position")]
+    assert run.anomalies() == {"expired": [1]}
+
+
+def test_a_message_that_was_read_and_whose_position_is_unknown_may_have_expired() -> None:
+    run = history(send(1), send(2), poll("c", (6, 1)), poll("auditor", (7, 2)), audit=Bounds(7, 8, True))
+
+    (found,) = run.only("expired")
+    assert found["detail"] == "its position is unknown, it was read, and earlier positions expired"
 
 
 @pytest.mark.parametrize("outcome", ["fail", "info"])
@@ -182,7 +190,7 @@ def test_truncated_when_a_complete_audit_passed_over_it() -> None:
     ids=["audit incomplete", "no audit", "expired", "read by the auditor only"],
 )
 def test_position_that_may_still_be_there_is_not_truncated(read_by: str, audit: Audit | None) -> None:
-    assert history(send(1, at=1), poll(read_by, (1, 1)), audit=audit).check() == []
+    assert "truncated" not in history(send(1, at=1), poll(read_by, (1, 1)), audit=audit).anomalies()
 
 
 @pytest.mark.parametrize(

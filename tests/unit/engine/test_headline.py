@@ -9,7 +9,7 @@ import pytest
 from chaoskit.judge.headline import headline
 from chaoskit.judge.verdict import Found
 
-CUT = {"rule": "kafka.os-flush", "what": "power-cut of n1, n2 at 21.1 s"}
+CUT = {"rule": "kafka.os-flush", "what": "power-cut of n1 at 21.1 s"}
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ CUT = {"rule": "kafka.os-flush", "what": "power-cut of n1, n2 at 21.1 s"}
             75_986,
             {"lost": Found(40_128, True, "x", causes=(CUT,))},
             True,
-            "40,128 of 75,986 acknowledged messages were lost: allowed by kafka.os-flush: power-cut of n1, n2 at 21.1 s",
+            "40,128 of 75,986 acknowledged messages were lost: allowed by kafka.os-flush: power-cut of n1 at 21.1 s",
         ),
         (
             9_000,
@@ -30,7 +30,7 @@ CUT = {"rule": "kafka.os-flush", "what": "power-cut of n1, n2 at 21.1 s"}
             True,
             "1 of 9,000 acknowledged messages were lost: NOT allowed; not allowed: 3 duplicate",
         ),
-        (9_000, {"lost": Found(5, True, "x")}, True, "5 of 9,000 acknowledged messages were lost: allowed, as expected"),
+        (900, {"lost": Found(5, True, "")}, True, "5 of 900 acknowledged messages were lost: allowed, as expected"),
         (
             11_021,
             {"lost": Found(0, True, "x"), "unseen": Found(4_115, True, "y")},

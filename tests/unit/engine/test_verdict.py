@@ -120,9 +120,8 @@ def test_a_control_that_finds_nothing_is_invalid() -> None:
 
 
 def test_verdict_json_has_its_fixed_keys() -> None:
-    anomaly = Found(
-        3, True, "acks=1", "acks=all", (1.0, 2.0), ({"value": 5},), ({"rule": "kafka.acks-one", "what": ""},)
-    )
+    cause = {"rule": "kafka.acks-one", "what": ""}
+    anomaly = Found(3, True, "acks=1", "acks=all", (1.0, 2.0), ({"value": 5},), (cause,))
 
     written = verdict(anomalies={"lost": anomaly}, faults=(FAULT,)).as_json()
 
