@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
 
@@ -93,6 +93,10 @@ class ClockOffset(Nemesis):
     parameters: type[BaseModel] = Offset
     host_powers = (SettableClock,)
 
+    def ahead_ns(self, parameters: Any, lasted_ns: int) -> int:
+        offset: int = parameters.offset
+        return max(offset, 0)
+
     def inject(self, strike: Strike) -> None:
         on_each(strike.hosts, lambda host: host.power(SettableClock).set_clock(strike.parameters.offset))
 
@@ -113,6 +117,10 @@ class ClockJump(ClockOffset):
     summary = "make the system's wall clock jump; correct it afterwards"
     parameters = Jump
 
+    def ahead_ns(self, parameters: Any, lasted_ns: int) -> int:
+        by: int = parameters.by
+        return max(by, 0)
+
     def inject(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:
             shown = host.power(SettableClock).clock_error_ns() + strike.parameters.by
@@ -131,6 +139,9 @@ class ClockDrift(ClockOffset):
 
     summary = "make the system's wall clock run too fast or too slow; correct it afterwards"
     parameters = Drift
+
+    def ahead_ns(self, parameters: Any, lasted_ns: int) -> int:
+        return max(int((parameters.rate - 1) * lasted_ns), 0)
 
     def inject(self, strike: Strike) -> None:
         on_each(strike.hosts, lambda host: host.power(SettableClock).set_clock(0, strike.parameters.rate))

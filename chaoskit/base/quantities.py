@@ -13,8 +13,10 @@ from pydantic import BeforeValidator, PlainSerializer
 
 MILLISECOND = 1_000_000
 SECOND = 1_000 * MILLISECOND
+MINUTE = 60 * SECOND
+HOUR = 60 * MINUTE
 
-_DURATION_UNITS = {"us": 1_000, "ms": MILLISECOND, "s": SECOND, "m": 60 * SECOND, "h": 3600 * SECOND}
+_DURATION_UNITS = {"us": 1_000, "ms": MILLISECOND, "s": SECOND, "m": MINUTE, "h": HOUR}
 _SIZE_UNITS = {
     "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30,
 }  # fmt: skip

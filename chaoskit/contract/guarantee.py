@@ -42,6 +42,7 @@ class Effect:
         damage: what it may have done to the targets' data, given its parameters.
         start_ns: when it began.
         healed_ns: when it was proved healed; None if it was not.
+        ahead_ns: how far it moved the clocks of its targets ahead at most.
         partitions: the only partitions that it damaged; empty: whatever its targets store.
     """
 
@@ -53,6 +54,7 @@ class Effect:
     healed_ns: int | None
     number: int = 0
     partitions: frozenset[Place] = frozenset()
+    ahead_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,7 @@ class Declared:
         producer: client settings of the producers.
         consumer: client settings of the consumers.
         traits: the workload's traits; see `chaoskit.contract.traits`.
+        load_ns: duration of the load.
     """
 
     options: Any
@@ -76,6 +79,7 @@ class Declared:
     producer: Mapping[str, Any]
     consumer: Mapping[str, Any]
     traits: tuple[object, ...] = ()
+    load_ns: int = 0
 
     @property
     def replication(self) -> int:

@@ -132,6 +132,10 @@ class Nemesis(Protocol):
         """Return the damage that it may do to the targets' data, with these validated parameters."""
         return Damage.NONE
 
+    def ahead_ns(self, parameters: Any, lasted_ns: int) -> int:
+        """Return how far it moves the targets' wall clocks ahead at most, with these validated parameters."""
+        return 0
+
     def inject(self, strike: Strike) -> None:
         """Inject the fault on all targets simultaneously."""
         ...

@@ -6,11 +6,16 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from chaoskit.base.quantities import HOUR
 from chaoskit.contract.guarantee import Effect
 from chaoskit.contract.installed import nemesis
 
 _OF_ENGINE = ("on", "for_ns", "damaged")
 """Recorded parameters of a fault that belong to the engine."""
+
+
+_FOREVER_NS = 24 * HOUR
+"""Assumed end of a fault that was not proved healed."""
 
 
 def effects(faults: Sequence[Mapping[str, Any]]) -> list[Effect]:
@@ -26,13 +31,16 @@ def _effect(row: Mapping[str, Any]) -> Effect:
     kind = nemesis(row["kind"], "faults.parquet")
     recorded = json.loads(row["parameters"])
     given = {key: value for key, value in recorded.items() if key not in _OF_ENGINE}
+    parameters = kind.parameters.model_validate(given)
+    lasted_ns = (row["healed_ns"] or _FOREVER_NS) - row["start_ns"]
     return Effect(
         kind=row["kind"],
         targets=tuple(row["targets"]),
         on_hosts=kind.hits == "hosts",
-        damage=kind.damage(kind.parameters.model_validate(given)),
+        damage=kind.damage(parameters),
         start_ns=row["start_ns"],
         healed_ns=row["healed_ns"],
         number=row["fault"],
+        ahead_ns=kind.ahead_ns(parameters, lasted_ns),
         partitions=frozenset((topic, number) for topic, number in recorded.get("damaged", ())),
     )

@@ -104,7 +104,7 @@ def _plan(scenario: Scenario, source: str, seed: int) -> Plan:
         workload.options, load.model_extra or {}, source, "workload.", WorkloadSpec.model_fields
     )
     provider_options = provider.seeded(validated(provider.options, cluster.disk, source, "cluster.disk."), seed)
-    declared = _declare(cluster, system, system_options, workload, workload_options)
+    declared = _declare(scenario, system, system_options, workload, workload_options)
     _check_workload(scenario, system, system_options, workload, declared)
     targets = Targets(
         hosts=host_names(cluster.hosts),
@@ -156,16 +156,18 @@ def check_machine(plan: Plan) -> None:
             each.prepare(plan.system, plan.system_options, each.parameters.model_validate(fault.parameters))
 
 
-def _declare(cluster: ClusterSpec, system: System, options: Any, workload: Workload, load: Any) -> Declared:
-    brokers = system.brokers(options, cluster.hosts)
+def _declare(scenario: Scenario, system: System, options: Any, workload: Workload, load: Any) -> Declared:
+    hosts = scenario.cluster.hosts
+    brokers = system.brokers(options, hosts)
     return Declared(
         options=options,
-        hosts=cluster.hosts,
+        hosts=hosts,
         brokers=brokers,
         topics=tuple(workload.topics(load, brokers)),
         producer=workload.client_settings(load, PRODUCER),
         consumer=workload.client_settings(load, CONSUMER),
         traits=workload.traits(load),
+        load_ns=scenario.workload.duration,
     )
 
 

@@ -16,6 +16,7 @@ _APART = frozenset(
 """A ledger that lost its end has no other entries there, so the order of the remaining entries is not affected."""
 
 _PROMISED = {
+    "expired": "a ledger keeps its entries until it is deleted as a whole",
     "phantom": "only entries that were added can be read",
     "misrouted": "an entry stays in the ledger that it was added to",
     "duplicate": "a writer adds each message once, and continues with the next one after an error",

@@ -15,6 +15,7 @@ from chaoskit.contract.traits import Resends
 from clusters.common.effects import LOSES, damaged, hosts_down_together, hosts_hit
 from clusters.common.properties import is_true, setting
 from clusters.kafka.producer import resolve_producer
+from clusters.kafka.retention import deletes
 from clusters.kafka.settings import KafkaOptions
 
 CYCLES = tuple(base + suffix for suffix in ("", "-process", "-realtime") for base in ("G0", "G1c", "G-single", "G2"))
@@ -219,6 +220,15 @@ RULES = (
         "kafka/last-replica:disk-min-insync-two",
     ),
     Rule(
+        "kafka.retention",
+        ("expired",),
+        deletes,
+        "set retention.ms=-1 and retention.bytes=-1",
+        "Kafka documentation, topic settings retention.ms and retention.bytes",
+        "kafka/retention:short",
+        "kafka/retention:default",
+    ),
+    Rule(
         "kafka.files-changed",
         ("truncated",),
         _files_changed,
@@ -325,6 +335,7 @@ def promises(declared: Declared) -> Mapping[str, str]:
         "duplicate": _never_twice(declared),
         "sequence-jump": "the log keeps each producer's sequence, and readers follow the log",
         "corrupt": "record batches carry a CRC32C: brokers verify what is produced, consumers what they read",
+        "expired": "retention.ms and retention.bytes keep messages for longer than the run",
         "phantom": "only messages that were sent can be read",
         "misrouted": "a message stays in the partition that it was sent to",
         "failed-visible": "a send is classified as failed only if the error proves that nothing was appended",

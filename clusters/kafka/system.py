@@ -25,6 +25,7 @@ from clusters.kafka.deploy import KafkaCluster
 from clusters.kafka.guarantees import GUARANTEES
 from clusters.kafka.operator import has_tools
 from clusters.kafka.producer import KafkaProducer, resolve_producer
+from clusters.kafka.retention import compacts
 from clusters.kafka.roles import ROLES
 from clusters.kafka.settings import KafkaOptions, broker_count
 from clusters.kafka.transactions import TRANSACTIONAL_ID, transactional_settings
@@ -67,6 +68,11 @@ class System:
             raise BadInput(
                 f"workload.replication: {declared.replication} replicas require as many brokers; there are "
                 f"{declared.brokers}"
+            )
+        if compacts(options):
+            raise BadInput(
+                "cluster.topic.cleanup.policy: compacted topics cannot be judged yet: compaction deletes messages "
+                "that have a newer one with their key; use cleanup.policy: delete"
             )
         transactional = declared.get(Transactions) is not None
         if TRANSACTIONAL_ID in declared.producer and not transactional:

@@ -162,6 +162,7 @@ def promises(declared: Declared) -> Mapping[str, str]:
         "duplicate": _never_twice(declared),
         "offset-conflict": ONE_WRITER,
         "sequence-jump": "the log keeps each producer's sequence, and readers follow the log",
+        "expired": "retention keeps all messages of the namespace for longer than the run",
         "phantom": "only messages that were sent can be read",
         "misrouted": "a message stays in the partition that it was sent to",
         "failed-visible": "a send is classified as failed only if the client rejected it before it was pending",

@@ -34,12 +34,14 @@ def _allowed(plan: Plan) -> dict[str, Allowance]:
     effects = []
     for fault in plan.faults:
         kind = nemesis(fault.kind)
-        damage = kind.damage(kind.parameters.model_validate(fault.parameters))
+        parameters = kind.parameters.model_validate(fault.parameters)
+        damage = kind.damage(parameters)
         for on in fault.on:
             hosts = _hosts(plan, on)
-            effects.append(
-                Effect(fault.kind, hosts, kind.hits == "hosts", damage, fault.at_ns, fault.at_ns + (fault.for_ns or 0))
-            )
+            lasts_ns = fault.for_ns or 0
+            ahead_ns = kind.ahead_ns(parameters, lasts_ns)
+            on_hosts, end_ns = kind.hits == "hosts", fault.at_ns + lasts_ns
+            effects.append(Effect(fault.kind, hosts, on_hosts, damage, fault.at_ns, end_ns, ahead_ns=ahead_ns))
     return allowances(plan.system.guarantees, anomalies(), plan.declared, effects)
 
 

@@ -1,0 +1,49 @@
+"""When Kafka deletes messages by itself: retention by age and size.
+
+Sources: Kafka documentation, topic settings `cleanup.policy`, `retention.ms`, `retention.bytes`; broker settings
+`log.cleanup.policy`, `log.retention.ms`, `.minutes`, `.hours` (the first that is set counts) and `log.retention.bytes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from chaoskit.base.quantities import MILLISECOND, MINUTE, format_duration
+from chaoskit.contract.guarantee import Declared, Effect
+from clusters.common.properties import setting
+from clusters.kafka.settings import KafkaOptions
+
+_BROKER_MS = {"log.retention.ms": 1, "log.retention.minutes": 60_000, "log.retention.hours": 3_600_000}
+_DEFAULT_MS = 7 * 24 * 3_600_000
+_BESIDE_LOAD_NS = 15 * MINUTE
+"""How much longer than its load a run may take until everything is read."""
+
+
+def compacts(options: KafkaOptions) -> bool:
+    """Return whether the workload's topics are compacted."""
+    broker = setting(options.config, "log.cleanup.policy", "delete")
+    return "compact" in str(setting(options.topic, "cleanup.policy", broker))
+
+
+def retention_ns(options: KafkaOptions) -> int | None:
+    """Return after what time messages are deleted; None: never."""
+    given = {name: setting(options.config, name, None) for name in _BROKER_MS}
+    broker = next(
+        (int(given[name]) * unit for name, unit in _BROKER_MS.items() if given[name] is not None), _DEFAULT_MS
+    )
+    milliseconds = int(setting(options.topic, "retention.ms", broker))
+    return None if milliseconds < 0 else milliseconds * MILLISECOND
+
+
+def deletes(declared: Declared, effects: Sequence[Effect]) -> str:
+    """Return why messages may be deleted during the run; empty if they may not."""
+    options: KafkaOptions = declared.options
+    size = int(setting(options.topic, "retention.bytes", setting(options.config, "log.retention.bytes", -1)))
+    if size >= 0:
+        return f"retention.bytes={size}: the oldest segments are deleted beyond this size"
+    after_ns = retention_ns(options)
+    ahead_ns = max((effect.ahead_ns for effect in effects), default=0)
+    if after_ns is None or after_ns > declared.load_ns + _BESIDE_LOAD_NS + ahead_ns:
+        return ""
+    why = f"retention.ms={after_ns // MILLISECOND}: segments are deleted when their newest message is older"
+    return f"{why}, and a broker's clock was {format_duration(ahead_ns)} ahead" if ahead_ns else why

@@ -1,0 +1,74 @@
+"""What Kafka's retention may delete during a run, and what it may not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from guaranteed import effect
+
+from chaoskit.base.errors import BadInput
+from chaoskit.base.quantities import HOUR, MINUTE
+from chaoskit.contract.guarantee import Declared
+from chaoskit.contract.installed import nemesis, system
+from chaoskit.contract.topic import Topic
+from clusters.kafka.retention import deletes
+from clusters.kafka.settings import KafkaOptions
+
+
+def _declared(topic: dict[str, Any] | None = None, config: dict[str, Any] | None = None) -> Declared:
+    options = KafkaOptions.model_validate({"topic": topic or {}, "config": config or {}})
+    return Declared(options, 3, 3, (Topic("log-0", replication=3),), {}, {}, load_ns=5 * MINUTE)
+
+
+@pytest.mark.parametrize(
+    ("topic", "config", "why"),
+    [
+        ({}, {}, ""),
+        ({"retention.ms": 3000}, {}, "retention.ms=3000: segments are deleted"),
+        ({"retention.ms": -1}, {"log.retention.ms": 3000}, ""),
+        ({}, {"log.retention.ms": 3000, "log.retention.hours": 100}, "retention.ms=3000:"),
+        ({}, {"log.retention.minutes": 2}, "retention.ms=120000:"),
+        ({"retention.ms": 19 * 60_000}, {}, "retention.ms=1140000:"),
+        ({"retention.ms": 21 * 60_000}, {}, ""),
+        ({"retention.bytes": 1000}, {}, "retention.bytes=1000:"),
+        ({"retention.bytes": -1}, {"log.retention.bytes": 1000}, ""),
+    ],
+)
+def test_what_is_declared(topic: dict[str, Any], config: dict[str, Any], why: str) -> None:
+    assert deletes(_declared(topic, config), []).startswith(why)
+    assert bool(deletes(_declared(topic, config), [])) == bool(why)
+
+
+@pytest.mark.parametrize(("ahead_ns", "deleted"), [(0, False), (24 * HOUR, False), (8 * 24 * HOUR, True)])
+def test_a_clock_that_is_ahead_makes_messages_old(ahead_ns: int, deleted: bool) -> None:
+    jump = replace(effect("clock-jump", "n1"), ahead_ns=ahead_ns)
+
+    assert bool(deletes(_declared(), [effect("kill", "n2"), jump])) == deleted
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters", "ahead_ns"),
+    [
+        ("clock-offset", {"offset": "192h"}, 192 * HOUR),
+        ("clock-offset", {"offset": "-1h"}, 0),
+        ("clock-jump", {"by": "2h"}, 2 * HOUR),
+        ("clock-drift", {"rate": 3}, 2 * HOUR),
+        ("clock-drift", {"rate": 0.5}, 0),
+        ("clock-strobe", {"offset": "1h"}, HOUR),
+        ("kill", {}, 0),
+    ],
+)
+def test_how_far_a_fault_moves_clocks_ahead(kind: str, parameters: dict[str, Any], ahead_ns: int) -> None:
+    found = nemesis(kind)
+
+    assert found.ahead_ns(found.parameters.model_validate(parameters), HOUR) == ahead_ns
+
+
+@pytest.mark.parametrize(
+    ("topic", "config"), [({"cleanup.policy": "compact"}, {}), ({}, {"log.cleanup.policy": "delete,compact"})]
+)
+def test_a_compacted_topic_is_refused(topic: dict[str, Any], config: dict[str, Any]) -> None:
+    with pytest.raises(BadInput, match=r"cluster\.topic\.cleanup\.policy: compacted topics cannot be judged yet"):
+        system("kafka", "system").check(_declared(topic, config))
