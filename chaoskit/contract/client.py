@@ -205,6 +205,11 @@ class LogClients(Protocol):
         """Connect a consumer; `settings` are the system's own, by name."""
         ...
 
+    def prober(self, settings: Mapping[str, Any], completed: Completed) -> Producer:
+        """Connect a producer like one with these settings, but whose acknowledgements mean that a message is kept:
+        all replicas that must have it do."""
+        ...
+
     def auditor(self, settings: Mapping[str, Any]) -> Auditor:
         """Connect the reader of the final read, with the same visibility as consumers with these settings."""
         ...

@@ -18,11 +18,13 @@ class Bounds:
         low: first position that still existed in the system (earlier ones expired).
         end: end position that the system reported after healing: one past the last readable position.
         complete: whether the final read reached `end`.
+        reached: position up to which it read; None: unknown.
     """
 
     low: int
     end: int
     complete: bool
+    reached: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,4 +52,4 @@ def parse_audits(content: bytes) -> dict[Place, Audit]:
 
 
 def _audit(complete: bool, row: Mapping[str, int]) -> Audit:
-    return Bounds(row["low"], row["end"], complete) if "end" in row else Drained(complete)
+    return Bounds(row["low"], row["end"], complete, row.get("reached")) if "end" in row else Drained(complete)

@@ -165,8 +165,10 @@ def _audits(logs: list[ClientLog], names: Names) -> dict[Place, Audit]:
         for records in log.segments:
             for record in records[records["kind"] == AUDIT]:
                 topic = names.texts[ids[record["name"]]]
-                low, end, complete = int(record["value"]), int(record["position"]), bool(record["code"])
-                audit = Drained(complete) if end == NO_POSITION else Bounds(low, end, complete)
+                low, end, reached = (int(record[name]) for name in ("value", "position", "intended_ns"))
+                complete = bool(record["code"])
+                known = None if reached == NO_POSITION else reached
+                audit = Drained(complete) if end == NO_POSITION else Bounds(low, end, complete, known)
                 audits[topic, int(record["partition"])] = audit
     return audits
 

@@ -8,7 +8,7 @@ event; its kind determines which fields are used (the others are zero):
     INVOKE                        f           op                                   start
     COMPLETE  outcome             error       op            position                         end
     RECEIVED  payload  partition  topic  key  op     value  position  intended     sent      received delivery
-    AUDIT     reached  partition  topic              low    end                  (NO_POSITION: it was drained)
+    AUDIT     complete partition  topic              low    end       reached    (end NO_POSITION: it was drained)
     OBSERVED  kind     partition  topic  name op     value  position
 
 The code of a SEND is an index into `schema.SENDING`. `name` and `key` are ids into the client's names file (0: none);
@@ -62,7 +62,7 @@ SEND_FIELDS = struct.Struct("<BB2xiIIqq8xqq12xI")
 INVOKE_FIELDS = struct.Struct("<B7xI4xq24xq12xI")
 COMPLETE_FIELDS = struct.Struct("<BB6xI4xq8xq16xq4xI")
 RECEIVED_FIELDS = struct.Struct("<BB2xiIIqqqqqqiI")
-AUDIT_FIELDS = struct.Struct("<BB2xiI12xqq28xI")
+AUDIT_FIELDS = struct.Struct("<BB2xiI12xqqq20xI")
 
 NO_POSITION = NO_TIME = -(1 << 63)
 """An unknown position or time; the only int64 that no system and no clock produces."""

@@ -234,8 +234,11 @@ class WalWriter:
         offset = self._offset
         if offset >= self._end:
             offset = self._advance()
-        low, end = (audit.low, audit.end) if isinstance(audit, Bounds) else (NO_POSITION, NO_POSITION)
-        _pack_audit(self._segment, offset, AUDIT, audit.complete, partition, topic_id, low, end, offset)
+        bounds = audit if isinstance(audit, Bounds) else Bounds(NO_POSITION, NO_POSITION, audit.complete)
+        reached = NO_POSITION if bounds.reached is None else bounds.reached
+        _pack_audit(
+            self._segment, offset, AUDIT, audit.complete, partition, topic_id, bounds.low, bounds.end, reached, offset
+        )
         self._offset = offset + RECORD_BYTES
 
     def close(self) -> None:

@@ -174,4 +174,10 @@ def _audit(subject: Subject, history: History) -> tuple[dict[str, Any], bool]:
     audits = {where: history.audit(*where) for where in wanted}
     complete = all(audit is not None and audit.complete for audit in audits.values())
     ends = {f"{place[0]}/{place[1]}": audit.end for place, audit in audits.items() if isinstance(audit, Bounds)}
-    return {"complete": complete, "end_positions": ends}, complete or (subject.imported and not ends)
+    unread = {
+        f"{topic}/{partition}": {"from": audit.reached, "to": audit.end} if isinstance(audit, Bounds) else {}
+        for (topic, partition), audit in audits.items()
+        if audit is None or not audit.complete
+    }
+    found = {"complete": complete, "end_positions": ends, "unread": unread}
+    return found, complete or (subject.imported and not ends)

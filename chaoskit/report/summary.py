@@ -137,12 +137,22 @@ def _done(verdict: Verdict) -> list[str]:
     lines.append(
         f"  final read: {'complete' if verdict.audit['complete'] else 'INCOMPLETE'}{': ' if ends else ''}{ends}"
     )
+    lines += [f"    {line}" for line in _unread(verdict.audit.get("unread", {}))]
     recovered = verdict.liveness.get("recovered")
     if recovered is not None:
         word = "recovered" if recovered else "did NOT recover"
         took_s, bound_s = verdict.liveness["took_s"], verdict.liveness["bound_s"]
         lines.append(f"  cluster: {word} in {took_s:.1f} s after healing (bound {bound_s:.0f} s)")
     return lines
+
+
+def _unread(unread: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    for where, bounds in list(unread.items())[:_ENDS_SHOWN]:
+        if bounds.get("from") is None:
+            yield f"{where} was not read"
+        else:
+            count = bounds["to"] - bounds["from"]
+            yield f"{where} was not read from {bounds['from']:,} to {bounds['to']:,} ({count:,} positions)"
 
 
 def _found(verdict: Verdict) -> list[str]:

@@ -27,6 +27,9 @@ class KafkaClients:
         plain = {key: value for key, value in resolve_producer(settings).items() if key != TRANSACTIONAL_ID}
         return KafkaProducer({**self._connection, **plain}, completed)
 
+    def prober(self, settings: Mapping[str, Any], completed: Completed) -> KafkaProducer:
+        return self.producer({**resolve_producer(settings), "acks": "all"}, completed)
+
     def transactional_producer(
         self, settings: Mapping[str, Any], name: str, completed: Completed
     ) -> KafkaTransactionalProducer:

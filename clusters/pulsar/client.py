@@ -25,6 +25,9 @@ class PulsarClients:
     def producer(self, settings: Mapping[str, Any], completed: Completed) -> PulsarProducer:
         return PulsarProducer(self._connection, settings, completed)
 
+    def prober(self, settings: Mapping[str, Any], completed: Completed) -> PulsarProducer:
+        return self.producer(settings, completed)
+
     def sequenced_producer(
         self, settings: Mapping[str, Any], name: str, completed: Completed
     ) -> PulsarSequencedProducer:

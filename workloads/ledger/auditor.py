@@ -157,7 +157,7 @@ class _Auditing:
 
     def _audited(self, ledger: int, end: int, reached: int) -> None:
         topic = self._recorder.in_system(TOPIC)
-        self._recorder.audited(topic, ledger, Bounds(0, end, complete=reached >= end))
+        self._recorder.audited(topic, ledger, Bounds(0, end, complete=reached >= end, reached=reached))
 
     def _moved(self) -> None:
         self._deadline = time.monotonic() + _STALL_S

@@ -52,8 +52,9 @@ def audit(job: Job[LogOptions]) -> None:
     reader.assign(known)
     reached = _read_to_end(job.control, reader, consumer, ends)
     for place, (low, end) in ends.items():
-        recorder.audited(*place, Bounds(low, end, complete=reached[place] >= end))
+        recorder.audited(*place, Bounds(low, end, complete=reached[place] >= end, reached=reached[place]))
     complete = len(ends) == len(options.all_partitions()) and all(reached[at] >= end for at, (_, end) in ends.items())
+    failed = "" if complete else failed or reader.error
     recorder.complete(op, OK if complete else INFO, failed or None)
     consumer.close()
     job.control.report(recorder.report())
@@ -109,7 +110,7 @@ def _probe(job: Job[LogOptions]) -> tuple[bool, dict[Place, int]]:
             probed[places[op]] = position
         recorder.completed(op, outcome, error, position)
 
-    producer = job.clients.power(LogClients).producer(dict(options.producer), completed)
+    producer = job.clients.power(LogClients).prober(options.producer, completed)
     writer = payload.Writer(recorder.run_id, options.message_size)
     partitions = options.all_partitions()
     for sequence, (topic, partition) in enumerate(partitions):

@@ -36,11 +36,15 @@ class Poller(Generic[S]):
         recorder: the client's recorder.
         source: the source.
         f: name of the operation.
+
+    Attributes:
+        error: the last error of the source; empty if there was none.
     """
 
     def __init__(self, recorder: Recorder, source: S, f: str) -> None:
         self.source = source
         self.recorder = recorder
+        self.error = ""
         self._f = f
 
     def poll(self) -> list[tuple[int, Delivery]]:
@@ -49,6 +53,7 @@ class Poller(Generic[S]):
         deliveries, lost, error = self.source.poll(_POLL_TIMEOUT_S, _MESSAGES_MAX)
         received_ns, values = self.recorder.received(op, deliveries)
         self.recorder.complete(op, OK if error is None else FAIL, error, received_ns)
+        self.error = error or self.error
         for each in lost:
             self.go_on(each)
         return list(zip(values, deliveries, strict=True))

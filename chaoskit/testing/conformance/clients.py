@@ -73,6 +73,7 @@ def check_clients(clients: Powered, topic: Topic, settings: Mapping[str, Any] | 
 
 def _check_log(clients: LogClients, topic: Topic, settings: dict[str, Any], wants: Wants) -> None:
     sent = _send(lambda told: clients.producer(settings, told), topic.name, b"log", wants)
+    sent += _send(lambda told: clients.prober(settings, told), topic.name, b"probe", wants)
     consumer = clients.consumer(settings)
     try:
         consumer.assign([(topic.name, 0)])

@@ -114,7 +114,11 @@ def test_an_imported_history_cannot_be_run_again() -> None:
 def test_an_incomplete_run_is_told_as_such() -> None:
     text = summary(
         verdict(
-            audit={"complete": False, "end_positions": {}},
+            audit={
+                "complete": False,
+                "end_positions": {},
+                "unread": {"log-0/0": {"from": 6906, "to": 11021}, "log-0/1": {}},
+            },
             liveness={"recovered": False, "bound_s": 60.0, "took_s": 60.0},
             availability={"longest_unavailable_ms": 9000.0, "recovered_after_heal_ms": None},
             latency={"send": {}},
@@ -122,7 +126,8 @@ def test_an_incomplete_run_is_told_as_such() -> None:
         FOLDER,
     )
 
-    assert "  final read: INCOMPLETE\n" in text
+    assert "  final read: INCOMPLETE\n    log-0/0 was not read from 6,906 to 11,021 (4,115 positions)\n" in text
+    assert "    log-0/1 was not read\n" in text
     assert "  cluster: did NOT recover in 60.0 s after healing (bound 60 s)\n" in text
     assert "  longest time without an acknowledged send: 9000 ms\n" in text
 
