@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from chaoskit.base import durable, store
+from chaoskit.base import durable, parquet, store
 from chaoskit.base.errors import BadInput, ChaoskitError
 from chaoskit.base.latency import encoded, merged, percentiles
 from spark_analysis.check import Outcome, findings_of, judge, survey
@@ -187,5 +186,5 @@ def _configurations(
 def _write(analysed: Analysed) -> None:
     for name, rows in analysed.tables.items():
         with durable.whole(analysed.folder / f"{name}.parquet") as unfinished:
-            pq.write_table(pa.Table.from_pylist(rows, SCHEMAS[name]), unfinished, compression="zstd")
+            parquet.write(pa.Table.from_pylist(rows, SCHEMAS[name]), unfinished)
     durable.write(analysed.report, page(analysed.tables, analysed.skipped).encode())

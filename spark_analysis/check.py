@@ -16,9 +16,9 @@ from typing import Any, cast
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
+from chaoskit.base import parquet
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.checker import FINDINGS, Settling
 from chaoskit.contract.installed import checkers
@@ -109,7 +109,7 @@ class _Slices:
     """The rows of a Parquet file, read one row group at a time."""
 
     def __init__(self, path: Path) -> None:
-        self._file = pq.ParquetFile(path)
+        self._file = parquet.opened(path)
         sizes = [self._file.metadata.row_group(index).num_rows for index in range(self._file.num_row_groups)]
         self._first = np.cumsum([0, *sizes])
         self._read: tuple[int, pa.Table] | None = None

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from hdrh.histogram import HdrHistogram
 
+from chaoskit.base import parquet
 from chaoskit.base.latency import Ints, merged, summary, write_histogram
 from chaoskit.history.schema import OUTCOMES
 from chaoskit.judge.metrics import availability, spans_of
@@ -89,7 +89,7 @@ def distribution(counts: pa.Table, series: str, segments: tuple[int, int] | None
 
 def _all_completions(run: Run) -> Ints:
     """Return the completion time of each acknowledged send of the load; takes 8 bytes per send."""
-    file = pq.ParquetFile(run.folder / "operations.parquet")
+    file = parquet.opened(run.folder / "operations.parquet")
     parts = [np.zeros(0, np.int64)]
     for group in range(file.num_row_groups):
         table = file.read_row_group(group, columns=["f", "client", "start_ns", "end_ns", "outcome"])

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from chaoskit.base import store
+from chaoskit.base import parquet, store
 from chaoskit.base.latency import Ints
 from chaoskit.history.compact import compact
 from chaoskit.history.faults import compact_faults
@@ -100,7 +100,7 @@ def load_extent(path: Path, load_start_ns: int) -> tuple[int, int]:
 
     Reads only row groups that, according to their statistics, may hold one of the two.
     """
-    file = pq.ParquetFile(path)
+    file = parquet.opened(path)
     column = file.schema_arrow.get_field_index("start_ns")
     extents = []
     for group in range(file.num_row_groups):

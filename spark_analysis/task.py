@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from chaoskit.base import parquet
 from chaoskit.base.errors import BadInput, ChaoskitError
 from chaoskit.base.latency import Ints
 from chaoskit.contract.checker import Part, Settling
@@ -107,7 +108,7 @@ def _operations(unit: Unit) -> Iterator[pa.RecordBatch]:
     path = unit.folder / "operations.parquet"
     for group in unit.groups:
         with _naming(path):
-            table = pq.ParquetFile(path).read_row_group(group, columns=_COUNTED)
+            table = parquet.opened(path).read_row_group(group, columns=_COUNTED)
         counts, ends = operations_measured(table, unit.timing)
         yield from _table(unit, "counts", -1, counts)
         yield from _table(unit, "ends", -1, ends)
@@ -135,7 +136,7 @@ def _needed(path: Path, partitions: Sequence[Partition]) -> pa.Table:
         BadInput: rows refer to missing operations.
     """
     wanted = _ops_of(partitions)
-    file = pq.ParquetFile(path)
+    file = parquet.opened(path)
     if wanted.size and wanted[-1] >= file.metadata.num_rows:
         raise BadInput(f"{path}: the history refers to missing operations")
     tables, first = [OPERATIONS.empty_table()], 0

@@ -14,7 +14,7 @@ from types import TracebackType
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from chaoskit.base import durable
+from chaoskit.base import durable, parquet
 from chaoskit.history.audits import Audit, Place, audits_json
 from chaoskit.history.models import DataModel
 from chaoskit.history.schema import OPERATIONS
@@ -27,10 +27,9 @@ AUDITS_KEY, TOPICS_KEY = b"chaoskit.audits", b"chaoskit.topics"
 def _writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
     texts = [field.name for field in schema if pa.types.is_dictionary(field.type)]
     deltas = {field.name: "DELTA_BINARY_PACKED" for field in schema if pa.types.is_integer(field.type)}
-    return pq.ParquetWriter(
+    return parquet.writer(
         path,
         schema,
-        compression="zstd",
         compression_level=1,  # data is delta-encoded already; higher levels gain little
         use_dictionary=texts,
         column_encoding=deltas,

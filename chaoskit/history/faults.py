@@ -13,9 +13,8 @@ from types import TracebackType
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from chaoskit.base import durable
+from chaoskit.base import durable, parquet
 from chaoskit.base.errors import nearest
 from chaoskit.history.schema import FAULTS
 from chaoskit.history.segment import room_in
@@ -70,7 +69,7 @@ def compact_faults(run_folder: Path) -> int:
     faults = _read(run_folder / "wal" / "faults.jsonl")
     table = pa.Table.from_pylist([faults[number] for number in sorted(faults)], schema=FAULTS)
     with durable.whole(run_folder / "faults.parquet") as unfinished:
-        pq.write_table(table, unfinished, compression="zstd")
+        parquet.write(table, unfinished)
     return len(faults)
 
 

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from chaoskit.base import durable
+from chaoskit.base import durable, parquet
 from chaoskit.history.audits import Place
 from chaoskit.history.schema import PLACEMENTS
 from chaoskit.history.segment import room_in
@@ -61,7 +60,7 @@ def compact_placements(run_folder: Path) -> None:
     lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
     table = pa.Table.from_pylist([json.loads(line) for line in lines], schema=PLACEMENTS)
     with durable.whole(run_folder / FILE) as unfinished:
-        pq.write_table(table, unfinished, compression="zstd")
+        parquet.write(table, unfinished)
 
 
 class Placements:

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from chaoskit.base import parquet
 from chaoskit.base.errors import BadInput
 from chaoskit.history.audits import Audit, Place, parse_audits
 from chaoskit.history.dataset import AUDITS_KEY, TOPICS_KEY
@@ -99,7 +100,7 @@ class History:
     def operations(self) -> pa.Table:
         """All operations, schema OPERATIONS, in `op` order, regardless of their order in the file."""
         path = self.folder / "operations.parquet"
-        table = _by_op(_read(path, lambda: pq.ParquetFile(path).read()).replace_schema_metadata())
+        table = _by_op(_read(path, lambda: parquet.opened(path).read()).replace_schema_metadata())
         first = 0
         for chunk in table["op"].chunks:
             if not np.array_equal(chunk.to_numpy(), np.arange(first, first + len(chunk))):
@@ -114,7 +115,7 @@ class History:
         if not path.exists():
             return FAULTS.empty_table()
         _footer(path, FAULTS)
-        return _read(path, lambda: pq.ParquetFile(path).read())
+        return _read(path, lambda: parquet.opened(path).read())
 
     @cached_property
     def placements(self) -> Placements:
@@ -123,7 +124,7 @@ class History:
         if not path.exists():
             return Placements(PLACEMENTS.empty_table())
         _footer(path, PLACEMENTS)
-        return Placements(_read(path, lambda: pq.ParquetFile(path).read()))
+        return Placements(_read(path, lambda: parquet.opened(path).read()))
 
     def messages(self, topic: str, partition: int) -> pa.Table:
         """Return the messages of a partition, schema MESSAGES, in `op` order; empty if there are none."""
@@ -166,7 +167,7 @@ def _read_piece(piece: Piece | None, schema: pa.Schema) -> pa.Table:
 def open_file(path: Path) -> pq.ParquetFile:
     """Open a file of a history; its footer is parsed once, regardless of the number of partitions."""
     state = path.stat()
-    return pq.ParquetFile(path, metadata=_parsed_footer(path, state.st_size, state.st_mtime_ns))
+    return parquet.opened(path, metadata=_parsed_footer(path, state.st_size, state.st_mtime_ns))
 
 
 @lru_cache(maxsize=8)

@@ -11,14 +11,14 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from chaoskit.base import durable, store
+from chaoskit.base import durable, parquet, store
 from chaoskit.contract import installed
 from chaoskit.contract.guarantee import Allowance
 from chaoskit.history.audits import Bounds
 from chaoskit.history.compact import compact
 from chaoskit.history.faults import compact_faults
+from chaoskit.history.manifest import JUDGED, RECORDED, seal, verify
 from chaoskit.history.placements import compact_placements
 from chaoskit.history.reader import History
 from chaoskit.judge.attribution import Explained
@@ -38,11 +38,13 @@ def check_run(folder: Path) -> Verdict:
     Raises:
         BadInput: the folder does not hold a run, or is damaged.
     """
+    verify(folder, RECORDED)
     subject = read_subject(folder)
     if not (folder / "operations.parquet").exists():
         compact_faults(folder)
         compact_placements(folder)
         compact(folder)
+        seal(folder, RECORDED)
     history = History.open(folder)
     return judge(folder, subject, history, find(history, subject.bound_ns), measured(folder, history, subject))
 
@@ -59,9 +61,10 @@ def judge(folder: Path, subject: Subject, history: History, findings: pa.Table, 
     """
     explained = subject.explain(findings, history.faults.to_pylist(), history.placements)
     with durable.whole(folder / "findings.parquet") as unfinished:
-        pq.write_table(explained.findings, unfinished, compression="zstd")
+        parquet.write(explained.findings, unfinished)
     verdict = _verdict(subject, folder, history, explained, load)
     store.write_json(folder / store.VERDICT, verdict.as_json())
+    seal(folder, JUDGED)
     return verdict
 
 

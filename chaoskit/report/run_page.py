@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
-from chaoskit.base import durable, store
+from chaoskit.base import durable, parquet, store
 from chaoskit.base.errors import BadInput, ChaoskitError
 from chaoskit.contract.checker import FINDINGS
+from chaoskit.history.manifest import JUDGED, RECORDED, verify
 from chaoskit.history.reader import History
 from chaoskit.judge.headline import LOSSES
+from chaoskit.judge.subject import read_subject
 from chaoskit.report import charts
 from chaoskit.report.series import Series, anomalies_of, series_of
 from chaoskit.report.summary import describe_example
@@ -32,14 +32,14 @@ def run_page(folder: Path) -> str:
 
     if not (folder / store.VERDICT).exists():
         raise BadInput(f"{folder}: has no verdict yet; run `chaoskit check {folder}` first")
-    verdict, history = store.read_json(folder / store.VERDICT), History.open(folder)
-    recovery = folder / store.RECOVERY
-    load_start_ns = store.read_json(recovery).get("load_start_ns", 0) if recovery.exists() else 0
+    verify(folder, RECORDED, JUDGED)
+    verdict, history = _verdict(folder), History.open(folder)
+    load_start_ns = read_subject(folder).load_start_ns
     faults = history.faults.to_pylist()
     instants = [row[name] or 0 for row in faults for name in ("start_ns", "healed_ns")]
     series = series_of(history, load_start_ns, max(instants, default=0))
     found = folder / "findings.parquet"
-    findings = pq.read_table(found) if found.exists() else FINDINGS.empty_table()
+    findings = parquet.opened(found).read() if found.exists() else FINDINGS.empty_table()
     return render(
         "run.html.j2",
         title=verdict["run"],
@@ -79,6 +79,13 @@ def try_report(folder: Path) -> str | None:
     except Exception as error:  # noqa: BLE001  # the boundary: a report must not cost a run its verdict
         return f"no {REPORT}: {type(error).__name__}: {error}; please report this bug"
     return None
+
+
+def _verdict(folder: Path) -> Mapping[str, Any]:
+    verdict: Mapping[str, Any] = store.read_json(folder / store.VERDICT)
+    if "headline" not in verdict:
+        raise BadInput(f"{folder / store.VERDICT} was written by another version; run `chaoskit check {folder}` first")
+    return verdict
 
 
 def _anomalies(verdict: Mapping[str, Any]) -> list[dict[str, Any]]:

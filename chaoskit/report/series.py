@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
+from chaoskit.base import parquet
 from chaoskit.history.reader import History, read_messages
 from chaoskit.history.schema import AUDITOR, SENDING
 
@@ -157,7 +157,7 @@ def anomalies_of(findings: pa.Table, axis: Axis) -> list[dict[str, Any]]:
 def _operations(path: Path, load_start_ns: int) -> tuple[Ints, Ints, Flags, Flags]:
     """Return for each operation: its start; its end if it is an acknowledged send of the load, else -1;
     whether it is a send of the load; whether it belongs to the auditor."""
-    file = pq.ParquetFile(path)
+    file = parquet.opened(path)
     parts = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.bool_), np.zeros(0, np.bool_))]
     for group in range(file.num_row_groups):
         table = file.read_row_group(group, columns=["f", "client", "start_ns", "end_ns", "outcome"])

@@ -13,6 +13,7 @@ from chaoskit.base.errors import BadInput, ChaoskitError, RunFailed
 from chaoskit.contract.event import Interrupted, PhaseBegun, Problem, Watcher
 from chaoskit.history.compact import compact, drop_wal
 from chaoskit.history.faults import compact_faults
+from chaoskit.history.manifest import RECORDED, seal
 from chaoskit.history.origin import write_origin
 from chaoskit.history.placements import compact_placements
 from chaoskit.judge.judging import check_run
@@ -111,6 +112,7 @@ class Site:
             compact_faults(folder)
             compact_placements(folder)
             compact(folder)
+            seal(folder, RECORDED)
             drop_wal(folder)
 
     def _deployed(self, plan: Plan, watcher: Watcher) -> Deployment:

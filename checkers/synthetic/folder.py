@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from chaoskit.base import store
+from chaoskit.base import parquet, store
 from chaoskit.history.dataset import ROW_GROUP_ROWS, PartitionsWriter, write_operations
 from chaoskit.history.schema import MESSAGES, OBSERVATIONS
 from checkers.synthetic.injection import CAUSES, check_injections
@@ -65,8 +64,8 @@ class LogSynthesizer:
             for observed in simulation.observations.values():
                 writer.write(sum(table.num_rows for table in observed), grouped(iter(observed)))
         write_operations(folder / "operations.parquet", simulation.operations(), simulation.audits, topics)
-        pq.write_table(simulation.faults, folder / "faults.parquet", compression="zstd")
-        pq.write_table(truth_table(simulation.truth), folder / "truth.parquet", compression="zstd")
+        parquet.write(simulation.faults, folder / "faults.parquet")
+        parquet.write(truth_table(simulation.truth), folder / "truth.parquet")
         store.write_yaml(folder / store.SCENARIO, scenario(parameters, name))
 
 

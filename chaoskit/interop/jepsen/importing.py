@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from chaoskit.base import store
+from chaoskit.base import parquet, store
 from chaoskit.history.dataset import PartitionsWriter, write_operations
 from chaoskit.history.models import DataModel
 from chaoskit.history.schema import FAULTS, MESSAGES, OBSERVATIONS
@@ -68,7 +67,7 @@ def _import(path: Path, folder: Path, name: str) -> None:
         spool.close()
     write_operations(folder / "operations.parquet", operation_tables(starts, end_ns, outcome), {}, topics)
     PartitionsWriter(folder / "observations.parquet", OBSERVATIONS).close()
-    pq.write_table(pa.Table.from_pylist(faults.rows, FAULTS), folder / "faults.parquet", compression="zstd")
+    parquet.write(pa.Table.from_pylist(faults.rows, FAULTS), folder / "faults.parquet")
     side.write(folder / SIDE_FILE)
     origin: dict[str, Any] = {"from": "jepsen", "file": str(path.absolute()), "operations": int(starts.size)}
     if faults.ignored:

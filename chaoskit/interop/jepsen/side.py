@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from chaoskit.base import parquet
 from chaoskit.interop.jepsen.names import FIRST, Interned
 
 SIDE_FILE = "jepsen.parquet"
@@ -70,4 +70,4 @@ class Side:
     def write(self, path: Path) -> None:
         """Write the table."""
         tables = [pa.Table.from_pylist(self._rows, SCHEMA), *self._tables]
-        pq.write_table(pa.concat_tables(tables).unify_dictionaries(), path, compression="zstd")
+        parquet.write(pa.concat_tables(tables).unify_dictionaries(), path)

@@ -202,7 +202,7 @@ class PlainClients(Powers):
     def consumer(self, *_: Any) -> None:
         raise AssertionError
 
-    auditor = consumer
+    auditor = prober = consumer
 
 
 class PlainProducer:
