@@ -121,6 +121,7 @@ class Rule:
         shown: the ready-made scenario that demonstrates it, in the syntax of `chaoskit run`.
         control: the companion scenario whose settings prevent it.
         anywhere: a fault may explain a finding also where it hit no host that stored the partition.
+        alone: it does not allow what its anomalies imply.
         known: link to the issue if it is a defect of the system or its client. It then explains findings, but does not
             allow them unless the scenario accepts it (`accept:`).
     """
@@ -133,6 +134,7 @@ class Rule:
     shown: str
     control: str
     anywhere: bool = False
+    alone: bool = False
     known: str = ""
 
 

@@ -26,6 +26,11 @@ class Transactions:
 
 
 @dataclass(frozen=True, slots=True)
+class Recovers:
+    """Ledgers are opened with recovery while their writers add entries."""
+
+
+@dataclass(frozen=True, slots=True)
 class Subscription:
     """Consumers share a subscription and acknowledge individual messages.
 

@@ -163,7 +163,8 @@ class Attribution:
             yield from (rule for rule in rules if anomaly not in rule.allows and self._implies(rule, anomaly))
 
     def _implies(self, rule: Rule, anomaly: str) -> bool:
-        return any(anomaly in self._anomalies[root].implies for root in rule.allows if root in self._anomalies)
+        roots = () if rule.alone else rule.allows
+        return any(anomaly in self._anomalies[root].implies for root in roots if root in self._anomalies)
 
     def _touched(self, effect: Effect, place: Place, *, shared: bool) -> bool:
         """Return whether a fault may have touched data of a partition or, if `shared`, data of no workload's topic."""

@@ -33,6 +33,6 @@ def allowances(
 
 
 def _implied(rule: Rule, anomalies: Mapping[str, Anomaly]) -> Iterator[str]:
-    for root in rule.allows:
+    for root in () if rule.alone else rule.allows:
         if root in anomalies:
             yield from anomalies[root].implies

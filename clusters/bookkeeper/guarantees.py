@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from chaoskit.contract.guarantee import Declared, Effect, Guarantees, Rule
+from chaoskit.contract.traits import Recovers
 from clusters.storage.durability import ONE_WRITER, STORAGE_RULES, forgotten, kept
 
 _APART = frozenset(
@@ -41,8 +42,28 @@ def _no_digest(declared: Declared, effects: Sequence[Effect]) -> str:
     return f"digest DUMMY: clients do not detect a modified entry; {why}"
 
 
+def _closed_by_writer(declared: Declared, effects: Sequence[Effect]) -> str:
+    if declared.get(Recovers) is None:
+        return ""
+    return (
+        "recover_every: a writer whose adds are refused, because another client recovers its ledger, may close the "
+        "ledger below entries that the recovery has already confirmed to readers"
+    )
+
+
 RULES = (
     *STORAGE_RULES,
+    Rule(
+        "bookkeeper.closed-by-writer",
+        ("lac-regression", "truncated"),
+        _closed_by_writer,
+        "",
+        "BookKeeper 4.17, LedgerHandle.handleUnrecoverableErrorDuringAdd and doAsyncCloseInternal",
+        "bookkeeper/fencing",
+        "bookkeeper/bit-flip:digest",
+        alone=True,
+        known="docs/bookkeeper.md, A fenced writer may close a ledger below what a recovery has confirmed",
+    ),
     Rule(
         "bookkeeper.no-digest",
         ("corrupt",),

@@ -7,6 +7,7 @@ from typing import Any
 
 from chaoskit.contract.ledger import LedgerClients
 from chaoskit.contract.topic import Topic
+from chaoskit.contract.traits import Recovers
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Job, Task
 from chaoskit.history.models import DataModel
 from chaoskit.history.schema import AUDITOR
@@ -35,7 +36,7 @@ class LedgerWorkload:
         return options.producer if role == PRODUCER else options.consumer
 
     def traits(self, options: LedgerOptions) -> tuple[object, ...]:
-        return ()
+        return () if options.recover_every is None else (Recovers(),)
 
     def run(self, job: Job[Any]) -> None:
         {PRODUCER: write, CONSUMER: tail, RECOVERER: recover, AUDITOR: audit}[job.task.role](job)

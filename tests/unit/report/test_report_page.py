@@ -14,6 +14,7 @@ import pytest
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.store import read_json, write_json
+from chaoskit.history.manifest import JUDGED, seal
 from chaoskit.report.run_page import run_page, try_report, write_report
 
 
@@ -54,6 +55,7 @@ def test_what_others_wrote_is_escaped(judged: Path, tmp_path: Path) -> None:
     verdict["reasons"] = ["<script>alert(1)</script>"]
     verdict["anomalies"]["lost"]["why"] = "a & b </td> {{ 7 * 7 }}"
     write_json(folder / "verdict.json", verdict)
+    seal(folder, JUDGED)
 
     page = run_page(folder)
 
