@@ -28,13 +28,8 @@ class PositionLost(NamedTuple):
     error: str
 
 
-class Commit(NamedTuple):
-    """The result of a group's commit: (topic, partition, next position to read) per partition, outcome code,
-    error."""
-
-    positions: list[tuple[str, int, int]]
-    outcome: int
-    error: str | None
+Reached = list[tuple[str, int, int]]
+"""For each partition: topic, number, next position to read."""
 
 
 class Membership(Protocol):
@@ -140,9 +135,13 @@ class Consumer(Protocol):
         """Join the group; each rebalance is reported to `membership`."""
         ...
 
-    def commit(self) -> Commit | None:
-        """Commit the positions of the owned partitions and wait for the result; return None if there is nothing to
-        commit or the client commits automatically."""
+    def reached(self) -> Reached:
+        """Return the positions of the owned partitions after what earlier calls of `poll` returned; empty if there is
+        nothing to commit, or the client commits automatically."""
+        ...
+
+    def commit(self, reached: Reached) -> tuple[int, str | None]:
+        """Commit these positions and wait for the result; return the outcome code and the error."""
         ...
 
     def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Delivery], list[PositionLost], str | None]:

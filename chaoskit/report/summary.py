@@ -131,6 +131,8 @@ def _done(verdict: Verdict) -> list[str]:
             again_ms = fault["recovered_after_heal_ms"]
             again = "" if again_ms is None else f"; first one {again_ms:,.0f} ms after healing"
             lines.append(f"    at most {fault['unavailable_ms']:,.0f} ms without an acknowledged send{again}")
+    if dropped := verdict.liveness.get("dropped_faults"):
+        lines.append(f"  {dropped:,} faults of series were dropped: the load ended before their turn")
     told = [f"{where} ends at {end:,}" for where, end in verdict.audit["end_positions"].items()]
     more = [f"and {len(told) - _ENDS_SHOWN:,} more"] if len(told) > _ENDS_SHOWN else []
     ends = ", ".join([*told[:_ENDS_SHOWN], *more])

@@ -53,6 +53,7 @@ class Conductor:
     Attributes:
         problems: what went wrong, as sentences.
         active: the active faults, such as `kill on n1`, by number.
+        dropped: number of faults of series that never had their turn before the load ended.
         all_healed: whether every fault that began was proved healed.
     """
 
@@ -85,6 +86,7 @@ class Conductor:
         self._load_over = threading.Event()
         self._threads: list[threading.Thread] = []
         self.all_healed = True
+        self.dropped = 0
         self.problems: list[str] = []
         self.active: dict[int, str] = {}
 
@@ -121,6 +123,7 @@ class Conductor:
             if targets:
                 self._perform(row, fault, targets, load_start_ns)
             else:
+                self.dropped += 1
                 self._watcher.on(FaultDropped(index, fault.kind))
                 return
         except Exception as error:  # noqa: BLE001  # a broken nemesis makes the run unknown, it does not end it

@@ -144,6 +144,7 @@ class Trial:
         self.restored = (
             liveness["recovered"] and conductor.all_healed and all(map(_restores, self._plan.faults))
         ) and not self._interrupted.is_set()
+        liveness["dropped_faults"] = conductor.dropped
         content = {**liveness, "load_start_ns": self._load_start_ns, "problems": self._problems}
         store.write_json(self._folder / store.RECOVERY, content)
 

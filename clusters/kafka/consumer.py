@@ -8,12 +8,13 @@ from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
 
-from chaoskit.contract.client import Commit, Membership, PositionLost
+from chaoskit.contract.client import Membership, PositionLost, Reached
 from chaoskit.contract.cluster import ClusterError
 from chaoskit.history.recorder import Delivery
 from chaoskit.history.schema import INFO, OK
 from clusters.kafka.connection import CONNECTION_DEFAULTS
 
+_COMMITTED_S = 10
 _LOST_POSITIONS = {KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE, KafkaError._LOG_TRUNCATION}
 
 ISOLATION = "isolation.level"
@@ -54,16 +55,15 @@ class KafkaConsumer:
         )
         self._group = str(settings["group.id"])
         self._commits_itself = str(settings.get("enable.auto.commit", False)).lower() != "false"
+        self._reached: dict[tuple[str, int], int] = {}
 
     def assign(self, partitions: Sequence[tuple[str, int]]) -> None:
         self._consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for topic, partition in partitions])
 
     def subscribe(self, topics: Sequence[str], membership: Membership) -> None:
         def assigned(consumer: Consumer, partitions: list[TopicPartition]) -> None:
-            starts = consumer.committed(partitions, timeout=10)
-            for start in starts:
-                start.offset = OFFSET_BEGINNING if start.offset < 0 else start.offset
-            consumer.assign(starts)
+            self._reached.clear()
+            consumer.assign(_starts(consumer, partitions))
             owned = [(each.topic, each.partition) for each in partitions]
             membership.assigned(self._group, generation(consumer.consumer_group_metadata()), owned)
 
@@ -72,19 +72,17 @@ class KafkaConsumer:
 
         self._consumer.subscribe(list(topics), on_assign=assigned, on_revoke=revoked, on_lost=revoked)
 
-    def commit(self) -> Commit | None:
-        if self._commits_itself:
-            return None
-        reached = [each for each in self._consumer.position(self._consumer.assignment()) if each.offset >= 0]
-        if not reached:
-            return None
-        positions = [(each.topic, each.partition, each.offset) for each in reached]
+    def reached(self) -> Reached:
+        # Not the consumer's own position: inside consume() it is already past messages that are not recorded yet.
+        return [] if self._commits_itself else [(*where, position) for where, position in self._reached.items()]
+
+    def commit(self, reached: Reached) -> tuple[int, str | None]:
         try:
-            answers = self._consumer.commit(offsets=reached, asynchronous=False)
+            answers = self._consumer.commit(offsets=[TopicPartition(*each) for each in reached], asynchronous=False)
         except KafkaException as error:
-            return Commit(positions, INFO, error.args[0].name())
+            return INFO, error.args[0].name()
         refused = [each.error for each in answers if each.error is not None]
-        return Commit(positions, INFO, refused[0].name()) if refused else Commit(positions, OK, None)
+        return (INFO, refused[0].name()) if refused else (OK, None)
 
     def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Delivery], list[PositionLost], str | None]:
         deliveries: list[Delivery] = []
@@ -114,9 +112,11 @@ class KafkaConsumer:
                 lost.append(PositionLost(message.topic(), message.partition(), error.name()))
             else:
                 failure = error.name()
+        self._reached |= {(each.topic, each.partition): (each.position or 0) + 1 for each in deliveries}
         return deliveries, lost, failure
 
     def seek_to_beginning(self, topic: str, partition: int) -> None:
+        self._reached.pop((topic, partition), None)
         # librdkafka rejects seek() on a partition that stopped at an error; assigning it again restarts it.
         assigned = self._consumer.position(self._consumer.assignment())
         for each in assigned:
@@ -129,6 +129,17 @@ class KafkaConsumer:
 
     def _reached_end(self, message: Any) -> None:
         """Ignore the end of a partition; only the final read uses it."""
+
+
+def _starts(consumer: Consumer, partitions: list[TopicPartition]) -> list[TopicPartition]:
+    """Return where to read assigned partitions from: where the group committed, or else the beginning."""
+    try:
+        starts: list[TopicPartition] = consumer.committed(partitions, timeout=_COMMITTED_S)
+    except KafkaException:
+        return partitions  # librdkafka asks for the committed positions itself, until the coordinator answers
+    for start in starts:
+        start.offset = OFFSET_BEGINNING if start.offset < 0 else start.offset
+    return starts
 
 
 class KafkaAuditor(KafkaConsumer):

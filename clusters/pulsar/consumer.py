@@ -14,7 +14,7 @@ from typing import Any
 import pulsar
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.client import Commit, Membership, PositionLost
+from chaoskit.contract.client import Membership, PositionLost, Reached
 from chaoskit.history.recorder import Delivery
 from chaoskit.history.schema import INFO
 from clusters.pulsar.admin import Admin, partition_name
@@ -62,20 +62,21 @@ class PulsarConsumer:
             for partition in range(len(self._client.get_topic_partitions(full_topic(topic))))
         )
 
-    def commit(self) -> Commit | None:
-        if not self._grouped or not self._last:
-            return None
-        reached, self._last = self._last, {}
-        positions, error = [], NO_RECEIPT
-        for (topic, partition), message in reached.items():
-            source = self._sources[topic, partition]
+    def reached(self) -> Reached:
+        if not self._grouped:
+            return []
+        return [(*where, _position(message) + 1) for where, message in self._last.items()]
+
+    def commit(self, reached: Reached) -> tuple[int, str | None]:
+        error = NO_RECEIPT
+        for topic, partition, _ in reached:
+            source, message = self._sources[topic, partition], self._last.pop((topic, partition))
             try:
                 if source is not None:
                     source.acknowledge_cumulative(message)
             except pulsar.PulsarException as failure:
                 error = name_of(failure)
-            positions.append((topic, partition, _position(message) + 1))
-        return Commit(positions, INFO, error)
+        return INFO, error
 
     def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Delivery], list[PositionLost], str | None]:
         deliveries: list[Delivery] = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Generic, Protocol, TypeVar
 
@@ -105,14 +104,13 @@ class Reader(Poller[Consumer]):
 
     def commit(self) -> None:
         """Commit the group's positions after the received messages."""
-        invoked_ns = time.monotonic_ns()
-        commit = self.source.commit()
-        if commit is None:
+        reached = self.source.reached()
+        if not reached:
             return
-        op = self.recorder.invoke("commit", invoked_ns)
-        for topic, partition, position in commit.positions:
+        op = self.recorder.invoke("commit")
+        for topic, partition, position in reached:
             self._observe(op, "committed", topic, partition, position)
-        self.recorder.complete(op, commit.outcome, commit.error)
+        self.recorder.complete(op, *self.source.commit(reached))
 
     def go_on(self, lost: PositionLost) -> None:
         """Seek to the beginning of a partition whose position was lost."""

@@ -164,17 +164,16 @@ def test_a_member_acknowledges_up_to_what_it_received_and_knows_nothing_more(mon
     client = _client(monkeypatch, p0=list(messages), p1=[])
     consumer = PulsarConsumer({NAMESPACE: ""}, {})
     consumer.subscribe(["log-0"], NoMembership())
-    assert consumer.commit() is None
+    assert consumer.reached() == []
 
     deliveries, _, _ = consumer.poll(0.1, 10)
-    commit = consumer.commit()
+    reached = consumer.reached()
 
     assert [each.delivery for each in deliveries] == [3, 3]
-    assert commit is not None
-    assert commit.positions == [("log-0", 0, pack(1, 1, 0) + 1)]
-    assert (commit.outcome, commit.error) == (INFO, "NoReceipt")
+    assert reached == [("log-0", 0, pack(1, 1, 0) + 1)]
+    assert consumer.commit(reached) == (INFO, "NoReceipt")
     assert client.sources[_name(0)].acknowledged == messages[1:]
-    assert consumer.commit() is None
+    assert consumer.reached() == []
 
 
 def test_readers_of_assigned_partitions_do_not_commit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,7 +182,7 @@ def test_readers_of_assigned_partitions_do_not_commit(monkeypatch: pytest.Monkey
     consumer.assign([("log-0", 0)])
     consumer.poll(0.1, 10)
 
-    assert consumer.commit() is None
+    assert consumer.reached() == []
 
 
 def test_a_reader_seeks_to_the_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
