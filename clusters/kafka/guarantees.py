@@ -81,6 +81,19 @@ def _os_flush(declared: Declared, effects: Sequence[Effect]) -> str:
     )
 
 
+def _internal_os_flush(declared: Declared, effects: Sequence[Effect]) -> str:
+    options: KafkaOptions = declared.options
+    cut = hosts_down_together(effects, LOSES)
+    flushed = str(setting(options.config, "log.flush.interval.messages", 0)) == "1"
+    if flushed or cut < int(setting(options.config, "min.insync.replicas", 1)):
+        return ""
+    return (
+        f"log.flush.interval.messages is not 1 on brokers, and {cut} host(s) lost power at the same time: internal "
+        "topics have the brokers' flush settings, so committed offsets and the states of transactions may have been "
+        "in memory only"
+    )
+
+
 def _disks_lost(declared: Declared, effects: Sequence[Effect]) -> str:
     insync = _insync(declared)
     destroyed = hosts_down_together(effects, Damage.DESTROYS)
@@ -209,6 +222,15 @@ RULES = (
         "Kafka documentation, topic setting flush.messages",
         "kafka/power-all:os-flush",
         "kafka/power-all:flush-each",
+    ),
+    Rule(
+        "kafka.internal-os-flush",
+        ("commit-regression", "commit-beyond", "torn-transaction", "zombie-write"),
+        _internal_os_flush,
+        "set log.flush.interval.messages=1 on brokers",
+        "Kafka documentation, broker setting log.flush.interval.messages",
+        "kafka/offsets-flush:topic-only",
+        "kafka/offsets-flush:brokers-too",
     ),
     Rule(
         "kafka.disks-lost",
