@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -132,16 +133,15 @@ class Attribution:
             fits[:, index] = _fits(effect, anomaly, times)
         next_one = np.searchsorted(np.array([effect.start_ns for effect in self._effects], np.int64), times[0][1])
         places, place_of = _places(rows)
-        key = np.column_stack([place_of, next_one, np.packbits(fits, axis=1).astype(np.int64)])
-        distinct, first, case_of = np.unique(key, axis=0, return_index=True, return_inverse=True)
-        answers = np.zeros(len(distinct), np.int64)
+        first, case_of = _cases([place_of, next_one, *np.packbits(fits, axis=1).T])
+        answers = np.zeros(first.size, np.int64)
         for case, row in enumerate(first):
             able = [effect for effect, fit in zip(self._effects, fits[row], strict=True) if fit]
             cause = self._cause(anomaly, places[place_of[row]], able, int(next_one[row]))
             if cause not in found:
                 found.append(cause)
             answers[case] = found.index(cause)
-        return answers[case_of.reshape(-1)]
+        return answers[case_of]
 
     def _cause(self, anomaly: Anomaly, place: Place, able: Sequence[Effect], next_one: int) -> Cause | None:
         anywhere = _preferred(able, next_one, self._effects)
@@ -233,6 +233,15 @@ def _places(rows: pa.Table) -> tuple[list[Place], Ints]:
     distinct, index = np.unique(codes, return_inverse=True)
     names = topics.dictionary.to_pylist()
     return [(names[code >> 32], int(code & 0xFFFFFFFF)) for code in distinct.tolist()], index
+
+
+def _cases(columns: Sequence[npt.NDArray[Any]]) -> tuple[Ints, Ints]:
+    """Return the first row of each different combination of values, and for each row the index of its combination."""
+    case_of = np.zeros(columns[0].size, np.int64)
+    first = np.zeros(0, np.int64)
+    for column in columns:
+        _, first, case_of = np.unique(case_of << 32 | column, return_index=True, return_inverse=True)
+    return first, case_of
 
 
 def _preferred(able: Sequence[Effect], next_one: int, effects: Sequence[Effect]) -> list[Effect]:

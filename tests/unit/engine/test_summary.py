@@ -157,3 +157,28 @@ def test_runs_are_compared_by_settings_cost_and_loss() -> None:
         "valid: NOT as expected",
     )
     assert (second[0], second[4], second[5]) == ("plain: defaults", "0", "valid: as the guarantees say")
+
+
+def test_each_cause_is_told_with_its_faults_and_its_rule() -> None:
+    cut = {"rule": "kafka.os-flush", "known": "", "count": 3_000, "what": "power-cut of n1, n2 at 21.1 s"}
+    known = {"rule": "pulsar.batch-dropped", "known": "pull request 5491", "count": 289, "what": ""}
+    text = summary(verdict(anomalies={"lost": Found(3_289, True, "as declared", causes=(cut, known))}), FOLDER)
+
+    assert text.startswith("3,289 of 1,100 acknowledged messages were lost: allowed by kafka.os-flush: power-cut of n1")
+    assert "    3,000 by power-cut of n1, n2 at 21.1 s (rule kafka.os-flush)\n" in text
+    assert "    289 by settings alone (known issue pulsar.batch-dropped)\n" in text
+
+
+def test_nothing_is_none_as_long_as_the_final_read_is_incomplete() -> None:
+    audit = {"complete": False, "end_positions": {}}
+    text = summary(verdict(audit=audit, anomalies={"lost": Found(0, True, "expected")}), FOLDER)
+
+    assert "  lost: none found, but the final read is incomplete\n" in text
+
+
+def test_faults_of_series_that_were_dropped_are_told() -> None:
+    liveness = {"recovered": True, "bound_s": 60.0, "took_s": 3.1, "dropped_faults": 2}
+
+    assert "  2 faults of series were dropped: the load ended before their turn\n" in summary(
+        verdict(liveness=liveness), FOLDER
+    )
