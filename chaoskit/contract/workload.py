@@ -51,8 +51,11 @@ class Control(Protocol):
         ...
 
     def result(self, result: Mapping[str, Any]) -> None:
-        """Report a result to the harness, once. The auditor reports `accepted` and `audited`, both bool, and may say
-        why not (`why`). Another client that can never work again, and stays idle, reports the reason (`failed`)."""
+        """Report results to the harness; later calls add to earlier ones.
+
+        The auditor reports `accepted` as soon as its probes are through and `audited` at its end, both bool, and may
+        say why not (`why`). Another client that can never work again, and stays idle, reports the reason (`failed`).
+        """
         ...
 
 

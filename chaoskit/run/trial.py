@@ -32,6 +32,9 @@ from chaoskit.scenario.timeline import PlannedFault
 
 _TICK_S = 0.2
 _AUDIT_TIMEOUT_S = 600
+_READ_PER_S = 1000
+"""A final read that is slower than this is ended, after the time above."""
+
 _STOP_TIMEOUT_S = 60
 
 
@@ -176,7 +179,7 @@ class Trial:
         self._watcher.on(PhaseBegun("final read"))
         auditors = fleet.launch([Task(AUDITOR, 0)])
         fleet.go(auditors)
-        self._problems += fleet.join(auditors, _AUDIT_TIMEOUT_S)
+        self._problems += fleet.join(auditors, _AUDIT_TIMEOUT_S + fleet.progress().acked / _READ_PER_S)
         result = auditors[0].worker.result
         if why := result.get("why"):
             self._problems.append(f"final read: {why}")

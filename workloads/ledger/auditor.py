@@ -44,6 +44,7 @@ def audit(job: Job[LedgerOptions]) -> None:
     recorder = job.recorder
     clients = [job.clients.power(LedgerClients).ledger_client(options.consumer) for _ in range(2)]
     newest, accepted = _probe(job, clients[0])
+    job.control.result({"accepted": accepted})
     op = recorder.invoke("audit")
     readers = [_Auditing(job, client) for client in clients]
     whole = [reader.read(ledger) for ledger in range(clients[0].first, newest + 1) for reader in readers]
@@ -54,7 +55,7 @@ def audit(job: Job[LedgerOptions]) -> None:
     complete = all(whole) and newest >= 0
     recorder.complete(op, OK if complete else INFO)
     job.control.report(recorder.report())
-    job.control.result({"accepted": accepted, "audited": complete})
+    job.control.result({"audited": complete})
 
 
 def _probe(job: Job[LedgerOptions], client: LedgerClient) -> tuple[int, bool]:

@@ -33,6 +33,7 @@ def audit(job: Job[LogOptions]) -> None:
     options, recorder = job.options, job.recorder
     job.control.wait_start()
     accepted, probed = _probe(job)
+    job.control.result({"accepted": accepted})
     consumer = job.clients.power(LogClients).auditor(options.consumer)
     reader = Reader(recorder, consumer)
     op = recorder.invoke("audit")
@@ -58,7 +59,7 @@ def audit(job: Job[LogOptions]) -> None:
     recorder.complete(op, OK if complete else INFO, failed or None)
     consumer.close()
     job.control.report(recorder.report())
-    job.control.result({"accepted": accepted, "audited": complete, "why": failed})
+    job.control.result({"audited": complete, "why": failed})
 
 
 def _bounds_past(consumer: Auditor, place: Place, position: int, known_by: float, visible_by: float) -> tuple[int, int]:

@@ -177,4 +177,4 @@ class _Control:
         """Ignore progress."""
 
     def result(self, result: Mapping[str, Any]) -> None:
-        self._results[self._client] = result
+        self._results[self._client] = {**self._results.get(self._client, {}), **result}

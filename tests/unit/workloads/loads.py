@@ -38,7 +38,7 @@ class Control:
         """Nobody listens."""
 
     def result(self, result: Any) -> None:
-        self.told = result
+        self.told = {**(self.told or {}), **result}
 
 
 class Powers:
