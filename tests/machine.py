@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -10,6 +11,7 @@ import psutil
 
 from chaoskit.base.state import state_folder
 
+_INIT = 1
 _BLKIO = Path("/sys/fs/cgroup/blkio")
 _LISTINGS = {
     "network namespaces": ["ip", "netns", "list"],
@@ -42,8 +44,22 @@ def _lines(argv: list[str]) -> list[str]:
 
 
 def _own_processes() -> list[str]:
-    """Command lines of hosts, services and clients that a run starts."""
+    """Command lines of hosts, services and clients that a run of this test starts, or that nobody waits for any more.
+
+    Those of other tests, which may run on this machine at the same time, are their children.
+    """
     systems = ("kafka.Kafka", "QuorumPeerMain", "bookkeeper.server.Main", "PulsarBrokerStarter")
     marks = ("unshare", "sshd_config", *systems, "chaoskit.run.worker", "clusters.hosts", "nemeses.network")
-    commands = (" ".join(process.info["cmdline"] or []) for process in psutil.process_iter(["cmdline"]))
-    return [command for command in commands if any(mark in command for mark in marks)]
+    found = []
+    for process in psutil.process_iter(["cmdline", "ppid"]):
+        command = " ".join(process.info["cmdline"] or [])
+        if any(mark in command for mark in marks) and (process.info["ppid"] == _INIT or _is_ours(process)):
+            found.append(command)
+    return found
+
+
+def _is_ours(process: psutil.Process) -> bool:
+    try:
+        return os.getpid() in (parent.pid for parent in process.parents())
+    except psutil.NoSuchProcess:
+        return False
