@@ -21,7 +21,13 @@ ZOMBIE = ("sent after it was fenced", "its transaction ended after it was fenced
 _NEVER_NS = np.iinfo(np.int64).max
 
 
-ZOMBIE_WRITE = Anomaly("zombie-write", "a message of a fenced producer is visible", LOG, about=About.SHARED)
+ZOMBIE_WRITE = Anomaly(
+    "zombie-write",
+    "a message of a fenced producer is visible",
+    LOG,
+    about=About.READING,
+    shared=True,
+)
 
 
 def zombie_cases(view: LogView, operations: pa.Table) -> pa.Table:

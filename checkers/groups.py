@@ -22,7 +22,13 @@ from checkers.membership import ACTS, NEVER_NS, Commits, Membership, Ownerships,
 from checkers.models import LOG
 from checkers.view import LogView
 
-COMMIT_REGRESSION = Anomaly("commit-regression", "a group's committed position went back", LOG, about=About.SHARED)
+COMMIT_REGRESSION = Anomaly(
+    "commit-regression",
+    "a group's committed position went back",
+    LOG,
+    about=About.READING,
+    shared=True,
+)
 
 
 def regression_cases(view: LogView, commits: Commits, seeks: Ints) -> pa.Table:
@@ -49,7 +55,8 @@ COMMIT_BEYOND = Anomaly(
     "commit-beyond",
     "a group committed past a message that no member had received: a restart loses it",
     LOG,
-    about=About.SHARED,
+    about=About.READING,
+    shared=True,
 )
 
 
@@ -84,7 +91,11 @@ def beyond_cases(view: LogView, commits: Commits, members: Ints) -> pa.Table:
 
 
 DOUBLE_ASSIGNMENT = Anomaly(
-    "double-assignment", "two members of a group owned the same partition at the same time", LOG, about=About.SHARED
+    "double-assignment",
+    "two members of a group owned the same partition at the same time",
+    LOG,
+    about=About.READING,
+    shared=True,
 )
 
 
@@ -120,7 +131,8 @@ STUCK_PARTITION = Anomaly(
     "stuck-partition",
     "an owner received nothing for the whole bound after healing, although messages existed",
     LOG,
-    about=About.SHARED,
+    about=About.READING,
+    shared=True,
 )
 
 

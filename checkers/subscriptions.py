@@ -33,7 +33,10 @@ UNACKED_VANISHED_DETAILS = ("never delivered", "delivered, not acknowledged, and
 
 
 UNACKED_VANISHED = Anomaly(
-    "unacked-vanished", "an unacknowledged message was not redelivered", LOG, about=About.READING
+    "unacked-vanished",
+    "an unacknowledged message was not redelivered",
+    LOG,
+    shared=True,
 )
 
 
@@ -76,6 +79,7 @@ DOUBLE_DELIVERY = Anomaly(
     "a message was delivered after its acknowledgement, or to two consumers at the same time",
     LOG,
     about=About.READING,
+    shared=True,
 )
 
 
@@ -113,7 +117,11 @@ def double_cases(view: LogView, subscription: Subscription) -> pa.Table:
 
 
 TWO_ACTIVE = Anomaly(
-    "two-active", "two consumers were active at the same time where only one may be", LOG, about=About.READING
+    "two-active",
+    "two consumers were active at the same time where only one may be",
+    LOG,
+    about=About.READING,
+    shared=True,
 )
 
 
@@ -130,7 +138,13 @@ def active_cases(view: LogView, subscription: Subscription) -> pa.Table:
     return _received(view, TWO_ACTIVE, subscription, later, None, _op(view, subscription, earlier), earlier)
 
 
-FIFO_VIOLATION = Anomaly("fifo-violation", "a message was delivered after a later one", LOG, about=About.READING)
+FIFO_VIOLATION = Anomaly(
+    "fifo-violation",
+    "a message was delivered after a later one",
+    LOG,
+    about=About.READING,
+    shared=True,
+)
 
 
 def order_cases(view: LogView, subscription: Subscription) -> pa.Table:
@@ -154,7 +168,11 @@ def order_cases(view: LogView, subscription: Subscription) -> pa.Table:
 
 
 REDELIVERY_FLAG_MISSING = Anomaly(
-    "redelivery-flag-missing", "a redelivered message was not marked as redelivered", LOG, about=About.READING
+    "redelivery-flag-missing",
+    "a redelivered message was not marked as redelivered",
+    LOG,
+    about=About.READING,
+    shared=True,
 )
 
 

@@ -35,7 +35,11 @@ def concerns(operations: pa.Table) -> bool:
 
 
 ABORTED_READ = Anomaly(
-    "aborted-read", "a message of a transaction that did not commit was received", LOG, about=About.SHARED
+    "aborted-read",
+    "a message of a transaction that did not commit was received",
+    LOG,
+    about=About.READING,
+    shared=True,
 )
 
 
@@ -51,7 +55,11 @@ def aborted_read_cases(view: LogView) -> pa.Table:
 
 
 PRECOMMITTED_READ = Anomaly(
-    "precommitted-read", "a message was received before its transaction ended", LOG, about=About.SHARED
+    "precommitted-read",
+    "a message was received before its transaction ended",
+    LOG,
+    about=About.READING,
+    shared=True,
 )
 
 
@@ -122,7 +130,7 @@ TORN_TRANSACTION = Anomaly(
     "torn-transaction",
     "one part of a committed transaction is visible, another part is missing",
     LOG,
-    about=About.SHARED,
+    shared=True,
 )
 
 

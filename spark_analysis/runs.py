@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 
 from chaoskit.base import parquet, store
 from chaoskit.base.latency import Ints
-from chaoskit.history.compact import compact
-from chaoskit.history.faults import compact_faults
+from chaoskit.history.finish import finish
+from chaoskit.history.manifest import RECORDED, verify
 from chaoskit.history.reader import History
 from chaoskit.judge.checking import settings
 from chaoskit.judge.subject import Subject, read_subject
@@ -80,9 +80,9 @@ def open_run(number: int, folder: Path, *, recheck: bool) -> Run:
         ChaoskitError: it cannot be read.
     """
     folder = folder.resolve()
+    verify(folder, RECORDED)
     if not (folder / "operations.parquet").exists():
-        compact_faults(folder)
-        compact(folder)
+        finish(folder)
     subject = read_subject(folder) if recheck or not _is_judged(folder) else None
     history = History.open(folder)
     load_start_ns = _load_start_ns(folder)

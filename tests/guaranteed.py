@@ -24,4 +24,6 @@ def effect(kind: str, *targets: str, start_s: int = 8, healed_s: int | None = 10
 
 def table(name: str, declared: Declared, effects: Sequence[Effect]) -> dict[str, Allowance]:
     """What a system says of each anomaly."""
-    return allowances(system(name, "system").guarantees, anomalies(), declared, effects)
+    guarantees = system(name, "system").guarantees
+    known = [rule.id for rule in guarantees.rules if rule.known]
+    return allowances(guarantees, anomalies(), declared, effects, known)

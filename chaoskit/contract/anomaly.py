@@ -13,14 +13,12 @@ class About(Enum):
     """What a finding is about; it determines which faults may explain it.
 
     `MESSAGE`: one message; the fault must fit the time at which it was written. `PAIR`: two messages; it must fit one
-    of them. `READING`: what a reader or consumer experienced at `at_ns`. `SHARED`: the same, but it depends on state
-    that is not stored with the partition, such as the offsets of groups.
+    of them. `READING`: what a reader or consumer experienced at `at_ns`.
     """
 
     MESSAGE = auto()
     PAIR = auto()
     READING = auto()
-    SHARED = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +33,8 @@ class Anomaly:
         measured: it is a measurement, about which no system gives a guarantee. It is allowed unless the scenario's
             `expect` says otherwise.
         about: what its findings are about.
+        shared: it depends on state that is not stored with the partition, such as the offsets of groups, so a fault
+            need not have hit a host that stored the partition.
     """
 
     name: str
@@ -43,3 +43,4 @@ class Anomaly:
     implies: tuple[str, ...] = ()
     measured: bool = False
     about: About = About.MESSAGE
+    shared: bool = False

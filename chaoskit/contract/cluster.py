@@ -75,7 +75,7 @@ class Cluster(Powered, Protocol):
         ...
 
     def placements(self) -> Sequence[Placed]:
-        """Return where the partitions of the trial are stored now, as far as the system tells within a second.
+        """Return where the partitions of the trial are stored now, as far as the system tells within a few seconds.
 
         It is called about once a second during the load, also while faults are active.
 

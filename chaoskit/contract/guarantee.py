@@ -39,6 +39,7 @@ class Effect:
         kind: kind of the fault, for messages only; rules use `damage`.
         targets: names of its targets.
         on_hosts: whether the targets are hosts; otherwise clients.
+        on_links: whether it concerns the network, and so the hosts at the other end as well.
         damage: what it may have done to the targets' data, given its parameters.
         start_ns: when it began.
         healed_ns: when it was proved healed; None if it was not.
@@ -55,6 +56,7 @@ class Effect:
     number: int = 0
     partitions: frozenset[Place] = frozenset()
     ahead_ns: int = 0
+    on_links: bool = False
 
 
 @dataclass(frozen=True, slots=True)

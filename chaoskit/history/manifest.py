@@ -12,6 +12,7 @@ from pathlib import Path
 
 from chaoskit.base import durable, store
 from chaoskit.base.errors import BadInput
+from chaoskit.history.segment import room_in
 
 FILE = "manifest.json"
 RECORDED, JUDGED = "recorded", "judged"
@@ -34,11 +35,13 @@ def seal(folder: Path, part: str) -> None:
 
     Raises:
         BadInput: there is a manifest, and it is damaged.
+        HistoryFull: there is no space for it.
     """
     files = (path for pattern in _FILES[part] for path in sorted(folder.glob(pattern)) if path.is_file())
     digests = {str(path.relative_to(folder)): _digest(path) for path in files}
     content = {**_read(folder), part: digests}
-    durable.write(folder / FILE, (json.dumps(content, indent=1) + "\n").encode())
+    with room_in(folder):
+        durable.write(folder / FILE, (json.dumps(content, indent=1) + "\n").encode())
 
 
 def verify(folder: Path, *parts: str) -> None:

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
 from chaoskit.base import durable, parquet
 from chaoskit.history.audits import Place
-from chaoskit.history.schema import PLACEMENTS
+from chaoskit.history.schema import LEADER, PLACEMENTS, REPLICA
 from chaoskit.history.segment import room_in
 
 FILE = "placements.parquet"
@@ -43,15 +41,22 @@ class PlacementLog:
         """
         if self._last.get(place) == (leader, holders):
             return
-        row = {"at_ns": at_ns, "topic": place[0], "partition": place[1], "leader": leader or None, "holders": holders}
+        row = {"at_ns": at_ns, "topic": place[0], "partition": place[1]}
+        roles = [(leader, LEADER)] * bool(leader) + [(holder, REPLICA) for holder in holders]
+        lines = [json.dumps({**row, "host": host, "role": role}).encode() + b"\n" for host, role in roles]
         with room_in(self._folder):
-            self._file.write(json.dumps(row).encode() + b"\n")
+            self._file.write(b"".join(lines))
             self._file.flush()
         self._last[place] = leader, holders
 
     def close(self) -> None:
-        """Close the log."""
-        self._file.close()
+        """Close the log.
+
+        Raises:
+            HistoryFull: there was no space for its end.
+        """
+        with room_in(self._folder):
+            self._file.close()
 
 
 def compact_placements(run_folder: Path) -> None:
@@ -59,7 +64,7 @@ def compact_placements(run_folder: Path) -> None:
     path = run_folder / "wal" / _LOG
     lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
     table = pa.Table.from_pylist([json.loads(line) for line in lines], schema=PLACEMENTS)
-    with durable.whole(run_folder / FILE) as unfinished:
+    with room_in(run_folder), durable.whole(run_folder / FILE) as unfinished:
         parquet.write(table, unfinished)
 
 
@@ -71,9 +76,9 @@ class Placements:
     """
 
     def __init__(self, rows: pa.Table) -> None:
-        self._known: dict[Place, list[Mapping[str, Any]]] = defaultdict(list)
+        self._known: dict[Place, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
         for row in rows.to_pylist():
-            self._known[row["topic"], row["partition"]].append(row)
+            self._known[row["topic"], row["partition"]][row["at_ns"]].add(row["host"])
 
     def holders(self, place: Place, start_ns: int, end_ns: int | None) -> frozenset[str] | None:
         """Return the hosts that stored or led a partition at any time of an interval; None if it is not known.
@@ -86,7 +91,6 @@ class Placements:
         known = self._known.get(place)
         if not known:
             return None
-        before = [row for row in known if row["at_ns"] <= start_ns][-1:]
-        during = [row for row in known if row["at_ns"] > start_ns and (end_ns is None or row["at_ns"] <= end_ns)]
-        chosen = before + during or known[:1]
-        return frozenset(host for row in chosen for host in (*row["holders"], row["leader"]) if host)
+        before = [at_ns for at_ns in known if at_ns <= start_ns][-1:]
+        during = [at_ns for at_ns in known if at_ns > start_ns and (end_ns is None or at_ns <= end_ns)]
+        return frozenset().union(*(known[at_ns] for at_ns in before + during or list(known)[:1]))

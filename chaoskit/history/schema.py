@@ -87,12 +87,14 @@ PLACEMENTS = pa.schema(
         pa.field("at_ns", pa.int64(), nullable=False),
         pa.field("topic", pa.string(), nullable=False),
         pa.field("partition", pa.int32(), nullable=False),
-        pa.field("leader", pa.string()),
-        pa.field("holders", pa.list_(pa.string()), nullable=False),
+        pa.field("host", pa.string(), nullable=False),
+        pa.field("role", pa.string(), nullable=False),
     ]
 )
-"""One row per change of a partition's placement, in order of time: the hosts that store it, and the one that leads or
-owns it (null: none). It holds from `at_ns` until the partition's next row."""
+"""One row per host and role of a partition, whenever its placement changed, in order of time. Roles: `leader` leads or
+owns it, `replica` stores it. The rows with one `at_ns` hold together until the partition's next ones."""
+
+LEADER, REPLICA = "leader", "replica"
 
 DIRECTIONS = ("sent", "received")
 KINDS = ("committed", "assigned", "confirmed", "ended", "subscribed", "acked", "nacked")

@@ -106,6 +106,7 @@ class Attribution:
         self._anomalies = anomalies
         self._declared = declared
         self._effects = sorted(effects, key=lambda effect: effect.start_ns)
+        self._since = _since(self._effects)
         self._placements = placements
 
     def explain(self, findings: pa.Table) -> Explained:
@@ -129,8 +130,8 @@ class Attribution:
         """Return for each row the index of its cause in `found`, to which new ones are appended."""
         times = _times(anomaly, rows)
         fits = np.zeros((rows.num_rows, len(self._effects)), np.bool_)
-        for index, effect in enumerate(self._effects):
-            fits[:, index] = _fits(effect, anomaly, times)
+        for index, (effect, since_ns) in enumerate(zip(self._effects, self._since, strict=True)):
+            fits[:, index] = _fits(effect, since_ns, anomaly, times)
         next_one = np.searchsorted(np.array([effect.start_ns for effect in self._effects], np.int64), times[0][1])
         places, place_of = _places(rows)
         first, case_of = _cases([place_of, next_one, *np.packbits(fits, axis=1).T])
@@ -145,7 +146,7 @@ class Attribution:
 
     def _cause(self, anomaly: Anomaly, place: Place, able: Sequence[Effect], next_one: int) -> Cause | None:
         anywhere = _preferred(able, next_one, self._effects)
-        shared = anomaly.about is About.SHARED
+        shared = anomaly.shared
         here = [effect for effect in anywhere if self._touched(effect, place, shared=shared)]
         here = here if shared else list(self._on_holders(here, place))
         for rule in self._rules(anomaly.name):
@@ -156,11 +157,13 @@ class Attribution:
         return None
 
     def _rules(self, anomaly: str) -> Iterator[Rule]:
-        """Yield the rules that allow an anomaly; those that name it come before those that imply it."""
-        rules = self._guarantees.rules
-        yield from (rule for rule in rules if anomaly in rule.allows)
-        if anomaly not in self._guarantees.apart:
-            yield from (rule for rule in rules if anomaly not in rule.allows and self._implies(rule, anomaly))
+        """Yield the rules that allow an anomaly: known issues last; those that name it before those that imply it."""
+        implied = anomaly not in self._guarantees.apart
+        for known in (False, True):
+            rules = [rule for rule in self._guarantees.rules if bool(rule.known) == known]
+            yield from (rule for rule in rules if anomaly in rule.allows)
+            if implied:
+                yield from (rule for rule in rules if anomaly not in rule.allows and self._implies(rule, anomaly))
 
     def _implies(self, rule: Rule, anomaly: str) -> bool:
         roots = () if rule.alone else rule.allows
@@ -176,9 +179,10 @@ class Attribution:
         )
 
     def _on_holders(self, effects: Sequence[Effect], place: Place) -> Iterator[Effect]:
-        """Yield effects on the hosts that stored the partition at that time, and those on clients."""
+        """Yield effects on hosts that stored the partition at that time, and those on networks or clients."""
         for effect in effects:
-            holders = self._placements.holders(place, effect.start_ns, effect.healed_ns) if effect.on_hosts else None
+            placed = effect.on_hosts and not effect.on_links
+            holders = self._placements.holders(place, effect.start_ns, effect.healed_ns) if placed else None
             if holders is None:
                 yield effect
             elif targets := tuple(target for target in effect.targets if target in holders):
@@ -192,7 +196,7 @@ def _judged(findings: pa.Table, rules: pa.Array, faults: pa.Array) -> pa.Table:
 def _times(anomaly: Anomaly, rows: pa.Table) -> list[tuple[Ints, Ints]]:
     """Return the intervals in which each finding may have been caused; a fault must fit one of them."""
     at = rows["at_ns"]
-    if anomaly.about in (About.READING, About.SHARED):
+    if anomaly.about is About.READING:
         return [_interval(at, at)]
     intervals = [_interval(pc.coalesce(rows["written_ns"], at), pc.coalesce(rows["acked_ns"], rows["written_ns"], at))]
     if anomaly.about is About.PAIR:
@@ -207,23 +211,41 @@ def _interval(low: pa.ChunkedArray, high: pa.ChunkedArray) -> tuple[Ints, Ints]:
     return low.fill_null(_NEVER).to_numpy(), high.fill_null(_FOREVER).to_numpy()
 
 
-def _fits(effect: Effect, anomaly: Anomaly, times: Sequence[tuple[Ints, Ints]]) -> Flags:
-    earliest, latest = _reach(effect, anomaly.about)
+def _since(effects: Sequence[Effect]) -> list[int]:
+    """Return for each fault, in order of time, when the first one began that it follows without a pause."""
+    since: list[int] = []
+    begun = over = _NEVER
+    for effect in effects:
+        if effect.start_ns > over:
+            begun = effect.start_ns
+        over = max(over, _FOREVER if effect.healed_ns is None else effect.healed_ns)
+        since.append(begun)
+    return since
+
+
+def _fits(effect: Effect, since_ns: int, anomaly: Anomaly, times: Sequence[tuple[Ints, Ints]]) -> Flags:
+    earliest, latest = _reach(effect, since_ns, anomaly.about)
     fits: Flags = np.logical_or.reduce([(low <= latest) & (high >= earliest) for low, high in times])
     return fits
 
 
-def _reach(effect: Effect, about: About) -> tuple[int, int]:
-    """Return the times between which a message was written, or something was noticed, that a fault may explain."""
+def _reach(effect: Effect, since_ns: int, about: About) -> tuple[int, int]:
+    """Return the times between which a message was written, or something was noticed, that a fault may explain.
+
+    Args:
+        effect: the fault.
+        since_ns: when the first of the faults began that it follows without a pause; replicas may lag since then.
+        about: what findings are about.
+    """
     start_ns = effect.start_ns - _CLOCKS_NS
     end_ns = None if effect.damage & Damage.CORRUPTS else effect.healed_ns
-    if about in (About.READING, About.SHARED):
+    if about is About.READING:
         latest = _FOREVER if end_ns is None or effect.damage else end_ns + _NOTICING_NS
         return start_ns, latest
     latest = _FOREVER if end_ns is None else end_ns + _SETTLING_NS
-    if effect.damage & (Damage.CORRUPTS | Damage.DESTROYS):
+    if effect.ahead_ns or effect.damage & (Damage.CORRUPTS | Damage.DESTROYS):
         return _NEVER, latest
-    return start_ns - (_UNSYNCED_NS if effect.damage else _REPLICATING_NS), latest
+    return min(start_ns - (_UNSYNCED_NS if effect.damage else _REPLICATING_NS), since_ns - _REPLICATING_NS), latest
 
 
 def _places(rows: pa.Table) -> tuple[list[Place], Ints]:

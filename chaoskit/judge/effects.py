@@ -41,6 +41,7 @@ def _effect(row: Mapping[str, Any]) -> Effect:
         start_ns=row["start_ns"],
         healed_ns=row["healed_ns"],
         number=row["fault"],
+        on_links=kind.family == "network",
         ahead_ns=kind.ahead_ns(parameters, lasted_ns),
         partitions=frozenset((topic, number) for topic, number in recorded.get("damaged", ())),
     )

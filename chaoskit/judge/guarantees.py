@@ -9,7 +9,11 @@ from chaoskit.contract.guarantee import Allowance, Declared, Effect, Guarantees,
 
 
 def allowances(
-    guarantees: Guarantees, anomalies: Mapping[str, Anomaly], declared: Declared, effects: Sequence[Effect]
+    guarantees: Guarantees,
+    anomalies: Mapping[str, Anomaly],
+    declared: Declared,
+    effects: Sequence[Effect],
+    accept: Sequence[str] = (),
 ) -> dict[str, Allowance]:
     """Return the allowance of each anomaly that the system's rules or promises mention.
 
@@ -21,8 +25,10 @@ def allowances(
         anomalies: all known anomalies, by name.
         declared: the resolved configuration.
         effects: the faults of the run.
+        accept: ids of the known issues that are accepted; others allow nothing.
     """
-    applying = [(rule, why) for rule in guarantees.rules if (why := rule.applies(declared, effects))]
+    rules = [rule for rule in guarantees.rules if not rule.known or rule.id in accept]
+    applying = [(rule, why) for rule in rules if (why := rule.applies(declared, effects))]
     table = {name: Allowance(False, why) for name, why in guarantees.promises(declared).items()}
     for rule, why in reversed(applying):
         implied = set(_implied(rule, anomalies)) - guarantees.apart

@@ -8,7 +8,11 @@ from typing import Any, Protocol
 LOSSES = ("lost", "lost-entry")
 """Anomalies whose findings are acknowledged messages that are lost; a message may be found as both."""
 
+EXPIRED = "expired"
+"""Messages that the system deleted by itself; unless its declared retention explains that, they are lost."""
+
 _UNSEEN = "unseen"
+_NAMED = 2
 
 
 class _Found(Protocol):
@@ -38,14 +42,18 @@ def _parts(acked: int, anomalies: Mapping[str, _Found], complete: bool) -> Itera
     losses = [found for name in LOSSES if (found := anomalies.get(name)) and found.count]
     for found in sorted(losses, key=lambda each: -each.count)[:1]:
         yield f"{found.count:,} of {acked:,} acknowledged messages were lost: {_why(found)}"
+    expired = anomalies.get(EXPIRED)
+    if expired and expired.count:
+        yield f"{expired.count:,} of {acked:,} acknowledged messages were deleted by the system: {_why(expired)}"
     unseen = anomalies.get(_UNSEEN)
     if unseen and unseen.count:
         yield f"{unseen.count:,} of {acked:,} acknowledged messages were not read back, and may be lost"
     elif not complete:
         yield "the final read is incomplete"
-    elif not losses:
+    elif not losses and not (expired and expired.count):
         yield f"none of {acked:,} acknowledged messages was lost"
-    wrong = [name for name, found in anomalies.items() if not found.allowed and name not in (*LOSSES, _UNSEEN)]
+    told = (*LOSSES, EXPIRED, _UNSEEN)
+    wrong = [name for name, found in anomalies.items() if not found.allowed and (name not in told or not found.count)]
     if wrong:
         yield f"not allowed: {', '.join(f'{anomalies[name].count:,} {name}' for name in wrong)}"
 
@@ -53,5 +61,15 @@ def _parts(acked: int, anomalies: Mapping[str, _Found], complete: bool) -> Itera
 def _why(found: _Found) -> str:
     if not found.allowed:
         return "NOT allowed"
-    rules = [f"{cause['rule']}: {cause['what']}" if cause["what"] else cause["rule"] for cause in found.causes]
-    return f"allowed by {'; '.join(rules)}" if rules else "allowed, as expected"
+    if not found.causes or sum(cause["count"] for cause in found.causes) < found.count:
+        return "allowed, as expected"
+    by_rule: dict[str, list[str]] = {}
+    for cause in found.causes:
+        by_rule.setdefault(cause["rule"], []).append(cause["what"])
+    parts = [f"{rule}: {_listed(what)}" if any(what) else rule for rule, what in by_rule.items()]
+    return f"allowed by {'; '.join(parts)}"
+
+
+def _listed(what: list[str]) -> str:
+    more = len(what) - _NAMED
+    return "; ".join(what[:_NAMED]) + (f" and {more} more" if more > 0 else "")

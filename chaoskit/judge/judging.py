@@ -16,10 +16,8 @@ from chaoskit.base import durable, parquet, store
 from chaoskit.contract import installed
 from chaoskit.contract.guarantee import Allowance
 from chaoskit.history.audits import Bounds
-from chaoskit.history.compact import compact
-from chaoskit.history.faults import compact_faults
+from chaoskit.history.finish import finish
 from chaoskit.history.manifest import JUDGED, RECORDED, seal, verify
-from chaoskit.history.placements import compact_placements
 from chaoskit.history.reader import History
 from chaoskit.judge.attribution import Explained
 from chaoskit.judge.checking import find
@@ -41,10 +39,7 @@ def check_run(folder: Path) -> Verdict:
     verify(folder, RECORDED)
     subject = read_subject(folder)
     if not (folder / "operations.parquet").exists():
-        compact_faults(folder)
-        compact_placements(folder)
-        compact(folder)
-        seal(folder, RECORDED)
+        finish(folder)
     history = History.open(folder)
     return judge(folder, subject, history, find(history, subject.bound_ns), measured(folder, history, subject))
 

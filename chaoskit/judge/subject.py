@@ -82,7 +82,8 @@ class Subject:
         if self.plan is None:
             return {}
         guarantees = self.plan.system.guarantees
-        return allowances(guarantees, installed.anomalies(), self.plan.declared, effects(faults))
+        known = installed.anomalies()
+        return allowances(guarantees, known, self.plan.declared, effects(faults), self.accept)
 
 
 class ImportedScenario(BaseModel):

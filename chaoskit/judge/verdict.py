@@ -13,7 +13,7 @@ from typing import Any
 
 from chaoskit.contract.guarantee import Allowance
 from chaoskit.judge.attribution import Cause
-from chaoskit.judge.headline import LOSSES, headline
+from chaoskit.judge.headline import EXPIRED, LOSSES, headline
 from chaoskit.scenario.model import Expected
 
 VALID, INVALID, UNKNOWN = "valid", "invalid", "unknown"
@@ -34,8 +34,8 @@ class Found:
         remedy: the setting to change.
         between_s: time of the first and the last occurrence, s since the start of the run.
         examples: a few findings, as rows.
-        causes: what explains them: rule, why, remedy, known (link, if it is a known issue), faults (numbers), what (the
-            faults in words) and count (number of findings) of each cause.
+        causes: what explains them: rule, fault (number), why, remedy, known (link, if it is a known issue), faults
+            (numbers of all that it takes), what (the faults in words) and count (number of findings) of each cause.
     """
 
     count: int
@@ -81,8 +81,10 @@ class Verdict:
 
     @property
     def lost(self) -> int:
-        """The number of acknowledged messages that were lost."""
-        return max((self.anomalies[name].count for name in LOSSES if name in self.anomalies), default=0)
+        """The number of acknowledged messages that were lost, with those that were deleted without an explanation."""
+        lost = max((self.anomalies[name].count for name in LOSSES if name in self.anomalies), default=0)
+        expired = self.anomalies.get(EXPIRED)
+        return lost + (expired.count if expired and not expired.allowed else 0)
 
     def as_json(self) -> dict[str, Any]:
         """Return the content of verdict.json."""
@@ -104,7 +106,7 @@ class Verdict:
                     "why": anomaly.why,
                     "remedy": anomaly.remedy,
                     "between_s": anomaly.between_s,
-                    "causes": [dict(cause) for cause in anomaly.causes],
+                    "explained": [dict(cause) for cause in anomaly.causes],
                     "examples": [dict(example) for example in anomaly.examples],
                 }
                 for name, anomaly in self.anomalies.items()
@@ -169,6 +171,7 @@ def describe_cause(cause: Cause, count: int) -> dict[str, Any]:
     """Return a cause as in verdict.json."""
     return {
         "rule": cause.rule.id,
+        "fault": cause.faults[0].number if cause.faults else None,
         "why": cause.why,
         "remedy": cause.rule.remedy,
         "known": cause.rule.known,

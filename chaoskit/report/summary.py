@@ -132,7 +132,7 @@ def _done(verdict: Verdict) -> list[str]:
             again = "" if again_ms is None else f"; first one {again_ms:,.0f} ms after healing"
             lines.append(f"    at most {fault['unavailable_ms']:,.0f} ms without an acknowledged send{again}")
     if dropped := verdict.liveness.get("dropped_faults"):
-        lines.append(f"  {dropped:,} faults of series were dropped: the load ended before their turn")
+        lines.append(f"  {dropped:,} faults were dropped: the load ended before their turn")
     told = [f"{where} ends at {end:,}" for where, end in verdict.audit["end_positions"].items()]
     more = [f"and {len(told) - _ENDS_SHOWN:,} more"] if len(told) > _ENDS_SHOWN else []
     ends = ", ".join([*told[:_ENDS_SHOWN], *more])
@@ -153,8 +153,7 @@ def _unread(unread: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
         if bounds.get("from") is None:
             yield f"{where} was not read"
         else:
-            count = bounds["to"] - bounds["from"]
-            yield f"{where} was not read from {bounds['from']:,} to {bounds['to']:,} ({count:,} positions)"
+            yield f"{where} was not read from position {bounds['from']:,} to {bounds['to']:,}"
 
 
 def _found(verdict: Verdict) -> list[str]:

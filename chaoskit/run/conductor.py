@@ -53,7 +53,8 @@ class Conductor:
     Attributes:
         problems: what went wrong, as sentences.
         active: the active faults, such as `kill on n1`, by number.
-        dropped: number of faults of series that never had their turn before the load ended.
+        dropped: number of faults that never had their turn before the load ended.
+        missed: those of them that are no fault of a series with a limit, as sentences.
         all_healed: whether every fault that began was proved healed.
     """
 
@@ -87,6 +88,7 @@ class Conductor:
         self._threads: list[threading.Thread] = []
         self.all_healed = True
         self.dropped = 0
+        self.missed: list[str] = []
         self.problems: list[str] = []
         self.active: dict[int, str] = {}
 
@@ -115,6 +117,7 @@ class Conductor:
     def _run(self, index: int, fault: PlannedFault, load_start_ns: int) -> None:
         due_ns = load_start_ns + fault.at_ns
         if self._load_over.wait(max(0.0, (due_ns - time.monotonic_ns()) / 1e9)):
+            self._drop(index, fault)
             return
         row = _Row(index, fault, self._now())
         targets: list[str] = []
@@ -123,14 +126,21 @@ class Conductor:
             if targets:
                 self._perform(row, fault, targets, load_start_ns)
             else:
-                self.dropped += 1
-                self._watcher.on(FaultDropped(index, fault.kind))
+                self._drop(index, fault)
                 return
         except Exception as error:  # noqa: BLE001  # a broken nemesis makes the run unknown, it does not end it
             self._note(row, f"no effect: {_words(error)}")
         finally:
             self._release(targets)
         self._log.record(row.content)
+
+    def _drop(self, index: int, fault: PlannedFault) -> None:
+        """Note a fault whose turn never came; only of a series with a limit is that to be expected."""
+        with self._lock:
+            self.dropped += 1
+            if fault.at_most is None:
+                self.missed.append(f"{fault.kind} was dropped: the load ended before its turn")
+        self._watcher.on(FaultDropped(index, fault.kind))
 
     def _perform(self, row: _Row, fault: PlannedFault, targets: Sequence[str], load_start_ns: int) -> None:
         kind = nemesis(fault.kind)
@@ -162,7 +172,7 @@ class Conductor:
         kind.inject(strike)
         evidence = kind.verify(strike)
         row.content["effective_ns"] = self._now()
-        row.damaged([(topic.removeprefix(self._in_system("")), number) for topic, number in strike.damaged])
+        row.damaged([(self._in_history(topic), number) for topic, number in strike.damaged])
         row.say(evidence)
         self._log.record(row.content)
         self._changed()
@@ -262,6 +272,11 @@ class Conductor:
             return self._in_system(topic), int(partition)
         topics = self._plan.declared.topics
         return (self._in_system(topics[0].name), 0) if topics else None
+
+    def _in_history(self, topic: str) -> str:
+        """Return the workload's name of a topic, or another one if it is not one of this trial."""
+        namespace = self._in_system("")
+        return topic.removeprefix(namespace) if topic.startswith(namespace) else f"system:{topic}"
 
     def _record_timeline(self, index: int, fault: PlannedFault, targets: list[str], at_ns: int) -> None:
         with self._lock:

@@ -11,11 +11,9 @@ from types import TracebackType
 from chaoskit.base import store
 from chaoskit.base.errors import BadInput, ChaoskitError, RunFailed
 from chaoskit.contract.event import Interrupted, PhaseBegun, Problem, Watcher
-from chaoskit.history.compact import compact, drop_wal
-from chaoskit.history.faults import compact_faults
-from chaoskit.history.manifest import RECORDED, seal
+from chaoskit.history.compact import drop_wal
+from chaoskit.history.finish import finish
 from chaoskit.history.origin import write_origin
-from chaoskit.history.placements import compact_placements
 from chaoskit.judge.judging import check_run
 from chaoskit.judge.verdict import Verdict
 from chaoskit.report.run_page import try_report
@@ -109,10 +107,7 @@ class Site:
                 self._after(deployment, trial, folder, watcher)
         finally:
             # Compact the write-ahead logs into the history; if that fails, they are kept.
-            compact_faults(folder)
-            compact_placements(folder)
-            compact(folder)
-            seal(folder, RECORDED)
+            finish(folder)
             drop_wal(folder)
 
     def _deployed(self, plan: Plan, watcher: Watcher) -> Deployment:

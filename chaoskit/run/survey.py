@@ -8,8 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from chaoskit.base.errors import ChaoskitError
-from chaoskit.contract.cluster import Cluster
+from chaoskit.contract.cluster import Cluster, ClusterError
 from chaoskit.history.placements import PlacementLog
+from chaoskit.history.segment import HistoryFull
 
 _EVERY_S = 1.0
 
@@ -22,9 +23,13 @@ class Survey:
         folder: the run's `wal` folder.
         origin_ns: start of the run, CLOCK_MONOTONIC.
         in_history: returns the workload's name of a topic in the system.
+
+    Attributes:
+        problems: what was not recorded, and why, as sentences.
     """
 
     def __init__(self, cluster: Cluster, folder: Path, origin_ns: int, in_history: Callable[[str], str]) -> None:
+        self.problems: list[str] = []
         self._cluster = cluster
         self._log = PlacementLog(folder)
         self._origin_ns = origin_ns
@@ -49,7 +54,10 @@ class Survey:
         if self._thread.is_alive():
             self._thread.join()
             self._look()
-        self._log.close()
+        try:
+            self._log.close()
+        except HistoryFull as error:
+            self.problems.append(str(error))
 
     def _run(self) -> None:
         while not self._over:
@@ -62,5 +70,9 @@ class Survey:
         try:
             for (topic, partition), leader, holders in self._cluster.placements():
                 self._log.record(at_ns, (self._in_history(topic), partition), leader, holders)
-        except ChaoskitError:
-            return  # what was known before stays the last known placement
+        except ClusterError:
+            return  # nobody answers: what was known before stays the last known placement
+        except Exception as error:  # noqa: BLE001  # a survey that fails must not cost the run its faults
+            words = str(error) if isinstance(error, ChaoskitError) else f"bug: {error!r}"
+            if not self.problems:
+                self.problems.append(f"placements were not recorded: {words}")

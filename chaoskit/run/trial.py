@@ -111,9 +111,9 @@ class Trial:
         try:
             self._drive(fleet, survey)
         finally:
-            survey.close()
             fleet.stop(fleet.clients)
             fleet.join(fleet.clients, _STOP_TIMEOUT_S)
+            survey.close()
 
     def _drive(self, fleet: Fleet, survey: Survey) -> None:
         self._watcher.on(PhaseBegun("clients"))
@@ -141,9 +141,11 @@ class Trial:
             conductor.heal_now()
         self._watcher.on(PhaseBegun("heal"))
         conductor.join()
+        self._problems += conductor.missed
         liveness = self._recover(fleet, producers)
         fleet.stop(clients)
         self._problems += fleet.join(clients, _STOP_TIMEOUT_S)
+        self._problems += survey.problems
         self.restored = (
             liveness["recovered"] and conductor.all_healed and all(map(_restores, self._plan.faults))
         ) and not self._interrupted.is_set()

@@ -117,7 +117,9 @@ class Recorded:
     def allowance(self) -> Allowance:
         """Whether the declared settings allow a loss by one power cut."""
         cut = Effect("power-cut", tuple(self.plan.host_names), True, Damage.FORGETS, 0, None)
-        table = allowances(self.plan.system.guarantees, installed.anomalies(), self.plan.declared, [cut])
+        table = allowances(
+            self.plan.system.guarantees, installed.anomalies(), self.plan.declared, [cut], self.plan.scenario.accept
+        )
         return table.get("lost", Allowance(False, "not declared"))
 
     def points(self, count: int, seed: int) -> list[int]:

@@ -56,19 +56,21 @@ class KafkaConsumer:
         self._group = str(settings["group.id"])
         self._commits_itself = str(settings.get("enable.auto.commit", False)).lower() != "false"
         self._reached: dict[tuple[str, int], int] = {}
+        self._rebalances = 0
 
     def assign(self, partitions: Sequence[tuple[str, int]]) -> None:
         self._consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for topic, partition in partitions])
 
     def subscribe(self, topics: Sequence[str], membership: Membership) -> None:
         def assigned(consumer: Consumer, partitions: list[TopicPartition]) -> None:
-            self._reached.clear()
             consumer.assign(_starts(consumer, partitions))
             owned = [(each.topic, each.partition) for each in partitions]
             membership.assigned(self._group, generation(consumer.consumer_group_metadata()), owned)
 
         def revoked(consumer: Consumer, partitions: list[TopicPartition]) -> None:
             membership.revoked()
+            self._rebalances += 1
+            self._reached.clear()
 
         self._consumer.subscribe(list(topics), on_assign=assigned, on_revoke=revoked, on_lost=revoked)
 
@@ -88,6 +90,7 @@ class KafkaConsumer:
         deliveries: list[Delivery] = []
         lost: list[PositionLost] = []
         failure: str | None = None
+        rebalances = self._rebalances
         first = self._consumer.poll(timeout_s)
         if first is None:
             return deliveries, lost, failure
@@ -112,7 +115,8 @@ class KafkaConsumer:
                 lost.append(PositionLost(message.topic(), message.partition(), error.name()))
             else:
                 failure = error.name()
-        self._reached |= {(each.topic, each.partition): (each.position or 0) + 1 for each in deliveries}
+        if self._rebalances == rebalances:  # otherwise they may be of a partition that is not owned any more
+            self._reached |= {(each.topic, each.partition): (each.position or 0) + 1 for each in deliveries}
         return deliveries, lost, failure
 
     def seek_to_beginning(self, topic: str, partition: int) -> None:

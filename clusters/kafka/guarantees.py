@@ -88,9 +88,8 @@ def _internal_os_flush(declared: Declared, effects: Sequence[Effect]) -> str:
     if flushed or cut < int(setting(options.config, "min.insync.replicas", 1)):
         return ""
     return (
-        f"log.flush.interval.messages is not 1 on brokers, and {cut} host(s) lost power at the same time: internal "
-        "topics have the brokers' flush settings, so committed offsets and the states of transactions may have been "
-        "in memory only"
+        f"log.flush.interval.messages is not 1 on brokers, and {cut} host(s) lost power at the same time: the topic of "
+        "committed offsets has the brokers' flush settings, so they may have been in memory only"
     )
 
 
@@ -225,7 +224,7 @@ RULES = (
     ),
     Rule(
         "kafka.internal-os-flush",
-        ("commit-regression", "commit-beyond", "torn-transaction", "zombie-write"),
+        ("commit-regression",),
         _internal_os_flush,
         "set log.flush.interval.messages=1 on brokers",
         "Kafka documentation, broker setting log.flush.interval.messages",

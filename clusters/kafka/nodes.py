@@ -20,6 +20,7 @@ from clusters.kafka.settings import KafkaOptions
 
 SERVICE = "kafka"
 _FOLDER = "/etc/kafka"
+_METADATA = "__cluster_metadata"
 _PARTITION_FILE = re.compile(r"/([^/]+)-(\d+)/[^/]+$")
 PROPERTIES = f"{_FOLDER}/server.properties"
 
@@ -67,7 +68,7 @@ class Nodes:
 
     def partition_of(self, path: str) -> Place | None:
         found = _PARTITION_FILE.search(path)
-        return (found[1], int(found[2])) if found else None
+        return (found[1], int(found[2])) if found and found[1] != _METADATA else None
 
     def release_of(self, host: ServiceHost) -> str:
         """See `chaoskit.contract.cluster.Upgrade`."""

@@ -22,8 +22,9 @@ from clusters.common.effects import hosts_hit
 from clusters.common.properties import is_true, setting
 from clusters.storage.settings import Placement, Quorums, StorageOptions, quorums
 
-_FORGOTTEN = ("lost-entry", "truncated")
-"""Consequences of bookies that lose data: missing ledger entries, and therefore a truncated log of ledgers."""
+_FORGOTTEN = ("lost-entry", "truncated", "expired")
+"""Consequences of bookies that lose data: missing ledger entries, and therefore a truncated log of ledgers; its first
+ledger is removed if it lost all of its entries."""
 
 _GIVEN_AGAIN = (*_FORGOTTEN, "entry-conflict", "offset-conflict", "order-violation", "reordered")
 """Consequences of lost metadata: ids are reused, and new entries replace old ones."""

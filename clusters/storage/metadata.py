@@ -6,6 +6,7 @@ Layouts: BookKeeper's `LegacyHierarchicalLedgerManager` (ledger 12 is at `/ledge
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -20,6 +21,10 @@ from clusters.storage.settings import LEDGERS, ZOOKEEPER_PORT
 
 _CONNECT_S = 3
 """Time limit for connecting to a server that serves, while trying others that do not."""
+
+_QUIET = logging.getLogger("chaoskit.kazoo")
+_QUIET.addHandler(logging.NullHandler())
+_QUIET.propagate = False
 
 _LEVELS = (re.compile(r"\d{2}"), re.compile(r"\d{4}"), re.compile(r"L\d{4}"))
 _STATE, _SEGMENT, _OPEN = 5, 6, 1
@@ -87,7 +92,7 @@ def parse(content: bytes) -> tuple[int, list[list[str]]]:
 
 @contextmanager
 def _connected(servers: Sequence[str]) -> Iterator[KazooClient]:
-    client = KazooClient(",".join(f"{address}:{ZOOKEEPER_PORT}" for address in servers))
+    client = KazooClient(",".join(f"{address}:{ZOOKEEPER_PORT}" for address in servers), logger=_QUIET)
     try:
         client.start(timeout=_CONNECT_S)
         yield client

@@ -42,7 +42,7 @@ def _allowed(plan: Plan) -> dict[str, Allowance]:
             ahead_ns = kind.ahead_ns(parameters, lasts_ns)
             on_hosts, end_ns = kind.hits == "hosts", fault.at_ns + lasts_ns
             effects.append(Effect(fault.kind, hosts, on_hosts, damage, fault.at_ns, end_ns, ahead_ns=ahead_ns))
-    return allowances(plan.system.guarantees, anomalies(), plan.declared, effects)
+    return allowances(plan.system.guarantees, anomalies(), plan.declared, effects, plan.scenario.accept)
 
 
 def _hosts(plan: Plan, on: str) -> tuple[str, ...]:

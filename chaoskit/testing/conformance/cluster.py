@@ -174,7 +174,7 @@ def _check_placements(cluster: Cluster, topic: Topic, wants: Wants) -> None:
     for place in topic.places:
         if wants.that(place in placed, f"`placements` does not tell where {place[0]}/{place[1]} is stored"):
             _, leader, holders = placed[place]
-            wants.that({leader or holders[0], *holders} <= names, f"{place[0]}/{place[1]} is on {leader}, {holders}")
+            wants.that(holders and {*holders, *filter(None, [leader])} <= names, f"{place} is on {leader}, {holders}")
 
 
 def _check_held(found: System, cluster: Cluster, options: Any, wants: Wants) -> None:

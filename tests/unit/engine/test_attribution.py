@@ -35,9 +35,9 @@ def declared(producer: Mapping[str, Any] | None = None, **topic: Any) -> Declare
 def placed(*rows: tuple[float, int, str, str]) -> Placements:
     """Placements: time in s, partition, leader and holders, as in `n1 n2 n3`."""
     found = [
-        {"at_ns": int(at_s * SECOND), "topic": "log-0", "partition": partition, "leader": leader, "holders": names}
+        {"at_ns": int(at_s * SECOND), "topic": "log-0", "partition": partition, "host": host, "role": role}
         for at_s, partition, leader, holders in rows
-        for names in [holders.split()]
+        for host, role in [(leader, "leader"), *((holder, "replica") for holder in holders.split())]
     ]
     return Placements(pa.Table.from_pylist(found, PLACEMENTS))
 
@@ -187,6 +187,47 @@ def test_a_flipped_bit_explains_only_what_was_in_its_file() -> None:
     assert rules([{**gone, "partition": 1}], [segment]) == [None]
 
 
+def test_a_replica_may_lag_as_long_as_an_earlier_fault_lasts() -> None:
+    unclean = declared({"acks": "all"}, **{"unclean.leader.election.enable": True})
+    held = effect("pause", "n2", start_s=10, healed_s=75)
+    killed = effect("kill", "n1", "n3", start_s=60, healed_s=70)
+
+    assert rules([lost(15)], [held, killed], unclean) == ["kafka.unclean-election"]
+    assert rules([lost(15)], [killed], unclean) == [None]
+
+
+def test_a_clock_that_is_ahead_explains_what_is_old() -> None:
+    ahead = replace(effect("clock-offset", "n1", start_s=60, healed_s=65), ahead_ns=8 * 24 * 3600 * SECOND)
+    expired = {**lost(5), "anomaly": "expired"}
+
+    assert rules([expired], [ahead]) == ["kafka.retention"]
+    assert rules([{**expired, "partition": 1}], [ahead]) == [None], "not on that host"
+
+
+def test_a_known_issue_is_the_last_resort() -> None:
+    """A rule that allows comes before a defect that only explains."""
+    found = system("pulsar", "system").guarantees
+    known = [rule.id for rule in found.rules if rule.known]
+
+    assert known
+    attribution = Attribution(found, anomalies(), declared(), [], placed())
+    assert [rule.id for rule in attribution._rules("lost")][-len(known) :] == known
+
+
+def test_a_partition_of_the_network_concerns_the_hosts_at_its_other_end() -> None:
+    apart = replace(effect("partition", "n5", start_s=20, healed_s=25), on_links=True)
+
+    assert rules([lost(21)], [apart], declared({"acks": "1"})) == ["kafka.acks-one"]
+    assert rules([lost(21)], [replace(apart, on_links=False)], declared({"acks": "1"})) == [None]
+
+
+def test_a_torn_transaction_was_written_before_the_fault_that_tore_it() -> None:
+    torn = {"anomaly": "torn-transaction", "topic": "log-0", "partition": 1, "at_ns": 19 * SECOND}
+
+    assert rules([torn], [ALL_OF_0]) == ["kafka.os-flush"]
+    assert rules([{**torn, "at_ns": 100 * SECOND}], [ALL_OF_0]) == [None]
+
+
 def test_a_measurement_needs_no_cause() -> None:
     found = explained([{**lost(19), "anomaly": "unavailable"}], [ALL_OF_0])
 
@@ -214,6 +255,17 @@ def scenes(draw: st.DrawFn) -> tuple[list[Effect], dict[int, list[str]], list[tu
     return cuts, replicas, losses, draw(st.integers(1, 3)), draw(st.booleans())
 
 
+def end_of(cut: Effect) -> float:
+    assert cut.healed_ns is not None
+    return cut.healed_ns / SECOND
+
+
+def since(cuts: Sequence[Effect], cut: Effect) -> float:
+    """When the first of the faults began that this one follows without a pause, in s."""
+    before = [each for each in cuts if each.start_ns < cut.start_ns <= end_of(each) * SECOND]
+    return min([cut.start_ns / SECOND, *(since(cuts, each) for each in before)])
+
+
 def may_explain(
     cuts: Sequence[Effect], replicas: Sequence[str], acked_s: float, insync: int, all_replicas: bool
 ) -> Iterator[bool]:
@@ -222,14 +274,14 @@ def may_explain(
     near = [
         cut
         for cut in cuts
-        if acked_s <= cut.healed_ns / SECOND + 30  # type: ignore[operator]
-        and acked_s >= cut.start_ns / SECOND - (60.1 if cut.kind == "power-cut" else 30.1)
+        if acked_s <= end_of(cut) + 30
+        and acked_s >= min(cut.start_ns / SECOND - (60 if cut.kind == "power-cut" else 30), since(cuts, cut) - 30) - 0.1
     ]
     for instant in [cut.start_ns for cut in near]:
         dark = {
             host
             for cut in near
-            if cut.kind == "power-cut" and cut.start_ns <= instant < cut.healed_ns + 5 * SECOND  # type: ignore[operator]
+            if cut.kind == "power-cut" and cut.start_ns <= instant < (end_of(cut) + 5) * SECOND
             for host in cut.targets
         }
         yield len(dark & set(replicas)) >= insync

@@ -9,7 +9,9 @@ import pytest
 from chaoskit.judge.headline import headline
 from chaoskit.judge.verdict import Found
 
-CUT = {"rule": "kafka.os-flush", "what": "power-cut of n1 at 21.1 s"}
+CUT = {"rule": "kafka.os-flush", "what": "power-cut of n1 at 21.1 s", "count": 40_128}
+
+ONE = {"rule": "r", "what": "", "count": 1}
 
 
 @pytest.mark.parametrize(
@@ -32,6 +34,30 @@ CUT = {"rule": "kafka.os-flush", "what": "power-cut of n1 at 21.1 s"}
         ),
         (900, {"lost": Found(5, True, "")}, True, "5 of 900 acknowledged messages were lost: allowed, as expected"),
         (
+            1_000,
+            {"expired": Found(500, False, "x")},
+            True,
+            "500 of 1,000 acknowledged messages were deleted by the system: NOT allowed",
+        ),
+        (
+            9_000,
+            {"lost": Found(0, False, "expected")},
+            True,
+            "none of 9,000 acknowledged messages was lost; not allowed: 0 lost",
+        ),
+        (
+            9_000,
+            {"lost": Found(41_128, True, "expected", causes=(CUT,))},
+            True,
+            "41,128 of 9,000 acknowledged messages were lost: allowed, as expected",
+        ),
+        (
+            100,
+            {"lost": Found(4, True, "x", causes=tuple(ONE | {"what": f"cut {n}"} for n in range(4)))},
+            True,
+            "4 of 100 acknowledged messages were lost: allowed by r: cut 0; cut 1 and 2 more",
+        ),
+        (
             11_021,
             {"lost": Found(0, True, "x"), "unseen": Found(4_115, True, "y")},
             False,
@@ -39,7 +65,7 @@ CUT = {"rule": "kafka.os-flush", "what": "power-cut of n1 at 21.1 s"}
         ),
         (
             50,
-            {"lost": Found(3, True, "x"), "lost-entry": Found(4, True, "x", causes=({"rule": "r", "what": ""},))},
+            {"lost": Found(3, True, "x"), "lost-entry": Found(4, True, "x", causes=(ONE | {"count": 4},))},
             True,
             "4 of 50 acknowledged messages were lost: allowed by r",
         ),

@@ -126,7 +126,7 @@ def test_an_incomplete_run_is_told_as_such() -> None:
         FOLDER,
     )
 
-    assert "  final read: INCOMPLETE\n    log-0/0 was not read from 6,906 to 11,021 (4,115 positions)\n" in text
+    assert "  final read: INCOMPLETE\n    log-0/0 was not read from position 6,906 to 11,021\n" in text
     assert "    log-0/1 was not read\n" in text
     assert "  cluster: did NOT recover in 60.0 s after healing (bound 60 s)\n" in text
     assert "  longest time without an acknowledged send: 9000 ms\n" in text
@@ -179,6 +179,4 @@ def test_nothing_is_none_as_long_as_the_final_read_is_incomplete() -> None:
 def test_faults_of_series_that_were_dropped_are_told() -> None:
     liveness = {"recovered": True, "bound_s": 60.0, "took_s": 3.1, "dropped_faults": 2}
 
-    assert "  2 faults of series were dropped: the load ended before their turn\n" in summary(
-        verdict(liveness=liveness), FOLDER
-    )
+    assert "  2 faults were dropped: the load ended before their turn\n" in summary(verdict(liveness=liveness), FOLDER)

@@ -120,7 +120,7 @@ def test_a_control_that_finds_nothing_is_invalid() -> None:
 
 
 def test_verdict_json_has_its_fixed_keys() -> None:
-    cause = {"rule": "kafka.acks-one", "what": ""}
+    cause = {"rule": "kafka.acks-one", "what": "", "count": 3}
     anomaly = Found(3, True, "acks=1", "acks=all", (1.0, 2.0), ({"value": 5},), (cause,))
 
     written = verdict(anomalies={"lost": anomaly}, faults=(FAULT,)).as_json()
@@ -134,7 +134,7 @@ def test_verdict_json_has_its_fixed_keys() -> None:
             "why": "acks=1",
             "remedy": "acks=all",
             "between_s": (1.0, 2.0),
-            "causes": [cause],
+            "explained": [cause],
             "examples": [{"value": 5}],
         }
     }

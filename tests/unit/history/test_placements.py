@@ -41,8 +41,11 @@ def test_only_changes_are_recorded(folder: Path) -> None:
     compact_placements(folder)
 
     rows = pq.read_table(folder / FILE).to_pylist()
-    assert [(row["at_ns"], row["leader"], row["holders"]) for row in rows] == [
-        (10, "n1", ["n1", "n2"]), (20, None, ["n3"]), (30, "n2", ["n1", "n2"]), (40, "n4", ["n4", "n5"]),
+    assert [(row["at_ns"], row["partition"], row["host"], row["role"]) for row in rows] == [
+        (10, 0, "n1", "leader"), (10, 0, "n1", "replica"), (10, 0, "n2", "replica"),
+        (20, 1, "n3", "replica"),
+        (30, 0, "n2", "leader"), (30, 0, "n1", "replica"), (30, 0, "n2", "replica"),
+        (40, 0, "n4", "leader"), (40, 0, "n4", "replica"), (40, 0, "n5", "replica"),
     ]  # fmt: skip
 
 

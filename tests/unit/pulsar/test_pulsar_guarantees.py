@@ -66,7 +66,17 @@ DEDUPLICATED: dict[str, Any] = {"deduplication": True}
 APART = {"roles": {"zookeepers": 3, "bookies": 3, "brokers": 3}, "hosts": 9, "bookies": 3}
 """ZooKeeper on n1 to n3, bookies on n4 to n6, brokers on n7 to n9."""
 
-BACK = {"lost", "truncated", "late", "dropped-as-duplicate", "redelivered", "rewound", "skipped", "reordered"}
+BACK = {
+    "lost",
+    "truncated",
+    "expired",
+    "late",
+    "dropped-as-duplicate",
+    "redelivered",
+    "rewound",
+    "skipped",
+    "reordered",
+}
 BACK |= {"order-violation"}
 """What comes with ledgers that end before what was acknowledged."""
 
