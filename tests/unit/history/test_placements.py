@@ -113,3 +113,30 @@ def test_a_survey_looks_at_the_start_when_asked_and_at_the_end(folder: Path) -> 
 
 def test_a_survey_that_never_began_ends(folder: Path) -> None:
     Survey(Moving(), folder / "wal", 0, str).close()  # type: ignore[arg-type]
+
+
+class Broken:
+    """A cluster whose answers nobody understands."""
+
+    def placements(self) -> list[Placed]:
+        raise TypeError("an answer without ledgers")
+
+
+def test_a_survey_that_fails_is_a_problem_of_the_run_and_goes_on(folder: Path) -> None:
+    survey = Survey(Broken(), folder / "wal", time.monotonic_ns(), str)  # type: ignore[arg-type]
+    survey.start()
+    survey.soon()
+    survey.close()
+
+    assert survey.problems == ["placements were not recorded: bug: TypeError('an answer without ledgers')"]
+
+
+def test_a_survey_on_a_full_disk_is_a_problem_of_the_run(folder: Path) -> None:
+    survey = Survey(Moving(), folder / "wal", time.monotonic_ns(), str)  # type: ignore[arg-type]
+    survey._log._file.close()
+    with Path("/dev/full").open("wb", buffering=0) as full:
+        survey._log._file = full  # type: ignore[assignment]
+        survey.start()
+        survey.close()
+
+    assert survey.problems[0].startswith("placements were not recorded: no space for more history")

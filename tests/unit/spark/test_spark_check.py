@@ -19,6 +19,9 @@ import pytest
 from pyspark import cloudpickle
 
 from chaoskit.contract.checker import FINDINGS
+from chaoskit.history.models import DataModel, write_topics
+from chaoskit.history.origin import write_origin
+from chaoskit.history.placements import PlacementLog
 from chaoskit.judge import checking
 from chaoskit.judge.judging import check_run
 from chaoskit.judge.verdict import Verdict
@@ -114,6 +117,21 @@ def _killed_once(task: Task, marker: Path) -> Iterator[pa.RecordBatch]:
             except FileExistsError:
                 continue
             os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_the_history_of_a_killed_run_is_finished_with_its_placements(tmp_path: Path) -> None:
+    (tmp_path / "wal").mkdir()
+    write_origin(tmp_path / "wal")
+    write_topics(tmp_path / "wal", {"log-0": DataModel.LOG})
+    (tmp_path / "scenario.yaml").write_text("name: killed\nimported: {}\n")
+    log = PlacementLog(tmp_path / "wal")
+    log.record(5, ("log-0", 0), "n1", ("n1", "n2"))
+    log.close()
+
+    history = open_run(0, tmp_path, recheck=True).history
+
+    assert history.placements.holders(("log-0", 0), 0, None) == {"n1", "n2"}
+    assert (tmp_path / "manifest.json").exists()
 
 
 def test_a_killed_worker_changes_nothing(spark: Any, make_run: Callable[..., Path], tmp_path: Path) -> None:
