@@ -181,7 +181,7 @@ def _checks_crcs(declared: Declared) -> bool:
 def _unchecked(declared: Declared, effects: Sequence[Effect]) -> str:
     if _checks_crcs(declared) or not damaged(effects, Damage.CORRUPTS):
         return ""
-    return "check.crcs=false: consumers receive the content of a damaged file of the leader"
+    return "check.crcs=false: consumers receive the content of a damaged file of the leader, with damaged positions"
 
 
 RULES = (
@@ -325,7 +325,7 @@ RULES = (
     ),
     Rule(
         "kafka.unchecked-crcs",
-        ("corrupt",),
+        ("corrupt", "duplicate"),
         _unchecked,
         "set check.crcs=true",
         "Kafka documentation, consumer setting check.crcs",
