@@ -182,18 +182,20 @@ def truncated_cases(view: LogView) -> pa.Table:
     """Find positions that a consumer read and that are missing from the log.
 
     Read by any client except the auditor, not expired, and either at or after the end that the broker reported
-    after healing, or passed over by a complete audit. One finding per position and value. Evidence: `op` and
-    `at_ns` are its first read, `other_position` is the audit's end.
+    after healing, and before the auditor asked for it; or passed over by a complete audit. One finding per
+    position and value. Evidence: `op` and `at_ns` are its first read, `other_position` is the audit's end.
     """
     audit = view.setting.bounds
     if audit is None:
         return no_findings()
     reads, audited = view.receives, view.operations.audits[view.receives.operation]
-    beyond = reads.position >= audit.end
+    # What was read only after the final read had asked for the end may have been appended after that, too.
+    asked_ns = view.operations.start_ns[view.operations.asks].min(initial=np.iinfo(np.int64).max)
+    beyond = (reads.position >= audit.end) & (reads.received_ns < asked_ns)
     gone = beyond.copy()
     if audit.complete:
         kept = view.read_positions[audited & (reads.position != NONE)]
-        gone |= ~marked(view.positions.size, kept)[view.read_positions]
+        gone |= ~marked(view.positions.size, kept)[view.read_positions] & (reads.position < audit.end)
     rows = np.flatnonzero(gone & ~audited & (reads.position >= max(audit.low, 0)))
     rows = rows[distinct(reads.position[rows], reads.value[rows])]
     return findings_of(

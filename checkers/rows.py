@@ -33,6 +33,7 @@ class Operations:
         fate: outcome considering its transaction: `ABORTED` or `INFO` if that did not, or may not have, committed.
         takes: whether it received from a subscription, which is not reading in order.
         duplicate: whether it was acknowledged as a duplicate.
+        asks: whether it is the final read, which asks for the end positions when it begins.
     """
 
     op: Ints
@@ -44,6 +45,7 @@ class Operations:
     duplicate: Flags
     repositions: Flags
     audits: Flags
+    asks: Flags
     takes: Flags
 
     @classmethod
@@ -60,6 +62,7 @@ class Operations:
             duplicate=(outcome == OK) & is_one_of(table["error"], [DUPLICATE]),
             repositions=is_one_of(table["f"], REPOSITIONING),
             audits=is_one_of(table["client"], [AUDITOR]),
+            asks=is_one_of(table["f"], ["audit"]),
             takes=is_one_of(table["f"], ["receive"]),
         )
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from chaoskit.base.waiting import wait_while
 from chaoskit.contract.cluster import Processes
 from chaoskit.contract.disk import ProgrammableDisk
 from chaoskit.contract.guarantee import Damage
@@ -13,6 +14,8 @@ from chaoskit.contract.host import PowerSwitch, ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
 from nemeses.disk.mending import check_writable, restore, write_error
 from nemeses.services import await_answers, on_each
+
+_FLUSHED_S = 10
 
 
 class Lie(BaseModel):
@@ -64,8 +67,7 @@ class FsyncLies(Nemesis):
         proofs = [_check_lost(host) for host in strike.hosts] if strike.notes.get("cut") else []
         writable = check_writable(strike.hosts)
         for host in strike.hosts:
-            if waiting := host.power(ProgrammableDisk).disk_counters()["unflushed_sectors"]:
-                raise NemesisError(f"{waiting} sectors of {host.name} are still unflushed after a sync")
+            _check_flushes(host)
         return "; ".join([*proofs, writable, await_answers(strike.hosts, strike.cluster)])
 
 
@@ -78,6 +80,17 @@ def _check_lies(host: ServiceHost) -> str:
     if lies == 0 or waiting == 0:
         raise NemesisError(f"the disk of {host.name} should lie: {lies} lies, {waiting} sectors not persistent")
     return f"{host.name}: an fsync was acknowledged with {lies} lies, {waiting} sectors are not persistent"
+
+
+def _check_flushes(host: ServiceHost) -> None:
+    """Raise if data is not flushed by a sync; what a service writes in between is flushed by the next one."""
+
+    def waiting() -> int:
+        host.run(["sync", "--file-system", host.data_dir])
+        return host.power(ProgrammableDisk).disk_counters()["unflushed_sectors"]
+
+    if left := wait_while(waiting, _FLUSHED_S):
+        raise NemesisError(f"{left} sectors of {host.name} are still unflushed after a sync")
 
 
 def _check_lost(host: ServiceHost) -> str:

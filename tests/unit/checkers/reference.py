@@ -6,6 +6,7 @@ any order.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
@@ -162,12 +163,14 @@ def truncated(run: Reference) -> Iterator[Row]:
     if run.audit is None:
         return
     kept = {row["position"] for row in run.receives if row["client"] == AUDITOR}
+    asked_ns = min((row["start_ns"] for row in run.operations if row["f"] == "audit"), default=math.inf)
     reported = set()
     for row in run.receives:
         position = row["position"]
         if row["client"] == AUDITOR or position is None or position < run.audit.low:
             continue
-        beyond, gone = position >= run.audit.end, run.audit.complete and position not in kept
+        beyond = position >= run.audit.end and (row["received_ns"] or 0) < asked_ns
+        gone = position < run.audit.end and run.audit.complete and position not in kept
         if (beyond or gone) and (position, row["value"]) not in reported:
             reported.add((position, row["value"]))
             detail = "high watermark went back below it" if beyond else "position is gone"

@@ -184,6 +184,14 @@ def test_truncated_when_a_complete_audit_passed_over_it() -> None:
     assert run.anomalies() == {"lost": [1], "truncated": [1]}
 
 
+def test_what_was_read_after_the_final_read_had_begun_may_have_been_appended_since() -> None:
+    """Messages of an abandoned client may be in flight for seconds."""
+    begins = Step("auditor", "audit")
+
+    assert history(begins, send(1, at=1), poll("c", (1, 1)), audit=Bounds(0, 1, True)).anomalies().keys() == {"lost"}
+    assert "truncated" in history(send(1, at=1), poll("c", (1, 1)), begins, audit=Bounds(0, 1, True)).anomalies()
+
+
 @pytest.mark.parametrize(
     ("read_by", "audit"),
     [("c", INCOMPLETE), ("c", None), ("c", Bounds(2, 3, True)), ("auditor", Bounds(0, 1, True))],
