@@ -146,9 +146,9 @@ class Attribution:
 
     def _cause(self, anomaly: Anomaly, place: Place, able: Sequence[Effect], next_one: int) -> Cause | None:
         anywhere = _preferred(able, next_one, self._effects)
-        shared = anomaly.shared
-        here = [effect for effect in anywhere if self._touched(effect, place, shared=shared)]
-        here = here if shared else list(self._on_holders(here, place))
+        here = [effect for effect in anywhere if self._touched(effect, place, shared=anomaly.shared)]
+        if not anomaly.shared:
+            here = list(self._on_holders(here, place))
         for rule in self._rules(anomaly.name):
             effects = anywhere if rule.anywhere else here
             if rule.applies(self._declared, effects):
