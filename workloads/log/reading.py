@@ -73,10 +73,14 @@ class Reader(Poller[Consumer]):
     Args:
         recorder: the client's recorder.
         consumer: the consumer to poll.
+
+    Attributes:
+        reached: the position after the last message that was received of each partition, as `topic/number`.
     """
 
     def __init__(self, recorder: Recorder, consumer: Consumer) -> None:
         super().__init__(recorder, consumer, "poll")
+        self.reached: dict[str, int] = {}
         self._group = ""
         self._generation: int | None = None
 
@@ -111,6 +115,14 @@ class Reader(Poller[Consumer]):
         for topic, partition, position in reached:
             self._observe(op, "committed", topic, partition, position)
         self.recorder.complete(op, *self.source.commit(reached))
+
+    def poll(self) -> list[tuple[int, Delivery]]:
+        """See `Poller.poll`."""
+        received = super().poll()
+        last = {(each.topic, each.partition): each.position for _, each in received}
+        for (topic, partition), position in last.items():
+            self.reached[f"{self.recorder.in_history(topic)}/{partition}"] = position + 1
+        return received
 
     def go_on(self, lost: PositionLost) -> None:
         """Seek to the beginning of a partition whose position was lost."""
