@@ -102,7 +102,7 @@ def _verdict(
         anomalies,
         recovered=True if subject.imported else liveness["recovered"],
         audit_complete=complete,
-        acked=load["counts"]["acked"],
+        acked=load["rates"]["acks_per_s"],
         faults=faults,
         problems=problems,
     )
@@ -128,8 +128,8 @@ def _found(name: str, subject: Subject, history: History, explained: Explained, 
     rows = findings.filter(pc.equal(findings["anomaly"].cast(pa.string()), name))
     causes = explained.causes.get(name, ())
     derived = derive(causes, in_general, subject.accept) if causes else in_general
-    measured = installed.anomalies()[name].measured
-    allowance = allow(name, rows.num_rows, derived, subject.expect, measured=measured)
+    anomaly = installed.anomalies()[name]
+    allowance = allow(name, rows.num_rows, derived, subject.expect, measured=anomaly.measured, doubt=anomaly.doubt)
     return Found(
         rows.num_rows,
         allowance.allowed,
@@ -138,6 +138,7 @@ def _found(name: str, subject: Subject, history: History, explained: Explained, 
         _between_s(rows),
         tuple(examples(rows, history.operations)),
         tuple(describe_cause(cause, count) for cause, count in causes if cause is not None),
+        anomaly.doubt,
     )
 
 

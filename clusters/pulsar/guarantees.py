@@ -75,11 +75,11 @@ def _reordered(declared: Declared, effects: Sequence[Effect]) -> str:
 
 
 def _moved(declared: Declared, effects: Sequence[Effect]) -> str:
-    if declared.get(Group) is None:
+    if declared.get(Group) is None or not effects:
         return ""
     return (
-        "subscriptions deliver at least once, and pulsar-client does not notify a member when its partition is "
-        "assigned to another one and back"
+        "a fault made members connect again: subscriptions deliver at least once, and pulsar-client does not notify a "
+        "member when its partition is assigned to another one and back"
     )
 
 
@@ -143,6 +143,7 @@ RULES = (
         'Pulsar documentation, "Subscriptions"',
         "pulsar/group:members",
         "pulsar/group:assigned",
+        anywhere=True,
     ),
     *SUBSCRIPTION_RULES,
 )

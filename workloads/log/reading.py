@@ -38,12 +38,14 @@ class Poller(Generic[S]):
 
     Attributes:
         error: the last error of the source; empty if there was none.
+        reached: the position after the furthest message that was received of each partition, as `topic/number`.
     """
 
     def __init__(self, recorder: Recorder, source: S, f: str) -> None:
         self.source = source
         self.recorder = recorder
         self.error = ""
+        self.reached: dict[str, int] = {}
         self._f = f
 
     def poll(self) -> list[tuple[int, Delivery]]:
@@ -55,6 +57,9 @@ class Poller(Generic[S]):
         self.error = error or self.error
         for each in lost:
             self.go_on(each)
+        for (topic, partition), position in {(each[0], each[1]): each.position for each in deliveries}.items():
+            place = f"{self.recorder.in_history(topic)}/{partition}"
+            self.reached[place] = max(position + 1, self.reached.get(place, 0))
         return list(zip(values, deliveries, strict=True))
 
     def go_on(self, lost: PositionLost) -> None:
@@ -73,14 +78,10 @@ class Reader(Poller[Consumer]):
     Args:
         recorder: the client's recorder.
         consumer: the consumer to poll.
-
-    Attributes:
-        reached: the position after the last message that was received of each partition, as `topic/number`.
     """
 
     def __init__(self, recorder: Recorder, consumer: Consumer) -> None:
         super().__init__(recorder, consumer, "poll")
-        self.reached: dict[str, int] = {}
         self._group = ""
         self._generation: int | None = None
 
@@ -115,14 +116,6 @@ class Reader(Poller[Consumer]):
         for topic, partition, position in reached:
             self._observe(op, "committed", topic, partition, position)
         self.recorder.complete(op, *self.source.commit(reached))
-
-    def poll(self) -> list[tuple[int, Delivery]]:
-        """See `Poller.poll`."""
-        received = super().poll()
-        last = {(each.topic, each.partition): each.position for _, each in received}
-        for (topic, partition), position in last.items():
-            self.reached[f"{self.recorder.in_history(topic)}/{partition}"] = position + 1
-        return received
 
     def go_on(self, lost: PositionLost) -> None:
         """Seek to the beginning of a partition whose position was lost."""
