@@ -46,3 +46,12 @@ class Anomaly:
     measured: bool = False
     about: About = About.MESSAGE
     shared: bool = False
+
+
+CRASHED = Anomaly(
+    "crashed",
+    "a service exited or hung by itself, and was started again",
+    frozenset(DataModel),
+    about=About.READING,
+)
+"""Found by the harness, not by a checker: the topic of a finding is `SERVICE@HOST`."""

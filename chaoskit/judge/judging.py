@@ -21,6 +21,7 @@ from chaoskit.history.manifest import JUDGED, RECORDED, seal, verify
 from chaoskit.history.reader import History
 from chaoskit.judge.attribution import Explained
 from chaoskit.judge.checking import find
+from chaoskit.judge.crashes import hosts_of, place_of, with_crashes
 from chaoskit.judge.metrics import measure, spans_of
 from chaoskit.judge.subject import Subject, read_subject
 from chaoskit.judge.verdict import Found, Verdict, allow, decide, derive, describe_cause
@@ -54,7 +55,9 @@ def judge(folder: Path, subject: Subject, history: History, findings: pa.Table, 
         findings: the findings of all checkers.
         load: the result of `measured`.
     """
-    explained = subject.explain(findings, history.faults.to_pylist(), history.placements)
+    crashed = subject.liveness.get("crashed", [])
+    placements = history.placements.with_fixed({place_of(crash): hosts_of(crash) for crash in crashed})
+    explained = subject.explain(with_crashes(findings, crashed), history.faults.to_pylist(), placements)
     with durable.whole(folder / "findings.parquet") as unfinished:
         parquet.write(explained.findings, unfinished)
     verdict = _verdict(subject, folder, history, explained, load)
@@ -117,7 +120,7 @@ def _verdict(
         anomalies=anomalies,
         faults=faults,
         audit=audit,
-        liveness={key: value for key, value in liveness.items() if key not in ("problems", "load_start_ns")},
+        liveness={key: value for key, value in liveness.items() if key not in ("problems", "load_start_ns", "crashed")},
         **{**load, "availability": availability},
     )
 

@@ -16,11 +16,12 @@ from typing import Any
 
 from chaoskit.base import store
 from chaoskit.base.waiting import wait_while
-from chaoskit.contract.cluster import ClusterError
-from chaoskit.contract.event import LoadTick, PhaseBegun, Problem, Watcher
+from chaoskit.contract.cluster import ClusterError, Supervision
+from chaoskit.contract.event import LoadTick, PhaseBegun, Problem, ServiceRevived, Watcher
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import HostError
 from chaoskit.contract.installed import nemesis
+from chaoskit.contract.power import optional
 from chaoskit.contract.traits import Group
 from chaoskit.contract.workload import PRODUCER, Task
 from chaoskit.history.models import write_topics
@@ -152,9 +153,18 @@ class Trial:
         self.restored = (
             liveness["recovered"] and conductor.all_healed and all(map(_restores, self._plan.faults))
         ) and not self._interrupted.is_set()
-        liveness["dropped_faults"] = conductor.dropped
+        liveness |= {"dropped_faults": conductor.dropped, "crashed": self._crashed()}
         content = {**liveness, "load_start_ns": self._load_start_ns, "problems": self._problems}
         store.write_json(self._folder / store.RECOVERY, content)
+
+    def _crashed(self) -> list[dict[str, Any]]:
+        """Return the services that exited or hung by themselves since the load began."""
+        supervision = optional(self._cluster, Supervision)
+        since_ns = self._load_start_ns + self._origin_ns
+        crashed = [each for each in (supervision.revivals() if supervision else ()) if each.at_ns >= since_ns]
+        for each in crashed:
+            self._watcher.on(ServiceRevived(each.host, each.service, each.why))
+        return [{**each._asdict(), "at_ns": each.at_ns - self._origin_ns} for each in crashed]
 
     def _wait_for_load(self, fleet: Fleet, conductor: Conductor, start_ns: int) -> None:
         end_ns = start_ns + self._plan.scenario.workload.duration

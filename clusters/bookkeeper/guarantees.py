@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from chaoskit.contract.guarantee import Declared, Effect, Guarantees, Rule
 from chaoskit.contract.traits import Recovers
+from clusters.common.supervision import RUNS
 from clusters.storage.durability import ONE_WRITER, STORAGE_RULES, forgotten, kept
 
 _APART = frozenset(
@@ -17,6 +18,7 @@ _APART = frozenset(
 """A ledger that lost its end has no other entries there, so the order of the remaining entries is not affected."""
 
 _PROMISED = {
+    "crashed": RUNS,
     "expired": "a ledger keeps its entries until it is deleted as a whole",
     "phantom": "only entries that were added can be read",
     "misrouted": "an entry stays in the ledger that it was added to",

@@ -14,6 +14,7 @@ from chaoskit.contract.guarantee import Damage, Declared, Effect, Guarantees, Ru
 from chaoskit.contract.traits import Resends
 from clusters.common.effects import LOSES, damaged, hosts_down_together, hosts_hit
 from clusters.common.properties import is_true, setting
+from clusters.common.supervision import RUNS
 from clusters.kafka.producer import resolve_producer
 from clusters.kafka.retention import deletes
 from clusters.kafka.settings import KafkaOptions
@@ -361,6 +362,7 @@ def promises(declared: Declared) -> Mapping[str, str]:
         "misrouted": "a message stays in the partition that it was sent to",
         "failed-visible": "a send is classified as failed only if the error proves that nothing was appended",
         "double-assignment": "the group leader assigns each partition to one member per generation",
+        "crashed": RUNS,
         "stuck-partition": "delivery of an assigned partition resumes once its leader and the coordinator are back",
     }  # fmt: skip
 
