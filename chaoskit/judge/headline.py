@@ -63,10 +63,10 @@ def _why(found: _Found) -> str:
         return "NOT allowed"
     if not found.causes or sum(cause["count"] for cause in found.causes) < found.count:
         return "allowed, as expected"
-    by_rule: dict[str, list[str]] = {}
+    by_rule: dict[str, dict[str, None]] = {}
     for cause in found.causes:
-        by_rule.setdefault(cause["rule"], []).append(cause["what"])
-    parts = [f"{rule}: {_listed(what)}" if any(what) else rule for rule, what in by_rule.items()]
+        by_rule.setdefault(cause["rule"], {})[cause["what"]] = None
+    parts = [f"{rule}: {_listed(list(what))}" if any(what) else rule for rule, what in by_rule.items()]
     return f"allowed by {'; '.join(parts)}"
 
 

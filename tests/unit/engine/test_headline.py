@@ -53,6 +53,12 @@ ONE = {"rule": "r", "what": "", "count": 1}
         ),
         (
             100,
+            {"lost": Found(4, True, "x", causes=(ONE | {"what": "cut", "count": 2}, ONE | {"what": "cut", "count": 2}))},
+            True,
+            "4 of 100 acknowledged messages were lost: allowed by r: cut",
+        ),
+        (
+            100,
             {"lost": Found(4, True, "x", causes=tuple(ONE | {"what": f"cut {n}"} for n in range(4)))},
             True,
             "4 of 100 acknowledged messages were lost: allowed by r: cut 0; cut 1 and 2 more",
