@@ -95,6 +95,7 @@ class _Writer:
         self._ledger.poll(timeout_s)
         if self._ledger.failed:
             self._leave()
+            time.sleep(_AGAIN_S)  # the next ledger may fail at once, too, as long as a bookie is missing
         elif self._added >= self._options.entries:
             self._end()
 

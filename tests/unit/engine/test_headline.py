@@ -53,7 +53,7 @@ ONE = {"rule": "r", "what": "", "count": 1}
         ),
         (
             100,
-            {"lost": Found(4, True, "x", causes=(ONE | {"what": "cut", "count": 2}, ONE | {"what": "cut", "count": 2}))},
+            {"lost": Found(4, True, "x", causes=(ONE | {"what": "cut", "count": 2},) * 2)},
             True,
             "4 of 100 acknowledged messages were lost: allowed by r: cut",
         ),

@@ -85,6 +85,8 @@ class Ledger:
 
     def read(self, first: int, end: int) -> list[Entry]:
         found = self.ledgers.entries[self.ledger][first:end]
+        if not any(found):
+            raise NoSuchLedger(INFO, "NoSuchLedgerExistsException")
         if None in found:
             raise NoSuchEntry(INFO, "NoSuchEntryException")
         return [Entry(first + index, content) for index, content in enumerate(found) if content is not None]
@@ -194,6 +196,14 @@ def test_an_entry_that_is_nowhere_is_lost_and_the_final_read_is_complete(run: Ru
     assert run.client(AUDITOR) == {"accepted": True, "audited": True}
 
     assert _found(run.history(), "lost-entry") == [(1, 2)]
+
+
+def test_a_ledger_of_which_no_bookie_has_anything_is_lost_and_the_final_read_is_complete(run: Run) -> None:
+    run.client(PRODUCER, looks=5)
+    run.ledgers.entries[1] = [None] * len(run.ledgers.entries[1])
+    assert run.client(AUDITOR) == {"accepted": True, "audited": True}
+
+    assert [place for place, _ in _found(run.history(), "lost-entry")] == [1] * len(run.ledgers.entries[1])
 
 
 def test_ledgers_that_the_system_forgot_are_lost(run: Run) -> None:
