@@ -14,6 +14,7 @@ import numpy.typing as npt
 from hdrh.histogram import HdrHistogram
 
 Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 
 _HIGHEST_US = 3_600_000_000
 _DIGITS = 3
