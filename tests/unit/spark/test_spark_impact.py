@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from spark_analysis.counting import binned
+from spark_analysis.load import completions
 
 from chaoskit.history.reader import Partition, Piece
 from spark_analysis.configuration import configuration
-from spark_analysis.counting import binned
 from spark_analysis.impact import ages
-from spark_analysis.load import completions
 from spark_analysis.trends import is_regression, trends
 from spark_analysis.units import MESSAGE_BYTES, TASK_BYTES, Task, Timing, Unit, into_tasks, waves
 from spark_analysis.windows import windows_of
