@@ -34,7 +34,7 @@ class _Sends:
     """The timed sends of a partition: operation numbers, due times, completion times, whether acknowledged.
 
     A send of which nothing more is known was given up at the end of the load; of a ledger, which may have ended before,
-    or if the load's end is not known, at once.
+    at once. If the load's end is not known, it is when the last send was due.
     """
 
     def __init__(self, part: Part) -> None:
@@ -47,22 +47,23 @@ class _Sends:
         row = np.searchsorted(integers(operations["op"]), self.op)
         audits = is_one_of(operations["client"], [AUDITOR])[row]
         self.op, self.due_ns, row = self.op[~audits], self.due_ns[~audits], row[~audits]
-        load_end_ns = None if part.setting.model is DataModel.LEDGER else part.setting.load_end_ns
+        known_ns = part.setting.load_end_ns
+        load_end_ns = int(self.due_ns.max(initial=0)) if known_ns is None else known_ns
         end_ns = integers(operations["end_ns"])[row]
-        given_up_ns = self.due_ns if load_end_ns is None else np.maximum(self.due_ns, load_end_ns)
+        lasts = part.setting.model is not DataModel.LEDGER
+        given_up_ns = np.maximum(self.due_ns, load_end_ns) if lasts else self.due_ns
         self.end_ns = np.maximum(np.where(end_ns == NONE, given_up_ns, end_ns), self.due_ns)
         is_acked = codes(operations["outcome"], OUTCOMES)[row] == OK
         acked, self.open = np.flatnonzero(is_acked), np.flatnonzero(~is_acked)
         self.acked = acked[np.argsort(self.end_ns[acked], kind="stable")]
         until_ns = int(self.end_ns[self.open].max(initial=0))
-        until_ns = until_ns if part.setting.load_end_ns is None else min(until_ns, part.setting.load_end_ns)
-        self.waits = waits(self.due_ns, self.end_ns, self.end_ns[self.acked], until_ns)
+        self.waits = waits(self.due_ns, self.end_ns, self.end_ns[self.acked], until_ns, load_end_ns)
 
     def ended_by(self, wait: Wait) -> int:
         """Return the operation whose acknowledgement ended a wait; if there was none, the first send that had none."""
         if wait.answered:
             return int(self.op[self.acked[np.searchsorted(self.end_ns[self.acked], wait.end_ns)]])
-        rows = self.open[self.end_ns[self.open] > wait.begin_ns]
+        rows = self.open[self.end_ns[self.open] >= wait.begin_ns]
         return int(self.op[rows[np.argmin(self.due_ns[rows])]])
 
 

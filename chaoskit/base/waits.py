@@ -34,7 +34,8 @@ class Waits:
     Attributes:
         begin_ns: when each began.
         end_ns: when it was ended, by an acknowledgement.
-        answered: whether an acknowledgement ended the last one; otherwise it lasted until sends were given up.
+        answered: whether an acknowledgement ended the last one; otherwise it lasted until its sends were given up, but
+            not beyond the end of the load, and may have no length.
     """
 
     begin_ns: Ints
@@ -81,14 +82,15 @@ class Waits:
         return self.answered or index + 1 < self.end_ns.size
 
 
-def waits(due_ns: Ints, done_ns: Ints, acked_ns: Ints, until_ns: int) -> Waits:
+def waits(due_ns: Ints, done_ns: Ints, acked_ns: Ints, until_ns: int, load_end_ns: int) -> Waits:
     """Return the waits of some sends.
 
     Args:
         due_ns: when each send was due, in any order.
         done_ns: when each send was acknowledged or given up, in any order.
         acked_ns: when those that were acknowledged were, in any order.
-        until_ns: after the last acknowledgement, how long sends were open or due.
+        until_ns: when the last one that was not acknowledged was given up.
+        load_end_ns: the end of the load, after which time without an acknowledgement does not count.
     """
     if not due_ns.size:
         nothing = np.zeros(0, np.int64)
@@ -102,6 +104,7 @@ def waits(due_ns: Ints, done_ns: Ints, acked_ns: Ints, until_ns: int) -> Waits:
     begin_ns = np.where(is_open, since_ns, next_due_ns)
     end_ns = np.append(acked_ns, until_ns)
     lasted = begin_ns < end_ns
+    end_ns[-1] = max(int(begin_ns[-1]), min(until_ns, load_end_ns))
     return Waits(begin_ns[lasted], end_ns[lasted], answered=not lasted[-1])
 
 

@@ -109,7 +109,7 @@ class Sends:
         done_ns: when it was acknowledged or given up. If nothing is known, it was given up at the end of the load, or
             at once if the partition may have ended before.
         acked: whether it was acknowledged.
-        until_ns: until when sends were open or due after the last acknowledgement.
+        until_ns: when the last one that was not acknowledged was given up.
     """
 
     value: Ints
@@ -132,17 +132,17 @@ class Sends:
         due_ns = np.where(due_ns < 0, start_ns, due_ns)
         given_up_ns = np.maximum(due_ns, load.end_ns) if _lasts(model) else due_ns
         done_ns = np.maximum(np.where(end_ns < 0, given_up_ns, end_ns), due_ns)
-        until_ns = min(int(done_ns[~acked].max(initial=0)), load.end_ns)
-        return cls(messages["value"].to_numpy()[chosen], due_ns, start_ns, done_ns, acked, until_ns)
+        value, until_ns = messages["value"].to_numpy()[chosen], int(done_ns[~acked].max(initial=0))
+        return cls(value, due_ns, start_ns, done_ns, acked, until_ns)
 
     def waits(self, timing: Timing, model: DataModel) -> Waits:
         """Return when sends to this partition waited in vain."""
         due_ns, done_ns, until_ns = self.due_ns, self.done_ns, self.until_ns
-        stuck_ns = timing.load.stuck_ns
-        if stuck_ns is not None and _lasts(model):
-            until_ns = timing.load.end_ns
-            due_ns, done_ns = np.append(due_ns, stuck_ns), np.append(done_ns, until_ns)
-        return waits(due_ns, done_ns, self.done_ns[self.acked], until_ns)
+        load = timing.load
+        if load.stuck_ns is not None and _lasts(model):
+            until_ns = max(until_ns, load.end_ns)
+            due_ns, done_ns = np.append(due_ns, load.stuck_ns), np.append(done_ns, load.end_ns)
+        return waits(due_ns, done_ns, self.done_ns[self.acked], until_ns, load.end_ns)
 
     def made(self, load: Load) -> Ints:
         """Return how many messages due in each bin of the load were sent, however often; empty if none has to be."""

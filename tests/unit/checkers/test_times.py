@@ -78,7 +78,7 @@ def test_no_acknowledgement_after_healing_is_no_recovery() -> None:
 
 
 def test_no_acknowledgement_at_all_is_no_recovery_either() -> None:
-    story = Story(faults=(FaultWindow(7, "kill", 1 * MS, 2 * MS, 3 * MS),), bound_ns=2 * SECOND)
+    story = Story(faults=(FaultWindow(7, "kill", 1 * MS, 2 * MS, 3 * MS),), load_end_ns=1 * SECOND)
     story.op("p", "send", sent("t/0", 0, intended_ns=0), start=0, lasts=9 * MS, outcome="fail")
 
     assert [found["op"] for found in story.only("slow-recovery")] == [0]

@@ -25,10 +25,10 @@ def _ints(numbers: list[int]) -> Ints:
     return np.array(numbers, np.int64)
 
 
-def _waits(sends: list[Send], until: int | None = None) -> Waits:
-    gone = max((done for _, done, acked in sends if not acked), default=0) if until is None else until
+def _waits(sends: list[Send], load_end: int = _END) -> Waits:
+    gone = max((done for _, done, acked in sends if not acked), default=0)
     acked = [done for _, done, acked in sends if acked]
-    return waits(_ints([due for due, *_ in sends]), _ints([done for _, done, _ in sends]), _ints(acked), gone)
+    return waits(_ints([due for due, *_ in sends]), _ints([done for _, done, _ in sends]), _ints(acked), gone, load_end)
 
 
 def _slowly(sends: list[Send]) -> list[tuple[int, int]]:
@@ -59,6 +59,15 @@ def test_nothing_is_waited_for_while_nothing_is_due() -> None:
 
 def test_an_open_send_is_waited_for_until_it_is_given_up() -> None:
     assert _waits([(0, 1, True), (2, 30, False)]).longest(0, _END) == Wait(2, 30, answered=False)
+
+
+def test_time_after_the_load_counts_only_until_an_acknowledgement() -> None:
+    assert _waits([(0, 1, True), (2, 30, False)], load_end=10).longest(0, _END) == Wait(2, 10, answered=False)
+    assert _waits([(0, 1, True), (2, 30, True)], load_end=10).longest(0, _END) == Wait(2, 30, answered=True)
+
+
+def test_a_send_that_was_due_at_the_end_was_not_answered_either() -> None:
+    assert _waits([(0, 1, True), (10, 30, False)], load_end=10).after(5, 99) == Wait(10, 10, answered=False)
 
 
 @pytest.mark.parametrize(
