@@ -114,7 +114,16 @@ def first_of_each(value: Ints, at_ns: Ints) -> Flags:
     again = ordered[1:] == ordered[:-1]
     first = np.ones(value.size, np.bool_)
     if again.any():
-        rows = np.flatnonzero(np.isin(value, np.unique(ordered[1:][again])))
+        rows = np.flatnonzero(are_in(value, ordered[1:][again]))
         rows = rows[np.lexsort((at_ns[rows], value[rows]))]
         first[rows[1:][value[rows][1:] == value[rows][:-1]]] = False
     return first
+
+
+def are_in(value: Ints, ordered: Ints) -> Flags:
+    """Return for each value whether it is in a sorted array; with many of both, faster than `numpy.isin`."""
+    if not ordered.size:
+        return np.zeros(value.size, np.bool_)
+    at = np.minimum(np.searchsorted(ordered, value), ordered.size - 1)
+    found: Flags = ordered[at] == value
+    return found

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from chaoskit.base.latency import Flags, Ints, buckets
-from chaoskit.base.waits import Wait, Waits, first_of_each, waits
+from chaoskit.base.waits import Wait, Waits, are_in, first_of_each, waits
 from chaoskit.history.models import DataModel
 from chaoskit.history.reader import Partition
 from chaoskit.history.schema import AUDITOR, OUTCOMES, SENDING
@@ -276,7 +276,7 @@ def _delivered(messages: pa.Table, first: Ints, sends: Sends, timing: Timing) ->
     yield _counted("end_to_end", timing.phases(due_ns, received_ns), buckets(received_ns - due_ns))
     if first.size:
         acked = sends.value[sends.acked]
-        seen = np.isin(acked, messages["value"].to_numpy()[first])
+        seen = are_in(acked, np.sort(messages["value"].to_numpy()[first]))
         yield _single("undelivered", np.count_nonzero(~seen))
     else:
         yield _single("undelivered", np.count_nonzero(sends.acked))

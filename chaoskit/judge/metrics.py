@@ -95,30 +95,32 @@ def latency(counts: pa.Table, missing: tuple[Ints, Ints], timing: Timing, folder
     end_ns = np.full(due_ns.size, timing.load.end_ns, np.int64)
     waited, phase = buckets(end_ns - due_ns), timing.phases(due_ns, end_ns)
 
-    def sends(name: str, chosen: int | None) -> dict[str, Any]:
+    def sends(chosen: int | None) -> dict[str, Any]:
         took, gave_up = (of_series(counts, series, chosen) for series in ("took", "gave_up"))
         rows = slice(None) if chosen is None else phase == chosen
         without = np.concatenate([gave_up["bucket"].to_numpy(), waited[rows]])
         times = np.concatenate([gave_up["count"].to_numpy(), number[rows]])
         acked, acks = took["bucket"].to_numpy(), took["count"].to_numpy()
         whole = merged(np.concatenate([acked, without]), np.concatenate([acks, times]))
+        recorded = merged(acked, acks)
         if chosen is None:
-            write_histogram(whole, folder / f"{name}_all_due.hgrm")
-        return _percentiles(_written(merged(acked, acks), folder, name), int(times.sum()), whole)
+            write_histogram(recorded, folder / "send.hgrm")
+            write_histogram(whole, folder / "send_all_due.hgrm")
+        return _percentiles(recorded, int(times.sum()), whole)
 
     deliveries = _histogram(counts, "end_to_end")
     undelivered = total(counts, "undelivered") if deliveries.get_total_count() else 0
     from_actual = _written(_histogram(counts, "send_from_actual"), folder, "send_from_actual")
     return {
-        "send": sends("send", None),
+        "send": sends(None),
         "send_from_actual": _percentiles(from_actual, total(counts, "gave_up")),
         "end_to_end": _percentiles(_written(deliveries, folder, "end_to_end"), undelivered),
         **{
             name: {
-                "send": sends(f"send_{name}", number),
-                "end_to_end": summary(_histogram(counts, "end_to_end", number)),
+                "send": sends(index),
+                "end_to_end": summary(_histogram(counts, "end_to_end", index)),
             }
-            for number, name in enumerate(PHASES)
+            for index, name in enumerate(PHASES)
         },
     }
 

@@ -198,11 +198,8 @@ def test_a_history_is_measured(history: History, tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "latency").iterdir()) == [
         "end_to_end.hgrm",
         "send.hgrm",
-        "send_after_faults.hgrm",
         "send_all_due.hgrm",
         "send_from_actual.hgrm",
-        "send_quiet.hgrm",
-        "send_under_faults.hgrm",
     ]
 
 
