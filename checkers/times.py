@@ -102,7 +102,7 @@ SLOW_RECOVERY = Anomaly(
 
 def slow_recovery_cases(sends: _Sends) -> pa.Table:
     """Find faults after whose healing, at `at_ns`, the first acknowledgement of a send that was open or due took longer
-    than the bound, or there was none.
+    than the bound, or there was none. A ledger that has none was abandoned, and is left out.
 
     Evidence: `op` was acknowledged first; if none was, it is the first send that was not.
     """
@@ -113,7 +113,9 @@ def slow_recovery_cases(sends: _Sends) -> pa.Table:
             continue
         later = [each.start_ns for each in faults if each.start_ns > fault.healed_ns]
         wait = sends.waits.after(fault.healed_ns, min([*later, fault.healed_ns + sends.setting.bound_ns]))
-        if wait is not None and (not wait.answered or wait.lasted_ns > sends.setting.bound_ns):
+        if wait is None or (sends.setting.model is DataModel.LEDGER and not wait.answered):
+            continue
+        if not wait.answered or wait.lasted_ns > sends.setting.bound_ns:
             found.append((2 * index + (not wait.answered), sends.ended_by(wait), fault.healed_ns))
     detail, op, healed_ns = np.array(found, np.int64).reshape(-1, 3).T
     how = ("", ": no acknowledgement")

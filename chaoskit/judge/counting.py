@@ -61,6 +61,9 @@ one that lasted UNAVAILABLE_MIN_NS. `acks`: the first and the last acknowledgeme
 UNAVAILABLE_MIN_NS = 500_000_000
 """Shorter waits are not listed one by one."""
 
+_LASTING = ("load", "fault", "window")
+"""What waits are told of even if they were never answered and the partition may have been abandoned, like a ledger."""
+
 
 @dataclass(frozen=True, slots=True)
 class Operations:
@@ -180,7 +183,9 @@ def partition_measured(
     first = delivered_rows(messages, observations, operations, rows, timing.load.begin_ns)
     received = _single("received", rows.size)
     counts = pa.concat_tables([*_sent(sends, timing), received, *_delivered(messages, first, sends, timing)])
-    return counts, _waits(partition, sends, sends.waits(timing, model), timing)
+    found = sends.waits(timing, model)
+    told = [each for each in _waits_of(found, timing) if each[2].answered or each[0] in _LASTING or _lasts(model)]
+    return counts, _waits(partition, sends, found, told)
 
 
 def received_rows(messages: pa.Table, operations: Operations) -> Ints:
@@ -282,9 +287,8 @@ def _delivered(messages: pa.Table, first: Ints, sends: Sends, timing: Timing) ->
         yield _single("undelivered", np.count_nonzero(sends.acked))
 
 
-def _waits(partition: Partition, sends: Sends, found: Waits, timing: Timing) -> pa.Table:
-    rows = list(_waits_of(found, timing))
-    rows += [("long", number, wait) for number, wait in enumerate(found.lasting(UNAVAILABLE_MIN_NS))]
+def _waits(partition: Partition, sends: Sends, found: Waits, told: list[tuple[str, int, Wait]]) -> pa.Table:
+    rows = [*told, *(("long", number, wait) for number, wait in enumerate(found.lasting(UNAVAILABLE_MIN_NS)))]
     if sends.acked.any():
         acks = sends.done_ns[sends.acked]
         rows.append(("acks", 0, Wait(int(acks.min()), int(acks.max()), answered=True)))

@@ -131,6 +131,7 @@ def availability(waits: pa.Table, timing: Timing) -> dict[str, Any]:
     Each figure is that of its worst partition. Recovery is None if no fault was undone while sends were due.
     """
     load = timing.load
+    waits = pa.concat_tables([waits, _never_again(waits, timing)])
     longest = max([_worst(_of(waits, "load")), _stuck_ns(waits, load)])
     told = _recoveries(waits)
     return {
@@ -183,6 +184,21 @@ def _partitions(waits: pa.Table) -> Iterator[dict[str, Any]]:
             "recovered_after_undoing_ms": told["recovered_after_undoing_ms"],
             "recovered": not told["not_recovered"],
         }
+
+
+def _never_again(waits: pa.Table, timing: Timing) -> pa.Table:
+    """Return a wait for each healing and undoing after which nothing at all was acknowledged though sends were due, and
+    no partition tells of it, because each may have been abandoned, like a ledger."""
+    load = timing.load
+    acks, rows = _of(waits, "acks").sort_by("end_ns").to_pylist()[-1:], []
+    for number, fault in enumerate(timing.faults):
+        told = set(waits.filter(pc.equal(waits["number"], number))["of"].to_pylist())
+        for of, at_ns in (("healed", fault.healed_ns), ("undone", fault.heal_ns)):
+            due = at_ns is not None and at_ns < load.end_ns and (load.last_ns >= at_ns or load.stuck_ns is not None)
+            if due and of not in told and acks and acks[0]["end_ns"] < at_ns:
+                wait = {"of": of, "number": number, "begin_ns": at_ns, "end_ns": load.end_ns, "answered": False}
+                rows.append({**acks[0], **wait})
+    return pa.Table.from_pylist(rows, WAITS)
 
 
 def _stuck_ns(waits: pa.Table, load: Load) -> int:

@@ -77,6 +77,14 @@ def test_no_acknowledgement_after_healing_is_no_recovery() -> None:
     assert found["detail"] == "after kill (fault 7): no acknowledgement"
 
 
+def test_a_ledger_that_is_given_up_does_not_have_to_recover() -> None:
+    story = load(faults=(FaultWindow(7, "kill", 1990 * MS, 1995 * MS, 2 * SECOND),))
+    story.model = DataModel.LEDGER
+    story.op("p", "add", sent("t/0", 200, intended_ns=2100 * MS), start=2100 * MS, lasts=500 * MS, outcome="fail")
+
+    assert story.only("slow-recovery") == []
+
+
 def test_no_acknowledgement_at_all_is_no_recovery_either() -> None:
     story = Story(faults=(FaultWindow(7, "kill", 1 * MS, 2 * MS, 3 * MS),), load_end_ns=1 * SECOND)
     story.op("p", "send", sent("t/0", 0, intended_ns=0), start=0, lasts=9 * MS, outcome="fail")

@@ -111,6 +111,16 @@ def test_recovery_counts_from_the_undoing_of_a_fault_too(tmp_path: Path) -> None
     assert told["by_fault"][0]["recovered_after_undoing_ms"] == 30
 
 
+def test_a_run_has_recovered_once_another_ledger_was_written(tmp_path: Path) -> None:
+    given_up: list[Sent] = [(0, 0, 10, OK), (0, 20, 60, INFO)]
+    outage = fault(15, 30, 40)
+    for name, further, told in (("next", [(1, 22, 70, OK)], (30, 0)), ("none", [(1, 50, 90, FAIL)], (60, 1))):
+        (tmp_path / name).mkdir()
+        history = recorded(tmp_path / name, [*given_up, *further], model=DataModel.LEDGER)
+        found = figures_of(history, load(100), outage)["availability"]
+        assert (found["recovered_after_heal_ms"], found["not_recovered"]) == told
+
+
 def test_no_acknowledgement_after_a_healing_is_the_worst_recovery_and_not_none(tmp_path: Path) -> None:
     sends: list[Sent] = [(0, 0, 10, OK), (0, 20, None, INFO), (0, 70, None, INFO)]
 
