@@ -77,6 +77,7 @@ class Subscription:
         acks, nacks: acknowledgements by its consumers.
         changed_ns: when consumers joined or left, ascending.
         drained_ns: when the first consumer began to drain the subscription; None if not all of them drained it.
+        undrained: the drains that did not end because nothing more arrived.
     """
 
     kind: int
@@ -85,6 +86,7 @@ class Subscription:
     nacks: Settlements
     changed_ns: Ints
     drained_ns: int | None
+    undrained: Ints
 
 
 ACTS = ("subscribed", "acked", "nacked")
@@ -108,6 +110,8 @@ def subscriptions_of(part: Part) -> list[Subscription]:
         nacks = Settlements.of(observations, nacked, view.operations)
         members = np.unique(view.operations.process[view.operations.rows_of(integers(observations["op"])[subscribed])])
         deliveries = taken.take(np.flatnonzero(np.isin(taken.process, members)))
+        drains = _of_members(operations, ("drain",), view.operations, members)
+        undrained = drains[view.operations.outcome[drains] != 0]
         found.append(
             Subscription(
                 kind=int(integers(observations["value"])[subscribed].max(initial=0)),
@@ -117,7 +121,8 @@ def subscriptions_of(part: Part) -> list[Subscription]:
                 changed_ns=np.sort(
                     view.operations.start_ns[_of_members(operations, _ENDING, view.operations, members)]
                 ),
-                drained_ns=_drained_ns(operations, view.operations, members),
+                drained_ns=_drained_ns(drains, undrained, view.operations),
+                undrained=undrained,
             )
         )
     return found
@@ -181,8 +186,5 @@ def _of_members(operations: pa.Table, names: Sequence[str], rows: Operations, me
     return np.flatnonzero(is_one_of(operations["f"], names) & np.isin(rows.process, members))
 
 
-def _drained_ns(operations: pa.Table, rows: Operations, members: Ints) -> int | None:
-    drains = _of_members(operations, ("drain",), rows, members)
-    if not drains.size or np.any(rows.outcome[drains] != 0):
-        return None
-    return int(rows.start_ns[drains].min())
+def _drained_ns(drains: Ints, undrained: Ints, rows: Operations) -> int | None:
+    return None if undrained.size or not drains.size else int(rows.start_ns[drains].min())

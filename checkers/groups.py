@@ -9,6 +9,7 @@ Cost: O(n) for n messages, only if a group was active.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -17,8 +18,19 @@ import pyarrow as pa
 from chaoskit.contract.anomaly import About, Anomaly
 from chaoskit.contract.checker import Part
 from checkers.columns import NONE, Ints, is_one_of
+from checkers.deliveries import ACTS as SUBSCRIBING
 from checkers.findings import findings_of, merged, no_findings
-from checkers.membership import ACTS, NEVER_NS, Commits, Membership, Ownerships, delivered, deliveries_ns, seeks_ns
+from checkers.membership import (
+    ACTS,
+    NEVER_NS,
+    Commits,
+    Delivered,
+    Membership,
+    Ownerships,
+    delivered,
+    deliveries_ns,
+    seeks_ns,
+)
 from checkers.models import LOG
 from checkers.view import LogView
 
@@ -129,11 +141,14 @@ def double_cases(view: LogView, ownerships: Ownerships) -> pa.Table:
 
 STUCK_PARTITION = Anomaly(
     "stuck-partition",
-    "an owner received nothing for the whole bound after healing, although messages existed",
+    "an owner, or the whole group, received nothing for the whole bound after healing, although messages existed",
     LOG,
     about=About.READING,
     shared=True,
 )
+
+
+STUCK_DETAILS = ("its owner received nothing", "no member received anything")
 
 
 def stuck_cases(view: LogView, ownerships: Ownerships, members: Ints) -> pa.Table:
@@ -143,7 +158,7 @@ def stuck_cases(view: LogView, ownerships: Ownerships, members: Ints) -> pa.Tabl
     when the bound ended, at `at_ns`.
     """
     setting = view.setting
-    healed_ns = max((NEVER_NS if fault.healed_ns is None else fault.healed_ns for fault in setting.faults), default=0)
+    healed_ns = _healed_ns(view)
     quiet = [
         (row, gap)
         for row in np.flatnonzero(ownerships.until_ns - np.maximum(ownerships.from_ns, healed_ns) > setting.bound_ns)
@@ -162,16 +177,60 @@ def stuck_cases(view: LogView, ownerships: Ownerships, members: Ints) -> pa.Tabl
             rows.append(row)
             pending.append(waiting[0])
             ends.append(max(from_ns, int(acked_ns[acked == waiting[0]][0])) + setting.bound_ns)
-    send = known.send[np.array(pending, np.int64)]
+    return _stuck(view, 0, known, pending, ownerships.operation[np.array(rows, np.int64)], ends)
+
+
+def abandoned_cases(view: LogView, operations: pa.Table) -> pa.Table:
+    """Find a group of which no member received anything for the whole bound after all healing, until the last member
+    left, although later messages existed: the partition may have had no owner at all.
+
+    Evidence: `op` is the `subscribe` of that member; `other_op` had sent `value`, which no member had received when the
+    bound ended, at `at_ns`.
+    """
+    rows, setting = view.operations, view.setting
+    joined = np.flatnonzero(is_one_of(operations["f"], ["subscribe"]))
+    left = np.flatnonzero(is_one_of(operations["f"], ["close"]) & np.isin(rows.process, rows.process[joined]))
+    if not left.size:
+        return no_findings()
+    last = left[np.argmax(rows.start_ns[left])]
+    until_ns = int(rows.start_ns[last])
+    join = joined[rows.process[joined] == rows.process[last]][-1]
+    members = rows.process[joined]
+    own = np.isin(rows.process[view.receives.operation], members)
+    from_ns = max(_healed_ns(view), int(rows.end_ns[join]), int(view.receives.received_ns[own].max(initial=0)))
+    if until_ns - from_ns <= setting.bound_ns:
+        return no_findings()
+    known = delivered(view, members)
+    received = known.position[known.first_ns < NEVER_NS]
+    waiting = np.flatnonzero((known.send != NONE) & (known.position > received.max(initial=NONE)))
+    waiting = waiting[view.acked[known.send[waiting]]]
+    acked_ns = rows.end_ns[view.sends.operation[known.send[waiting]]]
+    waiting, acked_ns = (each[acked_ns <= until_ns - setting.bound_ns][:1] for each in (waiting, acked_ns))
+    ends = np.maximum(from_ns, acked_ns) + setting.bound_ns
+    return _stuck(view, 1, known, waiting, np.full(waiting.size, join), ends)
+
+
+def _stuck(  # noqa: PLR0917 - columns of one finding
+    view: LogView, detail: int, known: Delivered, waiting: Sequence[int] | Ints, since: Ints, ends: Sequence[int] | Ints
+) -> pa.Table:
+    rows = np.array(waiting, np.int64)
+    send = known.send[rows]
     return findings_of(
-        setting,
+        view.setting,
         STUCK_PARTITION,
+        details=STUCK_DETAILS,
+        detail=detail,
         value=view.sends.value[send],
-        position=known.position[np.array(pending, np.int64)],
-        op=view.operations.op[ownerships.operation[np.array(rows, np.int64)]],
+        position=known.position[rows],
+        op=view.operations.op[since],
         other_op=view.operations.op[view.sends.operation[send]],
         at_ns=np.array(ends, np.int64),
     )
+
+
+def _healed_ns(view: LogView) -> int:
+    faults = view.setting.faults
+    return max((NEVER_NS if fault.healed_ns is None else fault.healed_ns for fault in faults), default=0)
 
 
 def _gaps(view: LogView, ownerships: Ownerships, row: int, healed_ns: int) -> list[tuple[int, int]]:
@@ -203,7 +262,9 @@ class GroupChecker:
 
     def check(self, part: Part) -> pa.Table:
         """Return the findings of all groups."""
-        if not is_one_of(part.observations["kind"], ACTS).any():
+        grouped = is_one_of(part.observations["kind"], ACTS).any()
+        joined = is_one_of(part.operations["f"], ["subscribe"]).any()
+        if not (grouped or joined) or is_one_of(part.observations["kind"], SUBSCRIBING).any():
             return no_findings()
         view, operations = part.view(LogView), part.operations
         membership = Membership.of(part.observations, operations, view.operations)
@@ -218,4 +279,6 @@ class GroupChecker:
                 double_cases(view, ownerships),
                 stuck_cases(view, ownerships, members),
             ]
+        if joined and not any(STUCK_PARTITION.name in each["anomaly"].to_pylist() for each in found):
+            found.append(abandoned_cases(view, operations))
         return merged(found)

@@ -68,7 +68,12 @@ def lost_cases(view: LogView) -> pa.Table:
     )
 
 
-UNSEEN = Anomaly("unseen", "an acknowledged message was not seen, but there is no proof that it is lost", LOGS)
+UNSEEN = Anomaly(
+    "unseen",
+    "an acknowledged message was not seen, but there is no proof that it is lost",
+    LOGS,
+    doubt="not proof of loss: the final read did not reach it",
+)
 
 
 def unseen_cases(view: LogView) -> pa.Table:

@@ -52,14 +52,19 @@ def vanished_cases(view: LogView, subscription: Subscription) -> pa.Table:
     audited, send = audited[send != NONE], send[send != NONE]
     if drained_ns is None or not audited.size:
         return no_findings()
+    acks, deliveries = subscription.acks, subscription.deliveries
+    accepted = view.operations.outcome[acks.operation] != FAIL
     position, first = np.unique(view.intact.position[audited], return_index=True)
     send = send[first]
     open_ = (view.operations.end_ns[view.sends.operation[send]] < drained_ns) & ~np.isin(
-        position, subscription.acks.position
+        position, acks.position[accepted]
     )
     position, send = position[open_], send[open_]
-    deliveries = subscription.deliveries
     last = _last_delivery(subscription, position)
+    refused = np.isin(position, acks.position[~accepted])
+    gone_ns = deliveries.gone_ns[last] if deliveries.row.size else last
+    held = refused & (last != NONE) & (gone_ns > drained_ns)  # its consumer has it still, so it is not delivered again
+    position, send, last = position[~held], send[~held], last[~held]
     delivered = last != NONE
     return findings_of(
         view.setting,
@@ -71,6 +76,28 @@ def vanished_cases(view: LogView, subscription: Subscription) -> pa.Table:
         op=view.operations.op[view.sends.operation[send]],
         other_op=np.where(delivered, _op(view, subscription, last), NONE),
         at_ns=np.where(delivered, deliveries.from_ns[last] if deliveries.row.size else NONE, NONE),
+    )
+
+
+UNDRAINED = Anomaly(
+    "undrained",
+    "messages were still arriving when a consumer had to stop: unacked-vanished was not checked",
+    LOG,
+    doubt="a consumer did not drain the subscription: whether unacknowledged messages vanished was not checked",
+    about=About.READING,
+)
+
+
+def undrained_cases(view: LogView, subscription: Subscription) -> pa.Table:
+    """Find the first drain that did not end because nothing more arrived. Evidence: `op`, which began at `at_ns`."""
+    rows = subscription.undrained[:1]
+    return findings_of(
+        view.setting,
+        UNDRAINED,
+        value=np.full(rows.size, NONE),
+        position=np.full(rows.size, NONE),
+        op=view.operations.op[rows],
+        at_ns=view.operations.start_ns[rows],
     )
 
 
@@ -272,7 +299,7 @@ def _received(  # noqa: PLR0917 - the first five are the same in every call
 class SubscriptionChecker:
     """Detects the anomalies of subscriptions in one partition; a `Checker`."""
 
-    anomalies = (UNACKED_VANISHED, DOUBLE_DELIVERY, TWO_ACTIVE, FIFO_VIOLATION, REDELIVERY_FLAG_MISSING)
+    anomalies = (UNACKED_VANISHED, UNDRAINED, DOUBLE_DELIVERY, TWO_ACTIVE, FIFO_VIOLATION, REDELIVERY_FLAG_MISSING)
     models = LOG
 
     def check(self, part: Part) -> pa.Table:
@@ -282,6 +309,7 @@ class SubscriptionChecker:
             view = part.view(LogView)
             found += [
                 vanished_cases(view, each),
+                undrained_cases(view, each),
                 redelivered_cases(view, each),
                 double_cases(view, each),
                 active_cases(view, each),

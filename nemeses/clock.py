@@ -13,8 +13,10 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from chaoskit.base.quantities import MILLISECOND, Duration, format_duration, parse_duration
 from chaoskit.contract.clock import SettableClock
-from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.cluster import Processes
+from chaoskit.contract.host import ServiceHost, ServiceState
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.power import optional
 from nemeses.services import await_answers, on_each
 
 _TOLERANCE_NS = 20 * MILLISECOND
@@ -101,6 +103,7 @@ class ClockOffset(Nemesis):
         on_each(strike.hosts, lambda host: host.power(SettableClock).set_clock(strike.parameters.offset))
 
     def verify(self, strike: Strike) -> str:
+        _check_services(strike)
         return "; ".join(_check_error(host, strike.parameters.offset) for host in strike.hosts)
 
     def heal(self, strike: Strike) -> None:
@@ -130,6 +133,7 @@ class ClockJump(ClockOffset):
         on_each(strike.hosts, act)
 
     def verify(self, strike: Strike) -> str:
+        _check_services(strike)
         wanted = {host.name: strike.notes.get(host.name, strike.parameters.by) for host in strike.hosts}
         return "; ".join(_check_error(host, wanted[host.name]) for host in strike.hosts)
 
@@ -147,6 +151,7 @@ class ClockDrift(ClockOffset):
         on_each(strike.hosts, lambda host: host.power(SettableClock).set_clock(0, strike.parameters.rate))
 
     def verify(self, strike: Strike) -> str:
+        _check_services(strike)
         gain = strike.parameters.rate - 1
         span_s = max(0.3, 4 * _TOLERANCE_NS / 1e9 / abs(gain))
         first = {host.name: (time.monotonic_ns(), host.power(SettableClock).clock_error_ns()) for host in strike.hosts}
@@ -178,6 +183,7 @@ class ClockStrobe(ClockOffset):
         thread.start()
 
     def verify(self, strike: Strike) -> str:
+        _check_services(strike)
         seen = {}
         for host in strike.hosts:
             errors = [_sampled(host, strike, attempt) for attempt in range(_ATTEMPTS)]
@@ -195,6 +201,15 @@ class ClockStrobe(ClockOffset):
             if "thread" in strike.notes:
                 strike.notes["thread"].join()
         super().heal(strike)
+
+
+def _check_services(strike: Strike) -> None:
+    """Raise if a running service does not read the clock that was set."""
+    processes = optional(strike.cluster, Processes)
+    for host in strike.hosts:
+        for service in processes.services(host) if processes else ():
+            if host.state(service) is not ServiceState.GONE and not host.power(SettableClock).shows_clock(service):
+                raise NemesisError(f"{service} on {host.name} does not read the clock that was set")
 
 
 def _strobe(strike: Strike, over: threading.Event) -> None:

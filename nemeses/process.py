@@ -22,6 +22,7 @@ class Kill(Nemesis):
 
     summary = "kill -9 the system's processes on the hosts; restart them afterwards"
     family = "process"
+    abrupt = True
     cluster_powers = (Processes,)
 
     def inject(self, strike: Strike) -> None:

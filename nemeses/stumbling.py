@@ -71,6 +71,7 @@ class CrashLoop(Nemesis):
 
     summary = "repeatedly kill -9 and start the system's processes"
     family = "process"
+    abrupt = True
     cluster_powers = (Processes,)
     parameters = CrashLoopParameters
 

@@ -30,6 +30,7 @@ class Anomaly:
         meaning: what went wrong, in one sentence.
         models: the topic models in which it can occur.
         implies: further anomalies with the same cause; a rule that allows this one allows them too.
+        doubt: what could not be decided, if it proves nothing: the verdict is at best unknown. Otherwise empty.
         measured: it is a measurement, about which no system gives a guarantee. It is allowed unless the scenario's
             `expect` says otherwise.
         about: what its findings are about.
@@ -41,6 +42,16 @@ class Anomaly:
     meaning: str
     models: Collection[DataModel]
     implies: tuple[str, ...] = ()
+    doubt: str = ""
     measured: bool = False
     about: About = About.MESSAGE
     shared: bool = False
+
+
+CRASHED = Anomaly(
+    "crashed",
+    "a service exited or hung by itself, and was started again",
+    frozenset(DataModel),
+    about=About.READING,
+)
+"""Found by the harness, not by a checker: the topic of a finding is `SERVICE@HOST`."""

@@ -13,6 +13,10 @@ class SettableClock(Protocol):
         """Set the clock ahead of true time by `offset_ns`, and let it run at `rate`, until the next boot."""
         ...
 
+    def shows_clock(self, service: str) -> bool:
+        """Return whether the running process of a service reads the clock that is set."""
+        ...
+
     def clock_error_ns(self) -> int:
         """Measure how far the clock that a new process of the system sees is ahead of true time."""
         ...

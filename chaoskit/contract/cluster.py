@@ -41,6 +41,24 @@ class Placed(NamedTuple):
     holders: tuple[str, ...]
 
 
+class Revival(NamedTuple):
+    """A service that exited or hung by itself, and was started again.
+
+    Attributes:
+        at_ns: when, CLOCK_MONOTONIC.
+        host: name of its host.
+        service: its name.
+        needs: names of the other hosts that it cannot run without, such as those of its metadata service.
+        why: what was seen, with the last errors in its log.
+    """
+
+    at_ns: int
+    host: str
+    service: str
+    needs: tuple[str, ...]
+    why: str
+
+
 class Cluster(Powered, Protocol):
     """One deployment. Roles are resolved live; topics have their names in the system.
 
@@ -122,6 +140,15 @@ class Processes(Protocol):
 
     def services(self, host: ServiceHost) -> tuple[str, ...]:
         """Return the names of the services that belong on a host."""
+        ...
+
+
+@runtime_checkable
+class Supervision(Protocol):
+    """Optional power: start services again that exited or hung by themselves, as a supervisor does."""
+
+    def revivals(self) -> Sequence[Revival]:
+        """Return all services that were started again, in order of time."""
         ...
 
 

@@ -84,6 +84,15 @@ class FaultDropped(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ServiceRevived(Event):
+    """A service exited or hung by itself, and was started again."""
+
+    host: str
+    service: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class Interrupted(Event):
     """The user interrupted the run."""
 

@@ -44,6 +44,7 @@ class Effect:
         start_ns: when it began.
         healed_ns: when it was proved healed; None if it was not.
         ahead_ns: how far it moved the clocks of its targets ahead at most.
+        abrupt: whether processes on the targets may have ended without a shutdown.
         partitions: the only partitions that it damaged; empty: whatever its targets store.
     """
 
@@ -57,6 +58,7 @@ class Effect:
     partitions: frozenset[Place] = frozenset()
     ahead_ns: int = 0
     on_links: bool = False
+    abrupt: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,7 +117,7 @@ class PowerSwitch(Protocol):
         """Return evidence, after `power_on`, that unsynced data was lost and synced data was kept.
 
         Raises:
-            HostError: the disk kept unsynced data or lost synced data.
+            HostError: the disk kept unsynced data or lost synced data, or nothing unsynced was on it.
         """
         ...
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from chaoskit.base import plugins
-from chaoskit.contract.anomaly import Anomaly
+from chaoskit.contract.anomaly import CRASHED, Anomaly
 from chaoskit.contract.checker import Checker
 from chaoskit.contract.cluster import System
 from chaoskit.contract.host import HostProvider
@@ -22,8 +22,9 @@ def checkers() -> tuple[Checker, ...]:
 
 @cache
 def anomalies() -> dict[str, Anomaly]:
-    """Return all anomalies by name, in the order of the checkers."""
-    return {anomaly.name: anomaly for checker in checkers() for anomaly in checker.anomalies}
+    """Return all anomalies by name: those of the checkers, in their order, and the harness's own."""
+    found = (anomaly for checker in checkers() for anomaly in checker.anomalies)
+    return {anomaly.name: anomaly for anomaly in (*found, CRASHED)}
 
 
 def checker(name: str, key: str) -> Checker:

@@ -114,6 +114,7 @@ class Nemesis(Protocol):
         hits: type of its targets.
         parameters: model of its own keys.
         lasts: whether it lasts until it is healed; otherwise it is instantaneous and does not accept `for`.
+        abrupt: whether processes on the targets end, or may end, without a shutdown.
         restores: whether healing restores the deployment fully, so that another trial may use it.
         host_powers: powers that its target hosts must have.
         cluster_powers: powers that the cluster must have.
@@ -124,6 +125,7 @@ class Nemesis(Protocol):
     hits: Literal["hosts", "clients"] = "hosts"
     parameters: type[BaseModel] = NoParameters
     lasts: bool = True
+    abrupt: bool = False
     restores: bool = True
     host_powers: tuple[type, ...] = ()
     cluster_powers: tuple[type, ...] = ()

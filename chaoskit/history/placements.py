@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -76,9 +77,19 @@ class Placements:
     """
 
     def __init__(self, rows: pa.Table) -> None:
+        self._rows = rows
         self._known: dict[Place, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
         for row in rows.to_pylist():
             self._known[row["topic"], row["partition"]][row["at_ns"]].add(row["host"])
+
+    def with_fixed(self, places: Mapping[Place, Collection[str]]) -> Placements:
+        """Return these, and others that never changed."""
+        rows = [
+            {"at_ns": 0, "topic": topic, "partition": number, "host": host, "role": REPLICA}
+            for (topic, number), hosts in places.items()
+            for host in hosts
+        ]
+        return Placements(pa.concat_tables([self._rows, pa.Table.from_pylist(rows, PLACEMENTS)]))
 
     def holders(self, place: Place, start_ns: int, end_ns: int | None) -> frozenset[str] | None:
         """Return the hosts that stored or led a partition at any time of an interval; None if it is not known.

@@ -117,7 +117,7 @@ class Attribution:
         causes: dict[str, list[tuple[Cause | None, int]]] = {}
         for code, name in enumerate(names.dictionary.to_pylist()):
             rows = np.flatnonzero(names.indices.to_numpy() == code)
-            if not rows.size or self._anomalies[name].measured:
+            if not rows.size or self._anomalies[name].measured or self._anomalies[name].doubt:
                 continue
             chosen[rows] = self._explain(self._anomalies[name], findings.take(pa.array(rows)), found)
             counts = np.bincount(chosen[rows], minlength=len(found))

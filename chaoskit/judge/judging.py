@@ -21,6 +21,7 @@ from chaoskit.history.manifest import JUDGED, RECORDED, seal, verify
 from chaoskit.history.reader import History
 from chaoskit.judge.attribution import Explained
 from chaoskit.judge.checking import find
+from chaoskit.judge.crashes import hosts_of, place_of, with_crashes
 from chaoskit.judge.metrics import figures, measure
 from chaoskit.judge.subject import Subject, read_subject
 from chaoskit.judge.timing import Timing, faults_of, load_of
@@ -28,7 +29,7 @@ from chaoskit.judge.verdict import Found, Verdict, allow, decide, derive, descri
 
 EXAMPLES_MAX = 5
 
-_NO_LIVENESS = ("problems", "load_start_ns", "load")
+_NO_LIVENESS = ("problems", "load_start_ns", "load", "crashed")
 """Keys of recovery.json that verdict.json has elsewhere."""
 
 
@@ -60,7 +61,9 @@ def judge(folder: Path, subject: Subject, history: History, findings: pa.Table, 
         findings: the findings of all checkers.
         load: the result of `chaoskit.judge.metrics.figures`.
     """
-    explained = subject.explain(findings, history.faults.to_pylist(), history.placements)
+    crashed = subject.liveness.get("crashed", [])
+    placements = history.placements.with_fixed({place_of(crash): hosts_of(crash) for crash in crashed})
+    explained = subject.explain(with_crashes(findings, crashed), history.faults.to_pylist(), placements)
     with durable.whole(folder / "findings.parquet") as unfinished:
         parquet.write(explained.findings, unfinished)
     verdict = _verdict(subject, folder, history, explained, load)
@@ -103,7 +106,7 @@ def _verdict(
         anomalies,
         recovered=True if subject.imported else liveness["recovered"],
         audit_complete=complete,
-        acked=load["counts"]["acked"],
+        acked=load["rates"]["acks_per_s"],
         faults=faults,
         problems=problems,
     )
@@ -129,8 +132,8 @@ def _found(name: str, subject: Subject, history: History, explained: Explained, 
     rows = findings.filter(pc.equal(findings["anomaly"].cast(pa.string()), name))
     causes = explained.causes.get(name, ())
     derived = derive(causes, in_general, subject.accept) if causes else in_general
-    measured = installed.anomalies()[name].measured
-    allowance = allow(name, rows.num_rows, derived, subject.expect, measured=measured)
+    anomaly = installed.anomalies()[name]
+    allowance = allow(name, rows.num_rows, derived, subject.expect, measured=anomaly.measured, doubt=anomaly.doubt)
     return Found(
         rows.num_rows,
         allowance.allowed,
@@ -139,6 +142,7 @@ def _found(name: str, subject: Subject, history: History, explained: Explained, 
         _between_s(rows),
         tuple(examples(rows, history.operations)),
         tuple(describe_cause(cause, count) for cause, count in causes if cause is not None),
+        anomaly.doubt,
     )
 
 

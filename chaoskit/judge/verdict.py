@@ -19,9 +19,6 @@ from chaoskit.scenario.model import Expected
 VALID, INVALID, UNKNOWN = "valid", "invalid", "unknown"
 EXIT_CODES = {VALID: 0, INVALID: 1, UNKNOWN: 2}
 
-UNSEEN = "unseen"
-"""The only anomaly that proves nothing: a message was acknowledged and not seen, but not everything was read."""
-
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -36,6 +33,7 @@ class Found:
         examples: a few findings, as rows.
         causes: what explains them: rule, fault (number), why, remedy, known (link, if it is a known issue), faults
             (numbers of all that it takes), what (the faults in words) and count (number of findings) of each cause.
+        doubt: what could not be decided, if it proves nothing; see `chaoskit.contract.anomaly.Anomaly`.
     """
 
     count: int
@@ -45,6 +43,7 @@ class Found:
     between_s: tuple[float, float] | None = None
     examples: tuple[Mapping[str, Any], ...] = ()
     causes: tuple[Mapping[str, Any], ...] = ()
+    doubt: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +124,12 @@ def allow(
     expect: Mapping[str, Expected],
     *,
     measured: bool = False,
+    doubt: str = "",
 ) -> Allowance:
     """Return whether this number of findings is allowed. An expectation, if any, decides; otherwise what is derived
-    from the guarantees. An anomaly that neither mentions is not allowed, unless it is `measured`."""
-    if name == UNSEEN:
-        derived = Allowance(True, "not proof of loss: the final read did not reach it, so the verdict is unknown")
+    from the guarantees. An anomaly that neither mentions is not allowed, unless it is `measured` or only a `doubt`."""
+    if doubt:
+        derived = Allowance(True, f"{doubt}, so the verdict is unknown")
     elif derived is None and measured:
         derived = Allowance(True, "a measurement: no setting guarantees a time")
     elif derived is None:
@@ -189,7 +189,7 @@ def decide(
     *,
     recovered: bool | None,
     audit_complete: bool,
-    acked: int,
+    acked: float,
     faults: tuple[Mapping[str, Any], ...],
     problems: tuple[str, ...] = (),
 ) -> tuple[str, tuple[str, ...]]:
@@ -199,7 +199,7 @@ def decide(
         anomalies: every anomaly that was found or expected.
         recovered: whether the cluster recovered within its bound; None if the run ended before.
         audit_complete: whether the final read reached the end of every partition.
-        acked: number of acknowledged sends.
+        acked: number of acknowledged sends per second of the load, or in all; 0: none.
         faults: the faults, with `effective` and `healed`.
         problems: other problems, such as a client that died.
     """
@@ -217,10 +217,9 @@ def decide(
         doubts.append("the run ended before the cluster's recovery was observed")
     if not audit_complete:
         doubts.append("the final read did not reach the end of every partition")
-    if UNSEEN in anomalies and anomalies[UNSEEN].count:
-        doubts.append(f"{anomalies[UNSEEN].count} acknowledged messages were not seen")
+    doubts += [f"{each.count} {name}: {each.doubt}" for name, each in anomalies.items() if each.doubt and each.count]
     if acked == 0:
-        doubts.append("nothing was acknowledged")
+        doubts.append("nothing was acknowledged during the load")
     for fault in faults:
         if not fault["effective"]:
             doubts.append(f"{fault['kind']} had no effect: {fault['evidence']}")

@@ -154,6 +154,9 @@ def _done(verdict: Verdict) -> list[str]:
         word = "recovered" if recovered else "did NOT recover"
         took_s, bound_s = verdict.liveness["took_s"], verdict.liveness["bound_s"]
         lines.append(f"  cluster: {word} in {took_s:.1f} s after healing (bound {bound_s:.0f} s)")
+    if group := verdict.liveness.get("group"):
+        behind = f"is still behind in {', '.join(group['behind'])}" if group["behind"] else "has received everything"
+        lines.append(f"  consumer group: {behind}, {group['took_s']:.1f} s after the final read")
     return lines
 
 

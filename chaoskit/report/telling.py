@@ -12,6 +12,7 @@ from chaoskit.contract.event import (
     Interrupted,
     PhaseBegun,
     Problem,
+    ServiceRevived,
 )
 
 
@@ -32,6 +33,8 @@ def told(event: Event) -> str:  # noqa: PLR0911  # one for each event
             return f"{kind}: {problem}"
         case FaultDropped(_, kind):
             return f"{kind}: dropped; it was still waiting for its turn when the load ended"
+        case ServiceRevived(host, service, why):
+            return f"{service} on {host} was started again: it {why}"
         case Interrupted():
             return "interrupted: healing faults, then judging what was recorded (press Ctrl-C again to abort)"
         case HostsKept(access):

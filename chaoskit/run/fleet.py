@@ -236,6 +236,14 @@ class Fleet:
         """Return the clients that exited unexpectedly with an error."""
         return [failure for client in self.clients for failure in client.failures()]
 
+    def reached(self, clients: Sequence[Client]) -> dict[str, int]:
+        """Return how far clients came together in each partition; see `chaoskit.contract.workload.Control.result`."""
+        furthest: dict[str, int] = {}
+        for worker in (worker for client in clients for worker in client.workers):
+            for place, position in worker.result.get("reached", {}).items():
+                furthest[place] = max(position, furthest.get(place, position))
+        return furthest
+
     def progress(self) -> Progress:
         """Return the sums over all clients and their incarnations, with the latency since the last call."""
         total, took = Progress(), latency.empty()

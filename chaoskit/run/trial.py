@@ -9,17 +9,20 @@ from __future__ import annotations
 import secrets
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from chaoskit.base import store
-from chaoskit.contract.cluster import ClusterError
-from chaoskit.contract.event import LoadTick, PhaseBegun, Problem, Watcher
+from chaoskit.base.waiting import wait_while
+from chaoskit.contract.cluster import ClusterError, Supervision
+from chaoskit.contract.event import LoadTick, PhaseBegun, Problem, ServiceRevived, Watcher
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import HostError
 from chaoskit.contract.installed import nemesis
-from chaoskit.contract.traits import Paced
+from chaoskit.contract.power import optional
+from chaoskit.contract.traits import Group, Paced
 from chaoskit.contract.workload import PRODUCER, Task
 from chaoskit.history.models import write_topics
 from chaoskit.history.schema import AUDITOR
@@ -143,18 +146,27 @@ class Trial:
         self._watcher.on(PhaseBegun("heal"))
         conductor.join()
         self._problems += conductor.missed
-        liveness = self._recover(fleet, producers)
+        liveness = self._recover(fleet, producers, [client for client in clients if client not in producers])
         fleet.stop(clients)
         self._problems += fleet.join(clients, _STOP_TIMEOUT_S)
         self._problems += survey.problems
         self.restored = (
             liveness["recovered"] and conductor.all_healed and all(map(_restores, self._plan.faults))
         ) and not self._interrupted.is_set()
-        liveness["dropped_faults"] = conductor.dropped
+        liveness |= {"dropped_faults": conductor.dropped, "crashed": self._crashed()}
         paced = self._plan.declared.get(Paced)
         load = {"end_ns": load_end_ns, "paced": None if paced is None else asdict(paced)}
         content = {**liveness, "load_start_ns": self._load_start_ns, "load": load, "problems": self._problems}
         store.write_json(self._folder / store.RECOVERY, content)
+
+    def _crashed(self) -> list[dict[str, Any]]:
+        """Return the services that exited or hung by themselves since the load began."""
+        supervision = optional(self._cluster, Supervision)
+        since_ns = self._load_start_ns + self._origin_ns
+        crashed = [each for each in (supervision.revivals() if supervision else ()) if each.at_ns >= since_ns]
+        for each in crashed:
+            self._watcher.on(ServiceRevived(each.host, each.service, each.why))
+        return [{**each._asdict(), "at_ns": each.at_ns - self._origin_ns} for each in crashed]
 
     def _wait_for_load(self, fleet: Fleet, conductor: Conductor, start_ns: int) -> int:
         """Wait for the end of the load; return when it was due, or when the load had to end before."""
@@ -170,8 +182,8 @@ class Trial:
             self._problems.append(INTERRUPTED)
         return min(end_ns, time.monotonic_ns())
 
-    def _recover(self, fleet: Fleet, producers: list[Client]) -> dict[str, Any]:
-        """Wait until the healed cluster is complete, then probe it and read everything."""
+    def _recover(self, fleet: Fleet, producers: list[Client], consumers: list[Client]) -> dict[str, Any]:
+        """Wait until the healed cluster is complete, probe it, read everything, and let a group catch up."""
         self._watcher.on(PhaseBegun("recover"))
         bound_ns = self._plan.scenario.recovery
         began = time.monotonic()
@@ -193,7 +205,25 @@ class Trial:
         accepted = result.get("accepted", False)
         if whole and not accepted:
             self._problems.append("a partition did not accept a message after healing")
-        return {"recovered": whole and accepted, "bound_s": bound_ns / 1e9, "took_s": round(took_s, 3)}
+        liveness = {"recovered": whole and accepted, "bound_s": bound_ns / 1e9, "took_s": round(took_s, 3)}
+        if self._plan.declared.get(Group) and not self._interrupted.is_set():
+            group = self._catch_up(fleet, consumers, fleet.reached(auditors))
+            liveness |= {"recovered": liveness["recovered"] and not group["behind"], "group": group}
+        return liveness
+
+    def _catch_up(self, fleet: Fleet, consumers: list[Client], ends: Mapping[str, int]) -> dict[str, Any]:
+        """Wait until the group has received what the final read has, at most for the bound."""
+        self._watcher.on(PhaseBegun("group"))
+        began, bound_s = time.monotonic(), self._plan.scenario.recovery / 1e9
+
+        def behind() -> list[str]:
+            reached = fleet.reached(consumers)
+            return sorted(place for place, end in ends.items() if reached.get(place, 0) < end)
+
+        if left := wait_while(behind, bound_s, every_s=_TICK_S):
+            where = ", ".join(left)
+            self._problems.append(f"the group did not receive all that the final read did: {where}, in {bound_s:g} s")
+        return {"behind": left, "took_s": round(time.monotonic() - began, 3)}
 
     def _order(self) -> dict[str, Any]:
         scenario = self._plan.scenario

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from chaoskit.contract.guarantee import Declared, Effect, Guarantees, Rule
 from chaoskit.contract.traits import Recovers
+from clusters.bookkeeper import artifacts
+from clusters.common.supervision import RUNS
 from clusters.storage.durability import ONE_WRITER, STORAGE_RULES, forgotten, kept
 
 _APART = frozenset(
@@ -17,6 +19,7 @@ _APART = frozenset(
 """A ledger that lost its end has no other entries there, so the order of the remaining entries is not affected."""
 
 _PROMISED = {
+    "crashed": RUNS,
     "expired": "a ledger keeps its entries until it is deleted as a whole",
     "phantom": "only entries that were added can be read",
     "misrouted": "an entry stays in the ledger that it was added to",
@@ -35,6 +38,9 @@ _KEPT = (
 )  # fmt: skip
 
 
+_ONE_MARK_FIXED = ((4, 14, 8), (4, 15, 5), (4, 16, 2), (4, 17, 0))
+
+
 def _no_digest(declared: Declared, effects: Sequence[Effect]) -> str:
     why = forgotten(declared, effects)
     if declared.options.digest != "DUMMY" or not why:
@@ -51,8 +57,29 @@ def _closed_by_writer(declared: Declared, effects: Sequence[Effect]) -> str:
     )
 
 
+def _one_mark(declared: Declared, effects: Sequence[Effect]) -> str:
+    version = artifacts.parse_version(declared.options.version)
+    fixed = next((fix for fix in _ONE_MARK_FIXED if fix[:2] == version[:2]), _ONE_MARK_FIXED[-1])
+    if declared.options.ledger_directories < 2 or version >= fixed or not any(each.abrupt for each in effects):
+        return ""
+    return (
+        f"ledger_directories: {declared.options.ledger_directories}, and a bookie's process ended: a flush of one "
+        "directory marks the journal as flushed for all of them, so that entries of the others are not replayed"
+    )
+
+
 RULES = (
     *STORAGE_RULES,
+    Rule(
+        "bookkeeper.ledger-directories",
+        ("lost-entry", "truncated"),
+        _one_mark,
+        "use BookKeeper 4.15.5, 4.16.2, 4.17.0 or later, or one ledger directory",
+        "pull request 3329 of apache/bookkeeper",
+        "bookkeeper/ledger-directories:before",
+        "bookkeeper/ledger-directories:fixed",
+        known="apache/bookkeeper, pull request 3329: fixed in 4.14.8, 4.15.5, 4.16.2 and 4.17.0",
+    ),
     Rule(
         "bookkeeper.closed-by-writer",
         ("lac-regression", "truncated"),

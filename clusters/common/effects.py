@@ -20,6 +20,15 @@ def hosts_down_together(effects: Sequence[Effect], damage: Damage) -> int:
     return max((len(_hit_during(effect.start_ns, chosen)) for effect in chosen), default=0)
 
 
+def hosts_down_beside(effects: Sequence[Effect], damage: Damage) -> int:
+    """Return the largest number of hosts that were under any fault at the same time as one that had this damage; 0 if
+    none had."""
+    on_hosts = [effect for effect in effects if effect.on_hosts]
+    damaging = [effect for effect in on_hosts if effect.damage & damage]
+    starts = [effect.start_ns for effect in on_hosts]
+    return max((len(_hit_during(at, on_hosts)) for at in starts if _hit_during(at, damaging)), default=0)
+
+
 def hosts_hit(effects: Sequence[Effect], damage: Damage | None = None) -> set[str]:
     """Return the hosts that had any of this damage at any time; if None, the hosts targeted by any fault."""
     hit = (each for each in effects if each.on_hosts and (damage is None or each.damage & damage))

@@ -7,8 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 
 from chaoskit.base.waiting import wait_until
-from chaoskit.contract.cluster import ClusterError
+from chaoskit.contract.cluster import ClusterError, Revival
 from chaoskit.contract.host import ServiceHost, ServiceState
+
+RUNS = "a service runs until it is stopped"
+"""Why a service must not crash."""
 
 _SILENT_S = 30
 """How long a running process may not answer before it counts as dead."""
@@ -32,12 +35,18 @@ class Supervisor:
 
     Args:
         spawn: starts one service of a host.
+        needs: names of the hosts that no service can run without.
+
+    Attributes:
+        served: whether the cluster has been ready at least once.
+        revivals: the services that were restarted since then.
     """
 
-    def __init__(self, spawn: Callable[[ServiceHost, str], None]) -> None:
+    def __init__(self, spawn: Callable[[ServiceHost, str], None], needs: tuple[str, ...]) -> None:
         self.served = False
-        """Whether the cluster has been ready at least once."""
+        self.revivals: list[Revival] = []
         self._spawn = spawn
+        self._needs = needs
         self._revived: Counter[tuple[str, str]] = Counter()
         self._silent_since: dict[tuple[ServiceHost, str], float] = {}
 
@@ -59,6 +68,10 @@ class Supervisor:
         if self._revived[host.name, service] >= (_REVIVALS_MAX if self.served else 1):
             raise ClusterError(f"{service} on {host.name} exited unexpectedly:\n{last_errors(host, service)}")
         self._revived[host.name, service] += 1
+        if self.served:
+            seen = "exited" if state is ServiceState.GONE else f"did not answer for {_SILENT_S} s"
+            why = f"{seen}; {last_errors(host, service) or 'no error in its log'}"
+            self.revivals.append(Revival(time.monotonic_ns(), host.name, service, self._needs, why))
         host.signal(service, "KILL")
         if not wait_until(lambda: host.state(service) is ServiceState.GONE, _END_S):
             raise ClusterError(f"{service} on {host.name} could not be killed with SIGKILL")

@@ -56,6 +56,7 @@ class LocalHost(ClockHost, HostLimits):
         self._mac = "02:" + ":".join(f"{byte:02x}" for byte in hashlib.sha256(self._cable.encode()).digest()[:5])
         self._init: subprocess.Popen[bytes] | None = None
         self._init_pid = 0
+        self._sung = False
 
     @property
     def disk(self) -> Path:
@@ -142,6 +143,9 @@ class LocalHost(ClockHost, HostLimits):
 
     def prove_cut(self) -> str:
         evidence = power.read_canaries(self._mount_point)
+        if not self._sung:
+            raise HostError(f"the disk of {self.name} refused the unsynced canary: that it is gone proves no power cut")
+        self._sung = False
         power.write_synced_canary(self._mount_point)
         return evidence
 
@@ -161,7 +165,7 @@ class LocalHost(ClockHost, HostLimits):
 
     def _sing(self) -> None:
         """Write the unsynced canary."""
-        power.write_unsynced_canary(self._mount_point)
+        self._sung = power.write_unsynced_canary(self._mount_point)
 
     def _stop_disk(self) -> None:
         """Ensure that nothing reaches the disk from now on."""

@@ -59,13 +59,15 @@ def write_synced_canary(mount_point: Path) -> None:
             os.close(descriptor)
 
 
-def write_unsynced_canary(mount_point: Path) -> None:
-    """Write, without syncing, the file that the cut must destroy; does nothing if the disk fails writes."""
+def write_unsynced_canary(mount_point: Path) -> bool:
+    """Write, without syncing, the file that the cut must destroy; return False if the disk refuses writes."""
     try:
         (mount_point / _FOLDER / _UNSYNCED).write_bytes(_SONG)
     except OSError as error:
         if error.errno not in (errno.EIO, errno.EROFS, errno.ENOSPC, errno.ESHUTDOWN):
             raise
+        return False
+    return True
 
 
 def read_canaries(mount_point: Path) -> str:

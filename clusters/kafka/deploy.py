@@ -28,6 +28,9 @@ from clusters.kafka.upgrade import Upgrader
 
 _CREATE_TIMEOUT_S = 30
 _IN_SYNC_S = 20
+_INTERNAL = ("__consumer_offsets", "__transaction_state")
+"""Topics of the coordinators: until all their replicas are in sync, groups and transactions are not whole."""
+
 _REFUSED_FOR_GOOD = (KafkaError.INVALID_CONFIG, KafkaError.INVALID_REPLICATION_FACTOR)
 
 
@@ -133,9 +136,9 @@ class KafkaCluster:
             return f"no metadata ({error.args[0].name()})"
         if len(metadata.brokers) < len(self._brokers):
             return f"{len(metadata.brokers)} of {len(self._brokers)} brokers registered"
-        for topic in self._topics:
-            if topic not in metadata.topics:
-                return f"topic {topic} is unknown"
+        if unknown := [topic for topic in self._topics if topic not in metadata.topics]:
+            return f"topic {unknown[0]} is unknown"
+        for topic in (*self._topics, *(name for name in _INTERNAL if name in metadata.topics)):
             for partition, state in metadata.topics[topic].partitions.items():
                 if state.leader < 0 or set(state.isrs) != set(state.replicas):
                     return f"{topic}/{partition} has in-sync replicas {sorted(state.isrs)} of {sorted(state.replicas)}"

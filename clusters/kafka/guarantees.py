@@ -14,39 +14,19 @@ from chaoskit.contract.guarantee import Damage, Declared, Effect, Guarantees, Ru
 from chaoskit.contract.traits import Resends
 from clusters.common.effects import LOSES, damaged, hosts_down_together, hosts_hit
 from clusters.common.properties import is_true, setting
+from clusters.common.supervision import RUNS
+from clusters.kafka.elections import ELECTION_RULES, insync
 from clusters.kafka.producer import resolve_producer
 from clusters.kafka.retention import deletes
-from clusters.kafka.settings import KafkaOptions
+from clusters.kafka.settings import KafkaOptions, flushes_each_message
 
 CYCLES = tuple(base + suffix for suffix in ("", "-process", "-realtime") for base in ("G0", "G1c", "G-single", "G2"))
-
-
-def flushes_each_message(options: KafkaOptions) -> bool:
-    """Return whether every message is fsynced before it is acknowledged."""
-    broker = setting(options.config, "log.flush.interval.messages", 0)
-    return str(setting(options.topic, "flush.messages", broker)) == "1"
-
-
-def min_insync(options: KafkaOptions) -> int:
-    """Return min.insync.replicas of the workload's topics; Kafka's default is 1."""
-    broker = setting(options.config, "min.insync.replicas", 1)
-    return int(setting(options.topic, "min.insync.replicas", broker))
-
-
-def unclean(options: KafkaOptions) -> bool:
-    """Return whether a replica outside the in-sync set may become leader."""
-    broker = setting(options.config, "unclean.leader.election.enable", False)
-    return is_true(setting(options.topic, "unclean.leader.election.enable", broker))
 
 
 def acks(declared: Declared) -> str:
     """Return the producers' `acks`: `0`, `1` or `all`."""
     asked = str(resolve_producer(declared.producer).get("acks", "all"))
     return "all" if asked == "-1" else asked
-
-
-def _insync(declared: Declared) -> int:
-    return min(min_insync(declared.options), declared.replication)
 
 
 def _acks_zero(declared: Declared, effects: Sequence[Effect]) -> str:
@@ -71,12 +51,12 @@ def _acks_one(declared: Declared, effects: Sequence[Effect]) -> str:
 
 
 def _os_flush(declared: Declared, effects: Sequence[Effect]) -> str:
-    insync = _insync(declared)
+    required = insync(declared)
     cut = hosts_down_together(effects, LOSES)
-    if cut < insync or flushes_each_message(declared.options):
+    if cut < required or flushes_each_message(declared.options):
         return ""
     return (
-        f"flushing is left to the OS, and {cut} host(s) lost power at the same time: all {insync} in-sync "
+        f"flushing is left to the OS, and {cut} host(s) lost power at the same time: all {required} in-sync "
         "replica(s) that a message requires may have held it only in memory"
     )
 
@@ -94,13 +74,13 @@ def _internal_os_flush(declared: Declared, effects: Sequence[Effect]) -> str:
 
 
 def _disks_lost(declared: Declared, effects: Sequence[Effect]) -> str:
-    insync = _insync(declared)
+    required = insync(declared)
     destroyed = hosts_down_together(effects, Damage.DESTROYS)
-    if destroyed < insync:
+    if destroyed < required:
         return ""
     return (
-        f"the disks of {destroyed} host(s) lost fsynced data at the same time: all {insync} in-sync replica(s) that a "
-        "message requires may have been on them"
+        f"the disks of {destroyed} host(s) lost fsynced data at the same time: all {required} in-sync replica(s) that "
+        "a message requires may have been on them"
     )
 
 
@@ -111,12 +91,6 @@ def _files_changed(declared: Declared, effects: Sequence[Effect]) -> str:
         "files were modified without the broker's knowledge: brokers verify CRCs when they recover a log, and clients "
         "when they read, but brokers do not repair a segment from other replicas"
     )
-
-
-def _unclean_election(declared: Declared, effects: Sequence[Effect]) -> str:
-    if not unclean(declared.options) or len(hosts_hit(effects)) < _insync(declared):
-        return ""
-    return "unclean.leader.election.enable=true: a replica that lacks acknowledged messages may become leader"
 
 
 def _sends_twice(declared: Declared, effects: Sequence[Effect]) -> bool:
@@ -258,15 +232,7 @@ RULES = (
         "kafka/truncated-segments:all-replicas",
         "kafka/truncated-segments:follower",
     ),
-    Rule(
-        "kafka.unclean-election",
-        ("truncated",),
-        _unclean_election,
-        "set unclean.leader.election.enable=false",
-        "Kafka documentation, topic setting unclean.leader.election.enable",
-        "kafka/election:unclean",
-        "kafka/election:clean",
-    ),
+    *ELECTION_RULES,
     Rule(
         "kafka.retries",
         ("duplicate",),
@@ -338,7 +304,7 @@ RULES = (
 def promises(declared: Declared) -> Mapping[str, str]:
     """Return, by anomaly, why it must not occur if no rule allows it."""
     committed = (
-        f"acks={acks(declared)}, min.insync.replicas={_insync(declared)}, replication {declared.replication}: "
+        f"acks={acks(declared)}, min.insync.replicas={insync(declared)}, replication {declared.replication}: "
         "a committed message survives as long as one in-sync replica has it"
     )
     ordered = "one producer's messages to one partition keep their order (idempotence, or one request in flight)"
@@ -361,6 +327,7 @@ def promises(declared: Declared) -> Mapping[str, str]:
         "misrouted": "a message stays in the partition that it was sent to",
         "failed-visible": "a send is classified as failed only if the error proves that nothing was appended",
         "double-assignment": "the group leader assigns each partition to one member per generation",
+        "crashed": RUNS,
         "stuck-partition": "delivery of an assigned partition resumes once its leader and the coordinator are back",
     }  # fmt: skip
 

@@ -109,12 +109,14 @@ class Nodes:
         """
         host.run(["mkdir", "-p", self._log_folder(host)])
         tool = ["kafka.tools.StorageTool", "format", "--ignore-formatted", "-t", self._cluster_id, "-c", PROPERTIES]
+        tool += [each for name, level in self._options.features.items() for each in ("--feature", f"{name}={level}")]
         done = host.run([*self._java(host), *tool], timeout_s=60, check=False)
         if done.status != 0:
             refusals = [
                 line.partition("ConfigException: ")[2] for line in done.err.splitlines() if "Exception: " in line
             ]
-            raise BadInput(f"cluster.config: rejected by Kafka: {refusals[0] if refusals else done.err or done.out}")
+            why = refusals[0] if refusals else done.err or done.out
+            raise BadInput(f"cluster.config or cluster.features: rejected by Kafka: {why}")
 
     def _given_id(self) -> str:
         """Return the cluster id from disks that are already formatted; empty if there are none."""

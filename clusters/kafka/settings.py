@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from chaoskit.base.quantities import Size
-from clusters.common.properties import Scalar, properties
+from clusters.common.properties import Scalar, properties, setting
 
 BROKER_PORT = 9092
 CONTROLLER_PORT = 9093
@@ -24,6 +24,10 @@ DATA_FILES = {
 """Types of files in the log folder, as shell patterns."""
 
 
+ELIGIBLE_LEADERS = "eligible.leader.replicas.version"
+"""Feature of KIP-966."""
+
+
 class KafkaOptions(BaseModel):
     """The options of a Kafka cluster, in addition to its hosts.
 
@@ -33,6 +37,8 @@ class KafkaOptions(BaseModel):
         topic: topic settings by Kafka's own names, for the workload's topics.
         controllers: `combined` (every broker is also a controller), or the number of controller-only hosts,
             which are the last ones.
+        features: levels of features at which the cluster is formatted, such as `eligible.leader.replicas.version: 0`;
+            Kafka 3.9 or later.
         heap: JVM heap of each process.
         jvm: further JVM options.
     """
@@ -43,6 +49,7 @@ class KafkaOptions(BaseModel):
     config: dict[str, Scalar] = {}
     topic: dict[str, Scalar] = {}
     controllers: Literal["combined"] | int = "combined"
+    features: dict[str, Annotated[int, Field(ge=0)]] = {}
     heap: Size = 400 * 2**20
     jvm: list[str] = []
 
@@ -74,6 +81,18 @@ log4j.appender.out.layout.ConversionPattern=[%d] %p %m (%c)%n
 """
 LOGGING = {"log4j2.properties": _LOG4J2, "log4j.properties": _LOG4J}
 """Kafka 4 uses log4j 2, earlier releases use log4j 1; each ignores the other's file."""
+
+
+def flushes_each_message(options: KafkaOptions) -> bool:
+    """Return whether every message is fsynced before it is acknowledged."""
+    broker = setting(options.config, "log.flush.interval.messages", 0)
+    return str(setting(options.topic, "flush.messages", broker)) == "1"
+
+
+def min_insync(options: KafkaOptions) -> int:
+    """Return min.insync.replicas of the workload's topics; Kafka's default is 1."""
+    broker = setting(options.config, "min.insync.replicas", 1)
+    return int(setting(options.topic, "min.insync.replicas", broker))
 
 
 def broker_count(options: KafkaOptions, hosts: int) -> int:

@@ -34,6 +34,9 @@ _JAVA_MIN = {True: 17, False: 8}
 """Kafka 4 brokers need Java 17; earlier ones Java 8."""
 
 
+_FEATURES_SINCE = (3, 9)
+
+
 class System:
     """Entry point `kafka` of `chaoskit.clusters`."""
 
@@ -69,6 +72,8 @@ class System:
                 f"workload.replication: {declared.replication} replicas require as many brokers; there are "
                 f"{declared.brokers}"
             )
+        if options.features and version < _FEATURES_SINCE:
+            raise BadInput(f"cluster.features: Kafka {options.version} has none; use 3.9 or later, or remove the key")
         if compacts(options):
             raise BadInput(
                 "cluster.topic.cleanup.policy: compacted topics cannot be judged yet: compaction deletes messages "

@@ -61,6 +61,7 @@ class PulsarConsumer:
             for topic in topics
             for partition in range(len(self._client.get_topic_partitions(full_topic(topic))))
         )
+        self._connect_missing()  # before the load begins, so that later ones of the group take nothing over
 
     def reached(self) -> Reached:
         if not self._grouped:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from chaoskit.contract.guarantee import Declared, Effect, Guarantees, Rule
 from chaoskit.contract.traits import Group, Resends
+from clusters.common.supervision import RUNS
 from clusters.pulsar.producer import resolve_producer
 from clusters.pulsar.subscription_guarantees import SUBSCRIPTION_PROMISES, SUBSCRIPTION_RULES
 from clusters.storage.durability import ONE_WRITER, STORAGE_RULES, kept
@@ -75,11 +76,11 @@ def _reordered(declared: Declared, effects: Sequence[Effect]) -> str:
 
 
 def _moved(declared: Declared, effects: Sequence[Effect]) -> str:
-    if declared.get(Group) is None:
+    if declared.get(Group) is None or not effects:
         return ""
     return (
-        "subscriptions deliver at least once, and pulsar-client does not notify a member when its partition is "
-        "assigned to another one and back"
+        "a fault made members connect again: subscriptions deliver at least once, and pulsar-client does not notify a "
+        "member when its partition is assigned to another one and back"
     )
 
 
@@ -143,6 +144,7 @@ RULES = (
         'Pulsar documentation, "Subscriptions"',
         "pulsar/group:members",
         "pulsar/group:assigned",
+        anywhere=True,
     ),
     *SUBSCRIPTION_RULES,
 )
@@ -151,14 +153,15 @@ RULES = (
 def promises(declared: Declared) -> Mapping[str, str]:
     """Return, by anomaly, why it must not occur if no rule allows it."""
     no_commits = "commits are never confirmed: acknowledgements have no receipt"
-    untold = "pulsar-client does not report which consumer of a failover subscription is active"
     ordered = "a producer sends and resends in sequence order, to one owner at a time"
     forgotten = ("lost", "truncated", "late", "dropped-as-duplicate", "redelivered", "rewound", "skipped")
     return {
         **dict.fromkeys(forgotten, kept(declared)),
         **dict.fromkeys(("reordered", "order-violation"), ordered),
         **dict.fromkeys(("commit-regression", "commit-beyond"), no_commits),
-        **dict.fromkeys(("double-assignment", "stuck-partition"), untold),
+        "double-assignment": "pulsar-client does not report which consumer of a failover subscription is active",
+        "stuck-partition": "a subscription delivers again once its partition has an owner",
+        "crashed": RUNS,
         "duplicate": _never_twice(declared),
         "offset-conflict": ONE_WRITER,
         "sequence-jump": "the log keeps each producer's sequence, and readers follow the log",

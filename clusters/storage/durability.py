@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from chaoskit.contract.anomaly import CRASHED
 from chaoskit.contract.guarantee import Damage, Declared, Effect, Rule
 from clusters.common.effects import hosts_hit
 from clusters.common.properties import is_true, setting
@@ -55,7 +56,8 @@ ONE_WRITER = "a ledger has one writer, each entry has its own id, and a recovere
 
 def forgotten(declared: Declared, effects: Sequence[Effect]) -> str:
     """Return why bookies may have lost entries; empty if they may not."""
-    return next(filter(None, (rule.applies(declared, effects) for rule in STORAGE_RULES)), "")
+    losing = (rule for rule in STORAGE_RULES if set(rule.allows) & set(_FORGOTTEN))
+    return next(filter(None, (rule.applies(declared, effects) for rule in losing)), "")
 
 
 def _no_journal(declared: Declared, effects: Sequence[Effect]) -> str:
@@ -100,6 +102,12 @@ def _metadata_lost(declared: Declared, effects: Sequence[Effect]) -> str:
         "the disk of a ZooKeeper server lost or changed fsynced data: together with a server that lags behind, it may "
         "form a quorum that does not know of existing ledgers"
     )
+
+
+def _exits(declared: Declared, effects: Sequence[Effect]) -> str:
+    if not effects:
+        return ""
+    return "a service whose host or whose ZooKeeper was under a fault may exit, or wait for its registration forever"
 
 
 def _metadata_os(declared: Declared, effects: Sequence[Effect]) -> str:
@@ -168,6 +176,15 @@ STORAGE_RULES = (
         "bookkeeper/power-zookeeper:not-forced",
         "bookkeeper/power-zookeeper:synced",
         anywhere=True,
+    ),
+    Rule(
+        "bookkeeper.exits",
+        (CRASHED.name,),
+        _exits,
+        "set zookeeperSessionExpiredPolicy=reconnect",
+        "PIP-118 of apache/pulsar (issue 13304): with the policy shutdown, a broker exits when its session expires",
+        "pulsar/session-expired:shutdown",
+        "pulsar/session-expired:reconnect",
     ),
 )
 

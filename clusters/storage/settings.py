@@ -106,6 +106,7 @@ class StorageOptions(BaseModel):
         roles: number of hosts per role.
         heap: JVM heap by role.
         jvm: further JVM options.
+        ledger_directories: number of ledger directories of each bookie, all on its data disk.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -115,6 +116,7 @@ class StorageOptions(BaseModel):
     roles: Roles = Roles()
     heap: Heap = Heap()
     jvm: list[str] = []
+    ledger_directories: Annotated[int, Field(ge=1, le=64)] = 1
 
     def place(self, hosts: int) -> Placement:
         """Return the placement of roles on hosts.
@@ -233,6 +235,11 @@ def bookkeeper_conf(
             "advertisedAddress": addresses[index],
             "allowLoopback": True,
             "journalDirectories": f"{data_dir}/bookkeeper/journal",
-            "ledgerDirectories": f"{data_dir}/bookkeeper/ledgers",
+            "ledgerDirectories": ",".join(f"{data_dir}/bookkeeper/{name}" for name in _ledger_folders(options)),
         },
     )
+
+
+def _ledger_folders(options: StorageOptions) -> list[str]:
+    count = options.ledger_directories
+    return ["ledgers"] if count == 1 else [f"ledgers-{number}" for number in range(count)]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from chaoskit.base.waiting import wait_until, wait_while
-from chaoskit.contract.cluster import ClusterError
+from chaoskit.contract.cluster import ClusterError, Revival
 from chaoskit.contract.host import HostError, ServiceHost, ServiceState
 from chaoskit.contract.power import P, held
 from chaoskit.history.audits import Place
@@ -78,7 +78,8 @@ class StorageStack(ABC, Generic[Options]):
         self._setting_up = threading.Lock()
         self._set_up = False
         self._bookies_begun: set[str] = set()
-        self._supervisor = Supervisor(self._spawn)
+        needs = tuple(hosts[index].name for index in self._placed.zookeepers)
+        self._supervisor = Supervisor(self._spawn, needs)
         self._holders: list[object] = [self]
         if decommissioning(options):
             self._holders.append(Decommissioner(roles, self._bookkeeper_shell))
@@ -160,6 +161,10 @@ class StorageStack(ABC, Generic[Options]):
         if missing := [host.name for host in self._roles.bookies() if host.address not in registered]:
             return f"bookies on {', '.join(missing)} are not registered as writable"
         return ""
+
+    def revivals(self) -> Sequence[Revival]:
+        """See `chaoskit.contract.cluster.Supervision`."""
+        return self._supervisor.revivals
 
     def find(self, role: str, place: Place | None) -> tuple[str, ...]:
         return self._roles.find(role, place)

@@ -48,7 +48,11 @@ class EchoCluster:
 
     def start(self, host: ServiceHost) -> None:
         if host.state(SERVICE) is ServiceState.GONE:
-            host.spawn(SERVICE, ["/usr/bin/python3", "-c", _SERVER, host.data_dir, str(PORT)], {})
+            host.spawn(SERVICE, self.program(host), {})
+
+    def program(self, host: ServiceHost) -> list[str]:
+        """Return the command of the server."""
+        return ["/usr/bin/python3", "-c", _SERVER, host.data_dir, str(PORT)]
 
     def services(self, host: ServiceHost) -> tuple[str, ...]:
         return (SERVICE,)

@@ -60,6 +60,17 @@ def test_control_without_a_cut_everything_survives_the_death_of_the_host(lab: Lo
         host.prove_cut()
 
 
+def test_a_canary_that_the_disk_refused_proves_nothing(lab: LocalLab) -> None:
+    host = lab.hosts[0]
+    host.run(["sh", "-c", "cat /dev/zero > /data/filler; sync; cat /dev/zero >> /data/filler; true"])
+
+    host.power_cut()
+    host.power_on()
+
+    with pytest.raises(HostError, match="refused the unsynced canary"):
+        host.prove_cut()
+
+
 def test_a_disk_that_loses_synced_data_is_told_from_a_power_cut(lab: LocalLab) -> None:
     host = lab.hosts[0]
     host.run(["rm", "/data/.chaoskit/canary-synced"])

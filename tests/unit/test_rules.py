@@ -40,8 +40,11 @@ def _allowed(plan: Plan) -> dict[str, Allowance]:
             hosts = _hosts(plan, on)
             lasts_ns = fault.for_ns or 0
             ahead_ns = kind.ahead_ns(parameters, lasts_ns)
+            abrupt = kind.abrupt or bool(damage)
             on_hosts, end_ns = kind.hits == "hosts", fault.at_ns + lasts_ns
-            effects.append(Effect(fault.kind, hosts, on_hosts, damage, fault.at_ns, end_ns, ahead_ns=ahead_ns))
+            effects.append(
+                Effect(fault.kind, hosts, on_hosts, damage, fault.at_ns, end_ns, ahead_ns=ahead_ns, abrupt=abrupt)
+            )
     return allowances(plan.system.guarantees, anomalies(), plan.declared, effects, plan.scenario.accept)
 
 

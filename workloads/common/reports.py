@@ -23,12 +23,14 @@ class Reports:
         self._recorder = recorder
         self._last_ns = time.monotonic_ns()
 
-    def tell(self) -> None:
-        """Report, unless the last report is too recent."""
+    def tell(self) -> bool:
+        """Report, unless the last report is too recent; return whether it was done."""
         now = time.monotonic_ns()
-        if now - self._last_ns > _EVERY_NS:
+        due = now - self._last_ns > _EVERY_NS
+        if due:
             self.finish()
             self._last_ns = now
+        return due
 
     def finish(self) -> None:
         """Report now."""

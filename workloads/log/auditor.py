@@ -7,9 +7,11 @@ brokers still have to the end that they report.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from typing import Any
 
 from chaoskit.base.errors import ChaoskitError
-from chaoskit.contract.client import Auditor, LogClients
+from chaoskit.contract.client import Auditor, LogClients, Producer
 from chaoskit.contract.workload import Control, Job
 from chaoskit.history import payload
 from chaoskit.history.audits import Bounds, Place
@@ -28,11 +30,65 @@ Ends = dict[Place, tuple[int, int]]
 """First readable position and end of each partition, by its name in the system."""
 
 
-def audit(job: Job[LogOptions]) -> None:
+class Probes:
+    """One message to every partition.
+
+    Args:
+        job: the auditor's job.
+
+    Attributes:
+        positions: the positions that acknowledgements named.
+    """
+
+    def __init__(self, job: Job[Any]) -> None:
+        self.positions: dict[Place, int] = {}
+        self._options: LogOptions = job.options
+        self._recorder = job.recorder
+        self._outcomes: dict[int, int] = {}
+        self._places: dict[int, Place] = {}
+
+    @property
+    def accepted(self) -> bool:
+        """Whether all were acknowledged."""
+        partitions = len(self._options.all_partitions())
+        return len(self._outcomes) == partitions and all(outcome == OK for outcome in self._outcomes.values())
+
+    def completed(self, op: int, outcome: int, error: str | None, position: int | None) -> None:
+        """See `chaoskit.contract.client.Completed`."""
+        self._outcomes[op] = outcome
+        if position is not None:
+            self.positions[self._places[op]] = position
+        self._recorder.completed(op, outcome, error, position)
+
+    def send(self, producer: Producer) -> None:
+        """Send them; a producer that reports to `completed`."""
+        options, recorder = self._options, self._recorder
+        writer = payload.Writer(recorder.run_id, options.message_size)
+        for sequence, (topic, partition) in enumerate(options.all_partitions()):
+            value = options.producers << PRODUCER_SHIFT | sequence
+            now = time.monotonic_ns()
+            name = recorder.in_system(topic)
+            op = recorder.send(recorder.topic_id(name), partition, 0, value, now, now)
+            self._places[op] = name, partition
+            if not producer.send(name, partition, None, writer.build(value, now, now), op):
+                self.completed(op, FAIL, "queue full", None)
+
+
+def probe(job: Job[LogOptions]) -> tuple[bool, dict[Place, int]]:
+    """Send one message to every partition; return whether all were acknowledged, and the positions that were named."""
+    probes = Probes(job)
+    producer = job.clients.power(LogClients).prober(job.options.producer, probes.completed)
+    probes.send(producer)
+    producer.close(job.bound_ns / 1e9)
+    return probes.accepted, probes.positions
+
+
+def audit(job: Job[Any], probe: Callable[[Job[Any]], tuple[bool, dict[Place, int]]] = probe) -> None:
     """Probe, read everything, and record for each partition whether its end was reached."""
-    options, recorder = job.options, job.recorder
+    options: LogOptions = job.options
+    recorder = job.recorder
     job.control.wait_start()
-    accepted, probed = _probe(job)
+    accepted, probed = probe(job)
     job.control.result({"accepted": accepted})
     consumer = job.clients.power(LogClients).auditor(options.consumer)
     reader = Reader(recorder, consumer)
@@ -59,7 +115,7 @@ def audit(job: Job[LogOptions]) -> None:
     recorder.complete(op, OK if complete else INFO, failed or None)
     consumer.close()
     job.control.report(recorder.report())
-    job.control.result({"audited": complete, "why": failed})
+    job.control.result({"audited": complete, "why": failed, "reached": reader.reached})
 
 
 def _bounds_past(consumer: Auditor, place: Place, position: int, known_by: float, visible_by: float) -> tuple[int, int]:
@@ -96,32 +152,3 @@ def _read_to_end(control: Control, reader: Reader, consumer: Auditor, ends: Ends
             deadline = time.monotonic() + _STALL_S
         reached = {where: max(at, consumer.position(*where)) for where, at in reached.items()}
     return reached
-
-
-def _probe(job: Job[LogOptions]) -> tuple[bool, dict[Place, int]]:
-    """Send one message to every partition; return whether all were acknowledged, and the positions that were named."""
-    options, recorder = job.options, job.recorder
-    outcomes: dict[int, int] = {}
-    places: dict[int, Place] = {}
-    probed: dict[Place, int] = {}
-
-    def completed(op: int, outcome: int, error: str | None, position: int | None) -> None:
-        outcomes[op] = outcome
-        if position is not None:
-            probed[places[op]] = position
-        recorder.completed(op, outcome, error, position)
-
-    producer = job.clients.power(LogClients).prober(options.producer, completed)
-    writer = payload.Writer(recorder.run_id, options.message_size)
-    partitions = options.all_partitions()
-    for sequence, (topic, partition) in enumerate(partitions):
-        value = options.producers << PRODUCER_SHIFT | sequence
-        now = time.monotonic_ns()
-        name = recorder.in_system(topic)
-        op = recorder.send(recorder.topic_id(name), partition, 0, value, now, now)
-        places[op] = name, partition
-        if not producer.send(name, partition, None, writer.build(value, now, now), op):
-            completed(op, FAIL, "queue full", None)
-    producer.close(job.bound_ns / 1e9)
-    accepted = len(outcomes) == len(partitions) and all(outcome == OK for outcome in outcomes.values())
-    return accepted, probed

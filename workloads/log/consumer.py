@@ -28,9 +28,13 @@ def consume(job: Job[LogOptions]) -> None:
     committed_ns = time.monotonic_ns()
     while not job.control.stopping:
         reader.poll()
-        reports.tell()
+        told = reports.tell()
         now = time.monotonic_ns()
-        if options.consumption == "group" and now - committed_ns > _COMMIT_NS:
+        if options.consumption != "group":
+            continue
+        if told:
+            job.control.result({"reached": reader.reached})
+        if now - committed_ns > _COMMIT_NS:
             reader.commit()
             committed_ns = now
     reader.close()

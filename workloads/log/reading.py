@@ -38,12 +38,14 @@ class Poller(Generic[S]):
 
     Attributes:
         error: the last error of the source; empty if there was none.
+        reached: the position after the furthest message that was received of each partition, as `topic/number`.
     """
 
     def __init__(self, recorder: Recorder, source: S, f: str) -> None:
         self.source = source
         self.recorder = recorder
         self.error = ""
+        self.reached: dict[str, int] = {}
         self._f = f
 
     def poll(self) -> list[tuple[int, Delivery]]:
@@ -55,6 +57,9 @@ class Poller(Generic[S]):
         self.error = error or self.error
         for each in lost:
             self.go_on(each)
+        for (topic, partition), position in {(each[0], each[1]): each.position for each in deliveries}.items():
+            place = f"{self.recorder.in_history(topic)}/{partition}"
+            self.reached[place] = max(position + 1, self.reached.get(place, 0))
         return list(zip(values, deliveries, strict=True))
 
     def go_on(self, lost: PositionLost) -> None:

@@ -9,7 +9,7 @@ from chaoskit.contract.client import Settlement, Subscriber, SubscribingClients
 from chaoskit.contract.workload import Job
 from chaoskit.history.audits import Place
 from chaoskit.history.recorder import Delivery
-from chaoskit.history.schema import INFO, OK, PRODUCER_SHIFT, SUBSCRIPTION_TYPES
+from chaoskit.history.schema import FAIL, INFO, OK, PRODUCER_SHIFT, SUBSCRIPTION_TYPES
 from workloads.common.reports import Reports
 from workloads.common.restarts import Restarts
 from workloads.log.reading import Poller
@@ -32,7 +32,8 @@ def subscribe(job: Job[SubscriptionOptions]) -> None:
         member.take()
         if crashes.due():
             member.crash()
-        reports.tell()
+        if reports.tell():
+            job.control.result({"reached": member.reader.reached})
     member.drain()
     member.reader.close()
     reports.finish()
@@ -68,7 +69,9 @@ class _Member:
         with self._recorder.operation("crash"):
             self.subscriber.close(abruptly=True)
             self._left = {}
+        reached = self.reader.reached
         self._join()
+        self.reader.reached = reached
 
     def drain(self) -> None:
         """Acknowledge all messages that were left unacknowledged and all that still arrive."""
@@ -112,6 +115,8 @@ class _Member:
         for each in deliveries:
             self._observe(op, f"{how}ed", (each.topic, each.partition), position=each.position)
         outcome, error = self.subscriber.settle(*((last, "ack-cumulative") if cumulative else (deliveries, how)))
+        if how == "ack" and outcome == FAIL:
+            self._left |= {(each.topic, each.partition, each.position): each for each in deliveries}
         self._recorder.complete(op, outcome, error)
 
     def _observe(

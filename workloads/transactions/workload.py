@@ -7,7 +7,10 @@ from typing import Any
 from chaoskit.contract.client import LogClients, TransactionalClients
 from chaoskit.contract.traits import Transactions
 from chaoskit.contract.workload import PRODUCER, Job
+from chaoskit.history.schema import AUDITOR
+from workloads.log.auditor import audit
 from workloads.log.workload import LogWorkload
+from workloads.transactions.auditor import probe
 from workloads.transactions.options import TransactionsOptions
 from workloads.transactions.producer import produce
 
@@ -24,5 +27,7 @@ class TransactionsWorkload(LogWorkload):
     def run(self, job: Job[Any]) -> None:
         if job.task.role == PRODUCER:
             produce(job)
+        elif job.task.role == AUDITOR:
+            audit(job, probe)
         else:
             super().run(job)

@@ -28,6 +28,9 @@ clock=$1; mkdir -p "${clock%/*}"; [ -e "$clock" ] || head -c 24 /dev/zero > "$cl
 word 0 2; word "$2" 0; word "$(date +%s%N)" 1; word "$3" 2
 """
 
+_SHOWS = 'maps=/proc/$(cat "$1")/maps; grep -q " $2$" "$maps" && grep -q " $3$" "$maps"'
+"""The process has loaded the library, and mapped the file that is there now: a replaced one is marked `(deleted)`."""
+
 _ERROR = 'before=$(date +%s%N); shown=$(env "$@" date +%s%N); echo $before $shown $(date +%s%N)'
 
 
@@ -51,6 +54,10 @@ class ClockHost(SshHost):
             raise HostError(f"the services of {self.name} were started without the preloaded clock")
         drift = round((rate - 1) * _SECOND)
         self.run(["bash", "--norc", "-c", _SET, "set", _CLOCK, str(offset_ns), str(drift)])
+
+    def shows_clock(self, service: str) -> bool:
+        found = self.run(["sh", "-c", _SHOWS, "shows", self.pid_path(service), _LIBRARY, _CLOCK], check=False)
+        return found.status == 0
 
     def clock_error_ns(self) -> int:
         self._place_library()

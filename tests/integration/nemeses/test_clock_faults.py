@@ -9,12 +9,14 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from echo import EchoCluster
+from echo import SERVICE, EchoCluster
 from labs import SharedLab
 from trial import fault, strike_of
 
 from chaoskit.base.journal import Journal
+from chaoskit.base.waiting import wait_until
 from chaoskit.contract.clock import SettableClock
+from chaoskit.contract.host import ServiceState
 from chaoskit.contract.nemesis import NemesisError
 from nemeses.clock import ClockDrift, ClockJump, ClockOffset, ClockStrobe
 from nemeses.disk.power import PowerCut
@@ -81,6 +83,20 @@ def test_a_clock_is_off_and_right_again(echo: EchoCluster, offset: str, seconds:
     proved = float(evidence.removeprefix("n1: ").removesuffix(" ms off").replace(",", ""))
     assert proved == pytest.approx(seconds * 1000, abs=20)
     assert error_s(echo) == pytest.approx(0, abs=0.02)
+
+
+def test_a_service_that_does_not_read_the_clock_is_told(echo: EchoCluster) -> None:
+    host: Any = echo.hosts[0]
+    host.signal(SERVICE, "KILL")
+    assert wait_until(lambda: host.state(SERVICE) is ServiceState.GONE, 5)
+    host.spawn(SERVICE, ["env", "-u", "LD_PRELOAD", *echo.program(host)], {})
+    with pytest.raises(NemesisError, match=f"{SERVICE} on n1 does not read the clock"):
+        ClockOffset().verify(strike_of(ClockOffset(), [host], echo, offset="1h"))
+
+    host.signal(SERVICE, "KILL")
+    assert wait_until(lambda: host.state(SERVICE) is ServiceState.GONE, 5)
+    echo.start(host)
+    assert wait_until(lambda: echo.answers(host), 5)
 
 
 def test_jumps_add_up(echo: EchoCluster) -> None:

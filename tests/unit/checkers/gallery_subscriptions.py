@@ -53,6 +53,17 @@ def unacked_vanished(broken: bool) -> Story:
     return story.end(2)
 
 
+@shows("undrained")
+def undrained(broken: bool) -> Story:
+    story = Shared.of("shared", 1)
+    story.take("a", 0, start=100)
+    story.settle("a", "ack", 0, start=110)
+    story.end(1)
+    if broken:
+        next(row for row in story.operations if row["f"] == "drain")["outcome"] = "info"
+    return story
+
+
 @shows("double-delivery")
 def double_delivery(broken: bool) -> Story:
     story = Shared.of("shared", 1)

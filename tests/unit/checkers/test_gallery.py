@@ -8,17 +8,20 @@ import pytest
 from gallery import GALLERY
 from gallery_table import table
 
-from chaoskit.contract.installed import anomalies
+from chaoskit.contract.installed import checkers
 
 DOCS = Path(__file__).parents[3] / "docs" / "anomalies.md"
 
 
-@pytest.mark.parametrize("name", list(anomalies()))
+NAMES = [anomaly.name for checker in checkers() for anomaly in checker.anomalies]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_it_fires(name: str) -> None:
     assert name in GALLERY[name](True).names()
 
 
-@pytest.mark.parametrize("name", list(anomalies()))
+@pytest.mark.parametrize("name", NAMES)
 def test_it_does_not_fire_beside(name: str) -> None:
     assert name not in GALLERY[name](False).names()
 

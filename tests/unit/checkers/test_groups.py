@@ -125,6 +125,7 @@ def test_stuck_partition() -> None:
 
     assert (found["value"], found["position"], found["op"], found["other_op"]) == (1, 1, 4, 1)
     assert found["at_ns"] == 65 + 100, "the bound after the last delivery"
+    assert found["detail"] == "its owner received nothing"
 
 
 @pytest.mark.parametrize("reason", ["nothing waits", "soon gone", "fault not healed", "healed late"])
@@ -136,6 +137,44 @@ def test_a_partition_that_is_not_stuck(reason: str) -> None:
         story.faults = (FaultWindow(0, "kill", 0, 0, 950),)
 
     assert stuck(story, until=150 if reason == "soon gone" else 1000) == []
+
+
+def forsaken(story: Story, *, until: int = 1000) -> list[dict]:
+    """Two members of a group; `a` received the first message, and after that neither owned the partition."""
+    for client in ("a", "b"):
+        story.op(client, "subscribe", start=45)
+    story.op("a", "assign", assigned(P, generation=1), start=50)
+    story.op("a", "poll", received(P, 0, 0), start=60)
+    story.op("a", "revoke", start=70)
+    for client in ("a", "b"):
+        story.op(client, "close", start=until)
+    outsider(story)
+    return story.only("stuck-partition")
+
+
+def test_a_partition_without_an_owner_is_stuck() -> None:
+    (found,) = forsaken(filled())
+
+    assert (found["value"], found["position"], found["other_op"]) == (1, 1, 1)
+    assert found["at_ns"] == 65 + 100, "the bound after the last delivery to the group"
+    assert found["detail"] == "no member received anything"
+
+
+@pytest.mark.parametrize("reason", ["nothing waits", "soon gone", "fault not healed", "healed late", "never left"])
+def test_a_partition_without_an_owner_that_is_not_stuck(reason: str) -> None:
+    story = filled(count=1 if reason == "nothing waits" else 4)
+    if reason == "fault not healed":
+        story.faults = (FaultWindow(0, "kill", 0, 0, None),)
+    if reason == "healed late":
+        story.faults = (FaultWindow(0, "kill", 0, 0, 950),)
+    if reason == "never left":
+        story.op("a", "subscribe", start=45)
+        story.op("a", "poll", received(P, 0, 0), start=60)
+        outsider(story)
+        assert story.only("stuck-partition") == []
+        return
+
+    assert forsaken(story, until=150 if reason == "soon gone" else 1000) == []
 
 
 def test_what_only_plain_consumers_did_is_not_judged() -> None:

@@ -89,6 +89,21 @@ def test_what_may_still_come_has_not_vanished(missing: str) -> None:
     assert "unacked-vanished" not in _found(story)
 
 
+@pytest.mark.parametrize("outcome", ["info", "fail"])
+@pytest.mark.parametrize("held", [True, False])
+def test_a_refused_acknowledgement_acknowledges_nothing(outcome: str, *, held: bool) -> None:
+    story = Shared.of("shared", 1)
+    story.take("a", 0, start=100)
+    story.settle("a", "ack", 0, start=150)
+    next(row for row in story.operations if row["f"] == "ack")["outcome"] = outcome
+    if not held:
+        story.op("a", "crash", start=200)
+    story.end(1)
+
+    vanished = outcome == "fail" and not held
+    assert [row["position"] for row in story.only("unacked-vanished")] == ([0] if vanished else [])
+
+
 def _acked(again_ms: int, crash_ms: int = 4000) -> Shared:
     story = Shared.of("shared", 1)
     story.take("a", 0, start=100)

@@ -8,7 +8,7 @@ import pytest
 from samples import verdict
 
 from chaoskit.contract.guarantee import Allowance
-from chaoskit.judge.verdict import INVALID, UNKNOWN, UNSEEN, VALID, Found, allow, decide
+from chaoskit.judge.verdict import INVALID, UNKNOWN, VALID, Found, allow, decide
 
 LOST = {"lost": Found(3, False, "acks=all")}
 ALLOWED = {"lost": Found(3, True, "acks=1")}
@@ -27,15 +27,18 @@ def _decide(**changes: Any) -> tuple[str, tuple[str, ...]]:
         ({}, (VALID, ())),
         ({"faults": ()}, (VALID, ())),
         ({"anomalies": ALLOWED}, (VALID, ())),
-        ({"anomalies": {UNSEEN: Found(0, True, "")}}, (VALID, ())),
+        ({"anomalies": {"unseen": Found(0, True, "", doubt="not read")}}, (VALID, ())),
         ({"anomalies": LOST}, (INVALID, ("3 lost: not allowed (acks=all)",))),
         ({"recovered": False}, (INVALID, ("the cluster did not recover within the bound after healing",))),
         ({"recovered": None}, (UNKNOWN, ("the run ended before the cluster's recovery was observed",))),
         ({"audit_complete": False}, (UNKNOWN, ("the final read did not reach the end of every partition",))),
-        ({"acked": 0}, (UNKNOWN, ("nothing was acknowledged",))),
+        ({"acked": 0}, (UNKNOWN, ("nothing was acknowledged during the load",))),
         ({"problems": ("client consumer-0 died",)}, (UNKNOWN, ("client consumer-0 died",))),
-        ({"anomalies": {UNSEEN: Found(2, False, "none")}}, (INVALID, ("2 unseen: not allowed (none)",))),
-        ({"anomalies": {UNSEEN: Found(2, True, "")}}, (UNKNOWN, ("2 acknowledged messages were not seen",))),
+        (
+            {"anomalies": {"unseen": Found(2, False, "none", doubt="not read")}},
+            (INVALID, ("2 unseen: not allowed (none)",)),
+        ),
+        ({"anomalies": {"unseen": Found(2, True, "", doubt="not read")}}, (UNKNOWN, ("2 unseen: not read",))),
         ({"faults": (FAULT, {**FAULT, "effective": False})}, (UNKNOWN, ("kill had no effect: gone",))),
         ({"faults": ({**FAULT, "healed": False},)}, (UNKNOWN, ("kill was not confirmed healed",))),
         (
@@ -109,8 +112,8 @@ def test_an_expectation_keeps_the_reason_and_the_remedy_of_the_guarantees() -> N
 
 
 def test_what_was_not_seen_is_no_proof_unless_it_was_expected_not_to_be() -> None:
-    assert allow(UNSEEN, 3, None, {}).allowed
-    assert not allow(UNSEEN, 3, None, {UNSEEN: "none"}).allowed
+    assert allow("unseen", 3, None, {}, doubt="not read").allowed
+    assert not allow("unseen", 3, None, {"unseen": "none"}, doubt="not read").allowed
 
 
 def test_a_control_that_finds_nothing_is_invalid() -> None:

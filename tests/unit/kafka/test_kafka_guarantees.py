@@ -28,8 +28,9 @@ def _declared(
     consumer: dict[str, Any] | None = None,
     replication: int = 3,
     grouped: bool = False,
+    **cluster: Any,
 ) -> Declared:
-    options = KafkaOptions.model_validate({"topic": topic or {}, "config": config or {}})
+    options = KafkaOptions.model_validate({"topic": topic or {}, "config": config or {}, **cluster})
     topic_of = Topic("log-0", replication=replication)
     return Declared(options, 3, 3, (topic_of,), producer or {}, consumer or {}, (Group(),) if grouped else ())
 
@@ -37,6 +38,8 @@ def _declared(
 def guarantees(declared: Declared, effects: Sequence[Effect]) -> dict[str, Allowance]:
     return guaranteed.table("kafka", declared, effects)
 
+
+ELR, NO_ELR = {"eligible.leader.replicas.version": 1}, {"eligible.leader.replicas.version": 0}
 
 OF_SUBSCRIPTIONS = {anomaly.name for anomaly in SubscriptionChecker.anomalies}
 """Kafka has none."""
@@ -129,6 +132,15 @@ def test_acks_of_all_with_two_in_sync_survive_processes_and_one_power_cut(acks: 
         (_declared(SAFE), [ONE_CUT, effect("power-cut", "n2", start_s=12, healed_s=14)], BACK),
         (_declared(SAFE), [ONE_CUT, effect("power-cut", "n2", start_s=9, healed_s=14)], BACK),
         (_declared(SAFE), [NEVER_BACK, effect("power-cut", "n2", start_s=99, healed_s=100)], BACK),
+        # The last in-sync replica forgets its tail while the others, which have it, are away.
+        (_declared(SAFE), [effect("pause", "n2", "n3"), ONE_CUT], set()),
+        (_declared(SAFE), [effect("kill", "n2", "n3"), ONE_CUT], BACK),
+        (_declared(SAFE, version="4.0.0"), [effect("pause", "n2", "n3"), ONE_CUT], BACK),
+        (_declared(SAFE, version="4.0.0", features=ELR), [effect("pause", "n2", "n3"), ONE_CUT], set()),
+        (_declared(SAFE, features=NO_ELR), [effect("pause", "n2", "n3"), ONE_CUT], BACK),
+        (_declared(FLUSHED, features=NO_ELR), [effect("pause", "n2", "n3"), ONE_CUT], set()),
+        (_declared(SAFE, features=NO_ELR), [effect("pause", "n2", "n3", start_s=20, healed_s=30), ONE_CUT], set()),
+        (_declared(SAFE, features=NO_ELR), [ONE_CUT], set()),
         # Disks that lose what was fsynced: flushing each message does not help.
         (_declared(FLUSHED), [effect("disk-wipe", "n1")], set()),
         (_declared(FLUSHED), [effect("disk-wipe", "n1", "n2")], BACK),

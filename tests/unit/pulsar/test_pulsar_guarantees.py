@@ -126,7 +126,8 @@ MOVED = {"redelivered", "rewound", "skipped"}
         (_declared(), [effect("client-disconnect", "producer-0")], {"duplicate"}),
         (_declared(**DEDUPLICATED), [effect("client-disconnect", "producer-0")], set()),
         # Groups: at least once, and a member is not told what it owns.
-        (_declared(grouped=True), [], MOVED),
+        (_declared(grouped=True), [], set()),
+        (_declared(grouped=True, **DEDUPLICATED), [KILLED], MOVED),
     ],
 )  # fmt: skip
 def test_a_line_of_the_table(declared: Declared, effects: list[Effect], allowed: set[str]) -> None:

@@ -11,7 +11,7 @@ from loads import Load, Powers
 
 from chaoskit.contract.client import ProducerFenced
 from chaoskit.contract.workload import PRODUCER, Job, Task
-from chaoskit.history.schema import FAIL, INFO, OK
+from chaoskit.history.schema import AUDITOR, FAIL, INFO, OK
 from workloads.log.sending import producer_settings
 from workloads.transactions.options import TransactionsOptions
 from workloads.transactions.workload import TransactionsWorkload
@@ -119,3 +119,40 @@ def test_a_producer_registers_under_a_name_of_its_own(tmp_path: Path) -> None:
 def test_what_cannot_be_is_refused(given: dict[str, int]) -> None:
     with pytest.raises(ValueError, match="greater than or equal"):
         TransactionsOptions.model_validate(given)
+
+
+class Audited(Clients):
+    """The same, with an empty log to read."""
+
+    def auditor(self, settings: Any) -> Audited:
+        return self
+
+    producer = consumer = prober = auditor
+
+    def bounds(self, topic: str, partition: int, timeout_s: float) -> tuple[int, int]:
+        return 10, 10
+
+    def assign(self, partitions: Any) -> None:
+        """Nothing is read."""
+
+    def position(self, topic: str, partition: int) -> int:
+        return 10
+
+    def close(self, timeout_s: float = 0) -> None:
+        """Nothing is under way."""
+
+
+@pytest.mark.parametrize(
+    ("commits", "accepted"),
+    [([(OK, None)], True), ([(INFO, "_TIMED_OUT")], False), ([(FAIL, "X")], False), ([], False)],
+)
+def test_a_system_that_commits_no_transaction_after_healing_did_not_recover(
+    tmp_path: Path, commits: list[tuple[int, str | None]], *, accepted: bool
+) -> None:
+    fenced = not commits
+    load = Load(tmp_path, TransactionsWorkload(), Audited(commits, unregistered=1))
+    told = load.work(Task(AUDITOR, 0), 10, TransactionsOptions(partitions=2))
+
+    assert told["accepted"] is accepted
+    names = [row["f"] for row in load.history().operations.to_pylist()]
+    assert names[:4] == ["init", "init", "begin", "audit" if fenced else "send"]

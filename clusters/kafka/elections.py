@@ -1,0 +1,97 @@
+"""Rules about elections: which replica leads when the in-sync ones are gone.
+
+Sources: KIP-966 (eligible leader replicas), available in Kafka 4.0, and on by default in clusters that Kafka 4.1 or
+later formatted (Kafka documentation, "Eligible Leader Replicas").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from chaoskit.contract.guarantee import Declared, Effect, Rule
+from clusters.common.effects import LOSES, hosts_down_beside, hosts_hit
+from clusters.common.properties import is_true, setting
+from clusters.kafka import artifacts
+from clusters.kafka.settings import ELIGIBLE_LEADERS, KafkaOptions, flushes_each_message, min_insync
+
+_DEFAULT_SINCE = (4, 1)
+
+
+def insync(declared: Declared) -> int:
+    """Return how many in-sync replicas a message of the workload requires with acks=all."""
+    return min(min_insync(declared.options), declared.replication)
+
+
+def eligible_leaders(options: KafkaOptions) -> bool:
+    """Return whether the controller keeps eligible leader replicas."""
+    default = artifacts.parse_version(options.version) >= _DEFAULT_SINCE
+    return bool(options.features.get(ELIGIBLE_LEADERS, int(default)))
+
+
+def unclean(options: KafkaOptions) -> bool:
+    """Return whether a replica outside the in-sync set may become leader."""
+    broker = setting(options.config, "unclean.leader.election.enable", False)
+    return is_true(setting(options.topic, "unclean.leader.election.enable", broker))
+
+
+def _unclean_election(declared: Declared, effects: Sequence[Effect]) -> str:
+    if not unclean(declared.options) or len(hosts_hit(effects)) < insync(declared):
+        return ""
+    return "unclean.leader.election.enable=true: a replica that lacks acknowledged messages may become leader"
+
+
+def _last_replica(declared: Declared, effects: Sequence[Effect]) -> str:
+    if eligible_leaders(declared.options) or not _last_forgot(declared, effects):
+        return ""
+    return (
+        "without eligible leader replicas, the last in-sync replica leads again after its power was cut, without what "
+        "it had not flushed, although others that had left the in-sync replicas have it"
+    )
+
+
+def _last_known_leader(declared: Declared, effects: Sequence[Effect]) -> str:
+    abrupt = [effect for effect in effects if effect.abrupt]
+    if not eligible_leaders(declared.options) or not _last_forgot(declared, abrupt):
+        return ""
+    return (
+        f"{insync(declared)} or more replicas were shut down uncleanly, so that none is eligible, and the last known "
+        "leader leads again, without what it had not flushed"
+    )
+
+
+def _last_forgot(declared: Declared, effects: Sequence[Effect]) -> bool:
+    """Return whether a host forgot what it had not flushed while enough hosts were under a fault."""
+    beside = hosts_down_beside(effects, LOSES)
+    return beside >= insync(declared) and not flushes_each_message(declared.options)
+
+
+ELECTION_RULES = (
+    Rule(
+        "kafka.unclean-election",
+        ("truncated",),
+        _unclean_election,
+        "set unclean.leader.election.enable=false",
+        "Kafka documentation, topic setting unclean.leader.election.enable",
+        "kafka/election:unclean",
+        "kafka/election:clean",
+    ),
+    Rule(
+        "kafka.last-known-leader",
+        ("truncated",),
+        _last_known_leader,
+        "raise min.insync.replicas, or set flush.messages=1",
+        'Kafka documentation, "Eligible Leader Replicas"; KIP-966: tolerates min.insync.replicas - 1 unclean shutdowns',
+        "kafka/last-replica:power-after-kills",
+        "kafka/last-replica:power-min-insync-two",
+    ),
+    Rule(
+        "kafka.last-replica",
+        ("truncated",),
+        _last_replica,
+        "use Kafka 4.1 or later with eligible.leader.replicas.version=1, or set flush.messages=1",
+        "KIP-966, the last replica standing",
+        "kafka/last-replica:power-without-elr",
+        "kafka/last-replica:power-min-insync-two",
+        known="KIP-966, before Kafka 4.1 and wherever eligible.leader.replicas.version=0",
+    ),
+)
