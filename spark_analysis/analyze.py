@@ -13,10 +13,11 @@ import pyarrow as pa
 from chaoskit.base import durable, parquet, store
 from chaoskit.base.errors import BadInput, ChaoskitError
 from chaoskit.base.latency import encoded, merged, percentiles
+from chaoskit.judge.counting import of_series
+from chaoskit.judge.timing import PHASES
 from spark_analysis.check import Outcome, findings_of, judge, survey
 from spark_analysis.configuration import configuration
 from spark_analysis.impact import Impact, by_kind, impacts, lost_ages, unavailable
-from spark_analysis.load import of_series
 from spark_analysis.page import page
 from spark_analysis.runs import Run, open_run
 from spark_analysis.session import parsed_settings, start
@@ -146,10 +147,13 @@ def _run_row(run: Run, outcome: Outcome) -> dict[str, Any]:
         "anomalies": list(anomalies.items()),
         "disallowed": [name for name, each in verdict["anomalies"].items() if not each["allowed"]],
         "lost": anomalies.get("lost", 0),
-        "seconds": (run.end_ns - run.begin_ns) / 1e9,
+        "seconds": run.timing.load.seconds,
         "acks_per_s": verdict["rates"].get("acks_per_s", 0.0),
         "longest_unavailable_ms": verdict["availability"].get("longest_unavailable_ms"),
+        "recovered_after_heal_ms": verdict["availability"].get("recovered_after_heal_ms"),
         **{name: value for name, value in percentiles(recorded).items() if name != "count"},
+        "without": verdict["latency"].get("send", {}).get("without"),
+        **{f"{name}_p99_ms": verdict["latency"].get(name, {}).get("send", {}).get("p99_ms") for name in PHASES},
         "histogram": encoded(recorded),
     }
 

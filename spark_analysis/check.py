@@ -25,9 +25,9 @@ from chaoskit.contract.installed import checkers
 from chaoskit.history.reader import History
 from chaoskit.judge import judging
 from chaoskit.judge.checking import Checked, settle_and_conclude
+from chaoskit.judge.counting import COUNTS, WAITS, merged
+from chaoskit.judge.metrics import figures
 from chaoskit.judge.verdict import Verdict
-from spark_analysis.counting import COUNTS, ENDS
-from spark_analysis.load import load_of
 from spark_analysis.runs import Run
 from spark_analysis.session import run_tasks, task_rows
 from spark_analysis.task import ask, unpacked, work
@@ -40,13 +40,13 @@ class Outcome:
 
     Attributes:
         counts: merged COUNTS.
-        ends: ENDS.
+        waits: WAITS.
         checked: for each partition, the findings of each checker.
         error: why the run could not be read.
     """
 
     counts: pa.Table = field(default_factory=COUNTS.empty_table)
-    ends: pa.Table = field(default_factory=ENDS.empty_table)
+    waits: pa.Table = field(default_factory=WAITS.empty_table)
     checked: list[list[Checked]] = field(default_factory=list)
     error: str | None = None
 
@@ -83,8 +83,7 @@ def findings_of(spark: SparkSession, run: Run, outcome: Outcome) -> pa.Table:
 def judge(run: Run, outcome: Outcome, findings: pa.Table) -> Verdict:
     """Judge a run by its findings; write the findings and verdict.json, like `chaoskit check`."""
     assert run.subject is not None
-    load = load_of(run, outcome.counts, outcome.ends)
-    load = load or judging.measured(run.folder, History.open(run.folder), run.subject)
+    load = figures(outcome.counts, outcome.waits, run.timing, run.folder / "latency")
     return judging.judge(run.folder, run.subject, LeanHistory.open(run.folder), findings, load)
 
 
@@ -131,10 +130,8 @@ def _outcome(rows: pa.Table) -> Outcome:
     errors = rows.filter(pc.equal(kinds, "error"))
     if errors.num_rows:
         return Outcome(error=errors["content"][0].as_py().decode())
-    counts = pa.concat_tables([COUNTS.empty_table(), *_contents(rows, "counts")])
-    merged = counts.group_by(["series", "segment", "bucket"]).aggregate([("count", "sum")])
-    ends = pa.concat_tables([ENDS.empty_table(), *_contents(rows, "ends")])
-    return Outcome(merged.rename_columns(COUNTS.names), ends, _checked(rows))
+    waits = pa.concat_tables([WAITS.empty_table(), *_contents(rows, "waits")])
+    return Outcome(merged(_contents(rows, "counts")), waits, _checked(rows))
 
 
 def _checked(rows: pa.Table) -> list[list[Checked]]:

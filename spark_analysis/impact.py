@@ -13,15 +13,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from chaoskit.base.latency import Ints, encoded, merged, percentiles
+from chaoskit.judge.counting import of_series
+from chaoskit.judge.metrics import never_made
 from spark_analysis.check import Outcome
-from spark_analysis.load import completions, of_series
 from spark_analysis.runs import Run
 from spark_analysis.windows import AFTER, BEFORE, DURING, Window
 
 PHASES = (BEFORE, DURING, AFTER)
-UNAVAILABLE_MIN_NS = 500_000_000
-"""Shorter times without an acknowledged send do not count as unavailability."""
-
 AGE_EDGES_MS = (0, 1, 3, 10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000)
 """Bins for the age of lost messages: from their acknowledgement to the next fault's effect."""
 
@@ -65,14 +63,16 @@ def impacts(run: Run, outcome: Outcome) -> list[Impact]:
     """Return the impact of each fault of a run on its load."""
     send = of_series(outcome.counts, "send")
     segment, bucket, count = (send[name].to_numpy() for name in ("segment", "bucket", "count"))
-    ends = completions(outcome.ends)
+    missing_ns, missing = never_made(outcome.counts, run.timing.load)
     result = []
-    for window in run.windows:
+    for number, window in enumerate(run.windows):
         first, last = np.searchsorted(run.timing.edges, [window.start_ns, window.end_ns], side="right")
         inside = (segment >= first) & (segment < last)
         due, acked = (_sum(outcome.counts, series, int(first), int(last)) for series in ("due", "acked"))
-        gap, recovery = _gap_ms(ends, window), _recovery_ms(ends, window)
-        result.append(Impact(run, window, bucket[inside], count[inside], due, acked, gap, recovery))
+        due += int(missing[(missing_ns >= window.start_ns) & (missing_ns < window.end_ns)].sum())
+        longest_ms = _longest_ms(outcome.waits, "window", number) or 0.0
+        recovery_ms = _longest_ms(outcome.waits, "healed", window.fault) if window.phase == AFTER else None
+        result.append(Impact(run, window, bucket[inside], count[inside], due, acked, longest_ms, recovery_ms))
     return result
 
 
@@ -105,14 +105,11 @@ def by_kind(found: Sequence[Impact]) -> list[dict[str, Any]]:
 
 
 def unavailable(run: Run, outcome: Outcome) -> list[dict[str, Any]]:
-    """Return the intervals of at least UNAVAILABLE_MIN_NS in which sends were due and none completed."""
-    ends = completions(outcome.ends)
-    inside = ends[(ends >= run.begin_ns) & (ends <= run.end_ns)]
-    points = np.concatenate(([run.begin_ns], inside, [run.end_ns]))
-    return [
-        {"run": run.name, "start_ns": int(points[index]), "end_ns": int(points[index + 1])}
-        for index in np.flatnonzero(np.diff(points) >= UNAVAILABLE_MIN_NS).tolist()
-    ]
+    """Return the times of half a second or more in which sends to a partition were due and none was acknowledged."""
+    rows = outcome.waits.filter(pc.equal(outcome.waits["of"], "long"))
+    kept = rows.select(["topic", "partition", "begin_ns", "end_ns", "answered"])
+    named = kept.rename_columns(["topic", "partition", "start_ns", "end_ns", "answered"])
+    return [{"run": run.name, **row} for row in named.to_pylist()]
 
 
 def lost_ages(run: Run) -> list[dict[str, Any]]:
@@ -158,15 +155,8 @@ def _sum(counts: pa.Table, series: str, first: int, last: int) -> int:
     return int(rows["count"].to_numpy()[(segment >= first) & (segment < last)].sum())
 
 
-def _gap_ms(ends: Ints, window: Window) -> float:
-    """Return the longest time without a completed send in a window."""
-    inside = ends[slice(*np.searchsorted(ends, [window.start_ns, window.end_ns]))]
-    return float(np.diff(np.concatenate(([window.start_ns], inside, [window.end_ns]))).max() / 1e6)
-
-
-def _recovery_ms(ends: Ints, window: Window) -> float | None:
-    """Return the time from healing to the next completed send; None if there is none."""
-    if window.phase != AFTER:
-        return None
-    index = int(np.searchsorted(ends, window.start_ns))
-    return float((ends[index] - window.start_ns) / 1e6) if index < ends.size else None
+def _longest_ms(waits: pa.Table, of: str, number: int) -> float | None:
+    """Return the longest wait of this kind and number, that of the worst partition; None if there is none."""
+    rows = waits.filter(pc.and_(pc.equal(waits["of"], of), pc.equal(waits["number"], number)))
+    lasted = rows["end_ns"].to_numpy() - rows["begin_ns"].to_numpy()
+    return float(lasted.max() / 1e6) if lasted.size else None

@@ -32,7 +32,10 @@ VERDICTS = pa.schema(
         pa.field("seed", pa.int64()),
         pa.field("verdict", pa.string()),
         pa.field("reasons", pa.list_(pa.string())),
-        *(pa.field(name, pa.int64()) for name in ("sent", "acked", "failed", "indeterminate", "received")),
+        *(
+            pa.field(name, pa.int64())
+            for name in ("sent", "acked", "failed", "indeterminate", "never_made", "received")
+        ),
         pa.field("anomalies", pa.map_(pa.string(), pa.int64())),
         pa.field("json", pa.string()),
     ]

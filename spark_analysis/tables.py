@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
+from chaoskit.judge.timing import PHASES
+
 _TEXTS, _TIME = pa.list_(pa.string()), pa.timestamp("us", "UTC")
 
 
@@ -24,12 +26,14 @@ SCHEMAS = {
             *_of(_TIME, ["time"]),
             *_of(pa.string(), ["configuration", "verdict"]),
             *_of(_TEXTS, ["reasons"]),
-            *_of(pa.int64(), ["sent", "acked", "failed", "indeterminate", "received"]),
+            *_of(pa.int64(), ["sent", "acked", "failed", "indeterminate", "never_made", "received"]),
             pa.field("anomalies", pa.map_(pa.string(), pa.int64())),
             *_of(_TEXTS, ["disallowed"]),
             *_of(pa.int64(), ["lost"]),
-            *_of(pa.float64(), ["seconds", "acks_per_s", "longest_unavailable_ms"]),
+            *_of(pa.float64(), ["seconds", "acks_per_s", "longest_unavailable_ms", "recovered_after_heal_ms"]),
             *_PERCENTILES,
+            *_of(pa.int64(), ["without"]),
+            *_of(pa.float64(), [f"{name}_p99_ms" for name in PHASES]),
             *_HISTOGRAM,
         ]
     ),
@@ -56,7 +60,13 @@ SCHEMAS = {
             *_HISTOGRAM,
         ]
     ),
-    "unavailable": pa.schema([*_of(pa.string(), ["run"]), *_of(pa.int64(), ["start_ns", "end_ns"])]),
+    "unavailable": pa.schema(
+        [
+            *_of(pa.string(), ["run", "topic"]),
+            *_of(pa.int64(), ["partition", "start_ns", "end_ns"]),
+            *_of(pa.bool_(), ["answered"]),
+        ]
+    ),
     "lost_ages": pa.schema(
         [*_of(pa.string(), ["run", "kind"]), *_of(pa.float64(), ["from_ms", "to_ms"]), *_of(pa.int64(), ["count"])]
     ),

@@ -18,13 +18,13 @@ import pyarrow.parquet as pq
 
 from chaoskit.base import parquet
 from chaoskit.base.errors import BadInput, ChaoskitError
-from chaoskit.base.latency import Ints
+from chaoskit.base.latency import Flags, Ints
 from chaoskit.contract.checker import Part, Settling
 from chaoskit.contract.installed import checkers
 from chaoskit.history.reader import Partition, open_file, read_messages, read_observations
 from chaoskit.history.schema import CARRYING, OPERATIONS
 from chaoskit.judge.checking import check_partition
-from spark_analysis.counting import Flags, is_word, messages_measured, operations_measured
+from chaoskit.judge.counting import Operations, is_word, operations_counted, partition_measured
 from spark_analysis.units import Task, Unit
 
 RESULTS = pa.schema(
@@ -37,11 +37,11 @@ RESULTS = pa.schema(
     ]
 )
 RESULTS_DDL = "run long, place string, kind string, checker int, content binary"
-"""Rows that tasks yield. `place` sorts like the partitions. If `kind` is `findings`, `extract`, `counts`, `ends`
+"""Rows that tasks yield. `place` sorts like the partitions. If `kind` is `findings`, `extract`, `counts`, `waits`
 or `sent`, `content` is a table in Arrow IPC format; if it is `error`, text. `checker` is the number of the checker."""
 
 _PIECE_ROWS = 250_000
-_COUNTED = ["f", "client", "start_ns", "end_ns", "outcome"]
+_COUNTED = ["op", "f", "client", "start_ns", "end_ns", "outcome"]
 
 
 @dataclass(frozen=True)
@@ -109,16 +109,17 @@ def _operations(unit: Unit) -> Iterator[pa.RecordBatch]:
     for group in unit.groups:
         with _naming(path):
             table = parquet.opened(path).read_row_group(group, columns=_COUNTED)
-        counts, ends = operations_measured(table, unit.timing)
-        yield from _table(unit, "counts", -1, counts)
-        yield from _table(unit, "ends", -1, ends)
+        yield from _table(unit, "counts", -1, operations_counted(table))
 
 
 def _messages(unit: Unit, known: _Known) -> Iterator[pa.RecordBatch]:
     assert unit.partition is not None
     messages, observations = read_messages(unit.partition), read_observations(unit.partition)
     operations = known.of(messages, observations)
-    yield from _table(unit, "counts", -1, messages_measured(messages, operations, unit.timing))
+    tables, columns = (messages, observations), Operations.of(operations)
+    counts, waits = partition_measured(unit.partition, unit.model, tables, columns, unit.timing)
+    yield from _table(unit, "counts", -1, counts)
+    yield from _table(unit, "waits", -1, waits)
     if unit.setting is None:
         return
     for index, checked in enumerate(check_partition(Part(unit.setting, messages, operations, observations))):

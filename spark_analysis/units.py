@@ -7,14 +7,13 @@ that a run's operations are read once for all of them; a large unit has its own 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
-from chaoskit.base.latency import Ints
 from chaoskit.contract.checker import Setting
+from chaoskit.history.models import DataModel
 from chaoskit.history.reader import Partition
+from chaoskit.judge.timing import Timing
 
 TASK_ROWS_MIN, TASK_ROWS = 250_000, 8_000_000
 """Maximum number of rows of units that share a task, even if cores are idle."""
@@ -31,32 +30,16 @@ TASK_BYTES = 250 * 2**20
 
 
 @dataclass(frozen=True)
-class Timing:
-    """The division of a run's time.
-
-    Attributes:
-        load_start_ns: when all clients started together.
-        edges: ascending instants that separate segments; each duration counts for one segment.
-        instants: ascending instants that no bin of completion times may straddle.
-        bin_ns: length of these bins; 1 keeps individual completion times.
-    """
-
-    load_start_ns: int
-    edges: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
-    instants: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
-    bin_ns: int = 1_000_000
-
-
-@dataclass(frozen=True)
 class Unit:
     """A piece of work.
 
     Attributes:
         run: number of the run in the analysis.
         folder: its folder, as seen by the workers.
-        timing: the division of its time.
+        timing: the times by which its sends are told apart.
         rows: number of rows.
         partition: the partition to read; None for row groups of operations.
+        model: the data model of its topic.
         setting: context for checking the partition; None to only measure it.
         groups: row groups of operations.parquet.
     """
@@ -66,6 +49,7 @@ class Unit:
     timing: Timing
     rows: int
     partition: Partition | None = None
+    model: DataModel = DataModel.LOG
     setting: Setting | None = None
     groups: tuple[int, ...] = ()
 

@@ -9,10 +9,7 @@ from typing import Any
 import numpy as np
 
 from chaoskit.base.latency import Ints
-
-SECOND = 1_000_000_000
-AROUND_MIN_NS, AROUND_MAX_NS = 2 * SECOND, 30 * SECOND
-"""The windows before and after are as long as the fault, within these bounds."""
+from chaoskit.judge.timing import around_ns
 
 BEFORE, DURING, AFTER = "before", "during", "after"
 
@@ -40,7 +37,7 @@ def windows_of(faults: Sequence[Mapping[str, Any]], begin_ns: int, end_ns: int) 
         if row["effective_ns"] is None:
             continue
         start, healed = spans[index]
-        length = min(max(healed - start, AROUND_MIN_NS), AROUND_MAX_NS)
+        length = around_ns(healed - start)
         others = [span for number, span in enumerate(spans) if number != index]
         previous = max((healed_ns for start_ns, healed_ns in others if start_ns <= start), default=begin_ns)
         following = min((start_ns for start_ns, healed_ns in others if healed_ns >= healed), default=end_ns)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from hdrh.histogram import HdrHistogram
 
 Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 
 _HIGHEST_US = 3_600_000_000
 _DIGITS = 3
@@ -77,7 +78,8 @@ def summary(recorded: HdrHistogram) -> dict[str, float]:
     if recorded.get_total_count() == 0:
         return {}
     points = {"p50_ms": 50.0, "p99_ms": 99.0, "p999_ms": 99.9, "max_ms": 100.0}
-    return {name: recorded.get_value_at_percentile(point) / 1000 for name, point in points.items()}
+    values = recorded.get_percentile_to_value_dict(list(points.values()))
+    return {name: values[point] / 1000 for name, point in points.items()}
 
 
 def write_histogram(recorded: HdrHistogram, path: Path) -> None:

@@ -69,6 +69,7 @@ class Setting:
         audit: the result of its final read; None if there was none.
         faults: the faults of the run, by number.
         bound_ns: time after a healing within which the system must serve again.
+        load_end_ns: until when sends were due; None if that is not known.
     """
 
     topic: str
@@ -77,6 +78,7 @@ class Setting:
     audit: Audit | None = None
     faults: tuple[FaultWindow, ...] = ()
     bound_ns: int = 60_000_000_000
+    load_end_ns: int | None = None
 
     @property
     def bounds(self) -> Bounds | None:

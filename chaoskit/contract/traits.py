@@ -1,4 +1,4 @@
-"""Traits: what guarantees need to know about a workload in addition to its client settings.
+"""Traits: what guarantees and measurements need to know about a workload in addition to its client settings.
 
 `workload.traits(options)` returns them; guarantees query them with `declared.get(Subscription)`. A third-party
 workload may define traits of its own; systems ignore traits that they do not know.
@@ -13,6 +13,19 @@ Resend = Literal["never", "asked", "unconfirmed", "at-once"]
 """What producers resend on their own, for clients with sequence ids. `asked`: the messages that the system lacks,
 according to its last sequence id. `unconfirmed`: all unconfirmed messages. `at-once`: each failed send immediately,
 after the sends that were made in the meantime."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paced:
+    """Producers share a rate at which sends are due from the start of the load to its end.
+
+    Attributes:
+        per_second: sends per second of all producers together; None: as many as possible.
+        clients: number of producers.
+    """
+
+    per_second: int | None
+    clients: int
 
 
 @dataclass(frozen=True, slots=True)

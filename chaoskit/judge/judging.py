@@ -22,11 +22,15 @@ from chaoskit.history.reader import History
 from chaoskit.judge.attribution import Explained
 from chaoskit.judge.checking import find
 from chaoskit.judge.crashes import hosts_of, place_of, with_crashes
-from chaoskit.judge.metrics import measure, spans_of
+from chaoskit.judge.metrics import figures, measure
 from chaoskit.judge.subject import Subject, read_subject
+from chaoskit.judge.timing import Timing, faults_of, load_of
 from chaoskit.judge.verdict import Found, Verdict, allow, decide, derive, describe_cause
 
 EXAMPLES_MAX = 5
+
+_NO_LIVENESS = ("problems", "load_start_ns", "load", "crashed")
+"""Keys of recovery.json that verdict.json has elsewhere."""
 
 
 def check_run(folder: Path) -> Verdict:
@@ -42,7 +46,9 @@ def check_run(folder: Path) -> Verdict:
     if not (folder / "operations.parquet").exists():
         finish(folder)
     history = History.open(folder)
-    return judge(folder, subject, history, find(history, subject.bound_ns), measured(folder, history, subject))
+    timing = Timing(load_of(folder), faults_of(history.faults.to_pylist()))
+    findings = find(history, subject.bound_ns, timing.load.end_ns)
+    return judge(folder, subject, history, findings, figures(*measure(history, timing), timing, folder / "latency"))
 
 
 def judge(folder: Path, subject: Subject, history: History, findings: pa.Table, load: Mapping[str, Any]) -> Verdict:
@@ -53,7 +59,7 @@ def judge(folder: Path, subject: Subject, history: History, findings: pa.Table, 
         subject: what the run declared.
         history: the history of the run; only `slice` is called on its operations.
         findings: the findings of all checkers.
-        load: the result of `measured`.
+        load: the result of `chaoskit.judge.metrics.figures`.
     """
     crashed = subject.liveness.get("crashed", [])
     placements = history.placements.with_fixed({place_of(crash): hosts_of(crash) for crash in crashed})
@@ -64,11 +70,6 @@ def judge(folder: Path, subject: Subject, history: History, findings: pa.Table, 
     store.write_json(folder / store.VERDICT, verdict.as_json())
     seal(folder, JUDGED)
     return verdict
-
-
-def measured(folder: Path, history: History, subject: Subject) -> dict[str, Any]:
-    """Return counts, rates, availability and latency of a run, and write its histograms."""
-    return measure(history, folder / "latency", spans_of(history.faults.to_pylist()), subject.load_start_ns)
 
 
 def _verdict(
@@ -120,7 +121,7 @@ def _verdict(
         anomalies=anomalies,
         faults=faults,
         audit=audit,
-        liveness={key: value for key, value in liveness.items() if key not in ("problems", "load_start_ns", "crashed")},
+        liveness={key: value for key, value in liveness.items() if key not in _NO_LIVENESS},
         **{**load, "availability": availability},
     )
 

@@ -1,159 +1,248 @@
-"""Counts, latency and availability of a run, computed from its history; vectorised.
+"""The figures of a run's load, from the measurements of its partitions: counts, rates, availability and latency.
 
-Send latency is measured from the intended send time, so that stalls of a broker count (this avoids
-coordinated omission); `send_from_actual` is measured from the call. Unavailability is the longest time
-without a completed send while sends were due.
+Send latency counts from when a send was due, so that stalls of a broker count (this avoids coordinated omission);
+`send_from_actual` counts from the call. Availability is that of the worst partition: an acknowledgement of another one
+ends no wait.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+from hdrh.histogram import HdrHistogram
 
-from chaoskit.base.latency import histogram, summary, write_histogram
-from chaoskit.history.reader import History, read_messages
-from chaoskit.history.schema import AUDITOR, SENDING
+from chaoskit.base.latency import Ints, buckets, merged, summary, write_histogram
+from chaoskit.history.reader import History, read_messages, read_observations
+from chaoskit.history.schema import OUTCOMES
+from chaoskit.judge import counting
+from chaoskit.judge.counting import WAITS, Operations, of_series, operations_counted, partition_measured, total
+from chaoskit.judge.timing import PHASES, Load, Timing
 
-Nanoseconds = npt.NDArray[np.int64]
+PARTITIONS_TOLD = 20
+"""verdict.json names at most this many partitions: the worst ones."""
 
 _MILLION = 1e6
 
 
-Span = tuple[int, int | None]
-"""When a fault began, and when it was proved healed (None if it was not), ns since the start of the run."""
+def measure(history: History, timing: Timing) -> tuple[pa.Table, pa.Table]:
+    """Return COUNTS and WAITS of a history; see `chaoskit.judge.counting`."""
+    counts, found = [operations_counted(history.operations)], [WAITS.empty_table()]
+    operations = Operations.of(history.operations)
+    for each in history.partitions:
+        tables = read_messages(each), read_observations(each)
+        counted, waits = partition_measured(each, history.models[each.topic], tables, operations, timing)
+        counts.append(counted)
+        found.append(waits)
+    return counting.merged(counts), pa.concat_tables(found)
 
 
-def spans_of(faults: Sequence[Mapping[str, Any]]) -> list[Span]:
-    """Return when the faults of a run (rows of faults.parquet) began and ended."""
-    return [(row["start_ns"], row["healed_ns"]) for row in faults]
-
-
-def measure(history: History, latency_folder: Path, faults: Sequence[Span], load_start_ns: int) -> dict[str, Any]:
+def figures(counts: pa.Table, waits: pa.Table, timing: Timing, latency_folder: Path) -> dict[str, Any]:
     """Return counts, rates, availability and latency as in verdict.json, and write the histograms.
 
-    Counts include warm-up sends before `load_start_ns`; the other figures do not. The auditor's operations
-    are never included.
+    Counts include warm-up sends; the other figures do not. The auditor's operations are never included.
 
     Args:
-        history: the history of the run.
+        counts: COUNTS of the run.
+        waits: WAITS of the run.
+        timing: what they were measured with.
         latency_folder: folder for the `.hgrm` files.
-        faults: the faults of the run.
-        load_start_ns: when all clients started together, ns since the start of the run.
     """
-    operations = history.operations.filter(pc.invert(_is(history.operations["client"], AUDITOR)))
-    sends = operations.filter(pc.is_in(operations["f"].cast(pa.string()), value_set=pa.array(SENDING)))
-    load = sends.filter(pc.greater_equal(sends["start_ns"], load_start_ns))
-    acked = load.filter(_is(load["outcome"], "ok"))
-    intended, end_to_end, received = _times(history, operations, load_start_ns)
-    ends, starts = acked["end_ns"].to_numpy(), load["start_ns"].to_numpy()
-    begin, end = (int(starts.min()), int(starts.max())) if len(starts) else (0, 0)
-    distributions = {
-        "send": histogram(ends - intended[acked["op"].to_numpy()]),
-        "send_from_actual": histogram(ends - acked["start_ns"].to_numpy()),
-        "end_to_end": histogram(end_to_end),
-    }
-    for name, recorded in distributions.items():
-        write_histogram(recorded, latency_folder / f"{name}.hgrm")
-    seconds = max((end - begin) / 1e9, 1e-9)
+    load = timing.load
+    outcome = of_series(counts, "outcome")
+    became = np.bincount(outcome["bucket"].to_numpy(), weights=outcome["count"].to_numpy(), minlength=len(OUTCOMES))
+    ok, failed, indeterminate = became.astype(np.int64).tolist()
+    missing = never_made(counts, load)
+    seconds = max(load.seconds, 1e-9)
     return {
-        "counts": counts(sends, received),
-        "rates": {
-            "sends_per_s": round(load.num_rows / seconds, 1),
-            "acks_per_s": round(acked.num_rows / seconds, 1),
+        "counts": {
+            "sent": ok + failed + indeterminate,
+            "acked": ok,
+            "failed": failed,
+            "indeterminate": indeterminate,
+            "never_made": None if load.every_ns is None else int(missing[1].sum()),
+            "received": total(counts, "received"),
         },
-        "availability": availability(ends, begin, end, faults),
-        "latency": {name: summary(recorded) for name, recorded in distributions.items()},
+        "rates": {
+            "sends_per_s": round(total(counts, "sends") / seconds, 1),
+            "acks_per_s": round(total(counts, "acks") / seconds, 1),
+        },
+        "availability": availability(waits, timing),
+        "latency": latency(counts, missing, timing, latency_folder),
     }
 
 
-def counts(sends: pa.Table, received: int) -> dict[str, int]:
-    """Return the number of sends by outcome, and the number of received messages."""
-    outcomes = {row["values"]: row["counts"] for row in pc.value_counts(sends["outcome"].cast(pa.string())).to_pylist()}
-    return {
-        "sent": sends.num_rows,
-        "acked": outcomes.get("ok", 0),
-        "failed": outcomes.get("fail", 0),
-        "indeterminate": outcomes.get("info", 0),
-        "received": received,
-    }
+def never_made(counts: pa.Table, load: Load) -> tuple[Ints, Ints]:
+    """Return when the sends that were never made were due, and how many; see `Load.never_made`."""
+    made = of_series(counts, "made")
+    return load.never_made(made["segment"].to_numpy(), made["count"].to_numpy())
 
 
-def availability(
-    ok_ends_ns: Nanoseconds, load_start_ns: int, load_end_ns: int, faults: Sequence[Span]
-) -> dict[str, Any]:
-    """Return the longest time without a completed send, and the longest from a healing to the next one.
-
-    The latter is None if no fault was healed while sends were due, or no send completed afterwards. `by_fault`
-    has both for each fault alone, considering only gaps that overlap it; None for a fault outside the load.
+def latency(counts: pa.Table, missing: tuple[Ints, Ints], timing: Timing, folder: Path) -> dict[str, Any]:
+    """Return the latencies as in verdict.json, and write their histograms.
 
     Args:
-        ok_ends_ns: completion times of acknowledged sends.
-        load_start_ns, load_end_ns: interval in which sends were due.
-        faults: the faults; those healed after the end of the load do not count for recovery.
+        counts: COUNTS of the run.
+        missing: when sends that were never made were due, and how many.
+        timing: what they were measured with.
+        folder: folder for the `.hgrm` files.
     """
-    ends = np.sort(ok_ends_ns)
-    inside = ends[(ends >= load_start_ns) & (ends <= load_end_ns)]
-    after_load = ends[len(ends) - np.count_nonzero(ends > load_end_ns) :][:1]
-    last = after_load if len(after_load) else [load_end_ns]
-    instants = np.concatenate(([load_start_ns], inside, last)).astype(np.int64)
-    after = [_next(ends, healed) for _, healed in faults if healed is not None and healed < load_end_ns]
-    known = [each for each in after if each is not None]
+    due_ns, number = missing
+    end_ns = np.full(due_ns.size, timing.load.end_ns, np.int64)
+    waited, phase = buckets(end_ns - due_ns), timing.phases(due_ns, end_ns)
+
+    def sends(chosen: int | None) -> dict[str, Any]:
+        took, gave_up = (of_series(counts, series, chosen) for series in ("took", "gave_up"))
+        rows = slice(None) if chosen is None else phase == chosen
+        without = np.concatenate([gave_up["bucket"].to_numpy(), waited[rows]])
+        times = np.concatenate([gave_up["count"].to_numpy(), number[rows]])
+        acked, acks = took["bucket"].to_numpy(), took["count"].to_numpy()
+        whole = merged(np.concatenate([acked, without]), np.concatenate([acks, times]))
+        recorded = merged(acked, acks)
+        if chosen is None:
+            write_histogram(recorded, folder / "send.hgrm")
+            write_histogram(whole, folder / "send_all_due.hgrm")
+        return _percentiles(recorded, int(times.sum()), whole)
+
+    deliveries = _histogram(counts, "end_to_end")
+    undelivered = total(counts, "undelivered") if deliveries.get_total_count() else 0
+    from_actual = _written(_histogram(counts, "send_from_actual"), folder, "send_from_actual")
     return {
-        "longest_unavailable_ms": _milliseconds(np.diff(instants).max()) if load_end_ns > load_start_ns else 0,
-        "recovered_after_heal_ms": _milliseconds(max(known)) if known and known == after else None,
-        "by_fault": [_around(fault, instants, ends) for fault in faults],
+        "send": sends(None),
+        "send_from_actual": _percentiles(from_actual, total(counts, "gave_up")),
+        "end_to_end": _percentiles(_written(deliveries, folder, "end_to_end"), undelivered),
+        **{
+            name: {
+                "send": sends(index),
+                "end_to_end": summary(_histogram(counts, "end_to_end", index)),
+            }
+            for index, name in enumerate(PHASES)
+        },
     }
 
 
-def _around(fault: Span, instants: Nanoseconds, ends: Nanoseconds) -> dict[str, float | None]:
-    start, healed = fault
-    first = max(int(np.searchsorted(instants, start, "right")) - 1, 0)
-    until = instants[-1] if healed is None else healed
-    touched = instants[first : int(np.searchsorted(instants, until, "left")) + 1]
-    after = None if healed is None or healed >= instants[-1] else _next(ends, healed)
-    within = start < instants[-1] and until > instants[0] and len(touched) > 1
+def availability(waits: pa.Table, timing: Timing) -> dict[str, Any]:
+    """Return the longest waits and recoveries: of all, of the worst partitions, and of each fault.
+
+    Each figure is that of its worst partition. Recovery is None if no fault was undone while sends were due.
+    """
+    load = timing.load
+    waits = pa.concat_tables([waits, _never_again(waits, timing)])
+    longest = max([_worst(_of(waits, "load")), _stuck_ns(waits, load)])
+    told = _recoveries(waits)
     return {
-        "unavailable_ms": _milliseconds(np.diff(touched).max()) if within else None,
-        "recovered_after_heal_ms": None if after is None else _milliseconds(after),
+        "longest_unavailable_ms": _milliseconds(longest),
+        **told,
+        "partitions": list(_partitions(waits)),
+        "by_fault": [
+            {"unavailable_ms": None, "unavailable_in": None, **_of_fault(waits, number)}
+            for number in range(len(timing.faults))
+        ],
     }
 
 
-def _milliseconds(duration_ns: int) -> float:
+def _of_fault(waits: pa.Table, number: int) -> dict[str, Any]:
+    own = waits.filter(pc.equal(waits["number"], number))
+    found = _of(own, "fault")
+    told: dict[str, Any] = _recoveries(own)
+    if found.num_rows:
+        index = int(np.argmax(_lasted(found)))
+        told["unavailable_ms"] = _milliseconds(_lasted(found)[index])
+        told["unavailable_in"] = _place(found.slice(index, 1).to_pylist()[0])
+    return told
+
+
+def _recoveries(waits: pa.Table) -> dict[str, Any]:
+    """Return the longest times from the healing and from the undoing of a fault to the next acknowledgement, and in how
+    many partitions there was none; the time then counts until sends were given up."""
+    healed, undone = _of(waits, "healed"), _of(waits, "undone")
+    both = pa.concat_tables([healed, undone])
+    never = both.filter(pc.invert(both["answered"]))
+    return {
+        "recovered_after_heal_ms": _milliseconds(_worst(healed)) if healed.num_rows else None,
+        "recovered_after_undoing_ms": _milliseconds(_worst(undone)) if undone.num_rows else None,
+        "not_recovered": len({_place(row) for row in never.select(["topic", "partition"]).to_pylist()}),
+    }
+
+
+def _partitions(waits: pa.Table) -> Iterator[dict[str, Any]]:
+    """Yield the availability of the worst partitions, worst first."""
+    found = _of(waits, "load")
+    worst = np.argsort(-_lasted(found), kind="stable")[:PARTITIONS_TOLD]
+    for row in found.take(pa.array(worst)).to_pylist():
+        here = pc.and_(pc.equal(waits["topic"], row["topic"]), pc.equal(waits["partition"], row["partition"]))
+        told = _recoveries(waits.filter(here))
+        yield {
+            "partition": _place(row),
+            "longest_unavailable_ms": _milliseconds(row["end_ns"] - row["begin_ns"]),
+            "from_s": round(row["begin_ns"] / 1e9, 3),
+            "recovered_after_heal_ms": told["recovered_after_heal_ms"],
+            "recovered_after_undoing_ms": told["recovered_after_undoing_ms"],
+            "recovered": not told["not_recovered"],
+        }
+
+
+def _never_again(waits: pa.Table, timing: Timing) -> pa.Table:
+    """Return a wait for each healing and undoing after which nothing at all was acknowledged though sends were due, and
+    no partition tells of it, because each may have been abandoned, like a ledger."""
+    load = timing.load
+    acks, rows = _of(waits, "acks").sort_by("end_ns").to_pylist()[-1:], []
+    for number, fault in enumerate(timing.faults):
+        told = set(waits.filter(pc.equal(waits["number"], number))["of"].to_pylist())
+        for of, at_ns in (("healed", fault.healed_ns), ("undone", fault.heal_ns)):
+            due = at_ns is not None and at_ns < load.end_ns and (load.last_ns >= at_ns or load.stuck_ns is not None)
+            if due and of not in told and acks and acks[0]["end_ns"] < at_ns:
+                wait = {"of": of, "number": number, "begin_ns": at_ns, "end_ns": load.end_ns, "answered": False}
+                rows.append({**acks[0], **wait})
+    return pa.Table.from_pylist(rows, WAITS)
+
+
+def _stuck_ns(waits: pa.Table, load: Load) -> int:
+    """Return how long nothing at all was acknowledged before the end of the load while nothing was sent, though due."""
+    if load.stuck_ns is None:
+        return 0
+    last_ns = max(_of(waits, "acks")["end_ns"].to_pylist(), default=load.begin_ns)
+    return max(load.end_ns - max(last_ns, load.stuck_ns), 0)
+
+
+def _of(waits: pa.Table, of: str) -> pa.Table:
+    return waits.filter(pc.equal(waits["of"], of))
+
+
+def _lasted(waits: pa.Table) -> Ints:
+    lasted: Ints = waits["end_ns"].to_numpy() - waits["begin_ns"].to_numpy()
+    return lasted
+
+
+def _worst(waits: pa.Table) -> int:
+    return int(_lasted(waits).max(initial=0))
+
+
+def _place(row: Mapping[str, Any]) -> str:
+    return f"{row['topic']}/{row['partition']}"
+
+
+def _milliseconds(duration_ns: float) -> float:
     return round(float(duration_ns) / _MILLION, 3)
 
 
-def _next(ends: Nanoseconds, instant: int) -> int | None:
-    """Return the time from an instant to the next completed send; None if there is none."""
-    index = int(np.searchsorted(ends, instant))
-    return int(ends[index] - instant) if index < len(ends) else None
+def _histogram(counts: pa.Table, series: str, segment: int | None = None) -> HdrHistogram:
+    rows = of_series(counts, series, segment)
+    return merged(rows["bucket"].to_numpy(), rows["count"].to_numpy())
 
 
-def _times(history: History, load: pa.Table, load_start_ns: int) -> tuple[Nanoseconds, Nanoseconds, int]:
-    """Return the intended send times by op, end-to-end latencies, and the number of messages that the load received."""
-    intended = history.operations["start_ns"].to_numpy().copy()
-    in_load = np.zeros(history.operations.num_rows, dtype=bool)
-    in_load[load["op"].to_numpy()] = True
-    latencies, received_count = [np.zeros(0, np.int64)], 0
-    for partition in history.partitions:
-        messages = read_messages(partition)
-        sent = messages.filter(_is(messages["direction"], "sent"))
-        sent = sent.filter(pc.is_valid(sent["intended_ns"]))
-        intended[sent["op"].to_numpy()] = sent["intended_ns"].to_numpy()
-        reads = messages.filter(_is(messages["direction"], "received"))
-        reads = reads.filter(pa.array(in_load[reads["op"].to_numpy()]))
-        received_count += reads.num_rows
-        whole = reads.filter(_is(reads["payload"], "ok"))
-        whole = whole.filter(pc.and_(pc.is_valid(whole["intended_ns"]), pc.is_valid(whole["received_ns"])))
-        begun = whole["intended_ns"].to_numpy()
-        latencies.append((whole["received_ns"].to_numpy() - begun)[begun >= load_start_ns])
-    return intended, np.concatenate(latencies), received_count
+def _written(recorded: HdrHistogram, folder: Path, name: str) -> HdrHistogram:
+    write_histogram(recorded, folder / f"{name}.hgrm")
+    return recorded
 
 
-def _is(column: pa.ChunkedArray, text: str) -> pa.ChunkedArray:
-    return pc.equal(column.cast(pa.string()), text)
+def _percentiles(recorded: HdrHistogram, without: int, whole: HdrHistogram | None = None) -> dict[str, Any]:
+    """Return percentiles, and how many have none; `whole` counts these as well. Empty if there is nothing at all."""
+    if not recorded.get_total_count() and not without:
+        return {}
+    told: dict[str, Any] = {**summary(recorded), "without": without}
+    return told if whole is None else {**told, "all_due": summary(whole)}

@@ -12,10 +12,11 @@ from chaoskit.contract.checker import FINDINGS
 from chaoskit.history.manifest import JUDGED, RECORDED, verify
 from chaoskit.history.reader import History
 from chaoskit.judge.headline import LOSSES
-from chaoskit.judge.subject import read_subject
+from chaoskit.judge.timing import Timing, faults_of, load_of
 from chaoskit.report import charts
 from chaoskit.report.series import Series, anomalies_of, series_of
 from chaoskit.report.summary import describe_example
+from chaoskit.report.words import PHASE_WORDS
 
 REPORT = "report.html"
 _LABELS_MAX = 8
@@ -34,10 +35,9 @@ def run_page(folder: Path) -> str:
         raise BadInput(f"{folder}: has no verdict yet; run `chaoskit check {folder}` first")
     verify(folder, RECORDED, JUDGED)
     verdict, history = _verdict(folder), History.open(folder)
-    load_start_ns = read_subject(folder).load_start_ns
     faults = history.faults.to_pylist()
     instants = [row[name] or 0 for row in faults for name in ("start_ns", "healed_ns")]
-    series = series_of(history, load_start_ns, max(instants, default=0))
+    series = series_of(history, Timing(load_of(folder), faults_of(faults)), max(instants, default=0))
     found = folder / "findings.parquet"
     findings = parquet.opened(found).read() if found.exists() else FINDINGS.empty_table()
     return render(
@@ -49,6 +49,7 @@ def run_page(folder: Path) -> str:
         faults=faults,
         anomalies=_anomalies(verdict),
         figures=_figures(series, _faults(faults, series), anomalies_of(findings, series.axis)),
+        latencies=_latencies(verdict["latency"], with_faults=bool(faults)),
         unavailable=series.unavailable,
         bin_s=series.axis.bin_ns / 1e9,
         folder=str(folder),
@@ -86,6 +87,20 @@ def _verdict(folder: Path) -> Mapping[str, Any]:
     if "headline" not in verdict:
         raise BadInput(f"{folder / store.VERDICT} was written by another version; run `chaoskit check {folder}` first")
     return verdict
+
+
+def _latencies(told: Mapping[str, Any], *, with_faults: bool) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return the latencies of a run with their names, as rows of a table."""
+    send = told.get("send", {})
+    counted = send.get("without") and send.get("all_due")
+    rows = [("send, from when it was due", send)]
+    if counted:
+        rows.append(("the same, with those without an acknowledgement, until given up", counted))
+    if with_faults:
+        rows += [(f"send, {words}", told.get(name, {}).get("send", {})) for name, words in PHASE_WORDS.items()]
+    rows.append(("send, from the call", told.get("send_from_actual", {})))
+    rows.append(("end to end, due to first received", told.get("end_to_end", {})))
+    return [(text, point) for text, point in rows if point]
 
 
 def _anomalies(verdict: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -166,7 +181,7 @@ def _events(
         for first, last, opacity in stretches
     ]
     spans += [
-        {"name": _GONE, **gap, "what": f"{gap['to'] - gap['from']:.2f} s without one"}
+        {"name": _GONE, **gap, "what": f"{gap['partition']}: {gap['to'] - gap['from']:.2f} s without one"}
         | {"colour": charts.GREY, "opacity": 1}
         for gap in series.unavailable
     ]

@@ -5,31 +5,29 @@ Percentiles of a bin are computed from buckets that are 1.1 % wide.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from chaoskit.base import parquet
-from chaoskit.history.reader import History, read_messages
-from chaoskit.history.schema import AUDITOR, SENDING
-
-Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
+from chaoskit.base.latency import Ints
+from chaoskit.base.waits import Wait
+from chaoskit.history.reader import History, read_messages, read_observations
+from chaoskit.judge.counting import UNAVAILABLE_MIN_NS, Operations, Sends, delivered_rows, received_rows
+from chaoskit.judge.timing import Timing
 
 BINS_MAX = 240
-UNAVAILABLE_MIN_NS = 500_000_000
-"""Shorter times without an acknowledged send are not shown as unavailability."""
+_GAPS_MAX = 200
+"""At most so many times without an acknowledged send are shown: the longest ones."""
 
 _BIN_NS = [digit * 10**power for power in range(7, 14) for digit in (1, 2, 5)]
 _PER_OCTAVE = 64
 _AT_ONCE = 2_000_000
-_COLUMNS = ["op", "direction", "payload", "intended_ns", "received_ns"]
+_COLUMNS = ["op", "direction", "payload", "value", "intended_ns", "received_ns"]
 _BUCKETS = 32 * _PER_OCTAVE  # up to 2**32 us, more than an hour
 _POINTS = {"p50": 0.5, "p99": 0.99, "max": 1.0}
 
@@ -98,48 +96,55 @@ class Percentiles:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """The binned figures of one run; times in s since its start, durations in ms."""
+    """The binned figures of one run; times in s since its start, durations in ms.
+
+    Attributes:
+        axis: the bins.
+        send, end_to_end: percentiles by bin.
+        throughput: sends per second that were due, made or not, and that were acknowledged.
+        unavailable: the longest times in which a send to a partition was due and none was acknowledged, longest first.
+    """
 
     axis: Axis
     send: list[dict[str, float]]
     end_to_end: list[dict[str, float]]
     throughput: list[dict[str, float]]
-    unavailable: list[dict[str, float]]
+    unavailable: list[dict[str, Any]]
 
 
-def series_of(history: History, load_start_ns: int, last_ns: int = 0) -> Series:
-    """Return the figures of a run's load.
-
-    The operations are read one row group at a time; 18 bytes per operation stay in memory.
+def series_of(history: History, timing: Timing, last_ns: int = 0) -> Series:
+    """Return the figures of a run's load, with the same sends, deliveries and waits as in verdict.json.
 
     Args:
         history: the history of the run.
-        load_start_ns: when all clients started together.
+        timing: when the sends of the run were due.
         last_ns: the axis reaches at least this far.
     """
-    path = history.folder / "operations.parquet"
-    due_ns, end_ns, load, audits = _operations(path, load_start_ns)
-    acked = end_ns >= 0
-    first = int(due_ns[load].min()) if load.any() else load_start_ns
-    latest = max(last_ns, int(end_ns.max(initial=0)), int(due_ns.max(initial=0)))
-    axis = Axis.over(min(first, load_start_ns), max(latest, first + 1))
+    operations, load = _operations(history.folder / "operations.parquet"), timing.load
+    latest = max(last_ns, load.end_ns, int(operations.end_ns[operations.acked & operations.sends].max(initial=0)))
+    axis = Axis.over(load.begin_ns, max(latest, load.last_ns, load.begin_ns + 1))
     send, end_to_end = Percentiles(axis), Percentiles(axis)
+    due, acked, unavailable = _no_counts(axis), _no_counts(axis), []
+    made = np.zeros(0, np.int64)
     for partition in history.partitions:
-        messages = read_messages(partition).select(_COLUMNS)
-        received = messages.filter(_is(messages["direction"], "received"))
-        received = received.filter(_is(received["payload"], "ok"))
-        whole = received.filter(pc.and_(pc.is_valid(received["intended_ns"]), pc.is_valid(received["received_ns"])))
-        whole = whole.filter(pc.greater_equal(whole["intended_ns"], load_start_ns))
-        whole = whole.filter(pa.array(~audits[whole["op"].to_numpy()]))
-        begun = whole["intended_ns"].to_numpy()
-        end_to_end.add(begun, whole["received_ns"].to_numpy() - begun)
-        sent = messages.filter(pc.and_(_is(messages["direction"], "sent"), pc.is_valid(messages["intended_ns"])))
-        due_ns[sent["op"].to_numpy()] = sent["intended_ns"].to_numpy()
-    send.add(due_ns[acked], (end_ns - due_ns)[acked])
-    ends = np.sort(end_ns[acked])
-    due = due_ns[load]
-    last_due = int(due.max(initial=first))
-    return Series(axis, send.rows(), end_to_end.rows(), _rates(axis, due, ends), _gaps(first, ends, last_due))
+        messages, observations = read_messages(partition).select(_COLUMNS), read_observations(partition)
+        model = history.models[partition.topic]
+        sends = Sends.of(messages, operations, timing, model)
+        due_ns, done_ns = sends.due_ns[sends.acked], sends.done_ns[sends.acked]
+        send.add(due_ns, done_ns - due_ns)
+        due += np.bincount(axis.of(sends.due_ns), minlength=axis.count)
+        acked += np.bincount(axis.of(done_ns), minlength=axis.count)
+        made = _sum(made, sends.made(load))
+        rows = received_rows(messages, operations)
+        rows = delivered_rows(messages, observations, operations, rows, load.begin_ns)
+        begun, received = (messages[name].take(pa.array(rows)).to_numpy() for name in ("intended_ns", "received_ns"))
+        end_to_end.add(begun, received - begun)
+        place = f"{partition.topic}/{partition.partition}"
+        unavailable += [_gap(wait, place) for wait in sends.waits(timing, model).lasting(UNAVAILABLE_MIN_NS)]
+    missing_ns, missing = load.never_made(np.arange(made.size), made)
+    np.add.at(due, axis.of(missing_ns), missing)
+    worst = sorted(unavailable, key=lambda gap: gap["from"] - gap["to"])[:_GAPS_MAX]
+    return Series(axis, send.rows(), end_to_end.rows(), _rates(axis, due, acked), worst)
 
 
 def anomalies_of(findings: pa.Table, axis: Axis) -> list[dict[str, Any]]:
@@ -154,51 +159,38 @@ def anomalies_of(findings: pa.Table, axis: Axis) -> list[dict[str, Any]]:
     return rows
 
 
-def _operations(path: Path, load_start_ns: int) -> tuple[Ints, Ints, Flags, Flags]:
-    """Return for each operation: its start; its end if it is an acknowledged send of the load, else -1;
-    whether it is a send of the load; whether it belongs to the auditor."""
-    file = parquet.opened(path)
-    parts = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.bool_), np.zeros(0, np.bool_))]
-    for group in range(file.num_row_groups):
-        table = file.read_row_group(group, columns=["f", "client", "start_ns", "end_ns", "outcome"])
-        audits = _is(table["client"], AUDITOR).to_numpy()
-        start_ns = table["start_ns"].to_numpy()
-        sends = pc.is_in(table["f"].cast(pa.string()), value_set=pa.array(SENDING)).to_numpy()
-        load = sends & ~audits & (start_ns >= load_start_ns)
-        acked = load & _is(table["outcome"], "ok").to_numpy()
-        parts.append((start_ns, np.where(acked, table["end_ns"].fill_null(-1).to_numpy(), -1), load, audits))
-    starts, ends, loads, audited = zip(*parts, strict=True)
-    return np.concatenate(starts), np.concatenate(ends), np.concatenate(loads), np.concatenate(audited)
+def _operations(path: Path) -> Operations:
+    table = parquet.opened(path).read(columns=["op", "f", "client", "start_ns", "end_ns", "outcome"])
+    return Operations.of(table)
 
 
-def _rates(axis: Axis, due: Ints, ends: Ints) -> list[dict[str, float]]:
+def _no_counts(axis: Axis) -> Ints:
+    return np.zeros(axis.count, np.int64)
+
+
+def _sum(these: Ints, those: Ints) -> Ints:
+    """Return the sums of two arrays of counts; what one has more than the other counts as it is."""
+    longer, shorter = (these, those) if these.size >= those.size else (those, these)
+    total = longer.copy()
+    total[: shorter.size] += shorter
+    return total
+
+
+def _gap(wait: Wait, place: str) -> dict[str, Any]:
+    begin_s, end_s = round(wait.begin_ns / 1e9, 3), round(wait.end_ns / 1e9, 3)
+    return {"from": begin_s, "to": end_s, "partition": place, "answered": wait.answered}
+
+
+def _rates(axis: Axis, due: Ints, acked: Ints) -> list[dict[str, float]]:
     per_second = 1e9 / axis.bin_ns
-    counted = {
-        "due": np.bincount(axis.of(due), minlength=axis.count),
-        "acked": np.bincount(axis.of(ends), minlength=axis.count),
-    }
     begins = axis.seconds()
-    used = np.flatnonzero(counted["due"] + counted["acked"])
+    used = np.flatnonzero(due + acked)
     span = range(int(used[0]), int(used[-1]) + 1) if used.size else range(0)
+    counted = {"due": due, "acked": acked}
     return [
         {"t": begins[index], **{name: round(float(each[index]) * per_second, 1) for name, each in counted.items()}}
         for index in span
     ]
-
-
-def _gaps(first: int, ends: Ints, last_due: int) -> list[dict[str, float]]:
-    """Return the intervals of at least UNAVAILABLE_MIN_NS in which sends were due and none completed."""
-    inside = ends[(ends >= first) & (ends <= last_due)]
-    after: Sequence[int] = ends[len(ends) - np.count_nonzero(ends > last_due) :][:1].tolist() or [last_due]
-    points = np.concatenate(([first], inside, after))
-    return [
-        {"from": round(points[index] / 1e9, 3), "to": round(points[index + 1] / 1e9, 3)}
-        for index in np.flatnonzero(np.diff(points) >= UNAVAILABLE_MIN_NS).tolist()
-    ]
-
-
-def _is(column: pa.ChunkedArray, text: str) -> pa.ChunkedArray:
-    return pc.equal(column.cast(pa.string()), text)
 
 
 def _short(value: float) -> float:

@@ -9,9 +9,11 @@ from typing import Any
 
 from chaoskit.history.schema import PRODUCER_SHIFT
 from chaoskit.judge.verdict import Found, Verdict
+from chaoskit.report.words import PHASE_WORDS, milliseconds, number
 
 _EXAMPLES_SHOWN = 2
 _ENDS_SHOWN = 16
+_PARTITIONS_SHOWN = 3
 
 
 def summary(verdict: Verdict, folder: Path) -> str:
@@ -71,25 +73,31 @@ def describe_example(example: Mapping[str, Any]) -> str:
 
 
 def comparison_rows(scenarios: Sequence[Mapping[str, Any]], verdicts: Sequence[Verdict]) -> Iterator[tuple[str, ...]]:
-    """Yield a row for each run: settings, sends/s, send p50 / p99, acked, lost, verdict.
+    """Yield a row for each run, as in COMPARISON_COLUMNS.
 
     Args:
         scenarios: the resolved scenarios.
         verdicts: their verdicts.
     """
     for scenario, verdict in zip(scenarios, verdicts, strict=True):
-        send = verdict.latency.get("send", {})
+        quiet, under, after = (verdict.latency.get(name, {}).get("send", {}) for name in PHASE_WORDS)
         yield (
             f"{scenario['name']}: {_settings(scenario)}",
             f"{verdict.rates['sends_per_s']:,.0f}",
-            f"{send.get('p50_ms', 0):.1f} / {send.get('p99_ms', 0):.1f} ms",
+            f"{milliseconds(quiet.get('p50_ms'))} / {milliseconds(quiet.get('p99_ms'))}",
+            milliseconds(under.get("p99_ms")),
+            milliseconds(after.get("p99_ms")),
+            number(verdict.latency.get("send", {}).get("without")),
             f"{verdict.counts['acked']:,}",
             f"{verdict.lost:,}{'' if verdict.audit['complete'] else '?'}",
             f"{verdict.verdict}: {_as_expected(scenario, verdict)}",
         )
 
 
-COMPARISON_COLUMNS = ("settings", "sends/s", "send p50 / p99", "acked", "lost", "verdict")
+COMPARISON_COLUMNS = (
+    "settings", "sends/s", "quiet p50 / p99", "p99 under faults", "p99 after", "no ack", "acked", "lost", "verdict"
+)  # fmt: skip
+"""Latencies are of acknowledged sends; `no ack` is the number of those due that were not acknowledged."""
 
 
 def _settings(scenario: Mapping[str, Any]) -> str:
@@ -117,7 +125,8 @@ def _done(verdict: Verdict) -> list[str]:
         "",
         "What was done",
         f"  load: {counts['sent']:,} sent at {verdict.rates['sends_per_s']:,.0f}/s: {counts['acked']:,} acknowledged, "
-        f"{counts['failed']:,} failed, {counts['indeterminate']:,} unknown; {counts['received']:,} received",
+        f"{counts['failed']:,} failed, {counts['indeterminate']:,} unknown{_never_made(counts)}; "
+        f"{counts['received']:,} received",
         f"  times are relative to the start of the run; the load began at {verdict.load_start_s:.1f} s",
     ]
     for fault in verdict.faults:
@@ -128,9 +137,9 @@ def _done(verdict: Verdict) -> list[str]:
         lines.append(f"  fault: {fault['kind']} on {where} at {began_s:.1f} s, {healed}{effect}")
         lines.append(f"    evidence: {fault['evidence']}")
         if fault.get("unavailable_ms") is not None:
-            again_ms = fault["recovered_after_heal_ms"]
-            again = "" if again_ms is None else f"; first one {again_ms:,.0f} ms after healing"
-            lines.append(f"    at most {fault['unavailable_ms']:,.0f} ms without an acknowledged send{again}")
+            where = f" to {fault['unavailable_in']}" if fault.get("unavailable_in") else ""
+            gap = f"at most {fault['unavailable_ms']:,.0f} ms without an acknowledged send{where}"
+            lines.append(f"    {gap}{_recovered(fault)}")
     if dropped := verdict.liveness.get("dropped_faults"):
         lines.append(f"  {dropped:,} faults were dropped: the load ended before their turn")
     told = [f"{where} ends at {end:,}" for where, end in verdict.audit["end_positions"].items()]
@@ -171,19 +180,64 @@ def _found(verdict: Verdict) -> list[str]:
     return lines if len(lines) > 1 else [*lines, "  no anomaly"]
 
 
+def _never_made(counts: Mapping[str, int | None]) -> str:
+    return f", {counts['never_made']:,} due and never made" if counts.get("never_made") else ""
+
+
+def _recovered(told: Mapping[str, Any]) -> str:
+    """Return in words when sends were acknowledged again, of a run, a partition or a fault."""
+    after_ms, undoing_ms = told["recovered_after_heal_ms"], told.get("recovered_after_undoing_ms")
+    times = [
+        f"{each_ms:,.0f} ms after {what}"
+        for each_ms, what in ((after_ms, "healing"), (undoing_ms, "the undoing began"))
+        if each_ms is not None
+    ]
+    if not times:
+        return ""
+    if told.get("not_recovered") or not told.get("recovered", True):
+        return f"; none was acknowledged again, until {', '.join(times)}"
+    return f"; first one {', '.join(times)}"
+
+
 def _measured(verdict: Verdict) -> list[str]:
     lines = ["What it cost"]
-    for name, point in verdict.latency.items():
-        if point:
-            lines.append(
-                f"  {name.replace('_', ' ')}: p50 {point['p50_ms']:.1f} ms, p99 {point['p99_ms']:.1f} ms, "
-                f"p99.9 {point['p999_ms']:.1f} ms, max {point['max_ms']:.1f} ms"
-            )
-    gap = verdict.availability["longest_unavailable_ms"]
-    back = verdict.availability["recovered_after_heal_ms"]
-    after = "" if back is None else f"; first one after healing within {back:.0f} ms"
-    lines.append(f"  longest time without an acknowledged send: {gap:.0f} ms{after}")
+    for name in ("send", "send_from_actual", "end_to_end"):
+        lines += _latency(name.replace("_", " "), verdict.latency.get(name, {}))
+    if verdict.faults:
+        for name, words in PHASE_WORDS.items():
+            lines += _latency(f"send {words}", verdict.latency.get(name, {}).get("send", {}))
+    told = verdict.availability
+    partitions = told.get("partitions", ())
+    longest = f"longest time without an acknowledged send: {told['longest_unavailable_ms']:,.0f} ms"
+    worst = f" to {partitions[0]['partition']}, the worst partition" if len(partitions) > 1 else ""
+    lines.append(f"  {longest}{worst}{_recovered(told)}")
+    if len(partitions) > 1:
+        lines += [
+            f"    {each['partition']}: {each['longest_unavailable_ms']:,.0f} ms from {each['from_s']:.1f} s"
+            f"{_recovered(each)}"
+            for each in partitions[:_PARTITIONS_SHOWN]
+        ]
     return lines
+
+
+def _latency(name: str, point: Mapping[str, Any]) -> list[str]:
+    if not point:
+        return []
+    lines = [f"  {name}: {_percentiles(point)}"]
+    if without := point.get("without"):
+        whole = point.get("all_due")
+        counted = f"; with these, counted until given up: {_percentiles(whole)}" if whole else ""
+        lines.append(f"    {without:,} have no such time{counted}")
+    return lines
+
+
+def _percentiles(point: Mapping[str, Any]) -> str:
+    if "p50_ms" not in point:
+        return "none"
+    return (
+        f"p50 {point['p50_ms']:.1f} ms, p99 {point['p99_ms']:.1f} ms, "
+        f"p99.9 {point['p999_ms']:.1f} ms, max {point['max_ms']:.1f} ms"
+    )
 
 
 def _conclusion(verdict: Verdict, folder: Path) -> list[str]:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from chaoskit.judge.timing import PHASES
+
+PHASE_WORDS = dict(zip(PHASES, ("outside faults", "under faults", "after faults"), strict=True))
+"""The phases of a run's load in words."""
+
 
 def number(value: float | None) -> str:
     """Return an integer with thousands separators; a dash for None.

@@ -10,7 +10,7 @@ import secrets
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import HostError
 from chaoskit.contract.installed import nemesis
 from chaoskit.contract.power import optional
-from chaoskit.contract.traits import Group
+from chaoskit.contract.traits import Group, Paced
 from chaoskit.contract.workload import PRODUCER, Task
 from chaoskit.history.models import write_topics
 from chaoskit.history.schema import AUDITOR
@@ -138,7 +138,7 @@ class Trial:
         start_ns = fleet.go(clients)
         self._load_start_ns = start_ns - self._origin_ns
         conductor.start(start_ns)
-        self._wait_for_load(fleet, conductor, start_ns)
+        load_end_ns = self._wait_for_load(fleet, conductor, start_ns) - self._origin_ns
         conductor.load_is_over()
         fleet.stop(producers)
         if self._interrupted.is_set():
@@ -154,7 +154,9 @@ class Trial:
             liveness["recovered"] and conductor.all_healed and all(map(_restores, self._plan.faults))
         ) and not self._interrupted.is_set()
         liveness |= {"dropped_faults": conductor.dropped, "crashed": self._crashed()}
-        content = {**liveness, "load_start_ns": self._load_start_ns, "problems": self._problems}
+        paced = self._plan.declared.get(Paced)
+        load = {"end_ns": load_end_ns, "paced": None if paced is None else asdict(paced)}
+        content = {**liveness, "load_start_ns": self._load_start_ns, "load": load, "problems": self._problems}
         store.write_json(self._folder / store.RECOVERY, content)
 
     def _crashed(self) -> list[dict[str, Any]]:
@@ -166,7 +168,8 @@ class Trial:
             self._watcher.on(ServiceRevived(each.host, each.service, each.why))
         return [{**each._asdict(), "at_ns": each.at_ns - self._origin_ns} for each in crashed]
 
-    def _wait_for_load(self, fleet: Fleet, conductor: Conductor, start_ns: int) -> None:
+    def _wait_for_load(self, fleet: Fleet, conductor: Conductor, start_ns: int) -> int:
+        """Wait for the end of the load; return when it was due, or when the load had to end before."""
         end_ns = start_ns + self._plan.scenario.workload.duration
         while time.monotonic_ns() < end_ns and not self._interrupted.wait(_TICK_S):
             elapsed_s = (time.monotonic_ns() - start_ns) / 1e9
@@ -177,6 +180,7 @@ class Trial:
                 break
         if self._interrupted.is_set():
             self._problems.append(INTERRUPTED)
+        return min(end_ns, time.monotonic_ns())
 
     def _recover(self, fleet: Fleet, producers: list[Client], consumers: list[Client]) -> dict[str, Any]:
         """Wait until the healed cluster is complete, probe it, read everything, and let a group catch up."""

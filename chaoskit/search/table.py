@@ -71,7 +71,8 @@ LEGEND = (
     "Anomalies: number of runs that showed it, out of the conclusive runs (final read complete, every fault",
     "effective), and the total number of findings. If no run showed it: upper bound of the rate of such runs, with",
     "95 % confidence (Clopper-Pearson).",
-    "Latency: median over the runs, measured from when a send was due. acks/s: mean over the runs.",
+    "Latency: median over the runs, of acknowledged sends, measured from when they were due. acks/s: mean over the",
+    "runs, until the end of the load.",
 )
 
 

@@ -19,3 +19,8 @@ MessageSize = Annotated[
 
 Rate = Annotated[int, Field(ge=1)] | Literal["max"]
 """Sends per second of all producers together, or the maximum."""
+
+
+def per_second(rate: int | str) -> int | None:
+    """Return the number of sends per second; None at the maximum rate."""
+    return None if isinstance(rate, str) else rate

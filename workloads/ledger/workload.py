@@ -7,10 +7,11 @@ from typing import Any
 
 from chaoskit.contract.ledger import LedgerClients
 from chaoskit.contract.topic import Topic
-from chaoskit.contract.traits import Recovers
+from chaoskit.contract.traits import Paced, Recovers
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Job, Task
 from chaoskit.history.models import DataModel
 from chaoskit.history.schema import AUDITOR
+from workloads.common.options import per_second
 from workloads.ledger.auditor import audit
 from workloads.ledger.consumer import tail
 from workloads.ledger.options import TOPIC, LedgerOptions
@@ -36,7 +37,8 @@ class LedgerWorkload:
         return options.producer if role == PRODUCER else options.consumer
 
     def traits(self, options: LedgerOptions) -> tuple[object, ...]:
-        return () if options.recover_every is None else (Recovers(),)
+        paced = Paced(per_second(options.rate), options.writers)
+        return (paced,) if options.recover_every is None else (paced, Recovers())
 
     def run(self, job: Job[Any]) -> None:
         {PRODUCER: write, CONSUMER: tail, RECOVERER: recover, AUDITOR: audit}[job.task.role](job)

@@ -7,10 +7,11 @@ from typing import Any
 
 from chaoskit.contract.client import LogClients
 from chaoskit.contract.topic import Topic
-from chaoskit.contract.traits import Group
+from chaoskit.contract.traits import Group, Paced
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Job, Task
 from chaoskit.history.models import DataModel
 from chaoskit.history.schema import AUDITOR
+from workloads.common.options import per_second
 from workloads.log.auditor import audit
 from workloads.log.consumer import consume
 from workloads.log.options import LogOptions
@@ -37,7 +38,8 @@ class LogWorkload:
         return options.producer if role == PRODUCER else options.consumer
 
     def traits(self, options: Any) -> tuple[object, ...]:
-        return (Group(),) if options.consumption == "group" else ()
+        paced = Paced(per_second(options.rate), options.producers)
+        return (paced, Group()) if options.consumption == "group" else (paced,)
 
     def run(self, job: Job[Any]) -> None:
         {PRODUCER: produce, CONSUMER: consume, AUDITOR: audit}[job.task.role](job)

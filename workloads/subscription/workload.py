@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from chaoskit.contract.client import LogClients, SubscribingClients
-from chaoskit.contract.traits import Group, Subscription
+from chaoskit.contract.traits import Group, Paced, Subscription
 from chaoskit.contract.workload import CONSUMER, Job
 from workloads.log.workload import LogWorkload
 from workloads.subscription.consumer import subscribe
@@ -19,7 +19,8 @@ class SubscriptionWorkload(LogWorkload):
     client_powers = (LogClients, SubscribingClients)
 
     def traits(self, options: SubscriptionOptions) -> tuple[object, ...]:
-        return (Group(), Subscription(options.subscription))
+        paced = Paced(options.rate, options.producers)
+        return (paced, Group(), Subscription(options.subscription))
 
     def run(self, job: Job[Any]) -> None:
         if job.task.role == CONSUMER:

@@ -70,6 +70,7 @@ class Story:
     bound_ns: int = 100
     unit_ns: int = 1
     model: DataModel = DataModel.LOG
+    load_end_ns: int | None = None
     operations: list[Row] = field(default_factory=list)
     messages: list[Row] = field(default_factory=list)
     observations: list[Row] = field(default_factory=list)
@@ -116,9 +117,10 @@ class Story:
             return pa.Table.from_pylist([row for row in rows if (row["topic"], row["partition"]) == place], schema)
 
         places = sorted({(row["topic"], row["partition"]) for row in (*self.messages, *self.observations)})
+        times = self.faults, self.bound_ns, self.load_end_ns
         return [
             Part(
-                Setting(*place, self.model, self.audits.get(f"{place[0]}/{place[1]}"), self.faults, self.bound_ns),
+                Setting(*place, self.model, self.audits.get(f"{place[0]}/{place[1]}"), *times),
                 at(place, self.messages, MESSAGES),
                 operations,
                 at(place, self.observations, OBSERVATIONS),

@@ -3,6 +3,7 @@ from __future__ import annotations
 from story import Story, sent
 
 from chaoskit.contract.checker import FaultWindow
+from chaoskit.history.models import DataModel
 
 SECOND = 1_000_000_000
 MS = 1_000_000
@@ -24,6 +25,35 @@ def test_unavailable_while_sends_were_due() -> None:
     assert (found["op"], found["other_op"], found["at_ns"]) == (200, 199, 200 * 10 * MS)
 
 
+def test_unavailable_to_the_end() -> None:
+    story = load()
+    story.op("p", "send", sent("t/0", 200, intended_ns=2 * SECOND), start=2 * SECOND, lasts=0, outcome="info")
+    assert story.only("unavailable") == [], "until when the load lasted is not known"
+
+    story.load_end_ns = 5 * SECOND
+
+    (found,) = story.only("unavailable")
+    assert (found["op"], found["other_op"], found["at_ns"]) == (200, 199, 2 * SECOND)
+    assert found["detail"] == "there was no further acknowledgement"
+
+
+def test_unavailable_as_long_as_a_send_is_open() -> None:
+    story = load()
+    for index, lasts in ((200, 1 * MS), (201, 4 * SECOND)):  # two sends: one is served, the other one waits on
+        story.op("p", "send", sent("t/0", index, index, intended_ns=2 * SECOND), start=2 * SECOND, lasts=lasts)
+
+    (found,) = story.only("unavailable")
+    assert (found["op"], found["at_ns"]) == (201, 2001 * MS)
+
+
+def test_a_ledger_that_is_given_up_is_not_unavailable_to_the_end() -> None:
+    story = load()
+    story.model, story.load_end_ns = DataModel.LEDGER, 9 * SECOND
+    story.op("p", "add", sent("t/0", 200, intended_ns=2 * SECOND), start=2 * SECOND, lasts=0, outcome="info")
+
+    assert story.only("unavailable") == []
+
+
 def test_no_load_is_not_unavailability() -> None:
     story = load()
     story.op("p", "send", sent("t/0", 500, 500, intended_ns=20 * SECOND), start=20 * SECOND, lasts=1 * MS)
@@ -36,6 +66,37 @@ def test_slow_recovery_after_healing() -> None:
 
     (found,) = story.only("slow-recovery")
     assert (found["op"], found["at_ns"], found["detail"]) == (200, 2 * SECOND, "after kill (fault 7)")
+
+
+def test_no_acknowledgement_after_healing_is_no_recovery() -> None:
+    story = load(faults=(FaultWindow(7, "kill", 1990 * MS, 1995 * MS, 2 * SECOND),))
+    story.op("p", "send", sent("t/0", 200, intended_ns=2100 * MS), start=2100 * MS, lasts=500 * MS, outcome="fail")
+
+    (found,) = story.only("slow-recovery")
+    assert (found["op"], found["at_ns"]) == (200, 2 * SECOND)
+    assert found["detail"] == "after kill (fault 7): no acknowledgement"
+
+
+def test_a_ledger_that_is_given_up_does_not_have_to_recover() -> None:
+    story = load(faults=(FaultWindow(7, "kill", 1990 * MS, 1995 * MS, 2 * SECOND),))
+    story.model = DataModel.LEDGER
+    story.op("p", "add", sent("t/0", 200, intended_ns=2100 * MS), start=2100 * MS, lasts=500 * MS, outcome="fail")
+
+    assert story.only("slow-recovery") == []
+
+
+def test_no_acknowledgement_at_all_is_no_recovery_either() -> None:
+    story = Story(faults=(FaultWindow(7, "kill", 1 * MS, 2 * MS, 3 * MS),), load_end_ns=1 * SECOND)
+    story.op("p", "send", sent("t/0", 0, intended_ns=0), start=0, lasts=9 * MS, outcome="fail")
+
+    assert [found["op"] for found in story.only("slow-recovery")] == [0]
+
+
+def test_recovery_counts_from_when_a_send_was_due() -> None:
+    story = load(faults=(FaultWindow(7, "kill", 1990 * MS, 1992 * MS, 1995 * MS),))
+    story.op("p", "send", sent("t/0", 500, 500, intended_ns=20 * SECOND), start=20 * SECOND, lasts=1 * MS)
+
+    assert story.only("slow-recovery") == []
 
 
 def test_recovery_within_the_bound() -> None:

@@ -8,6 +8,9 @@ from chaoskit.judge.verdict import Verdict
 from chaoskit.scenario.model import parse_scenario
 from chaoskit.scenario.plan import Plan, make_plan
 
+QUICK = {"p50_ms": 1.0, "p99_ms": 2.0, "p999_ms": 3.0, "max_ms": 4.0}
+SLOW = {"p50_ms": 10.0, "p99_ms": 20_000.0, "p999_ms": 20_100.0, "max_ms": 20_200.0}
+
 
 def content(**changes: Any) -> dict[str, Any]:
     """Return a valid scenario as YAML would give it; `changes` replace or add keys."""
@@ -39,7 +42,13 @@ def verdict(**changes: Any) -> Verdict:
         "faults": (),
         "liveness": {"recovered": True, "bound_s": 60.0, "took_s": 3.1},
         "availability": {"longest_unavailable_ms": 250.0, "recovered_after_heal_ms": 12.0},
-        "latency": {"send": {"p50_ms": 1.0, "p99_ms": 2.0, "p999_ms": 3.0, "max_ms": 4.0}, "end_to_end": {}},
+        "latency": {
+            "send": {**QUICK, "without": 100, "all_due": SLOW},
+            "end_to_end": {},
+            "quiet": {"send": {**QUICK, "without": 0, "all_due": QUICK}},
+            "under_faults": {"send": {**SLOW, "without": 100, "all_due": SLOW}},
+            "after_faults": {"send": {}},
+        },
         "rates": {"sends_per_s": 5000.0, "acks_per_s": 4900.0},
     }
     return Verdict(**{**calm, **changes})

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from recorded import MS, STALLED, Sent, fault, figures_of, load, recorded
 
 from chaoskit.base.latency import histogram, summary, write_histogram
+from chaoskit.base.store import write_json
 from chaoskit.history.compact import compact
 from chaoskit.history.models import DataModel, write_topics
 from chaoskit.history.origin import read_origin, write_origin
 from chaoskit.history.reader import History
 from chaoskit.history.schema import FAIL, INFO, OK
 from chaoskit.history.wal import NO_TIME, WalWriter
-from chaoskit.judge.metrics import availability, measure
-
-MS = 1_000_000
+from chaoskit.judge.timing import Load, load_of
 
 
 @given(st.lists(st.integers(1_000, 10**12), min_size=1, max_size=200))
@@ -49,62 +50,106 @@ def test_a_histogram_file_counts_every_value(tmp_path: Path) -> None:
     assert text.splitlines()[0].split() == ["Value", "Percentile", "TotalCount", "1/(1-Percentile)"]
 
 
-def _available(ends_ms: list[int], healed_ms: list[int], start_ms: int = 0, end_ms: int = 100) -> tuple[float, object]:
-    ends = np.array(ends_ms, np.int64) * MS
-    told = availability(ends, start_ms * MS, end_ms * MS, [(0, at * MS) for at in healed_ms])
-    return told["longest_unavailable_ms"], told["recovered_after_heal_ms"]
+def test_sends_that_were_due_and_never_made_are_counted(tmp_path: Path) -> None:
+    told = figures_of(recorded(tmp_path, STALLED), load(19_000, last_ms=7_990, every_ms=10))
+
+    assert told["counts"]["sent"] == 800
+    assert told["counts"]["never_made"] == 1_100
+    send = told["latency"]["send"]
+    assert (send["without"], send["max_ms"]) == (1_500, pytest.approx(1, rel=1e-2))
+    assert send["all_due"]["p50_ms"] == pytest.approx(5_500, rel=1e-2)  # that of the 550th from the end of the load
+    assert send["all_due"]["max_ms"] == pytest.approx(56_000, rel=1e-3)  # given up at 60 s
+    assert told["latency"]["send_from_actual"]["without"] == 400
+
+
+def test_nothing_is_owed_at_the_maximum_rate_and_nothing_is_known_of_an_unknown_rate(tmp_path: Path) -> None:
+    history = recorded(tmp_path, STALLED)
+
+    fastest = figures_of(history, load(19_000, last_ms=7_990, every_ms=0))
+    assert fastest["counts"]["never_made"] == 0
+    assert fastest["availability"]["longest_unavailable_ms"] == 15_000
+    assert figures_of(history, load(19_000))["counts"]["never_made"] is None
+
+
+def test_a_message_that_is_sent_again_makes_up_for_no_other(tmp_path: Path) -> None:
+    sends: list[Sent] = [(0, 0, 5, INFO), (0, 0, 7, OK), (0, 10, 12, OK)]
+
+    told = figures_of(recorded(tmp_path, sends, values=[0, 0, 1]), load(30, every_ms=10))
+
+    assert (told["counts"]["sent"], told["counts"]["never_made"]) == (3, 1)
+
+
+def test_a_client_that_starts_again_owes_what_was_due_in_between() -> None:
+    paced = load(1_000, every_ms=10)
+    bins = paced.bins(np.array([*range(0, 300, 10), *range(505, 1_000, 10)], np.int64) * MS)
+
+    due_ns, missing = paced.never_made(*np.unique(bins, return_counts=True))
+
+    assert missing.sum() == 20
+    assert (due_ns.min() // MS, due_ns.max() // MS) == (305, 495)
+
+
+@given(st.integers(1, 5), st.integers(1, 700), st.integers(0, 300), st.integers(301, 5_000))
+def test_a_schedule_that_was_kept_owes_nothing(clients: int, every_us: int, start_ms: int, end_ms: int) -> None:
+    every_ns = every_us * 1_000 / 3
+    paced = Load(start_ms * MS, (start_ms + end_ms // 100) * MS, 0, every_ns, clients)
+    count = int(np.ceil((paced.end_ns - paced.begin_ns) / every_ns))
+    due_ns = np.tile(paced.begin_ns + (np.arange(count) * every_ns).astype(np.int64), clients)
+
+    assert paced.never_made(*np.unique(paced.bins(due_ns), return_counts=True))[1].sum() == 0
+
+
+def test_latency_outside_faults_under_them_and_after_them_is_told_apart(tmp_path: Path) -> None:
+    sends: list[Sent] = [
+        (0, 1_000, 1_001, OK),  # long before
+        (0, 2_990, 8_000, OK),  # due before, but caught by the fault
+        (0, 5_000, 9_000, FAIL),
+        (0, 6_000, 6_005, OK),  # right after it was healed
+        (0, 8_900, 8_902, OK),  # as long after as it had lasted
+        (0, 9_000, 9_001, OK),
+    ]
+
+    latency = figures_of(recorded(tmp_path, sends), load(10_000), fault(3_000, 5_500, 6_000))["latency"]
+
+    told = {name: latency[name]["send"] for name in ("quiet", "under_faults", "after_faults")}
+    maxima = {name: each["max_ms"] for name, each in told.items()}
+    assert maxima == pytest.approx({"quiet": 1, "under_faults": 5_010, "after_faults": 5}, rel=1e-2)
+    assert {name: each["without"] for name, each in told.items()} == {"quiet": 0, "under_faults": 1, "after_faults": 0}
+    assert latency["send"]["p99_ms"] == pytest.approx(5_010, rel=1e-2)  # of all together: the outage
+
+
+SENDS: list[Sent] = [(0, 0, 1, OK), (0, 10, 11, OK), (0, 20, 21, OK)]
 
 
 @pytest.mark.parametrize(
-    ("ends_ms", "longest_ms"),
+    ("received", "group", "latencies_ms"),
     [
-        (list(range(0, 101, 10)), 10),
-        ([90, 10, 20, 70], 50),  # in any order
-        ([60, 100], 60),  # from the start of the load
-        ([0, 30], 70),  # to its end
-        ([], 100),
-        ([150], 150),  # to the first that completed after it
+        ([("consumer-0", 0, 5), ("consumer-0", 1, 15), ("consumer-0", 0, 900)], False, [5, 5]),  # after a seek
+        ([("consumer-0", 0, 5), ("consumer-0#1", 0, 900)], False, [5]),  # after a crash
+        ([("consumer-0", 0, 5), ("consumer-1", 0, 900)], True, [5]),  # delivered again, to another member
+        ([("consumer-0", 0, 5), ("consumer-1", 0, 900)], False, [5, 900]),  # by two independent readers
     ],
 )
-def test_the_longest_gap_counts_while_sends_were_due(ends_ms: list[int], longest_ms: int) -> None:
-    assert _available(ends_ms, [])[0] == longest_ms
-
-
-@pytest.mark.parametrize(
-    ("fault", "unavailable_ms", "recovered_ms"),
-    [
-        ((25, 35), 40, 25),  # from 20 to 60, healed within
-        ((25, 70), 40, 20),
-        ((5, 15), 10, 5),
-        ((60, 61), 30, 29),  # begun at a completion: what follows it counts
-        ((50, None), 40, None),  # never healed
-        ((95, 99), 10, 1),
-        ((120, 130), None, None),  # after the load
-    ],
-)
-def test_each_fault_has_its_own_gap_and_recovery(
-    fault: tuple[int, int | None], unavailable_ms: float, recovered_ms: float | None
+def test_a_message_that_is_read_again_is_not_delivered_again(
+    received: list[tuple[str, int, int]], group: bool, latencies_ms: list[int], tmp_path: Path
 ) -> None:
-    start, healed = fault
-    ends = np.array([10, 20, 60, 90, 100], np.int64) * MS
+    told = figures_of(recorded(tmp_path, SENDS, received, group=group), load(100))
 
-    told = availability(ends, 0, 100 * MS, [(start * MS, None if healed is None else healed * MS)])["by_fault"]
-
-    assert told == [{"unavailable_ms": unavailable_ms, "recovered_after_heal_ms": recovered_ms}]
-
-
-def test_a_load_that_never_began_was_not_unavailable() -> None:
-    assert _available([], [], start_ms=0, end_ms=0) == (0, None)
+    assert told["counts"]["received"] == len(received)
+    end_to_end = told["latency"]["end_to_end"]
+    assert end_to_end["max_ms"] == pytest.approx(max(latencies_ms), rel=1e-3)
+    assert end_to_end["without"] == 3 - len({value for _, value, _ in received})
+    assert re.search(rf"TotalCount += +{len(latencies_ms)}\.0", (tmp_path / "latency" / "end_to_end.hgrm").read_text())
 
 
-@pytest.mark.parametrize(
-    ("healed_ms", "back_ms"),
-    [([], None), ([200], None), ([40], 10), ([50], 0), ([40, 60], 30), ([40, 150], 10), ([40, 91], None), ([95], None)],
-)
-def test_recovery_is_the_longest_wait_from_a_healing_to_the_next_send(
-    healed_ms: list[int], back_ms: int | None
-) -> None:
-    assert _available([10, 50, 90], healed_ms)[1] == back_ms
+def test_the_load_is_what_the_run_recorded(tmp_path: Path) -> None:
+    recorded(tmp_path, STALLED)
+    assert load_of(tmp_path) == Load(0, 7_990 * MS, 7_990 * MS)
+
+    paced = {"per_second": 200, "clients": 2}
+    write_json(tmp_path / "recovery.json", {"load_start_ns": 50, "load": {"end_ns": 19_000 * MS, "paced": paced}})
+
+    assert load_of(tmp_path) == Load(50, 19_000 * MS, 7_990 * MS, 10 * MS, 2)
 
 
 @pytest.fixture
@@ -136,23 +181,30 @@ def history(tmp_path: Path) -> History:
 
 
 def test_a_history_is_measured(history: History, tmp_path: Path) -> None:
-    measured = measure(history, tmp_path / "latency", [(0, 13 * MS)], 10 * MS)
+    measured = figures_of(history, load(40, start_ms=10), fault(0, None, 13))
 
-    assert measured["counts"] == {"sent": 5, "acked": 3, "failed": 1, "indeterminate": 1, "received": 4}
+    outcomes = {"sent": 5, "acked": 3, "failed": 1, "indeterminate": 1}
+    assert measured["counts"] == {**outcomes, "never_made": None, "received": 4}
+    again = {"recovered_after_heal_ms": 1.0, "recovered_after_undoing_ms": None}
+    recovered = {**again, "not_recovered": 0}
     assert measured["availability"] == {
-        "longest_unavailable_ms": 24.0,
-        "recovered_after_heal_ms": 1.0,
-        "by_fault": [{"unavailable_ms": 2.0, "recovered_after_heal_ms": 1.0}],
+        "longest_unavailable_ms": 18.0,
+        **recovered,
+        "partitions": [
+            {"partition": "t/0", "longest_unavailable_ms": 18.0, "from_s": 0.02, "recovered": True, **again}
+        ],
+        "by_fault": [{"unavailable_ms": 4.0, "unavailable_in": "t/0", **recovered}],
     }
     assert sorted(path.name for path in (tmp_path / "latency").iterdir()) == [
         "end_to_end.hgrm",
         "send.hgrm",
+        "send_all_due.hgrm",
         "send_from_actual.hgrm",
     ]
 
 
 def test_latency_counts_from_the_intended_time_and_leaves_out_the_warm_up(history: History, tmp_path: Path) -> None:
-    latency = measure(history, tmp_path / "latency", [], 10 * MS)["latency"]
+    latency = figures_of(history, load(40, start_ms=10))["latency"]
 
     assert latency["send"]["p50_ms"] == pytest.approx(4, rel=1e-3)
     assert latency["send"]["max_ms"] == pytest.approx(8, rel=1e-3)
@@ -162,9 +214,9 @@ def test_latency_counts_from_the_intended_time_and_leaves_out_the_warm_up(histor
 
 
 def test_rates_are_those_of_the_load(history: History, tmp_path: Path) -> None:
-    rates = measure(history, tmp_path / "latency", [], 10 * MS)["rates"]
+    rates = figures_of(history, load(40, start_ms=10))["rates"]
 
-    assert rates == {"sends_per_s": pytest.approx(4 / 0.028, abs=0.1), "acks_per_s": pytest.approx(2 / 0.028, abs=0.1)}
+    assert rates == {"sends_per_s": pytest.approx(4 / 0.030, abs=0.1), "acks_per_s": pytest.approx(2 / 0.030, abs=0.1)}
 
 
 def test_a_run_that_sent_nothing_is_measured(tmp_path: Path) -> None:
@@ -172,7 +224,8 @@ def test_a_run_that_sent_nothing_is_measured(tmp_path: Path) -> None:
     write_origin(tmp_path / "wal")
     compact(tmp_path)
 
-    measured = measure(History.open(tmp_path), tmp_path / "latency", [], 0)
+    measured = figures_of(History.open(tmp_path), load(0, every_ms=10))
 
     assert set(measured["counts"].values()) == {0}
-    assert measured["latency"] == {"send": {}, "send_from_actual": {}, "end_to_end": {}}
+    phases = {name: {"send": {}, "end_to_end": {}} for name in ("quiet", "under_faults", "after_faults")}
+    assert measured["latency"] == {"send": {}, "send_from_actual": {}, "end_to_end": {}, **phases}

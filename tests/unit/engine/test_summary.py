@@ -129,7 +129,63 @@ def test_an_incomplete_run_is_told_as_such() -> None:
     assert "  final read: INCOMPLETE\n    log-0/0 was not read from position 6,906 to 11,021\n" in text
     assert "    log-0/1 was not read\n" in text
     assert "  cluster: did NOT recover in 60.0 s after healing (bound 60 s)\n" in text
-    assert "  longest time without an acknowledged send: 9000 ms\n" in text
+    assert "  longest time without an acknowledged send: 9,000 ms\n" in text
+
+
+def test_percentiles_come_with_the_sends_that_have_none() -> None:
+    lines = summary(verdict(), FOLDER).splitlines()
+
+    at = lines.index("  send: p50 1.0 ms, p99 2.0 ms, p99.9 3.0 ms, max 4.0 ms")
+    whole = "p50 10.0 ms, p99 20000.0 ms, p99.9 20100.0 ms, max 20200.0 ms"
+    assert lines[at + 1] == f"    100 have no such time; with these, counted until given up: {whole}"
+
+
+def test_latency_outside_faults_and_under_them_is_told_apart_if_there_were_any() -> None:
+    calm, disturbed = summary(verdict(), FOLDER), summary(verdict(faults=(FAULT,)), FOLDER)
+
+    assert "  send outside faults:" not in calm
+    assert "  send outside faults: p50 1.0 ms, p99 2.0 ms," in disturbed
+    assert "  send under faults: p50 10.0 ms, p99 20000.0 ms," in disturbed
+    assert "  send after faults" not in disturbed, "there were no sends"
+
+
+def test_sends_that_were_due_and_never_made_are_told() -> None:
+    counts = {**verdict().counts, "never_made": 5_000}
+
+    assert "60 unknown, 5,000 due and never made; 1,150 received\n" in summary(verdict(counts=counts), FOLDER)
+
+
+def test_the_worst_partition_is_told_first() -> None:
+    partitions = [
+        {"partition": "log-0/2", "longest_unavailable_ms": 18_750.0, "from_s": 4.2, "recovered": True}
+        | {"recovered_after_heal_ms": 17_750.0, "recovered_after_undoing_ms": 17_900.0},
+        {"partition": "log-0/0", "longest_unavailable_ms": 5_968.0, "from_s": 4.2, "recovered": True}
+        | {"recovered_after_heal_ms": None, "recovered_after_undoing_ms": None},
+    ]
+    availability = {
+        "longest_unavailable_ms": 18_750.0,
+        "recovered_after_heal_ms": 17_750.0,
+        "recovered_after_undoing_ms": 17_900.0,
+        "not_recovered": 0,
+        "partitions": partitions,
+    }
+
+    text = summary(verdict(availability=availability), FOLDER)
+
+    again = "first one 17,750 ms after healing, 17,900 ms after the undoing began"
+    assert f"an acknowledged send: 18,750 ms to log-0/2, the worst partition; {again}\n" in text
+    assert f"    log-0/2: 18,750 ms from 4.2 s; {again}\n    log-0/0: 5,968 ms from 4.2 s\n" in text
+
+
+def test_no_acknowledgement_after_healing_is_told() -> None:
+    times = {"recovered_after_heal_ms": 6_000.0, "recovered_after_undoing_ms": None, "not_recovered": 1}
+    fault = {**FAULT, "unavailable_ms": 9_000.0, "unavailable_in": "log-0/1", **times}
+
+    text = summary(verdict(faults=(fault,), availability={"longest_unavailable_ms": 9_000.0, **times}), FOLDER)
+
+    never = "none was acknowledged again, until 6,000 ms after healing"
+    assert f"    at most 9,000 ms without an acknowledged send to log-0/1; {never}\n" in text
+    assert f"an acknowledged send: 9,000 ms; {never}\n" in text
 
 
 def test_a_killed_run_says_nothing_of_recovery() -> None:
@@ -151,12 +207,15 @@ def test_runs_are_compared_by_settings_cost_and_loss() -> None:
     assert first == (
         "fast: log.flush.interval.messages=1, min.insync.replicas=2, acks=all",
         "5,000",
-        "1.0 / 2.0 ms",
+        "1.00 ms / 2.00 ms",
+        "20.0 s",
+        "-",
+        "100",
         "1,100",
         "12,345",
         "valid: NOT as expected",
     )
-    assert (second[0], second[4], second[5]) == ("plain: defaults", "0", "valid: as the guarantees say")
+    assert (second[0], second[7], second[8]) == ("plain: defaults", "0", "valid: as the guarantees say")
 
 
 def test_each_cause_is_told_with_its_faults_and_its_rule() -> None:

@@ -16,6 +16,7 @@ from chaoskit.base.errors import BadInput
 from chaoskit.base.store import read_json, write_json
 from chaoskit.history.manifest import JUDGED, seal
 from chaoskit.report.run_page import run_page, try_report, write_report
+from chaoskit.report.words import milliseconds
 
 
 def specs(page: str) -> dict[str, Any]:
@@ -34,6 +35,18 @@ def test_it_names_verdict_anomalies_faults_and_examples(judged: Path) -> None:
         assert f"{each['count']:,}" in page
     assert "message" in page
     assert verdict["faults"][0]["evidence"] in page
+
+
+def test_it_tells_the_worst_partition_and_the_latency_of_each_phase(judged: Path) -> None:
+    page, told = run_page(judged), read_json(judged / "verdict.json")
+
+    partitions = told["availability"]["partitions"]
+    assert [f"<b>{each['partition']}</b>" in page for each in partitions] == [True] * len(partitions)
+    assert milliseconds(told["availability"]["longest_unavailable_ms"]) in page
+    for words in ("send, outside faults", "send, under faults", "those without an acknowledgement, until given up"):
+        assert words in page
+    for phase in ("quiet", "under_faults", "after_faults"):
+        assert milliseconds(told["latency"][phase]["send"]["p99_ms"]) in page
 
 
 def test_all_charts_share_the_time_axis_and_are_binned(judged: Path) -> None:

@@ -40,8 +40,19 @@ def test_a_store_becomes_tables_and_a_report(make_run: Callable[..., Path], tmp_
     runs = pq.read_table(out / "runs.parquet").to_pylist()
     assert [(row["verdict"], row["lost"]) for row in runs] == [("invalid", 2), ("valid", 0)]
     for row, folder in zip(runs, (judged, unjudged), strict=True):
-        send = read_json(folder / "verdict.json")["latency"]["send"]
-        assert [row[name] for name in ("p50_ms", "p99_ms", "p999_ms", "max_ms")] == [send[name] for name in send]
+        verdict = read_json(folder / "verdict.json")
+        send = verdict["latency"]["send"]
+        names = ("p50_ms", "p99_ms", "p999_ms", "max_ms", "without")
+        assert [row[name] for name in names] == [send[name] for name in names]
+        phases = ("quiet", "under_faults", "after_faults")
+        assert [row[f"{name}_p99_ms"] for name in phases] == [
+            verdict["latency"][name]["send"].get("p99_ms") for name in phases
+        ]
+        longest_ms = verdict["availability"]["longest_unavailable_ms"]
+        assert row["longest_unavailable_ms"] == longest_ms
+        gaps = [each for each in pq.read_table(out / "unavailable.parquet").to_pylist() if each["run"] == row["run"]]
+        worst = max(((each["end_ns"] - each["start_ns"]) / 1e6 for each in gaps), default=0)
+        assert worst == pytest.approx(longest_ms if longest_ms >= 500 else 0, abs=1e-3)
     (configuration,) = pq.read_table(out / "configurations.parquet").to_pylist()
     assert (configuration["runs"], configuration["valid"], configuration["lost"]) == (2, 1, 2)
     assert HdrHistogram.decode(configuration["histogram"]).get_total_count() <= configuration["acked"]

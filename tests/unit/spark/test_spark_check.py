@@ -13,15 +13,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark import cloudpickle
 
+from chaoskit.base.quantities import SECOND
+from chaoskit.base.store import write_json
 from chaoskit.contract.checker import FINDINGS
 from chaoskit.history.models import DataModel, write_topics
 from chaoskit.history.origin import write_origin
 from chaoskit.history.placements import PlacementLog
+from chaoskit.history.reader import History
 from chaoskit.judge import checking
 from chaoskit.judge.judging import check_run
 from chaoskit.judge.verdict import Verdict
@@ -71,6 +75,22 @@ def test_findings_and_verdict_are_those_of_the_check_in_process(
     assert {path.name for path in (folder / "latency").iterdir()} == set(files)
 
 
+def test_figures_of_a_load_that_got_stuck_are_those_of_the_check_in_process(
+    spark: Any, make_run: Callable[..., Path]
+) -> None:
+    folder = make_run("stuck", faults=2, inject={"stall": 1, "lost-message": 2})
+    starts = History.open(folder).operations["start_ns"].to_numpy()
+    begin_ns, end_ns = int(np.median(starts)), int(starts.max()) + 15 * SECOND
+    paced = {"per_second": 5_000, "clients": 3}
+    recovery = {"recovered": True, "load_start_ns": begin_ns, "load": {"end_ns": end_ns, "paced": paced}}
+    write_json(folder / "recovery.json", recovery)
+    in_process = said(check_run(folder))
+    assert in_process["counts"]["never_made"] > 14 * 5_000
+    assert in_process["availability"]["longest_unavailable_ms"] >= 14_900
+
+    assert said(check.check(spark, open_run(0, folder, recheck=True))) == in_process
+
+
 def test_runs_checked_together_are_kept_apart(spark: Any, make_run: Callable[..., Path]) -> None:
     folders = [make_run("a", 0), make_run("b", 1, inject={"lost-message": 2}), make_run("c", 2, partitions=1)]
     runs = [open_run(number, folder, recheck=True) for number, folder in enumerate(folders)]
@@ -79,7 +99,7 @@ def test_runs_checked_together_are_kept_apart(spark: Any, make_run: Callable[...
 
     for run in runs:
         found = canonical(check.findings_of(spark, run, outcomes[run.number]))
-        assert found.equals(canonical(checking.find(run.history, 60_000_000_000)))
+        assert found.equals(canonical(checking.find(run.history, 60_000_000_000, run.timing.load.end_ns)))
 
 
 def test_a_damaged_run_does_not_end_the_others(spark: Any, make_run: Callable[..., Path]) -> None:
@@ -170,7 +190,7 @@ def test_a_killed_analysis_changes_nothing_and_can_be_run_again(make_run: Callab
         run: Run = open_run(0, folder, recheck=True)
         found = canonical(pq.read_table(folder / "findings.parquet"))
         assert found.num_rows
-        assert found.equals(canonical(checking.find(run.history, 60_000_000_000)))
+        assert found.equals(canonical(checking.find(run.history, 60_000_000_000, run.timing.load.end_ns)))
     assert (out / "report.html").exists()
 
 

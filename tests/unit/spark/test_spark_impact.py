@@ -7,16 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from chaoskit.history.reader import Partition, Piece
+from chaoskit.judge.timing import Load, Timing
 from spark_analysis.configuration import configuration
-from spark_analysis.counting import binned
 from spark_analysis.impact import ages
-from spark_analysis.load import completions
 from spark_analysis.trends import is_regression, trends
-from spark_analysis.units import MESSAGE_BYTES, TASK_BYTES, Task, Timing, Unit, into_tasks, waves
+from spark_analysis.units import MESSAGE_BYTES, TASK_BYTES, Task, Unit, into_tasks, waves
 from spark_analysis.windows import windows_of
 
 S, MS = 1_000_000_000, 1_000_000
@@ -74,17 +72,9 @@ def test_ages_count_from_the_acknowledgement_to_the_next_fault() -> None:
     ]
 
 
-def test_bins_keep_every_gap_that_is_longer_than_one_and_do_not_straddle_instants() -> None:
-    ends = np.array([0, 100, 900, 5 * MS, 5 * MS + 10, 5 * MS + 20, 9 * MS])
-    kept = completions(binned(ends, Timing(0, instants=np.array([5 * MS + 15]))))
-
-    assert kept.tolist() == [0, 900, 5 * MS, 5 * MS + 10, 5 * MS + 20, 9 * MS]
-    assert completions(binned(np.zeros(0, np.int64), Timing(0))).size == 0
-
-
 def _unit(rows: int, run: int = 0) -> Unit:
     place = Partition("t", 0, Piece(Path("x"), (0,), rows), None)
-    return Unit(run, Path(), Timing(0), rows, place)
+    return Unit(run, Path(), Timing(Load(0, 0, 0)), rows, place)
 
 
 def test_small_units_share_a_task_and_the_largest_task_comes_first() -> None:
@@ -156,7 +146,3 @@ def test_a_configuration_is_one_readable_line() -> None:
         "pulsar 4.0.7, bookie.journalSyncData=false, ack_quorum=2, acks=all"
     )
     assert configuration({"name": "x", "imported": {}}) == "imported"
-
-
-def test_an_empty_table_of_ends_is_no_completion() -> None:
-    assert completions(pa.table({"first_ns": pa.array([], pa.int64()), "last_ns": pa.array([], pa.int64())})).size == 0

@@ -8,12 +8,16 @@ import pytest
 
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.topic import Topic
-from chaoskit.contract.traits import Group
+from chaoskit.contract.traits import Group, Paced
 from chaoskit.contract.workload import CONSUMER, PRODUCER
 from chaoskit.history.models import DataModel
 from chaoskit.scenario.model import validated
+from workloads.dedup.workload import DedupWorkload
+from workloads.ledger.workload import LedgerWorkload
 from workloads.log.options import LogOptions
 from workloads.log.workload import LogWorkload
+from workloads.subscription.workload import SubscriptionWorkload
+from workloads.transactions.workload import TransactionsWorkload
 
 
 def _options(**given: Any) -> LogOptions:
@@ -71,5 +75,19 @@ def test_clients_get_the_settings_of_their_role() -> None:
 
 
 def test_only_a_group_is_one() -> None:
-    assert LogWorkload().traits(_options(consumption="group")) == (Group(),)
-    assert LogWorkload().traits(_options()) == ()
+    assert Group() in LogWorkload().traits(_options(consumption="group"))
+    assert Group() not in LogWorkload().traits(_options())
+
+
+@pytest.mark.parametrize(("rate", "per_second"), [(400, 400), ("max", None)])
+def test_every_workload_says_when_its_sends_are_due(rate: int | str, per_second: int | None) -> None:
+    for workload in (LogWorkload(), DedupWorkload(), TransactionsWorkload(), LedgerWorkload()):
+        given = {"rate": rate, "writers" if isinstance(workload, LedgerWorkload) else "producers": 3}
+        options = validated(workload.options, given, "x.yaml", "workload.")
+        assert Paced(per_second, 3) in workload.traits(options)
+
+
+def test_a_subscription_has_a_rate() -> None:
+    options = validated(SubscriptionWorkload.options, {"rate": 400, "producers": 3}, "x.yaml", "workload.")
+
+    assert Paced(400, 3) in SubscriptionWorkload().traits(options)

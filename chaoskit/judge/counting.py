@@ -1,0 +1,363 @@
+"""Measurements of one partition, small and mergeable: counts that are added, and waits.
+
+The same functions run in process and in Spark tasks; `chaoskit.judge.metrics` makes the figures of verdict.json of
+their results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from chaoskit.base.latency import Flags, Ints, buckets
+from chaoskit.base.waits import Wait, Waits, are_in, first_of_each, waits
+from chaoskit.history.models import DataModel
+from chaoskit.history.reader import Partition
+from chaoskit.history.schema import AUDITOR, OUTCOMES, SENDING
+from chaoskit.judge.timing import Load, Timing
+
+COUNTS = pa.schema(
+    [
+        pa.field("series", pa.string(), nullable=False),
+        pa.field("segment", pa.int64(), nullable=False),
+        pa.field("bucket", pa.int64(), nullable=False),
+        pa.field("count", pa.int64(), nullable=False),
+    ]
+)
+"""Counts by series, segment and bucket. Durations are in HDR buckets.
+
+- `send`: acknowledged sends of the load; the segment is that of `Timing.edges` in which they were due
+- `took`, `gave_up`: acknowledged ones and others, by duration; the segment is the number in `PHASES`
+- `send_from_actual`: acknowledged ones, from the call
+- `end_to_end`: first deliveries; the segment is the number in `PHASES`
+- `undelivered`: acknowledged sends that were never delivered
+- `due`, `acked`: sends by the segment of `Timing.edges` in which they were due, and were acknowledged
+- `made`: messages sent; the segment is the bin of `Load` in which they were due
+- `sends`, `acks`: sends that were made, and were acknowledged, before the end of the load
+- `received`: messages received, except by the auditor
+- `outcome`: all sends, of warm-up too; the bucket is the index in OUTCOMES
+"""
+
+WAITS = pa.schema(
+    [
+        pa.field("topic", pa.string(), nullable=False),
+        pa.field("partition", pa.int32(), nullable=False),
+        pa.field("of", pa.string(), nullable=False),
+        pa.field("number", pa.int64(), nullable=False),
+        pa.field("begin_ns", pa.int64(), nullable=False),
+        pa.field("end_ns", pa.int64(), nullable=False),
+        pa.field("answered", pa.bool_(), nullable=False),
+    ]
+)
+"""Waits of a partition, by what they are of. The longest: of the `load`; of the `fault` or `window` with this number
+(of a window, what is inside of it). From an instant: `healed` or `undone`, of the fault with this number. `long`: each
+one that lasted UNAVAILABLE_MIN_NS. `acks`: the first and the last acknowledgement, which are no wait."""
+
+UNAVAILABLE_MIN_NS = 500_000_000
+"""Shorter waits are not listed one by one."""
+
+_LASTING = ("load", "fault", "window")
+"""What waits are told of even if they were never answered and the partition may have been abandoned, like a ledger."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operations:
+    """Columns of operations, at least those that the rows of some partitions refer to, sorted by `op`.
+
+    `end_ns` is -1 if one never completed. `client` numbers the clients; all incarnations of one have its number.
+    """
+
+    op: Ints
+    start_ns: Ints
+    end_ns: Ints
+    acked: Flags
+    sends: Flags
+    audits: Flags
+    client: Ints
+
+    @classmethod
+    def of(cls, table: pa.Table) -> Operations:
+        """Return the columns of a table of operations."""
+        client, names = _clients(table["client"])
+        audits = client == names.get(AUDITOR, -1)
+        return cls(
+            table["op"].to_numpy(),
+            table["start_ns"].to_numpy(),
+            integers(table["end_ns"], -1),
+            is_word(table["outcome"], "ok"),
+            np.logical_or.reduce([is_word(table["f"], f) for f in SENDING]) & ~audits,
+            audits,
+            client,
+        )
+
+    def rows(self, op: Ints) -> Ints:
+        """Return the rows of some operations."""
+        whole = self.op.size and self.op[-1] - self.op[0] == self.op.size - 1
+        found: Ints = op - self.op[0] if whole else np.searchsorted(self.op, op)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Sends:
+    """The sends of the load to one partition.
+
+    Attributes:
+        value: what was sent.
+        due_ns, start_ns: when it was due, and when it was made.
+        done_ns: when it was acknowledged or given up. If nothing is known, it was given up at the end of the load, or
+            at once if the partition may have ended before.
+        acked: whether it was acknowledged.
+        until_ns: when the last one that was not acknowledged was given up.
+    """
+
+    value: Ints
+    due_ns: Ints
+    start_ns: Ints
+    done_ns: Ints
+    acked: Flags
+    until_ns: int
+
+    @classmethod
+    def of(cls, messages: pa.Table, operations: Operations, timing: Timing, model: DataModel) -> Sends:
+        """Return the sends among the messages of a partition."""
+        load = timing.load
+        chosen = np.flatnonzero(is_word(messages["direction"], "sent"))
+        row = operations.rows(messages["op"].to_numpy()[chosen])
+        counted = operations.sends[row] & (operations.start_ns[row] >= load.begin_ns)
+        chosen, row = chosen[counted], row[counted]
+        start_ns, end_ns, acked = operations.start_ns[row], operations.end_ns[row], operations.acked[row]
+        due_ns = integers(messages["intended_ns"], -1)[chosen]
+        due_ns = np.where(due_ns < 0, start_ns, due_ns)
+        given_up_ns = np.maximum(due_ns, load.end_ns) if _lasts(model) else due_ns
+        done_ns = np.maximum(np.where(end_ns < 0, given_up_ns, end_ns), due_ns)
+        value, until_ns = messages["value"].to_numpy()[chosen], int(done_ns[~acked].max(initial=0))
+        return cls(value, due_ns, start_ns, done_ns, acked, until_ns)
+
+    def waits(self, timing: Timing, model: DataModel) -> Waits:
+        """Return when sends to this partition waited in vain."""
+        due_ns, done_ns, until_ns = self.due_ns, self.done_ns, self.until_ns
+        load = timing.load
+        if load.stuck_ns is not None and _lasts(model):
+            until_ns = max(until_ns, load.end_ns)
+            due_ns, done_ns = np.append(due_ns, load.stuck_ns), np.append(done_ns, load.end_ns)
+        return waits(due_ns, done_ns, self.done_ns[self.acked], until_ns, load.end_ns)
+
+    def made(self, load: Load) -> Ints:
+        """Return how many messages due in each bin of the load were sent, however often; empty if none has to be."""
+        if not load.every_ns:
+            return np.zeros(0, np.int64)
+        return np.bincount(load.bins(self.due_ns[first_of_each(self.value, self.start_ns)])).astype(np.int64)
+
+
+def operations_counted(table: pa.Table) -> pa.Table:
+    """Return COUNTS of some operations."""
+    sends = table.filter(pa.array(Operations.of(table).sends))
+    outcome = pc.index_in(sends["outcome"].cast(pa.string()), pa.array(OUTCOMES)).to_numpy()
+    return _counted("outcome", np.zeros(outcome.size, np.int64), outcome.astype(np.int64))
+
+
+def partition_measured(
+    partition: Partition,
+    model: DataModel,
+    tables: tuple[pa.Table, pa.Table],
+    operations: Operations,
+    timing: Timing,
+) -> tuple[pa.Table, pa.Table]:
+    """Return COUNTS and WAITS of a partition.
+
+    Args:
+        partition: the partition.
+        model: the data model of its topic.
+        tables: its messages and its observations.
+        operations: at least the operations that they refer to.
+        timing: when the sends of the run were due.
+    """
+    messages, observations = tables
+    sends = Sends.of(messages, operations, timing, model)
+    rows = received_rows(messages, operations)
+    first = delivered_rows(messages, observations, operations, rows, timing.load.begin_ns)
+    received = _single("received", rows.size)
+    counts = pa.concat_tables([*_sent(sends, timing), received, *_delivered(messages, first, sends, timing)])
+    found = sends.waits(timing, model)
+    told = [each for each in _waits_of(found, timing) if each[2].answered or each[0] in _LASTING or _lasts(model)]
+    return counts, _waits(partition, sends, found, told)
+
+
+def received_rows(messages: pa.Table, operations: Operations) -> Ints:
+    """Return the rows of the messages that clients other than the auditor received."""
+    rows = np.flatnonzero(is_word(messages["direction"], "received"))
+    return rows[~operations.audits[operations.rows(messages["op"].to_numpy()[rows])]]
+
+
+def delivered_rows(
+    messages: pa.Table, observations: pa.Table, operations: Operations, rows: Ints, load_start_ns: int
+) -> Ints:
+    """Return those of some received rows that are deliveries: each message of the load, the first time a reader had it.
+
+    Members of a group and consumers of a subscription are one reader; otherwise each client is, across all its
+    incarnations. What a reader has again, after a seek or because it was redelivered, is no delivery.
+    """
+    due_ns, received_ns = integers(messages["intended_ns"], -1)[rows], integers(messages["received_ns"], -1)[rows]
+    known = is_word(messages["payload"], "ok")[rows] & (due_ns >= max(load_start_ns, 0)) & (received_ns >= 0)
+    rows, received_ns = rows[known], received_ns[known]
+    value = messages["value"].to_numpy()[rows]
+    shared = np.any(is_word(observations["kind"], "assigned") | is_word(observations["kind"], "subscribed"))
+    if shared:
+        return rows[first_of_each(value, received_ns)]
+    reader = operations.client[operations.rows(messages["op"].to_numpy()[rows])]
+    first = np.zeros(rows.size, np.bool_)
+    for each in np.unique(reader):
+        own = np.flatnonzero(reader == each)
+        first[own[first_of_each(value[own], received_ns[own])]] = True
+    return rows[first]
+
+
+def is_word(column: pa.ChunkedArray, word: str) -> Flags:
+    """Return for each entry of a column whether it equals a word; false for null."""
+    if pa.types.is_dictionary(column.type):
+        parts = [np.zeros(0, np.bool_)]
+        for chunk in column.chunks:
+            known = np.array([*(each == word for each in chunk.dictionary.to_pylist()), False], np.bool_)
+            parts.append(known[chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False)])
+        return np.concatenate(parts)
+    flags: Flags = pc.equal(column, word).fill_null(False).to_numpy()
+    return flags
+
+
+def integers(column: pa.ChunkedArray, missing: int) -> Ints:
+    """Return a column of integers, with a number in place of null."""
+    numbers: Ints = column.fill_null(missing).to_numpy() if column.null_count else column.to_numpy()
+    return numbers
+
+
+def segments(timing: Timing, instants_ns: Ints) -> Ints:
+    """Return the segment number of each instant: the number of edges that are not after it."""
+    return np.searchsorted(timing.edges, instants_ns, side="right")
+
+
+def merged(tables: list[pa.Table]) -> pa.Table:
+    """Return the sum of several COUNTS."""
+    counts = pa.concat_tables([COUNTS.empty_table(), *tables])
+    summed = counts.group_by(["series", "segment", "bucket"]).aggregate([("count", "sum")])
+    return summed.rename_columns(COUNTS.names)
+
+
+def of_series(counts: pa.Table, series: str, segment: int | None = None) -> pa.Table:
+    """Return COUNTS of one series, of all segments or of one."""
+    rows = counts.filter(pc.equal(counts["series"], series))
+    return rows if segment is None else rows.filter(pc.equal(rows["segment"], segment))
+
+
+def total(counts: pa.Table, series: str, segment: int | None = None) -> int:
+    """Return the sum of a series."""
+    return pc.sum(of_series(counts, series, segment)["count"]).as_py() or 0
+
+
+def _sent(sends: Sends, timing: Timing) -> Iterator[pa.Table]:
+    load, acked = timing.load, sends.acked
+    took = buckets(sends.done_ns - sends.due_ns)
+    phase = timing.phases(sends.due_ns, sends.done_ns)
+    done_ns = sends.done_ns[acked]
+    yield _counted("send", segments(timing, sends.due_ns[acked]), took[acked])
+    yield _counted("took", phase[acked], took[acked])
+    yield _counted("gave_up", phase[~acked], took[~acked])
+    yield _counted("send_from_actual", _zeros(done_ns), buckets(done_ns - sends.start_ns[acked]))
+    yield _counted("due", segments(timing, sends.due_ns), _zeros(sends.due_ns))
+    yield _counted("acked", segments(timing, done_ns), _zeros(done_ns))
+    yield _single("sends", np.count_nonzero(sends.start_ns <= load.end_ns))
+    yield _single("acks", np.count_nonzero(done_ns <= load.end_ns))
+    made = sends.made(load)
+    bins = np.flatnonzero(made)
+    yield _counted("made", bins, _zeros(bins), made[bins])
+
+
+def _delivered(messages: pa.Table, first: Ints, sends: Sends, timing: Timing) -> Iterator[pa.Table]:
+    due_ns, received_ns = (messages[name].take(pa.array(first)).to_numpy() for name in ("intended_ns", "received_ns"))
+    yield _counted("end_to_end", timing.phases(due_ns, received_ns), buckets(received_ns - due_ns))
+    if first.size:
+        acked = sends.value[sends.acked]
+        seen = are_in(acked, np.sort(messages["value"].to_numpy()[first]))
+        yield _single("undelivered", np.count_nonzero(~seen))
+    else:
+        yield _single("undelivered", np.count_nonzero(sends.acked))
+
+
+def _waits(partition: Partition, sends: Sends, found: Waits, told: list[tuple[str, int, Wait]]) -> pa.Table:
+    rows = [*told, *(("long", number, wait) for number, wait in enumerate(found.lasting(UNAVAILABLE_MIN_NS)))]
+    if sends.acked.any():
+        acks = sends.done_ns[sends.acked]
+        rows.append(("acks", 0, Wait(int(acks.min()), int(acks.max()), answered=True)))
+    place = {"topic": partition.topic, "partition": partition.partition}
+    return pa.Table.from_pylist(
+        [
+            {**place, "of": of, "number": number}
+            | {"begin_ns": wait.begin_ns, "end_ns": wait.end_ns, "answered": wait.answered}
+            for of, number, wait in rows
+        ],
+        WAITS,
+    )
+
+
+def _waits_of(found: Waits, timing: Timing) -> Iterator[tuple[str, int, Wait]]:
+    """Yield the waits of the load, of each fault and of each window."""
+    load = timing.load
+    if (longest := found.longest(load.begin_ns, load.end_ns)) is not None:
+        yield "load", 0, longest
+    for number, fault in enumerate(timing.faults):
+        until_ns = load.end_ns if fault.healed_ns is None else fault.healed_ns
+        if (longest := found.longest(fault.start_ns, until_ns)) is not None:
+            yield "fault", number, longest
+        for of, instant_ns in (("healed", fault.healed_ns), ("undone", fault.heal_ns)):
+            if instant_ns is None or instant_ns >= load.end_ns:
+                continue
+            if (wait := found.after(instant_ns, timing.soon_ns(instant_ns))) is not None:
+                yield of, number, wait
+    for number, window in enumerate(timing.windows):
+        if (longest := found.longest_within(*window)) is not None:
+            yield "window", number, longest
+
+
+def _lasts(model: DataModel) -> bool:
+    """Return whether partitions of this model last as long as the load; a ledger is written to for a while."""
+    return model is not DataModel.LEDGER
+
+
+def _clients(column: pa.ChunkedArray) -> tuple[Ints, dict[str, int]]:
+    """Return the number of each entry's client, and the numbers by name."""
+    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    numbers: dict[str, int] = {}
+    parts = [np.zeros(0, np.int32)]
+    for chunk in encoded.chunks:
+        names = [name.partition("#")[0] for name in chunk.dictionary.to_pylist()]
+        known = np.array([numbers.setdefault(name, len(numbers)) for name in names], np.int32)
+        parts.append(known[chunk.indices.to_numpy()])
+    return np.concatenate(parts), numbers
+
+
+def _zeros(like: Ints) -> Ints:
+    return np.zeros(like.size, np.int64)
+
+
+def _single(series: str, count: int | np.signedinteger[Any]) -> pa.Table:
+    return _counted(series, np.zeros(1, np.int64), np.zeros(1, np.int64), np.array([count]))
+
+
+def _counted(series: str, segment: Ints, bucket: Ints, count: Ints | None = None) -> pa.Table:
+    """Return COUNTS of one series; without `count`, each row counts as one."""
+    if count is None:
+        width = int(bucket.max()) + 1 if bucket.size else 1
+        key = segment * width + bucket
+        if key.size and int(key.max()) < 16 * key.size + 2**20:
+            count = np.bincount(key)
+            key = np.flatnonzero(count)
+            count = count[key]
+        else:
+            key, count = np.unique(key, return_counts=True)
+        segment, bucket = key // width, key % width
+    names = pa.DictionaryArray.from_arrays(pa.array(np.zeros(count.size, np.int32)), pa.array([series]))
+    return pa.table([names.cast(pa.string()), pa.array(segment), pa.array(bucket), pa.array(count)], schema=COUNTS)
