@@ -106,7 +106,7 @@ def _verdict(
         anomalies,
         recovered=True if subject.imported else liveness["recovered"],
         audit_complete=complete,
-        acked=load["rates"]["acks_per_s"],
+        acked=load["counts"]["acked_in_load"],
         faults=faults,
         problems=problems,
     )

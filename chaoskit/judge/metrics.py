@@ -62,6 +62,7 @@ def figures(counts: pa.Table, waits: pa.Table, timing: Timing, latency_folder: P
         "counts": {
             "sent": ok + failed + indeterminate,
             "acked": ok,
+            "acked_in_load": total(counts, "send"),
             "failed": failed,
             "indeterminate": indeterminate,
             "never_made": None if load.every_ns is None else int(missing[1].sum()),

@@ -189,7 +189,7 @@ def decide(
     *,
     recovered: bool | None,
     audit_complete: bool,
-    acked: float,
+    acked: int,
     faults: tuple[Mapping[str, Any], ...],
     problems: tuple[str, ...] = (),
 ) -> tuple[str, tuple[str, ...]]:
@@ -199,7 +199,7 @@ def decide(
         anomalies: every anomaly that was found or expected.
         recovered: whether the cluster recovered within its bound; None if the run ended before.
         audit_complete: whether the final read reached the end of every partition.
-        acked: number of acknowledged sends per second of the load, or in all; 0: none.
+        acked: number of acknowledged sends of the load, without warm-up.
         faults: the faults, with `effective` and `healed`.
         problems: other problems, such as a client that died.
     """

@@ -184,7 +184,7 @@ def test_a_history_is_measured(history: History, tmp_path: Path) -> None:
     measured = figures_of(history, load(40, start_ms=10), fault(0, None, 13))
 
     outcomes = {"sent": 5, "acked": 3, "failed": 1, "indeterminate": 1}
-    assert measured["counts"] == {**outcomes, "never_made": None, "received": 4}
+    assert measured["counts"] == {**outcomes, "acked_in_load": 2, "never_made": None, "received": 4}
     again = {"recovered_after_heal_ms": 1.0, "recovered_after_undoing_ms": None}
     recovered = {**again, "not_recovered": 0}
     assert measured["availability"] == {
