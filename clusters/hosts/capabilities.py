@@ -16,6 +16,7 @@ from clusters.hosts import network_attempts
 from clusters.hosts.clock.attempt import try_clock
 from clusters.hosts.disk.attempts import try_programmable, try_throttle
 from clusters.hosts.disk.options import REMEDY
+from clusters.hosts.exposure import try_shield
 from clusters.hosts.limits import try_limits
 
 _TOOLS = {
@@ -64,6 +65,12 @@ def diagnose() -> list[Capability]:
                 required=False,
             ),
             _attempt("clock faults (preloaded clock)", try_clock, "apt-get install gcc libc6-dev", required=False),
+            _attempt(
+                "hosts out of reach of other users (nftables)",
+                try_shield,
+                "apt-get install nftables; needs a kernel with nf_tables and nft_meta",
+                required=False,
+            ),
             _attempt(
                 "partitions and packet loss (nftables)",
                 network_attempts.try_loss,

@@ -31,6 +31,7 @@ from clusters.hosts.disk.layout import BASE, LOG, THROTTLE
 from clusters.hosts.disk.options import DiskOptions, check_disk
 from clusters.hosts.disk.throttle import available as throttling
 from clusters.hosts.disk.throttle import lift
+from clusters.hosts.exposure import shield, unshield
 from clusters.hosts.limits import remove_limits
 from clusters.hosts.local import LAB_VARIABLE, LocalHost, attached
 from clusters.hosts.network import PREFIX_LENGTH, PREFIX_LENGTH6, address6, choosing, free_range, ip, links
@@ -144,6 +145,7 @@ class LocalProvider:
                 f"address add {gateway}/{PREFIX_LENGTH} dev {name}",
                 f"link set {name} up",
             )
+            shield(name)
             if gateway6 := address6(str(gateway)):
                 ip(f"address add {gateway6}/{PREFIX_LENGTH6} dev {name} nodad")
             hosts = _prepare(name, folder, network, count, options)
@@ -211,6 +213,8 @@ def _remove(lab: str, folder: Path) -> list[str]:
         removed.append(f"process {process.pid}")
     _await_all_detached(folder)
     remove_limits(lab)
+    if unshield(lab):
+        removed.append(f"nftables table {lab}")
     for link in links():
         if link.startswith(lab):
             ip(f"link delete {link}", check=False)

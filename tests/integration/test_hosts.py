@@ -42,6 +42,25 @@ def test_a_host_writes_nothing_to_this_machine(lab: LocalLab) -> None:
     assert not Path("/etc/chaoskit-was-here").exists()
 
 
+_CONNECT = "import socket, sys; socket.create_connection((sys.argv[1], 22), timeout=2)"
+
+
+@pytest.mark.parametrize("family", ["address", "address6"])
+def test_only_root_reaches_the_hosts_of_a_lab(lab: LocalLab, family: str) -> None:
+    address = getattr(lab.hosts[0], family)
+    if not address:
+        pytest.skip("IPv6 is disabled on this machine")
+
+    def connected(*user: str) -> subprocess.CompletedProcess[str]:
+        argv = [*user, "/usr/bin/python3", "-c", _CONNECT, address]
+        return subprocess.run(argv, text=True, capture_output=True, check=False)
+
+    assert connected().returncode == 0
+    refused = connected("setpriv", "--reuid", "65534", "--clear-groups")
+    assert refused.returncode == 1
+    assert "refused" in refused.stderr or "unreachable" in refused.stderr or "not permitted" in refused.stderr
+
+
 def test_a_failing_command_raises_with_its_error_output(lab: LocalLab) -> None:
     with pytest.raises(HostError, match=r"host n1: exit status 2 .*\n.*no-such-file"):
         lab.hosts[0].run(["ls", "/no-such-file"])
