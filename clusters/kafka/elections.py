@@ -15,6 +15,8 @@ from clusters.kafka import artifacts
 from clusters.kafka.settings import ELIGIBLE_LEADERS, KafkaOptions, flushes_each_message, min_insync
 
 _DEFAULT_SINCE = (4, 1)
+_UNCLEAN_SINCE = (3, 9)
+"""KAFKA-12670."""
 
 
 def insync(declared: Declared) -> int:
@@ -29,9 +31,10 @@ def eligible_leaders(options: KafkaOptions) -> bool:
 
 
 def unclean(options: KafkaOptions) -> bool:
-    """Return whether a replica outside the in-sync set may become leader."""
+    """Return whether a replica outside the in-sync set may lead; before Kafka 3.9, KRaft ignores the setting."""
     broker = setting(options.config, "unclean.leader.election.enable", False)
-    return is_true(setting(options.topic, "unclean.leader.election.enable", broker))
+    asked = is_true(setting(options.topic, "unclean.leader.election.enable", broker))
+    return asked and artifacts.parse_version(options.version) >= _UNCLEAN_SINCE
 
 
 def _unclean_election(declared: Declared, effects: Sequence[Effect]) -> str:

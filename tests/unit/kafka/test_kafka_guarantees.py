@@ -167,6 +167,7 @@ def test_acks_of_all_with_two_in_sync_survive_processes_and_one_power_cut(acks: 
         # Unclean elections: once as many hosts were hit as replicas must have a message.
         (_declared({**FLUSHED, **UNCLEAN}), [KILLED, effect("kill", "n2", start_s=12)], BACK),
         (_declared({**FLUSHED, **UNCLEAN}), [KILLED], set()),
+        (_declared({**FLUSHED, **UNCLEAN}, version="3.8.1"), [KILLED, effect("kill", "n2", start_s=12)], set()),
         (_declared({**SAFE, "unclean.leader.election.enable": "true"}), [ROLLED], BACK),
         (_declared(SAFE, config=UNCLEAN), [ROLLED], BACK),
         (_declared({**SAFE, "unclean.leader.election.enable": False}, config=UNCLEAN), [ROLLED], set()),
