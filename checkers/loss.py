@@ -171,6 +171,7 @@ TRUNCATED = Anomaly(
         "redelivered",
         "reordered",
         "order-violation",
+        "duplicate",
         "dropped-as-duplicate",
         "sequence-jump",
         "commit-regression",

@@ -77,8 +77,8 @@ AT_LEAST_ONCE = {"enable.idempotence": False}
 
 CYCLES = [f"{base}{suffix}" for base in ("G0", "G1c", "G-single", "G2") for suffix in ("", "-process", "-realtime")]
 
-BACK = {"lost", "truncated", "rewound", "skipped", "offset-conflict", "reordered"}
-"""What comes with logs that go back behind what was acknowledged."""
+BACK = {"lost", "truncated", "rewound", "skipped", "offset-conflict", "reordered", "duplicate"}
+"""What comes with logs that go back behind what was acknowledged; what is sent again then has another position."""
 
 BEHIND = {"lost", "reordered", "offset-conflict"}
 """What comes with a leader that acknowledged more than its successor has."""

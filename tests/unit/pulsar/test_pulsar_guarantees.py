@@ -76,6 +76,7 @@ BACK = {
     "rewound",
     "skipped",
     "reordered",
+    "duplicate",
 }
 BACK |= {"order-violation"}
 """What comes with ledgers that end before what was acknowledged."""
