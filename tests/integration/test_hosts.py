@@ -14,6 +14,7 @@ import pytest
 from machine import snapshot
 
 from chaoskit.base.journal import Journal
+from chaoskit.base.waiting import wait_until
 from chaoskit.contract.host import HostError, ServiceState
 from chaoskit.run.heal import heal
 from clusters.hosts.lab import LocalLab, LocalOptions, LocalProvider
@@ -42,7 +43,13 @@ def test_a_host_writes_nothing_to_this_machine(lab: LocalLab) -> None:
     assert not Path("/etc/chaoskit-was-here").exists()
 
 
-_CONNECT = "import socket, sys; socket.create_connection((sys.argv[1], 22), timeout=2)"
+_LISTEN = """
+import socket
+server = socket.create_server(("::", 7), family=socket.AF_INET6, dualstack_ipv6=True)
+while True:
+    server.accept()
+"""
+_CONNECT = "import socket, sys; socket.create_connection((sys.argv[1], 7), timeout=2)"
 
 
 @pytest.mark.parametrize("family", ["address", "address6"])
@@ -55,7 +62,8 @@ def test_only_root_reaches_the_hosts_of_a_lab(lab: LocalLab, family: str) -> Non
         argv = [*user, "/usr/bin/python3", "-c", _CONNECT, address]
         return subprocess.run(argv, text=True, capture_output=True, check=False)
 
-    assert connected().returncode == 0
+    lab.hosts[0].spawn("listener", ["/usr/bin/python3", "-c", _LISTEN], {})
+    assert wait_until(lambda: connected().returncode == 0, 5), "root is let in"
     refused = connected("setpriv", "--reuid", "65534", "--clear-groups")
     assert refused.returncode == 1
     assert "refused" in refused.stderr or "unreachable" in refused.stderr or "not permitted" in refused.stderr

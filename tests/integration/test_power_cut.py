@@ -62,7 +62,7 @@ def test_control_without_a_cut_everything_survives_the_death_of_the_host(lab: Lo
 
 def test_a_canary_that_the_disk_refused_proves_nothing(lab: LocalLab) -> None:
     host = lab.hosts[0]
-    host.run(["sh", "-c", "cat /dev/zero > /data/filler; sync; cat /dev/zero >> /data/filler; true"])
+    host.run(["mount", "-o", "remount,ro", "/data"])
 
     host.power_cut()
     host.power_on()
