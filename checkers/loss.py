@@ -28,12 +28,13 @@ LOST_DETAILS = (
     "read before, and gone at the final read",
     "below a position that was read",
     "a later acknowledged message of its producer is visible",
+    "the system says that it cannot read it",
 )
 UNSEEN_DETAILS = ("the audit is incomplete", "its position is unknown and earlier positions expired")
 EXPIRED_DETAILS = ("below the first position", "its position is unknown, it was read, and earlier positions expired")
 TRUNCATED_DETAILS = ("high watermark went back below it", "position is gone")
 
-_AUDITED, _GONE, _BELOW, _FOLLOWED, _UNPROVEN, _UNKNOWN, _EXPIRED, _EXPIRED_READ = range(8)
+_AUDITED, _GONE, _BELOW, _FOLLOWED, _UNREADABLE, _UNPROVEN, _UNKNOWN, _EXPIRED, _EXPIRED_READ = range(9)
 
 
 LOST = Anomaly(
@@ -54,7 +55,7 @@ def lost_cases(view: LogView) -> pa.Table:
     is the audit's end, the highest read, or the following message.
     """
     fates = _fates(view)
-    rows, fate = view.missing[fates <= _FOLLOWED], fates[fates <= _FOLLOWED]
+    rows, fate = view.missing[fates <= _UNREADABLE], fates[fates <= _UNREADABLE]
     other_value, other_position, other_op = _proofs(view, rows, fate)
     return findings_of(
         view.setting,
@@ -229,13 +230,14 @@ def _fates(view: LogView) -> Ints:
     return np.select(
         [
             ~unknown & (position < low),
+            ~unknown & view.unreadable(position),
             unknown & (low > 0) & once_seen,
             unknown & (low > 0),
             audited & once_seen,
             audited,
             ~unknown & (position <= highest),
         ],
-        [_EXPIRED, _EXPIRED_READ, _UNKNOWN, _GONE, _AUDITED, _BELOW],
+        [_EXPIRED, _UNREADABLE, _EXPIRED_READ, _UNKNOWN, _GONE, _AUDITED, _BELOW],
         np.where(unknown & (_followers(view, view.missing) != NONE), _FOLLOWED, _UNPROVEN),
     )
 

@@ -13,11 +13,24 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
+import pyarrow as pa
 
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.checker import Part
 from chaoskit.history.schema import PRODUCER_SHIFT
-from checkers.columns import NONE, Flags, Ints, changes, first_rows, is_sorted, marked, running_maximum, stable_order
+from checkers.columns import (
+    NONE,
+    Flags,
+    Ints,
+    changes,
+    first_rows,
+    integers,
+    is_one_of,
+    is_sorted,
+    marked,
+    running_maximum,
+    stable_order,
+)
 from checkers.ends import OK
 from checkers.numbering import Numbering
 from checkers.reading import Reading, reading_of
@@ -37,12 +50,21 @@ class LogView:
 
     def __init__(self, part: Part) -> None:
         self.setting = part.setting
+        refused = part.observations.filter(pa.array(is_one_of(part.observations["kind"], ["unreadable"])))
+        self._refused = integers(refused["position"]), integers(refused["value"])
         self.operations = Operations.of(part.operations)
         self.sends, self.receives = split_messages(part.messages, self.operations)
         intact = self.receives.payload == INTACT
         self.intact = self.receives if intact.all() else self.receives.take(np.flatnonzero(intact))
         if min(self.sends.value.min(initial=0), self.intact.value.min(initial=0)) < 0:
             raise BadInput("the history has a negative message value")
+
+    def unreadable(self, position: Ints) -> Flags:
+        """Return whether the system said of each position that it cannot read it."""
+        found = np.zeros(position.size, np.bool_)
+        for first, until in zip(*self._refused, strict=True):
+            found |= (position >= first) & (position < until)
+        return found
 
     @cached_property
     def values(self) -> Numbering:

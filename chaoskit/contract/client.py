@@ -192,6 +192,34 @@ class Auditor(Consumer, Protocol):
         ...
 
 
+class Gap(NamedTuple):
+    """Positions that the system itself says it cannot read.
+
+    Attributes:
+        first: the first of them, the next position to read.
+        until: the next position that can be read, or the end.
+        error: what the system said.
+    """
+
+    first: int
+    until: int
+    error: str
+
+
+@runtime_checkable
+class GapReader(Protocol):
+    """Optional power of an auditor: ask why reading does not go on, and go on behind what cannot be read."""
+
+    def gap(self, topic: str, partition: int, end: int, timeout_s: float) -> Gap | None:
+        """Return the gap at the next position to read, at most up to `end`; None if the system does not say that it
+        cannot read there, or says nothing in time."""
+        ...
+
+    def pass_gap(self, topic: str, partition: int, until: int) -> None:
+        """Continue at a position."""
+        ...
+
+
 @runtime_checkable
 class LogClients(Protocol):
     """Optional power of a system's clients: producers, consumers and readers of logs."""

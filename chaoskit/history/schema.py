@@ -97,7 +97,7 @@ owns it, `replica` stores it. The rows with one `at_ns` hold together until the 
 LEADER, REPLICA = "leader", "replica"
 
 DIRECTIONS = ("sent", "received")
-KINDS = ("committed", "assigned", "confirmed", "ended", "subscribed", "acked", "nacked")
+KINDS = ("committed", "assigned", "confirmed", "ended", "subscribed", "acked", "nacked", "unreadable")
 SUBSCRIPTION_TYPES = ("exclusive", "failover", "shared", "key-shared")
 SENDING = ("send", "add")
 """Operations (`f`) that send one message; `add` sends it to a ledger."""

@@ -20,6 +20,10 @@ Answer = TypeVar("Answer")
 _CREATE_TIMEOUT_S = 15
 
 
+_MISSING = re.compile(r"No such (entry|ledger)", re.IGNORECASE)
+"""Bookies answered, and none of them has it."""
+
+
 class Refused(ClusterError):
     """A broker answered with an error.
 
@@ -112,6 +116,32 @@ class Admin:
         told = self._ask("GET", path, timeout_s)
         last = told["ledgerId"], told["entryId"], told.get("batchIndex", -1)
         return None if last[1] < 0 else last
+
+    def entries(self, topic: str, partition: int, timeout_s: float) -> list[tuple[int, int]]:
+        """Return the ledgers of a partition's log in order: id, and number of entries up to the last confirmed one.
+
+        Raises:
+            ClusterError: no broker answers, or the owner does not.
+        """
+        path = f"/admin/v2/persistent/{TOPICS}/{partition_name(topic, partition)}/internalStats"
+        return ledger_entries(self._ask("GET", path, timeout_s))
+
+    def refusal(self, topic: str, partition: int, ledger: int, entry: int, timeout_s: float) -> str:
+        """Return the error with which the owner refuses to read an entry; empty if it reads it.
+
+        Raises:
+            ClusterError: it failed for another reason than that bookies do not have the entry.
+        """
+        where = f"{partition_name(topic, partition)}/ledger/{ledger}/entry/{entry}"
+        try:
+            self._first(
+                lambda broker: self._content("GET", broker, f"/admin/v2/persistent/{TOPICS}/{where}", timeout_s)
+            )
+        except Refused as refused:
+            if refused.status != httpx.codes.NOT_FOUND and not _MISSING.search(str(refused)):
+                raise
+            return str(refused)
+        return ""
 
     def owner(self, topic: str, partition: int, timeout_s: float) -> str:
         """Return the address of the broker that owns a partition; all brokers are asked in parallel.
@@ -206,6 +236,15 @@ class Admin:
         if not response.is_success:
             raise Refused(response.status_code, _reason(response.content))
         return response.content
+
+
+def ledger_entries(stats: dict[str, Any]) -> list[tuple[int, int]]:
+    """Return the ledgers, with their numbers of entries, from a partition's `internalStats`."""
+    last_ledger, _, last_entry = str(stats.get("lastConfirmedEntry", "-1:-1")).partition(":")
+    counts = {each["ledgerId"]: each["entries"] for each in stats.get("ledgers") or []}
+    if int(last_ledger) in counts:
+        counts[int(last_ledger)] = max(counts[int(last_ledger)], int(last_entry) + 1)
+    return sorted(counts.items())
 
 
 def partition_name(topic: str, partition: int) -> str:

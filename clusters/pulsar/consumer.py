@@ -14,12 +14,13 @@ from typing import Any
 import pulsar
 
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.client import Membership, PositionLost, Reached
+from chaoskit.contract.client import Gap, Membership, PositionLost, Reached
+from chaoskit.contract.cluster import ClusterError
 from chaoskit.history.recorder import Delivery
 from chaoskit.history.schema import INFO
 from clusters.pulsar.admin import Admin, partition_name
 from clusters.pulsar.connection import BEGINS, connect, full_name, library_settings, name_of, subscription
-from clusters.pulsar.positions import pack
+from clusters.pulsar.positions import following, pack, unpack
 
 NO_RECEIPT = "NoReceipt"
 """Why no commit is `ok`: acknowledgements are sent off, and no broker confirms them."""
@@ -48,6 +49,7 @@ class PulsarConsumer:
         self._sources: dict[Partition, Source | None] = {}
         self._open: Callable[[Partition], Source] = self._reader
         self._last: dict[Partition, Any] = {}
+        self._begin: dict[Partition, Any] = {}
         self._grouped = False
         self._next = 0
 
@@ -122,7 +124,8 @@ class PulsarConsumer:
 
     def _reader(self, where: Partition) -> Source:
         settings = reader_settings(self._settings)
-        return self._client.create_reader(full_name(*where), pulsar.MessageId.earliest, **settings)
+        begin = self._begin.get(where, pulsar.MessageId.earliest)
+        return self._client.create_reader(full_name(*where), begin, **settings)
 
     def _member(self, where: Partition) -> Source:
         settings = group_settings(self._settings)
@@ -159,6 +162,7 @@ class PulsarAuditor(PulsarConsumer):
         super().__init__(connection, {})
         self._admin = Admin(connection["brokers"])
         self._begins: Mapping[str, int] = connection[BEGINS]
+        self._passed: dict[Partition, int] = {}
 
     def bounds(self, topic: str, partition: int, timeout_s: float) -> tuple[int, int]:
         first = self._admin.state(topic, partition, timeout_s).first_ledger
@@ -169,7 +173,35 @@ class PulsarAuditor(PulsarConsumer):
 
     def position(self, topic: str, partition: int) -> int:
         message = self._last.get((topic, partition))
-        return 0 if message is None else _position(message) + 1
+        passed = self._passed.get((topic, partition), 0)
+        return passed if message is None else max(passed, _position(message) + 1)
+
+    def gap(self, topic: str, partition: int, end: int, timeout_s: float) -> Gap | None:
+        """See `chaoskit.contract.client.GapReader`."""
+        deadline = time.monotonic() + timeout_s
+        at = self.position(topic, partition)
+        first, error = -1, ""
+        try:
+            for ledger, entry in following(self._admin.entries(topic, partition, timeout_s), at):
+                refusal = self._admin.refusal(topic, partition, ledger, entry, timeout_s)
+                if not refusal or time.monotonic() > deadline:
+                    return Gap(first, pack(ledger, entry, 0), error) if error else None
+                if not error:
+                    first, error = pack(ledger, entry, 0), refusal
+        except ClusterError:
+            return None
+        return Gap(first, end, error) if error else None
+
+    def pass_gap(self, topic: str, partition: int, until: int) -> None:
+        """See `chaoskit.contract.client.GapReader`."""
+        self._passed[topic, partition] = until
+        ledger, entry, _ = unpack(until)
+        # A new reader starts behind a position that it need not be able to read.
+        self._begin[topic, partition] = pulsar.MessageId(-1, ledger, entry - 1, -1)
+        source = self._sources[topic, partition]
+        if source is not None:
+            source.close()
+        self._sources[topic, partition] = None
 
 
 def reader_settings(given: Mapping[str, Any]) -> dict[str, Any]:

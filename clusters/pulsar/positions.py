@@ -12,6 +12,8 @@ is a gap between the last message of an entry and the first one of the next.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from chaoskit.contract.cluster import ClusterError
 
 BATCH_BITS, ENTRY_BITS, LEDGER_BITS = 12, 27, 24
@@ -42,3 +44,19 @@ def unpack(position: int) -> tuple[int, int, int]:
     """
     entry = position >> BATCH_BITS
     return entry >> ENTRY_BITS, entry & ((1 << ENTRY_BITS) - 1), position & (BATCH_MAX - 1)
+
+
+def following(ledgers: Sequence[tuple[int, int]], position: int) -> Iterator[tuple[int, int]]:
+    """Yield ledger and entry of each entry that begins at or after a position.
+
+    Args:
+        ledgers: ids and numbers of entries of the ledgers, in order.
+        position: the position.
+
+    >>> list(following([(1, 2), (4, 1)], pack(1, 0, 0) + 1))
+    [(1, 1), (4, 0)]
+    """
+    for ledger, count in ledgers:
+        for entry in range(count):
+            if pack(ledger, entry, 0) >= position:
+                yield ledger, entry

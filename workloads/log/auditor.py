@@ -7,11 +7,11 @@ brokers still have to the end that they report.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from chaoskit.base.errors import ChaoskitError
-from chaoskit.contract.client import Auditor, LogClients, Producer
+from chaoskit.contract.client import Auditor, GapReader, LogClients, Producer
 from chaoskit.contract.workload import Control, Job
 from chaoskit.history import payload
 from chaoskit.history.audits import Bounds, Place
@@ -23,6 +23,10 @@ _STALL_S = 45
 """A final read that learns and receives nothing for this long ends incomplete. This is longer than the open transaction
 of a dead producer lasts."""
 
+_ASK_S = 10
+"""After this time without progress, a system that can tell is asked why; twice, since an error may pass."""
+
+_ASK_AGAIN_S = 5
 _BOUNDS_TIMEOUT_S = 10
 _AGAIN_S = 0.05
 
@@ -144,11 +148,55 @@ def _bounds_past(consumer: Auditor, place: Place, position: int, known_by: float
 def _read_to_end(control: Control, reader: Reader, consumer: Auditor, ends: Ends) -> dict[Place, int]:
     """Return the position up to which each partition was read."""
     reached = {where: low for where, (low, _) in ends.items()}
+    gaps = _Gaps(reader, consumer, ends)
     deadline = time.monotonic() + _STALL_S
     while time.monotonic() < deadline and not control.stopping:
         if all(reached[where] >= end for where, (_, end) in ends.items()):
             break
-        if reader.poll():
+        moved = bool(reader.poll())
+        if moved or gaps.passed(reached):
             deadline = time.monotonic() + _STALL_S
+        if moved:
+            gaps.moved()
         reached = {where: max(at, consumer.position(*where)) for where, at in reached.items()}
     return reached
+
+
+class _Gaps:
+    """Positions that the system itself says it cannot read; the final read goes on behind them.
+
+    Args:
+        reader: records them.
+        consumer: the auditor's consumer.
+        ends: the end of each partition.
+    """
+
+    def __init__(self, reader: Reader, consumer: Auditor, ends: Ends) -> None:
+        self._recorder = reader.recorder
+        self._consumer = consumer if isinstance(consumer, GapReader) else None
+        self._ends = ends
+        self._told: dict[Place, int] = {}
+        self.moved()
+
+    def moved(self) -> None:
+        """Reading goes on."""
+        self._ask_at = time.monotonic() + _ASK_S
+
+    def passed(self, reached: Mapping[Place, int]) -> bool:
+        """Ask, if it is time to, why reading does not go on, and pass what the system says twice it cannot read."""
+        if self._consumer is None or time.monotonic() < self._ask_at:
+            return False
+        done = [self._pass(self._consumer, *where) for where, at in reached.items() if at < self._ends[where][1]]
+        self._ask_at = time.monotonic() + _ASK_AGAIN_S
+        return any(done)
+
+    def _pass(self, consumer: GapReader, topic: str, partition: int) -> bool:
+        gap = consumer.gap(topic, partition, self._ends[topic, partition][1], _ASK_S)
+        if gap is None or self._told.get((topic, partition)) != gap.first:
+            self._told[topic, partition] = -1 if gap is None else gap.first
+            return False
+        op = self._recorder.invoke("skip")
+        self._recorder.observed(op, "unreadable", topic, partition, value=gap.until, position=gap.first)
+        consumer.pass_gap(topic, partition, gap.until)
+        self._recorder.complete(op, OK, gap.error)
+        return True

@@ -51,6 +51,11 @@ def subscribed(place: str, kind: str, name: str = "s") -> Row:
     return {"kind": "subscribed", **_at(place), "name": name, "value": number, "position": None}
 
 
+def unreadable(place: str, first: int, until: int) -> Row:
+    """Positions that the system said it cannot read."""
+    return {"kind": "unreadable", **_at(place), "name": None, "value": until, "position": first}
+
+
 def settled(kind: str, place: str, position: int, name: str = "s") -> Row:
     """A message that was `acked` or `nacked`."""
     return {"kind": kind, **_at(place), "name": name, "value": None, "position": position}

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 from notation import Step, assign, finding, history, poll, send, value_of
+from story import Story, received, sent, unreadable
 
 from chaoskit.history.audits import Audit, Bounds
 
 COMPLETE = Bounds(low=0, end=3, complete=True)
 INCOMPLETE = Bounds(low=0, end=3, complete=False)
+UNREADABLE = "the system says that it cannot read it"
 
 
 def test_correct_history_has_no_findings() -> None:
@@ -216,3 +218,14 @@ def test_message_sent_twice_is_lost_once_whichever_send_was_acknowledged(
 
     assert run.anomalies() == anomalies
     assert [row["op"] for row in run.only("lost")] == [op]
+
+
+@pytest.mark.parametrize(("first", "until", "detail"), [(1, 3, UNREADABLE), (0, 2, UNREADABLE), (2, 3, "audited")])
+def test_lost_when_the_system_says_that_it_cannot_read_it(first: int, until: int, detail: str) -> None:
+    story = Story(audits={"t/0": Bounds(0, 3, complete=True)})
+    for value in range(3):
+        story.op("p", "send", sent("t/0", value, value))
+    story.op("auditor", "skip", unreadable("t/0", first, until))
+    story.op("auditor", "poll", received("t/0", 0, 0), received("t/0", 2, 2))
+
+    assert [(row["value"], row["detail"]) for row in story.only("lost")] == [(1, detail)]

@@ -13,7 +13,7 @@ import pytest
 
 from chaoskit.contract.cluster import ClusterError
 from clusters.pulsar import admin
-from clusters.pulsar.admin import Admin, Refused, topic_state
+from clusters.pulsar.admin import Admin, Refused, ledger_entries, topic_state
 
 ADDRESS = "127.0.0.1"
 NOBODY = "127.0.0.2"
@@ -176,3 +176,11 @@ def test_a_topic_without_an_open_ledger_is_not_writable(stats: dict[str, Any]) -
     state = topic_state(stats)
 
     assert (state.writable, state.ensemble) == (False, ())
+
+
+def test_the_entries_of_the_current_ledger_are_counted_up_to_the_last_confirmed_one() -> None:
+    ledgers = [{"ledgerId": 9, "entries": 0}, {"ledgerId": 4, "entries": 7}]
+
+    assert ledger_entries({"ledgers": ledgers, "lastConfirmedEntry": "9:11"}) == [(4, 7), (9, 12)]
+    assert ledger_entries({"ledgers": ledgers, "lastConfirmedEntry": "9:-1"}) == [(4, 7), (9, 0)]
+    assert ledger_entries({}) == []

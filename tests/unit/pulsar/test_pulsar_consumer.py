@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pulsar
 import pytest
 
 from chaoskit.base.errors import BadInput
+from chaoskit.contract.client import Gap, GapReader
 from chaoskit.history.schema import INFO
 from clusters.pulsar.admin import TopicState, partition_name
 from clusters.pulsar.connection import BEGINS, NAMESPACE
@@ -59,6 +61,9 @@ class FakeSource:
     def seek(self, where: Any) -> None:
         self.sought.append(where)
 
+    def close(self) -> None:
+        """Nothing is held."""
+
 
 class FakeClient:
     """A client with partitions of given content; those without content cannot be connected to."""
@@ -66,9 +71,10 @@ class FakeClient:
     def __init__(self, partitions: dict[str, list[Any]]) -> None:
         self.sources = {name: FakeSource(messages) for name, messages in partitions.items()}
         self.closed = False
+        self.began: list[Any] = []
 
     def create_reader(self, name: str, start: Any, **settings: Any) -> FakeSource:
-        assert start == pulsar.MessageId.earliest
+        self.began.append(start)
         if name not in self.sources:
             raise pulsar.ConnectError("no owner")
         return self.sources[name]
@@ -212,6 +218,14 @@ class FakeAdmin:
     def last_message(self, topic: str, partition: int, timeout_s: float) -> tuple[int, int, int] | None:
         return self.last
 
+    missing: Sequence[tuple[int, int]] = ()
+
+    def entries(self, topic: str, partition: int, timeout_s: float) -> list[tuple[int, int]]:
+        return [(1, 12), (2, 1)]
+
+    def refusal(self, topic: str, partition: int, ledger: int, entry: int, timeout_s: float) -> str:
+        return "No such entry" if (ledger, entry) in self.missing else ""
+
 
 @pytest.mark.parametrize(
     ("begins", "last", "bounds"),
@@ -236,6 +250,44 @@ def test_the_final_read_begins_with_what_has_not_expired_and_ends_behind_the_las
     assert auditor.position("log-0", 0) == 0
     auditor.poll(0.1, 10)
     assert auditor.position("log-0", 0) == pack(1, 9, 2) + 1
+
+
+@pytest.mark.parametrize(
+    ("missing", "gap"),
+    [
+        ([(1, 10), (1, 11)], Gap(pack(1, 10, 0), pack(2, 0, 0), "No such entry")),
+        ([(1, 10), (1, 11), (2, 0)], Gap(pack(1, 10, 0), pack(2, 1, 0), "No such entry")),
+        ([(1, 11)], None),
+        ([], None),
+    ],
+    ids=["to the next ledger", "to the end", "not here", "nowhere"],
+)
+def test_a_gap_is_what_the_owner_says_it_cannot_read(
+    monkeypatch: pytest.MonkeyPatch, missing: list[tuple[int, int]], gap: Gap | None
+) -> None:
+    _client(monkeypatch, p0=[FakeMessage(9, batch_index=2)])
+    monkeypatch.setattr("clusters.pulsar.consumer.Admin", FakeAdmin)
+    monkeypatch.setattr(FakeAdmin, "missing", missing)
+    auditor = PulsarAuditor({NAMESPACE: "", "brokers": ["10.0.0.1"], BEGINS: {partition_name("log-0", 0): 1}})
+    auditor.assign([("log-0", 0)])
+    auditor.poll(0.1, 10)
+
+    assert isinstance(auditor, GapReader)
+    assert auditor.gap("log-0", 0, pack(2, 1, 0), 5) == gap
+
+
+def test_the_final_read_goes_on_behind_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = _client(monkeypatch, p0=[])
+    monkeypatch.setattr("clusters.pulsar.consumer.Admin", FakeAdmin)
+    auditor = PulsarAuditor({NAMESPACE: "", "brokers": ["10.0.0.1"], BEGINS: {}})
+    auditor.assign([("log-0", 0)])
+    auditor.poll(0, 10)
+    auditor.pass_gap("log-0", 0, pack(2, 5, 0))
+    auditor.poll(0, 10)
+
+    assert auditor.position("log-0", 0) == pack(2, 5, 0)
+    begin = client.began[-1]
+    assert (begin.ledger_id(), begin.entry_id()) == (2, 4), "readers start behind what they are given"
 
 
 def test_settings_of_consumers_are_those_of_readers_or_of_members() -> None:

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loads import RUN, Load, Powers
+from loads import RUN, Load, Powers, rows_of
 
+from chaoskit.contract.client import Gap
 from chaoskit.contract.cluster import ClusterError
 from chaoskit.contract.workload import Task
 from chaoskit.history import payload
@@ -22,8 +23,9 @@ from workloads.log.workload import LogWorkload
 class Log(Powers):
     """One partition that tells its end only when it was asked often enough."""
 
-    def __init__(self, refusals: int) -> None:
+    def __init__(self, refusals: int, unreadable: range = range(0)) -> None:
         self.refusals = refusals
+        self.unreadable = unreadable
         self.contents: list[bytes] = []
         self.read = 0
 
@@ -49,11 +51,17 @@ class Log(Powers):
         self.read = 0
 
     def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Delivery], list[Any], str | None]:
-        found = [
-            Delivery("log-0", 0, None, content, at, None) for at, content in enumerate(self.contents) if at >= self.read
-        ]
-        self.read = len(self.contents)
+        stop = self.unreadable.start if self.read <= self.unreadable.start < self.unreadable.stop else None
+        found = [Delivery("log-0", 0, None, self.contents[at], at, None) for at in range(len(self.contents))]
+        found = found[self.read : stop]
+        self.read = len(self.contents) if stop is None else stop
         return found, [], None
+
+    def gap(self, topic: str, partition: int, end: int, timeout_s: float) -> Gap | None:
+        return Gap(self.read, self.unreadable.stop, "No such entry") if self.read in self.unreadable else None
+
+    def pass_gap(self, topic: str, partition: int, until: int) -> None:
+        self.read, self.unreadable = until, range(0)
 
     def position(self, topic: str, partition: int) -> int:
         return self.read
@@ -98,3 +106,21 @@ def test_a_partition_without_a_known_end_is_incomplete_and_says_why(
     why = "no end position of log-0/0: OFFSET_NOT_AVAILABLE"
     assert (operation["outcome"], operation["error"]) == ("info", why)
     assert told == {"accepted": True, "audited": False, "why": why, "reached": {}}
+
+
+def test_what_the_system_says_twice_that_it_cannot_read_is_passed_and_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(auditor, "_ASK_S", 0)
+    monkeypatch.setattr(auditor, "_ASK_AGAIN_S", 0)
+    log = Log(refusals=0, unreadable=range(2, 4))
+    log.contents = [payload.Writer(RUN, 100).build(each, 1, 1) for each in range(5)]
+    load = Load(tmp_path, LogWorkload(), log)
+    told = load.work(Task(AUDITOR, 0), 10, LogOptions())
+    messages, observations = rows_of(load.history(), "log-0")
+
+    assert told["audited"]
+    assert [row["position"] for row in messages if row["direction"] == "received"] == [0, 1, 4, 5]
+    assert [(row["kind"], row["position"], row["value"]) for row in observations] == [("unreadable", 2, 4)]
+    skips = [row for row in load.history().operations.to_pylist() if row["f"] == "skip"]
+    assert [(row["outcome"], row["error"]) for row in skips] == [("ok", "No such entry")]
