@@ -32,12 +32,14 @@ DUPLICATE = Anomaly("duplicate", "a message is in the log twice", LOGS, implies=
 
 
 def duplicate_cases(view: LogView) -> pa.Table:
-    """Find values received at two or more positions.
+    """Find values received at two or more positions, without those that were truncated: they are in the log no more.
 
-    Jepsen: duplicate. One finding per additional position. Evidence: `position`, `op` and `at_ns` are the
-    copy's first receive, `other_` has the same for the copy at the lowest position.
+    Jepsen: duplicate, which counts those, too. One finding per additional position. Evidence: `position`, `op` and
+    `at_ns` are the copy's first receive, `other_` has the same for the copy at the lowest position.
     """
     copies = view.intact.take(view.copied)
+    gone = view.truncated(copies.position, view.intact_positions[view.copied], copies.received_ns)
+    copies = copies.take(np.flatnonzero(~gone))
     copies = copies.take(distinct(copies.value, copies.position))
     original, further = _first_and_further(copies, copies.value)
     return findings_of(

@@ -180,9 +180,9 @@ def stuck_cases(view: LogView, ownerships: Ownerships, members: Ints) -> pa.Tabl
     return _stuck(view, 0, known, pending, ownerships.operation[np.array(rows, np.int64)], ends)
 
 
-def abandoned_cases(view: LogView, operations: pa.Table) -> pa.Table:
+def abandoned_cases(view: LogView, operations: pa.Table, ownerships: Ownerships) -> pa.Table:
     """Find a group of which no member received anything for the whole bound after all healing, until the last member
-    left, although later messages existed: the partition may have had no owner at all.
+    left, although later messages existed: the partition may have had no owner any more. Only if a member owned it once.
 
     Evidence: `op` is the `subscribe` of that member; `other_op` had sent `value`, which no member had received when the
     bound ended, at `at_ns`.
@@ -190,7 +190,7 @@ def abandoned_cases(view: LogView, operations: pa.Table) -> pa.Table:
     rows, setting = view.operations, view.setting
     joined = np.flatnonzero(is_one_of(operations["f"], ["subscribe"]))
     left = np.flatnonzero(is_one_of(operations["f"], ["close"]) & np.isin(rows.process, rows.process[joined]))
-    if not left.size:
+    if not (left.size and np.isin(rows.process[ownerships.operation], rows.process[joined]).any()):
         return no_findings()
     last = left[np.argmax(rows.start_ns[left])]
     until_ns = int(rows.start_ns[last])
@@ -280,5 +280,5 @@ class GroupChecker:
                 stuck_cases(view, ownerships, members),
             ]
         if joined and not any(STUCK_PARTITION.name in each["anomaly"].to_pylist() for each in found):
-            found.append(abandoned_cases(view, operations))
+            found.append(abandoned_cases(view, operations, membership.ownerships))
         return merged(found)

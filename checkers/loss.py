@@ -172,7 +172,6 @@ TRUNCATED = Anomaly(
         "redelivered",
         "reordered",
         "order-violation",
-        "duplicate",
         "dropped-as-duplicate",
         "sequence-jump",
         "commit-regression",
@@ -196,20 +195,13 @@ def truncated_cases(view: LogView) -> pa.Table:
     if audit is None:
         return no_findings()
     reads, audited = view.receives, view.operations.audits[view.receives.operation]
-    # What was read only after the final read had asked for the end may have been appended after that, too.
-    asked_ns = view.operations.start_ns[view.operations.asks].min(initial=np.iinfo(np.int64).max)
-    beyond = (reads.position >= audit.end) & (reads.received_ns < asked_ns)
-    gone = beyond.copy()
-    if audit.complete:
-        kept = view.read_positions[audited & (reads.position != NONE)]
-        gone |= ~marked(view.positions.size, kept)[view.read_positions] & (reads.position < audit.end)
-    rows = np.flatnonzero(gone & ~audited & (reads.position >= max(audit.low, 0)))
+    rows = np.flatnonzero(view.truncated(reads.position, view.read_positions, reads.received_ns) & ~audited)
     rows = rows[distinct(reads.position[rows], reads.value[rows])]
     return findings_of(
         view.setting,
         TRUNCATED,
         details=TRUNCATED_DETAILS,
-        detail=np.where(beyond[rows], 0, 1),
+        detail=np.where(reads.position[rows] >= audit.end, 0, 1),
         value=reads.value[rows],
         position=reads.position[rows],
         op=view.operations.op[reads.operation[rows]],

@@ -66,6 +66,21 @@ class LogView:
             found |= (position >= first) & (position < until)
         return found
 
+    def truncated(self, position: Ints, ids: Ints, received_ns: Ints) -> Flags:
+        """Return whether each position (`ids`: its id), received then, is missing from the log at the final read."""
+        audit = self.setting.bounds
+        if audit is None:
+            return np.zeros(position.size, np.bool_)
+        # What was read only after the final read had asked for the end may have been appended after that, too.
+        asked_ns = self.operations.start_ns[self.operations.asks].min(initial=np.iinfo(np.int64).max)
+        gone: Flags = (position >= audit.end) & (received_ns < asked_ns)
+        if audit.complete and position.size:
+            audited = self.operations.audits[self.receives.operation] & (self.receives.position != NONE)
+            kept = marked(self.positions.size, self.read_positions[audited])
+            gone |= ~kept[ids] & (position < audit.end)
+        gone &= position >= max(audit.low, 0)
+        return gone
+
     @cached_property
     def values(self) -> Numbering:
         """Ids of all values sent or received intact."""

@@ -107,6 +107,7 @@ class MemoryPressure(Nemesis):
 
     summary = "limit hosts' memory to slightly more than what their processes hold"
     family = "process"
+    abrupt = True
     cluster_powers = (Processes,)
     parameters = MemoryParameters
     host_powers = (ResourceLimits,)
@@ -149,6 +150,7 @@ class FileExhaustion(Nemesis):
 
     summary = "prevent the system's processes from opening more files and connections"
     family = "process"
+    abrupt = True
     cluster_powers = (Processes,)
     parameters = FilesParameters
 

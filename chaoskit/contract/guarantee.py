@@ -45,6 +45,7 @@ class Effect:
         healed_ns: when it was proved healed; None if it was not.
         ahead_ns: how far it moved the clocks of its targets ahead at most.
         abrupt: whether processes on the targets may have ended without a shutdown.
+        delays: whether the targets may have been late for others, or silent; a wrong clock does not delay.
         partitions: the only partitions that it damaged; empty: whatever its targets store.
     """
 
@@ -59,6 +60,7 @@ class Effect:
     ahead_ns: int = 0
     on_links: bool = False
     abrupt: bool = False
+    delays: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,8 +55,8 @@ class Control(Protocol):
 
         The auditor reports `accepted` as soon as its probes are through and `audited` at its end, both bool, and may
         say why not (`why`). Another client that can never work again, and stays idle, reports the reason (`failed`).
-        Members of a group report how far they are in each partition (`reached`: by `topic/number`, the position after
-        the last message received), and the auditor how far it came itself: the group must get there, too.
+        Members of a group, and the auditor, report the partitions of which they have received the auditor's probe
+        (`probed`: list of `topic/number`). The group must receive each that the auditor has received.
         """
         ...
 

@@ -42,6 +42,7 @@ def _effect(row: Mapping[str, Any]) -> Effect:
         healed_ns=row["healed_ns"],
         number=row["fault"],
         on_links=kind.family == "network",
+        delays=kind.family != "clock",
         abrupt=kind.abrupt or bool(kind.damage(parameters)),
         ahead_ns=kind.ahead_ns(parameters, lasted_ns),
         partitions=frozenset((topic, number) for topic, number in recorded.get("damaged", ())),

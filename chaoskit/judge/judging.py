@@ -109,6 +109,7 @@ def _verdict(
         acked=load["counts"]["acked_in_load"],
         faults=faults,
         problems=problems,
+        behind=(liveness.get("group") or {}).get("behind", ()),
     )
     return Verdict(
         run=store.run_name(folder),

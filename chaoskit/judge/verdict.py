@@ -17,6 +17,7 @@ from chaoskit.judge.headline import EXPIRED, LOSSES, headline
 from chaoskit.scenario.model import Expected
 
 VALID, INVALID, UNKNOWN = "valid", "invalid", "unknown"
+_BEHIND_TOLD = 5
 EXIT_CODES = {VALID: 0, INVALID: 1, UNKNOWN: 2}
 
 
@@ -192,6 +193,7 @@ def decide(
     acked: int,
     faults: tuple[Mapping[str, Any], ...],
     problems: tuple[str, ...] = (),
+    behind: Sequence[str] = (),
 ) -> tuple[str, tuple[str, ...]]:
     """Return the verdict and the reasons why it is not valid.
 
@@ -202,6 +204,7 @@ def decide(
         acked: number of acknowledged sends of the load, without warm-up.
         faults: the faults, with `effective` and `healed`.
         problems: other problems, such as a client that died.
+        behind: partitions of which the group received no fresh message within the bound after healing.
     """
     wrong = [
         f"{anomaly.count} {name}: not allowed ({anomaly.why})"
@@ -210,6 +213,9 @@ def decide(
     ]
     if recovered is False:
         wrong.insert(0, "the cluster did not recover within the bound after healing")
+    if behind:
+        where = ", ".join(behind[:_BEHIND_TOLD]) + (", ..." if len(behind) > _BEHIND_TOLD else "")
+        wrong.append(f"the group received nothing new of {where} within the bound after healing")
     if wrong:
         return INVALID, (*wrong, *problems)
     doubts = list(problems)

@@ -147,6 +147,10 @@ class Client:
             if worker.process.poll() is not None or time.monotonic() > deadline:
                 raise RunFailed(f"client {worker.task.client} did not start:\n{_last_words(worker.log)}")
 
+    def lost(self) -> bool:
+        """Whether it does not run, or reported that it never works again."""
+        return not self.running() or "failed" in self.worker.result
+
     def ended(self) -> bool:
         return self._stopped and self.worker.process.poll() == 0
 
@@ -184,6 +188,23 @@ class Client:
         worker.listener.join()
         worker.tell_no_more()
         return problem
+
+
+class ClientGroup:
+    """Some clients as members of a group; see `chaoskit.run.groups.Members`."""
+
+    def __init__(self, clients: Sequence[Client]) -> None:
+        self._clients = clients
+
+    def probed(self) -> set[str]:
+        workers = (worker for client in self._clients for worker in client.workers)
+        return {place for worker in workers for place in worker.result.get("probed", ())}
+
+    def received(self) -> int:
+        return sum(worker.progress.received for client in self._clients for worker in client.workers)
+
+    def lost(self) -> list[str]:
+        return [client.name for client in self._clients if client.lost()]
 
 
 class Fleet:
@@ -235,14 +256,6 @@ class Fleet:
     def failures(self) -> list[str]:
         """Return the clients that exited unexpectedly with an error."""
         return [failure for client in self.clients for failure in client.failures()]
-
-    def reached(self, clients: Sequence[Client]) -> dict[str, int]:
-        """Return how far clients came together in each partition; see `chaoskit.contract.workload.Control.result`."""
-        furthest: dict[str, int] = {}
-        for worker in (worker for client in clients for worker in client.workers):
-            for place, position in worker.result.get("reached", {}).items():
-                furthest[place] = max(position, furthest.get(place, position))
-        return furthest
 
     def progress(self) -> Progress:
         """Return the sums over all clients and their incarnations, with the latency since the last call."""

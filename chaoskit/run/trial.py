@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from chaoskit.base import store
-from chaoskit.base.waiting import wait_while
 from chaoskit.contract.cluster import ClusterError, Supervision
 from chaoskit.contract.event import LoadTick, PhaseBegun, Problem, ServiceRevived, Watcher
 from chaoskit.contract.guarantee import Damage
@@ -28,7 +27,8 @@ from chaoskit.history.models import write_topics
 from chaoskit.history.schema import AUDITOR
 from chaoskit.run.conductor import Conductor
 from chaoskit.run.deployment import Deployment
-from chaoskit.run.fleet import Client, Fleet
+from chaoskit.run.fleet import Client, ClientGroup, Fleet
+from chaoskit.run.groups import await_probes
 from chaoskit.run.interruption import INTERRUPTED
 from chaoskit.run.survey import Survey
 from chaoskit.scenario.plan import Plan
@@ -153,6 +153,7 @@ class Trial:
         self.restored = (
             liveness["recovered"] and conductor.all_healed and all(map(_restores, self._plan.faults))
         ) and not self._interrupted.is_set()
+        self.restored = self.restored and ("group" not in liveness or _serves(liveness["group"]))
         liveness |= {"dropped_faults": conductor.dropped, "crashed": self._crashed()}
         paced = self._plan.declared.get(Paced)
         load = {"end_ns": load_end_ns, "paced": None if paced is None else asdict(paced)}
@@ -162,8 +163,14 @@ class Trial:
     def _crashed(self) -> list[dict[str, Any]]:
         """Return the services that exited or hung by themselves since the load began."""
         supervision = optional(self._cluster, Supervision)
-        since_ns = self._load_start_ns + self._origin_ns
-        crashed = [each for each in (supervision.revivals() if supervision else ()) if each.at_ns >= since_ns]
+        began_ns, load_ns = self._origin_ns, self._load_start_ns + self._origin_ns
+        revivals = [each for each in (supervision.revivals() if supervision else ()) if each.at_ns >= began_ns]
+        crashed = [each for each in revivals if each.at_ns >= load_ns]
+        self._problems += [
+            f"{each.service} on {each.host} had to be started again before the load: it {each.why}"
+            for each in revivals
+            if each.at_ns < load_ns
+        ]
         for each in crashed:
             self._watcher.on(ServiceRevived(each.host, each.service, each.why))
         return [{**each._asdict(), "at_ns": each.at_ns - self._origin_ns} for each in crashed]
@@ -183,7 +190,7 @@ class Trial:
         return min(end_ns, time.monotonic_ns())
 
     def _recover(self, fleet: Fleet, producers: list[Client], consumers: list[Client]) -> dict[str, Any]:
-        """Wait until the healed cluster is complete, probe it, read everything, and let a group catch up."""
+        """Wait until the healed cluster is complete, probe it, read everything, and wait for a group."""
         self._watcher.on(PhaseBegun("recover"))
         bound_ns = self._plan.scenario.recovery
         began = time.monotonic()
@@ -206,24 +213,18 @@ class Trial:
         if whole and not accepted:
             self._problems.append("a partition did not accept a message after healing")
         liveness = {"recovered": whole and accepted, "bound_s": bound_ns / 1e9, "took_s": round(took_s, 3)}
-        if self._plan.declared.get(Group) and not self._interrupted.is_set():
-            group = self._catch_up(fleet, consumers, fleet.reached(auditors))
-            liveness |= {"recovered": liveness["recovered"] and not group["behind"], "group": group}
+        if self._plan.declared.get(Group):
+            liveness["group"] = self._await_group(consumers, auditors)
         return liveness
 
-    def _catch_up(self, fleet: Fleet, consumers: list[Client], ends: Mapping[str, int]) -> dict[str, Any]:
-        """Wait until the group has received what the final read has, at most for the bound."""
+    def _await_group(self, consumers: list[Client], auditors: list[Client]) -> dict[str, Any] | None:
+        """Wait for the group to receive the probes; return how far it got, or None if that cannot be judged."""
         self._watcher.on(PhaseBegun("group"))
-        began, bound_s = time.monotonic(), self._plan.scenario.recovery / 1e9
-
-        def behind() -> list[str]:
-            reached = fleet.reached(consumers)
-            return sorted(place for place, end in ends.items() if reached.get(place, 0) < end)
-
-        if left := wait_while(behind, bound_s, every_s=_TICK_S):
-            where = ", ".join(left)
-            self._problems.append(f"the group did not receive all that the final read did: {where}, in {bound_s:g} s")
-        return {"behind": left, "took_s": round(time.monotonic() - began, 3)}
+        wanted, bound_s = sorted(ClientGroup(auditors).probed()), self._plan.scenario.recovery / 1e9
+        group = await_probes(ClientGroup(consumers), wanted, bound_s, self._interrupted) if wanted else None
+        if group is None:
+            self._problems.append("whether the group receives messages after healing was not seen")
+        return group
 
     def _order(self) -> dict[str, Any]:
         scenario = self._plan.scenario
@@ -243,6 +244,10 @@ class Trial:
 
     def _in_history(self, name: str) -> str:
         return name.removeprefix(self._namespace)
+
+
+def _serves(group: Mapping[str, Any] | None) -> bool:
+    return group is not None and not group["behind"]
 
 
 def _restores(fault: PlannedFault) -> bool:

@@ -13,7 +13,7 @@ from clusters.storage.durability import ONE_WRITER, STORAGE_RULES, forgotten, ke
 _APART = frozenset(
     {
         "rewound", "reordered", "order-violation", "redelivered", "commit-regression", "commit-beyond",
-        "torn-transaction", "zombie-write", "offset-conflict", "unacked-vanished", "fifo-violation", "duplicate",
+        "torn-transaction", "zombie-write", "offset-conflict", "unacked-vanished", "fifo-violation",
     }
 )  # fmt: skip
 """A ledger that lost its end has no other entries there, so the order of the remaining entries is not affected."""

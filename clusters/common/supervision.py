@@ -50,6 +50,10 @@ class Supervisor:
         self._revived: Counter[tuple[str, str]] = Counter()
         self._silent_since: dict[tuple[ServiceHost, str], float] = {}
 
+    def begin(self) -> None:
+        """Begin to watch: what did not answer some time ago does not count."""
+        self._silent_since = {}
+
     def look_after(self, silent: Iterable[tuple[ServiceHost, str]]) -> None:
         """Restart those of the services that do not answer which have exited or been silent for too long.
 

@@ -7,9 +7,11 @@ nothing is forwarded to them from elsewhere.
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 
 from chaoskit.base.errors import BadInput
+from chaoskit.contract.host import HostError
 
 _TABLE = """
 table inet {lab} {{
@@ -28,17 +30,27 @@ _TRY = "try"
 
 
 def shield(lab: str) -> None:
-    """Let only root reach the hosts behind a lab's bridge; does nothing if this kernel has no nftables."""
-    _nft("-f", "-", rules=_TABLE.format(lab=lab))
+    """Let only root reach the hosts behind a lab's bridge; does nothing if this machine has no nftables.
+
+    Raises:
+        HostError: it has, and refused.
+    """
+    rules = _TABLE.format(lab=lab)
+    if shutil.which("nft") and _nft("--check", "-f", "-", rules=rules).returncode == 0:
+        done = _nft("-f", "-", rules=rules)
+        if done.returncode != 0:
+            raise HostError(f"nft failed: {done.stderr.strip()}")
 
 
 def unshield(lab: str) -> bool:
     """Remove what `shield` made; return whether there was anything."""
-    return _nft("delete", "table", "inet", lab).returncode == 0
+    return shutil.which("nft") is not None and _nft("delete", "table", "inet", lab).returncode == 0
 
 
 def try_shield() -> str:
     """Check that rules by user are possible, without leaving any."""
+    if shutil.which("nft") is None:
+        raise BadInput("other users of this machine can reach the hosts of a run: nft is not installed")
     done = _nft("--check", "-f", "-", rules=_TABLE.format(lab=_TRY))
     if done.returncode != 0:
         raise BadInput(f"other users of this machine can reach the hosts of a run: {done.stderr.strip()}")

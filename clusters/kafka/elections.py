@@ -44,7 +44,8 @@ def _unclean_election(declared: Declared, effects: Sequence[Effect]) -> str:
 
 
 def _last_replica(declared: Declared, effects: Sequence[Effect]) -> str:
-    if eligible_leaders(declared.options) or not _last_forgot(declared, effects):
+    late = [effect for effect in effects if effect.delays]
+    if eligible_leaders(declared.options) or not _last_forgot(declared, late):
         return ""
     return (
         "without eligible leader replicas, the last in-sync replica leads again after its power was cut, without what "

@@ -63,7 +63,8 @@ class PulsarConsumer:
             for topic in topics
             for partition in range(len(self._client.get_topic_partitions(full_topic(topic))))
         )
-        self._connect_missing()  # before the load begins, so that later ones of the group take nothing over
+        # Before the load begins, so that later members take nothing over; what cannot be reached now is for `poll`.
+        self._connect_missing(keep_on=False)
 
     def reached(self) -> Reached:
         if not self._grouped:
@@ -111,8 +112,8 @@ class PulsarConsumer:
         except pulsar.PulsarException:
             self._client.shutdown()
 
-    def _connect_missing(self) -> str | None:
-        """Connect to the partitions that are not; return why one could not be."""
+    def _connect_missing(self, *, keep_on: bool = True) -> str | None:
+        """Connect to the partitions that are not; return why one could not be. Unless to `keep_on`, stop there."""
         failure = None
         for where, source in self._sources.items():
             if source is None:
@@ -120,6 +121,8 @@ class PulsarConsumer:
                     self._sources[where] = self._open(where)
                 except pulsar.PulsarException as error:
                     failure = name_of(error)
+                    if not keep_on:
+                        break
         return failure
 
     def _reader(self, where: Partition) -> Source:

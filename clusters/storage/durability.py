@@ -105,7 +105,7 @@ def _metadata_lost(declared: Declared, effects: Sequence[Effect]) -> str:
 
 
 def _exits(declared: Declared, effects: Sequence[Effect]) -> str:
-    if not effects:
+    if not hosts_hit(effects):
         return ""
     return "a service whose host or whose ZooKeeper was under a fault may exit, or wait for its registration forever"
 
@@ -181,7 +181,7 @@ STORAGE_RULES = (
         "bookkeeper.exits",
         (CRASHED.name,),
         _exits,
-        "set zookeeperSessionExpiredPolicy=reconnect",
+        "for Pulsar's brokers, set zookeeperSessionExpiredPolicy=reconnect",
         "PIP-118 of apache/pulsar (issue 13304): with the policy shutdown, a broker exits when its session expires",
         "pulsar/session-expired:shutdown",
         "pulsar/session-expired:reconnect",

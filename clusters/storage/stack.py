@@ -140,6 +140,7 @@ class StorageStack(ABC, Generic[Options]):
         return all(self.service_answers(service, host, timeout_s) for service in self.services(host))
 
     def wait_ready(self, timeout_s: float) -> None:
+        self._supervisor.begin()
         if missing := wait_while(self.missing, timeout_s, every_s=_POLL_S):
             raise ClusterError(f"{self._system} was not ready within {timeout_s:g} s: {missing}")
         self._supervisor.served = True

@@ -46,6 +46,7 @@ class DiskFull(Nemesis):
 
     summary = "fill the data disk so that writes fail with ENOSPC; free the space afterwards"
     family = "disk"
+    abrupt = True
     cluster_powers = (Processes,)
     parameters = Fill
 

@@ -95,7 +95,7 @@ def audit(job: Job[Any], probe: Callable[[Job[Any]], tuple[bool, dict[Place, int
     accepted, probed = probe(job)
     job.control.result({"accepted": accepted})
     consumer = job.clients.power(LogClients).auditor(options.consumer)
-    reader = Reader(recorder, consumer)
+    reader = Reader(recorder, consumer, options.producers)
     op = recorder.invoke("audit")
     ends: Ends = {}
     known = []
@@ -119,7 +119,7 @@ def audit(job: Job[Any], probe: Callable[[Job[Any]], tuple[bool, dict[Place, int
     recorder.complete(op, OK if complete else INFO, failed or None)
     consumer.close()
     job.control.report(recorder.report())
-    job.control.result({"audited": complete, "why": failed, "reached": reader.reached})
+    job.control.result({"audited": complete, "why": failed, "probed": reader.probed_places()})
 
 
 def _bounds_past(consumer: Auditor, place: Place, position: int, known_by: float, visible_by: float) -> tuple[int, int]:

@@ -16,7 +16,7 @@ _COMMIT_NS = 1_000_000_000
 def consume(job: Job[LogOptions]) -> None:
     """Read until stopped."""
     options = job.options
-    reader = Reader(job.recorder, job.clients.power(LogClients).consumer(options.consumer))
+    reader = Reader(job.recorder, job.clients.power(LogClients).consumer(options.consumer), options.producers)
     if options.consumption == "group":
         reader.subscribe(options.topic_names())
     else:
@@ -33,7 +33,7 @@ def consume(job: Job[LogOptions]) -> None:
         if options.consumption != "group":
             continue
         if told:
-            job.control.result({"reached": reader.reached})
+            job.control.result({"probed": reader.probed_places()})
         if now - committed_ns > _COMMIT_NS:
             reader.commit()
             committed_ns = now

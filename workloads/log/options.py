@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import zlib
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from chaoskit.history.audits import Place
 from workloads.common.options import MessageSize, Rate
@@ -43,6 +43,12 @@ class LogOptions(BaseModel):
     in_flight: int = Field(default=20_000, ge=1)
     producer: dict[str, Any] = {}
     consumer: dict[str, Any] = {}
+
+    @model_validator(mode="after")
+    def _group_of_somebody(self) -> Self:
+        if self.consumption == "group" and not self.consumers:
+            raise ValueError("consumption: group requires consumers; set consumers: 1 or more")
+        return self
 
     def topic_names(self) -> list[str]:
         """Return the names of all topics."""

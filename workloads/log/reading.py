@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from typing import Generic, Protocol, TypeVar
 
 from chaoskit.contract.client import Consumer, PositionLost
+from chaoskit.history.audits import Place
 from chaoskit.history.recorder import Delivery, Recorder
-from chaoskit.history.schema import FAIL, OK
+from chaoskit.history.schema import FAIL, OK, PRODUCER_SHIFT
 
 _POLL_TIMEOUT_S = 0.1
 _MESSAGES_MAX = 1000
+NOBODY = -1
+"""The number of no producer."""
 
 
 class Source(Protocol):
@@ -35,18 +38,20 @@ class Poller(Generic[S]):
         recorder: the client's recorder.
         source: the source.
         f: name of the operation.
+        prober: number of the producer of the probes.
 
     Attributes:
         error: the last error of the source; empty if there was none.
-        reached: the position after the furthest message that was received of each partition, as `topic/number`.
+        probed: the partitions, by their names in the system, of which a probe of the final read was received.
     """
 
-    def __init__(self, recorder: Recorder, source: S, f: str) -> None:
+    def __init__(self, recorder: Recorder, source: S, f: str, prober: int = NOBODY) -> None:
         self.source = source
         self.recorder = recorder
         self.error = ""
-        self.reached: dict[str, int] = {}
+        self.probed: set[Place] = set()
         self._f = f
+        self._prober = prober
 
     def poll(self) -> list[tuple[int, Delivery]]:
         """Receive what is available; return deliveries with their values."""
@@ -57,10 +62,16 @@ class Poller(Generic[S]):
         self.error = error or self.error
         for each in lost:
             self.go_on(each)
-        for (topic, partition), position in {(each[0], each[1]): each.position for each in deliveries}.items():
-            place = f"{self.recorder.in_history(topic)}/{partition}"
-            self.reached[place] = max(position + 1, self.reached.get(place, 0))
+        self.probed |= {
+            (each.topic, each.partition)
+            for value, each in zip(values, deliveries, strict=True)
+            if value >> PRODUCER_SHIFT == self._prober
+        }
         return list(zip(values, deliveries, strict=True))
+
+    def probed_places(self) -> list[str]:
+        """Return the partitions of which a probe was received, as `topic/number`."""
+        return sorted(f"{self.recorder.in_history(topic)}/{partition}" for topic, partition in self.probed)
 
     def go_on(self, lost: PositionLost) -> None:
         """Do nothing: a source without positions cannot lose one."""
@@ -78,10 +89,11 @@ class Reader(Poller[Consumer]):
     Args:
         recorder: the client's recorder.
         consumer: the consumer to poll.
+        prober: number of the producer of the probes.
     """
 
-    def __init__(self, recorder: Recorder, consumer: Consumer) -> None:
-        super().__init__(recorder, consumer, "poll")
+    def __init__(self, recorder: Recorder, consumer: Consumer, prober: int = NOBODY) -> None:
+        super().__init__(recorder, consumer, "poll", prober)
         self._group = ""
         self._generation: int | None = None
 

@@ -33,7 +33,7 @@ def subscribe(job: Job[SubscriptionOptions]) -> None:
         if crashes.due():
             member.crash()
         if reports.tell():
-            job.control.result({"reached": member.reader.reached})
+            job.control.result({"probed": member.reader.probed_places()})
     member.drain()
     member.reader.close()
     reports.finish()
@@ -69,9 +69,9 @@ class _Member:
         with self._recorder.operation("crash"):
             self.subscriber.close(abruptly=True)
             self._left = {}
-        reached = self.reader.reached
+        probed = self.reader.probed
         self._join()
-        self.reader.reached = reached
+        self.reader.probed = probed
 
     def drain(self) -> None:
         """Acknowledge all messages that were left unacknowledged and all that still arrive."""
@@ -89,7 +89,7 @@ class _Member:
     def _join(self) -> None:
         kind, recorder = self._options.subscription, self._recorder
         self.subscriber: Subscriber = self._clients.subscriber(self._options.consumer, kind)
-        self.reader = Poller(recorder, self.subscriber, "receive")
+        self.reader = Poller(recorder, self.subscriber, "receive", self._options.producers)
         places = [(recorder.in_system(topic), partition) for topic, partition in self._options.all_partitions()]
         with recorder.operation("subscribe") as op:
             for place in places:

@@ -159,29 +159,34 @@ def failed_visible(run: Reference) -> Iterator[Row]:
             yield {**evidence, "position": first["position"], "other_op": first["op"]}
 
 
+def is_truncated(run: Reference, row: Row) -> bool:
+    """Whether the log does not have a position any more that was read."""
+    position = row["position"]
+    if run.audit is None or position is None or position < run.audit.low:
+        return False
+    if position >= run.audit.end:
+        asked_ns = min((row["start_ns"] for row in run.operations if row["f"] == "audit"), default=math.inf)
+        return (row["received_ns"] or 0) < asked_ns
+    return run.audit.complete and all(
+        read["position"] != position for read in run.receives if read["client"] == AUDITOR
+    )
+
+
 def truncated(run: Reference) -> Iterator[Row]:
-    if run.audit is None:
-        return
-    kept = {row["position"] for row in run.receives if row["client"] == AUDITOR}
-    asked_ns = min((row["start_ns"] for row in run.operations if row["f"] == "audit"), default=math.inf)
     reported = set()
     for row in run.receives:
-        position = row["position"]
-        if row["client"] == AUDITOR or position is None or position < run.audit.low:
+        if row["client"] == AUDITOR or not is_truncated(run, row) or (row["position"], row["value"]) in reported:
             continue
-        beyond = position >= run.audit.end and (row["received_ns"] or 0) < asked_ns
-        gone = position < run.audit.end and run.audit.complete and position not in kept
-        if (beyond or gone) and (position, row["value"]) not in reported:
-            reported.add((position, row["value"]))
-            detail = "high watermark went back below it" if beyond else "position is gone"
-            yield {**this(row, row["received_ns"]), "other_position": run.audit.end, "detail": detail}
+        reported.add((row["position"], row["value"]))
+        detail = "high watermark went back below it" if row["position"] >= run.audit.end else "position is gone"
+        yield {**this(row, row["received_ns"]), "other_position": run.audit.end, "detail": detail}
 
 
 def duplicate(run: Reference) -> Iterator[Row]:
     for value in run.visible:
         copies: dict[int, Row] = {}
         for row in run.intact:
-            if row["value"] == value and row["position"] is not None:
+            if row["value"] == value and row["position"] is not None and not is_truncated(run, row):
                 copies.setdefault(row["position"], row)
         original, *further = [copies[position] for position in sorted(copies)] or [None]
         for copy in further:

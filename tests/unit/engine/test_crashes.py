@@ -54,10 +54,11 @@ def test_a_fault_where_it_runs_or_at_what_it_needs_explains_it(target: str) -> N
     "fault",
     [
         effect("pause", "n2", start_s=10, healed_s=20),
+        effect("client-crash", "consumer-0", start_s=10, healed_s=20),
         effect("pause", "n3", start_s=31, healed_s=40),
         effect("pause", "n3", start_s=-200, healed_s=-100),
     ],
-    ids=["another host", "after it", "long before it"],
+    ids=["another host", "a client", "after it", "long before it"],
 )
 def test_a_fault_elsewhere_or_at_another_time_does_not(fault: Effect) -> None:
     assert _explained(fault)["rule"] is None

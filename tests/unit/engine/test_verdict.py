@@ -31,6 +31,10 @@ def _decide(**changes: Any) -> tuple[str, tuple[str, ...]]:
         ({"anomalies": LOST}, (INVALID, ("3 lost: not allowed (acks=all)",))),
         ({"recovered": False}, (INVALID, ("the cluster did not recover within the bound after healing",))),
         ({"recovered": None}, (UNKNOWN, ("the run ended before the cluster's recovery was observed",))),
+        (
+            {"behind": ["log-0/1"]},
+            (INVALID, ("the group received nothing new of log-0/1 within the bound after healing",)),
+        ),
         ({"audit_complete": False}, (UNKNOWN, ("the final read did not reach the end of every partition",))),
         ({"acked": 0}, (UNKNOWN, ("nothing was acknowledged during the load",))),
         ({"problems": ("client consumer-0 died",)}, (UNKNOWN, ("client consumer-0 died",))),

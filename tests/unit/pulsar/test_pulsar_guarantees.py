@@ -76,7 +76,6 @@ BACK = {
     "rewound",
     "skipped",
     "reordered",
-    "duplicate",
 }
 BACK |= {"order-violation"}
 """What comes with ledgers that end before what was acknowledged."""

@@ -1,0 +1,76 @@
+"""After healing, a group must receive a fresh message of every partition; what cannot be judged is said."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from chaoskit.run import groups
+from chaoskit.run.groups import await_probes
+
+PLACES = ["log-0/0", "log-0/1"]
+
+
+class Members:
+    """Members that receive something at each look, as told: probes and further messages."""
+
+    def __init__(self, *steps: tuple[set[str], int], lost: tuple[str, ...] = ()) -> None:
+        self._steps: Iterator[tuple[set[str], int]] = iter(steps)
+        self._probed: set[str] = set()
+        self._received = 0
+        self._lost = list(lost)
+
+    def probed(self) -> set[str]:
+        step = next(self._steps, None)
+        if step is not None:
+            self._probed |= step[0]
+            self._received += step[1]
+        return self._probed
+
+    def received(self) -> int:
+        return self._received
+
+    def lost(self) -> list[str]:
+        return self._lost
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(groups, "_TICK_S", 0.001)
+
+
+def test_a_group_that_received_every_probe_is_served() -> None:
+    found = await_probes(Members(({PLACES[0]}, 5), ({PLACES[1]}, 5)), PLACES, 5, threading.Event())
+
+    assert found is not None
+    assert found["behind"] == []
+
+
+def test_a_partition_without_an_owner_is_behind_once_nothing_came_for_the_bound() -> None:
+    found = await_probes(Members(({PLACES[0]}, 5)), PLACES, 0.05, threading.Event())
+
+    assert found is not None
+    assert (found["behind"], found["took_s"] >= 0.05) == (["log-0/1"], True)
+
+
+def test_a_slow_group_has_all_the_time_it_needs_as_long_as_it_receives_something() -> None:
+    slow = [(set[str](), 1)] * 100
+    found = await_probes(Members(*slow, (set(PLACES), 1)), PLACES, 0.05, threading.Event())
+
+    assert found is not None
+    assert found["behind"] == []
+    assert found["took_s"] > 0.05
+
+
+def test_what_a_lost_member_owes_is_not_held_against_the_system() -> None:
+    assert await_probes(Members(lost=("consumer-0",)), PLACES, 0.05, threading.Event()) is None
+    assert await_probes(Members((set(PLACES), 1), lost=("consumer-0",)), PLACES, 0.05, threading.Event()) is not None
+
+
+def test_an_interrupted_wait_judges_nothing() -> None:
+    interrupted = threading.Event()
+    interrupted.set()
+
+    assert await_probes(Members(), PLACES, 60, interrupted) is None
