@@ -56,7 +56,8 @@ class Control(Protocol):
         The auditor reports `accepted` as soon as its probes are through and `audited` at its end, both bool, and may
         say why not (`why`). Another client that can never work again, and stays idle, reports the reason (`failed`).
         Members of a group, and the auditor, report the partitions of which they have received the auditor's probe
-        (`probed`: list of `topic/number`). The group must receive each that the auditor has received.
+        (`probed`: list of `topic/number`), and how many messages of each (`received`). The group must receive each
+        probe that the auditor has received, or at least go on receiving messages of the partition.
         """
         ...
 

@@ -155,7 +155,7 @@ def _done(verdict: Verdict) -> list[str]:
         took_s, bound_s = verdict.liveness["took_s"], verdict.liveness["bound_s"]
         lines.append(f"  cluster: {word} in {took_s:.1f} s after healing (bound {bound_s:.0f} s)")
     if group := verdict.liveness.get("group"):
-        behind = f"received nothing new of {', '.join(group['behind'])}" if group["behind"] else "received the probes"
+        behind = f"received nothing new of {', '.join(group['behind'])}" if group["behind"] else "received new messages"
         lines.append(f"  consumer group: {behind}, {group['took_s']:.1f} s after the final read")
     return lines
 

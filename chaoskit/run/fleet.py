@@ -11,8 +11,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import count
 from pathlib import Path
@@ -200,8 +200,11 @@ class ClientGroup:
         workers = (worker for client in self._clients for worker in client.workers)
         return {place for worker in workers for place in worker.result.get("probed", ())}
 
-    def received(self) -> int:
-        return sum(worker.progress.received for client in self._clients for worker in client.workers)
+    def received(self) -> Mapping[str, int]:
+        total: Counter[str] = Counter()
+        for worker in (worker for client in self._clients for worker in client.workers):
+            total.update(worker.result.get("received", {}))
+        return total
 
     def lost(self) -> list[str]:
         return [client.name for client in self._clients if client.lost()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 _TICK_S = 0.2
@@ -17,8 +17,8 @@ class Members(Protocol):
         """Return the partitions, as `topic/number`, whose probe any member has received."""
         ...
 
-    def received(self) -> int:
-        """Return how many messages all members have received."""
+    def received(self) -> Mapping[str, int]:
+        """Return how many messages of each partition, as `topic/number`, all members have received."""
         ...
 
     def lost(self) -> list[str]:
@@ -29,25 +29,25 @@ class Members(Protocol):
 def await_probes(
     members: Members, wanted: Sequence[str], bound_s: float, interrupted: threading.Event
 ) -> dict[str, Any] | None:
-    """Wait until the members have received every probe, as long as they make progress.
+    """Wait until the members have received every probe, at most for the bound.
 
     Args:
         members: the group.
         wanted: the partitions whose probe the final read has received.
-        bound_s: how long the group may receive nothing at all while a probe waits for it.
+        bound_s: the bound.
         interrupted: ends the wait.
 
     Returns:
-        `behind`, the partitions whose probe was not received, and `took_s`; None if that cannot be judged, because a
-        member is lost or the wait was interrupted.
+        `behind`, the partitions of which nothing at all was received meanwhile; `slow`, others whose probe was not
+        received; and `took_s`. None if that cannot be judged, because a member is lost or the wait was interrupted.
     """
-    began = progress = time.monotonic()
-    received = members.received()
-    while behind := sorted(set(wanted) - members.probed()):
+    began, before = time.monotonic(), members.received()
+    while waiting := sorted(set(wanted) - members.probed()):
         if members.lost() or interrupted.wait(_TICK_S):
             return None
-        if (now := members.received()) != received:
-            received, progress = now, time.monotonic()
-        if time.monotonic() - progress > bound_s:
+        if time.monotonic() - began > bound_s:
             break
-    return {"behind": behind, "took_s": round(time.monotonic() - began, 3)}
+    since = members.received()
+    slow = [place for place in waiting if since.get(place, 0) > before.get(place, 0)]
+    behind = [place for place in waiting if place not in slow]
+    return {"behind": behind, "slow": slow, "took_s": round(time.monotonic() - began, 3)}

@@ -119,7 +119,7 @@ def audit(job: Job[Any], probe: Callable[[Job[Any]], tuple[bool, dict[Place, int
     recorder.complete(op, OK if complete else INFO, failed or None)
     consumer.close()
     job.control.report(recorder.report())
-    job.control.result({"audited": complete, "why": failed, "probed": reader.probed_places()})
+    job.control.result({"audited": complete, "why": failed, **reader.told()})
 
 
 def _bounds_past(consumer: Auditor, place: Place, position: int, known_by: float, visible_by: float) -> tuple[int, int]:

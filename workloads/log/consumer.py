@@ -33,7 +33,7 @@ def consume(job: Job[LogOptions]) -> None:
         if options.consumption != "group":
             continue
         if told:
-            job.control.result({"probed": reader.probed_places()})
+            job.control.result(reader.told())
         if now - committed_ns > _COMMIT_NS:
             reader.commit()
             committed_ns = now

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from chaoskit.contract.client import Consumer, PositionLost
 from chaoskit.history.audits import Place
@@ -43,6 +44,7 @@ class Poller(Generic[S]):
     Attributes:
         error: the last error of the source; empty if there was none.
         probed: the partitions, by their names in the system, of which a probe of the final read was received.
+        received: how many messages were received, by partition.
     """
 
     def __init__(self, recorder: Recorder, source: S, f: str, prober: int = NOBODY) -> None:
@@ -50,6 +52,7 @@ class Poller(Generic[S]):
         self.recorder = recorder
         self.error = ""
         self.probed: set[Place] = set()
+        self.received: Counter[Place] = Counter()
         self._f = f
         self._prober = prober
 
@@ -62,6 +65,7 @@ class Poller(Generic[S]):
         self.error = error or self.error
         for each in lost:
             self.go_on(each)
+        self.received.update((each.topic, each.partition) for each in deliveries)
         self.probed |= {
             (each.topic, each.partition)
             for value, each in zip(values, deliveries, strict=True)
@@ -69,9 +73,15 @@ class Poller(Generic[S]):
         }
         return list(zip(values, deliveries, strict=True))
 
-    def probed_places(self) -> list[str]:
-        """Return the partitions of which a probe was received, as `topic/number`."""
-        return sorted(f"{self.recorder.in_history(topic)}/{partition}" for topic, partition in self.probed)
+    def told(self) -> dict[str, Any]:
+        """Return what a member of a group tells the harness; see `chaoskit.contract.workload.Control.result`."""
+        return {
+            "probed": sorted(map(self._named, self.probed)),
+            "received": {self._named(place): count for place, count in self.received.items()},
+        }
+
+    def _named(self, place: Place) -> str:
+        return f"{self.recorder.in_history(place[0])}/{place[1]}"
 
     def go_on(self, lost: PositionLost) -> None:
         """Do nothing: a source without positions cannot lose one."""

@@ -33,7 +33,7 @@ def subscribe(job: Job[SubscriptionOptions]) -> None:
         if crashes.due():
             member.crash()
         if reports.tell():
-            job.control.result({"probed": member.reader.probed_places()})
+            job.control.result(member.reader.told())
     member.drain()
     member.reader.close()
     reports.finish()
@@ -69,9 +69,9 @@ class _Member:
         with self._recorder.operation("crash"):
             self.subscriber.close(abruptly=True)
             self._left = {}
-        probed = self.reader.probed
+        before = self.reader
         self._join()
-        self.reader.probed = probed
+        self.reader.probed, self.reader.received = before.probed, before.received
 
     def drain(self) -> None:
         """Acknowledge all messages that were left unacknowledged and all that still arrive."""

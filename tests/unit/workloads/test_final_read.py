@@ -93,7 +93,7 @@ def test_a_new_leader_that_does_not_know_its_end_is_asked_again(tmp_path: Path) 
 
     assert bounds == Bounds(0, 6, complete=True, reached=6)
     assert operation["outcome"] == "ok"
-    assert told == {"accepted": True, "audited": True, "why": "", "probed": ["log-0/0"]}
+    assert told == {"accepted": True, "audited": True, "why": "", "probed": ["log-0/0"], "received": {"log-0/0": 6}}
 
 
 def test_a_partition_without_a_known_end_is_incomplete_and_says_why(
@@ -105,7 +105,7 @@ def test_a_partition_without_a_known_end_is_incomplete_and_says_why(
     assert bounds is None
     why = "no end position of log-0/0: OFFSET_NOT_AVAILABLE"
     assert (operation["outcome"], operation["error"]) == ("info", why)
-    assert told == {"accepted": True, "audited": False, "why": why, "probed": []}
+    assert told == {"accepted": True, "audited": False, "why": why, "probed": [], "received": {}}
 
 
 def test_what_the_system_says_twice_that_it_cannot_read_is_passed_and_lost(
