@@ -56,7 +56,8 @@ WAITS = pa.schema(
 )
 """Waits of a partition, by what they are of. The longest: of the `load`; of the `fault` or `window` with this number
 (of a window, what is inside of it). From an instant: `healed` or `undone`, of the fault with this number. `long`: each
-one that lasted UNAVAILABLE_MIN_NS. `acks`: the first and the last acknowledgement, which are no wait."""
+one that lasted UNAVAILABLE_MIN_NS. No waits: when `sends` were due first and last, and the first and the last of the
+`acks`."""
 
 UNAVAILABLE_MIN_NS = 500_000_000
 """Shorter waits are not listed one by one."""
@@ -289,6 +290,8 @@ def _delivered(messages: pa.Table, first: Ints, sends: Sends, timing: Timing) ->
 
 def _waits(partition: Partition, sends: Sends, found: Waits, told: list[tuple[str, int, Wait]]) -> pa.Table:
     rows = [*told, *(("long", number, wait) for number, wait in enumerate(found.lasting(UNAVAILABLE_MIN_NS)))]
+    if sends.due_ns.size:
+        rows.append(("sends", 0, Wait(int(sends.due_ns.min()), int(sends.due_ns.max()), answered=False)))
     if sends.acked.any():
         acks = sends.done_ns[sends.acked]
         rows.append(("acks", 0, Wait(int(acks.min()), int(acks.max()), answered=True)))

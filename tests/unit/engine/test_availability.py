@@ -130,3 +130,13 @@ def test_no_acknowledgement_after_a_healing_is_the_worst_recovery_and_not_none(t
     assert told["not_recovered"] == 1
     assert told["partitions"][0]["recovered"] is False
     assert told["by_fault"][0]["not_recovered"] == 1
+
+
+def test_ledgers_of_which_none_was_ever_acknowledged_did_not_recover(tmp_path: Path) -> None:
+    sends: list[Sent] = [(at // 100, at, None, INFO) for at in range(0, 1_000, 10)]
+    history = recorded(tmp_path, sends, model=DataModel.LEDGER)
+
+    told = figures_of(history, load(1_000), fault(0, 300, 400))["availability"]
+
+    assert (told["recovered_after_heal_ms"], told["recovered_after_undoing_ms"]) == (600, 700)
+    assert told["not_recovered"] == 1
