@@ -143,7 +143,7 @@ class Sends:
         """Return when sends to this partition waited in vain."""
         due_ns, done_ns, until_ns = self.due_ns, self.done_ns, self.until_ns
         load = timing.load
-        if load.stuck_ns is not None and _lasts(model):
+        if load.stuck_ns is not None and due_ns.size and _lasts(model):
             until_ns = max(until_ns, load.end_ns)
             due_ns, done_ns = np.append(due_ns, load.stuck_ns), np.append(done_ns, load.end_ns)
         return waits(due_ns, done_ns, self.done_ns[self.acked], until_ns, load.end_ns)
