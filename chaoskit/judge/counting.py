@@ -6,8 +6,8 @@ their results.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -82,10 +82,11 @@ class Operations:
     client: Ints
 
     @classmethod
-    def of(cls, table: pa.Table) -> Operations:
-        """Return the columns of a table of operations."""
-        client, names = _clients(table["client"])
-        audits = client == names.get(AUDITOR, -1)
+    def of(cls, table: pa.Table, numbers: dict[str, int] | None = None) -> Operations:
+        """Return the columns of a table of operations; `numbers` has those of known clients, and new ones are added."""
+        numbers = {} if numbers is None else numbers
+        client = _clients(table["client"], numbers)
+        audits = client == numbers.get(AUDITOR, -1)
         return cls(
             table["op"].to_numpy(),
             table["start_ns"].to_numpy(),
@@ -95,6 +96,20 @@ class Operations:
             audits,
             client,
         )
+
+    @classmethod
+    def joined(cls, tables: Iterable[pa.Table], size: int) -> Operations:
+        """Return the columns of several tables with `size` rows in all, of which one at a time is in memory."""
+        kinds: tuple[Any, ...] = (np.int64, np.int64, np.int64, np.bool_, np.bool_, np.bool_, np.int32)
+        whole = cls(*(np.zeros(size, kind) for kind in kinds))
+        numbers: dict[str, int] = {}
+        first = 0
+        for table in tables:
+            part = cls.of(table, numbers)
+            for column in fields(cls):
+                getattr(whole, column.name)[first : first + table.num_rows] = getattr(part, column.name)
+            first += table.num_rows
+        return whole
 
     def rows(self, op: Ints) -> Ints:
         """Return the rows of some operations."""
@@ -330,16 +345,15 @@ def _lasts(model: DataModel) -> bool:
     return model is not DataModel.LEDGER
 
 
-def _clients(column: pa.ChunkedArray) -> tuple[Ints, dict[str, int]]:
-    """Return the number of each entry's client, and the numbers by name."""
+def _clients(column: pa.ChunkedArray, numbers: dict[str, int]) -> Ints:
+    """Return the number of each entry's client; those that are new are added to the numbers."""
     encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-    numbers: dict[str, int] = {}
     parts = [np.zeros(0, np.int32)]
     for chunk in encoded.chunks:
         names = [name.partition("#")[0] for name in chunk.dictionary.to_pylist()]
         known = np.array([numbers.setdefault(name, len(numbers)) for name in names], np.int32)
         parts.append(known[chunk.indices.to_numpy()])
-    return np.concatenate(parts), numbers
+    return np.concatenate(parts)
 
 
 def _zeros(like: Ints) -> Ints:
