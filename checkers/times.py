@@ -34,7 +34,8 @@ class _Sends:
     """The timed sends of a partition: operation numbers, due times, completion times, whether acknowledged.
 
     A send of which nothing more is known was given up at the end of the load; of a ledger, which may have ended before,
-    at once. If the load's end is not known, it is when the last send was due.
+    at once. If the load's end is not known, it is when the last send was due. If nothing more was sent though due, one
+    more send is waited for, but not in a ledger.
     """
 
     def __init__(self, part: Part) -> None:
@@ -57,14 +58,19 @@ class _Sends:
         acked, self.open = np.flatnonzero(is_acked), np.flatnonzero(~is_acked)
         self.acked = acked[np.argsort(self.end_ns[acked], kind="stable")]
         until_ns = int(self.end_ns[self.open].max(initial=0))
-        self.waits = waits(self.due_ns, self.end_ns, self.end_ns[self.acked], until_ns, load_end_ns)
+        due_ns, done_ns = self.due_ns, self.end_ns
+        if part.setting.stuck_ns is not None and lasts:
+            until_ns = max(until_ns, load_end_ns)
+            due_ns, done_ns = np.append(due_ns, part.setting.stuck_ns), np.append(done_ns, load_end_ns)
+        self.waits = waits(due_ns, done_ns, self.end_ns[self.acked], until_ns, load_end_ns)
 
     def ended_by(self, wait: Wait) -> int:
-        """Return the operation whose acknowledgement ended a wait; if there was none, the first send that had none."""
+        """Return the operation whose acknowledgement ended a wait; if there was none, the first send that had none;
+        `NONE` if it was never made."""
         if wait.answered:
             return int(self.op[self.acked[np.searchsorted(self.end_ns[self.acked], wait.end_ns)]])
         rows = self.open[self.end_ns[self.open] >= wait.begin_ns]
-        return int(self.op[rows[np.argmin(self.due_ns[rows])]])
+        return int(self.op[rows[np.argmin(self.due_ns[rows])]]) if rows.size else NONE
 
 
 UNAVAILABLE = Anomaly(
@@ -76,7 +82,8 @@ def unavailable_cases(sends: _Sends) -> pa.Table:
     """Find windows in which no send was acknowledged although some were due.
 
     Evidence: from `at_ns` (the previous acknowledgement, or when the next send was due) to the end of `op`;
-    `other_op` was the last one acknowledged before. If none followed, `op` is the first send that had to wait.
+    `other_op` was the last one acknowledged before. If none followed, `op` is the first send that had to wait, unless
+    that was never made.
     """
     found = [wait for wait in sends.waits.lasting(UNAVAILABLE_NS) if wait.lasted_ns > UNAVAILABLE_NS]
     begin_ns = np.array([wait.begin_ns for wait in found], np.int64)
@@ -104,7 +111,7 @@ def slow_recovery_cases(sends: _Sends) -> pa.Table:
     """Find faults after whose healing, at `at_ns`, the first acknowledgement of a send that was open or due took longer
     than the bound, or there was none. A ledger that has none was abandoned, and is left out.
 
-    Evidence: `op` was acknowledged first; if none was, it is the first send that was not.
+    Evidence: `op` was acknowledged first; if none was, it is the first send that was not, unless that was never made.
     """
     faults = sends.setting.faults
     found: list[tuple[int, int, int]] = []

@@ -57,8 +57,7 @@ class Run:
         for first in range(0, len(rows), _GROUPS_A_UNIT):
             groups = tuple(range(first, min(first + _GROUPS_A_UNIT, len(rows))))
             yield Unit(self.number, self.folder, self.timing, sum(rows[index] for index in groups), groups=groups)
-        end_ns = self.timing.load.end_ns
-        known = settings(self.history, self.subject.bound_ns, end_ns) if self.subject else None
+        known = settings(self.history, self.subject.bound_ns, self.timing.load) if self.subject else None
         for index, partition in enumerate(self.history.partitions):
             setting = known[index] if known else None
             model = self.history.models[partition.topic]

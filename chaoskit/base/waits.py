@@ -1,7 +1,9 @@
-"""Waits: the times in which a send was due and not completed, and no other one was acknowledged.
+"""Waits: the times from when a send was due, or still open after an acknowledgement, to the next acknowledgement.
 
 Between two acknowledgements a wait begins with the first of them if a send was still open then, otherwise when the
-next send was due. So nothing counts while nothing was due. Cost: a few passes over sorted arrays.
+next send was due. So nothing counts while nothing was due since the last acknowledgement. That a send was given up
+ends no wait that an acknowledgement ends later, even if nothing was due for a while: otherwise a system that refuses
+each send at once would never be unavailable. Cost: a few passes over sorted arrays.
 """
 
 from __future__ import annotations
@@ -64,7 +66,7 @@ class Waits:
     def after(self, instant_ns: int, before_ns: int) -> Wait | None:
         """Return the wait from an instant, or from when the next send was due, to the next acknowledgement.
 
-        None if nothing was open at the instant and nothing was due from then until `before_ns`.
+        None if there was no wait at the instant and nothing was due from then until `before_ns`.
         """
         index = int(np.searchsorted(self.end_ns, instant_ns, side="left"))
         if index == self.end_ns.size or self.begin_ns[index] > max(instant_ns, before_ns):

@@ -70,6 +70,7 @@ class Setting:
         faults: the faults of the run, by number.
         bound_ns: time after a healing within which the system must serve again.
         load_end_ns: until when sends were due; None if that is not known.
+        stuck_ns: from when on sends were due until then and none was made; None if that was not so.
     """
 
     topic: str
@@ -79,6 +80,7 @@ class Setting:
     faults: tuple[FaultWindow, ...] = ()
     bound_ns: int = 60_000_000_000
     load_end_ns: int | None = None
+    stuck_ns: int | None = None
 
     @property
     def bounds(self) -> Bounds | None:

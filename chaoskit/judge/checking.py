@@ -20,6 +20,7 @@ from chaoskit.contract.installed import checkers
 from chaoskit.history.reader import History, read_messages, read_observations
 from chaoskit.history.schema import CARRYING
 from chaoskit.judge.dating import dated
+from chaoskit.judge.timing import Load
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +35,13 @@ Sent = Callable[[Settling, pa.Array], list[pa.Table]]
 """Calls a checker's `sent_here` for every partition."""
 
 
-def settings(history: History, bound_ns: int, load_end_ns: int | None = None) -> list[Setting]:
+def settings(history: History, bound_ns: int, load: Load | None = None) -> list[Setting]:
     """Return the context of each partition of a history, in the history's order.
 
     Args:
         history: the history of the run.
         bound_ns: time after a healing within which the system must serve again.
-        load_end_ns: until when sends were due; None if that is not known.
+        load: when sends were due; None if that is not known.
     """
     faults = tuple(
         FaultWindow(row["fault"], row["kind"], row["start_ns"], row["effective_ns"], row["healed_ns"])
@@ -54,19 +55,20 @@ def settings(history: History, bound_ns: int, load_end_ns: int | None = None) ->
             history.audit(each.topic, each.partition),
             faults,
             bound_ns,
-            load_end_ns,
+            load.end_ns if load else None,
+            load.stuck_ns if load else None,
         )
         for each in history.partitions
     ]
 
 
-def find(history: History, bound_ns: int, load_end_ns: int | None = None) -> pa.Table:
+def find(history: History, bound_ns: int, load: Load | None = None) -> pa.Table:
     """Return the findings of all checkers over all partitions (schema `FINDINGS`); for the arguments see `settings`."""
     keep_freed_memory()
     operations = history.operations
     control = controlling(operations)
     checked = []
-    for setting, partition in zip(settings(history, bound_ns, load_end_ns), history.partitions, strict=True):
+    for setting, partition in zip(settings(history, bound_ns, load), history.partitions, strict=True):
         messages, observations = read_messages(partition), read_observations(partition)
         needed = relevant((messages, observations), operations, control)
         checked.append(check_partition(Part(setting, messages, needed, observations)))

@@ -6,8 +6,8 @@ their results.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -56,7 +56,8 @@ WAITS = pa.schema(
 )
 """Waits of a partition, by what they are of. The longest: of the `load`; of the `fault` or `window` with this number
 (of a window, what is inside of it). From an instant: `healed` or `undone`, of the fault with this number. `long`: each
-one that lasted UNAVAILABLE_MIN_NS. `acks`: the first and the last acknowledgement, which are no wait."""
+one that lasted UNAVAILABLE_MIN_NS. No waits: when `sends` were due first and last, and the first and the last of the
+`acks`."""
 
 UNAVAILABLE_MIN_NS = 500_000_000
 """Shorter waits are not listed one by one."""
@@ -81,10 +82,11 @@ class Operations:
     client: Ints
 
     @classmethod
-    def of(cls, table: pa.Table) -> Operations:
-        """Return the columns of a table of operations."""
-        client, names = _clients(table["client"])
-        audits = client == names.get(AUDITOR, -1)
+    def of(cls, table: pa.Table, numbers: dict[str, int] | None = None) -> Operations:
+        """Return the columns of a table of operations; `numbers` has those of known clients, and new ones are added."""
+        numbers = {} if numbers is None else numbers
+        client = _clients(table["client"], numbers)
+        audits = client == numbers.get(AUDITOR, -1)
         return cls(
             table["op"].to_numpy(),
             table["start_ns"].to_numpy(),
@@ -94,6 +96,20 @@ class Operations:
             audits,
             client,
         )
+
+    @classmethod
+    def joined(cls, tables: Iterable[pa.Table], size: int) -> Operations:
+        """Return the columns of several tables with `size` rows in all, of which one at a time is in memory."""
+        kinds: tuple[Any, ...] = (np.int64, np.int64, np.int64, np.bool_, np.bool_, np.bool_, np.int32)
+        whole = cls(*(np.zeros(size, kind) for kind in kinds))
+        numbers: dict[str, int] = {}
+        first = 0
+        for table in tables:
+            part = cls.of(table, numbers)
+            for column in fields(cls):
+                getattr(whole, column.name)[first : first + table.num_rows] = getattr(part, column.name)
+            first += table.num_rows
+        return whole
 
     def rows(self, op: Ints) -> Ints:
         """Return the rows of some operations."""
@@ -142,7 +158,7 @@ class Sends:
         """Return when sends to this partition waited in vain."""
         due_ns, done_ns, until_ns = self.due_ns, self.done_ns, self.until_ns
         load = timing.load
-        if load.stuck_ns is not None and _lasts(model):
+        if load.stuck_ns is not None and due_ns.size and _lasts(model):
             until_ns = max(until_ns, load.end_ns)
             due_ns, done_ns = np.append(due_ns, load.stuck_ns), np.append(done_ns, load.end_ns)
         return waits(due_ns, done_ns, self.done_ns[self.acked], until_ns, load.end_ns)
@@ -289,6 +305,8 @@ def _delivered(messages: pa.Table, first: Ints, sends: Sends, timing: Timing) ->
 
 def _waits(partition: Partition, sends: Sends, found: Waits, told: list[tuple[str, int, Wait]]) -> pa.Table:
     rows = [*told, *(("long", number, wait) for number, wait in enumerate(found.lasting(UNAVAILABLE_MIN_NS)))]
+    if sends.due_ns.size:
+        rows.append(("sends", 0, Wait(int(sends.due_ns.min()), int(sends.due_ns.max()), answered=False)))
     if sends.acked.any():
         acks = sends.done_ns[sends.acked]
         rows.append(("acks", 0, Wait(int(acks.min()), int(acks.max()), answered=True)))
@@ -327,16 +345,15 @@ def _lasts(model: DataModel) -> bool:
     return model is not DataModel.LEDGER
 
 
-def _clients(column: pa.ChunkedArray) -> tuple[Ints, dict[str, int]]:
-    """Return the number of each entry's client, and the numbers by name."""
+def _clients(column: pa.ChunkedArray, numbers: dict[str, int]) -> Ints:
+    """Return the number of each entry's client; those that are new are added to the numbers."""
     encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-    numbers: dict[str, int] = {}
     parts = [np.zeros(0, np.int32)]
     for chunk in encoded.chunks:
         names = [name.partition("#")[0] for name in chunk.dictionary.to_pylist()]
         known = np.array([numbers.setdefault(name, len(numbers)) for name in names], np.int32)
         parts.append(known[chunk.indices.to_numpy()])
-    return np.concatenate(parts), numbers
+    return np.concatenate(parts)
 
 
 def _zeros(like: Ints) -> Ints:

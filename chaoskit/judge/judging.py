@@ -47,7 +47,7 @@ def check_run(folder: Path) -> Verdict:
         finish(folder)
     history = History.open(folder)
     timing = Timing(load_of(folder), faults_of(history.faults.to_pylist()))
-    findings = find(history, subject.bound_ns, timing.load.end_ns)
+    findings = find(history, subject.bound_ns, timing.load)
     return judge(folder, subject, history, findings, figures(*measure(history, timing), timing, folder / "latency"))
 
 

@@ -191,14 +191,16 @@ def _never_again(waits: pa.Table, timing: Timing) -> pa.Table:
     """Return a wait for each healing and undoing after which nothing at all was acknowledged though sends were due, and
     no partition tells of it, because each may have been abandoned, like a ledger."""
     load = timing.load
-    acks, rows = _of(waits, "acks").sort_by("end_ns").to_pylist()[-1:], []
+    sends, rows = _of(waits, "sends").sort_by("end_ns").to_pylist()[-1:], []
+    last_ns = max(_of(waits, "acks")["end_ns"].to_pylist(), default=-1)
     for number, fault in enumerate(timing.faults):
         told = set(waits.filter(pc.equal(waits["number"], number))["of"].to_pylist())
         for of, at_ns in (("healed", fault.healed_ns), ("undone", fault.heal_ns)):
-            due = at_ns is not None and at_ns < load.end_ns and (load.last_ns >= at_ns or load.stuck_ns is not None)
-            if due and of not in told and acks and acks[0]["end_ns"] < at_ns:
+            if at_ns is None or at_ns >= load.end_ns or (load.last_ns < at_ns and load.stuck_ns is None):
+                continue
+            if of not in told and last_ns < at_ns:
                 wait = {"of": of, "number": number, "begin_ns": at_ns, "end_ns": load.end_ns, "answered": False}
-                rows.append({**acks[0], **wait})
+                rows += [{**each, **wait} for each in sends]
     return pa.Table.from_pylist(rows, WAITS)
 
 

@@ -27,6 +27,10 @@ AROUND_MIN_NS, AROUND_MAX_NS = 2 * SECOND, 30 * SECOND
 PHASES = ("quiet", "under_faults", "after_faults")
 QUIET, UNDER, AFTER = range(len(PHASES))
 
+_STUCK_MIN_NS, _STUCK_MIN_SENDS = SECOND // 2, 3
+"""A load that ends this long, and this many sends of one client, after the last send is stuck; less is a busy machine
+or the end of the schedule."""
+
 _BIN_MIN_NS, _BINS_MAX = 10_000_000, 20_000
 _ENDLESS = np.iinfo(np.int64).max
 _NOTHING = np.zeros(0, np.int64)
@@ -56,9 +60,11 @@ class Load:
 
     @property
     def stuck_ns(self) -> int | None:
-        """When a send was due after the last one that was made; None if there was none."""
-        next_ns = max(self.last_ns, self.begin_ns) + int(self.every_ns or 0)
-        return None if self.every_ns is None or next_ns >= self.end_ns else next_ns
+        """When a send was due after the last one that was made; None if none was missing for long enough to tell."""
+        if self.every_ns is None:
+            return None
+        next_ns = max(self.last_ns, self.begin_ns) + int(self.every_ns)
+        return next_ns if self.end_ns - next_ns >= max(_STUCK_MIN_NS, _STUCK_MIN_SENDS * self.every_ns) else None
 
     @property
     def bin_ns(self) -> int:

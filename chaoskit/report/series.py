@@ -160,8 +160,9 @@ def anomalies_of(findings: pa.Table, axis: Axis) -> list[dict[str, Any]]:
 
 
 def _operations(path: Path) -> Operations:
-    table = parquet.opened(path).read(columns=["op", "f", "client", "start_ns", "end_ns", "outcome"])
-    return Operations.of(table)
+    file, columns = parquet.opened(path), ["op", "f", "client", "start_ns", "end_ns", "outcome"]
+    groups = (file.read_row_group(group, columns=columns) for group in range(file.num_row_groups))
+    return Operations.joined(groups, file.metadata.num_rows)
 
 
 def _no_counts(axis: Axis) -> Ints:

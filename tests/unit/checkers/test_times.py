@@ -37,6 +37,20 @@ def test_unavailable_to_the_end() -> None:
     assert found["detail"] == "there was no further acknowledgement"
 
 
+def test_a_producer_that_is_stuck_is_neither_available_nor_recovers() -> None:
+    story = load(faults=(FaultWindow(7, "kill", 1980 * MS, 1985 * MS, 1995 * MS),))
+    story.load_end_ns, story.stuck_ns = 17 * SECOND, 2 * SECOND
+
+    (found,) = story.only("unavailable")
+    assert (found.get("op"), found["other_op"], found["at_ns"]) == (None, 199, 2 * SECOND)
+    assert found["detail"] == "there was no further acknowledgement"
+    (found,) = story.only("slow-recovery")
+    assert (found.get("op"), found["at_ns"]) == (None, 1995 * MS)
+
+    story.model = DataModel.LEDGER
+    assert not {"unavailable", "slow-recovery"} & story.names(), "a ledger may have ended"
+
+
 def test_unavailable_as_long_as_a_send_is_open() -> None:
     story = load()
     for index, lasts in ((200, 1 * MS), (201, 4 * SECOND)):  # two sends: one is served, the other one waits on

@@ -130,3 +130,33 @@ def test_no_acknowledgement_after_a_healing_is_the_worst_recovery_and_not_none(t
     assert told["not_recovered"] == 1
     assert told["partitions"][0]["recovered"] is False
     assert told["by_fault"][0]["not_recovered"] == 1
+
+
+def test_ledgers_of_which_none_was_ever_acknowledged_did_not_recover(tmp_path: Path) -> None:
+    sends: list[Sent] = [(at // 100, at, None, INFO) for at in range(0, 1_000, 10)]
+    history = recorded(tmp_path, sends, model=DataModel.LEDGER)
+
+    told = figures_of(history, load(1_000), fault(0, 300, 400))["availability"]
+
+    assert (told["recovered_after_heal_ms"], told["recovered_after_undoing_ms"]) == (600, 700)
+    assert told["not_recovered"] == 1
+
+
+@pytest.mark.parametrize(("last_ms", "every_ms"), [(19_800, 100), (19_900, 0), (14_000, 2_000)])
+def test_a_few_sends_missing_at_the_end_are_no_failure_to_recover(last_ms: int, every_ms: int, tmp_path: Path) -> None:
+    sends: list[Sent] = [(number % 20, at, at + 5, OK) for number, at in enumerate(range(0, last_ms + 1, 100))]
+
+    paced = load(20_000, last_ms=last_ms, every_ms=every_ms)
+    told = figures_of(recorded(tmp_path, sends), paced, fault(18_000, 18_500, last_ms))["availability"]
+
+    assert told["not_recovered"] == 0
+
+
+def test_a_partition_that_gets_no_send_has_nothing_to_recover(tmp_path: Path) -> None:
+    sends: list[Sent] = [(1, 0, 10, OK), *((0, at, at + 10, OK) for at in range(500, 1_000, 10))]
+
+    paced = load(9_000, last_ms=990, every_ms=10, start_ms=400)
+    told = figures_of(recorded(tmp_path, sends), paced, fault(500, 600, 1_500))["availability"]
+
+    assert told["not_recovered"] == 1
+    assert [each["partition"] for each in told["partitions"]] == ["t/0"]

@@ -32,8 +32,8 @@ def _waits(sends: list[Send], load_end: int = _END) -> Waits:
 
 
 def _slowly(sends: list[Send]) -> list[tuple[int, int]]:
-    """Go from instant to instant: a wait begins when a send is due, and an acknowledgement ends it; another one begins
-    at once if a send is open then."""
+    """Go from instant to instant: a wait begins when a send is due, and only an acknowledgement ends it, not that the
+    send is given up; another one begins at once if a send is open then."""
     acks = {done for _, done, acked in sends if acked}
     until = max((done for _, done, acked in sends if not acked), default=0)
     begin, found = None, []
@@ -59,6 +59,16 @@ def test_nothing_is_waited_for_while_nothing_is_due() -> None:
 
 def test_an_open_send_is_waited_for_until_it_is_given_up() -> None:
     assert _waits([(0, 1, True), (2, 30, False)]).longest(0, _END) == Wait(2, 30, answered=False)
+
+
+def test_sends_that_are_refused_at_once_are_one_wait() -> None:
+    refused = [(due, due + 1, False) for due in range(2, 30, 4)]
+
+    assert _waits([(0, 1, True), *refused, (30, 31, True)]).longest(0, _END) == Wait(2, 31, answered=True)
+
+
+def test_a_wait_goes_on_after_its_send_is_given_up() -> None:
+    assert _waits([(1, 6, False), (50, 50, True)]).longest(0, _END) == Wait(1, 50, answered=True)
 
 
 def test_time_after_the_load_counts_only_until_an_acknowledgement() -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,8 +17,9 @@ from hypothesis import strategies as st
 from chaoskit.base.store import read_json
 from chaoskit.contract.checker import FINDINGS
 from chaoskit.history.reader import History
+from chaoskit.judge.counting import Operations
 from chaoskit.judge.timing import Timing, faults_of, load_of
-from chaoskit.report.series import BINS_MAX, Axis, Percentiles, anomalies_of, series_of
+from chaoskit.report.series import BINS_MAX, Axis, Percentiles, _operations, anomalies_of, series_of
 
 S = 1_000_000_000
 
@@ -74,3 +78,36 @@ def test_anomalies_are_counted_by_bin_and_name() -> None:
         {"name": "lost", "t": 1.0, "n": 1},
         {"name": "lost", "t": 9.0, "n": 1},
     ]
+
+
+def test_operations_are_read_group_by_group(tmp_path: Path) -> None:
+    count = 1_000_000
+    number = np.arange(count)
+    clients = pa.array([f"producer-{client}" for client in (2, 1, 0)] + ["auditor"])
+    columns = {
+        "op": number,
+        "process": np.zeros(count, np.int32),
+        "client": pa.DictionaryArray.from_arrays(pa.array(number // 250_000), clients).cast(pa.string()),
+        "f": pa.array(["send"] * count),
+        "start_ns": number * 7,
+        "end_ns": pa.array(number * 9, mask=number % 5 == 0),
+        "outcome": pa.array(["ok", "info"]).take(pa.array(number % 2)),
+    }
+    table = pa.table(columns)
+    path = tmp_path / "operations.parquet"
+    pq.write_table(table, path, row_group_size=50_000)
+    expected = Operations.of(table)
+    before = pa.default_memory_pool()
+    pool = pa.proxy_memory_pool(before)
+    pa.set_memory_pool(pool)
+    tracemalloc.start()
+    try:
+        found = _operations(path)
+        peak = tracemalloc.get_traced_memory()[1] + pool.max_memory()
+    finally:
+        tracemalloc.stop()
+        pa.set_memory_pool(before)
+
+    for column in fields(Operations):
+        assert np.array_equal(getattr(found, column.name), getattr(expected, column.name))
+    assert peak < 45 * count

@@ -35,6 +35,7 @@ from spark_analysis.session import run_tasks
 from spark_analysis.task import RESULTS, work
 from spark_analysis.units import Task, into_tasks
 
+NO_FURTHER = "there was no further acknowledgement"
 LOSSY = {"lost-message": 3, "wrong-partition": 4, "ghost": 2, "resent-batch": 1}
 MODES: dict[str, dict[str, Any]] = {
     "correct": {},
@@ -87,8 +88,12 @@ def test_figures_of_a_load_that_got_stuck_are_those_of_the_check_in_process(
     in_process = said(check_run(folder))
     assert in_process["counts"]["never_made"] > 14 * 5_000
     assert in_process["availability"]["longest_unavailable_ms"] >= 14_900
+    endless = [each for each in pq.read_table(folder / "findings.parquet")["detail"].to_pylist() if each == NO_FURTHER]
+    assert len(endless) == len(History.open(folder).partitions)
+    findings = canonical(pq.read_table(folder / "findings.parquet"))
 
     assert said(check.check(spark, open_run(0, folder, recheck=True))) == in_process
+    assert canonical(pq.read_table(folder / "findings.parquet")).equals(findings)
 
 
 def test_runs_checked_together_are_kept_apart(spark: Any, make_run: Callable[..., Path]) -> None:
@@ -99,7 +104,7 @@ def test_runs_checked_together_are_kept_apart(spark: Any, make_run: Callable[...
 
     for run in runs:
         found = canonical(check.findings_of(spark, run, outcomes[run.number]))
-        assert found.equals(canonical(checking.find(run.history, 60_000_000_000, run.timing.load.end_ns)))
+        assert found.equals(canonical(checking.find(run.history, 60_000_000_000, run.timing.load)))
 
 
 def test_a_damaged_run_does_not_end_the_others(spark: Any, make_run: Callable[..., Path]) -> None:
@@ -190,7 +195,7 @@ def test_a_killed_analysis_changes_nothing_and_can_be_run_again(make_run: Callab
         run: Run = open_run(0, folder, recheck=True)
         found = canonical(pq.read_table(folder / "findings.parquet"))
         assert found.num_rows
-        assert found.equals(canonical(checking.find(run.history, 60_000_000_000, run.timing.load.end_ns)))
+        assert found.equals(canonical(checking.find(run.history, 60_000_000_000, run.timing.load)))
     assert (out / "report.html").exists()
 
 
