@@ -151,9 +151,12 @@ class Trial:
         self._problems += fleet.join(clients, _STOP_TIMEOUT_S)
         self._problems += survey.problems
         self.restored = (
-            liveness["recovered"] and conductor.all_healed and all(map(_restores, self._plan.faults))
-        ) and not self._interrupted.is_set()
-        self.restored = self.restored and ("group" not in liveness or _serves(liveness["group"]))
+            liveness["recovered"]
+            and ("group" not in liveness or _serves(liveness["group"]))
+            and conductor.all_healed
+            and all(map(_restores, self._plan.faults))
+            and not self._interrupted.is_set()
+        )
         liveness |= {"dropped_faults": conductor.dropped, "crashed": self._crashed()}
         paced = self._plan.declared.get(Paced)
         load = {"end_ns": load_end_ns, "paced": None if paced is None else asdict(paced)}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.host import HostError, ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
 from nemeses.holding import check_held, hold, release
 from nemeses.network.firewall import DROP, REJECT, Rules, check_gone, counted
@@ -82,6 +83,7 @@ class Partition(Nemesis):
             for way in ["in"] * sending + ["out"]:
                 if asked.direction in (way, "both") and not count.get(f"hit_{way}"):
                     raise NemesisError(f"no packet in direction {way} was blocked on {host.name}: {count}")
+        strike.notes["probed"] = counts
         stopped = ", ".join(
             f"{host.name} from {', '.join(cuts[host].names())} "
             f"({count.get('hit_in', 0)} packets in and {count.get('hit_out', 0)} out blocked)"
@@ -92,6 +94,8 @@ class Partition(Nemesis):
         )
 
     def heal(self, strike: Strike) -> None:
+        if "crossed" not in strike.notes:
+            strike.notes["crossed"] = _crossed(strike)
         release(strike, _touched(strike))
 
     def verify_healed(self, strike: Strike) -> str:
@@ -99,7 +103,25 @@ class Partition(Nemesis):
         if shut := unreached(_pairs(strike)):
             raise NemesisError(f"{_words(strike, shut)} still does not get through")
         check_held(strike)
-        return f"all {len(_pairs(strike))} pairs reach each other again"
+        return f"{strike.notes.get('crossed', '')}all {len(_pairs(strike))} pairs reach each other again"
+
+
+def _crossed(strike: Strike) -> str:
+    """Return how many packets were blocked since the fault was proved, which its probes did not send; empty if
+    unknown."""
+    probed: Mapping[ServiceHost, Mapping[str, int]] = strike.notes.get("probed", {})
+    try:
+        now = dict(zip(probed, on_each(list(probed), lambda host: counted(host, _table(strike))), strict=True))
+    except HostError:
+        return ""
+    if not all(now.values()):
+        return ""
+    since = sum(
+        now[host].get(way, 0) - counts.get(way, 0) for host, counts in probed.items() for way in ("hit_in", "hit_out")
+    )
+    if not since:
+        return "NO TRAFFIC of the system was blocked; "
+    return f"{since:,} packets of the system were blocked; "
 
 
 def _cuts(strike: Strike) -> Cuts:

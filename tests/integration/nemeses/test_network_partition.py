@@ -95,6 +95,20 @@ def test_only_the_cut_pairs_are_cut(echo: EchoCluster, on: list[int], parameters
     assert reach(echo) == ALL
 
 
+@pytest.mark.parametrize("traffic", [True, False])
+def test_a_partition_that_no_traffic_crossed_is_told(echo: EchoCluster, *, traffic: bool) -> None:
+    strike = strike_of(Partition(), echo.hosts[:1], echo, peers="hosts")
+    Partition().inject(strike)
+    Partition().verify(strike)
+    if traffic:
+        assert not hears(echo.hosts[0], echo.hosts[1].address)
+    Partition().heal(strike)
+
+    told = Partition().verify_healed(strike)
+    assert ("packets of the system were blocked" in told) is traffic
+    assert ("NO TRAFFIC" in told) is not traffic
+
+
 def test_a_rejected_connection_is_told_at_once_and_a_dropped_one_is_not(echo: EchoCluster) -> None:
     for how, told in (("reject", "refused"), ("drop", "")):
         with fault(Partition(), echo.hosts[:1], echo, how=how):
