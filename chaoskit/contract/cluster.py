@@ -45,7 +45,7 @@ class Revival(NamedTuple):
     """A service that exited or hung by itself, and was started again.
 
     Attributes:
-        at_ns: when, CLOCK_MONOTONIC.
+        at_ns: when it exited, or answered for the last time, CLOCK_MONOTONIC.
         host: name of its host.
         service: its name.
         needs: names of the other hosts that it cannot run without, such as those of its metadata service.

@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 
+from chaoskit.base.quantities import SECOND
 from chaoskit.base.waiting import wait_until
 from chaoskit.contract.cluster import ClusterError, Revival
 from chaoskit.contract.host import ServiceHost, ServiceState
@@ -24,6 +25,13 @@ def last_errors(host: ServiceHost, service: str) -> str:
     """Return the last errors in the log of a service."""
     argv = ["grep", "-E", "ERROR|FATAL|Exception|Error:|Unrecognized", host.log_path(service)]
     return "\n".join(host.run(argv, check=False).out.strip().splitlines()[-3:])
+
+
+def _quiet_s(host: ServiceHost, service: str) -> float:
+    """Return how long ago a service wrote to its log for the last time, which is about when it exited."""
+    script = 'echo $(($(date +%s) - $(stat -c %Y "$1")))'
+    told = host.run(["sh", "-c", script, "quiet", host.log_path(service)], check=False).out.strip()
+    return float(told) if told.isdigit() else 0.0
 
 
 class Supervisor:
@@ -73,9 +81,12 @@ class Supervisor:
             raise ClusterError(f"{service} on {host.name} exited unexpectedly:\n{last_errors(host, service)}")
         self._revived[host.name, service] += 1
         if self.served:
-            seen = "exited" if state is ServiceState.GONE else f"did not answer for {_SILENT_S} s"
+            gone = state is ServiceState.GONE
+            seen = "exited" if gone else f"did not answer for {_SILENT_S} s"
             why = f"{seen}; {last_errors(host, service) or 'no error in its log'}"
-            self.revivals.append(Revival(time.monotonic_ns(), host.name, service, self._needs, why))
+            ago_s = _quiet_s(host, service) if gone else silent_s
+            at_ns = time.monotonic_ns() - int(ago_s * SECOND)
+            self.revivals.append(Revival(at_ns, host.name, service, self._needs, why))
         host.signal(service, "KILL")
         if not wait_until(lambda: host.state(service) is ServiceState.GONE, _END_S):
             raise ClusterError(f"{service} on {host.name} could not be killed with SIGKILL")
