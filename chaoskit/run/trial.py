@@ -9,13 +9,13 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from chaoskit.base import store
-from chaoskit.contract.cluster import ClusterError, Supervision
+from chaoskit.contract.cluster import ClusterError, Revival, Supervision
 from chaoskit.contract.event import LoadTick, PhaseBegun, Problem, ServiceRevived, Watcher
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import HostError
@@ -81,6 +81,7 @@ class Trial:
         self._namespace = f"t{number}-" if number else ""
         self._load_start_ns = 0
         self._problems: list[str] = []
+        self._revived_before = 0
 
     def execute(self) -> None:
         """Execute all steps.
@@ -101,6 +102,7 @@ class Trial:
     def _begin(self) -> None:
         """Prepare the system and create the trial's topics."""
         cluster, topics = self._cluster, self._plan.declared.topics
+        self._revived_before = len(self._revivals())
         write_topics(self._folder / "wal", {topic.name: topic.model for topic in topics})
         self._watcher.on(PhaseBegun("ready"))
         cluster.begin_trial(self._namespace, self._plan.system_options)
@@ -164,10 +166,9 @@ class Trial:
         store.write_json(self._folder / store.RECOVERY, content)
 
     def _crashed(self) -> list[dict[str, Any]]:
-        """Return the services that exited or hung by themselves since the load began."""
-        supervision = optional(self._cluster, Supervision)
-        began_ns, load_ns = self._origin_ns, self._load_start_ns + self._origin_ns
-        revivals = [each for each in (supervision.revivals() if supervision else ()) if each.at_ns >= began_ns]
+        """Return the services that exited or hung by themselves since the load began, and were started again."""
+        load_ns = self._load_start_ns + self._origin_ns
+        revivals = self._revivals()[self._revived_before :]
         crashed = [each for each in revivals if each.at_ns >= load_ns]
         self._problems += [
             f"{each.service} on {each.host} had to be started again before the load: it {each.why}"
@@ -177,6 +178,10 @@ class Trial:
         for each in crashed:
             self._watcher.on(ServiceRevived(each.host, each.service, each.why))
         return [{**each._asdict(), "at_ns": each.at_ns - self._origin_ns} for each in crashed]
+
+    def _revivals(self) -> Sequence[Revival]:
+        supervision = optional(self._cluster, Supervision)
+        return supervision.revivals() if supervision else ()
 
     def _wait_for_load(self, fleet: Fleet, conductor: Conductor, start_ns: int) -> int:
         """Wait for the end of the load; return when it was due, or when the load had to end before."""

@@ -35,7 +35,7 @@ class Host:
 
 def _supervised(state: ServiceState, *, served: bool = True) -> tuple[Supervisor, list[str], Any]:
     spawned: list[str] = []
-    supervisor = Supervisor(lambda host, service: spawned.append(service), ("n2",))
+    supervisor = Supervisor(lambda _, service: spawned.append(service), ("n2",))
     supervisor.served = served
     host: Any = Host(state)
     return supervisor, spawned, host
