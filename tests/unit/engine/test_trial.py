@@ -1,18 +1,45 @@
-"""When the load of a trial ends."""
+"""When the load of a trial ends, and what a trial says of services and groups afterwards."""
 
 from __future__ import annotations
 
 import threading
 import time
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from samples import plan
 
 from chaoskit.base.quantities import SECOND
+from chaoskit.contract.cluster import Revival
 from chaoskit.history.recorder import Progress
+from chaoskit.run.groups import await_probes
 from chaoskit.run.trial import Trial
+
+
+class Supervised:
+    """A cluster whose services were started again at some times, in s."""
+
+    def power(self, kind: type) -> Supervised:
+        return self
+
+    def __init__(self, *at_s: float) -> None:
+        self.told = [Revival(int(at * SECOND), "n1", "bookie", ("n2",), "exited") for at in at_s]
+
+    def revivals(self) -> list[Revival]:
+        return self.told
+
+
+def _trial(cluster: Any = None) -> Trial:
+    given: Any = SimpleNamespace(cluster=cluster, trials=(), on=lambda _: None)
+    return Trial(plan(), given, Path(), origin_ns=0, watcher=given, interrupted=threading.Event())
+
+
+def _client(*, running: bool = True, **result: Any) -> Any:
+    worker = SimpleNamespace(result=result)
+    return SimpleNamespace(name="consumer-0", workers=[worker], lost=lambda: not running)
 
 
 def _ended(start_ns: int, *, interrupted: bool = False, failures: tuple[str, ...] = ()) -> int:
@@ -42,3 +69,43 @@ def test_a_load_whose_client_died_ends_then() -> None:
     begun_ns = time.monotonic_ns()
 
     assert begun_ns <= _ended(begun_ns, failures=("producer-0 exited",)) <= time.monotonic_ns()
+
+
+def test_what_exited_during_the_load_crashed_and_what_exited_before_is_a_problem() -> None:
+    trial = _trial(Supervised(3, 9))
+    trial._load_start_ns = 5 * SECOND
+
+    assert [(each["service"], each["at_ns"]) for each in trial._crashed()] == [("bookie", 9 * SECOND)]
+    assert trial._problems == ["bookie on n1 had to be started again before the load: it exited"]
+
+
+def test_what_an_earlier_trial_told_is_not_told_again() -> None:
+    trial = _trial(Supervised(3, 9))
+    trial._revived_before = 2
+
+    assert trial._crashed() == []
+
+
+@pytest.mark.parametrize(
+    ("auditor", "consumer", "group"),
+    [
+        ({"probed": ["t/0"]}, {"probed": ["t/0"]}, []),
+        ({"probed": ["t/0", "t/1"]}, {"probed": ["t/0"]}, ["t/1"]),
+        ({}, {"probed": ["t/0"]}, None),
+        ({"probed": ["t/0"]}, {"running": False}, None),
+    ],
+    ids=["served", "behind", "nothing was read", "a member is lost"],
+)
+def test_a_group_is_judged_by_the_probes_that_the_final_read_received(
+    monkeypatch: pytest.MonkeyPatch, auditor: dict[str, Any], consumer: dict[str, Any], group: list[str] | None
+) -> None:
+    trial = _trial()
+    monkeypatch.setattr("chaoskit.run.trial.await_probes", partial(_within, 0.01))
+    found = trial._await_group([_client(**consumer)], [_client(**auditor)])
+
+    assert (found and found["behind"]) == group
+    assert (trial._problems == []) is (group is not None)
+
+
+def _within(bound_s: float, members: Any, wanted: Any, _: float, interrupted: threading.Event) -> Any:
+    return await_probes(members, wanted, bound_s, interrupted)
