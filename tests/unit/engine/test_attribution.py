@@ -269,8 +269,9 @@ def since(cuts: Sequence[Effect], cut: Effect) -> float:
 def may_explain(
     cuts: Sequence[Effect], replicas: Sequence[str], acked_s: float, insync: int, all_replicas: bool
 ) -> Iterator[bool]:
-    """Whether a loss has a cause, from the definition: as many replicas as must have a message were dark at one time
-    and forgot, or its only acknowledging replica may have failed; and the message was there at the time."""
+    """Whether a loss has a cause, from the definition: as many replicas as must have a message ended without a shutdown
+    at one time, and one of them forgot it (KIP-966); or its only acknowledging replica may have failed; and the message
+    was there at the time."""
     near = [
         cut
         for cut in cuts
@@ -278,13 +279,10 @@ def may_explain(
         and acked_s >= min(cut.start_ns / SECOND - (60 if cut.kind == "power-cut" else 30), since(cuts, cut) - 30) - 0.1
     ]
     for instant in [cut.start_ns for cut in near]:
-        dark = {
-            host
-            for cut in near
-            if cut.kind == "power-cut" and cut.start_ns <= instant < (end_of(cut) + 5) * SECOND
-            for host in cut.targets
-        }
-        yield len(dark & set(replicas)) >= insync
+        here = [cut for cut in near if cut.start_ns <= instant < (end_of(cut) + 5) * SECOND]
+        down = {(host, cut.kind) for cut in here for host in cut.targets if host in replicas}
+        forgot = any(kind == "power-cut" for _, kind in down)
+        yield forgot and len({host for host, _ in down}) >= insync
     if not all_replicas:
         yield any(set(cut.targets) & set(replicas) for cut in near)
 
