@@ -31,7 +31,7 @@ _UNDISTURBED_MIN = 100
 
 
 class _Sends:
-    """The timed sends of a partition: operation numbers, due times, completion times, whether acknowledged.
+    """The timed sends of the load to a partition: operation numbers, due times, completion times, whether acknowledged.
 
     A send of which nothing more is known was given up at the end of the load; of a ledger, which may have ended before,
     at once. If the load's end is not known, it is when the last send was due. If nothing more was sent though due, one
@@ -43,7 +43,7 @@ class _Sends:
         self.setting = part.setting
         sent = np.flatnonzero(codes(messages["direction"], DIRECTIONS) == SENT)
         due_ns = integers(messages["intended_ns"])[sent]
-        timed = due_ns != NONE
+        timed = (due_ns != NONE) & (due_ns >= part.setting.load_start_ns)
         self.op, self.due_ns = integers(messages["op"])[sent][timed], due_ns[timed]
         row = np.searchsorted(integers(operations["op"]), self.op)
         audits = is_one_of(operations["client"], [AUDITOR])[row]

@@ -71,6 +71,7 @@ class Setting:
         bound_ns: time after a healing within which the system must serve again.
         load_end_ns: until when sends were due; None if that is not known.
         stuck_ns: from when on sends were due until then and none was made; None if that was not so.
+        load_start_ns: since when sends were due; what was sent before warmed the clients up.
     """
 
     topic: str
@@ -81,6 +82,7 @@ class Setting:
     bound_ns: int = 60_000_000_000
     load_end_ns: int | None = None
     stuck_ns: int | None = None
+    load_start_ns: int = 0
 
     @property
     def bounds(self) -> Bounds | None:

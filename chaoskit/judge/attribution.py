@@ -31,6 +31,9 @@ none. If it takes several faults, the number is that of the first one after the 
 _FOREVER = np.iinfo(np.int64).max
 _NEVER = np.iinfo(np.int64).min
 
+_LOSSES = ("lost", "lost-entry", "truncated")
+"""Anomalies whose findings are messages that were lost."""
+
 _UNSYNCED_NS = 60 * SECOND
 """How long data may stay in memory only; Linux writes dirty pages back after 30 s (`vm.dirty_expire_centisecs`)."""
 
@@ -115,18 +118,19 @@ class Attribution:
         chosen = np.zeros(findings.num_rows, np.int64)
         names = findings["anomaly"].combine_chunks()
         causes: dict[str, list[tuple[Cause | None, int]]] = {}
+        lost = _lost(findings)
         for code, name in enumerate(names.dictionary.to_pylist()):
             rows = np.flatnonzero(names.indices.to_numpy() == code)
             if not rows.size or self._anomalies[name].measured or self._anomalies[name].doubt:
                 continue
-            chosen[rows] = self._explain(self._anomalies[name], findings.take(pa.array(rows)), found)
+            chosen[rows] = self._explain(self._anomalies[name], findings.take(pa.array(rows)), found, lost)
             counts = np.bincount(chosen[rows], minlength=len(found))
             causes[name] = [(found[index], int(counts[index])) for index in np.flatnonzero(counts)]
         rules = pa.array([None if cause is None else cause.rule.id for cause in found], pa.string())
         faults = pa.array([cause.faults[0].number if cause and cause.faults else None for cause in found], pa.int64())
         return Explained(_judged(findings, rules.take(chosen), faults.take(chosen)), causes)
 
-    def _explain(self, anomaly: Anomaly, rows: pa.Table, found: list[Cause | None]) -> Ints:
+    def _explain(self, anomaly: Anomaly, rows: pa.Table, found: list[Cause | None], lost: Mapping[Place, Ints]) -> Ints:
         """Return for each row the index of its cause in `found`, to which new ones are appended."""
         times = _times(anomaly, rows)
         fits = np.zeros((rows.num_rows, len(self._effects)), np.bool_)
@@ -134,36 +138,46 @@ class Attribution:
             fits[:, index] = _fits(effect, since_ns, anomaly, times)
         next_one = np.searchsorted(np.array([effect.start_ns for effect in self._effects], np.int64), times[0][1])
         places, place_of = _places(rows)
-        first, case_of = _cases([place_of, next_one, *np.packbits(fits, axis=1).T])
+        pairs = anomaly.about is About.PAIR
+        follows = _of_lost(rows, places, place_of, lost if pairs else {})
+        first, case_of = _cases([place_of, next_one, follows, *np.packbits(fits, axis=1).T])
         answers = np.zeros(first.size, np.int64)
         for case, row in enumerate(first):
             able = [effect for effect, fit in zip(self._effects, fits[row], strict=True) if fit]
-            cause = self._cause(anomaly, places[place_of[row]], able, int(next_one[row]))
+            rules = list(self._rules(anomaly.name, follows=bool(follows[row])))
+            cause = self._cause(anomaly, places[place_of[row]], able, int(next_one[row]), rules)
             if cause not in found:
                 found.append(cause)
             answers[case] = found.index(cause)
         return answers[case_of]
 
-    def _cause(self, anomaly: Anomaly, place: Place, able: Sequence[Effect], next_one: int) -> Cause | None:
+    def _cause(
+        self, anomaly: Anomaly, place: Place, able: Sequence[Effect], next_one: int, rules: Sequence[Rule]
+    ) -> Cause | None:
         anywhere = _preferred(able, next_one, self._effects)
         here = [effect for effect in anywhere if self._touched(effect, place, shared=anomaly.shared)]
         if not anomaly.shared:
             here = list(self._on_holders(here, place))
-        for rule in self._rules(anomaly.name):
+        for rule in rules:
             effects = anywhere if rule.anywhere else here
             if rule.applies(self._declared, effects):
                 needed = _needed(rule, self._declared, effects)
                 return Cause(rule, rule.applies(self._declared, needed), tuple(needed))
         return None
 
-    def _rules(self, anomaly: str) -> Iterator[Rule]:
-        """Yield the rules that allow an anomaly: known issues last; those that name it before those that imply it."""
+    def _rules(self, anomaly: str, *, follows: bool = False) -> Iterator[Rule]:
+        """Yield the rules that allow an anomaly: known issues last; those that name it before those that imply it.
+
+        If it `follows`, because one of its messages is lost, those come first that imply it by allowing the loss.
+        """
         implied = anomaly not in self._guarantees.apart
         for known in (False, True):
             rules = [rule for rule in self._guarantees.rules if bool(rule.known) == known]
-            yield from (rule for rule in rules if anomaly in rule.allows)
-            if implied:
-                yield from (rule for rule in rules if anomaly not in rule.allows and self._implies(rule, anomaly))
+            naming = [rule for rule in rules if anomaly in rule.allows]
+            implying = [rule for rule in rules if rule not in naming and implied and self._implies(rule, anomaly)]
+            if follows:
+                yield from (rule for rule in implying if set(rule.allows) & set(_LOSSES))
+            yield from (*naming, *implying)
 
     def _implies(self, rule: Rule, anomaly: str) -> bool:
         roots = () if rule.alone else rule.allows
@@ -246,6 +260,31 @@ def _reach(effect: Effect, since_ns: int, about: About) -> tuple[int, int]:
     if effect.ahead_ns or effect.damage & (Damage.CORRUPTS | Damage.DESTROYS):
         return _NEVER, latest
     return min(start_ns - (_UNSYNCED_NS if effect.damage else _REPLICATING_NS), since_ns - _REPLICATING_NS), latest
+
+
+def _lost(findings: pa.Table) -> dict[Place, Ints]:
+    """Return the values of the messages that were lost, ascending, by partition."""
+    rows = findings.filter(pc.is_in(findings["anomaly"].cast(pa.string()), pa.array(_LOSSES)))
+    places, place_of = _places(rows)
+    values = rows["value"].fill_null(-1).to_numpy()
+    return {place: np.unique(values[chosen]) for place, chosen in zip(places, _grouped(place_of), strict=True)}
+
+
+def _of_lost(rows: pa.Table, places: Sequence[Place], place_of: Ints, lost: Mapping[Place, Ints]) -> Ints:
+    """Return for each row 1 if one of its two messages was lost, else 0."""
+    follows = np.zeros(rows.num_rows, np.int64)
+    pair = [rows[name].fill_null(-1).to_numpy() for name in ("value", "other_value")]
+    for place, chosen in zip(places, _grouped(place_of), strict=True):
+        if place in lost:
+            follows[chosen] = np.logical_or.reduce([np.isin(values[chosen], lost[place]) for values in pair])
+    return follows
+
+
+def _grouped(place_of: Ints) -> list[Ints]:
+    """Return the rows of each place."""
+    order = np.argsort(place_of, kind="stable")
+    starts = np.flatnonzero(np.diff(place_of[order], prepend=-1))
+    return np.split(order, starts[1:]) if order.size else []
 
 
 def _places(rows: pa.Table) -> tuple[list[Place], Ints]:

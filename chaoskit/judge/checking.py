@@ -57,6 +57,7 @@ def settings(history: History, bound_ns: int, load: Load | None = None) -> list[
             bound_ns,
             load.end_ns if load else None,
             load.stuck_ns if load else None,
+            load.begin_ns if load else 0,
         )
         for each in history.partitions
     ]

@@ -126,7 +126,7 @@ def _done(verdict: Verdict) -> list[str]:
         "What was done",
         f"  load: {counts['sent']:,} sent at {verdict.rates['sends_per_s']:,.0f}/s: {counts['acked']:,} acknowledged, "
         f"{counts['failed']:,} failed, {counts['indeterminate']:,} unknown{_never_made(counts)}; "
-        f"{counts['received']:,} received",
+        f"{counts['received']:,} received, probes of the final read included",
         f"  times are relative to the start of the run; the load began at {verdict.load_start_s:.1f} s",
     ]
     for fault in verdict.faults:

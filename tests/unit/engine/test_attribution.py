@@ -204,6 +204,18 @@ def test_a_clock_that_is_ahead_explains_what_is_old() -> None:
     assert rules([{**expired, "partition": 1}], [ahead]) == [None], "not on that host"
 
 
+@pytest.mark.parametrize(
+    ("value", "other_value", "rule"), [(5, 8, "kafka.in-flight"), (5, 7, "kafka.acks-one"), (7, 8, "kafka.acks-one")]
+)
+def test_what_follows_from_a_loss_is_explained_by_the_loss(value: int, other_value: int, rule: str) -> None:
+    """A later message is at a lower position because an earlier one is lost, not because it was sent again."""
+    killed = effect("kill", "n1", start_s=20, healed_s=25)
+    at_once = declared({"acks": "1", "enable.idempotence": False})
+    inverted = {**lost(19), "anomaly": "reordered", "value": value, "other_value": other_value}
+
+    assert rules([{**lost(19), "value": 7}, inverted], [killed], at_once) == ["kafka.acks-one", rule]
+
+
 def test_a_known_issue_is_the_last_resort() -> None:
     """A rule that allows comes before a defect that only explains."""
     found = system("pulsar", "system").guarantees

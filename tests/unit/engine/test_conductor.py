@@ -142,7 +142,7 @@ def test_roles_are_looked_up_when_the_fault_begins(
 
 
 def test_the_timeline_is_written_as_it_happened_and_gives_the_same_faults(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, PaperCluster(), [_kill(on="leader"), _kill(at="300ms", on="one", inject="pause")])
+    stage = Stage(tmp_path, PaperCluster(), [_kill(on="leader"), _kill(at="300ms", on="follower", inject="pause")])
 
     second = next(fault for fault in stage.perform() if fault["kind"] == "pause")
     timeline = stage.timeline()

@@ -152,7 +152,9 @@ def test_latency_outside_faults_and_under_them_is_told_apart_if_there_were_any()
 def test_sends_that_were_due_and_never_made_are_told() -> None:
     counts = {**verdict().counts, "never_made": 5_000}
 
-    assert "60 unknown, 5,000 due and never made; 1,150 received\n" in summary(verdict(counts=counts), FOLDER)
+    assert "60 unknown, 5,000 due and never made; 1,150 received, probes of the final read included\n" in summary(
+        verdict(counts=counts), FOLDER
+    )
 
 
 def test_the_worst_partition_is_told_first() -> None:
