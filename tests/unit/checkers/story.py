@@ -77,6 +77,7 @@ class Story:
     model: DataModel = DataModel.LOG
     load_end_ns: int | None = None
     stuck_ns: int | None = None
+    load_start_ns: int = 0
     operations: list[Row] = field(default_factory=list)
     messages: list[Row] = field(default_factory=list)
     observations: list[Row] = field(default_factory=list)
@@ -123,7 +124,7 @@ class Story:
             return pa.Table.from_pylist([row for row in rows if (row["topic"], row["partition"]) == place], schema)
 
         places = sorted({(row["topic"], row["partition"]) for row in (*self.messages, *self.observations)})
-        times = self.faults, self.bound_ns, self.load_end_ns, self.stuck_ns
+        times = self.faults, self.bound_ns, self.load_end_ns, self.stuck_ns, self.load_start_ns
         return [
             Part(
                 Setting(*place, self.model, self.audits.get(f"{place[0]}/{place[1]}"), *times),

@@ -141,3 +141,15 @@ def test_the_auditor_is_not_measured() -> None:
     story.op("auditor", "send", sent("t/0", 1 << 40, 500, intended_ns=0), start=3 * SECOND, lasts=900 * MS)
 
     assert story.names() == {"unseen"}, "nobody read anything"
+
+
+def test_what_warmed_the_clients_up_is_no_outlier_and_no_outage() -> None:
+    story = Story(bound_ns=2 * SECOND)
+    story.op("p", "send", sent("t/0", 0, 0, intended_ns=0), start=0, lasts=3 * SECOND)
+    for index in range(1, 200):
+        due_ns = 3 * SECOND + 10 * MS * index
+        story.op("p", "send", sent("t/0", index, index, intended_ns=due_ns), start=due_ns, lasts=MS)
+    assert story.names() == {"unavailable", "latency-outlier"}
+
+    story.load_start_ns = 3 * SECOND
+    assert story.names() == set()
