@@ -149,7 +149,8 @@ def test_what_warmed_the_clients_up_is_no_outlier_and_no_outage() -> None:
     for index in range(1, 200):
         due_ns = 3 * SECOND + 10 * MS * index
         story.op("p", "send", sent("t/0", index, index, intended_ns=due_ns), start=due_ns, lasts=MS)
-    assert story.names() == {"unavailable", "latency-outlier"}
+    measured = {"unavailable", "latency-outlier"}
+    assert measured <= story.names()
 
     story.load_start_ns = 3 * SECOND
-    assert story.names() == set()
+    assert not measured & story.names()
