@@ -65,7 +65,8 @@ class SshHost:
     def get(self, path: str, local: Path) -> None:
         local.parent.mkdir(parents=True, exist_ok=True)
         with self._transport().open_sftp_client() as sftp:
-            sftp.get(path, str(local))
+            # Not ahead of time: paramiko's thread for that goes on after the end, and fails when the channel is closed.
+            sftp.get(path, str(local), prefetch=False)
 
     def install(self, folder: Path) -> str:
         if self.run(["test", "-e", str(folder)], check=False).status != 0:
