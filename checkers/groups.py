@@ -18,7 +18,6 @@ import pyarrow as pa
 from chaoskit.contract.anomaly import About, Anomaly
 from chaoskit.contract.checker import Part
 from checkers.columns import NONE, Ints, is_one_of
-from checkers.deliveries import ACTS as SUBSCRIBING
 from checkers.findings import findings_of, merged, no_findings
 from checkers.membership import (
     ACTS,
@@ -262,13 +261,11 @@ class GroupChecker:
 
     def check(self, part: Part) -> pa.Table:
         """Return the findings of all groups."""
-        grouped = is_one_of(part.observations["kind"], ACTS).any()
-        joined = is_one_of(part.operations["f"], ["subscribe"]).any()
-        if not (grouped or joined) or is_one_of(part.observations["kind"], SUBSCRIBING).any():
+        if not is_one_of(part.observations["kind"], ACTS).any():
             return no_findings()
         view, operations = part.view(LogView), part.operations
         membership = Membership.of(part.observations, operations, view.operations)
-        found = [no_findings()]
+        found, stuck = [no_findings()], [no_findings()]
         for group in range(len(membership.groups)):
             members = membership.members(group, view.operations)
             commits = membership.commits.take(np.flatnonzero(membership.commits.group == group))
@@ -277,8 +274,8 @@ class GroupChecker:
                 regression_cases(view, commits, seeks_ns(operations, view.operations, members)),
                 beyond_cases(view, commits, members),
                 double_cases(view, ownerships),
-                stuck_cases(view, ownerships, members),
             ]
-        if joined and not any(STUCK_PARTITION.name in each["anomaly"].to_pylist() for each in found):
-            found.append(abandoned_cases(view, operations, membership.ownerships))
-        return merged(found)
+            stuck.append(stuck_cases(view, ownerships, members))
+        if not any(each.num_rows for each in stuck):
+            stuck.append(abandoned_cases(view, operations, membership.ownerships))
+        return merged([*found, *stuck])

@@ -108,6 +108,10 @@ class ClockOffset(Nemesis):
 
     def verify(self, strike: Strike) -> str:
         _check_services(strike)
+        return self.measured(strike)
+
+    def measured(self, strike: Strike) -> str:
+        """Return how wrong the clocks are, as evidence; raises NemesisError if they are not as wrong as they should."""
         return "; ".join(_check_error(host, strike.parameters.offset) for host in strike.hosts)
 
     def heal(self, strike: Strike) -> None:
@@ -136,8 +140,7 @@ class ClockJump(ClockOffset):
 
         on_each(strike.hosts, act)
 
-    def verify(self, strike: Strike) -> str:
-        _check_services(strike)
+    def measured(self, strike: Strike) -> str:
         wanted = {host.name: strike.notes.get(host.name, strike.parameters.by) for host in strike.hosts}
         return "; ".join(_check_error(host, wanted[host.name]) for host in strike.hosts)
 
@@ -154,8 +157,7 @@ class ClockDrift(ClockOffset):
     def inject(self, strike: Strike) -> None:
         on_each(strike.hosts, lambda host: host.power(SettableClock).set_clock(0, strike.parameters.rate))
 
-    def verify(self, strike: Strike) -> str:
-        _check_services(strike)
+    def measured(self, strike: Strike) -> str:
         gain = strike.parameters.rate - 1
         first = {host.name: _read(host) for host in strike.hosts}
         time.sleep(max(0.3, 4 * _TOLERANCE_NS / 1e9 / abs(gain)))
@@ -174,8 +176,7 @@ class ClockStrobe(ClockOffset):
         thread = strike.notes["thread"] = threading.Thread(target=_strobe, args=(strike, over), daemon=True)
         thread.start()
 
-    def verify(self, strike: Strike) -> str:
-        _check_services(strike)
+    def measured(self, strike: Strike) -> str:
         seen = {}
         for host in strike.hosts:
             errors = [_sampled(host, strike, attempt) for attempt in range(_ATTEMPTS)]

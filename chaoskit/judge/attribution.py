@@ -18,11 +18,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from chaoskit.base.quantities import SECOND
+from chaoskit.base.waits import are_in
 from chaoskit.contract.anomaly import About, Anomaly
 from chaoskit.contract.checker import FINDINGS
 from chaoskit.contract.guarantee import Damage, Declared, Effect, Guarantees, Rule
 from chaoskit.history.audits import Place
 from chaoskit.history.placements import Placements
+from chaoskit.judge.headline import LOSSES
 
 JUDGED = pa.schema([*FINDINGS, pa.field("rule", pa.dictionary(pa.int32(), pa.string())), pa.field("fault", pa.int64())])
 """FINDINGS, with the rule that explains a finding and the number of the fault to which it applies; null if there is
@@ -31,8 +33,8 @@ none. If it takes several faults, the number is that of the first one after the 
 _FOREVER = np.iinfo(np.int64).max
 _NEVER = np.iinfo(np.int64).min
 
-_LOSSES = ("lost", "lost-entry", "truncated")
-"""Anomalies whose findings are messages that were lost."""
+_GONE = (*LOSSES, "truncated")
+"""Anomalies whose findings are messages that the log does not have any more."""
 
 _UNSYNCED_NS = 60 * SECOND
 """How long data may stay in memory only; Linux writes dirty pages back after 30 s (`vm.dirty_expire_centisecs`)."""
@@ -138,8 +140,8 @@ class Attribution:
             fits[:, index] = _fits(effect, since_ns, anomaly, times)
         next_one = np.searchsorted(np.array([effect.start_ns for effect in self._effects], np.int64), times[0][1])
         places, place_of = _places(rows)
-        pairs = anomaly.about is About.PAIR
-        follows = _of_lost(rows, places, place_of, lost if pairs else {})
+        paired = anomaly.about is About.PAIR
+        follows = _of_lost(rows, places, place_of, lost) if paired else np.zeros(rows.num_rows, np.int64)
         first, case_of = _cases([place_of, next_one, follows, *np.packbits(fits, axis=1).T])
         answers = np.zeros(first.size, np.int64)
         for case, row in enumerate(first):
@@ -174,9 +176,11 @@ class Attribution:
         for known in (False, True):
             rules = [rule for rule in self._guarantees.rules if bool(rule.known) == known]
             naming = [rule for rule in rules if anomaly in rule.allows]
-            implying = [rule for rule in rules if rule not in naming and implied and self._implies(rule, anomaly)]
+            implying = [
+                rule for rule in rules if implied and anomaly not in rule.allows and self._implies(rule, anomaly)
+            ]
             if follows:
-                yield from (rule for rule in implying if set(rule.allows) & set(_LOSSES))
+                yield from (rule for rule in implying if set(rule.allows) & set(_GONE))
             yield from (*naming, *implying)
 
     def _implies(self, rule: Rule, anomaly: str) -> bool:
@@ -264,7 +268,7 @@ def _reach(effect: Effect, since_ns: int, about: About) -> tuple[int, int]:
 
 def _lost(findings: pa.Table) -> dict[Place, Ints]:
     """Return the values of the messages that were lost, ascending, by partition."""
-    rows = findings.filter(pc.is_in(findings["anomaly"].cast(pa.string()), pa.array(_LOSSES)))
+    rows = findings.filter(pc.is_in(findings["anomaly"].cast(pa.string()), pa.array(_GONE)))
     places, place_of = _places(rows)
     values = rows["value"].fill_null(-1).to_numpy()
     return {place: np.unique(values[chosen]) for place, chosen in zip(places, _grouped(place_of), strict=True)}
@@ -276,7 +280,7 @@ def _of_lost(rows: pa.Table, places: Sequence[Place], place_of: Ints, lost: Mapp
     pair = [rows[name].fill_null(-1).to_numpy() for name in ("value", "other_value")]
     for place, chosen in zip(places, _grouped(place_of), strict=True):
         if place in lost:
-            follows[chosen] = np.logical_or.reduce([np.isin(values[chosen], lost[place]) for values in pair])
+            follows[chosen] = np.logical_or.reduce([are_in(values[chosen], lost[place]) for values in pair])
     return follows
 
 

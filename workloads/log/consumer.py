@@ -8,7 +8,7 @@ from chaoskit.contract.client import LogClients
 from chaoskit.contract.workload import Job
 from workloads.common.reports import Reports
 from workloads.log.options import LogOptions
-from workloads.log.reading import Reader
+from workloads.log.reading import NOBODY, Reader
 
 _COMMIT_NS = 1_000_000_000
 
@@ -16,8 +16,10 @@ _COMMIT_NS = 1_000_000_000
 def consume(job: Job[LogOptions]) -> None:
     """Read until stopped."""
     options = job.options
-    reader = Reader(job.recorder, job.clients.power(LogClients).consumer(options.consumer), options.producers)
-    if options.consumption == "group":
+    grouped = options.consumption == "group"
+    consumer = job.clients.power(LogClients).consumer(options.consumer)
+    reader = Reader(job.recorder, consumer, options.producers if grouped else NOBODY)
+    if grouped:
         reader.subscribe(options.topic_names())
     else:
         everything = options.all_partitions()
@@ -30,7 +32,7 @@ def consume(job: Job[LogOptions]) -> None:
         reader.poll()
         told = reports.tell()
         now = time.monotonic_ns()
-        if options.consumption != "group":
+        if not grouped:
             continue
         if told:
             job.control.result(reader.told())

@@ -39,7 +39,7 @@ class Poller(Generic[S]):
         recorder: the client's recorder.
         source: the source.
         f: name of the operation.
-        prober: number of the producer of the probes.
+        prober: number of the producer of the probes; `NOBODY` if nothing needs to be counted.
 
     Attributes:
         error: the last error of the source; empty if there was none.
@@ -65,13 +65,16 @@ class Poller(Generic[S]):
         self.error = error or self.error
         for each in lost:
             self.go_on(each)
-        self.received.update((each.topic, each.partition) for each in deliveries)
-        self.probed |= {
-            (each.topic, each.partition)
-            for value, each in zip(values, deliveries, strict=True)
-            if value >> PRODUCER_SHIFT == self._prober
-        }
-        return list(zip(values, deliveries, strict=True))
+        received = list(zip(values, deliveries, strict=True))
+        if self._prober != NOBODY:
+            self._count(received)
+        return received
+
+    def _count(self, received: Sequence[tuple[int, Delivery]]) -> None:
+        for value, (topic, partition, *_) in received:
+            self.received[topic, partition] += 1
+            if value >> PRODUCER_SHIFT == self._prober:
+                self.probed.add((topic, partition))
 
     def told(self) -> dict[str, Any]:
         """Return what a member of a group tells the harness; see `chaoskit.contract.workload.Control.result`."""
@@ -99,7 +102,7 @@ class Reader(Poller[Consumer]):
     Args:
         recorder: the client's recorder.
         consumer: the consumer to poll.
-        prober: number of the producer of the probes.
+        prober: see `Poller`.
     """
 
     def __init__(self, recorder: Recorder, consumer: Consumer, prober: int = NOBODY) -> None:

@@ -128,13 +128,19 @@ def test_stuck_partition() -> None:
     assert found["detail"] == "its owner received nothing"
 
 
-@pytest.mark.parametrize("reason", ["nothing waits", "soon gone", "fault not healed", "healed late"])
-def test_a_partition_that_is_not_stuck(reason: str) -> None:
+def hindered(reason: str) -> Story:
+    """A log of which nobody need receive anything, for one of some reasons."""
     story = filled(count=1 if reason == "nothing waits" else 4)
     if reason == "fault not healed":
         story.faults = (FaultWindow(0, "kill", 0, 0, None),)
     if reason == "healed late":
         story.faults = (FaultWindow(0, "kill", 0, 0, 950),)
+    return story
+
+
+@pytest.mark.parametrize("reason", ["nothing waits", "soon gone", "fault not healed", "healed late"])
+def test_a_partition_that_is_not_stuck(reason: str) -> None:
+    story = hindered(reason)
 
     assert stuck(story, until=150 if reason == "soon gone" else 1000) == []
 
@@ -164,11 +170,7 @@ def test_a_partition_without_an_owner_is_stuck() -> None:
     "reason", ["nothing waits", "soon gone", "fault not healed", "healed late", "never left", "never owned"]
 )
 def test_a_partition_without_an_owner_that_is_not_stuck(reason: str) -> None:
-    story = filled(count=1 if reason == "nothing waits" else 4)
-    if reason == "fault not healed":
-        story.faults = (FaultWindow(0, "kill", 0, 0, None),)
-    if reason == "healed late":
-        story.faults = (FaultWindow(0, "kill", 0, 0, 950),)
+    story = hindered(reason)
     if reason == "never left":
         story.op("a", "subscribe", start=45)
         story.op("a", "poll", received(P, 0, 0), start=60)
