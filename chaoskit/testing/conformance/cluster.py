@@ -219,11 +219,13 @@ def _check_processes(found: System, cluster: Cluster, options: Any, wants: Wants
     services = processes.services(host)
     if not wants.that(services, f"{host.name} has no services"):
         return
-    for service in services:
-        host.signal(service, "KILL")
-    still = wait_while(lambda: cluster.answers(host), _GONE_S)
-    wants.that(not still, f"{host.name} answers {_GONE_S:g} s after its services were killed")
-    processes.start(host)
-    processes.start(host)
+    try:
+        for service in services:
+            host.signal(service, "KILL")
+        still = wait_while(lambda: cluster.answers(host), _GONE_S)
+        wants.that(not still, f"{host.name} answers {_GONE_S:g} s after its services were killed")
+    finally:
+        processes.start(host)
+        processes.start(host)
     cluster.wait_ready(_READY_S)
     wants.that(cluster.answers(host), f"{host.name} does not answer after a restart")

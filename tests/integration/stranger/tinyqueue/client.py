@@ -6,6 +6,7 @@ import base64
 import json
 import socket
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Protocol, runtime_checkable
 
 from chaoskit.contract.power import P, held
@@ -54,7 +55,8 @@ class Connection:
         """Disconnect."""
         stream, self._stream = self._stream, None
         if stream is not None:
-            stream.close()
+            with suppress(OSError):  # it still holds what the server did not take
+                stream.close()
 
 
 @runtime_checkable
