@@ -18,7 +18,7 @@ from itertools import chain
 from typing import Any
 
 from chaoskit.base.journal import Journal
-from chaoskit.contract.disk import CutMode, ProgrammableDisk
+from chaoskit.contract.disk import DATA, CutMode, ProgrammableDisk
 from chaoskit.contract.host import PowerSwitch, ServiceHost
 from clusters.hosts.lab import LocalOptions, LocalProvider
 
@@ -125,14 +125,14 @@ def seeds(journal: Journal, count: int) -> None:
 def _trial(host: ServiceHost, store: str, seed: int) -> tuple[CutMode, Counter[str]]:
     """Write records, cut the power, boot, and count what is left of those that were acknowledged."""
     mode = list(CutMode)[seed % len(CutMode)]
-    disk, switch = host.power(ProgrammableDisk), host.power(PowerSwitch)
-    disk.program_disk({"seed": seed, "on_cut": {"mode": mode}})
+    disk, switch = host.disks[DATA].power(ProgrammableDisk), host.power(PowerSwitch)
+    disk.program({"seed": seed, "on_cut": {"mode": mode}})
     host.run(["sync"])
-    disk.program_disk({"flush_lies": store == _LYING})
+    disk.program({"flush_lies": store == _LYING})
     how = "write" if store == _WRITTEN else "fsync"
     acked = int(host.run(["python3", "-c", _STORE, str(_RECORDS), str(seed), how]).out)
     switch.power_cut()
-    disk.reset_disk(["flush_lies"])
+    disk.reset(["flush_lies"])
     switch.power_on()
     state = json.loads(host.run(["python3", "-c", _AUDIT, str(acked), str(seed)]).out)
     gap = next((place for place, record in enumerate(state) if record != "kept"), acked)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from typing import Annotated, cast
 
@@ -29,16 +30,16 @@ rm -f /data/.chaoskit-crowd
 _RESTORE_FILES = """
 [ -e {note} ] || exit 0
 while read -r pid soft hard; do
-    if [ -e /proc/$pid ]; then prlimit --pid $pid --nofile=$soft:$hard || exit; fi
+    if [ -e /proc/$pid ]; then {prlimit} --pid $pid --nofile=$soft:$hard || exit; fi
 done < {note}
 rm -f {note}
 """
 _LIMIT_FILES = """
 for group in {groups}; do
     for pid in $(ps -o pid= -g $group); do
-        echo $pid $(prlimit --pid $pid --nofile --noheadings --raw --output SOFT,HARD) >> {note} || exit
+        echo $pid $({prlimit} --pid $pid --nofile --noheadings --raw --output SOFT,HARD) >> {note} || exit
         open=$(ls /proc/$pid/fd | sort -n | tail -1)
-        prlimit --pid $pid --nofile=$((open + 1 + {leave})): || exit
+        {prlimit} --pid $pid --nofile=$((open + 1 + {leave})): || exit
     done
 done
 """
@@ -159,9 +160,10 @@ class FileExhaustion(Nemesis):
             note = f"/run/chaoskit/{strike.name}.files"
             services = strike.cluster.power(Processes).services(host)
             groups = " ".join(f"$(cat {host.pid_path(service)})" for service in services)
-            limit = _LIMIT_FILES.format(groups=groups, note=note, leave=strike.parameters.leave)
+            prlimit = shlex.join(_prlimit(host))
+            limit = _LIMIT_FILES.format(groups=groups, note=note, leave=strike.parameters.leave, prlimit=prlimit)
             strike.notes[f"limited on {host.name}"] = note
-            hold(strike, host, limit, _RESTORE_FILES.format(note=note))
+            hold(strike, host, limit, _RESTORE_FILES.format(note=note, prlimit=prlimit))
 
         on_each(strike.hosts, act)
 
@@ -203,5 +205,10 @@ def _crowd(host: ServiceHost, leave: int) -> int:
 
 
 def _soft_limit(host: ServiceHost, pid: str) -> int:
-    argv = ["prlimit", "--pid", pid, "--nofile", "--noheadings", "--raw", "--output", "SOFT"]
+    argv = [*_prlimit(host), "--pid", pid, "--nofile", "--noheadings", "--raw", "--output", "SOFT"]
     return int(host.run(argv, check=False).out or 2**62)
+
+
+def _prlimit(host: ServiceHost) -> list[str]:
+    """Return the command, as the user of services: root in a container may not touch the limits of another user."""
+    return host.as_service(["prlimit"])

@@ -49,4 +49,8 @@ def _tell(kind: str, found: Nemesis) -> None:
 
 
 def _needs(found: Nemesis) -> str:
-    return ", ".join(power.__name__ for power in (*found.host_powers, *found.cluster_powers) if power is not Processes)
+    return ", ".join(
+        power.__name__
+        for power in (*found.host_powers, *found.disk_powers, *found.cluster_powers)
+        if power is not Processes
+    )

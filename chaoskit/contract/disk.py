@@ -1,6 +1,6 @@
-"""Host disks: the settings of a programmable disk, and the powers that a host may have over its data disk.
+"""The data disks of hosts: the settings of a programmable disk, and the powers that there may be over a disk.
 
-A programmable disk passes every read, write and flush of the host's data disk through a chaoskit program:
+A programmable disk passes every read, write and flush through a chaoskit program:
 `cluster: {disk: {kind: programmable, flush: 2ms}}`. Its settings can be changed while the system runs.
 """
 
@@ -14,6 +14,10 @@ from typing import Annotated, Any, Protocol, runtime_checkable
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from chaoskit.base.quantities import Duration, Size
+from chaoskit.contract.power import Powered
+
+DATA = "data"
+"""Name of the data disk that every host has."""
 
 SECTOR = 512
 """Number of bytes that a disk writes atomically."""
@@ -96,29 +100,41 @@ class DiskSettings(DiskLimits):
         return ranges
 
 
+class DataDisk(Powered, Protocol):
+    """A data disk of a host; it loses its power together with the host.
+
+    Attributes:
+        name: unique on its host.
+        path: its mount point on the host.
+    """
+
+    name: str
+    path: str
+
+
 @runtime_checkable
 class SlowDisk(Protocol):
-    """Optional power of a host: limit the speed of its data disk."""
+    """Optional power of a data disk: limit its speed."""
 
-    def limit_disk(self, limits: DiskLimits) -> None:
+    def limit(self, limits: DiskLimits) -> None:
         """Set all limits; they persist across reboots. `DiskLimits()` removes them."""
         ...
 
 
 @runtime_checkable
 class BreakableDisk(Protocol):
-    """Optional power of a host: make its data disk fail."""
+    """Optional power of a data disk: make it fail."""
 
-    def break_disk(self) -> None:
+    def fail(self) -> None:
         """Fail every request from now on until the host reboots; unsynced data is lost."""
         ...
 
 
 @runtime_checkable
 class ReplaceableDisk(Protocol):
-    """Optional power of a host: snapshot its data disk, and replace it while the power is off."""
+    """Optional power of a data disk: take a snapshot of it, and replace it while the power is off."""
 
-    def snapshot_disk(self) -> str:
+    def snapshot(self) -> str:
         """Take a synced point-in-time copy of the disk, replacing any earlier one; return a description."""
         ...
 
@@ -126,32 +142,32 @@ class ReplaceableDisk(Protocol):
         """Return whether a snapshot exists."""
         ...
 
-    def restore_disk(self) -> None:
+    def restore(self) -> None:
         """Restore the last snapshot; the host must be powered off."""
         ...
 
-    def wipe_disk(self) -> None:
+    def wipe(self) -> None:
         """Replace the content with an empty file system; the host must be powered off."""
         ...
 
 
 @runtime_checkable
 class ProgrammableDisk(Protocol):
-    """Optional power of a host: its data disk is programmable."""
+    """Optional power of a data disk: it is programmable."""
 
-    def disk_settings(self) -> DiskSettings:
+    def settings(self) -> DiskSettings:
         """Return the current settings; if the host has power, as the disk itself reports them."""
         ...
 
-    def program_disk(self, changes: Mapping[str, Any]) -> None:
+    def program(self, changes: Mapping[str, Any]) -> None:
         """Change some settings, by name, from the next request on; they persist across reboots."""
         ...
 
-    def reset_disk(self, names: Collection[str]) -> None:
+    def reset(self, names: Collection[str]) -> None:
         """Reset some settings to the values that the lab was created with."""
         ...
 
-    def disk_counters(self) -> dict[str, int]:
+    def counters(self) -> dict[str, int]:
         """Return the disk's counters since the host booted, and the size of its cache.
 
         reads, writes, flushes, bytes_read, bytes_written; errors: requests failed with EIO; flips: bits inverted;

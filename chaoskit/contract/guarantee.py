@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Flag, auto
 from typing import Any, TypeVar
 
+from chaoskit.contract.disk import DATA
 from chaoskit.contract.topic import Topic
 from chaoskit.history.audits import Place
 
@@ -76,6 +77,7 @@ class Declared:
         consumer: client settings of the consumers.
         traits: the workload's traits; see `chaoskit.contract.traits`.
         load_ns: duration of the load.
+        disks: names of each host's data disks.
     """
 
     options: Any
@@ -86,6 +88,7 @@ class Declared:
     consumer: Mapping[str, Any]
     traits: tuple[object, ...] = ()
     load_ns: int = 0
+    disks: tuple[str, ...] = (DATA,)
 
     @property
     def replication(self) -> int:

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.base.journal import Journal
 from chaoskit.contract.capability import Capability
+from chaoskit.contract.disk import DataDisk
 from chaoskit.contract.power import Powered
 
 
@@ -44,13 +45,17 @@ class Host(Powered, Protocol):
         name: short name, resolvable on every host of the same lab.
         address: IP address for clients.
         address6: its IPv6 address; empty if it has none.
-        data_dir: mount point of its data disk.
+        data_dir: mount point of its first data disk, `data`.
+        disks: all its data disks, by name.
     """
 
     name: str
     address: str
     address6: str
     data_dir: str
+
+    @property
+    def disks(self) -> Mapping[str, DataDisk]: ...
 
     def run(self, argv: Sequence[str], *, timeout_s: float = 30, check: bool = True) -> Result:
         """Run a command and wait for it to exit.
@@ -81,7 +86,11 @@ class Services(Protocol):
     """Named long-running processes on a host."""
 
     def spawn(self, name: str, argv: Sequence[str], env: Mapping[str, str]) -> None:
-        """Start a service in the background; its output is appended to its log."""
+        """Start a service in the background, as the user of services; its output is appended to its log."""
+        ...
+
+    def as_service(self, argv: Sequence[str]) -> list[str]:
+        """Return the command that runs a command as the user of services, who owns the data disks and little else."""
         ...
 
     def signal(self, name: str, signal: str) -> None:
@@ -176,6 +185,10 @@ class HostProvider(Protocol):
 
     def host_powers(self, options: Any) -> tuple[type, ...]:
         """Return the powers that hosts have with these options."""
+        ...
+
+    def disk_powers(self, options: Any) -> Mapping[str, tuple[type, ...]]:
+        """Return the powers of each data disk of a host with these options, by the disk's name; `data` is the first."""
         ...
 
     def seeded(self, options: Any, seed: int) -> Any:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.contract.cluster import Cluster, System
+from chaoskit.contract.disk import DATA
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import ServiceHost
 from chaoskit.history.audits import Place
@@ -23,6 +24,18 @@ class NoParameters(BaseModel):
     """Parameters of a nemesis without parameters."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class OnDisk(BaseModel):
+    """Parameters of a nemesis that targets one data disk of each host.
+
+    Attributes:
+        disk: name of the disk; see `cluster.disk.disks`.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    disk: str = DATA
 
 
 class ClientProcess(Protocol):
@@ -117,6 +130,7 @@ class Nemesis(Protocol):
         abrupt: whether processes on the targets end, or may end, without a shutdown.
         restores: whether healing restores the deployment fully, so that another trial may use it.
         host_powers: powers that its target hosts must have.
+        disk_powers: powers that the targeted disk must have; its parameters are then an `OnDisk`.
         cluster_powers: powers that the cluster must have.
     """
 
@@ -128,6 +142,7 @@ class Nemesis(Protocol):
     abrupt: bool = False
     restores: bool = True
     host_powers: tuple[type, ...] = ()
+    disk_powers: tuple[type, ...] = ()
     cluster_powers: tuple[type, ...] = ()
 
     def damage(self, parameters: Any) -> Damage:

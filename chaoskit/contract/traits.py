@@ -22,10 +22,12 @@ class Paced:
     Attributes:
         per_second: sends per second of all producers together; None: as many as possible.
         clients: number of producers.
+        size: bytes of a message.
     """
 
     per_second: int | None
     clients: int
+    size: int
 
 
 @dataclass(frozen=True, slots=True)

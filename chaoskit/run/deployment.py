@@ -79,7 +79,7 @@ class Deployment:
         """
         if self._ground.sync:
             for host in self.cluster.hosts:
-                host.run(["sync", "-f", host.data_dir])
+                host.run(["sync", "-f", *(disk.path for disk in host.disks.values())])
 
     def collect(self, folder: Path) -> bool:
         """Copy logs and disk recordings to a run folder; return whether there was a recording."""

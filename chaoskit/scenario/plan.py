@@ -10,10 +10,11 @@ from typing import Any
 from chaoskit.base.errors import BadInput, nearest
 from chaoskit.contract import installed
 from chaoskit.contract.cluster import System
+from chaoskit.contract.disk import DATA
 from chaoskit.contract.guarantee import Declared, Guarantees
 from chaoskit.contract.host import HostProvider
 from chaoskit.contract.installed import nemesis
-from chaoskit.contract.nemesis import Preparing
+from chaoskit.contract.nemesis import OnDisk, Preparing
 from chaoskit.contract.power import words
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Workload
 from chaoskit.scenario.model import Choice, ClusterSpec, FaultSpec, Scenario, WorkloadSpec, validated
@@ -45,8 +46,9 @@ class Plan:
 
     @property
     def host_powers_needed(self) -> frozenset[type]:
-        """Host powers that the faults use."""
-        return frozenset(power for fault in self.faults for power in nemesis(fault.kind).host_powers)
+        """Powers of hosts and of their disks that the faults use."""
+        kinds = [nemesis(fault.kind) for fault in self.faults]
+        return frozenset(power for kind in kinds for power in (*kind.host_powers, *kind.disk_powers))
 
     def resolved(self) -> dict[str, Any]:
         """Return the scenario with all defaults and the seed filled in; it can be run again."""
@@ -60,12 +62,13 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class _Allowed:
-    """What the faults of a scenario may target, and the powers of hosts and cluster."""
+    """What the faults of a scenario may target, and the powers of hosts, disks and cluster."""
 
     targets: Targets
     roles: Sequence[str]
     partitions: Sequence[str]
     host_powers: Collection[type]
+    disk_powers: Mapping[str, Collection[type]]
     cluster_powers: Collection[type]
     missing: Mapping[type, str]
 
@@ -104,7 +107,8 @@ def _plan(scenario: Scenario, source: str, seed: int) -> Plan:
         workload.options, load.model_extra or {}, source, "workload.", WorkloadSpec.model_fields
     )
     provider_options = provider.seeded(validated(provider.options, cluster.disk, source, "cluster.disk."), seed)
-    declared = _declare(scenario, system, system_options, workload, workload_options)
+    disk_powers = provider.disk_powers(provider_options)
+    declared = _declare(scenario, system, system_options, workload, workload_options, disks=tuple(disk_powers))
     _check_workload(scenario, system, system_options, workload, declared)
     targets = Targets(
         hosts=host_names(cluster.hosts),
@@ -117,6 +121,7 @@ def _plan(scenario: Scenario, source: str, seed: int) -> Plan:
         roles=system.roles,
         partitions=[f"{topic}/{number}" for each in declared.topics for topic, number in each.places],
         host_powers=provider.host_powers(provider_options),
+        disk_powers=disk_powers,
         cluster_powers=system.cluster_powers(system_options),
         missing=_missing(system),
     )
@@ -156,7 +161,9 @@ def check_machine(plan: Plan) -> None:
             each.prepare(plan.system, plan.system_options, each.parameters.model_validate(fault.parameters))
 
 
-def _declare(scenario: Scenario, system: System, options: Any, workload: Workload, load: Any) -> Declared:
+def _declare(
+    scenario: Scenario, system: System, options: Any, workload: Workload, load: Any, *, disks: tuple[str, ...]
+) -> Declared:
     hosts = scenario.cluster.hosts
     brokers = system.brokers(options, hosts)
     return Declared(
@@ -168,6 +175,7 @@ def _declare(scenario: Scenario, system: System, options: Any, workload: Workloa
         consumer=workload.client_settings(load, CONSUMER),
         traits=workload.traits(load),
         load_ns=scenario.workload.duration,
+        disks=disks,
     )
 
 
@@ -214,9 +222,14 @@ def _check_choice(spec: FaultSpec, choice: Choice, key: str, source: str, allowe
     fault = nemesis(choice.kind, key)
     known = [field.alias or name for name, field in FaultSpec.model_fields.items()]
     prefix = f"{key}." if choice.model_extra else f"{key.partition('.inject')[0]}."
-    validated(fault.parameters, {**(spec.model_extra or {}), **(choice.model_extra or {})}, source, prefix, known)
+    given = {**(spec.model_extra or {}), **(choice.model_extra or {})}
+    parameters = validated(fault.parameters, given, source, prefix, known)
+    disk = parameters.disk if isinstance(parameters, OnDisk) else DATA
+    if disk not in allowed.disk_powers:
+        raise BadInput(f"{prefix}disk: the hosts have no disk {disk!r}; {nearest(disk, allowed.disk_powers)}")
     for needed, offered, owner in (
         (fault.host_powers, allowed.host_powers, "these hosts"),
+        (fault.disk_powers, allowed.disk_powers[disk], f"disk {disk} of these hosts"),
         (fault.cluster_powers, allowed.cluster_powers, "this cluster"),
     ):
         for power in needed:

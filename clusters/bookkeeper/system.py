@@ -23,7 +23,7 @@ from clusters.bookkeeper.roles import ROLES
 from clusters.common.diagnosis import java_and_jars
 from clusters.common.java import check_java
 from clusters.storage.decommission import GIVEN_AUTO_RECOVERY, decommissioning
-from clusters.storage.settings import quorums
+from clusters.storage.settings import check_bookies, quorums
 
 _JAVA_MIN = 17
 """BookKeeper 4.17 also runs on Java 8, but the JVM options used here open packages that Java 8 does not have."""
@@ -59,6 +59,7 @@ class System:
         options: BookKeeperOptions = declared.options
         artifacts.parse_version(options.version)
         quorums(options, len(options.place(declared.hosts).bookies))
+        check_bookies(options, declared.disks)
         if importlib.util.find_spec("py4j") is None:
             raise BadInput("cluster.system: bookkeeper needs py4j: pip install 'chaoskit[bookkeeper]'")
         check_java(_JAVA_MIN, f"BookKeeper {options.version}")

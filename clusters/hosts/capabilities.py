@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from chaoskit.base.errors import BadInput, ChaoskitError
 from chaoskit.base.state import state_folder
@@ -27,14 +27,14 @@ _SYSTEM_PATH = "/usr/sbin:/sbin"
 _SPACE_MIN = 2 * 2**30
 
 
-def require(filesystem: str) -> None:
+def require(filesystems: Collection[str]) -> None:
     """Check the requirements early.
 
     Raises:
         BadInput: names everything that is missing, each with its remedy.
     """
     missing = [finding for finding in _essentials() if not finding.works]
-    if filesystem == "xfs" and shutil.which("mkfs.xfs") is None:
+    if "xfs" in filesystems and shutil.which("mkfs.xfs") is None:
         missing.append(Capability("xfs", False, "mkfs.xfs is not installed", "apt-get install xfsprogs"))
     if missing:
         raise BadInput("; ".join(f"{finding.detail}: {finding.remedy}" for finding in missing))

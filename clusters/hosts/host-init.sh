@@ -1,10 +1,11 @@
 #!/bin/sh
 # First process of a local host, already in namespaces of its own (see local.py).
-# Arguments: lab folder, host name, IPv4 and IPv6 address with prefix length (or empty), file system, and
-# for a programmable disk the Python that serves it. Standard input: a line
-# once the cable is plugged in.
+# Arguments: lab folder, host name, IPv4 and IPv6 address with prefix length (or empty), folder of artifacts, user id of
+# services, and for each data disk NAME:FILE SYSTEM:PYTHON, with the Python that serves a programmable disk, or nothing.
+# Standard input: a line once the cable is plugged in.
 set -eu
-lab=$1 name=$2 address=$3 address6=$4 filesystem=$5 python=${6:-}
+lab=$1 name=$2 address=$3 address6=$4 artifacts=$5 user=$6
+shift 6
 host=$lab/$name
 read -r _
 
@@ -16,27 +17,55 @@ mount -t proc proc proc
 mount -t sysfs sysfs sys
 mount -t tmpfs tmpfs run
 mount -t tmpfs tmpfs tmp
-mkdir -p run/sshd data
-# Only here, in the host's own mount namespace: a mount seen elsewhere would outlive a power cut.
-backing=$host/disk
-if [ "$python" ]; then
-    # In a mount namespace that does not see the file system on the disk: who ends last in a namespace unmounts
-    # what is in it, and a server that flushes to itself waits for ever.
-    mount --bind "$host/fuse" "$host/fuse"
-    mount --make-shared "$host/fuse"
-    unshare --mount --propagation unchanged "$python" -m clusters.hosts.disk.server "$host" >&2 &
-    backing=$host/fuse/disk
-    until [ -e "$backing" ]; do
+mkdir -p run/sshd
+
+# Serve a programmable disk, given its folder and the Python that does it.
+serve() {
+    mount --bind "$1/fuse" "$1/fuse"
+    mount --make-shared "$1/fuse"
+    unshare --mount --propagation unchanged "$2" -m clusters.hosts.disk.server "$1" >&2 &
+    until [ -e "$1/fuse/disk" ]; do
         kill -0 $!
         sleep 0.01
     done
-fi
-# As a machine does at boot: check the file system, with repair where it cannot be mounted.
-mount -t "$filesystem" -o loop "$backing" data || {
-    if [ "$filesystem" = ext4 ]; then fsck.ext4 -y "$backing" >&2 || true; else xfs_repair -L "$backing" >&2; fi
-    mount -t "$filesystem" -o loop "$backing" data
 }
-[ -z "$python" ] || losetup --direct-io=on "$(findmnt -no SOURCE "$PWD/data")"
+
+# Mount the image $2 with the file system $1 at $3. As a machine does at boot: check the file system, with repair where
+# it cannot be mounted. Only here, in the host's own mount namespace: a mount seen elsewhere would outlive a power cut.
+attach() {
+    mkdir -p "$3"
+    mount -t "$1" -o loop "$2" "$3" || {
+        if [ "$1" = ext4 ]; then fsck.ext4 -y "$2" >&2 || true; else xfs_repair -L "$2" >&2; fi
+        mount -t "$1" -o loop "$2" "$3"
+    }
+    chown "$user:$user" "$3"
+}
+
+# All programmable disks are served before the first is mounted: their servers must be in mount namespaces that do not
+# see the file systems on them. Who ends last in a namespace unmounts what is in it, and a server that flushes to itself
+# waits for ever.
+for disk; do
+    python=${disk##*:}
+    [ -z "$python" ] || serve "$host/disks/${disk%%:*}" "$python"
+done
+for disk; do
+    disk_name=${disk%%:*} python=${disk##*:} filesystem=${disk#*:}
+    filesystem=${filesystem%%:*}
+    mount_point=data backing=$host/disks/$disk_name/disk
+    [ "$disk_name" = data ] || mount_point=disks/$disk_name
+    [ -z "$python" ] || backing=$host/disks/$disk_name/fuse/disk
+    attach "$filesystem" "$backing" "$mount_point"
+    [ -z "$python" ] || losetup --direct-io=on "$(findmnt -no SOURCE "$PWD/$mount_point")"
+done
+
+# Services find their programs also where only root may enter on this machine; this changes the host's overlay alone.
+folder=$artifacts
+while [ "$folder" != / ]; do
+    [ ! -d ".$folder" ] || chmod o+x ".$folder"
+    folder=$(dirname "$folder")
+done
+echo "chaoskit:x:$user:$user::/tmp:/bin/sh" >> etc/passwd
+echo "chaoskit:x:$user:" >> etc/group
 
 hostname "$name"
 cp "$lab/hosts" etc/hosts

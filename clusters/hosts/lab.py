@@ -21,19 +21,20 @@ from chaoskit.base.journal import Journal, claims
 from chaoskit.base.state import state_folder
 from chaoskit.contract.capability import Capability
 from chaoskit.contract.clock import SettableClock
-from chaoskit.contract.disk import BreakableDisk, CutMode, OnCut, ProgrammableDisk, ReplaceableDisk, SlowDisk
+from chaoskit.contract.disk import DATA, BreakableDisk, CutMode, OnCut, ProgrammableDisk, ReplaceableDisk, SlowDisk
 from chaoskit.contract.host import HostError, PowerSwitch, ResourceLimits
 from clusters.hosts import capabilities
 from clusters.hosts.clock.library import clock_library
 from clusters.hosts.disk.crash import copy_sparse, make_crash_image, operation_times
-from clusters.hosts.disk.hosts import PlainDiskHost, ProgrammableDiskHost
-from clusters.hosts.disk.layout import BASE, LOG, THROTTLE
+from clusters.hosts.disk.layout import BASE, DISKS, LOG, THROTTLE
 from clusters.hosts.disk.options import DiskOptions, check_disk
+from clusters.hosts.disk.plain import PlainDisk, attached
+from clusters.hosts.disk.programmable import SoftwareDisk
 from clusters.hosts.disk.throttle import available as throttling
 from clusters.hosts.disk.throttle import lift
 from clusters.hosts.exposure import shield, unshield
 from clusters.hosts.limits import remove_limits
-from clusters.hosts.local import LAB_VARIABLE, LocalHost, attached
+from clusters.hosts.local import LAB_VARIABLE, LocalHost
 from clusters.hosts.network import PREFIX_LENGTH, PREFIX_LENGTH6, address6, choosing, free_range, ip, links
 from clusters.hosts.power import thaw
 
@@ -90,8 +91,8 @@ class LocalLab:
             The subfolders, each with `disk-base` and `disk-operations`; see `clusters.hosts.disk.crash`.
         """
         kept = []
-        for base in sorted(self.folder.glob(f"*/{BASE}")):
-            target = folder / base.parent.name
+        for base in sorted(self.folder.glob(f"*/{DISKS}/{DATA}/{BASE}")):
+            target = folder / base.relative_to(self.folder).parts[0]
             target.mkdir(parents=True, exist_ok=True)
             copy_sparse(base, target / BASE)
             copy_sparse(base.with_name(LOG), target / LOG)
@@ -110,8 +111,12 @@ class LocalProvider:
     options = LocalOptions
 
     def host_powers(self, options: LocalOptions) -> tuple[type, ...]:
-        disk = (ProgrammableDisk,) if options.kind == "programmable" else ()
-        return (PowerSwitch, ResourceLimits, SettableClock, SlowDisk, BreakableDisk, ReplaceableDisk, *disk)
+        return (PowerSwitch, ResourceLimits, SettableClock)
+
+    def disk_powers(self, options: LocalOptions) -> dict[str, tuple[type, ...]]:
+        plain = (SlowDisk, BreakableDisk, ReplaceableDisk)
+        kinds = {"plain": plain, "programmable": (*plain, ProgrammableDisk)}
+        return {name: kinds[disk.kind] for name, disk in options.each().items()}
 
     def seeded(self, options: LocalOptions, seed: int) -> LocalOptions:
         if options.kind == "plain" or "seed" in options.model_fields_set:
@@ -124,12 +129,13 @@ class LocalProvider:
         check_disk(options, count)
         if SettableClock in needed:
             clock_library()
-        if SlowDisk in needed and options.kind == "plain" and not throttling():
+        plain = any(disk.kind == "plain" for disk in options.each().values())
+        if SlowDisk in needed and plain and not throttling():
             raise BadInput(
                 "disk-slow: this kernel cannot throttle devices with a blkio cgroup (v1); "
                 "set cluster.disk.kind: programmable"
             )
-        capabilities.require(options.filesystem)
+        capabilities.require({disk.filesystem for disk in options.each().values()})
 
     def provision(self, journal: Journal, count: int, options: LocalOptions, needed: Collection[type] = ()) -> LocalLab:
         with choosing():
@@ -156,7 +162,6 @@ class LocalProvider:
             with ThreadPoolExecutor(count) as pool:
                 list(pool.map(lambda host: host.boot(), hosts))
                 list(pool.map(lambda host: host.wait_booted(), hosts))
-                list(pool.map(lambda host: host.arm_canary(), hosts))
         except BaseException:
             _remove(name, folder)
             raise
@@ -196,14 +201,29 @@ def _prepare(lab: str, folder: Path, network: IPv4Network, count: int, options: 
     )
     (folder / "hosts").write_text(f"127.0.0.1 localhost\n{table}{table6}")
     (folder / "sshd_config").write_text(_SSHD_CONFIG)
-    kind = ProgrammableDiskHost if options.kind == "programmable" else PlainDiskHost
-    return [kind(lab, folder, name, f"{address}/{PREFIX_LENGTH}", options) for name, address in addresses.items()]
+    return [
+        LocalHost(lab, folder, name, f"{address}/{PREFIX_LENGTH}", _disks(folder / name / DISKS, name, options))
+        for name, address in addresses.items()
+    ]
+
+
+def _disks(folder: Path, host: str, options: LocalOptions) -> list[PlainDisk]:
+    """Create the data disks of a host."""
+    disks = []
+    for name, each in options.each().items():
+        image = options.images.get(host) if name == DATA else None
+        if each.kind == "plain":
+            disks.append(PlainDisk(name, folder / name, each, image))
+        else:
+            owner = host if name == DATA else f"{host}:{name}"
+            disks.append(SoftwareDisk(name, folder / name, each, image, owner))
+    return disks
 
 
 def _remove(lab: str, folder: Path) -> list[str]:
     """Remove everything that is left of a lab; idempotent."""
     removed = []
-    for note in folder.glob(f"*/{THROTTLE}"):
+    for note in folder.glob(f"*/{DISKS}/*/{THROTTLE}"):
         lift(note)
     processes = _first_processes(lab)
     _thaw_all(processes)
@@ -234,7 +254,8 @@ def _thaw_all(processes: Sequence[psutil.Process]) -> None:
 
     A disk that hangs for another reason blocks this call until its host ends, so it is not waited for.
     """
-    mounts = [Path(f"/proc/{child.pid}/root/data") for process in processes for child in _children(process)]
+    roots = [Path(f"/proc/{child.pid}/root") for process in processes for child in _children(process)]
+    mounts = [mount for root in roots for mount in (root / "data", *(root / "disks").glob("*"))]
     threads = [Thread(target=thaw, args=(mount,), daemon=True) for mount in mounts]
     for thread in threads:
         thread.start()

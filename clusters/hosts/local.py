@@ -1,8 +1,8 @@
-"""Hosts on this machine: namespaces, an overlay of the root file system, a data disk on a loop device.
+"""Hosts on this machine: namespaces, an overlay of the root file system, data disks on loop devices.
 
-A local host is controlled over SSH like any other; this file adds only the power switch, the disk and
+A local host is controlled over SSH like any other; this file adds only the power switch, the disks and
 the cable. Everything lives in the namespaces of the host's first process: when that process dies, so do
-the other processes, the mounts, the loop device and the cable. The rest, the bridge and the lab's folder,
+the other processes, the mounts, the loop devices and the cable. The rest, the bridge and the lab's folder,
 is journalled.
 """
 
@@ -15,14 +15,18 @@ import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from chaoskit.base.state import cache_folder
+from chaoskit.contract.disk import DATA
 from chaoskit.contract.host import HostError
-from clusters.hosts import power
 from clusters.hosts.clock.host import ClockHost
+from clusters.hosts.disk.plain import PlainDisk
 from clusters.hosts.limits import HostLimits
 from clusters.hosts.network import PREFIX_LENGTH6, address6, ip
+from clusters.hosts.ssh import SERVICE_USER
 
 LAB_VARIABLE = "CHAOSKIT_LAB"
 """Environment variable that marks the first processes of a lab's hosts, so that only those are killed."""
@@ -39,10 +43,10 @@ class LocalHost(ClockHost, HostLimits):
         folder: the lab's folder, with keys and sshd_config.
         name: host name.
         address: address with prefix length, on the lab's bridge.
-        filesystem: file system of its data disk (`ext4` or `xfs`); the image must exist.
+        disks: its data disks.
     """
 
-    def __init__(self, lab: str, folder: Path, name: str, address: str, filesystem: str) -> None:
+    def __init__(self, lab: str, folder: Path, name: str, address: str, disks: Sequence[PlainDisk]) -> None:
         super().__init__(name, address.split("/", maxsplit=1)[0], folder / "client_key")
         HostLimits.__init__(self, lab, name)
         self.address6 = address6(self.address)
@@ -50,30 +54,27 @@ class LocalHost(ClockHost, HostLimits):
         self._folder = folder
         self._address = address
         self._address6 = f"{self.address6}/{PREFIX_LENGTH6}" if self.address6 else ""
-        self._filesystem = filesystem
+        self._disks = {disk.name: disk for disk in disks}
         self._cable = f"{lab}{name}"
         # The same after every boot, like a real machine's: peers cache it for half a minute.
         self._mac = "02:" + ":".join(f"{byte:02x}" for byte in hashlib.sha256(self._cable.encode()).digest()[:5])
         self._init: subprocess.Popen[bytes] | None = None
         self._init_pid = 0
-        self._sung = False
 
     @property
-    def disk(self) -> Path:
-        """The image of its data disk."""
-        return self._folder / self.name / "disk"
-
-    @property
-    def backing(self) -> Path:
-        """The backing file of its loop device, by its path in the host's mount namespace."""
-        return self.disk
+    def disks(self) -> Mapping[str, PlainDisk]:
+        return self._disks
 
     def boot(self) -> None:
         """Start the host and connect its cable, without waiting for it to answer."""
         for part in ("upper", "work", "root"):
             (self._folder / self.name / part).mkdir(parents=True, exist_ok=True)
+        for disk in self._disks.values():
+            disk.prepare()
         namespaces = ["--net", "--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child"]
-        script = ["sh", str(_INIT), str(self._folder), self.name, self._address, self._address6, *self._arguments()]
+        disks = [f"{disk.name}:{disk.filesystem}:{disk.served_by}" for disk in self._disks.values()]
+        script = ["sh", str(_INIT), str(self._folder), self.name, self._address, self._address6]
+        script += [str(cache_folder()), str(SERVICE_USER), *disks]
         with (self._folder / self.name / "console.log").open("ab") as console:
             self._init = subprocess.Popen(
                 ["unshare", *namespaces, *script],
@@ -94,7 +95,7 @@ class LocalHost(ClockHost, HostLimits):
         self._init.stdin.close()
 
     def wait_booted(self) -> None:
-        """Wait until the host answers.
+        """Wait until the host answers and its disks can be used.
 
         Raises:
             HostError: it did not answer; the message has its console output.
@@ -110,22 +111,25 @@ class LocalHost(ClockHost, HostLimits):
                 console = (self._folder / self.name / "console.log").read_text(errors="replace")
                 raise HostError(f"host {self.name} did not boot:\n{console.strip()}")
             time.sleep(0.005)
-
-    def arm_canary(self) -> None:
-        """Write the fsynced canary, which must survive a later power cut."""
-        power.write_synced_canary(self._mount_point)
+        for disk in self._disks.values():
+            disk.attach(Path(f"/proc/{self._init_pid}/root"))
 
     def power_cut(self) -> None:
-        """Cut cable, disk and processes, in this order: peers receive nothing, as when a machine loses power."""
-        self._sing()
+        """Cut cable, disks and processes, in this order: peers receive nothing, as when a machine loses power."""
+        for disk in self._disks.values():
+            disk.release()
+            disk.sing()
         ip(f"link set {self._cable} down")
-        self._stop_disk()
+        for disk in self._disks.values():
+            disk.stop()
         self.kill()
 
     def kill(self) -> None:
         """Kill the host's first process and with it everything in its namespaces."""
         if self._init is None:
             return
+        for disk in self._disks.values():
+            disk.release()
         with suppress(ProcessLookupError):
             os.kill(self._init_pid, signal.SIGKILL)
         self._init.wait()
@@ -133,21 +137,20 @@ class LocalHost(ClockHost, HostLimits):
         # The kernel removes it too, but too late for a host that boots again immediately.
         ip(f"link delete {self._cable}", check=False)
         self.disconnect()
-        self._await_detached()
+        for disk in self._disks.values():
+            disk.detach()
 
     def power_on(self) -> None:
         if self._init is not None and self._init.poll() is None:
-            return  # it has power and is only slow to answer; a second boot would share its disk
+            return  # it has power and is only slow to answer; a second boot would share its disks
         self.boot()
         self.wait_booted()
 
     def prove_cut(self) -> str:
-        evidence = power.read_canaries(self._mount_point)
-        if not self._sung:
-            raise HostError(f"the disk of {self.name} refused the unsynced canary: that it is gone proves no power cut")
-        self._sung = False
-        power.write_synced_canary(self._mount_point)
-        return evidence
+        proofs = {name: disk.prove_cut() for name, disk in self._disks.items()}
+        if len(proofs) == 1:
+            return proofs[DATA]
+        return "; ".join(f"disk {name}: {proof}" for name, proof in proofs.items())
 
     def get(self, path: str, local: Path) -> None:
         if self._init is not None:
@@ -159,22 +162,6 @@ class LocalHost(ClockHost, HostLimits):
         local.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(survivor, local)
 
-    def _arguments(self) -> list[str]:
-        """Return the arguments of host-init.sh that describe the data disk."""
-        return [self._filesystem]
-
-    def _sing(self) -> None:
-        """Write the unsynced canary."""
-        self._sung = power.write_unsynced_canary(self._mount_point)
-
-    def _stop_disk(self) -> None:
-        """Ensure that nothing reaches the disk from now on."""
-        power.shut_down(self._mount_point)
-
-    @property
-    def _mount_point(self) -> Path:
-        return Path(f"/proc/{self._init_pid}/root{self.data_dir}")
-
     def _await_first_process(self) -> int:
         assert self._init is not None
         children = Path(f"/proc/{self._init.pid}/task/{self._init.pid}/children")
@@ -185,22 +172,3 @@ class LocalHost(ClockHost, HostLimits):
         raise HostError(
             f"host {self.name}: unshare could not create namespaces; `chaoskit doctor` shows what is missing"
         )
-
-    def _await_detached(self) -> None:
-        deadline = time.monotonic() + _BOOT_TIMEOUT_S
-        while attached(self.backing):
-            if time.monotonic() > deadline:
-                raise HostError(f"host {self.name}: the loop device of {self.disk} did not detach")
-            time.sleep(0.005)
-
-
-def attached(backing: Path) -> list[str]:
-    """Return the loop devices that are backed by a file, or by files in a folder."""
-    devices = []
-    for path in Path("/sys/block").glob("loop*/loop/backing_file"):
-        try:
-            if Path(path.read_text().strip()).is_relative_to(backing):
-                devices.append(f"/dev/{path.parts[3]}")
-        except OSError:  # detached in the meantime
-            continue
-    return devices

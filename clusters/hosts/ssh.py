@@ -24,6 +24,9 @@ from chaoskit.contract.power import P, held
 SERVICE_FOLDER = "/run/chaoskit"
 LOG_FOLDER = "/var/log/chaoskit"
 
+SERVICE_USER = 64042
+"""User and group id that services run as. Debian leaves 60000 to 64999 to packages, which hardly use it."""
+
 _CONNECT_TIMEOUT_S = 5
 _NO_STATUS = -1
 """The exit status that paramiko returns if the connection was lost."""
@@ -95,7 +98,10 @@ class SshHost:
         )
         variables = [f"{key}={value}" for key, value in env.items()]
         self.run(["rm", "-f", f"{SERVICE_FOLDER}/{name}.pid"])
-        self.run(["env", *variables, "sh", "-c", script, "spawn", name, *argv])
+        self.run(["env", *variables, "sh", "-c", script, "spawn", name, *self.as_service(argv)])
+
+    def as_service(self, argv: Sequence[str]) -> list[str]:
+        return ["setpriv", f"--reuid={SERVICE_USER}", f"--regid={SERVICE_USER}", "--clear-groups", "--", *argv]
 
     def signal(self, name: str, signal: str) -> None:
         script = f'pid=$(cat {SERVICE_FOLDER}/"$1".pid) && kill -s {signal} -- "-$pid"'

@@ -147,7 +147,7 @@ class KafkaCluster:
     def _holding(self, role: str, place: Place | None) -> Sequence[int]:
         """Return the ids of the nodes that hold a role."""
         if role == "controller":
-            return [roles.controller_node(self.hosts)]
+            return [roles.controller_node(self.hosts, self._nodes.metadata_dir)]
         if role == "coordinator":
             return [roles.coordinator_node(self._admin, group(self._namespace))]
         if role == "transaction-coordinator":

@@ -13,6 +13,7 @@ from chaoskit.base.errors import BadInput
 from chaoskit.contract.cluster import ClusterError
 from chaoskit.contract.host import ServiceHost, ServiceState
 from chaoskit.history.audits import Place
+from clusters.common.directories import paths
 from clusters.common.java import java
 from clusters.common.supervision import last_errors
 from clusters.kafka import artifacts, settings
@@ -45,7 +46,8 @@ class Nodes:
     def start(self, host: ServiceHost) -> None:
         if host.state(SERVICE) is not ServiceState.GONE:
             return
-        if host.run(["test", "-e", f"{self._log_folder(host)}/meta.properties"], check=False).status != 0:
+        metadata = [f"{folder}/meta.properties" for folder in self._log_dirs(host)]
+        if host.run(["ls", *metadata], check=False).status != 0:
             self._format(host)
         options = self._options
         logging = [
@@ -62,8 +64,9 @@ class Nodes:
         pattern = settings.DATA_FILES.get(what)
         if pattern is None:
             raise ClusterError(f"unknown type of Kafka file {what!r}; known: {', '.join(settings.DATA_FILES)}")
-        place = f"{self._log_folder(host)}/{pattern.format(topic=topic, partition=partition)}"
-        listed = host.run(["sh", "-c", "ls -tr $1 2>/dev/null", "list", place], check=False)
+        name = pattern.format(topic=topic, partition=partition)
+        places = " ".join(f"{folder}/{name}" for folder in self._log_dirs(host))
+        listed = host.run(["sh", "-c", "ls -tr $1 2>/dev/null", "list", places], check=False)
         return listed.out.split()
 
     def partition_of(self, path: str) -> Place | None:
@@ -95,22 +98,22 @@ class Nodes:
         host = self._hosts[index]
         addresses = [host.address for host in self._hosts]
         self._jars[host.name] = host.install(jars)
-        properties = settings.server_properties(self._options, addresses, index, host.data_dir)
+        properties = settings.server_properties(self._options, addresses, index, self._log_dirs(host))
         host.put(properties.encode(), PROPERTIES)
         for name, content in settings.LOGGING.items():
             host.put(content.encode(), f"{_FOLDER}/{name}")
         self._format(host)
 
     def _format(self, host: ServiceHost) -> None:
-        """Format the log folder, unless it is already formatted.
+        """Format the log directories that are not formatted yet.
 
         Raises:
             BadInput: Kafka rejects the configuration.
         """
-        host.run(["mkdir", "-p", self._log_folder(host)])
+        host.run(host.as_service(["mkdir", "-p", *self._log_dirs(host)]))
         tool = ["kafka.tools.StorageTool", "format", "--ignore-formatted", "-t", self._cluster_id, "-c", PROPERTIES]
         tool += [each for name, level in self._options.features.items() for each in ("--feature", f"{name}={level}")]
-        done = host.run([*self._java(host), *tool], timeout_s=60, check=False)
+        done = host.run(host.as_service([*self._java(host), *tool]), timeout_s=60, check=False)
         if done.status != 0:
             refusals = [
                 line.partition("ConfigException: ")[2] for line in done.err.splitlines() if "Exception: " in line
@@ -121,15 +124,18 @@ class Nodes:
     def _given_id(self) -> str:
         """Return the cluster id from disks that are already formatted; empty if there are none."""
         for host in self._hosts:
-            found = host.run(
-                ["sed", "-n", "s/^cluster.id=//p", f"{self._log_folder(host)}/meta.properties"], check=False
-            )
-            if found.out.strip():
-                return found.out.strip()
+            for folder in self._log_dirs(host):
+                found = host.run(["sed", "-n", "s/^cluster.id=//p", f"{folder}/meta.properties"], check=False)
+                if found.out.strip():
+                    return found.out.strip()
         return ""
 
-    def _log_folder(self, host: ServiceHost) -> str:
-        return f"{host.data_dir}/{settings.DATA_FOLDER}"
+    def metadata_dir(self, host: ServiceHost) -> str:
+        """Return the folder of a node's metadata log: the first log directory, as Kafka chooses it."""
+        return self._log_dirs(host)[0]
+
+    def _log_dirs(self, host: ServiceHost) -> list[str]:
+        return paths(self._options.log_dirs, host.disks, settings.DATA_FOLDER)
 
     def _java(self, host: ServiceHost) -> list[str]:
         return java(f"{self._jars[host.name]}/*")

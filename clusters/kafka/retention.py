@@ -6,15 +6,20 @@ Sources: Kafka documentation, topic settings `cleanup.policy`, `retention.ms`, `
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
-from chaoskit.base.quantities import MILLISECOND, MINUTE, format_duration
+from chaoskit.base.quantities import MILLISECOND, MINUTE, SECOND, format_duration
 from chaoskit.contract.guarantee import Declared, Effect
+from chaoskit.contract.traits import Paced
 from clusters.common.properties import setting
 from clusters.kafka.settings import KafkaOptions
 
 _BROKER_MS = {"log.retention.ms": 1, "log.retention.minutes": 60_000, "log.retention.hours": 3_600_000}
 _DEFAULT_MS = 7 * 24 * 3_600_000
+_ENVELOPE = 256
+"""Bytes that Kafka stores at most with a message that is alone in its batch."""
+
 _BESIDE_LOAD_NS = 15 * MINUTE
 """How much longer than its load a run may take until everything is read."""
 
@@ -39,7 +44,7 @@ def deletes(declared: Declared, effects: Sequence[Effect]) -> str:
     """Return why messages may be deleted during the run; empty if they may not."""
     options: KafkaOptions = declared.options
     size = int(setting(options.topic, "retention.bytes", setting(options.config, "log.retention.bytes", -1)))
-    if size >= 0:
+    if 0 <= size < _most_bytes(declared):
         return f"retention.bytes={size}: the oldest segments are deleted beyond this size"
     after_ns = retention_ns(options)
     ahead_ns = max((effect.ahead_ns for effect in effects), default=0)
@@ -47,3 +52,11 @@ def deletes(declared: Declared, effects: Sequence[Effect]) -> str:
         return ""
     why = f"retention.ms={after_ns // MILLISECOND}: segments are deleted when their newest message is older"
     return f"{why}, and a broker's clock was {format_duration(ahead_ns)} ahead" if ahead_ns else why
+
+
+def _most_bytes(declared: Declared) -> float:
+    """Return more bytes than the load can write to one partition, each message resent once."""
+    paced = declared.get(Paced)
+    if paced is None or paced.per_second is None:
+        return math.inf
+    return 2 * paced.per_second * math.ceil(declared.load_ns / SECOND) * (paced.size + _ENVELOPE)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from confluent_kafka import KafkaException
@@ -18,7 +18,7 @@ from chaoskit.contract.cluster import ClusterError
 from chaoskit.contract.host import HostError, ServiceHost
 from chaoskit.history.audits import Place
 from clusters.kafka.probe import PartitionState, partition_states
-from clusters.kafka.settings import BROKER_PORT, DATA_FOLDER
+from clusters.kafka.settings import BROKER_PORT
 
 ROLES = ("leader", "followers", "follower", "isr", "controller", "coordinator", "transaction-coordinator")
 _TIMEOUT_S = 5
@@ -77,13 +77,13 @@ def of_partition(brokers: Sequence[ServiceHost], place: Place, role: str) -> Seq
     return {"leader": [state.leader], "isr": state.isr, "followers": followers, "follower": followers}[role]
 
 
-def controller_node(hosts: Sequence[ServiceHost]) -> int:
+def controller_node(hosts: Sequence[ServiceHost], metadata_dir: Callable[[ServiceHost], str]) -> int:
     """Return the node id of the active controller: the leader of the highest epoch that any node knows.
 
     Raises:
         ClusterError: no reachable node knows one.
     """
-    states = [state for host in hosts if (state := _quorum_state(host)) is not None]
+    states = [state for host in hosts if (state := _quorum_state(host, metadata_dir)) is not None]
     known = [state for state in states if state["leaderId"] >= 0]
     if not known:
         raise ClusterError("no node knows an active controller")
@@ -116,10 +116,11 @@ def transaction_partition(transactional_id: str, partitions: int) -> int:
     return min(hashed, 2**32 - hashed) % partitions
 
 
-def _quorum_state(host: ServiceHost) -> dict[str, int] | None:
-    pattern = f"cat {host.data_dir}/{DATA_FOLDER}/*metadata-0/quorum-state"
+def _quorum_state(host: ServiceHost, metadata_dir: Callable[[ServiceHost], str]) -> dict[str, int] | None:
     try:
-        found = host.run(["sh", "-c", pattern], check=False, timeout_s=_TIMEOUT_S)
+        found = host.run(
+            ["cat", f"{metadata_dir(host)}/__cluster_metadata-0/quorum-state"], check=False, timeout_s=_TIMEOUT_S
+        )
         state: dict[str, int] | None = json.loads(found.out) if found.out else None
     except (HostError, ValueError):
         return None

@@ -8,12 +8,13 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from chaoskit.base.quantities import Size
+from clusters.common.directories import ON_DATA, Directories
 from clusters.common.properties import Scalar, properties, setting
 
 BROKER_PORT = 9092
 CONTROLLER_PORT = 9093
 DATA_FOLDER = "kafka"
-"""Kafka's log.dirs, below a host's data disk."""
+"""Kafka's folder in each log directory; see `KafkaOptions.log_dirs`."""
 
 DATA_FILES = {
     "segment": "{topic}-{partition}/*.log",
@@ -21,7 +22,7 @@ DATA_FILES = {
     "timeindex": "{topic}-{partition}/*.timeindex",
     "metadata": "__cluster_metadata-0/*.log",
 }
-"""Types of files in the log folder, as shell patterns."""
+"""Types of files in a log directory, as shell patterns."""
 
 
 ELIGIBLE_LEADERS = "eligible.leader.replicas.version"
@@ -39,6 +40,8 @@ class KafkaOptions(BaseModel):
             which are the last ones.
         features: levels of features at which the cluster is formatted, such as `eligible.leader.replicas.version: 0`;
             Kafka 3.9 or later.
+        log_dirs: Kafka's `log.dirs`, as disks of the hosts: `[one, two]`, or `[data/a, data/b]` on one disk. The first
+            one has the metadata log.
         heap: JVM heap of each process.
         jvm: further JVM options.
     """
@@ -50,6 +53,7 @@ class KafkaOptions(BaseModel):
     topic: dict[str, Scalar] = {}
     controllers: Literal["combined"] | int = "combined"
     features: dict[str, Annotated[int, Field(ge=0)]] = {}
+    log_dirs: Directories = list(ON_DATA)
     heap: Size = 400 * 2**20
     jvm: list[str] = []
 
@@ -100,7 +104,7 @@ def broker_count(options: KafkaOptions, hosts: int) -> int:
     return hosts if options.controllers == "combined" else hosts - options.controllers
 
 
-def server_properties(options: KafkaOptions, addresses: Sequence[str], index: int, data_dir: str) -> str:
+def server_properties(options: KafkaOptions, addresses: Sequence[str], index: int, log_dirs: Sequence[str]) -> str:
     """Return server.properties of the host at `index`; node ids count from 1."""
     brokers = broker_count(options, len(addresses))
     combined = options.controllers == "combined"
@@ -125,7 +129,7 @@ def server_properties(options: KafkaOptions, addresses: Sequence[str], index: in
         "listeners": ",".join(listeners),
         "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
         "controller.listener.names": "CONTROLLER",
-        "log.dirs": f"{data_dir}/{DATA_FOLDER}",
+        "log.dirs": ",".join(log_dirs),
     }
     if is_broker:
         fixed["advertised.listeners"] = f"PLAINTEXT://{address}:{BROKER_PORT}"

@@ -17,6 +17,7 @@ from chaoskit.contract.ledger import LedgerClients
 from chaoskit.contract.traits import Transactions
 from chaoskit.history.models import DataModel
 from clusters.common.diagnosis import java_and_jars
+from clusters.common.directories import check_directories
 from clusters.common.java import check_java
 from clusters.kafka import artifacts
 from clusters.kafka.client import KafkaClients
@@ -72,6 +73,7 @@ class System:
                 f"workload.replication: {declared.replication} replicas require as many brokers; there are "
                 f"{declared.brokers}"
             )
+        check_directories(options.log_dirs, declared.disks, "cluster.log_dirs")
         if options.features and version < _FEATURES_SINCE:
             raise BadInput(f"cluster.features: Kafka {options.version} has none; use 3.9 or later, or remove the key")
         if compacts(options):

@@ -24,7 +24,7 @@ from clusters.pulsar.producer import resolve_producer
 from clusters.pulsar.roles import ROLES
 from clusters.pulsar.settings import PulsarOptions, check_settings
 from clusters.storage.decommission import GIVEN_AUTO_RECOVERY, decommissioning
-from clusters.storage.settings import quorums
+from clusters.storage.settings import check_bookies, quorums
 
 _JAVA_MIN = 17
 
@@ -57,6 +57,7 @@ class System:
         options: PulsarOptions = declared.options
         artifacts.parse_version(options.version)
         quorums(options, len(options.place(declared.hosts).bookies))
+        check_bookies(options, declared.disks)
         check_settings(options)
         resolve_producer(declared.producer)
         (reader_settings if declared.get(Group) is None else group_settings)(declared.consumer)

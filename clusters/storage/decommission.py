@@ -13,7 +13,7 @@ from chaoskit.contract.cluster import ClusterError, Decommissioning
 from chaoskit.contract.host import ServiceHost, ServiceState
 from clusters.common.properties import is_true, setting
 from clusters.storage.roles import StorageRoles
-from clusters.storage.settings import BOOKIE, BOOKIE_PORT, StorageOptions
+from clusters.storage.settings import BOOKIE, BOOKIE_PORT, BookieFolders, StorageOptions
 
 _STOP_TIMEOUT_S = 30
 _POLL_S = 0.1
@@ -23,11 +23,15 @@ class Decommissioner:
     """The power `Decommissioning` of `chaoskit.contract.cluster`.
 
     Args:
+        options: as in the scenario.
         roles: used to look up registered bookies.
         shell: runs a command of BookKeeper's shell on a host and returns its output.
     """
 
-    def __init__(self, roles: StorageRoles, shell: Callable[[ServiceHost, Sequence[str]], str]) -> None:
+    def __init__(
+        self, options: StorageOptions, roles: StorageRoles, shell: Callable[[ServiceHost, Sequence[str]], str]
+    ) -> None:
+        self._options = options
         self._roles = roles
         self._shell = shell
 
@@ -48,7 +52,8 @@ class Decommissioner:
 
     def recommission(self, host: ServiceHost) -> None:
         """Delete the bookie's data, which is elsewhere, so that it starts empty. It is started like the others."""
-        host.run(["sh", "-c", f"rm -rf {host.data_dir}/bookkeeper/*"])
+        folders = BookieFolders.on(host.disks, self._options)
+        host.run(["find", *folders.journals, *folders.ledgers, "-mindepth", "1", "-delete"])
 
 
 GIVEN_AUTO_RECOVERY: Mapping[type, str] = {Decommissioning: "config.bookie.autoRecoveryDaemonEnabled: true"}

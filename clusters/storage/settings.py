@@ -10,12 +10,17 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.quantities import Size
+from chaoskit.contract.disk import DataDisk
+from clusters.common.directories import ON_DATA, Directories, check_directories, paths
 from clusters.common.properties import Scalar, properties
 
 ZOOKEEPER, BOOKIE = "zookeeper", "bookie"
 """Names of the services, in start order."""
 
 ZOOKEEPER_PORT, BOOKIE_PORT = 2181, 3181
+BOOKIE_FOLDER = "bookkeeper"
+"""A bookie's folder in each of its directories."""
+
 LEDGERS = "/ledgers"
 """Path of the ledgers' metadata in ZooKeeper."""
 
@@ -106,7 +111,8 @@ class StorageOptions(BaseModel):
         roles: number of hosts per role.
         heap: JVM heap by role.
         jvm: further JVM options.
-        ledger_directories: number of ledger directories of each bookie, all on its data disk.
+        journal_directories, ledger_directories: the bookies' directories, as disks of the hosts: `[journal]`, or
+            `[data/a, data/b]` on one disk.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -116,7 +122,8 @@ class StorageOptions(BaseModel):
     roles: Roles = Roles()
     heap: Heap = Heap()
     jvm: list[str] = []
-    ledger_directories: Annotated[int, Field(ge=1, le=64)] = 1
+    journal_directories: Directories = list(ON_DATA)
+    ledger_directories: Directories = list(ON_DATA)
 
     def place(self, hosts: int) -> Placement:
         """Return the placement of roles on hosts.
@@ -183,6 +190,16 @@ def quorums(options: StorageOptions, bookies: int) -> Quorums:
     return Quorums(ensemble, write, ack)
 
 
+def check_bookies(options: StorageOptions, disks: Sequence[str]) -> None:
+    """Reject directories on disks that the hosts do not have.
+
+    Raises:
+        BadInput: names the key and the remedy.
+    """
+    check_directories(options.journal_directories, disks, "cluster.journal_directories")
+    check_directories(options.ledger_directories, disks, "cluster.ledger_directories")
+
+
 def connection(addresses: Sequence[str], placed: Placement) -> str:
     """Return the connection string for ZooKeeper clients."""
     return ",".join(f"{addresses[index]}:{ZOOKEEPER_PORT}" for index in placed.zookeepers)
@@ -193,6 +210,11 @@ def metadata_uri(addresses: Sequence[str], placed: Placement) -> str:
     return f"zk+hierarchical://{connection(addresses, placed).replace(',', ';')}{LEDGERS}"
 
 
+def zookeeper_folder(data_dir: str) -> str:
+    """Return the folder of a ZooKeeper server on its host."""
+    return f"{data_dir}/zookeeper"
+
+
 def zoo_cfg(options: StorageOptions, addresses: Sequence[str], index: int, data_dir: str) -> str:
     """Return zoo.cfg of the host at `index`; server ids count from 1."""
     placed = options.place(len(addresses))
@@ -201,7 +223,7 @@ def zoo_cfg(options: StorageOptions, addresses: Sequence[str], index: int, data_
         {"tickTime": 2000, "initLimit": 10, "syncLimit": 5, "preAllocSize": 1024},
         options.config.zookeeper,
         {
-            "dataDir": f"{data_dir}/zookeeper",
+            "dataDir": zookeeper_folder(data_dir),
             "clientPort": ZOOKEEPER_PORT,
             "clientPortAddress": addresses[index],
             "4lw.commands.whitelist": "*",
@@ -211,8 +233,24 @@ def zoo_cfg(options: StorageOptions, addresses: Sequence[str], index: int, data_
     )
 
 
+@dataclass(frozen=True, slots=True)
+class BookieFolders:
+    """The folders of a bookie on its host."""
+
+    journals: Sequence[str]
+    ledgers: Sequence[str]
+
+    @classmethod
+    def on(cls, disks: Mapping[str, DataDisk], options: StorageOptions) -> BookieFolders:
+        """Return the folders on a host with these disks."""
+        return cls(
+            paths(options.journal_directories, disks, f"{BOOKIE_FOLDER}/journal"),
+            paths(options.ledger_directories, disks, f"{BOOKIE_FOLDER}/ledgers"),
+        )
+
+
 def bookkeeper_conf(
-    options: StorageOptions, addresses: Sequence[str], index: int, data_dir: str, interface: str
+    options: StorageOptions, addresses: Sequence[str], index: int, folders: BookieFolders, interface: str
 ) -> str:
     """Return bookkeeper.conf of the host at `index`, which listens on a network interface."""
     return properties(
@@ -234,12 +272,7 @@ def bookkeeper_conf(
             "listeningInterface": interface,
             "advertisedAddress": addresses[index],
             "allowLoopback": True,
-            "journalDirectories": f"{data_dir}/bookkeeper/journal",
-            "ledgerDirectories": ",".join(f"{data_dir}/bookkeeper/{name}" for name in _ledger_folders(options)),
+            "journalDirectories": ",".join(folders.journals),
+            "ledgerDirectories": ",".join(folders.ledgers),
         },
     )
-
-
-def _ledger_folders(options: StorageOptions) -> list[str]:
-    count = options.ledger_directories
-    return ["ledgers"] if count == 1 else [f"ledgers-{number}" for number in range(count)]

@@ -20,7 +20,7 @@ from clusters.common.supervision import Supervisor
 from clusters.storage import probe, settings
 from clusters.storage.decommission import Decommissioner, bookie_id, decommissioning
 from clusters.storage.roles import StorageRoles
-from clusters.storage.settings import BOOKIE, ZOOKEEPER, Placement, StorageOptions
+from clusters.storage.settings import BOOKIE, ZOOKEEPER, BookieFolders, Placement, StorageOptions
 
 _OPENED = (
     "java.base/java.nio",
@@ -42,9 +42,6 @@ appender.out.name=out
 appender.out.layout.type=PatternLayout
 appender.out.layout.pattern=[%d] %p %m (%c)%n%throwable
 """
-_DATA = {ZOOKEEPER: "zookeeper", BOOKIE: "bookkeeper"}
-"""Folder of each service's data on the data disk."""
-
 _POLL_S = 0.1
 _QUORUM_TIMEOUT_S = 30
 _SETUP_TIMEOUT_S = 60
@@ -82,7 +79,7 @@ class StorageStack(ABC, Generic[Options]):
         self._supervisor = Supervisor(self._spawn, needs)
         self._holders: list[object] = [self]
         if decommissioning(options):
-            self._holders.append(Decommissioner(roles, self._bookkeeper_shell))
+            self._holders.append(Decommissioner(options, roles, self._bookkeeper_shell))
         with ThreadPoolExecutor(len(hosts)) as pool:
             self._jars = dict(pool.map(lambda index: self._install(index, jars), range(len(hosts))))
 
@@ -102,7 +99,8 @@ class StorageStack(ABC, Generic[Options]):
             files[self._file("zoo.cfg")] = settings.zoo_cfg(options, addresses, index, host.data_dir)
         if BOOKIE in services:
             interface = _interface(host)
-            conf = settings.bookkeeper_conf(options, addresses, index, host.data_dir, interface)
+            folders = BookieFolders.on(host.disks, options)
+            conf = settings.bookkeeper_conf(options, addresses, index, folders, interface)
             files[self._file("bookkeeper.conf")] = conf
         return files
 
@@ -187,9 +185,10 @@ class StorageStack(ABC, Generic[Options]):
     def _spawn(self, host: ServiceHost, service: str) -> None:
         if host.state(service) is not ServiceState.GONE:
             return
-        if service in _DATA:
-            self._prepare_disk(host, service)
+        if service == ZOOKEEPER:
+            self._prepare_zookeeper(host)
         if service == BOOKIE:
+            self._prepare_bookie(host)
             self._await_unregistered(host)
         heap = getattr(self._options.heap, service)
         memory = [f"-Xms{heap}", f"-Xmx{heap}", f"-XX:MaxDirectMemorySize={heap}"]
@@ -203,21 +202,28 @@ class StorageStack(ABC, Generic[Options]):
         """
         wait_until(lambda: host.address not in self._roles.registered_bookies(), _UNREGISTERED_S, every_s=_POLL_S)
 
-    def _prepare_disk(self, host: ServiceHost, service: str) -> None:
-        """Create what a service expects on an empty disk. If a bookie lost its disk, remove its old cookie.
-
-        BookKeeper does not start a bookie whose data is missing (it checks a "cookie") without an operator's consent.
-        """
-        folder = f"{host.data_dir}/{_DATA[service]}"
-        if host.run(["test", "-d", folder], check=False).status == 0:
-            return
-        if service == BOOKIE and host.name in self._bookies_begun:
-            self._bookkeeper_shell(host, ["cookie_delete", bookie_id(host)])
-        host.run(["mkdir", "-p", folder])
-        if service == ZOOKEEPER:
+    def _prepare_zookeeper(self, host: ServiceHost) -> None:
+        """Create what a server expects on an empty disk."""
+        folder = settings.zookeeper_folder(host.data_dir)
+        if host.run(["test", "-d", folder], check=False).status != 0:
+            host.run(host.as_service(["mkdir", "-p", folder]))
             host.put(f"{list(self.hosts).index(host) + 1}\n".encode(), f"{folder}/myid")
-        else:
-            self._bookies_begun.add(host.name)
+
+    def _prepare_bookie(self, host: ServiceHost) -> None:
+        """Create what a bookie expects on empty disks. If it lost one of its disks, set it up again as an empty bookie.
+
+        BookKeeper does not start a bookie whose data is missing, even in part (it checks a "cookie" in each directory),
+        without an operator's consent.
+        """
+        folders = BookieFolders.on(host.disks, self._options)
+        every = [*folders.journals, *folders.ledgers]
+        if host.run(["ls", "-d", *every], check=False).status == 0:
+            return
+        if host.name in self._bookies_begun:
+            self._bookkeeper_shell(host, ["cookie_delete", bookie_id(host)])
+        host.run(["rm", "-rf", *every])
+        host.run(host.as_service(["mkdir", "-p", *every]))
+        self._bookies_begun.add(host.name)
 
     def _bookkeeper_shell(self, host: ServiceHost, command: Sequence[str]) -> str:
         """Run a command of BookKeeper's shell on a host with a bookie; return its output."""

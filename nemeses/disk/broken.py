@@ -8,7 +8,8 @@ from chaoskit.contract.cluster import Processes
 from chaoskit.contract.disk import BreakableDisk
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import PowerSwitch, ServiceHost
-from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.nemesis import Nemesis, NemesisError, OnDisk, Strike
+from nemeses.disk.chosen import chosen
 from nemeses.disk.mending import check_writable, mend, write_error
 from nemeses.services import await_answers, on_each
 from nemeses.shell import bash
@@ -23,33 +24,35 @@ class DiskDead(Nemesis):
     summary = "fail every request of the data disk with EIO; power off, boot and start the system afterwards"
     family = "disk"
     cluster_powers = (Processes,)
-    host_powers: tuple[type, ...] = (PowerSwitch, BreakableDisk)
+    parameters = OnDisk
+    host_powers = (PowerSwitch,)
+    disk_powers: tuple[type, ...] = (BreakableDisk,)
 
     def damage(self, parameters: Any) -> Damage:
         return Damage.FORGETS
 
     def inject(self, strike: Strike) -> None:
-        on_each(strike.hosts, lambda host: host.power(BreakableDisk).break_disk())
+        on_each(strike.hosts, lambda host: chosen(host, strike).power(BreakableDisk).fail())
 
     def verify(self, strike: Strike) -> str:
         return _check_fails(strike, "Input/output error")
 
     def heal(self, strike: Strike) -> None:
-        mend(strike.hosts, strike.cluster)
+        mend(strike)
 
     def verify_healed(self, strike: Strike) -> str:
-        return f"{check_writable(strike.hosts)}; {await_answers(strike.hosts, strike.cluster)}"
+        return f"{check_writable(strike)}; {await_answers(strike.hosts, strike.cluster)}"
 
 
 class DiskReadOnly(DiskDead):
     """Aborts the ext4 journal, as after an error: reads work, writes fail with EROFS."""
 
     summary = "make the data disk's file system read-only (ext4); power off, boot and start the system afterwards"
-    host_powers = (PowerSwitch,)
+    disk_powers = ()
 
     def inject(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:
-            done = bash(host, _ABORT, host.data_dir, check=False)
+            done = bash(host, _ABORT, chosen(host, strike).path, check=False)
             if done.status == _UNSUPPORTED:
                 raise NemesisError(
                     f"{host.name}: only ext4 can become read-only while files are open; set "
@@ -70,7 +73,7 @@ def _check_fails(strike: Strike, words: str) -> str:
     Raises:
         NemesisError: a write succeeds, or fails with another error.
     """
-    errors = {host.name: write_error(host) for host in strike.hosts}
+    errors = {host.name: write_error(host, strike) for host in strike.hosts}
     for name, error in errors.items():
         if words not in error:
             raise NemesisError(

@@ -7,29 +7,29 @@ from dataclasses import dataclass
 from random import Random
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from chaoskit.contract.cluster import DataFiles
 from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.nemesis import NemesisError, Strike
+from chaoskit.contract.nemesis import NemesisError, OnDisk, Strike
 from chaoskit.contract.power import optional
+from nemeses.disk.chosen import chosen
 from nemeses.shell import bash
 
 _BY_GLOB = 'find "$1" -type f -size +0 -not -path "$1/.chaoskit/*" -path "$1/$2" -printf "%s %p\\n"'
 _BY_NAME = 'for file; do [ ! -s "$file" ] || stat -c "%s %n" "$file"; done'
 
 
-class FileChoice(BaseModel):
+class FileChoice(OnDisk):
     """Which files to damage; empty files are skipped.
 
     Attributes:
-        files: shell pattern relative to the data disk, such as `*.log`; `*` also matches slashes.
-        what: instead of `files`: a type of file that the system knows, such as `segment`, of a `topic` and `partition`.
+        files: shell pattern relative to the disk's mount point, such as `*.log`; `*` also matches slashes.
+        what: instead of `files`: a type of file that the system knows, such as `segment`, of a `topic` and `partition`;
+            on whichever disk it is.
         count: number of places on each host.
         disjoint: no two targets are damaged in the same place, so a correct system can repair each from another.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     files: Annotated[str, Field(min_length=1)] | None = None
     what: str | None = None
@@ -41,7 +41,7 @@ class FileChoice(BaseModel):
     @model_validator(mode="after")
     def _names_files(self) -> FileChoice:
         if (self.files is None) == (self.what is None):
-            raise ValueError("specify either files (a pattern relative to the data disk) or what (such as segment)")
+            raise ValueError("specify either files (a pattern relative to the disk) or what (such as segment)")
         return self
 
 
@@ -88,7 +88,7 @@ def _draw(found: dict[str, dict[str, int]], index: int, strike: Strike) -> list[
 def _candidates(host: ServiceHost, strike: Strike) -> dict[str, int]:
     choice: FileChoice = strike.parameters
     if choice.what is None:
-        return _sizes(bash(host, _BY_GLOB, host.data_dir, choice.files or "*").out.splitlines())
+        return _sizes(bash(host, _BY_GLOB, chosen(host, strike).path, choice.files or "*").out.splitlines())
     files = optional(strike.cluster, DataFiles)
     if files is None:
         raise NemesisError("this system does not support `what`; use files instead of what")

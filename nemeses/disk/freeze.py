@@ -6,7 +6,9 @@ import time
 
 from chaoskit.contract.disk import ProgrammableDisk
 from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.nemesis import Nemesis, NemesisError, OnDisk, Strike
+from chaoskit.contract.power import optional
+from nemeses.disk.chosen import chosen
 from nemeses.disk.mending import check_writable
 from nemeses.services import await_answers, on_each
 from nemeses.shell import bash
@@ -23,18 +25,20 @@ class DiskFreeze(Nemesis):
 
     summary = "make writes to the data disk hang, then continue"
     family = "disk"
+    parameters = OnDisk
 
     def inject(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:
-            if isinstance(host, ProgrammableDisk):
-                host.power(ProgrammableDisk).program_disk({"frozen": True})
+            disk = chosen(host, strike)
+            if programmable := optional(disk, ProgrammableDisk):
+                programmable.program({"frozen": True})
             else:
-                host.run(["fsfreeze", "--freeze", host.data_dir])
+                host.run(["fsfreeze", "--freeze", disk.path])
 
         on_each(strike.hosts, act)
 
     def verify(self, strike: Strike) -> str:
-        on_each(strike.hosts, lambda host: bash(host, _WRITER, host.data_dir, _mark(strike), _WRITE))
+        on_each(strike.hosts, lambda host: bash(host, _WRITER, chosen(host, strike).path, _mark(strike), _WRITE))
         time.sleep(_PATIENCE_S)
         done = [host.name for host in strike.hosts if _written(host, strike)]
         if done:
@@ -43,15 +47,16 @@ class DiskFreeze(Nemesis):
 
     def heal(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:
-            if isinstance(host, ProgrammableDisk):
-                host.power(ProgrammableDisk).reset_disk(["frozen"])
+            disk = chosen(host, strike)
+            if programmable := optional(disk, ProgrammableDisk):
+                programmable.reset(["frozen"])
             else:
-                host.run(["fsfreeze", "--unfreeze", host.data_dir], check=False)
+                host.run(["fsfreeze", "--unfreeze", disk.path], check=False)
 
         on_each(strike.hosts, act)
 
     def verify_healed(self, strike: Strike) -> str:
-        return f"{check_writable(strike.hosts)}; {await_answers(strike.hosts, strike.cluster)}"
+        return f"{check_writable(strike)}; {await_answers(strike.hosts, strike.cluster)}"
 
 
 def _mark(strike: Strike) -> str:

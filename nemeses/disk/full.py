@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 
-from pydantic import BaseModel, ConfigDict
-
 from chaoskit.base.quantities import Size, format_size
 from chaoskit.base.waiting import wait_until
 from chaoskit.contract.cluster import Processes
 from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.nemesis import Nemesis, NemesisError, OnDisk, Strike
+from nemeses.disk.chosen import chosen
 from nemeses.services import await_answers, on_each
 from nemeses.shell import bash
 
@@ -29,14 +28,12 @@ mkdir -p "$folder" && [ "$size" -le 0 ] || fallocate -l "$size" "$folder/ballast
 _WRITE = 'head -c "$2" /dev/zero > "$1/.chaoskit/probe"; status=$?; rm -f "$1/.chaoskit/probe"; exit $status'
 
 
-class Fill(BaseModel):
+class Fill(OnDisk):
     """How full the disk gets.
 
     Attributes:
         leave: space that is left free.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     leave: Size = 0
 
@@ -51,14 +48,14 @@ class DiskFull(Nemesis):
     parameters = Fill
 
     def inject(self, strike: Strike) -> None:
-        on_each(strike.hosts, lambda host: bash(host, _FILL, host.data_dir, str(strike.parameters.leave)))
+        on_each(strike.hosts, lambda host: bash(host, _FILL, chosen(host, strike).path, str(strike.parameters.leave)))
 
     def verify(self, strike: Strike) -> str:
         leave = strike.parameters.leave
         seen = []
         for host in strike.hosts:
-            available = _available(host)
-            probe = bash(host, _WRITE, host.data_dir, str(leave + 2 * _TOLERANCE), check=False)
+            available = _available(host, strike)
+            probe = bash(host, _WRITE, chosen(host, strike).path, str(leave + 2 * _TOLERANCE), check=False)
             if available > leave + _TOLERANCE or "No space left on device" not in probe.err:
                 raise NemesisError(
                     f"{host.name} has {available} bytes free, but should have {leave}; error of a larger write: "
@@ -69,7 +66,7 @@ class DiskFull(Nemesis):
 
     def heal(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:
-            bash(host, 'rm -f "$1/.chaoskit/ballast"', host.data_dir)
+            bash(host, 'rm -f "$1/.chaoskit/ballast"', chosen(host, strike).path)
             strike.cluster.power(Processes).start(host)
 
         on_each(strike.hosts, act)
@@ -79,17 +76,17 @@ class DiskFull(Nemesis):
         seen = []
         for host in strike.hosts:
             # XFS frees the blocks of a deleted file in the background.
-            has_room = wait_until(partial(_has_room, host, wanted), _FREED_S)
-            available = _available(host)
-            if not has_room or bash(host, _WRITE, host.data_dir, str(wanted), check=False).status != 0:
+            has_room = wait_until(partial(_has_room, host, strike, wanted), _FREED_S)
+            available = _available(host, strike)
+            if not has_room or bash(host, _WRITE, chosen(host, strike).path, str(wanted), check=False).status != 0:
                 raise NemesisError(f"{host.name} has only {available} bytes free after healing")
             seen.append(f"{host.name}: {format_size(available >> 20 << 20)} free")
         return "; ".join([*seen, await_answers(strike.hosts, strike.cluster)])
 
 
-def _has_room(host: ServiceHost, wanted: int) -> bool:
-    return _available(host) >= wanted
+def _has_room(host: ServiceHost, strike: Strike, wanted: int) -> bool:
+    return _available(host, strike) >= wanted
 
 
-def _available(host: ServiceHost) -> int:
-    return int(bash(host, _AVAILABLE, host.data_dir).out)
+def _available(host: ServiceHost, strike: Strike) -> int:
+    return int(bash(host, _AVAILABLE, chosen(host, strike).path).out)

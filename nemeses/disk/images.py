@@ -9,7 +9,8 @@ from chaoskit.contract.cluster import Processes
 from chaoskit.contract.disk import ReplaceableDisk
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import PowerSwitch, ServiceHost
-from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.nemesis import Nemesis, NemesisError, OnDisk, Strike
+from nemeses.disk.chosen import chosen
 from nemeses.disk.mending import restore
 from nemeses.disk.power import check_dark
 from nemeses.services import await_answers, on_each
@@ -25,13 +26,15 @@ class DiskWipe(Nemesis):
     summary = "replace the data disk with an empty one while the power is off; boot afterwards"
     family = "disk"
     cluster_powers = (Processes,)
-    host_powers = (PowerSwitch, ReplaceableDisk)
+    parameters = OnDisk
+    host_powers = (PowerSwitch,)
+    disk_powers = (ReplaceableDisk,)
 
     def damage(self, parameters: Any) -> Damage:
         return Damage.DESTROYS
 
     def inject(self, strike: Strike) -> None:
-        _replace(strike, lambda host: host.power(ReplaceableDisk).wipe_disk())
+        _replace(strike, lambda disk: disk.wipe())
 
     def verify(self, strike: Strike) -> str:
         return f"{check_dark(strike)}; their disks were replaced"
@@ -41,7 +44,9 @@ class DiskWipe(Nemesis):
 
     def verify_healed(self, strike: Strike) -> str:
         marked = [
-            host.name for host in strike.hosts if bash(host, _MARKED, host.data_dir, strike.name, check=False).status
+            host.name
+            for host in strike.hosts
+            if bash(host, _MARKED, chosen(host, strike).path, strike.name, check=False).status
         ]
         if marked:
             raise NemesisError(f"a file that was synced before is still on the data disk of {', '.join(marked)}")
@@ -56,9 +61,9 @@ class TimeTravel(DiskWipe):
 
     def inject(self, strike: Strike) -> None:
         for host in strike.hosts:
-            if not host.power(ReplaceableDisk).has_snapshot():
+            if not chosen(host, strike).power(ReplaceableDisk).has_snapshot():
                 raise NemesisError(f"{host.name} has no snapshot of its data disk; inject snapshot before time-travel")
-        _replace(strike, lambda host: host.power(ReplaceableDisk).restore_disk())
+        _replace(strike, lambda disk: disk.restore())
 
 
 class Snapshot(Nemesis):
@@ -68,14 +73,15 @@ class Snapshot(Nemesis):
     family = "disk"
     lasts = False
     restores = False  # the copy stays
-    host_powers = (ReplaceableDisk,)
+    parameters = OnDisk
+    disk_powers = (ReplaceableDisk,)
 
     def inject(self, strike: Strike) -> None:
         copies = strike.notes["copies"] = {}
-        on_each(strike.hosts, lambda host: copies.update({host.name: host.power(ReplaceableDisk).snapshot_disk()}))
+        on_each(strike.hosts, lambda host: copies.update({host.name: _snapshot(host, strike)}))
 
     def verify(self, strike: Strike) -> str:
-        missing = [host.name for host in strike.hosts if not host.power(ReplaceableDisk).has_snapshot()]
+        missing = [host.name for host in strike.hosts if not chosen(host, strike).power(ReplaceableDisk).has_snapshot()]
         if missing:
             raise NemesisError(f"there is no snapshot of the data disk of {', '.join(missing)}")
         return "; ".join(f"{name}: copied {copy}" for name, copy in strike.notes["copies"].items())
@@ -87,10 +93,15 @@ class Snapshot(Nemesis):
         return await_answers(strike.hosts, strike.cluster)
 
 
-def _replace(strike: Strike, replace: Callable[[ServiceHost], None]) -> None:
+def _snapshot(host: ServiceHost, strike: Strike) -> str:
+    return chosen(host, strike).power(ReplaceableDisk).snapshot()
+
+
+def _replace(strike: Strike, replace: Callable[[ReplaceableDisk], None]) -> None:
     def act(host: ServiceHost) -> None:
-        bash(host, _MARK, host.data_dir, strike.name)
+        disk = chosen(host, strike)
+        bash(host, _MARK, disk.path, strike.name)
         host.power(PowerSwitch).power_cut()
-        replace(host)
+        replace(disk.power(ReplaceableDisk))
 
     on_each(strike.hosts, act)

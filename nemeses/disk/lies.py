@@ -4,28 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
 from chaoskit.base.waiting import wait_while
 from chaoskit.contract.cluster import Processes
 from chaoskit.contract.disk import ProgrammableDisk
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import PowerSwitch, ServiceHost
-from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.nemesis import Nemesis, NemesisError, OnDisk, Strike
+from nemeses.disk.chosen import chosen
 from nemeses.disk.mending import check_writable, restore, write_error
 from nemeses.services import await_answers, on_each
 
 _FLUSHED_S = 10
 
 
-class Lie(BaseModel):
+class Lie(OnDisk):
     """How the fault ends.
 
     Attributes:
         cut: with a power cut, so that acknowledged data is lost; otherwise the disk persists the data.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     cut: bool = True
 
@@ -37,17 +34,18 @@ class FsyncLies(Nemesis):
     family = "disk"
     cluster_powers = (Processes,)
     parameters = Lie
-    host_powers = (PowerSwitch, ProgrammableDisk)
+    host_powers = (PowerSwitch,)
+    disk_powers = (ProgrammableDisk,)
 
     def damage(self, parameters: Any) -> Damage:
         return Damage.DESTROYS
 
     def inject(self, strike: Strike) -> None:
         strike.notes["lying"] = True
-        on_each(strike.hosts, lambda host: host.power(ProgrammableDisk).program_disk({"flush_lies": True}))
+        on_each(strike.hosts, lambda host: _disk(host, strike).program({"flush_lies": True}))
 
     def verify(self, strike: Strike) -> str:
-        return "; ".join(_check_lies(host) for host in strike.hosts)
+        return "; ".join(_check_lies(host, strike) for host in strike.hosts)
 
     def heal(self, strike: Strike) -> None:
         cut = strike.parameters.cut and strike.notes.pop("lying", False)
@@ -55,46 +53,51 @@ class FsyncLies(Nemesis):
         def act(host: ServiceHost) -> None:
             if cut and host.reachable():
                 host.power(PowerSwitch).power_cut()
-            host.power(ProgrammableDisk).reset_disk(["flush_lies"])
+            _disk(host, strike).reset(["flush_lies"])
             restore(host, strike.cluster)
-            host.run(["sync", "--file-system", host.data_dir])
+            host.run(["sync", "--file-system", chosen(host, strike).path])
 
         on_each(strike.hosts, act)
         if cut:
             strike.notes["cut"] = True
 
     def verify_healed(self, strike: Strike) -> str:
-        proofs = [_check_lost(host) for host in strike.hosts] if strike.notes.get("cut") else []
-        writable = check_writable(strike.hosts)
+        proofs = [_check_lost(host, strike) for host in strike.hosts] if strike.notes.get("cut") else []
+        writable = check_writable(strike)
         for host in strike.hosts:
-            _check_flushes(host)
+            _check_flushes(host, strike)
         return "; ".join([*proofs, writable, await_answers(strike.hosts, strike.cluster)])
 
 
-def _check_lies(host: ServiceHost) -> str:
-    before = host.power(ProgrammableDisk).disk_counters()["lies"]
-    if error := write_error(host):
+def _disk(host: ServiceHost, strike: Strike) -> ProgrammableDisk:
+    return chosen(host, strike).power(ProgrammableDisk)
+
+
+def _check_lies(host: ServiceHost, strike: Strike) -> str:
+    disk = _disk(host, strike)
+    before = disk.counters()["lies"]
+    if error := write_error(host, strike):
         raise NemesisError(f"a write with fsync on {host.name} should be acknowledged: {error}")
-    counters = host.power(ProgrammableDisk).disk_counters()
+    counters = disk.counters()
     lies, waiting = counters["lies"] - before, counters["unflushed_sectors"]
     if lies == 0 or waiting == 0:
         raise NemesisError(f"the disk of {host.name} should lie: {lies} lies, {waiting} sectors not persistent")
     return f"{host.name}: an fsync was acknowledged with {lies} lies, {waiting} sectors are not persistent"
 
 
-def _check_flushes(host: ServiceHost) -> None:
+def _check_flushes(host: ServiceHost, strike: Strike) -> None:
     """Raise if data is not flushed by a sync; what a service writes in between is flushed by the next one."""
 
     def waiting() -> int:
-        host.run(["sync", "--file-system", host.data_dir])
-        return host.power(ProgrammableDisk).disk_counters()["unflushed_sectors"]
+        host.run(["sync", "--file-system", chosen(host, strike).path])
+        return _disk(host, strike).counters()["unflushed_sectors"]
 
     if left := wait_while(waiting, _FLUSHED_S):
         raise NemesisError(f"{left} sectors of {host.name} are still unflushed after a sync")
 
 
-def _check_lost(host: ServiceHost) -> str:
-    cut = host.power(ProgrammableDisk).last_cut()
+def _check_lost(host: ServiceHost, strike: Strike) -> str:
+    cut = _disk(host, strike).last_cut()
     if not cut.get("lies") or not cut["sectors"]:
         raise NemesisError(
             f"{host.name}: the power was cut while its disk lied, but no acknowledged data was lost: {cut}"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from chaoskit.contract.cluster import Cluster, Processes
 from chaoskit.contract.host import PowerSwitch, ServiceHost
-from chaoskit.contract.nemesis import NemesisError
+from chaoskit.contract.nemesis import NemesisError, Strike
+from nemeses.disk.chosen import chosen
 from nemeses.services import on_each
 from nemeses.shell import bash
 
@@ -16,33 +15,34 @@ mkdir -p "$folder" && dd if=/dev/zero of="$folder/probe" bs=4k count=1 oflag=dir
 """
 
 
-def write_error(host: ServiceHost) -> str:
-    """Write 4 KiB to the data disk and fsync; return the error, or an empty string."""
-    done = bash(host, _WRITE, host.data_dir, check=False)
+def write_error(host: ServiceHost, strike: Strike) -> str:
+    """Write 4 KiB to the fault's disk and fsync; return the error, or an empty string."""
+    done = bash(host, _WRITE, chosen(host, strike).path, check=False)
     return "" if done.status == 0 else done.err.strip().splitlines()[-1]
 
 
-def check_writable(targets: Sequence[ServiceHost]) -> str:
-    """Return evidence that the data disks accept writes.
+def check_writable(strike: Strike) -> str:
+    """Return evidence that the targets' disks accept writes.
 
     Raises:
         NemesisError: a disk does not.
     """
-    for host in targets:
-        if error := write_error(host):
+    for host in strike.hosts:
+        if error := write_error(host, strike):
             raise NemesisError(f"the data disk of {host.name} still fails a write: {error}")
-    return f"a write with fsync works on {', '.join(host.name for host in targets)}"
+    return f"a write with fsync works on {strike.names}"
 
 
-def mend(targets: Sequence[ServiceHost], cluster: Cluster) -> None:
-    """Reboot each host that has no power, or whose disk does not accept writes (with a power cut); start the system."""
+def mend(strike: Strike) -> None:
+    """Reboot each target that has no power, or whose disk does not accept writes (with a power cut); start the
+    system."""
 
     def act(host: ServiceHost) -> None:
-        if host.reachable() and write_error(host):
+        if host.reachable() and write_error(host, strike):
             host.power(PowerSwitch).power_cut()
-        restore(host, cluster)
+        restore(host, strike.cluster)
 
-    on_each(targets, act)
+    on_each(strike.hosts, act)
 
 
 def restore(host: ServiceHost, cluster: Cluster) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import model_validator
 
 from chaoskit.contract.cluster import Processes
 from chaoskit.contract.disk import DiskSettings, ProgrammableDisk, Rate
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import PowerSwitch, ServiceHost
-from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.nemesis import Nemesis, NemesisError, OnDisk, Strike
+from nemeses.disk.chosen import chosen
 from nemeses.disk.mending import check_writable, mend, write_error
 from nemeses.services import await_answers, on_each
 from nemeses.shell import bash
@@ -31,10 +32,8 @@ for _ in 1 2 3 4 5 6 7 8 9 10; do dd if=/dev/zero of="$probe" bs=4k count=1 conv
 """
 
 
-class Errors(BaseModel):
+class Errors(OnDisk):
     """Fraction of requests that fail with EIO; at least one must be above 0."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     read: Rate = 0
     write: Rate = 0
@@ -47,16 +46,21 @@ class Errors(BaseModel):
         return self
 
 
-class Program(DiskSettings):
+class Program(OnDisk, DiskSettings):
     """At least one setting of the programmable disk."""
 
     @model_validator(mode="after")
     def _sets_something(self) -> Program:
         if self.frozen:
             raise ValueError("frozen: use the fault disk-freeze instead")
-        if not self.model_fields_set:
-            raise ValueError(f"specify at least one of: {', '.join(type(self).model_fields)}")
+        if not self.changes:
+            raise ValueError(f"specify at least one of: {', '.join(DiskSettings.model_fields)}")
         return self
+
+    @property
+    def changes(self) -> set[str]:
+        """Names of the settings that it changes."""
+        return self.model_fields_set & set(DiskSettings.model_fields)
 
 
 class DiskErrors(Nemesis):
@@ -66,15 +70,16 @@ class DiskErrors(Nemesis):
     family = "disk"
     cluster_powers = (Processes,)
     parameters = Errors
-    host_powers = (PowerSwitch, ProgrammableDisk)
+    host_powers = (PowerSwitch,)
+    disk_powers = (ProgrammableDisk,)
 
     def damage(self, parameters: Any) -> Damage:
         return Damage.DESTROYS
 
     def inject(self, strike: Strike) -> None:
-        changes = {f"{name}_errors": rate for name, rate in strike.parameters.model_dump().items()}
-        strike.notes["before"] = {host.name: _errors(host) for host in strike.hosts}
-        on_each(strike.hosts, lambda host: host.power(ProgrammableDisk).program_disk(changes))
+        changes = {f"{name}_errors": rate for name, rate in strike.parameters.model_dump(exclude={"disk"}).items()}
+        strike.notes["before"] = {host.name: _errors(host, strike) for host in strike.hosts}
+        on_each(strike.hosts, lambda host: _disk(host, strike).program(changes))
 
     def verify(self, strike: Strike) -> str:
         seen = []
@@ -82,8 +87,8 @@ class DiskErrors(Nemesis):
             errors, rounds = 0, 0
             while errors == 0 and rounds < _ROUNDS:
                 rounds += 1
-                bash(host, _REQUESTS, host.data_dir, check=False)
-                errors = _errors(host) - strike.notes["before"][host.name]
+                bash(host, _REQUESTS, chosen(host, strike).path, check=False)
+                errors = _errors(host, strike) - strike.notes["before"][host.name]
             if errors == 0:
                 raise NemesisError(f"no request of the data disk of {host.name} failed in {rounds} rounds")
             seen.append(f"{host.name}: {errors} requests failed with EIO")
@@ -91,14 +96,14 @@ class DiskErrors(Nemesis):
 
     def heal(self, strike: Strike) -> None:
         changed = ["read_errors", "write_errors", "flush_errors"]
-        on_each(strike.hosts, lambda host: host.power(ProgrammableDisk).reset_disk(changed))
-        mend(strike.hosts, strike.cluster)
+        on_each(strike.hosts, lambda host: _disk(host, strike).reset(changed))
+        mend(strike)
 
     def verify_healed(self, strike: Strike) -> str:
-        before = [_errors(host) for host in strike.hosts]
-        writable = check_writable(strike.hosts)
+        before = [_errors(host, strike) for host in strike.hosts]
+        writable = check_writable(strike)
         for host, errors in zip(strike.hosts, before, strict=True):
-            if _errors(host) != errors:
+            if _errors(host, strike) != errors:
                 raise NemesisError(f"requests of the data disk of {host.name} still fail")
         return f"{writable}; {await_answers(strike.hosts, strike.cluster)}"
 
@@ -110,36 +115,41 @@ class DiskProgram(Nemesis):
     family = "disk"
     cluster_powers = (Processes,)
     parameters = Program
-    host_powers = (PowerSwitch, ProgrammableDisk)
+    host_powers = (PowerSwitch,)
+    disk_powers = (ProgrammableDisk,)
 
     def damage(self, parameters: Any) -> Damage:
-        destroys = any(getattr(parameters, name) for name in parameters.model_fields_set & _DESTROYING)
+        destroys = any(getattr(parameters, name) for name in parameters.changes & _DESTROYING)
         return Damage.DESTROYS if destroys else Damage.NONE
 
     def inject(self, strike: Strike) -> None:
-        changes = strike.parameters.model_dump(include=strike.parameters.model_fields_set, mode="json")
-        strike.notes["settings"] = {host.name: host.power(ProgrammableDisk).disk_settings() for host in strike.hosts}
-        on_each(strike.hosts, lambda host: host.power(ProgrammableDisk).program_disk(changes))
+        changes = strike.parameters.model_dump(include=strike.parameters.changes, mode="json")
+        strike.notes["settings"] = {host.name: _disk(host, strike).settings() for host in strike.hosts}
+        on_each(strike.hosts, lambda host: _disk(host, strike).program(changes))
 
     def verify(self, strike: Strike) -> str:
         return "; ".join(_behaviour(host, strike) for host in strike.hosts)
 
     def heal(self, strike: Strike) -> None:
-        on_each(strike.hosts, lambda host: host.power(ProgrammableDisk).reset_disk(strike.parameters.model_fields_set))
-        mend(strike.hosts, strike.cluster)
+        on_each(strike.hosts, lambda host: _disk(host, strike).reset(strike.parameters.changes))
+        mend(strike)
 
     def verify_healed(self, strike: Strike) -> str:
         for host in strike.hosts:
-            settings, before = host.power(ProgrammableDisk).disk_settings(), strike.notes["settings"][host.name]
+            settings, before = _disk(host, strike).settings(), strike.notes["settings"][host.name]
             changed = [name for name in type(settings).model_fields if getattr(settings, name) != getattr(before, name)]
-            if kept := strike.parameters.model_fields_set.intersection(changed):
+            if kept := strike.parameters.changes.intersection(changed):
                 raise NemesisError(f"the disk of {host.name} still has the fault's {', '.join(kept)}")
-        return f"{check_writable(strike.hosts)}; {await_answers(strike.hosts, strike.cluster)}"
+        return f"{check_writable(strike)}; {await_answers(strike.hosts, strike.cluster)}"
 
 
-def _errors(host: ServiceHost) -> int:
+def _disk(host: ServiceHost, strike: Strike) -> ProgrammableDisk:
+    return chosen(host, strike).power(ProgrammableDisk)
+
+
+def _errors(host: ServiceHost, strike: Strike) -> int:
     """Return the number of requests that the disk failed."""
-    return host.power(ProgrammableDisk).disk_counters()["errors"]
+    return _disk(host, strike).counters()["errors"]
 
 
 def _behaviour(host: ServiceHost, strike: Strike) -> str:
@@ -148,14 +158,14 @@ def _behaviour(host: ServiceHost, strike: Strike) -> str:
     Raises:
         NemesisError: they do not match the parameters.
     """
-    wanted: DiskSettings = strike.parameters
-    settings = host.power(ProgrammableDisk).disk_settings()
-    if wrong := [name for name in wanted.model_fields_set if getattr(settings, name) != getattr(wanted, name)]:
+    wanted: Program = strike.parameters
+    settings = _disk(host, strike).settings()
+    if wrong := [name for name in wanted.changes if getattr(settings, name) != getattr(wanted, name)]:
         raise NemesisError(f"the disk of {host.name} did not apply {', '.join(wrong)}")
     began = time.monotonic()
-    error = write_error(host)
+    error = write_error(host, strike)
     took_s = time.monotonic() - began
     if not error and took_s < wanted.flush / 1e9:
         raise NemesisError(f"{host.name}: a write with fsync took {took_s * 1e3:.1f} ms, less than one flush")
-    shown = settings.model_dump(include=wanted.model_fields_set, mode="json")
+    shown = settings.model_dump(include=wanted.changes, mode="json")
     return f"{host.name}: {shown}; a write with fsync: {error or f'{took_s * 1e3:.1f} ms'}"

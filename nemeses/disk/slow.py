@@ -9,7 +9,8 @@ from pydantic import model_validator
 
 from chaoskit.contract.disk import DiskLimits, SlowDisk
 from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.nemesis import Nemesis, NemesisError, OnDisk, Strike
+from nemeses.disk.chosen import chosen
 from nemeses.services import await_answers, on_each
 from nemeses.shell import bash
 
@@ -31,13 +32,13 @@ _READ = (
 )
 
 
-class Limits(DiskLimits):
+class Limits(OnDisk, DiskLimits):
     """At least one limit: bytes or requests per second."""
 
     @model_validator(mode="after")
     def _limits_something(self) -> Limits:
-        if not any(getattr(self, name) for name in type(self).model_fields):
-            raise ValueError(f"specify at least one of: {', '.join(type(self).model_fields)}")
+        if not any(getattr(self, name) for name in DiskLimits.model_fields):
+            raise ValueError(f"specify at least one of: {', '.join(DiskLimits.model_fields)}")
         return self
 
 
@@ -50,9 +51,9 @@ class _Probe:
     count: int
     units: int
 
-    def rate(self, host: ServiceHost) -> float:
-        """Measure the rate, in units per second."""
-        arguments = (host.data_dir, str(self.block), str(self.count))
+    def rate(self, host: ServiceHost, path: str) -> float:
+        """Measure the rate of the disk that is mounted there, in units per second."""
+        arguments = (path, str(self.block), str(self.count))
         if self.reads:
             began, ended = map(int, bash(host, _READ, *arguments, timeout_s=120).out.split())
             return self.units / max(1e-9, (ended - began) / 1e9)
@@ -67,10 +68,10 @@ class DiskSlow(Nemesis):
     summary = "limit the bytes or requests per second of the data disk"
     family = "disk"
     parameters = Limits
-    host_powers = (SlowDisk,)
+    disk_powers = (SlowDisk,)
 
     def inject(self, strike: Strike) -> None:
-        on_each(strike.hosts, lambda host: host.power(SlowDisk).limit_disk(strike.parameters))
+        on_each(strike.hosts, lambda host: chosen(host, strike).power(SlowDisk).limit(_limits(strike)))
 
     def verify(self, strike: Strike) -> str:
         measured = strike.notes["slow"] = _measure(strike)
@@ -81,7 +82,7 @@ class DiskSlow(Nemesis):
         return _words(measured)
 
     def heal(self, strike: Strike) -> None:
-        on_each(strike.hosts, lambda host: host.power(SlowDisk).limit_disk(DiskLimits()))
+        on_each(strike.hosts, lambda host: chosen(host, strike).power(SlowDisk).limit(DiskLimits()))
 
     def verify_healed(self, strike: Strike) -> str:
         measured, slow = _measure(strike), strike.notes.get("slow", {})
@@ -94,12 +95,16 @@ class DiskSlow(Nemesis):
         return f"{_words(measured)}; {await_answers(strike.hosts, strike.cluster)}"
 
 
+def _limits(strike: Strike) -> DiskLimits:
+    return DiskLimits(**strike.parameters.model_dump(exclude={"disk"}))
+
+
 def _measure(strike: Strike) -> dict[tuple[str, str], float]:
     limits = strike.parameters.model_fields_set
     return {
-        (host.name, field): _probe(field, getattr(strike.parameters, field)).rate(host)
+        (host.name, field): _probe(field, getattr(strike.parameters, field)).rate(host, chosen(host, strike).path)
         for host in strike.hosts
-        for field in type(strike.parameters).model_fields
+        for field in DiskLimits.model_fields
         if field in limits
     }
 

@@ -18,6 +18,7 @@ from chaoskit.base.waiting import wait_until
 from chaoskit.contract.host import HostError, ServiceState
 from chaoskit.run.heal import heal
 from clusters.hosts.lab import LocalLab, LocalOptions, LocalProvider
+from clusters.hosts.ssh import SERVICE_USER
 
 SMALL = LocalOptions(size="512MiB")
 
@@ -45,11 +46,11 @@ def test_a_host_writes_nothing_to_this_machine(lab: LocalLab) -> None:
 
 _LISTEN = """
 import socket
-server = socket.create_server(("::", 7), family=socket.AF_INET6, dualstack_ipv6=True)
+server = socket.create_server(("::", 7007), family=socket.AF_INET6, dualstack_ipv6=True)
 while True:
     server.accept()
 """
-_CONNECT = "import socket, sys; socket.create_connection((sys.argv[1], 7), timeout=2)"
+_CONNECT = "import socket, sys; socket.create_connection((sys.argv[1], 7007), timeout=2)"
 
 
 @pytest.mark.parametrize("family", ["address", "address6"])
@@ -98,6 +99,18 @@ def test_services_are_spawned_paused_resumed_and_killed_by_name(lab: LocalLab) -
     for sent, expected in (("STOP", ServiceState.PAUSED), ("CONT", ServiceState.RUNNING), ("KILL", ServiceState.GONE)):
         host.signal("sleeper", sent)
         _wait_for(lambda expected=expected: host.state("sleeper") is expected)
+
+
+def test_services_own_the_data_disks_and_nothing_else(lab: LocalLab) -> None:
+    host = lab.hosts[0]
+    tries = "id -u; touch /data/mine && echo disk; touch /etc/mine || touch /root/mine || kill -0 1 || echo no more"
+
+    host.spawn("user", ["sh", "-c", tries], {})
+    _wait_for(lambda: host.state("user") is ServiceState.GONE)
+
+    said = host.run(["cat", host.log_path("user")]).out.splitlines()
+    assert (said[0], said[1], said[-1]) == (str(SERVICE_USER), "disk", "no more")
+    assert host.run(["stat", "-c", "%u", "/data/mine"]).out.strip() == str(SERVICE_USER)
 
 
 def test_an_installed_folder_is_there_and_copied_where_it_is_not(lab: LocalLab, tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def test_control_without_a_cut_everything_survives_the_death_of_the_host(lab: Lo
     """Killing all processes is no power cut: the kernel still writes back. The canary must say so."""
     host = lab.hosts[0]
     write(lab, "not-synced", synced=False)
-    power.write_unsynced_canary(host._mount_point)
+    power.write_unsynced_canary(host.disks["data"].mounted)
 
     host.kill()
     host.power_on()

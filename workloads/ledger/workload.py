@@ -37,7 +37,7 @@ class LedgerWorkload:
         return options.producer if role == PRODUCER else options.consumer
 
     def traits(self, options: LedgerOptions) -> tuple[object, ...]:
-        paced = Paced(per_second(options.rate), options.writers)
+        paced = Paced(per_second(options.rate), options.writers, options.message_size)
         return (paced,) if options.recover_every is None else (paced, Recovers())
 
     def run(self, job: Job[Any]) -> None:

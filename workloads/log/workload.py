@@ -38,7 +38,7 @@ class LogWorkload:
         return options.producer if role == PRODUCER else options.consumer
 
     def traits(self, options: Any) -> tuple[object, ...]:
-        paced = Paced(per_second(options.rate), options.producers)
+        paced = Paced(per_second(options.rate), options.producers, options.message_size)
         return (paced, Group()) if options.consumption == "group" else (paced,)
 
     def run(self, job: Job[Any]) -> None:

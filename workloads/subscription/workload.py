@@ -19,7 +19,7 @@ class SubscriptionWorkload(LogWorkload):
     client_powers = (LogClients, SubscribingClients)
 
     def traits(self, options: SubscriptionOptions) -> tuple[object, ...]:
-        paced = Paced(options.rate, options.producers)
+        paced = Paced(options.rate, options.producers, options.message_size)
         return (paced, Group(), Subscription(options.subscription))
 
     def run(self, job: Job[Any]) -> None:

@@ -1,7 +1,8 @@
-"""File names of a programmable disk, in the host's folder of the lab."""
+"""File names of a data disk, in its folder: `LAB/HOST/disks/NAME`."""
 
 from __future__ import annotations
 
+DISKS = "disks"
 IMAGE = "disk"
 """The persistent content."""
 

@@ -1,4 +1,4 @@
-"""Options of the data disk of local hosts, and creation of its image."""
+"""Options of the data disks of local hosts, and creation of their images."""
 
 from __future__ import annotations
 
@@ -6,28 +6,63 @@ import subprocess
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    StringConstraints,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.quantities import Size
-from chaoskit.contract.disk import DiskSettings
+from chaoskit.contract.disk import DATA, DiskSettings
 from chaoskit.contract.host import HostError
 from clusters.hosts.disk.crash import copy_sparse
 
 _ONLY_PROGRAMMABLE = {*DiskSettings.model_fields, "record"}
+_OF_A_HOST = {"images", "disks", "record"}
+"""Options that concern the first disk, or all together, and are not inherited by further disks."""
+
+_DISKS_MAX = 8
 _XFS_SIZE_MIN = 300 * 2**20
 REMEDY = "apt-get install libfuse3-dev fuse3 pkg-config gcc python3-dev; pip install 'chaoskit[disk]'"
 
 
+def _sized(given: Any) -> Any:
+    return given if isinstance(given, Mapping) else {"size": given}
+
+
+class FurtherDisk(DiskSettings):
+    """A further data disk: its size, or its size and whatever differs from the first one."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    size: Size
+    filesystem: Literal["ext4", "xfs"] | None = None
+    kind: Literal["plain", "programmable"] | None = None
+
+    @model_serializer(mode="wrap")
+    def _as_given(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {key: value for key, value in dump(self).items() if key in self.model_fields_set}
+
+
+DiskName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,14}$")]
+
+
 class DiskOptions(DiskSettings):
-    """The data disk of each local host: `cluster: {disk: {size: 2GiB, filesystem: xfs}}`.
+    """The data disks of each local host: `cluster: {disk: {size: 2GiB, filesystem: xfs}}`.
 
     Attributes:
         kind: `plain`, or `programmable`, which also supports the settings of `DiskSettings`.
         record: keep the disk's initial state and a log of its operations; see `clusters.hosts.disk.crash`.
         images: by host name, a disk image to start from instead of an empty disk.
+        disks: further data disks, by name: the size of each, or its options where they differ from the first one's.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -37,6 +72,7 @@ class DiskOptions(DiskSettings):
     kind: Literal["plain", "programmable"] = "plain"
     record: bool = False
     images: Mapping[str, Path] = Field(default_factory=dict)
+    disks: dict[DiskName, Annotated[FurtherDisk, BeforeValidator(_sized)]] = Field(default={}, max_length=_DISKS_MAX)
 
     @model_validator(mode="after")
     def _needs_programmable(self) -> DiskOptions:
@@ -45,11 +81,36 @@ class DiskOptions(DiskSettings):
             raise ValueError(f"{', '.join(only)}: requires a programmable disk; add kind: programmable")
         return self
 
+    @model_validator(mode="after")
+    def _names_disks(self) -> DiskOptions:
+        if DATA in self.disks:
+            raise ValueError(f"disks.{DATA}: every host has a disk of this name; its options are those of cluster.disk")
+        if self.disks and self.record:
+            raise ValueError("record: needs hosts with one disk; remove disks, or record")
+        for name in self.disks:
+            self._further(name)
+        return self
+
     @model_serializer(mode="wrap")
     def _of_its_kind(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         content: dict[str, Any] = dump(self)
         hidden = _ONLY_PROGRAMMABLE if self.kind == "plain" else {key for key in content if content[key] is None}
+        hidden |= set() if self.disks else {"disks"}
         return {key: value for key, value in content.items() if key not in hidden}
+
+    def each(self) -> dict[str, DiskOptions]:
+        """Return the options of each data disk of a host, by name; the first is `data`."""
+        return {DATA: self, **{name: self._further(name) for name in self.disks}}
+
+    def _further(self, name: str) -> DiskOptions:
+        first = self.model_dump(mode="json", include=self.model_fields_set - _OF_A_HOST)
+        own = self.disks[name].model_dump(mode="json")
+        if own.get("kind") == "plain":
+            first = {key: value for key, value in first.items() if key not in _ONLY_PROGRAMMABLE}
+        try:
+            return DiskOptions.model_validate({**first, **own})
+        except ValidationError as error:
+            raise ValueError(f"disks.{name}: {error.errors()[0]['msg'].removeprefix('Value error, ')}") from error
 
     def settings(self) -> DiskSettings:
         """Return the settings of a programmable disk."""
@@ -62,9 +123,13 @@ def check_disk(options: DiskOptions, count: int) -> None:
     Raises:
         BadInput: names the remedy.
     """
-    if options.filesystem == "xfs" and options.size < _XFS_SIZE_MIN:
-        raise BadInput("cluster.disk.size: XFS needs at least 300MiB")
-    if options.kind == "programmable" and (find_spec("pyfuse3") is None or not Path("/dev/fuse").exists()):
+    each = options.each()
+    for name, disk in each.items():
+        if disk.filesystem == "xfs" and disk.size < _XFS_SIZE_MIN:
+            key = "size" if name == DATA else f"disks.{name}"
+            raise BadInput(f"cluster.disk.{key}: XFS needs at least 300MiB")
+    programmable = any(disk.kind == "programmable" for disk in each.values())
+    if programmable and (find_spec("pyfuse3") is None or not Path("/dev/fuse").exists()):
         raise BadInput(f"cluster.disk.kind: a programmable disk needs FUSE and pyfuse3: {REMEDY}; modprobe fuse")
     for name, image in options.images.items():
         if name not in {f"n{index}" for index in range(1, count + 1)}:

@@ -27,7 +27,7 @@ def test_a_bit_is_flipped_where_the_evidence_says(echo: EchoCluster) -> None:
     synced(host, "segment.log", content)
     with fault(BitFlip(), echo.hosts, echo, files="*.log", count=3) as evidence:
         pass
-    host.get("/data/segment.log", local := host.disk.with_name("copy"))
+    host.get("/data/segment.log", local := host.disks["data"].image.with_name("copy"))
     echo_log = host.run(["stat", "-c", "%s", "/data/echo.log"]).out
 
     changed = [offset for offset, byte in enumerate(local.read_bytes()) if byte != content[offset]]

@@ -105,7 +105,7 @@ def test_a_slow_disk_takes_its_time(echo: EchoCluster, limits: Any, command: str
 def test_a_slow_disk_stays_slow_over_a_reboot_and_leaves_no_limit_behind(make_echo: Make) -> None:
     echo = make_echo()
     host: Any = echo.hosts[0]
-    nemesis, note = DiskSlow(), host.disk.with_name(THROTTLE)
+    nemesis, note = DiskSlow(), host.disks["data"].image.with_name(THROTTLE)
     strike = strike_of(nemesis, echo.hosts, echo, write_iops=10)
     nemesis.inject(strike)
     first = note.read_text()
@@ -130,9 +130,9 @@ def test_a_lab_that_is_removed_with_a_slow_disk_leaves_no_limit(make_echo: Make,
     """As `chaoskit heal` does after the harness was killed."""
     lab = LocalProvider().provision(journal, 1, LocalOptions(size="512MiB"))
     host: Any = lab.hosts[0]
-    host.limit_disk(DiskSlow.parameters.model_validate({"write_bandwidth": "1kB"}))
+    host.disks["data"].limit(DiskSlow.parameters.model_validate({"write_bandwidth": "1kB"}))
     host.spawn("writer", ["sh", "-c", "head -c 1M /dev/zero > /data/x; sync"], {})
-    number = host.disk.with_name(THROTTLE).read_text()
+    number = host.disks["data"].image.with_name(THROTTLE).read_text()
     time.sleep(0.3)
 
     began = time.monotonic()
@@ -263,7 +263,7 @@ def test_nothing_is_believed_that_was_not_injected(programmable: EchoCluster, ne
     strike = strike_of(nemesis, programmable.hosts, programmable, **parameters)
     if isinstance(nemesis, DiskErrors):
         host: Any = programmable.hosts[0]
-        strike.notes["before"] = {"n1": host.disk_counters()["errors"]}
+        strike.notes["before"] = {"n1": host.disks["data"].counters()["errors"]}
 
     with pytest.raises(NemesisError):
         nemesis.verify(strike)

@@ -27,7 +27,7 @@ nemesis = plugins.load("nemesis", kind, "kind")
 provider = LocalProvider()
 options = LocalOptions.model_validate({"size": "512MiB", **disk})
 with Journal("test-killed") as journal:
-    lab = provider.provision(journal, 2, options, nemesis.host_powers)
+    lab = provider.provision(journal, 2, options, (*nemesis.host_powers, *nemesis.disk_powers))
     cluster = EchoCluster(lab.hosts)
     while not all(map(cluster.answers, lab.hosts)):
         time.sleep(0.01)

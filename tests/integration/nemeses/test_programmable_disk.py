@@ -16,8 +16,8 @@ from chaoskit.contract.host import HostError
 from clusters.hosts.disk.crash import count_operations, make_crash_image
 from clusters.hosts.disk.layout import BASE, LOG
 from clusters.hosts.disk.oplog import Kind, opened
+from clusters.hosts.disk.plain import attached
 from clusters.hosts.lab import LocalLab, LocalOptions, LocalProvider
-from clusters.hosts.local import attached
 
 CONTENT = b"0123456789abcdef" * 4096
 Make = Callable[..., LocalLab]
@@ -83,7 +83,7 @@ def test_direct_writes_that_were_not_flushed_are_lost_or_kept_by_mode(make: Make
         overwrite = ["dd", "if=/etc/services", "of=/data/old", "bs=4096", "count=3", "oflag=direct", "conv=notrunc"]
         host.run(["sync"])
         host.run(overwrite)
-        assert host.disk_counters()["unflushed_sectors"] >= 24
+        assert host.disks["data"].counters()["unflushed_sectors"] >= 24
         host.power_cut()
         host.power_on()
         content = host.run(["head", "-c", "12288", "/data/old"]).out
@@ -98,7 +98,7 @@ def test_control_without_a_cut_there_is_no_proof_of_one(make: Make) -> None:
     host: Any = make().hosts[0]
     host.kill()
     host.power_on()
-    host._cuts += 1
+    host.disks["data"]._cuts += 1
 
     with pytest.raises(HostError, match="recorded 0 power cuts, not 1"):
         host.prove_cut()
@@ -107,9 +107,9 @@ def test_control_without_a_cut_there_is_no_proof_of_one(make: Make) -> None:
 def test_a_flush_takes_its_time(make: Make) -> None:
     host: Any = make().hosts[0]
     fast = min(fsync_s(host) for _ in range(3))
-    host.program_disk({"flush": "300ms"})
+    host.disks["data"].program({"flush": "300ms"})
     slow = fsync_s(host)
-    host.reset_disk(["flush"])
+    host.disks["data"].reset(["flush"])
 
     assert slow >= 0.3
     assert fast < 0.3
@@ -118,9 +118,9 @@ def test_a_flush_takes_its_time(make: Make) -> None:
 
 def test_bandwidth_is_limited_and_unlimited_again(make: Make) -> None:
     host: Any = make().hosts[0]
-    host.program_disk({"write_bandwidth": "4MiB"})
+    host.disks["data"].program({"write_bandwidth": "4MiB"})
     limited = write_rate(host, 4)
-    host.reset_disk(["write_bandwidth"])
+    host.disks["data"].reset(["write_bandwidth"])
 
     assert limited < 4.5 * 2**20
     assert write_rate(host, 4) > 1.5 * limited
@@ -129,7 +129,7 @@ def test_bandwidth_is_limited_and_unlimited_again(make: Make) -> None:
 def test_requests_a_second_are_limited(make: Make) -> None:
     host: Any = make().hosts[0]
     synced_write(host, "read", bytes(2**20))
-    host.program_disk({"read_iops": 50})
+    host.disks["data"].program({"read_iops": 50})
     began = time.monotonic()
     host.run(["dd", "if=/data/read", "of=/dev/null", "bs=4k", "count=25", "iflag=direct", "status=none"])
 
@@ -140,13 +140,13 @@ def test_errors_are_eio_and_end(make: Make) -> None:
     host: Any = make().hosts[0]
     synced_write(host)
     read = ["dd", "if=/data/file", "of=/dev/null", "bs=4k", "count=4", "iflag=direct"]
-    host.program_disk({"read_errors": 1})
+    host.disks["data"].program({"read_errors": 1})
     failed = host.run(read, check=False)
-    host.reset_disk(["read_errors"])
+    host.disks["data"].reset(["read_errors"])
 
     assert "Input/output error" in failed.err
     assert host.run(read).status == 0
-    assert host.disk_counters()["errors"] >= 1
+    assert host.disks["data"].counters()["errors"] >= 1
 
 
 def test_flips_change_what_is_read_and_nothing_on_the_disk(make: Make) -> None:
@@ -154,22 +154,22 @@ def test_flips_change_what_is_read_and_nothing_on_the_disk(make: Make) -> None:
     synced_write(host)
     checksum = ["sh", "-c", "dd if=/data/file bs=64k iflag=direct status=none | sha256sum"]
     before = host.run(checksum).out
-    host.program_disk({"read_flips": 1})
+    host.disks["data"].program({"read_flips": 1})
     flipped = host.run(checksum).out
-    host.reset_disk(["read_flips"])
+    host.disks["data"].reset(["read_flips"])
 
     assert flipped != before
     assert host.run(checksum).out == before
-    assert host.disk_counters()["flips"] >= 1
+    assert host.disks["data"].counters()["flips"] >= 1
 
 
 def test_a_frozen_disk_hangs_until_it_is_thawed(make: Make) -> None:
     host: Any = make().hosts[0]
-    host.program_disk({"frozen": True})
+    host.disks["data"].program({"frozen": True})
     host.spawn("writer", ["sh", "-c", "echo x > /data/frozen; sync /data/frozen; echo done"], {})
     time.sleep(0.7)
     hanging = host.run(["cat", host.log_path("writer")]).out
-    host.reset_disk(["frozen"])
+    host.disks["data"].reset(["frozen"])
     deadline = time.monotonic() + 5
     while host.run(["cat", host.log_path("writer")]).out != "done\n":
         assert time.monotonic() < deadline
@@ -180,12 +180,12 @@ def test_a_frozen_disk_hangs_until_it_is_thawed(make: Make) -> None:
 def test_power_can_be_cut_while_the_disk_is_frozen(make: Make) -> None:
     host: Any = make().hosts[0]
     synced_write(host)
-    host.program_disk({"frozen": True})
+    host.disks["data"].program({"frozen": True})
     host.spawn("writer", ["sh", "-c", "echo x > /data/file; sync /data/file"], {})
     time.sleep(0.2)
 
     host.power_cut()
-    host.reset_disk(["frozen"])
+    host.disks["data"].reset(["frozen"])
     host.power_on()
 
     assert host.run(["cat", "/data/file"]).out == CONTENT.decode()
@@ -194,9 +194,9 @@ def test_power_can_be_cut_while_the_disk_is_frozen(make: Make) -> None:
 def test_a_lying_flush_loses_what_was_synced(make: Make) -> None:
     host: Any = make().hosts[0]
     synced_write(host, "honest")
-    host.program_disk({"flush_lies": True})
+    host.disks["data"].program({"flush_lies": True})
     synced_write(host, "lied")
-    assert host.disk_counters()["lies"] > 0
+    assert host.disks["data"].counters()["lies"] > 0
 
     host.power_cut()
     host.power_on()
@@ -214,17 +214,22 @@ def test_a_recorded_disk_is_made_again_as_the_power_cut_left_it(make: Make, tmp_
     host.run(["dd", "if=/dev/zero", "of=/data/file", "bs=4096", "count=9", "oflag=direct", "conv=notrunc"])
     host.power_cut()
     live = tmp_path / "live"
-    live.write_bytes(host.disk.read_bytes())
+    live.write_bytes(host.disks["data"].image.read_bytes())
     (kept,) = lab.keep(tmp_path / "kept")
     with opened(kept / LOG) as recording:
         cut = next(operation.number for operation in recording if operation.kind is Kind.CUT)
     record = make_crash_image(
-        kept / BASE, kept / LOG, tmp_path / "made", after=cut - 1, on_cut=on_cut, seed=host.disk_settings().seed
+        kept / BASE,
+        kept / LOG,
+        tmp_path / "made",
+        after=cut - 1,
+        on_cut=on_cut,
+        seed=host.disks["data"].settings().seed,
     )
 
     assert subprocess.run(["cmp", str(live), str(tmp_path / "made")], check=False).returncode == 0
     assert 0 < record.kept < record.sectors
-    assert record.kept == host.last_cut()["kept"]
+    assert record.kept == host.disks["data"].last_cut()["kept"]
     assert count_operations(kept / LOG) > cut
 
 

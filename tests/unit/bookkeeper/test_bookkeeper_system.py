@@ -19,7 +19,7 @@ from chaoskit.scenario.model import parse_scenario
 from chaoskit.scenario.plan import make_plan
 from clusters.bookkeeper.options import BookKeeperOptions
 from clusters.bookkeeper.system import System
-from clusters.storage.settings import bookkeeper_conf, metadata_uri
+from clusters.storage.settings import BookieFolders, bookkeeper_conf, metadata_uri
 
 ADDRESSES = [f"10.0.0.{index}" for index in range(1, 7)]
 
@@ -83,7 +83,9 @@ def test_bookies_and_clients_are_told_the_same_metadata() -> None:
     uri = metadata_uri(ADDRESSES[:3], options.place(3))
 
     assert uri == "zk+hierarchical://10.0.0.1:2181/ledgers"
-    assert f"metadataServiceUri={uri}\n" in bookkeeper_conf(options, ADDRESSES[:3], 2, "/data", "eth0")
+    assert f"metadataServiceUri={uri}\n" in bookkeeper_conf(
+        options, ADDRESSES[:3], 2, BookieFolders(["/j"], ["/l"]), "eth0"
+    )
 
 
 def test_its_clients_have_ledgers() -> None:

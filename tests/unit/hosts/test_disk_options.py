@@ -41,8 +41,36 @@ def test_a_programmable_disk_without_pyfuse3_is_refused_with_the_remedy(monkeypa
 
 
 def test_only_hosts_with_a_programmable_disk_say_so() -> None:
-    assert ProgrammableDisk in LocalProvider().host_powers(LocalOptions(kind="programmable"))
-    assert ProgrammableDisk not in LocalProvider().host_powers(LocalOptions())
+    assert ProgrammableDisk in LocalProvider().disk_powers(LocalOptions(kind="programmable"))["data"]
+    assert ProgrammableDisk not in LocalProvider().disk_powers(LocalOptions())["data"]
+
+
+def test_further_disks_are_like_the_first_where_they_do_not_say_otherwise() -> None:
+    options = LocalOptions(
+        kind="programmable", flush="2ms", disks={"journal": "1GiB", "ledgers": {"size": "2GiB", "kind": "plain"}}
+    )
+    each = options.each()
+
+    assert list(each) == ["data", "journal", "ledgers"]
+    assert (each["journal"].size, each["journal"].flush) == (2**30, 2_000_000)
+    assert (each["ledgers"].kind, each["ledgers"].size) == ("plain", 2 * 2**30)
+    assert LocalOptions.model_validate(options.model_dump(mode="json")).each() == each
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"disks": {"data": "1GiB"}}, "every host has a disk of this name"),
+        ({"disks": {"Journal": "1GiB"}}, "disks.Journal"),
+        ({"disks": {"journal": {"size": "1GiB", "flush": "1ms"}}}, "disks.journal: .*add kind: programmable"),
+        ({"disks": {"journal": {"flush": "1ms"}}}, "size"),
+        ({"disks": {f"d{number}": "1GiB" for number in range(9)}}, "at most 8"),
+        ({"kind": "programmable", "record": True, "disks": {"journal": "1GiB"}}, "record: needs hosts with one disk"),
+    ],
+)
+def test_further_disks_that_cannot_be_are_refused(given: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        LocalOptions(**given)
 
 
 def test_images_are_paths(tmp_path: Path) -> None:

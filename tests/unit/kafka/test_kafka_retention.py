@@ -13,6 +13,7 @@ from chaoskit.base.quantities import HOUR, MINUTE
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.installed import nemesis, system
 from chaoskit.contract.topic import Topic
+from chaoskit.contract.traits import Paced
 from clusters.kafka.retention import deletes
 from clusters.kafka.settings import KafkaOptions
 
@@ -39,6 +40,15 @@ def _declared(topic: dict[str, Any] | None = None, config: dict[str, Any] | None
 def test_what_is_declared(topic: dict[str, Any], config: dict[str, Any], why: str) -> None:
     assert deletes(_declared(topic, config), []).startswith(why)
     assert bool(deletes(_declared(topic, config), [])) == bool(why)
+
+
+@pytest.mark.parametrize(("size", "deleted"), [(10**6, True), (10**9, False)])
+def test_a_size_that_the_load_cannot_reach_deletes_nothing(size: int, deleted: bool) -> None:
+    paced = Paced(per_second=1000, clients=2, size=100)
+    declared = replace(_declared({"retention.bytes": size}), traits=(paced,))
+
+    assert bool(deletes(declared, [])) == deleted
+    assert deletes(replace(declared, traits=(replace(paced, per_second=None),)), [])
 
 
 @pytest.mark.parametrize(("ahead_ns", "deleted"), [(0, False), (24 * HOUR, False), (8 * 24 * HOUR, True)])

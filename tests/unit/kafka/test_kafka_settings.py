@@ -9,10 +9,11 @@ import pytest
 from clusters.kafka.settings import KafkaOptions, broker_count, server_properties
 
 ADDRESSES = ["10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4"]
+LOG_DIRS = ["/disks/one/kafka", "/disks/two/kafka"]
 
 
 def _properties(index: int, hosts: int = 3, **options: Any) -> dict[str, str]:
-    written = server_properties(KafkaOptions.model_validate(options), ADDRESSES[:hosts], index, "/data")
+    written = server_properties(KafkaOptions.model_validate(options), ADDRESSES[:hosts], index, LOG_DIRS)
     lines = written.splitlines()
     assert len({line.partition("=")[0] for line in lines}) == len(lines)
     return dict(line.split("=", 1) for line in lines)
@@ -26,7 +27,7 @@ def test_combined_hosts_are_brokers_and_controllers() -> None:
     assert properties["controller.quorum.voters"] == "1@10.0.0.1:9093,2@10.0.0.2:9093,3@10.0.0.3:9093"
     assert properties["listeners"] == "PLAINTEXT://10.0.0.2:9092,CONTROLLER://10.0.0.2:9093"
     assert properties["advertised.listeners"] == "PLAINTEXT://10.0.0.2:9092"
-    assert properties["log.dirs"] == "/data/kafka"
+    assert properties["log.dirs"] == "/disks/one/kafka,/disks/two/kafka"
 
 
 def test_separate_controllers_are_the_last_hosts() -> None:
@@ -71,5 +72,5 @@ def test_values_are_written_as_kafka_reads_them(value: Any, written: str) -> Non
 def test_topology_is_not_for_scenarios_to_set() -> None:
     properties = _properties(0, config={"node.id": 9, "log.dirs": "/tmp", "process.roles": "broker"})
 
-    assert (properties["node.id"], properties["log.dirs"]) == ("1", "/data/kafka")
+    assert (properties["node.id"], properties["log.dirs"]) == ("1", ",".join(LOG_DIRS))
     assert properties["process.roles"] == "broker,controller"

@@ -9,9 +9,12 @@ from pydantic import ValidationError
 
 from chaoskit.base.errors import BadInput
 from clusters.pulsar.settings import PulsarOptions, broker_conf, check_settings
-from clusters.storage.settings import Quorums, bookkeeper_conf, quorums, zoo_cfg
+from clusters.storage.settings import BookieFolders, Quorums, bookkeeper_conf, quorums, zoo_cfg
 
 ADDRESSES = [f"10.0.0.{index}" for index in range(1, 10)]
+FOLDERS = BookieFolders(
+    ["/disks/journal/bookkeeper/journal"], ["/data/a/bookkeeper/ledgers", "/data/b/bookkeeper/ledgers"]
+)
 
 
 def _options(**options: Any) -> PulsarOptions:
@@ -121,11 +124,11 @@ def test_a_single_zookeeper_has_no_peers() -> None:
     assert not [key for key in _read(zoo_cfg(_options(), ADDRESSES[:2], 0, "/data")) if key.startswith("server.")]
 
 
-def test_a_bookie_keeps_journal_and_ledgers_on_the_data_disk_and_listens_on_its_own_address() -> None:
-    written = _read(bookkeeper_conf(_options(), ADDRESSES[:3], 2, "/data", "eth0"))
+def test_a_bookie_keeps_journal_and_ledgers_in_its_folders_and_listens_on_its_own_address() -> None:
+    written = _read(bookkeeper_conf(_options(), ADDRESSES[:3], 2, FOLDERS, "eth0"))
 
-    assert written["journalDirectories"] == "/data/bookkeeper/journal"
-    assert written["ledgerDirectories"] == "/data/bookkeeper/ledgers"
+    assert written["journalDirectories"] == "/disks/journal/bookkeeper/journal"
+    assert written["ledgerDirectories"] == "/data/a/bookkeeper/ledgers,/data/b/bookkeeper/ledgers"
     assert (written["advertisedAddress"], written["listeningInterface"]) == ("10.0.0.3", "eth0")
     assert written["metadataServiceUri"] == "zk+hierarchical://10.0.0.1:2181;10.0.0.2:2181;10.0.0.3:2181/ledgers"
     assert "journalSyncData" not in written
@@ -151,7 +154,7 @@ def test_given_settings_win_over_our_defaults_and_null_leaves_those() -> None:
     }
     options = _options(config=config)
 
-    bookie = _read(bookkeeper_conf(options, ADDRESSES[:3], 0, "/data", "eth0"))
+    bookie = _read(bookkeeper_conf(options, ADDRESSES[:3], 0, FOLDERS, "eth0"))
     assert (bookie["journalSyncData"], bookie["numReadWorkerThreads"]) == ("false", "2")
     assert _read(broker_conf(options, ADDRESSES[:3], 0))["defaultRetentionTimeInMinutes"] == "5"
     zookeeper = _read(zoo_cfg(options, ADDRESSES[:3], 0, "/data"))

@@ -84,10 +84,10 @@ def test_every_workload_says_when_its_sends_are_due(rate: int | str, per_second:
     for workload in (LogWorkload(), DedupWorkload(), TransactionsWorkload(), LedgerWorkload()):
         given = {"rate": rate, "writers" if isinstance(workload, LedgerWorkload) else "producers": 3}
         options = validated(workload.options, given, "x.yaml", "workload.")
-        assert Paced(per_second, 3) in workload.traits(options)
+        assert Paced(per_second, 3, 100) in workload.traits(options)
 
 
 def test_a_subscription_has_a_rate() -> None:
     options = validated(SubscriptionWorkload.options, {"rate": 400, "producers": 3}, "x.yaml", "workload.")
 
-    assert Paced(400, 3) in SubscriptionWorkload().traits(options)
+    assert Paced(400, 3, 100) in SubscriptionWorkload().traits(options)

@@ -1,0 +1,13 @@
+"""The data disk that a fault is about."""
+
+from __future__ import annotations
+
+from chaoskit.contract.disk import DataDisk
+from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.nemesis import Strike
+
+
+def chosen(host: ServiceHost, strike: Strike) -> DataDisk:
+    """Return the disk of a target that the fault's parameters name."""
+    disk: DataDisk = host.disks[strike.parameters.disk]
+    return disk
