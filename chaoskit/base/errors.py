@@ -2,7 +2,8 @@
 
 ChaoskitError
 ├── BadInput       254: the request cannot be carried out; nothing was started
-└── RunFailed      255: the run failed; everything recorded was kept and the machine was cleaned up
+├── RunFailed      255: the run failed; everything recorded was kept and the machine was cleaned up
+└── RunInterrupted 255: the user ended a run before its load began; the machine was cleaned up
 """
 
 from __future__ import annotations
@@ -25,6 +26,10 @@ class BadInput(ChaoskitError):
 
 class RunFailed(ChaoskitError):
     """A run failed before it could be judged; the message names the run folder and its logs."""
+
+
+class RunInterrupted(ChaoskitError):
+    """The user ended a run before its load began; the machine was cleaned up."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

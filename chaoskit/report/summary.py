@@ -119,6 +119,7 @@ def _as_expected(scenario: Mapping[str, Any], verdict: Verdict) -> str:
 
 def _done(verdict: Verdict) -> list[str]:
     counts = verdict.counts
+    began = f"; the load began at {verdict.load_start_s:.1f} s" if verdict.load_start_s else ""
     lines = [
         verdict.headline[0].upper() + verdict.headline[1:],
         f"{verdict.verdict.upper()}  {verdict.run}  seed {verdict.seed}",
@@ -127,7 +128,7 @@ def _done(verdict: Verdict) -> list[str]:
         f"  load: {counts['sent']:,} sent at {verdict.rates['sends_per_s']:,.0f}/s: {counts['acked']:,} acknowledged, "
         f"{counts['failed']:,} failed, {counts['indeterminate']:,} unknown{_never_made(counts)}; "
         f"{counts['received']:,} received, probes of the final read included",
-        f"  times are relative to the start of the run; the load began at {verdict.load_start_s:.1f} s",
+        f"  times are relative to the start of the run{began}",
     ]
     for fault in verdict.faults:
         healed = f"healed at {fault['healed_at_ms'] / 1000:.1f} s" if fault["healed"] else "NOT healed"

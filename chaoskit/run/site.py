@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 
 from chaoskit.base import store
-from chaoskit.base.errors import BadInput, ChaoskitError, RunFailed
+from chaoskit.base.errors import BadInput, ChaoskitError, RunFailed, RunInterrupted
 from chaoskit.contract.event import Interrupted, PhaseBegun, Problem, Watcher
 from chaoskit.history.compact import drop_wal
 from chaoskit.history.finish import finish
@@ -19,7 +18,7 @@ from chaoskit.judge.verdict import Verdict
 from chaoskit.report.run_page import try_report
 from chaoskit.run.deployment import Deployment
 from chaoskit.run.eventlog import EventLog
-from chaoskit.run.interruption import interruptible
+from chaoskit.run.interruption import Interruption, TooEarly, interruptible
 from chaoskit.run.trial import Trial
 from chaoskit.scenario.plan import Plan, check_machine
 
@@ -36,6 +35,7 @@ def run(plan: Plan, store_folder: Path, watcher: Watcher, *, keep: bool = False)
     Raises:
         BadInput: the machine or the system does not support the plan; nothing is left behind.
         RunFailed: the run failed; the message names the run folder.
+        RunInterrupted: the user ended it before its load began.
     """
     with Site(store_folder, keep=keep, shared=False) as site:
         return site.run(plan, watcher)
@@ -77,6 +77,10 @@ class Site:
         except BadInput:
             store.discard(folder)
             raise
+        except TooEarly:
+            raise RunInterrupted(
+                f"interrupted before the load began: there is nothing to judge; logs: {folder}"
+            ) from None
         except ChaoskitError as error:
             raise RunFailed(f"{error}\nrun folder with logs and recorded history: {folder}") from error
 
@@ -95,7 +99,7 @@ class Site:
         self.close()
 
     def _execute(
-        self, plan: Plan, folder: Path, watcher: Watcher, *, origin_ns: int, interrupted: threading.Event
+        self, plan: Plan, folder: Path, watcher: Watcher, *, origin_ns: int, interrupted: Interruption
     ) -> None:
         try:
             deployment = self._deployed(plan, watcher)

@@ -7,7 +7,6 @@ is kept even if a step fails.
 from __future__ import annotations
 
 import secrets
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -29,7 +28,7 @@ from chaoskit.run.conductor import Conductor
 from chaoskit.run.deployment import Deployment
 from chaoskit.run.fleet import Client, ClientGroup, Fleet
 from chaoskit.run.groups import await_probes
-from chaoskit.run.interruption import INTERRUPTED
+from chaoskit.run.interruption import INTERRUPTED, Interruption
 from chaoskit.run.survey import Survey
 from chaoskit.scenario.plan import Plan
 from chaoskit.scenario.timeline import PlannedFault
@@ -66,7 +65,7 @@ class Trial:
         *,
         origin_ns: int,
         watcher: Watcher,
-        interrupted: threading.Event,
+        interrupted: Interruption,
     ) -> None:
         self.restored = False
         self._plan = plan
@@ -138,7 +137,11 @@ class Trial:
         self._watcher.on(PhaseBegun("load"))
         survey.start()
         start_ns = fleet.go(clients)
+        self._interrupted.load_begun = True
         self._load_start_ns = start_ns - self._origin_ns
+        # For the case that the harness is killed; replaced at the end.
+        begun = {"recovered": None, "load_start_ns": self._load_start_ns}
+        store.write_json(self._folder / store.RECOVERY, begun)
         conductor.start(start_ns)
         load_end_ns = self._wait_for_load(fleet, conductor, start_ns) - self._origin_ns
         conductor.load_is_over()

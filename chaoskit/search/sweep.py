@@ -17,7 +17,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from chaoskit.base import store
-from chaoskit.base.errors import BadInput, RunFailed, nearest
+from chaoskit.base.errors import BadInput, RunFailed, RunInterrupted, nearest
 from chaoskit.contract import installed
 from chaoskit.contract.event import Event, Watcher
 from chaoskit.run.deployment import Ground
@@ -173,6 +173,8 @@ def run_sweep(sweep: Sweep, store_folder: Path, watcher: Watcher) -> Iterator[di
         for number, (cell, seed) in enumerate(todo, 1):
             try:
                 _, verdict = site.run(cell.plans[seed], watcher)
+            except RunInterrupted:
+                return
             except RunFailed as error:
                 found[cell.name].broken.append(seed)
                 watcher.on(RunEnded(number, len(todo), cell.name, seed, "", {}, str(error)))

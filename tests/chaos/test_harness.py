@@ -89,6 +89,21 @@ def test_ctrl_c_heals_checks_what_there_is_and_cleans(tmp_path: Path) -> None:
     assert snapshot() == before
 
 
+@pytest.mark.parametrize("line", ["hosts", "ready"])
+def test_ctrl_c_before_the_load_ends_at_once_and_cleans(tmp_path: Path, line: str) -> None:
+    before = snapshot()
+    with chaoskit("run", write(tmp_path), "--store", tmp_path / "store") as process:
+        wait_for_line(process, line)
+        process.send_signal(signal.SIGINT)
+        status, out, err = finish(process)
+
+    assert (status, out) == (255, "")
+    assert "interrupted before the load began: there is nothing to judge" in err
+    assert "Traceback" not in err
+    assert "clients" not in err
+    assert snapshot() == before
+
+
 def test_two_runs_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
     before = snapshot()
     runs = [chaoskit("run", write(tmp_path), "--store", tmp_path / name, "--json") for name in ("a", "b")]

@@ -25,7 +25,7 @@ from chaoskit.contract.disk import DATA, DiskSettings
 from chaoskit.contract.host import HostError
 from clusters.hosts.disk.crash import copy_sparse
 
-_ONLY_PROGRAMMABLE = {*DiskSettings.model_fields, "record"}
+_ONLY_PROGRAMMABLE = frozenset({*DiskSettings.model_fields, "record"})
 _OF_A_HOST = {"images", "disks", "record"}
 """Options that concern the first disk, or all together, and are not inherited by further disks."""
 
@@ -95,8 +95,8 @@ class DiskOptions(DiskSettings):
     def _of_its_kind(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         content: dict[str, Any] = dump(self)
         hidden = _ONLY_PROGRAMMABLE if self.kind == "plain" else {key for key in content if content[key] is None}
-        hidden |= set() if self.disks else {"disks"}
-        return {key: value for key, value in content.items() if key not in hidden}
+        unused = hidden if self.disks else {*hidden, "disks"}
+        return {key: value for key, value in content.items() if key not in unused}
 
     def each(self) -> dict[str, DiskOptions]:
         """Return the options of each data disk of a host, by name; the first is `data`."""

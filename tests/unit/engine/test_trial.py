@@ -16,6 +16,7 @@ from chaoskit.base.quantities import SECOND
 from chaoskit.contract.cluster import Revival
 from chaoskit.history.recorder import Progress
 from chaoskit.run.groups import await_probes
+from chaoskit.run.interruption import Interruption
 from chaoskit.run.trial import Trial
 
 
@@ -34,7 +35,7 @@ class Supervised:
 
 def _trial(cluster: Any = None) -> Trial:
     given: Any = SimpleNamespace(cluster=cluster, trials=(), on=lambda _: None)
-    return Trial(plan(), given, Path(), origin_ns=0, watcher=given, interrupted=threading.Event())
+    return Trial(plan(), given, Path(), origin_ns=0, watcher=given, interrupted=Interruption())
 
 
 def _client(*, running: bool = True, **result: Any) -> Any:
@@ -45,7 +46,7 @@ def _client(*, running: bool = True, **result: Any) -> Any:
 def _ended(start_ns: int, *, interrupted: bool = False, failures: tuple[str, ...] = ()) -> int:
     """Return when a load of 20 s ended that began at `start_ns`."""
     given: Any = SimpleNamespace(cluster=None, trials=(), on=lambda _: None)
-    stop = threading.Event()
+    stop = Interruption()
     if interrupted:
         stop.set()
     trial = Trial(plan(), given, Path(), origin_ns=0, watcher=given, interrupted=stop)

@@ -55,6 +55,8 @@ def test_further_disks_are_like_the_first_where_they_do_not_say_otherwise() -> N
     assert (each["journal"].size, each["journal"].flush) == (2**30, 2_000_000)
     assert (each["ledgers"].kind, each["ledgers"].size) == ("plain", 2 * 2**30)
     assert LocalOptions.model_validate(options.model_dump(mode="json")).each() == each
+    assert "disks" not in LocalOptions().model_dump()
+    assert LocalOptions(disks={"journal": "1GiB"}).each()["journal"].kind == "plain", "also after another was shown"
 
 
 @pytest.mark.parametrize(
