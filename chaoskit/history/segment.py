@@ -16,7 +16,13 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class HistoryFull(RunFailed):
-    """There is no space for more history. Everything recorded before is kept and can be read."""
+    """There is no space for more history. Everything recorded before is kept and can be read.
+
+    Attributes:
+        status: exit status of a client's process that ends because of it; its log has the message.
+    """
+
+    status = errno.ENOSPC
 
 
 @contextmanager
@@ -27,10 +33,11 @@ def room_in(folder: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno not in _FULL:
             raise
+        run = folder.parent if folder.name == "wal" else folder
         raise HistoryFull(
-            f"no space for more history in {folder} ({error.strerror}). Everything recorded so far is "
-            "kept there. Free space on that disk, or use --store with a folder on a larger one, "
-            "and run again"
+            f"no space for more history in {folder} ({error.strerror}). Everything recorded so far is kept there: with "
+            f"some space on that disk, `chaoskit check {run}` judges it. To run again, use --store with a "
+            "folder on a larger disk"
         ) from error
 
 

@@ -25,6 +25,7 @@ from chaoskit.contract.installed import nemesis
 from chaoskit.contract.nemesis import ClientProcess, Nemesis, Strike
 from chaoskit.history.audits import Place
 from chaoskit.history.faults import FaultLog
+from chaoskit.history.segment import HistoryFull, room_in
 from chaoskit.scenario.plan import Plan
 from chaoskit.scenario.timeline import PlannedFault
 
@@ -56,6 +57,7 @@ class Conductor:
         dropped: number of faults that never had their turn before the load ended.
         missed: those of them that are no fault of a series with a limit, as sentences.
         all_healed: whether every fault that began was proved healed.
+        full: why faults could not be recorded any more; all that were active have been healed then.
     """
 
     def __init__(
@@ -87,6 +89,7 @@ class Conductor:
         self._load_over = threading.Event()
         self._threads: list[threading.Thread] = []
         self.all_healed = True
+        self.full: HistoryFull | None = None
         self.dropped = 0
         self.missed: list[str] = []
         self.problems: list[str] = []
@@ -132,7 +135,15 @@ class Conductor:
             self._note(row, f"no effect: {_words(error)}")
         finally:
             self._release(targets)
-        self._log.record(row.content)
+        try:
+            self._log.record(row.content)
+        except HistoryFull as error:
+            self._end(error)
+
+    def _end(self, error: HistoryFull) -> None:
+        """End the faults: what cannot be recorded must not be done."""
+        self.full = self.full or error
+        self.heal_now()
 
     def _drop(self, index: int, fault: PlannedFault) -> None:
         """Note a fault whose turn never came; only of a series with a limit is that to be expected."""
@@ -157,6 +168,8 @@ class Conductor:
         row.content["targets"] = list(targets)
         try:
             self._inject(row, kind, fault, strike, load_start_ns)
+        except HistoryFull as error:
+            self._end(error)
         except Exception as error:  # noqa: BLE001  # as above; what was injected in part is healed
             self._note(row, f"no effect: {_words(error)}")
         self._heal(row, kind, strike)
@@ -282,7 +295,8 @@ class Conductor:
         with self._lock:
             self._timeline[index] = {**fault.as_spec(targets), "began": f"{at_ns / 1e9:.3f}s"}
             entries = [self._timeline[key] for key in sorted(self._timeline)]
-            write_yaml(self._folder / TIMELINE, {"seed": self._plan.seed, "faults": entries})
+            with room_in(self._folder):
+                write_yaml(self._folder / TIMELINE, {"seed": self._plan.seed, "faults": entries})
 
     def _note(self, row: _Row, problem: str) -> None:
         row.say(problem)

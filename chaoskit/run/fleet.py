@@ -23,6 +23,7 @@ from chaoskit.base.errors import RunFailed
 from chaoskit.base.journal import Journal
 from chaoskit.contract.workload import Task
 from chaoskit.history.recorder import Progress
+from chaoskit.history.segment import HistoryFull
 from chaoskit.run.heal import PROCESS, WORKER_MODULE
 
 _READY_TIMEOUT_S = 30
@@ -259,6 +260,12 @@ class Fleet:
     def failures(self) -> list[str]:
         """Return the clients that exited unexpectedly with an error."""
         return [failure for client in self.clients for failure in client.failures()]
+
+    def full(self) -> HistoryFull | None:
+        """Return why clients could not record any more; None if all could."""
+        workers = (worker for client in self.clients for worker in client.workers)
+        ended = (worker for worker in workers if worker.process.poll() == HistoryFull.status)
+        return next((HistoryFull(_last_words(worker.log)) for worker in ended), None)
 
     def progress(self) -> Progress:
         """Return the sums over all clients and their incarnations, with the latency since the last call."""

@@ -13,6 +13,7 @@ from chaoskit.contract.event import Interrupted, PhaseBegun, Problem, Watcher
 from chaoskit.history.compact import drop_wal
 from chaoskit.history.finish import finish
 from chaoskit.history.origin import write_origin
+from chaoskit.history.segment import room_in
 from chaoskit.judge.judging import check_run
 from chaoskit.judge.verdict import Verdict
 from chaoskit.report.run_page import try_report
@@ -67,7 +68,7 @@ class Site:
         origin_ns = write_origin(folder / "wal")
         log = EventLog(folder, origin_ns, watcher)
         try:
-            with _naming(plan.source), interruptible(lambda: log.on(Interrupted())) as interrupted:
+            with room_in(folder), _naming(plan.source), interruptible(lambda: log.on(Interrupted())) as interrupted:
                 self._execute(plan, folder, log, origin_ns=origin_ns, interrupted=interrupted)
             log.on(PhaseBegun("check"))
             verdict = check_run(folder)

@@ -146,10 +146,12 @@ class Trial:
         load_end_ns = self._wait_for_load(fleet, conductor, start_ns) - self._origin_ns
         conductor.load_is_over()
         fleet.stop(producers)
-        if self._interrupted.is_set():
+        if self._interrupted.is_set() or fleet.failures():
             conductor.heal_now()
         self._watcher.on(PhaseBegun("heal"))
         conductor.join()
+        if full := conductor.full or fleet.full():
+            raise full
         self._problems += conductor.missed
         liveness = self._recover(fleet, producers, [client for client in clients if client not in producers])
         fleet.stop(clients)
@@ -192,6 +194,9 @@ class Trial:
         while time.monotonic_ns() < end_ns and not self._interrupted.wait(_TICK_S):
             elapsed_s = (time.monotonic_ns() - start_ns) / 1e9
             self._watcher.on(LoadTick(elapsed_s, fleet.progress(), tuple(conductor.active.values())))
+            if conductor.full or fleet.full():
+                self._watcher.on(Problem("no space for more history: healing faults, then ending the run"))
+                break
             if failures := fleet.failures():
                 self._problems += failures
                 self._watcher.on(Problem("; ".join(failures)))

@@ -19,6 +19,7 @@ from typing import Any
 from chaoskit.contract import installed
 from chaoskit.contract.workload import Job, Task
 from chaoskit.history.recorder import Progress, Recorder
+from chaoskit.history.segment import HistoryFull
 from chaoskit.history.wal import WalWriter
 
 
@@ -61,6 +62,14 @@ class HarnessLink:
 
 def main(order_path: str) -> None:
     """Run one client to completion."""
+    try:
+        _run(order_path)
+    except HistoryFull as error:
+        sys.stderr.write(f"{error}\n")
+        sys.exit(HistoryFull.status)
+
+
+def _run(order_path: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the harness, which stops the workers
     order = json.loads(Path(order_path).read_text(encoding="utf-8"))
     system = installed.system(order["system"], "cluster.system")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from chaoskit.contract.cluster import DataFiles
@@ -14,18 +13,27 @@ from nemeses.disk.files import FileChoice, Place, draw_places
 from nemeses.services import on_each
 from nemeses.shell import bash
 
+_TIMEOUT_S = 120
+
 _FLIP = """
-old=$(od -An -tu1 -j "$2" -N 1 "$1") && new=$(( old ^ (1 << $3) )) || exit
-printf "\\\\$(printf %03o $new)" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none && sync "$1" || exit
-echo $old $(od -An -tu1 -j "$2" -N 1 "$1")
+change() {
+    old=$(od -An -tu1 -j "$2" -N 1 "$1") && new=$(( old ^ (1 << $2 % 8) )) || return
+    printf "\\\\$(printf %03o $new)" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none && sync "$1" || return
+    echo $old $(od -An -tu1 -j "$2" -N 1 "$1")
+}
 """
 _TRUNCATE = """
 tail() { dd if="$1" bs=64K count=1 skip="$2" iflag=skip_bytes status=none | cksum; }
-old=$(stat -c %s "$1") was=$(tail "$1" "$2") && truncate -s "$2" "$1" && sync "$1" || exit
-[ "$was" = "$(tail "$1" "$2")" ]; echo $old $?
+change() {
+    old=$(stat -c %s "$1") was=$(tail "$1" "$2") && truncate -s "$2" "$1" && sync "$1" || return
+    [ "$was" = "$(tail "$1" "$2")" ]; echo $old $?
+}
 """
 """Prints the original size of the file, and 1 if its tail has changed or is missing. The new size would prove nothing:
 a process that has the file open may continue to write at its old position."""
+
+_EACH = 'while [ $# -gt 0 ]; do change "$1" "$2" || exit; shift 2; done'
+"""All places in one command: the fault is over soon, however many there are."""
 
 
 class BitFlip(Nemesis):
@@ -40,7 +48,7 @@ class BitFlip(Nemesis):
         return Damage.CORRUPTS
 
     def inject(self, strike: Strike) -> None:
-        _change(strike, _FLIP, lambda place: (str(place.offset), str(place.offset % 8)))
+        _change(strike, _FLIP)
 
     def verify(self, strike: Strike) -> str:
         for name, place, before, after in strike.notes["changed"]:
@@ -64,7 +72,7 @@ class Truncate(BitFlip):
     summary = "truncate files on the data disk"
 
     def inject(self, strike: Strike) -> None:
-        _change(strike, _TRUNCATE, lambda place: (str(place.offset),))
+        _change(strike, _TRUNCATE)
 
     def verify(self, strike: Strike) -> str:
         for name, place, before, gone in strike.notes["changed"]:
@@ -78,15 +86,18 @@ class Truncate(BitFlip):
         )
 
 
-def _change(strike: Strike, script: str, arguments: Callable[[Place], tuple[str, ...]]) -> None:
-    """Run a script for each drawn place, and store the two numbers that it prints."""
+def _change(strike: Strike, script: str) -> None:
+    """Change each drawn place as the script says, and store the two numbers that it prints."""
     places = draw_places(strike)
     changed: list[tuple[str, Place, int, int]] = []
     strike.notes["changed"] = changed
 
     def act(host: ServiceHost) -> None:
-        for place in places[host.name]:
-            before, after = map(int, bash(host, script, place.path, *arguments(place)).out.split())
+        own = places[host.name]
+        arguments = [each for place in own for each in (place.path, str(place.offset))]
+        printed = bash(host, script + _EACH, *arguments, timeout_s=_TIMEOUT_S).out.splitlines()
+        for place, line in zip(own, printed, strict=True):
+            before, after = map(int, line.split())
             changed.append((host.name, place, before, after))
 
     on_each(strike.hosts, act)

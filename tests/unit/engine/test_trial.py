@@ -50,8 +50,8 @@ def _ended(start_ns: int, *, interrupted: bool = False, failures: tuple[str, ...
     if interrupted:
         stop.set()
     trial = Trial(plan(), given, Path(), origin_ns=0, watcher=given, interrupted=stop)
-    fleet: Any = SimpleNamespace(progress=Progress, failures=lambda: list(failures))
-    return trial._wait_for_load(fleet, SimpleNamespace(active={}), start_ns)  # type: ignore[arg-type]
+    fleet: Any = SimpleNamespace(progress=Progress, failures=lambda: list(failures), full=lambda: None)
+    return trial._wait_for_load(fleet, SimpleNamespace(active={}, full=None), start_ns)  # type: ignore[arg-type]
 
 
 def test_the_load_ends_when_it_was_due_however_late_that_is_noticed() -> None:
