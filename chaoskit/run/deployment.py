@@ -17,6 +17,7 @@ from chaoskit.contract.cluster import Cluster, Processes
 from chaoskit.contract.event import HostsKept, PhaseBegun, Watcher
 from chaoskit.contract.host import Lab, ServiceHost
 from chaoskit.contract.power import optional
+from chaoskit.run.interruption import TooEarly
 from chaoskit.scenario.plan import Plan
 
 
@@ -55,8 +56,7 @@ class Deployment:
         self._ground = Ground.of(plan)
         self._powers = plan.host_powers_needed
         self.journal = Journal(f"run-{self.id}")
-        watcher.on(PhaseBegun("hosts"))
-        self._lab = self._provision(plan)
+        self._lab = self._provision(plan, watcher)
         try:
             watcher.on(PhaseBegun("deploy"))
             self.cluster: Cluster = plan.system.deploy(self._lab.hosts, plan.system_options)
@@ -99,12 +99,13 @@ class Deployment:
         self.journal.release()
         watcher.on(HostsKept(tuple(self._lab.access())))
 
-    def _provision(self, plan: Plan) -> Lab:
+    def _provision(self, plan: Plan, watcher: Watcher) -> Lab:
         try:
+            watcher.on(PhaseBegun("hosts"))
             return plan.provider.provision(
                 self.journal, plan.scenario.cluster.hosts, plan.provider_options, plan.host_powers_needed
             )
-        except ChaoskitError:
+        except (ChaoskitError, TooEarly):
             self.journal.close()
             raise
         except BaseException:

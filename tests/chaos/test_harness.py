@@ -104,6 +104,37 @@ def test_ctrl_c_before_the_load_ends_at_once_and_cleans(tmp_path: Path, line: st
     assert snapshot() == before
 
 
+@pytest.fixture
+def small_store(tmp_path: Path) -> Iterator[Path]:
+    store = tmp_path / "small"
+    store.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=900m", "none", store], check=True)
+    yield store
+    subprocess.run(["umount", store], check=True)
+
+
+def test_a_store_that_fills_ends_the_run_once_healed_and_kept(tmp_path: Path, small_store: Path) -> None:
+    faults = [{"at": "1s", "inject": "pause", "on": "one", "for": "100s"}]
+    load = {"kind": "log", "rate": 20_000, "duration": "120s"}
+    before = snapshot()
+    with chaoskit("run", write(tmp_path, faults=faults, workload=load), "--store", small_store) as process:
+        wait_for_line(process, "pause on")
+        ballast = small_store / "ballast"
+        subprocess.run(["dd", "if=/dev/zero", f"of={ballast}", "bs=1M"], check=False, capture_output=True)
+        status, out, err = finish(process)
+
+    assert (status, out) == (255, "")
+    assert "Traceback" not in err
+    assert err.count("error:") == 1
+    assert f"error: no space for more history in {small_store}" in err
+    assert "healed pause on" in err
+    assert snapshot() == before
+    ballast.unlink()
+    status, judged, err = finish(chaoskit("check", small_store, "--json"))
+    assert status == 2, err
+    assert json.loads(judged)["counts"]["acked"] > 1000
+
+
 def test_two_runs_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
     before = snapshot()
     runs = [chaoskit("run", write(tmp_path), "--store", tmp_path / name, "--json") for name in ("a", "b")]
