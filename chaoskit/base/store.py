@@ -12,6 +12,7 @@ from typing import Any
 
 from chaoskit.base import durable, yaml
 from chaoskit.base.errors import BadInput
+from chaoskit.base.reading import RESTORE, reading, shaped
 
 DEFAULT_STORE = Path("chaos-store")
 
@@ -100,28 +101,25 @@ def write_json(path: Path, content: Any) -> None:
     durable.write(path, json.dumps(content, indent=2).encode() + b"\n")
 
 
-def read_yaml(path: Path) -> Any:
+def read_yaml(path: Path, shape: Any = dict[str, Any], remedy: str = RESTORE) -> Any:
     """Return the content of a run's YAML file.
 
-    Raises:
-        BadInput: it is missing or damaged.
-    """
-    try:
-        return yaml.load(path.read_text(encoding="utf-8"))
-    except (OSError, yaml.NotYaml) as error:
-        raise BadInput(f"{path}: cannot be read: {error}") from error
-
-
-def read_json(path: Path) -> Any:
-    """Return the content of a run's JSON file.
+    Args:
+        path: the file.
+        shape: what it holds; see `chaoskit.base.reading.shaped`.
+        remedy: what the user can do if it does not.
 
     Raises:
         BadInput: it is missing or damaged.
     """
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise BadInput(f"{path}: cannot be read: {error}") from error
+    with reading(path, remedy):
+        return shaped(yaml.load(path.read_text(encoding="utf-8")), shape)
+
+
+def read_json(path: Path, shape: Any = dict[str, Any], remedy: str = RESTORE) -> Any:
+    """Return the content of a run's JSON file; see `read_yaml`."""
+    with reading(path, remedy):
+        return shaped(json.loads(path.read_text(encoding="utf-8")), shape)
 
 
 def _point_latest(store: Path, folder: Path) -> None:
