@@ -66,5 +66,5 @@ def _words(error: BaseException) -> str:
         return f"{where}: {first['msg']}" if where else first["msg"]
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
-    said = " ".join(str(error).split())[:_WORDS_MAX]
+    said = " ".join(str(error).split())[:_WORDS_MAX].rstrip(".")
     return f"missing: {said}" if isinstance(error, KeyError) else said or type(error).__name__

@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import TypedDict
+
 from chaoskit.base import durable, yaml
 from chaoskit.base.errors import BadInput
 from chaoskit.base.reading import RESTORE, reading, shaped
@@ -22,6 +24,11 @@ DEPLOYMENT = "deployment.json"
 
 RECORDINGS = "disks"
 """Folder with the disk recordings of a run's hosts."""
+
+
+class _Timeline(TypedDict):
+    faults: list[dict[str, Any]]
+
 
 _SPACE_MIN = 512 * 2**20
 """Free space required to start a run: enough for about 7 million events."""
@@ -120,6 +127,16 @@ def read_json(path: Path, shape: Any = dict[str, Any], remedy: str = RESTORE) ->
     """Return the content of a run's JSON file; see `read_yaml`."""
     with reading(path, remedy):
         return shaped(json.loads(path.read_text(encoding="utf-8")), shape)
+
+
+def read_timeline(folder: Path) -> list[dict[str, Any]]:
+    """Return the faults of a run's timeline.yaml.
+
+    Raises:
+        BadInput: it is missing or damaged.
+    """
+    timeline: _Timeline = read_yaml(folder / TIMELINE, _Timeline)
+    return timeline["faults"]
 
 
 def _point_latest(store: Path, folder: Path) -> None:

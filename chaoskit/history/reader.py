@@ -181,6 +181,17 @@ def read_operations(path: Path, groups: Sequence[int] | None = None, columns: Se
         return sound(file.read_row_groups(list(chosen), columns=columns))
 
 
+def group_sizes(path: Path) -> list[int]:
+    """Return the number of rows of each row group of a file of a history, from its footer.
+
+    Raises:
+        BadInput: the file is missing or damaged.
+    """
+    with history_file(path):
+        footer = open_file(path).metadata
+        return [footer.row_group(group).num_rows for group in range(footer.num_row_groups)]
+
+
 def _read_piece(partition: Partition, piece: Piece | None, schema: pa.Schema) -> pa.Table:
     if piece is None:
         return schema.empty_table()

@@ -15,14 +15,7 @@ import pyarrow.compute as pc
 
 from chaoskit.base.latency import Ints
 from chaoskit.base.waits import Wait
-from chaoskit.history.reader import (
-    History,
-    history_file,
-    open_file,
-    read_messages,
-    read_observations,
-    read_operations,
-)
+from chaoskit.history.reader import History, group_sizes, read_messages, read_observations, read_operations
 from chaoskit.judge.counting import UNAVAILABLE_MIN_NS, Operations, Sends, delivered_rows, received_rows
 from chaoskit.judge.timing import Timing
 
@@ -167,10 +160,8 @@ def anomalies_of(findings: pa.Table, axis: Axis) -> list[dict[str, Any]]:
 
 def _operations(path: Path) -> Operations:
     columns = ["op", "f", "client", "start_ns", "end_ns", "outcome"]
-    with history_file(path):
-        footer = open_file(path).metadata
-    groups = (read_operations(path, [group], columns) for group in range(footer.num_row_groups))
-    return Operations.joined(groups, sum(footer.row_group(group).num_rows for group in range(footer.num_row_groups)))
+    sizes = group_sizes(path)
+    return Operations.joined((read_operations(path, [group], columns) for group in range(len(sizes))), sum(sizes))
 
 
 def _no_counts(axis: Axis) -> Ints:
