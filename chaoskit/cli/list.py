@@ -9,8 +9,8 @@ from rich.table import Table
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.store import VERDICT, run_name, runs
+from chaoskit.cli.console import wide_console
 from chaoskit.cli.options import store_option
-from chaoskit.cli.summary import wide_console
 from chaoskit.judge.verdict_file import read_verdict
 from chaoskit.scenario.files import ready_made, summary_of, variants_of
 

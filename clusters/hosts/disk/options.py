@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from chaoskit.base.errors import BadInput
+from chaoskit.base.installing import with_extra
 from chaoskit.base.quantities import Size
 from chaoskit.contract.disk import DiskSettings
 from chaoskit.contract.host import HostError
@@ -18,7 +19,7 @@ from clusters.hosts.disk.crash import copy_sparse
 
 _ONLY_PROGRAMMABLE = {*DiskSettings.model_fields, "record"}
 _XFS_SIZE_MIN = 300 * 2**20
-REMEDY = "apt-get install libfuse3-dev fuse3 pkg-config gcc python3-dev; pip install 'chaoskit[disk]'"
+REMEDY = f"apt-get install libfuse3-dev fuse3 pkg-config gcc python3-dev; {with_extra('disk')}"
 
 
 class DiskOptions(DiskSettings):
