@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.base import durable, parquet, store
+from chaoskit.base import durable, owner, parquet, store
 from chaoskit.base.errors import BadInput, ChaoskitError
 from chaoskit.base.latency import encoded, merged, percentiles
 from chaoskit.judge.counting import of_series
@@ -108,6 +108,8 @@ def _opened(store_folder: Path, recheck: bool, tell: Callable[[str], None]) -> t
     for folder in store.runs(store_folder):
         try:
             runs.append(open_run(len(runs), folder, recheck=recheck))
+        except PermissionError as error:
+            raise owner.refused(error) from error
         except ChaoskitError as error:
             skipped[store.run_name(folder)] = str(error)
             tell(f"skipped {store.run_name(folder)}: {error}")

@@ -12,7 +12,7 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from chaoskit.base import durable, yaml
+from chaoskit.base import durable, owner, yaml
 from chaoskit.base.errors import BadInput
 from chaoskit.base.reading import RESTORE, reading, shaped
 
@@ -42,10 +42,14 @@ def new_run_folder(store: Path, scenario: str) -> Path:
     """
     name = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"
     folder = store.absolute() / scenario / name
+    made = [each for each in (folder, *folder.parents) if not each.exists()]
     try:
         folder.mkdir(parents=True)
         (folder / "wal").mkdir()
+        owner.give(made)
         free = shutil.disk_usage(folder).free
+    except PermissionError as error:
+        raise owner.refused(error) from error
     except OSError as error:
         raise BadInput(
             f"store {store}: cannot be written: {error.strerror}; choose another store with --store"
@@ -142,4 +146,5 @@ def read_timeline(folder: Path) -> list[dict[str, Any]]:
 def _point_latest(store: Path, folder: Path) -> None:
     scratch = store / f".latest-{folder.name}"
     scratch.symlink_to(folder.relative_to(store))
+    owner.give([scratch])
     scratch.replace(store / "latest")

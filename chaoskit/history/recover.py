@@ -32,7 +32,7 @@ from chaoskit.history.record import (
 )
 from chaoskit.history.schema import KINDS, OUTCOMES, PAYLOADS, SENDING
 
-_CODES = {SEND: len(SENDING), COMPLETE: len(OUTCOMES), RECEIVED: len(PAYLOADS), OBSERVED: len(KINDS)}
+_CODES = {SEND: len(SENDING), INVOKE: 1, COMPLETE: len(OUTCOMES), RECEIVED: len(PAYLOADS), OBSERVED: len(KINDS)}
 """How many codes a kind of record has."""
 
 _TIMES = {SEND: "start_ns", INVOKE: "start_ns", COMPLETE: "end_ns", RECEIVED: "end_ns"}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from chaoskit.base import durable, store
+from chaoskit.base import durable, owner, store
 from chaoskit.base.errors import BadInput, ChaoskitError
 from chaoskit.history.manifest import JUDGED, RECORDED, verify
 from chaoskit.history.reader import History
@@ -67,6 +67,8 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
     content = run_page(folder)
     try:
         durable.write(path, content.encode())
+    except PermissionError as error:
+        raise owner.refused(error, path) from error
     except OSError as error:
         raise BadInput(f"--out {path}: cannot be written: {error.strerror}; choose another file") from error
     return path
@@ -76,6 +78,8 @@ def try_report(folder: Path) -> str | None:
     """Write a run's report if possible; otherwise return the reason. A run never fails because of its report."""
     try:
         write_report(folder)
+    except PermissionError as error:
+        return f"no {REPORT}: {owner.refused(error)}"
     except ChaoskitError as error:
         return f"no {REPORT}: {error}"
     except Exception as error:  # noqa: BLE001  # the boundary: a report must not cost a run its verdict
