@@ -16,7 +16,7 @@ from chaoskit.judge.timing import Timing, faults_of, load_of
 from chaoskit.judge.verdict_file import read_findings, read_verdict
 from chaoskit.report import charts
 from chaoskit.report.series import Series, anomalies_of, series_of
-from chaoskit.report.summary import describe_example
+from chaoskit.report.summary import describe_example, replay_command
 from chaoskit.report.words import PHASE_WORDS
 
 REPORT = "report.html"
@@ -35,6 +35,7 @@ def run_page(folder: Path) -> str:
     if (folder / store.VERDICT).exists():
         verify(folder, RECORDED, JUDGED)
     verdict, history = read_verdict(folder), History.open(folder)
+    scenario = store.read_yaml(folder / store.SCENARIO, Declared)
     faults = history.faults.to_pylist()
     if len(faults) != len(verdict["faults"]):
         raise BadInput(f"{folder / store.VERDICT}: is of other faults; run `chaoskit check {folder}` to judge it again")
@@ -46,7 +47,7 @@ def run_page(folder: Path) -> str:
         title=verdict["run"],
         verdict=verdict,
         lost=any(verdict["anomalies"].get(name, {}).get("count") for name in LOSSES),
-        scenario=store.read_yaml(folder / store.SCENARIO, Declared),
+        scenario=scenario,
         faults=faults,
         anomalies=_anomalies(verdict),
         figures=_figures(series, _faults(faults, series), anomalies_of(findings, series.axis)),
@@ -54,6 +55,7 @@ def run_page(folder: Path) -> str:
         unavailable=series.unavailable,
         bin_s=series.axis.bin_ns / 1e9,
         folder=str(folder),
+        replay=replay_command(folder) if "imported" not in scenario else None,
     )
 
 

@@ -179,7 +179,7 @@ def test_a_foreign_segment_is_told(run: Path, header: bytes) -> None:
     ("field", "value", "complaint"),
     [
         ("kind", 9, "a record of kind 9"),
-        ("op", 10**12, "numbered from 0 to 1000000000000"),
+        ("op", 10**12, "to 1000000000000"),
         ("op", -1, "numbered from -1"),
         ("name", 2**31, "a name that never was"),
         ("code", 7, "an unknown code"),
