@@ -105,12 +105,23 @@ def chaos_cluster(request: pytest.FixtureRequest) -> Callable[..., SharedCluster
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
     outcome = yield
     report = outcome.get_result()  # type: ignore[attr-defined]
-    if report.when == "call" and report.failed:
+    if report.when != "call":
+        return
+    _record(item)
+    if report.failed:
         said = str(report.longrepr)
         for run in item.stash.get(_RUNS, []):
             if run.verdict.run in said:
                 continue
             report.sections.append((f"chaos run {run.verdict.run}", run.summary))
+
+
+def _record(item: pytest.Item) -> None:
+    """Add the properties of a test's runs, for JUnit XML; those of several runs are numbered."""
+    runs = item.stash.get(_RUNS, [])
+    for number, run in enumerate(runs, start=1):
+        prefix = f"run{number}_" if len(runs) > 1 else ""
+        item.user_properties += [(prefix + name, value) for name, value in run.properties.items()]
 
 
 class ScenarioFile(pytest.File):

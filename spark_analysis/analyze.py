@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.base import durable, parquet, store
+from chaoskit.base import durable, owner, parquet, store
 from chaoskit.base.errors import BadInput, ChaoskitError
 from chaoskit.base.latency import encoded, merged, percentiles
 from chaoskit.judge.counting import of_series
 from chaoskit.judge.timing import PHASES
+from chaoskit.judge.verdict_file import read_verdict
 from spark_analysis.check import Outcome, findings_of, judge, survey
 from spark_analysis.configuration import configuration
 from spark_analysis.impact import Impact, by_kind, impacts, lost_ages, unavailable
@@ -107,6 +108,8 @@ def _opened(store_folder: Path, recheck: bool, tell: Callable[[str], None]) -> t
     for folder in store.runs(store_folder):
         try:
             runs.append(open_run(len(runs), folder, recheck=recheck))
+        except PermissionError as error:
+            raise owner.refused(error) from error
         except ChaoskitError as error:
             skipped[store.run_name(folder)] = str(error)
             tell(f"skipped {store.run_name(folder)}: {error}")
@@ -131,7 +134,7 @@ def _tables(runs: list[Run], outcomes: Mapping[int, Outcome]) -> dict[str, list[
 
 
 def _run_row(run: Run, outcome: Outcome) -> dict[str, Any]:
-    verdict = store.read_json(run.folder / store.VERDICT)
+    verdict = read_verdict(run.folder)
     send = of_series(outcome.counts, "send")
     recorded = merged(send["bucket"].to_numpy(), send["count"].to_numpy())
     anomalies = {name: each["count"] for name, each in verdict["anomalies"].items() if each["count"]}

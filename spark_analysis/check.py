@@ -18,11 +18,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
-from chaoskit.base import parquet
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.checker import FINDINGS, Settling
 from chaoskit.contract.installed import checkers
-from chaoskit.history.reader import History
+from chaoskit.history.reader import History, group_sizes, read_operations
 from chaoskit.judge import judging
 from chaoskit.judge.checking import Checked, settle_and_conclude
 from chaoskit.judge.counting import COUNTS, WAITS, merged
@@ -108,16 +107,15 @@ class _Slices:
     """The rows of a Parquet file, read one row group at a time."""
 
     def __init__(self, path: Path) -> None:
-        self._file = parquet.opened(path)
-        sizes = [self._file.metadata.row_group(index).num_rows for index in range(self._file.num_row_groups)]
-        self._first = np.cumsum([0, *sizes])
+        self._path = path
+        self._first = np.cumsum([0, *group_sizes(path)])
         self._read: tuple[int, pa.Table] | None = None
 
     def slice(self, first: int, rows: int) -> pa.Table:
         """Return `rows` rows from `first` on, all in one row group."""
         group = int(np.searchsorted(self._first, first, side="right")) - 1
         if self._read is None or self._read[0] != group:
-            self._read = group, self._file.read_row_group(group)
+            self._read = group, read_operations(self._path, [group])
         return self._read[1].slice(first - int(self._first[group]), rows)
 
 

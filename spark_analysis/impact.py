@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from chaoskit.base.latency import Ints, encoded, merged, percentiles
 from chaoskit.judge.counting import of_series
 from chaoskit.judge.metrics import never_made
+from chaoskit.judge.verdict_file import read_findings
 from spark_analysis.check import Outcome
 from spark_analysis.runs import Run
 from spark_analysis.windows import AFTER, BEFORE, DURING, Window
@@ -117,8 +117,7 @@ def lost_ages(run: Run) -> list[dict[str, Any]]:
 
     `kind` is the kind of that fault; None for messages after which no fault took effect.
     """
-    path = run.folder / "findings.parquet"
-    findings = pq.read_table(path, columns=["anomaly", "at_ns"])
+    findings = read_findings(run.folder)
     lost = findings.filter(pc.equal(findings["anomaly"].cast(pa.string()), "lost"))["at_ns"].drop_null().to_numpy()
     faults = [row for row in run.history.faults.to_pylist() if row["effective_ns"] is not None]
     return [{"run": run.name, **row} for row in ages(lost, faults)]

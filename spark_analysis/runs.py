@@ -7,16 +7,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from chaoskit.base import store
+from chaoskit.base.errors import BadInput
 from chaoskit.history.finish import finish
 from chaoskit.history.manifest import RECORDED, verify
-from chaoskit.history.reader import History
+from chaoskit.history.reader import History, group_sizes
 from chaoskit.judge.checking import settings
-from chaoskit.judge.subject import Subject, read_subject
+from chaoskit.judge.subject import Declared, Subject, read_subject
 from chaoskit.judge.timing import Timing, faults_of, load_of
+from chaoskit.judge.verdict_file import read_findings, read_verdict
 from spark_analysis.units import Unit
 from spark_analysis.windows import Window, edges_of, windows_of
 
@@ -52,8 +51,7 @@ class Run:
 
     def units(self) -> Iterator[Unit]:
         """Yield all units of work: row groups of operations, then partitions."""
-        footer = pq.read_metadata(self.folder / "operations.parquet")
-        rows = [footer.row_group(index).num_rows for index in range(footer.num_row_groups)]
+        rows = group_sizes(self.folder / "operations.parquet")
         for first in range(0, len(rows), _GROUPS_A_UNIT):
             groups = tuple(range(first, min(first + _GROUPS_A_UNIT, len(rows))))
             yield Unit(self.number, self.folder, self.timing, sum(rows[index] for index in groups), groups=groups)
@@ -85,13 +83,17 @@ def open_run(number: int, folder: Path, *, recheck: bool) -> Run:
     windows = windows_of(faults, load.begin_ns, load.end_ns)
     extents = tuple((each.start_ns, each.end_ns) for each in windows)
     timing = Timing(load, faults_of(faults), extents, edges_of(windows))
-    return Run(number, folder, store.read_yaml(folder / store.SCENARIO), history, subject, timing, windows)
+    scenario = store.read_yaml(folder / store.SCENARIO, Declared)
+    return Run(number, folder, scenario, history, subject, timing, windows)
 
 
 def _is_judged(folder: Path) -> bool:
     """Return whether a run has a verdict and complete findings; a job killed during judging may leave them torn."""
-    try:
-        pq.read_metadata(folder / "findings.parquet")
-    except (pa.ArrowException, OSError):
+    if not (folder / "findings.parquet").exists():
         return False
-    return (folder / store.VERDICT).exists()
+    try:
+        read_findings(folder)
+        read_verdict(folder)
+    except BadInput:
+        return False
+    return True

@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from chaoskit.base import owner
 from chaoskit.base.errors import BadInput
 from spark_analysis.task import RESULTS_DDL
 from spark_analysis.units import TASK_ROWS, TASK_ROWS_MIN, Task, waves
@@ -62,6 +63,8 @@ def start(master: str, settings: Mapping[str, str], log: Path | None = None) -> 
     try:
         with _stderr_to(log):
             return builder.getOrCreate()
+    except PermissionError as error:
+        raise owner.refused(error) from error
     except Exception as error:  # py4j and Spark raise many types; all mean the same to the user
         reason = str(error).strip().splitlines()[0]
         raise BadInput(

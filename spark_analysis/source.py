@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema
@@ -24,8 +23,10 @@ from pyspark.sql.types import StructType
 
 from chaoskit.base import store
 from chaoskit.base.errors import BadInput, nearest
-from chaoskit.history.reader import History, open_file
+from chaoskit.history.reader import History, group_sizes, history_file, open_file
 from chaoskit.history.schema import FAULTS, MESSAGES, OBSERVATIONS, OPERATIONS
+from chaoskit.history.sound import sound
+from chaoskit.judge.verdict_file import read_verdict
 
 VERDICTS = pa.schema(
     [
@@ -134,17 +135,21 @@ class HistoryReader(DataSourceReader):
             path = folder / f"{self._table}.parquet"
         if not path.is_file():
             return
-        count = pq.read_metadata(path).num_row_groups if path.suffix == ".parquet" else 1
+        count = len(group_sizes(path)) if path.suffix == ".parquet" else 1
         for first in range(0, count, _GROUPS_A_TASK):
             yield _Piece(run, scenario, str(path), tuple(range(first, min(first + _GROUPS_A_TASK, count))))
 
     def _batches(self, piece: _Piece) -> Iterator[pa.RecordBatch]:
         if self._table == "verdicts":
-            yield _verdict(store.read_json(Path(piece.file)), Path(piece.file).read_text(encoding="utf-8"))
+            yield _verdict(read_verdict(Path(piece.file).parent), Path(piece.file).read_text(encoding="utf-8"))
             return
-        file = open_file(Path(piece.file))
+        path = Path(piece.file)
+        with history_file(path):
+            file = open_file(path)
         for group in piece.groups or ():
-            yield from file.read_row_group(group).to_batches(max_chunksize=_BATCH_ROWS)
+            with history_file(path):
+                table = sound(file.read_row_group(group))
+            yield from table.to_batches(max_chunksize=_BATCH_ROWS)
 
 
 def plain(schema: pa.Schema) -> pa.Schema:

@@ -7,21 +7,26 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from chaoskit.base import parquet
 from chaoskit.base.errors import BadInput, ChaoskitError
 from chaoskit.base.latency import Flags, Ints
 from chaoskit.contract.checker import Part, Settling
 from chaoskit.contract.installed import checkers
-from chaoskit.history.reader import Partition, open_file, read_messages, read_observations
+from chaoskit.history.reader import (
+    Partition,
+    group_sizes,
+    history_file,
+    open_file,
+    read_messages,
+    read_observations,
+    read_operations,
+)
 from chaoskit.history.schema import CARRYING, OPERATIONS
 from chaoskit.judge.checking import check_partition
 from chaoskit.judge.counting import Operations, is_word, operations_counted, partition_measured
@@ -107,9 +112,7 @@ def _of_one_run(number: int, units: list[Unit]) -> Iterator[pa.RecordBatch]:
 def _operations(unit: Unit) -> Iterator[pa.RecordBatch]:
     path = unit.folder / "operations.parquet"
     for group in unit.groups:
-        with _naming(path):
-            table = parquet.opened(path).read_row_group(group, columns=_COUNTED)
-        yield from _table(unit, "counts", -1, operations_counted(table))
+        yield from _table(unit, "counts", -1, operations_counted(read_operations(path, [group], _COUNTED)))
 
 
 def _messages(unit: Unit, known: _Known) -> Iterator[pa.RecordBatch]:
@@ -137,22 +140,20 @@ def _needed(path: Path, partitions: Sequence[Partition]) -> pa.Table:
         BadInput: rows refer to missing operations.
     """
     wanted = _ops_of(partitions)
-    file = parquet.opened(path)
-    if wanted.size and wanted[-1] >= file.metadata.num_rows:
+    sizes = group_sizes(path)
+    if wanted.size and not 0 <= wanted[0] <= wanted[-1] < sum(sizes):
         raise BadInput(f"{path}: the history refers to missing operations")
     tables, first = [OPERATIONS.empty_table()], 0
-    for group in range(file.num_row_groups):
-        rows = file.metadata.row_group(group).num_rows
+    for group, rows in enumerate(sizes):
         named = wanted[slice(*np.searchsorted(wanted, [first, first + rows]))] - first
-        with _naming(path):
-            tables.append(_chosen(file, group, named))
+        tables.append(_chosen(path, group, named))
         first += rows
     return pa.concat_tables(tables).replace_schema_metadata().unify_dictionaries()
 
 
-def _chosen(file: pq.ParquetFile, group: int, rows: Ints) -> pa.Table:
+def _chosen(path: Path, group: int, rows: Ints) -> pa.Table:
     """Return some rows of a row group, and all that control clients."""
-    table = file.read_row_group(group).replace_schema_metadata()
+    table = read_operations(path, [group]).replace_schema_metadata()
     chosen = ~is_carrying(table["f"])
     chosen[rows] = True
     return table if chosen.all() else table.filter(pa.array(chosen))
@@ -163,20 +164,11 @@ def _ops_of(partitions: Sequence[Partition]) -> Ints:
     parts = [np.zeros(0, np.int64)]
     pieces = [piece for each in partitions for piece in (each.messages, each.observations) if piece is not None]
     for piece in pieces:
-        with _naming(piece.file):
+        with history_file(piece.file):
             op = open_file(piece.file).read_row_groups(list(piece.row_groups), columns=["op"])["op"].to_numpy()
         parts.append(op[np.append(True, op[1:] != op[:-1])] if op.size else op)
     ops = np.concatenate(parts)
     return ops if len(pieces) == 1 else np.unique(ops)
-
-
-@contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    """Add the name of the file to read errors."""
-    try:
-        yield
-    except (pa.ArrowException, OSError) as error:
-        raise BadInput(f"{path} cannot be read ({error}); restore it, or exclude its run") from error
 
 
 def _table(unit: Unit, kind: str, checker: int, table: pa.Table) -> Iterator[pa.RecordBatch]:

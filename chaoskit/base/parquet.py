@@ -8,6 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from chaoskit.base.reading import RESTORE, reading
+
 
 def write(table: pa.Table, path: Path) -> None:
     """Write a table."""
@@ -27,3 +29,29 @@ def opened(path: Path, metadata: pq.FileMetaData | None = None) -> pq.ParquetFil
         metadata: its footer, if it was parsed before.
     """
     return pq.ParquetFile(path, metadata=metadata, page_checksum_verification=True)
+
+
+def read(path: Path, schema: pa.Schema, remedy: str = RESTORE) -> pa.Table:
+    """Return the content of a file.
+
+    Raises:
+        BadInput: the file is missing, damaged, or has other columns.
+    """
+    with reading(path, remedy):
+        file = opened(path)
+        if not file.schema_arrow.equals(schema):
+            raise ValueError("it has other columns")
+        return sound(file.read())
+
+
+def sound(table: pa.Table) -> pa.Table:
+    """Return a table that was read, if it is consistent: a footer has no checksum.
+
+    Raises:
+        ValueError: columns differ in length, a text is none, or a value is missing.
+    """
+    table.validate(full=True)
+    for field, column in zip(table.schema, table.columns, strict=True):
+        if not field.nullable and column.null_count:
+            raise ValueError(f"{column.null_count:,} values of {field.name} are missing")
+    return table

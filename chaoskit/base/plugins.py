@@ -7,6 +7,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from chaoskit.base.errors import BadInput, nearest
+from chaoskit.base.installing import with_extra
 
 _GROUPS = {
     "host": "chaoskit.hosts",
@@ -47,6 +48,4 @@ def load(noun: str, name: str, key: str) -> Any:
     try:
         return entry.load()()
     except ModuleNotFoundError as error:
-        raise BadInput(
-            f"{key}: {noun} {name!r} needs the package {error.name}: pip install 'chaoskit[{name}]'"
-        ) from error
+        raise BadInput(f"{key}: {noun} {name!r} needs the package {error.name}: {with_extra(name)}") from error

@@ -10,8 +10,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from chaoskit.base import durable, yaml
+from typing_extensions import TypedDict
+
+from chaoskit.base import durable, owner, yaml
 from chaoskit.base.errors import BadInput
+from chaoskit.base.reading import RESTORE, reading, shaped
 
 DEFAULT_STORE = Path("chaos-store")
 
@@ -21,6 +24,11 @@ DEPLOYMENT = "deployment.json"
 
 RECORDINGS = "disks"
 """Folder with the disk recordings of a run's hosts."""
+
+
+class _Timeline(TypedDict):
+    faults: list[dict[str, Any]]
+
 
 _SPACE_MIN = 512 * 2**20
 """Free space required to start a run: enough for about 7 million events."""
@@ -34,10 +42,14 @@ def new_run_folder(store: Path, scenario: str) -> Path:
     """
     name = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"
     folder = store.absolute() / scenario / name
+    made = [each for each in (folder, *folder.parents) if not each.exists()]
     try:
         folder.mkdir(parents=True)
         (folder / "wal").mkdir()
+        owner.give(made)
         free = shutil.disk_usage(folder).free
+    except PermissionError as error:
+        raise owner.refused(error) from error
     except OSError as error:
         raise BadInput(
             f"store {store}: cannot be written: {error.strerror}; choose another store with --store"
@@ -100,31 +112,39 @@ def write_json(path: Path, content: Any) -> None:
     durable.write(path, json.dumps(content, indent=2).encode() + b"\n")
 
 
-def read_yaml(path: Path) -> Any:
+def read_yaml(path: Path, shape: Any = dict[str, Any], remedy: str = RESTORE) -> Any:
     """Return the content of a run's YAML file.
 
-    Raises:
-        BadInput: it is missing or damaged.
-    """
-    try:
-        return yaml.load(path.read_text(encoding="utf-8"))
-    except (OSError, yaml.NotYaml) as error:
-        raise BadInput(f"{path}: cannot be read: {error}") from error
-
-
-def read_json(path: Path) -> Any:
-    """Return the content of a run's JSON file.
+    Args:
+        path: the file.
+        shape: what it holds; see `chaoskit.base.reading.shaped`.
+        remedy: what the user can do if it does not.
 
     Raises:
         BadInput: it is missing or damaged.
     """
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise BadInput(f"{path}: cannot be read: {error}") from error
+    with reading(path, remedy):
+        return shaped(yaml.load(path.read_text(encoding="utf-8")), shape)
+
+
+def read_json(path: Path, shape: Any = dict[str, Any], remedy: str = RESTORE) -> Any:
+    """Return the content of a run's JSON file; see `read_yaml`."""
+    with reading(path, remedy):
+        return shaped(json.loads(path.read_text(encoding="utf-8")), shape)
+
+
+def read_timeline(folder: Path) -> list[dict[str, Any]]:
+    """Return the faults of a run's timeline.yaml.
+
+    Raises:
+        BadInput: it is missing or damaged.
+    """
+    timeline: _Timeline = read_yaml(folder / TIMELINE, _Timeline)
+    return timeline["faults"]
 
 
 def _point_latest(store: Path, folder: Path) -> None:
     scratch = store / f".latest-{folder.name}"
     scratch.symlink_to(folder.relative_to(store))
+    owner.give([scratch])
     scratch.replace(store / "latest")

@@ -9,7 +9,7 @@ import click
 from rich.table import Table
 
 from chaoskit.base import plugins
-from chaoskit.cli.summary import wide_console
+from chaoskit.cli.console import wide_console
 from chaoskit.report.words import milliseconds
 
 
@@ -48,7 +48,7 @@ def command(store: Path, master: str, out: Path | None, recheck: bool, settings:
     console.print(table)
     for row in found.tables["trends"]:
         if row["regressions"]:
-            console.print(f"regression: {row['run']}: {', '.join(row['regressions'])}", markup=False, soft_wrap=True)
+            console.print(f"regression: {row['run']}: {', '.join(row['regressions'])}", soft_wrap=True)
     for name, why in found.skipped.items():
-        console.print(f"skipped: {name}: {why}", markup=False, soft_wrap=True)
-    console.print(f"report: {found.report}", markup=False, soft_wrap=True)
+        console.print(f"skipped: {name}: {why}", soft_wrap=True)
+    console.print(f"report: {found.report}", soft_wrap=True)

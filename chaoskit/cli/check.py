@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from chaoskit.base import owner
 from chaoskit.base.errors import BadInput
 from chaoskit.base.store import find_run
 from chaoskit.cli.options import json_option, store_option
@@ -32,6 +33,7 @@ def command(run: Path, store: Path, as_json: bool) -> int:
     verdict = check_run(folder)
     if why_not := try_report(folder):
         click.echo(why_not, err=True)
+    owner.give_all(folder)
     with to_stdout():
         if as_json:
             click.echo(json.dumps(verdict.as_json(), indent=2))

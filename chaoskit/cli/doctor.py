@@ -7,7 +7,7 @@ from rich.table import Table
 
 from chaoskit.base import plugins
 from chaoskit.base.errors import BadInput
-from chaoskit.cli.summary import wide_console
+from chaoskit.cli.console import wide_console
 from chaoskit.contract.capability import Capability
 
 

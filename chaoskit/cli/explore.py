@@ -10,9 +10,9 @@ import click
 from rich.table import Table
 
 from chaoskit.base.store import find_run
+from chaoskit.cli.console import wide_console
 from chaoskit.cli.options import store_option
 from chaoskit.cli.progress import SeriesProgress
-from chaoskit.cli.summary import wide_console
 from chaoskit.contract.disk import CutMode
 from chaoskit.contract.event import Event
 from chaoskit.search.explore import CrashPoint, PointTried

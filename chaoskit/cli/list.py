@@ -7,44 +7,48 @@ from pathlib import Path
 import click
 from rich.table import Table
 
-from chaoskit.base.store import VERDICT, read_json, run_name, runs
+from chaoskit.base.errors import BadInput
+from chaoskit.base.store import VERDICT, run_name, runs
+from chaoskit.cli.console import wide_console
 from chaoskit.cli.options import store_option
-from chaoskit.cli.summary import wide_console
+from chaoskit.judge.verdict_file import read_verdict
 from chaoskit.scenario.files import ready_made, summary_of, variants_of
 
 
 @click.command("list")
 @store_option
 @click.option("--scenarios", is_flag=True, help="List the ready-made scenarios and their variants instead.")
-def command(store: Path, scenarios: bool) -> None:
-    """List the runs of a store, oldest first, with their verdicts."""
+def command(store: Path, scenarios: bool) -> int:
+    """List the runs of a store, oldest first, with their verdicts; exit with 254 if one cannot be read."""
     if scenarios:
         _list_scenarios()
-        return
+        return 0
+    damaged = []
     table = Table(box=None, pad_edge=False)
     for name in ("run", "verdict", "sent", "acked"):
         table.add_column(name, no_wrap=True)
     table.add_column("anomalies")
     table.add_column("faults")
     for folder in runs(store):
-        if not (folder / VERDICT).exists():
-            table.add_row(run_name(folder), "not judged", "", "", "", "")
-            continue
-        verdict = read_json(folder / VERDICT)
-        anomalies = ", ".join(
-            f"{name} {each['count']:,}" for name, each in verdict["anomalies"].items() if each["count"]
-        )
-        faults = ", ".join(f"{fault['kind']} {'+'.join(fault['targets'])}" for fault in verdict["faults"])
-        numbers = verdict["counts"]
-        table.add_row(
-            run_name(folder),
-            verdict["verdict"],
-            f"{numbers['sent']:,}",
-            f"{numbers['acked']:,}",
-            anomalies or "none",
-            faults or "none",
-        )
+        try:
+            table.add_row(*_row(folder))
+        except BadInput as error:
+            table.add_row(run_name(folder), "damaged")
+            damaged.append(str(error))
     wide_console().print(table)
+    for line in damaged:
+        click.echo(f"error: {line}", err=True)
+    return BadInput.exit_code if damaged else 0
+
+
+def _row(folder: Path) -> tuple[str, ...]:
+    if not (folder / VERDICT).exists():
+        return run_name(folder), "not judged"
+    verdict = read_verdict(folder)
+    anomalies = ", ".join(f"{name} {each['count']:,}" for name, each in verdict["anomalies"].items() if each["count"])
+    faults = ", ".join(f"{fault['kind']} {'+'.join(fault['targets'])}" for fault in verdict["faults"])
+    sent, acked = (f"{verdict['counts'][name]:,}" for name in ("sent", "acked"))
+    return run_name(folder), verdict["verdict"], sent, acked, anomalies or "none", faults or "none"
 
 
 def _list_scenarios() -> None:

@@ -11,6 +11,7 @@ from importlib import import_module
 
 import click
 
+from chaoskit.base import owner
 from chaoskit.base.errors import BadInput, ChaoskitError
 
 BAD_INPUT, CRASH = BadInput.exit_code, ChaoskitError.exit_code
@@ -79,9 +80,10 @@ def _exit_code() -> int:
     except (click.Abort, KeyboardInterrupt):
         click.echo("aborted; `chaoskit heal` removes what is left", err=True)
         return CRASH
-    except ChaoskitError as error:
-        click.echo(f"error: {error}", err=True)
-        return error.exit_code
+    except (ChaoskitError, PermissionError) as error:
+        told = owner.refused(error) if isinstance(error, PermissionError) else error
+        click.echo(f"error: {told}", err=True)
+        return told.exit_code
     except Exception:  # noqa: BLE001  # the boundary of the program: a crash is exit code 255, not 1
         traceback.print_exc()
         click.echo("this is a bug in chaoskit; `chaoskit heal` removes what the run left behind", err=True)

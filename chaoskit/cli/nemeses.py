@@ -9,7 +9,7 @@ import click
 from rich.table import Table
 
 from chaoskit.base import plugins
-from chaoskit.cli.summary import wide_console
+from chaoskit.cli.console import wide_console
 from chaoskit.contract.cluster import Processes
 from chaoskit.contract.installed import nemesis
 from chaoskit.contract.nemesis import Nemesis

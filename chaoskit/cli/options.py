@@ -10,7 +10,7 @@ from chaoskit.base.store import DEFAULT_STORE
 
 store_option = click.option(
     "--store",
-    type=click.Path(path_type=Path),
+    type=click.Path(readable=False, path_type=Path),
     default=DEFAULT_STORE,
     show_default=True,
     help="Where run folders are kept.",

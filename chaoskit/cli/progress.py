@@ -6,10 +6,10 @@ import time
 from types import TracebackType
 from typing import Self
 
-from rich.console import Console
-from rich.markup import escape
 from rich.status import Status
+from rich.text import Text
 
+from chaoskit.cli.console import progress_console
 from chaoskit.contract.event import Event, LoadTick, PhaseBegun
 from chaoskit.history.recorder import Progress
 from chaoskit.report.telling import told
@@ -26,7 +26,7 @@ class LiveProgress:
     """
 
     def __init__(self, title: str, duration_s: float = 0) -> None:
-        self._console = Console(stderr=True, highlight=False)
+        self._console = progress_console()
         self._title = title
         self._duration_s = duration_s
         self._status: Status | None = None
@@ -50,16 +50,17 @@ class LiveProgress:
         if tick.elapsed_s - before_s >= _RATE_WINDOW_S:
             self._rate = (progress.sent - before.sent) / (tick.elapsed_s - before_s)
             self._last = tick.elapsed_s, progress
-        faults = f"[bold red]{escape(', '.join(tick.faults))}[/]  " if tick.faults else ""
+        faults = f"{', '.join(tick.faults)}  " if tick.faults else ""
         of = f"/{self._duration_s:.0f}" if self._duration_s else ""
         self._show(
-            f"{tick.elapsed_s:.0f}{of} s  {faults}{self._rate:,.0f}/s  acked {progress.acked:,}  "
-            f"unknown {progress.indeterminate:,}"
+            f"{tick.elapsed_s:.0f}{of} s  ",
+            (faults, "bold red"),
+            f"{self._rate:,.0f}/s  acked {progress.acked:,}  unknown {progress.indeterminate:,}",
         )
 
     def __enter__(self) -> Self:
         if self._console.is_terminal:
-            self._status = self._console.status(self._title)
+            self._status = self._console.status(Text(self._title))
             self._status.start()
         return self
 
@@ -71,11 +72,12 @@ class LiveProgress:
 
     def _print(self, line: str) -> None:
         if line:
-            self._console.print(f"{self._stamp()} {escape(line)}", soft_wrap=True)
+            self._console.print(f"{self._stamp()} {line}", soft_wrap=True)
 
-    def _show(self, text: str) -> None:
+    def _show(self, *parts: str | tuple[str, str]) -> None:
+        """Show text, or text and its style, on the live line."""
         if self._status is not None:
-            self._status.update(f"{self._title}: {text}")
+            self._status.update(Text.assemble(f"{self._title}: ", *parts))
 
     def _stamp(self) -> str:
         return f"{self._title} {time.monotonic() - self._began:6.1f} s "

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from chaoskit.base.store import SCENARIO, TIMELINE, find_run, read_yaml
+from chaoskit.base.store import SCENARIO, TIMELINE, find_run, read_timeline, read_yaml
 from chaoskit.cli.options import json_option, store_option
 from chaoskit.cli.run import run_all
 from chaoskit.scenario.model import parse_scenario
@@ -25,8 +25,7 @@ def command(run: Path, times: int, store: Path, as_json: bool) -> int:
     """
     folder = find_run(run)
     content = read_yaml(folder / SCENARIO)
-    timeline = folder / TIMELINE
-    if timeline.exists():
-        content["faults"] = read_yaml(timeline)["faults"]
+    if (folder / TIMELINE).exists():
+        content["faults"] = read_timeline(folder)
     plan = make_plan(parse_scenario(content, str(folder / SCENARIO)), str(folder / SCENARIO))
     return run_all([plan] * times, store, as_json=as_json, shared=True)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
+from chaoskit.base import durable
+from chaoskit.base.errors import BadInput
 from chaoskit.cli.options import json_option, store_option
 from chaoskit.cli.progress import LiveProgress
 from chaoskit.cli.summary import comparison, show_summary, worst_exit_code
+from chaoskit.report.junit import Case, junit
 from chaoskit.run.site import Site
 from chaoskit.scenario.files import find
 from chaoskit.scenario.plan import Plan, make_plan
@@ -22,7 +26,12 @@ from chaoskit.scenario.plan import Plan, make_plan
 @store_option
 @json_option
 @click.option("--keep", is_flag=True, help="Leave the hosts running; `chaoskit heal` stops them.")
-def command(scenarios: tuple[str, ...], seed: int | None, store: Path, as_json: bool, keep: bool) -> int:
+@click.option(
+    "--junit", "junit_file", type=click.Path(path_type=Path), help="Also write the results to this file, as JUnit XML."
+)
+def command(
+    scenarios: tuple[str, ...], *, seed: int | None, store: Path, as_json: bool, keep: bool, junit_file: Path | None
+) -> int:
     """Run SCENARIOS on real clusters and report lost, duplicated and reordered messages.
 
     A scenario is a file (mine.yaml) or the name of a ready-made one (kafka/power-all; see `chaoskit list
@@ -32,11 +41,21 @@ def command(scenarios: tuple[str, ...], seed: int | None, store: Path, as_json: 
     and the exit code is that of the worst verdict.
     """
     written = [each for spec in scenarios for each in find(spec)]
+    if junit_file is not None and not junit_file.absolute().parent.is_dir():
+        raise BadInput(f"--junit {junit_file}: there is no such folder; choose another file")
     plans = [make_plan(each.parsed(), each.source, seed) for each in written]
-    return run_all(plans, store, as_json=as_json, keep=keep)
+    return run_all(plans, store, as_json=as_json, keep=keep, report=junit_file)
 
 
-def run_all(plans: Sequence[Plan], store: Path, *, as_json: bool, keep: bool = False, shared: bool = False) -> int:
+def run_all(
+    plans: Sequence[Plan],
+    store: Path,
+    *,
+    as_json: bool,
+    keep: bool = False,
+    shared: bool = False,
+    report: Path | None = None,
+) -> int:
     """Run plans one after the other with progress on stderr; return the worst exit code.
 
     Prints to stdout: a summary of each run and a comparison if there are several; or verdict.json (a list if there
@@ -48,13 +67,18 @@ def run_all(plans: Sequence[Plan], store: Path, *, as_json: bool, keep: bool = F
         as_json: print verdict.json and nothing else.
         keep: leave the hosts running.
         shared: use one deployment for all runs, as long as each run restores it.
+        report: also write a JUnit XML file, again after each run.
     """
-    verdicts = []
+    verdicts, cases = [], []
     with Site(store, keep=keep, shared=shared) as site:
         for plan in plans:
+            began = time.monotonic()
             with LiveProgress(plan.scenario.name, plan.scenario.workload.duration / 1e9) as progress:
                 folder, verdict = site.run(plan, progress)
             verdicts.append(verdict)
+            if report is not None:
+                cases.append(Case(verdict.run, verdict, folder, time.monotonic() - began))
+                _write(report, cases)
             if not as_json:
                 show_summary(verdict, folder)
     if as_json:
@@ -63,3 +87,10 @@ def run_all(plans: Sequence[Plan], store: Path, *, as_json: bool, keep: bool = F
     elif len(verdicts) > 1:
         comparison(plans, verdicts)
     return worst_exit_code(verdicts)
+
+
+def _write(path: Path, cases: Sequence[Case]) -> None:
+    try:
+        durable.write(path, junit(cases))
+    except OSError as error:
+        raise BadInput(f"--junit {path}: cannot be written: {error.strerror}; choose another file") from error

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
-from rich.console import Console
 from rich.table import Table
 
+from chaoskit.cli.console import wide_console
 from chaoskit.judge.verdict import EXIT_CODES, INVALID, UNKNOWN, VALID, Verdict
 from chaoskit.report.summary import COMPARISON_COLUMNS, comparison_rows, summary
 from chaoskit.scenario.plan import Plan
@@ -35,12 +35,6 @@ def comparison(plans: Sequence[Plan], verdicts: Sequence[Verdict]) -> None:
     for row in comparison_rows([plan.resolved() for plan in plans], verdicts):
         table.add_row(*row)
     wide_console().print(table)
-
-
-def wide_console() -> Console:
-    """Return stdout, as wide as the terminal; without a terminal, wide enough that no name is truncated."""
-    console = Console()
-    return console if console.is_terminal else Console(width=200)
 
 
 def worst_exit_code(verdicts: Sequence[Verdict]) -> int:

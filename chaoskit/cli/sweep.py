@@ -11,9 +11,9 @@ from rich.table import Table
 
 from chaoskit.base import durable
 from chaoskit.base import store as stores
+from chaoskit.cli.console import wide_console
 from chaoskit.cli.options import store_option
 from chaoskit.cli.progress import SeriesProgress
-from chaoskit.cli.summary import wide_console
 from chaoskit.contract.event import Event, LoadTick
 from chaoskit.judge.verdict import EXIT_CODES
 from chaoskit.report.telling import told

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from chaoskit.base import store
+from chaoskit.base import owner, store
 from chaoskit.base.errors import BadInput
 from chaoskit.cli.options import store_option
 from chaoskit.contract import installed
@@ -77,6 +77,7 @@ def _write(synthesizer: Synthesizer, parameters: Any, name: str, where: Path) ->
     except BaseException:
         store.discard(folder)
         raise
+    owner.give_all(folder)
     return folder
 
 

@@ -6,7 +6,7 @@ import click
 from rich.table import Table
 
 from chaoskit.base import plugins
-from chaoskit.cli.summary import wide_console
+from chaoskit.cli.console import wide_console
 from chaoskit.contract.installed import system
 from chaoskit.report.support import GIVEN, YES, Support, markdown, support
 

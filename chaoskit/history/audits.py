@@ -5,6 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from typing import Annotated, NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from chaoskit.base.reading import shaped
 
 Place = tuple[str, int]
 """Topic and partition."""
@@ -40,6 +46,17 @@ class Drained:
 
 Audit = Bounds | Drained
 
+_Position = Annotated[int, Field(ge=-(2**63), lt=2**63)]
+
+
+class _Row(TypedDict):
+    topic: str
+    partition: int
+    complete: bool
+    low: NotRequired[_Position]
+    end: NotRequired[_Position]
+    reached: NotRequired[_Position | None]
+
 
 def audits_json(audits: Mapping[Place, Audit]) -> str:
     """Return audits as JSON, for the metadata of operations.parquet."""
@@ -47,9 +64,18 @@ def audits_json(audits: Mapping[Place, Audit]) -> str:
 
 
 def parse_audits(content: bytes) -> dict[Place, Audit]:
-    """Return audits from their JSON."""
-    return {(row["topic"], row["partition"]): _audit(row["complete"], row) for row in json.loads(content)}
+    """Return audits from their JSON.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    rows: list[_Row] = shaped(json.loads(content), list[_Row])
+    return {(row["topic"], row["partition"]): _audit(row) for row in rows}
 
 
-def _audit(complete: bool, row: Mapping[str, int]) -> Audit:
-    return Bounds(row["low"], row["end"], complete, row.get("reached")) if "end" in row else Drained(complete)
+def _audit(row: _Row) -> Audit:
+    return (
+        Bounds(row["low"], row["end"], row["complete"], row.get("reached"))
+        if "end" in row
+        else Drained(row["complete"])
+    )

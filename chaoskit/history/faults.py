@@ -16,8 +16,12 @@ import pyarrow as pa
 
 from chaoskit.base import durable, parquet
 from chaoskit.base.errors import nearest
+from chaoskit.base.reading import reading
 from chaoskit.history.schema import FAULTS
 from chaoskit.history.segment import room_in
+from chaoskit.history.sound import faults_sound
+
+REPAIR = "Restore it from a copy, or remove the damaged line"
 
 _REQUIRED = {field.name for field in FAULTS if not field.nullable}
 
@@ -66,8 +70,11 @@ class FaultLog:
 
 def compact_faults(run_folder: Path) -> int:
     """Write faults.parquet, durably, and return the number of faults; a torn last line is skipped."""
-    faults = _read(run_folder / "wal" / "faults.jsonl")
-    table = pa.Table.from_pylist([faults[number] for number in sorted(faults)], schema=FAULTS)
+    path = run_folder / "wal" / "faults.jsonl"
+    faults = _read(path)
+    with reading(path, REPAIR):
+        rows = [faults[number] for number in sorted(faults)]
+        table = faults_sound(pa.Table.from_pylist(rows, schema=FAULTS))
     with durable.whole(run_folder / "faults.parquet") as unfinished:
         parquet.write(table, unfinished)
     return len(faults)
@@ -77,5 +84,6 @@ def _read(path: Path) -> dict[int, dict[str, Any]]:
     """Return the last state of each fault."""
     if not path.exists():
         return {}
-    lines = path.read_bytes().split(b"\n")[:-1]
-    return {fault["fault"]: fault for fault in map(json.loads, lines)}
+    with reading(path, REPAIR):
+        lines = path.read_bytes().split(b"\n")[:-1]
+        return {fault["fault"]: fault for fault in map(json.loads, lines)}

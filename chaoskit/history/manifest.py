@@ -12,6 +12,7 @@ from pathlib import Path
 
 from chaoskit.base import durable, store
 from chaoskit.base.errors import BadInput
+from chaoskit.base.reading import reading, shaped
 from chaoskit.history.segment import room_in
 
 FILE = "manifest.json"
@@ -63,14 +64,11 @@ def _read(folder: Path) -> dict[str, Mapping[str, str]]:
     path = folder / FILE
     if not path.exists():
         return {}
-    try:
-        content = json.loads(path.read_bytes())
-        named: dict[str, Mapping[str, str]] = {part: dict(content.get(part, {})) for part in _FILES}
-    except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise BadInput(f"{path} cannot be read ({error}). {_REMEDY[RECORDED]}") from error
-    return named
+    with reading(path, _REMEDY[RECORDED]):
+        content = shaped(json.loads(path.read_bytes()), dict[str, dict[str, str]])
+    return {part: content.get(part, {}) for part in _FILES}
 
 
 def _digest(path: Path) -> str:
-    with path.open("rb") as file:
+    with reading(path), path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from chaoskit.base import durable
-from chaoskit.base.errors import BadInput
+from chaoskit.base.reading import reading, shaped
 
 _FILE = "topics.json"
 
@@ -45,14 +45,10 @@ def read_topics(folder: Path) -> dict[str, DataModel]:
         BadInput: the file is damaged.
     """
     path = folder / _FILE
-    try:
-        return parse_topics(path.read_bytes())
-    except FileNotFoundError:
+    if not path.exists():
         return {}
-    except ValueError as error:
-        raise BadInput(
-            f"{path} is damaged ({error}): the models of the topics are unknown. Run the scenario again"
-        ) from (error)
+    with reading(path, "Without it the models of the topics are unknown; run the scenario again"):
+        return parse_topics(path.read_bytes())
 
 
 def parse_topics(content: bytes) -> dict[str, DataModel]:
@@ -61,4 +57,5 @@ def parse_topics(content: bytes) -> dict[str, DataModel]:
     Raises:
         ValueError: it is not JSON, or names an unknown model.
     """
-    return {topic: DataModel(model) for topic, model in json.loads(content).items()}
+    models: dict[str, DataModel] = shaped(json.loads(content), dict[str, DataModel])
+    return models

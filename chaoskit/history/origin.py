@@ -9,11 +9,20 @@ import json
 import time
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+from typing_extensions import TypedDict
 
 from chaoskit.base import durable
 from chaoskit.base.errors import BadInput
+from chaoskit.base.reading import reading, shaped
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+
+class _Origin(TypedDict):
+    monotonic_ns: Annotated[int, Field(ge=0, lt=2**62)]
 
 
 def write_origin(folder: Path) -> int:
@@ -39,13 +48,8 @@ def read_origin(folder: Path) -> int:
         BadInput: the file is missing or damaged.
     """
     path = folder / "origin.json"
-    try:
-        return int(json.loads(path.read_bytes())["monotonic_ns"])
-    except FileNotFoundError:
-        raise BadInput(
-            f"{path} is missing: no run was started there. Specify a run folder (STORE/<scenario>/<run>)"
-        ) from None
-    except (ValueError, KeyError, TypeError) as error:
-        raise BadInput(
-            f"{path} is damaged ({error}), so the times in the logs are unknown. Run the scenario again"
-        ) from error
+    if not path.exists():
+        raise BadInput(f"{path} is missing: no run was started there. Specify a run folder (STORE/<scenario>/<run>)")
+    with reading(path, "Without it the times in the logs are unknown; run the scenario again"):
+        origin: _Origin = shaped(json.loads(path.read_bytes()), _Origin)
+        return origin["monotonic_ns"]

@@ -13,9 +13,12 @@ from pathlib import Path
 import pyarrow as pa
 
 from chaoskit.base import durable, parquet
+from chaoskit.base.reading import reading
 from chaoskit.history.audits import Place
+from chaoskit.history.faults import REPAIR
 from chaoskit.history.schema import LEADER, PLACEMENTS, REPLICA
 from chaoskit.history.segment import room_in
+from chaoskit.history.sound import sound
 
 FILE = "placements.parquet"
 _LOG = "placements.jsonl"
@@ -63,8 +66,9 @@ class PlacementLog:
 def compact_placements(run_folder: Path) -> None:
     """Write placements.parquet, durably; a torn last line is skipped."""
     path = run_folder / "wal" / _LOG
-    lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
-    table = pa.Table.from_pylist([json.loads(line) for line in lines], schema=PLACEMENTS)
+    with reading(path, REPAIR):
+        lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
+        table = sound(pa.Table.from_pylist([json.loads(line) for line in lines], schema=PLACEMENTS))
     with room_in(run_folder), durable.whole(run_folder / FILE) as unfinished:
         parquet.write(table, unfinished)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -14,12 +15,14 @@ import pyarrow.parquet as pq
 
 from chaoskit.base import parquet
 from chaoskit.base.errors import BadInput
+from chaoskit.base.reading import reading
 from chaoskit.history.audits import Audit, Place, parse_audits
 from chaoskit.history.dataset import AUDITS_KEY, TOPICS_KEY
 from chaoskit.history.models import DataModel, parse_topics
 from chaoskit.history.placements import FILE as PLACEMENTS_FILE
 from chaoskit.history.placements import Placements
 from chaoskit.history.schema import FAULTS, MESSAGES, OBSERVATIONS, OPERATIONS, PLACEMENTS
+from chaoskit.history.sound import all_equal, faults_sound, sound
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +90,8 @@ class History:
                 f"{run_folder} was recorded by a pre-release version of chaoskit with a different folder layout; "
                 "run the scenario again"
             )
-        models = _read(path, lambda: parse_topics(metadata[TOPICS_KEY]))
+        with history_file(path):
+            models = parse_topics(metadata[TOPICS_KEY])
         messages = _pieces(run_folder / "messages.parquet", MESSAGES)
         observations = _pieces(run_folder / "observations.parquet", OBSERVATIONS)
         places = sorted(messages.keys() | observations.keys())
@@ -100,7 +104,7 @@ class History:
     def operations(self) -> pa.Table:
         """All operations, schema OPERATIONS, in `op` order, regardless of their order in the file."""
         path = self.folder / "operations.parquet"
-        table = _by_op(_read(path, lambda: parquet.opened(path).read()).replace_schema_metadata())
+        table = _by_op(read_operations(path).replace_schema_metadata())
         first = 0
         for chunk in table["op"].chunks:
             if not np.array_equal(chunk.to_numpy(), np.arange(first, first + len(chunk))):
@@ -115,7 +119,8 @@ class History:
         if not path.exists():
             return FAULTS.empty_table()
         _footer(path, FAULTS)
-        return _read(path, lambda: parquet.opened(path).read())
+        with history_file(path):
+            return faults_sound(parquet.opened(path).read())
 
     @cached_property
     def placements(self) -> Placements:
@@ -124,7 +129,8 @@ class History:
         if not path.exists():
             return Placements(PLACEMENTS.empty_table())
         _footer(path, PLACEMENTS)
-        return Placements(_read(path, lambda: parquet.opened(path).read()))
+        with history_file(path):
+            return Placements(sound(parquet.opened(path).read()))
 
     def messages(self, topic: str, partition: int) -> pa.Table:
         """Return the messages of a partition, schema MESSAGES, in `op` order; empty if there are none."""
@@ -140,7 +146,8 @@ class History:
     @cached_property
     def _audits(self) -> dict[Place, Audit]:
         path = self.folder / "operations.parquet"
-        return _read(path, lambda: parse_audits(_metadata(path).get(AUDITS_KEY, b"[]")))  # type: ignore[no-any-return]
+        with history_file(path):
+            return parse_audits(_metadata(path).get(AUDITS_KEY, b"[]"))
 
 
 def read_messages(partition: Partition) -> pa.Table:
@@ -149,18 +156,48 @@ def read_messages(partition: Partition) -> pa.Table:
     Raises:
         BadInput: the file is missing or damaged.
     """
-    return _read_piece(partition.messages, MESSAGES)
+    return _read_piece(partition, partition.messages, MESSAGES)
 
 
 def read_observations(partition: Partition) -> pa.Table:
     """Return the observations of a partition, schema OBSERVATIONS; see `read_messages`."""
-    return _read_piece(partition.observations, OBSERVATIONS)
+    return _read_piece(partition, partition.observations, OBSERVATIONS)
 
 
-def _read_piece(piece: Piece | None, schema: pa.Schema) -> pa.Table:
+def read_operations(path: Path, groups: Sequence[int] | None = None, columns: Sequence[str] | None = None) -> pa.Table:
+    """Return operations as they are in their file.
+
+    Args:
+        path: operations.parquet.
+        groups: numbers of row groups; None: all.
+        columns: names of columns; None: all.
+
+    Raises:
+        BadInput: the file is missing or damaged.
+    """
+    with history_file(path):
+        file = open_file(path)
+        chosen = range(file.num_row_groups) if groups is None else groups
+        return sound(file.read_row_groups(list(chosen), columns=columns))
+
+
+def group_sizes(path: Path) -> list[int]:
+    """Return the number of rows of each row group of a file of a history, from its footer.
+
+    Raises:
+        BadInput: the file is missing or damaged.
+    """
+    with history_file(path):
+        footer = open_file(path).metadata
+        return [footer.row_group(group).num_rows for group in range(footer.num_row_groups)]
+
+
+def _read_piece(partition: Partition, piece: Piece | None, schema: pa.Schema) -> pa.Table:
     if piece is None:
         return schema.empty_table()
-    table = _read(piece.file, lambda: open_file(piece.file).read_row_groups(list(piece.row_groups)))
+    with history_file(piece.file):
+        table = sound(open_file(piece.file).read_row_groups(list(piece.row_groups)))
+        all_equal(table, topic=partition.topic, partition=partition.partition)
     return _by_op(table.unify_dictionaries())
 
 
@@ -206,16 +243,17 @@ def _pieces(folder: Path, schema: pa.Schema) -> dict[Place, Piece]:
 def _pieces_in(path: Path, schema: pa.Schema) -> list[tuple[Place, Piece]]:
     footer = _footer(path, schema)
     groups: dict[Place, list[int]] = {}
-    for index in range(footer.num_row_groups):
-        group = footer.row_group(index)
-        if not group.num_rows:
-            continue
-        topic, partition = (_constant(group, path, schema.get_field_index(name)) for name in ("topic", "partition"))
-        groups.setdefault((topic, partition), []).append(index)
-    return [
-        (place, Piece(path, tuple(indexes), sum(footer.row_group(index).num_rows for index in indexes)))
-        for place, indexes in groups.items()
-    ]
+    with history_file(path):
+        for index in range(footer.num_row_groups):
+            group = footer.row_group(index)
+            if not group.num_rows:
+                continue
+            topic, partition = (_constant(group, path, schema.get_field_index(name)) for name in ("topic", "partition"))
+            groups.setdefault((topic, partition), []).append(index)
+        return [
+            (place, Piece(path, tuple(indexes), sum(footer.row_group(index).num_rows for index in indexes)))
+            for place, indexes in groups.items()
+        ]
 
 
 def _constant(group: Any, path: Path, column: int) -> Any:
@@ -234,17 +272,19 @@ def _metadata(path: Path) -> Mapping[bytes, bytes]:
 def _footer(path: Path, schema: pa.Schema) -> Any:
     if not path.is_file():
         raise _missing(path)
-    footer = _read(path, lambda: open_file(path).metadata)
-    if not footer.schema.to_arrow_schema().equals(schema):
+    with history_file(path):
+        footer = open_file(path).metadata
+        found = footer.schema.to_arrow_schema()
+    if not found.equals(schema):
         raise BadInput(f"{path} does not have the columns of a history (docs/history.md). {_remedy(path)}")
     return footer
 
 
-def _read(path: Path, read: Callable[[], Any]) -> Any:
-    try:
-        return read()
-    except (pa.ArrowException, OSError, ValueError, KeyError, TypeError) as error:
-        raise BadInput(f"{path} cannot be read ({error}). {_remedy(path)}") from error
+@contextmanager
+def history_file(path: Path) -> Iterator[None]:
+    """Turn errors of reading a file of a history into BadInput; see `chaoskit.base.reading`."""
+    with reading(path, _remedy(path)):
+        yield
 
 
 def _missing(path: Path) -> BadInput:

@@ -12,8 +12,35 @@ from pathlib import Path
 import numpy as np
 
 from chaoskit.base.errors import BadInput
+from chaoskit.base.reading import reading
 from chaoskit.history.names import read_names
-from chaoskit.history.record import HEADER, HEADER_BYTES, MAGIC, RECORD, RECORD_BYTES, VERSION, Records
+from chaoskit.history.record import (
+    AUDIT,
+    COMPLETE,
+    HEADER,
+    HEADER_BYTES,
+    INVOKE,
+    MAGIC,
+    NO_TIME,
+    OBSERVED,
+    RECEIVED,
+    RECORD,
+    RECORD_BYTES,
+    SEND,
+    VERSION,
+    Records,
+)
+from chaoskit.history.schema import KINDS, OUTCOMES, PAYLOADS, SENDING
+
+_CODES = {SEND: len(SENDING), INVOKE: 1, COMPLETE: len(OUTCOMES), RECEIVED: len(PAYLOADS), OBSERVED: len(KINDS)}
+"""How many codes a kind of record has."""
+
+_TIMES = {SEND: "start_ns", INVOKE: "start_ns", COMPLETE: "end_ns", RECEIVED: "end_ns"}
+"""The time of this machine in a kind of record."""
+
+_TIME_MAX_NS = 2**60
+_NAMES_LOST_MAX = 1_000_000
+"""A names file that lost its end had at most so many names more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +93,42 @@ def _recover_client(folder: Path, client: str, paths: dict[int, Path]) -> Client
         records, dropped = _read_records(paths[index])
         segments.append(records)
         torn += dropped
-    names = tuple(read_names(folder / f"{client}.names"))
+    with reading(folder / f"{client}.names"):
+        names = tuple(read_names(folder / f"{client}.names"))
+    written = sum(path.stat().st_size // RECORD_BYTES for path in paths.values())
+    for index, records in zip(sorted(paths, reverse=True), segments, strict=True):
+        if what := _impossible(records, written, len(names) + _NAMES_LOST_MAX):
+            raise BadInput(
+                f"{paths[index]} is damaged: {what}. Restore it from a copy, or run the scenario again: what else is "
+                "wrong in it cannot be known"
+            )
     return ClientLog(client, processes[0], tuple(segments[::-1]), names, torn)
+
+
+def _impossible(records: Records, operations: int, names: int) -> str:
+    """Return what no client can have recorded; empty if there is nothing."""
+    kind = records["kind"]
+    if kind.max(initial=SEND) > OBSERVED:
+        return f"it has a record of kind {kind.max()}"
+    numbers = records["op"][kind != AUDIT]
+    if numbers.size and not 0 <= numbers.min() <= numbers.max() < operations:
+        return f"its operations are numbered from {numbers.min()} to {numbers.max()}"
+    if max(records[field].max(initial=0) for field in ("name", "key")) > names:
+        return "it refers to a name that never was"
+    for each, codes in _CODES.items():
+        if records["code"][kind == each].max(initial=0) >= codes:
+            return f"a record of kind {each} has an unknown code"
+    for each, field in _TIMES.items():
+        times = records[field][kind == each]
+        known = times[times != NO_TIME]
+        if known.size and not -_TIME_MAX_NS < known.min() <= known.max() < _TIME_MAX_NS:
+            return f"{field} of a record is {known.min() if known.min() < 0 else known.max()}"
+    return ""
 
 
 def _read_header(path: Path, client: str) -> int:
     """Return the process of a segment of `client`."""
-    with path.open("rb") as file:
+    with reading(path), path.open("rb") as file:
         header = file.read(HEADER_BYTES)
     if len(header) == HEADER_BYTES:
         magic, version, process, length = HEADER.unpack_from(header)

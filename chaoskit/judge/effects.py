@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from chaoskit.base.quantities import HOUR
+from chaoskit.base.reading import reading, shaped
 from chaoskit.contract.guarantee import Effect
 from chaoskit.contract.installed import nemesis
+from chaoskit.history.audits import Place
+from chaoskit.scenario.model import validated
 
+_FILE = "faults.parquet"
 _OF_ENGINE = ("on", "for_ns", "damaged")
 """Recorded parameters of a fault that belong to the engine."""
 
@@ -28,10 +33,12 @@ def effects(faults: Sequence[Mapping[str, Any]]) -> list[Effect]:
 
 
 def _effect(row: Mapping[str, Any]) -> Effect:
-    kind = nemesis(row["kind"], "faults.parquet")
-    recorded = json.loads(row["parameters"])
+    kind = nemesis(row["kind"], _FILE)
+    with reading(Path(_FILE)):
+        recorded = shaped(json.loads(row["parameters"]), dict[str, Any])
+        damaged = shaped(recorded.get("damaged", ()), tuple[Place, ...])
     given = {key: value for key, value in recorded.items() if key not in _OF_ENGINE}
-    parameters = kind.parameters.model_validate(given)
+    parameters = validated(kind.parameters, given, _FILE, "")
     lasted_ns = (row["healed_ns"] or _FOREVER_NS) - row["start_ns"]
     return Effect(
         kind=row["kind"],
@@ -45,5 +52,5 @@ def _effect(row: Mapping[str, Any]) -> Effect:
         delays=kind.family != "clock",
         abrupt=kind.abrupt or bool(kind.damage(parameters)),
         ahead_ns=kind.ahead_ns(parameters, lasted_ns),
-        partitions=frozenset((topic, number) for topic, number in recorded.get("damaged", ())),
+        partitions=frozenset(damaged),
     )

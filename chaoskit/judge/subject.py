@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, with_config
+from typing_extensions import TypedDict
 
 from chaoskit.base import store
 from chaoskit.base.quantities import SECOND
@@ -22,6 +23,7 @@ from chaoskit.history.placements import Placements
 from chaoskit.judge.attribution import Attribution, Explained, unexplained
 from chaoskit.judge.effects import effects
 from chaoskit.judge.guarantees import allowances
+from chaoskit.judge.recovery import read_recovery
 from chaoskit.scenario.model import Expected, parse_scenario, validated
 from chaoskit.scenario.plan import Plan, make_plan
 
@@ -86,6 +88,15 @@ class Subject:
         return allowances(guarantees, known, self.plan.declared, effects(faults), self.accept)
 
 
+@with_config(ConfigDict(extra="allow"))
+class Declared(TypedDict, total=False):
+    """What every scenario.yaml holds, of whatever version."""
+
+    name: str
+    cluster: dict[str, Any]
+    workload: dict[str, Any]
+
+
 class ImportedScenario(BaseModel):
     """The scenario.yaml of a history that chaoskit did not record.
 
@@ -115,11 +126,9 @@ def read_subject(folder: Path) -> Subject:
     """
     path = folder / store.SCENARIO
     content, source = store.read_yaml(path), str(path)
-    if isinstance(content, dict) and "imported" in content:
+    if "imported" in content:
         scenario = validated(ImportedScenario, content, source, "")
         return Subject(scenario.name, scenario.seed, scenario.expect)
     plan = make_plan(parse_scenario(content, source), source)
-    recovery = folder / store.RECOVERY
-    liveness = store.read_json(recovery) if recovery.exists() else {"recovered": None}
     declared = plan.scenario
-    return Subject(declared.name, plan.seed, declared.expect, declared.accept, plan, liveness)
+    return Subject(declared.name, plan.seed, declared.expect, declared.accept, plan, read_recovery(folder))

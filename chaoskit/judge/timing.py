@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from chaoskit.base import parquet, store
 from chaoskit.base.latency import Ints
 from chaoskit.base.quantities import SECOND
+from chaoskit.history.reader import history_file, open_file, read_operations
 from chaoskit.history.schema import AUDITOR, SENDING
+from chaoskit.judge.recovery import read_recovery
 
 AROUND_MIN_NS, AROUND_MAX_NS = 2 * SECOND, 30 * SECOND
 """The time after a fault is as long as the fault, within these bounds."""
@@ -158,14 +158,13 @@ def load_of(folder: Path) -> Load:
 
     If the run did not record that, because it was killed or imported, they were due as long as some were made.
     """
-    recovery = folder / store.RECOVERY
-    told = store.read_json(recovery) if recovery.exists() else {}
-    begin_ns = int(told.get("load_start_ns", 0))
+    told = read_recovery(folder)
+    begin_ns = told.get("load_start_ns", 0)
     first_ns, last_ns = sending_extent(folder / "operations.parquet", begin_ns)
     planned = told.get("load")
     if planned is None:
         return Load(first_ns, last_ns, last_ns)
-    end_ns, paced = int(planned["end_ns"]), planned["paced"]
+    end_ns, paced = planned["end_ns"], planned["paced"]
     if paced is None:
         return Load(begin_ns, end_ns, last_ns)
     clients, per_second = paced["clients"], paced["per_second"]
@@ -177,29 +176,36 @@ def sending_extent(path: Path, load_start_ns: int) -> tuple[int, int]:
 
     Reads only row groups that, according to their statistics, may hold one of the two.
     """
-    file = parquet.opened(path)
-    column = file.schema_arrow.get_field_index("start_ns")
-    extents = []
-    for group in range(file.num_row_groups):
-        statistics = file.metadata.row_group(group).column(column).statistics
-        extents.append((statistics.min, statistics.max, group))
+    extents = _extents(path)
     begin: int | None = None
     for low, high, group in sorted(extents):
         if begin is not None and low >= begin:
             break
-        if high >= load_start_ns and (starts := _starts(file, group, load_start_ns)).size:
+        if high >= load_start_ns and (starts := _starts(path, group, load_start_ns)).size:
             begin = min(int(starts.min()), begin) if begin is not None else int(starts.min())
     end: int | None = None
     for _, high, group in sorted(extents, key=lambda each: -each[1]):
         if begin is None or (end is not None and high <= end):
             break
-        if (starts := _starts(file, group, load_start_ns)).size:
+        if (starts := _starts(path, group, load_start_ns)).size:
             end = max(int(starts.max()), end) if end is not None else int(starts.max())
     return (begin, end) if begin is not None and end is not None else (0, 0)
 
 
-def _starts(file: pq.ParquetFile, group: int, load_start_ns: int) -> Ints:
-    table = file.read_row_group(group, columns=["f", "client", "start_ns"])
+def _extents(path: Path) -> list[tuple[int, int, int]]:
+    """Return the first and the last start of each row group, and its number."""
+    extents = []
+    with history_file(path):
+        file = open_file(path)
+        column = file.schema_arrow.get_field_index("start_ns")
+        for group in range(file.num_row_groups):
+            statistics = file.metadata.row_group(group).column(column).statistics
+            extents.append((int(statistics.min), int(statistics.max), group))
+    return extents
+
+
+def _starts(path: Path, group: int, load_start_ns: int) -> Ints:
+    table = read_operations(path, [group], ["f", "client", "start_ns"])
     sends = pc.is_in(table["f"].cast(pa.string()), value_set=pa.array(SENDING))
     chosen = pc.and_(sends, pc.not_equal(table["client"].cast(pa.string()), AUDITOR))
     starts: Ints = table["start_ns"].to_numpy()[chosen.to_numpy()]

@@ -12,13 +12,14 @@ from functools import cache
 from typing import Any
 
 from chaoskit.base.errors import BadInput
+from chaoskit.base.installing import with_extra
 from chaoskit.report.words import milliseconds, number, seconds_of
 
 try:
     import jinja2
     import vl_convert
 except ModuleNotFoundError as _missing:
-    raise BadInput(f"the report needs the package {_missing.name}: pip install 'chaoskit[report]'") from _missing
+    raise BadInput(f"the report needs the package {_missing.name}: {with_extra('report')}") from _missing
 
 _FILTERS: dict[str, Callable[..., str]] = {"number": number, "ms": milliseconds, "ns": seconds_of}
 

@@ -6,16 +6,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from chaoskit.base import durable, parquet, store
+from chaoskit.base import durable, owner, store
 from chaoskit.base.errors import BadInput, ChaoskitError
-from chaoskit.contract.checker import FINDINGS
 from chaoskit.history.manifest import JUDGED, RECORDED, verify
 from chaoskit.history.reader import History
 from chaoskit.judge.headline import LOSSES
+from chaoskit.judge.subject import Declared
 from chaoskit.judge.timing import Timing, faults_of, load_of
+from chaoskit.judge.verdict_file import read_findings, read_verdict
 from chaoskit.report import charts
 from chaoskit.report.series import Series, anomalies_of, series_of
-from chaoskit.report.summary import describe_example
+from chaoskit.report.summary import describe_example, replay_command
 from chaoskit.report.words import PHASE_WORDS
 
 REPORT = "report.html"
@@ -31,21 +32,22 @@ def run_page(folder: Path) -> str:
     """
     from chaoskit.report.html import render  # noqa: PLC0415  # loads optional packages
 
-    if not (folder / store.VERDICT).exists():
-        raise BadInput(f"{folder}: has no verdict yet; run `chaoskit check {folder}` first")
-    verify(folder, RECORDED, JUDGED)
-    verdict, history = _verdict(folder), History.open(folder)
+    if (folder / store.VERDICT).exists():
+        verify(folder, RECORDED, JUDGED)
+    verdict, history = read_verdict(folder), History.open(folder)
+    scenario = store.read_yaml(folder / store.SCENARIO, Declared)
     faults = history.faults.to_pylist()
+    if len(faults) != len(verdict["faults"]):
+        raise BadInput(f"{folder / store.VERDICT}: is of other faults; run `chaoskit check {folder}` to judge it again")
     instants = [row[name] or 0 for row in faults for name in ("start_ns", "healed_ns")]
     series = series_of(history, Timing(load_of(folder), faults_of(faults)), max(instants, default=0))
-    found = folder / "findings.parquet"
-    findings = parquet.opened(found).read() if found.exists() else FINDINGS.empty_table()
+    findings = read_findings(folder)
     return render(
         "run.html.j2",
         title=verdict["run"],
         verdict=verdict,
         lost=any(verdict["anomalies"].get(name, {}).get("count") for name in LOSSES),
-        scenario=store.read_yaml(folder / store.SCENARIO),
+        scenario=scenario,
         faults=faults,
         anomalies=_anomalies(verdict),
         figures=_figures(series, _faults(faults, series), anomalies_of(findings, series.axis)),
@@ -53,6 +55,7 @@ def run_page(folder: Path) -> str:
         unavailable=series.unavailable,
         bin_s=series.axis.bin_ns / 1e9,
         folder=str(folder),
+        replay=replay_command(folder) if "imported" not in scenario else None,
     )
 
 
@@ -66,6 +69,8 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
     content = run_page(folder)
     try:
         durable.write(path, content.encode())
+    except PermissionError as error:
+        raise owner.refused(error, path) from error
     except OSError as error:
         raise BadInput(f"--out {path}: cannot be written: {error.strerror}; choose another file") from error
     return path
@@ -75,18 +80,13 @@ def try_report(folder: Path) -> str | None:
     """Write a run's report if possible; otherwise return the reason. A run never fails because of its report."""
     try:
         write_report(folder)
+    except PermissionError as error:
+        return f"no {REPORT}: {owner.refused(error)}"
     except ChaoskitError as error:
         return f"no {REPORT}: {error}"
     except Exception as error:  # noqa: BLE001  # the boundary: a report must not cost a run its verdict
         return f"no {REPORT}: {type(error).__name__}: {error}; please report this bug"
     return None
-
-
-def _verdict(folder: Path) -> Mapping[str, Any]:
-    verdict: Mapping[str, Any] = store.read_json(folder / store.VERDICT)
-    if "headline" not in verdict:
-        raise BadInput(f"{folder / store.VERDICT} was written by another version; run `chaoskit check {folder}` first")
-    return verdict
 
 
 def _latencies(told: Mapping[str, Any], *, with_faults: bool) -> list[tuple[str, Mapping[str, Any]]]:

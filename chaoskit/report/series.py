@@ -13,10 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from chaoskit.base import parquet
 from chaoskit.base.latency import Ints
 from chaoskit.base.waits import Wait
-from chaoskit.history.reader import History, read_messages, read_observations
+from chaoskit.history.reader import History, group_sizes, read_messages, read_observations, read_operations
 from chaoskit.judge.counting import UNAVAILABLE_MIN_NS, Operations, Sends, delivered_rows, received_rows
 from chaoskit.judge.timing import Timing
 
@@ -160,9 +159,9 @@ def anomalies_of(findings: pa.Table, axis: Axis) -> list[dict[str, Any]]:
 
 
 def _operations(path: Path) -> Operations:
-    file, columns = parquet.opened(path), ["op", "f", "client", "start_ns", "end_ns", "outcome"]
-    groups = (file.read_row_group(group, columns=columns) for group in range(file.num_row_groups))
-    return Operations.joined(groups, file.metadata.num_rows)
+    columns = ["op", "f", "client", "start_ns", "end_ns", "outcome"]
+    sizes = group_sizes(path)
+    return Operations.joined((read_operations(path, [group], columns) for group in range(len(sizes))), sum(sizes))
 
 
 def _no_counts(axis: Axis) -> Ints:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -246,8 +247,13 @@ def _conclusion(verdict: Verdict, folder: Path) -> list[str]:
     lines += [f"  {reason}" for reason in verdict.reasons]
     lines.append(f"  run folder: {folder}")
     if verdict.replayable:
-        lines.append(f"  to repeat it: {sys.prefix}/bin/chaoskit replay {folder}")
+        lines.append(f"  to repeat it: {replay_command(folder)}")
     return lines
+
+
+def replay_command(folder: Path) -> str:
+    """Return the command that repeats a run."""
+    return shlex.join([f"{sys.prefix}/bin/chaoskit", "replay", str(folder)])
 
 
 def _side(example: Mapping[str, Any], prefix: str) -> str:

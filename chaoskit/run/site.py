@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 
-from chaoskit.base import store
+from chaoskit.base import owner, store
 from chaoskit.base.errors import BadInput, ChaoskitError, RunFailed, RunInterrupted
 from chaoskit.contract.event import Interrupted, PhaseBegun, Problem, Watcher
 from chaoskit.history.compact import drop_wal
@@ -84,6 +84,9 @@ class Site:
             ) from None
         except ChaoskitError as error:
             raise RunFailed(f"{error}\nrun folder with logs and recorded history: {folder}") from error
+        finally:
+            if folder.exists():
+                owner.give_all(folder)
 
     def close(self) -> None:
         """Close the deployment, if there is one."""

@@ -30,6 +30,7 @@ from chaoskit.contract.guarantee import Allowance, Damage, Effect
 from chaoskit.history.origin import read_origin
 from chaoskit.history.reader import History
 from chaoskit.judge.guarantees import allowances
+from chaoskit.judge.recovery import read_recovery
 from chaoskit.judge.subject import read_subject
 from chaoskit.judge.verdict import Verdict
 from chaoskit.run.site import run
@@ -126,7 +127,7 @@ class Recorded:
         """Return `count` operations in order, one drawn from each of as many equally long sections of the log. A
         quarter of them is before the start of the load (formatting and start-up), the rest after it."""
         source = random.Random(seed)  # noqa: S311  # reproducible, not secret
-        load_start_ns = store.read_json(self.folder / store.RECOVERY)["load_start_ns"]
+        load_start_ns = read_recovery(self.folder).get("load_start_ns", 0)
         before = int(np.searchsorted(self.times_ns, load_start_ns))
         early = np.linspace(0, before, count // 4 + 1)
         late = np.linspace(before, len(self.times_ns), count - count // 4 + 1)

@@ -14,13 +14,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-import pyarrow.parquet as pq
-
-from chaoskit.base import store
+from chaoskit.base import parquet, store
 from chaoskit.base.errors import BadInput, RunFailed
 from chaoskit.base.quantities import MILLISECOND, SECOND, format_duration
+from chaoskit.base.reading import RESTORE
 from chaoskit.contract.event import Event, Problem, Watcher
+from chaoskit.history.schema import FAULTS
+from chaoskit.judge.recovery import read_recovery
 from chaoskit.judge.verdict import INVALID
+from chaoskit.judge.verdict_file import read_verdict
 from chaoskit.run.site import Site
 from chaoskit.scenario.model import parse_scenario
 from chaoskit.scenario.plan import make_plan
@@ -151,7 +153,7 @@ def shrink(folder: Path, store_folder: Path, watcher: Watcher, tries: int = 3, c
         BadInput: the run did not fail, or had no fault.
         RunFailed: even the complete timeline does not fail again.
     """
-    content, verdict = store.read_yaml(folder / store.SCENARIO), store.read_json(folder / store.VERDICT)
+    content, verdict = store.read_yaml(folder / store.SCENARIO), read_verdict(folder)
     failure = failure_of(verdict)
     if verdict["verdict"] != INVALID or not (failure.anomalies or failure.unrecovered):
         raise BadInput(f"{folder}: the run is {verdict['verdict']}; only an invalid run can be shrunk")
@@ -180,9 +182,11 @@ def failure_of(verdict: Mapping[str, Any]) -> Failure:
 
 def read_happened(folder: Path) -> list[Happened]:
     """Return the injected faults of a run, in order of time."""
-    load_start_ns = store.read_json(folder / store.RECOVERY)["load_start_ns"]
-    rows = [row for row in pq.read_table(folder / "faults.parquet").to_pylist() if row["targets"]]
-    entries = store.read_yaml(folder / store.TIMELINE)["faults"] if rows else []
+    load_start_ns = read_recovery(folder).get("load_start_ns", 0)
+    rows = [row for row in parquet.read(folder / "faults.parquet", FAULTS).to_pylist() if row["targets"]]
+    entries = store.read_timeline(folder) if rows else []
+    if len(entries) != len(rows):
+        raise BadInput(f"{folder / store.TIMELINE}: is of other faults than faults.parquet. {RESTORE}")
     return [
         Happened(entry, row["start_ns"] - load_start_ns, (row["healed_ns"] or row["heal_ns"]) - load_start_ns)
         for entry, row in zip(entries, sorted(rows, key=lambda row: row["fault"]), strict=True)

@@ -20,6 +20,7 @@ from chaoskit.base import store
 from chaoskit.base.errors import BadInput, RunFailed, RunInterrupted, nearest
 from chaoskit.contract import installed
 from chaoskit.contract.event import Event, Watcher
+from chaoskit.judge.verdict_file import read_verdict
 from chaoskit.run.deployment import Ground
 from chaoskit.run.interruption import INTERRUPTED
 from chaoskit.run.site import Site
@@ -252,7 +253,7 @@ def _stored(cell: Cell, store_folder: Path) -> Results:
     wanted = {seed: plan.resolved() for seed, plan in cell.plans.items()}
     scenario = next(iter(wanted.values()))["name"]
     for path in sorted((store_folder / scenario).glob(f"*/{store.VERDICT}")):
-        content, verdict = store.read_yaml(path.parent / store.SCENARIO), store.read_json(path)
+        content, verdict = store.read_yaml(path.parent / store.SCENARIO), read_verdict(path.parent)
         seed = content.get("seed")
         if wanted.get(seed) == content and INTERRUPTED not in verdict["reasons"]:
             results.verdicts[seed] = verdict

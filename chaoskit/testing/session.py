@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from chaoskit.base.errors import nearest
+from chaoskit.base.errors import BadInput, nearest
 from chaoskit.contract import installed
 from chaoskit.contract.event import Event
 from chaoskit.judge.verdict import VALID, Found, Verdict
+from chaoskit.report.junit import properties
 from chaoskit.report.summary import summary
 from chaoskit.report.telling import told
 from chaoskit.run.site import Site
@@ -66,6 +67,11 @@ class Run:
     def summary(self) -> str:
         """A text summary of the run, with evidence, seed, folder and the command that replays it."""
         return summary(self.verdict, self.folder)
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """What a CI system should show of the run: seed, counts, verdict, folder, replay command."""
+        return properties(self.verdict, self.folder)
 
     def assert_valid(self) -> None:
         """Fail unless the verdict is valid.
@@ -134,15 +140,24 @@ class ChaosSession:
             "expect": expect or {},
             **more,
         }
-        return self.run_scenario(parse_scenario(content, self._source), self._source, shared.site if shared else None)
+        __tracebackhide__ = True
+        try:
+            scenario = parse_scenario(content, self._source)
+        except BadInput as error:
+            raise BadInput(str(error)) from None
+        return self.run_scenario(scenario, self._source, shared.site if shared else None)
 
     def run_scenario(self, scenario: Scenario, source: str, site: Site | None = None) -> Run:
         """Run a parsed scenario at a site or on its own; raises like `__call__`."""
-        plan = make_plan(scenario, source, self._settings.seed)
-        if site is not None:
-            folder, verdict = site.run(plan, _Lines())
-        else:
-            folder, verdict = execute(plan, self._settings.store, _Lines(), keep=self._settings.keep)
+        __tracebackhide__ = True
+        try:
+            plan = make_plan(scenario, source, self._settings.seed)
+            if site is not None:
+                folder, verdict = site.run(plan, _Lines())
+            else:
+                folder, verdict = execute(plan, self._settings.store, _Lines(), keep=self._settings.keep)
+        except BadInput as error:
+            raise BadInput(str(error)) from None  # without the frames of chaoskit, which say nothing to the user
         self.runs.append(Run(folder, verdict))
         return self.runs[-1]
 

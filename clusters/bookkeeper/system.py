@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chaoskit.base.errors import BadInput
+from chaoskit.base.installing import with_extra
 from chaoskit.contract.capability import Capability
 from chaoskit.contract.client import LogClients, SequencedClients, SubscribingClients, TransactionalClients
 from chaoskit.contract.cluster import DataFiles, Leadership, Processes, Reassignment, Upgrade
@@ -61,7 +62,7 @@ class System:
         quorums(options, len(options.place(declared.hosts).bookies))
         check_bookies(options, declared.disks)
         if importlib.util.find_spec("py4j") is None:
-            raise BadInput("cluster.system: bookkeeper needs py4j: pip install 'chaoskit[bookkeeper]'")
+            raise BadInput(f"cluster.system: bookkeeper needs py4j: {with_extra('bookkeeper')}")
         check_java(_JAVA_MIN, f"BookKeeper {options.version}")
 
     def prepare(self, options: BookKeeperOptions) -> None:

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable, Collection
 
 from chaoskit.base.errors import BadInput, ChaoskitError
+from chaoskit.base.installing import with_extra
 from chaoskit.base.state import state_folder
 from chaoskit.contract.capability import Capability
 from clusters.hosts import network_attempts
@@ -80,7 +81,7 @@ def diagnose() -> list[Capability]:
             _attempt(
                 "packet delay, reorder, duplicate, corrupt (NFQUEUE)",
                 network_attempts.try_queue,
-                "apt-get install iptables libnetfilter-queue-dev gcc python3-dev; pip install 'chaoskit[network]'; "
+                f"apt-get install iptables libnetfilter-queue-dev gcc python3-dev; {with_extra('network')}; "
                 "modprobe xt_NFQUEUE",
                 required=False,
             ),
@@ -130,8 +131,21 @@ def _attempt(capability: str, attempt: Callable[[], str], remedy: str, *, requir
     try:
         return Capability(capability, True, attempt(), required=required)
     except (OSError, subprocess.SubprocessError, ChaoskitError) as error:
-        output = getattr(error, "stderr", None) or str(error)
-        return Capability(capability, False, output.strip(), remedy, required)
+        return Capability(capability, False, _reason(error), remedy, required)
+
+
+def _reason(error: Exception) -> str:
+    """Return why an attempt failed, on one line: the last one that a program printed is about its error."""
+    said = getattr(error, "stderr", None) or ""
+    text = said.decode(errors="replace") if isinstance(said, bytes) else said
+    if lines := [line.strip() for line in text.splitlines() if line.strip()]:
+        return lines[-1]
+    match error:
+        case subprocess.CalledProcessError():
+            return f"exit status {error.returncode}"
+        case subprocess.TimeoutExpired():
+            return f"no result within {error.timeout:.0f} s"
+    return " ".join(str(error).split())
 
 
 def _in_namespaces(script: str, *arguments: str) -> str:

@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
+from chaoskit.base.installing import with_extra
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.nemesis import NemesisError, Strike
 from nemeses.network.firewall import Rules
@@ -54,7 +55,7 @@ def queue_scripts(strike: Strike, host: ServiceHost, peers: Peers, what: Mapping
     """
     package = importlib.util.find_spec("netfilterqueue")
     if package is None or package.origin is None:
-        raise NemesisError("the Python package netfilterqueue is missing: pip install 'chaoskit[network]'")
+        raise NemesisError(f"the Python package netfilterqueue is missing: {with_extra('network')}")
     folder = host.install(Path(package.origin).parent)
     table = f"chaoskit_{strike.name}"
     queue = zlib.crc32(strike.name.encode()) & 0xFFFF

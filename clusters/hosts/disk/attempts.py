@@ -21,7 +21,7 @@ mkfs.ext4 -q "$1/disk"
 mount --bind "$1/fuse" "$1/fuse"
 mount --make-shared "$1/fuse"
 unshare --mount --propagation unchanged "$2" -m clusters.hosts.disk.server "$1" &
-until [ -e "$1/fuse/disk" ]; do kill -0 $!; sleep 0.02; done
+until [ -e "$1/fuse/disk" ]; do kill -0 $! 2>/dev/null || exit; sleep 0.02; done
 mount -t ext4 -o loop "$1/fuse/disk" "$1/mount"
 echo flushed > "$1/mount/file"
 sync "$1/mount/file"

@@ -20,6 +20,7 @@ from pydantic import (
 )
 
 from chaoskit.base.errors import BadInput
+from chaoskit.base.installing import with_extra
 from chaoskit.base.quantities import Size
 from chaoskit.contract.disk import DATA, DiskSettings
 from chaoskit.contract.host import HostError
@@ -31,7 +32,7 @@ _OF_A_HOST = {"images", "disks", "record"}
 
 _DISKS_MAX = 8
 _XFS_SIZE_MIN = 300 * 2**20
-REMEDY = "apt-get install libfuse3-dev fuse3 pkg-config gcc python3-dev; pip install 'chaoskit[disk]'"
+REMEDY = f"apt-get install libfuse3-dev fuse3 pkg-config gcc python3-dev; {with_extra('disk')}"
 
 
 def _sized(given: Any) -> Any:

@@ -147,7 +147,10 @@ def test_the_load_is_what_the_run_recorded(tmp_path: Path) -> None:
     assert load_of(tmp_path) == Load(0, 7_990 * MS, 7_990 * MS)
 
     paced = {"per_second": 200, "clients": 2}
-    write_json(tmp_path / "recovery.json", {"load_start_ns": 50, "load": {"end_ns": 19_000 * MS, "paced": paced}})
+    write_json(
+        tmp_path / "recovery.json",
+        {"recovered": None, "load_start_ns": 50, "load": {"end_ns": 19_000 * MS, "paced": paced}},
+    )
 
     assert load_of(tmp_path) == Load(50, 19_000 * MS, 7_990 * MS, 10 * MS, 2)
 

@@ -139,7 +139,7 @@ def test_a_folder_that_is_no_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", ["", "{}", "[1]", '{"monotonic_ns": null}'])
 def test_a_damaged_origin(run: Path, content: str) -> None:
     (run / "wal" / "origin.json").write_text(content, encoding="utf-8")
-    with pytest.raises(BadInput, match=r"origin\.json is damaged"):
+    with pytest.raises(BadInput, match=r"origin\.json: cannot be read"):
         compact(run)
 
 

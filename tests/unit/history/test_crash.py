@@ -17,7 +17,7 @@ from chaoskit.base.errors import BadInput
 from chaoskit.history.compact import compact
 from chaoskit.history.models import DataModel, write_topics
 from chaoskit.history.reader import History
-from chaoskit.history.record import HEADER_BYTES, RECORD_BYTES
+from chaoskit.history.record import HEADER_BYTES, RECORD, RECORD_BYTES
 from chaoskit.history.recover import recover
 from chaoskit.history.wal import WalWriter
 
@@ -173,3 +173,32 @@ def test_a_foreign_segment_is_told(run: Path, header: bytes) -> None:
         os.truncate(path, 0)
     with pytest.raises(BadInput, match=r"p-0\.wal is not a version \d+ log segment"):
         compact(run)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "complaint"),
+    [
+        ("kind", 9, "a record of kind 9"),
+        ("op", 10**12, "to 1000000000000"),
+        ("op", -1, "numbered from -1"),
+        ("name", 2**31, "a name that never was"),
+        ("code", 7, "an unknown code"),
+        ("start_ns", 2**62, "start_ns of a record is"),
+    ],
+)
+@pytest.mark.parametrize("record", [0, 1])
+def test_a_record_that_no_client_can_have_written(
+    run: Path, record: int, field: str, value: int, complaint: str
+) -> None:
+    with WalWriter(run / "wal", "p", 0) as log:
+        log.send(log.name("t"), 0, 0, 1, 1, 1)
+        log.invoke(log.name("poll"), 1)
+    path = run / "wal" / "p-0.wal"
+    content = bytearray(path.read_bytes())
+    at = HEADER_BYTES + record * RECORD_BYTES + (RECORD.fields or {})[field][1]
+    size = RECORD[field].itemsize
+    content[at : at + size] = value.to_bytes(size, "little", signed=value < 0)
+    path.write_bytes(content)
+
+    with pytest.raises(BadInput, match=rf"p-0\.wal is damaged: .*{complaint}.*Restore it from a copy"):
+        recover(run / "wal")

@@ -57,7 +57,7 @@ def test_damaged(written: Path, name: str, damage: str) -> None:
         path.write_bytes(b"x" * 100)
     else:
         os.truncate(path, 0 if damage == "empty" else path.stat().st_size // 2)
-    with pytest.raises(BadInput, match=rf"{path.name} cannot be read.*chaoskit check"):
+    with pytest.raises(BadInput, match=rf"{path.name}: cannot be read.*chaoskit check"):
         History.open(written)
 
 
@@ -67,7 +67,7 @@ def test_data_damaged_behind_a_good_footer(written: Path) -> None:
     content = bytearray(path.read_bytes())
     content[4:200] = b"\xff" * 196
     path.write_bytes(content)
-    with pytest.raises(BadInput, match=r"part-00000\.parquet cannot be read"):
+    with pytest.raises(BadInput, match=r"part-00000\.parquet: cannot be read"):
         history.messages("t", 0)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from chaoskit.base.errors import BadInput
+from chaoskit.base.installing import with_extra
 from chaoskit.contract.disk import ProgrammableDisk
 from clusters.hosts.disk import options as disk_options
 from clusters.hosts.disk.options import check_disk
@@ -36,7 +38,7 @@ def test_what_cannot_be_made_is_refused(given: dict[str, Any], words: str) -> No
 def test_a_programmable_disk_without_pyfuse3_is_refused_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(disk_options, "find_spec", lambda _: None)
 
-    with pytest.raises(BadInput, match=r"pip install 'chaoskit\[disk\]'"):
+    with pytest.raises(BadInput, match=re.escape(with_extra("disk"))):
         check_disk(LocalOptions(kind="programmable"), 1)
 
 

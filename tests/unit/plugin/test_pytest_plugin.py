@@ -128,3 +128,48 @@ def test_tests_of_others_do_not_load_the_engine(pytester: pytest.Pytester) -> No
     )
 
     _run(pytester).assert_outcomes(passed=1)
+
+
+_REFUSED = """
+    import pytest
+
+    @pytest.mark.chaos
+    def test_refused(chaos):
+        chaos(cluster={"system": "kafak"}, workload={"kind": "log"})
+
+    @pytest.mark.chaos
+    def test_misspelt(chaos):
+        chaos(cluster={"system": "kafka"}, workload={"kind": "log"}, fautls=[])
+"""
+
+
+def test_bad_input_is_shown_without_our_frames(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(_REFUSED)
+
+    result = _run(pytester, "-m", "chaos")
+
+    result.assert_outcomes(failed=2)
+    said = result.stdout.str()
+    assert "BadInput: " in said
+    assert "there is no cluster 'kafak'" in said
+    assert "session.py" not in said
+    assert "During handling" not in said
+
+
+_JUDGED = """
+    import pytest
+    from types import SimpleNamespace
+
+    @pytest.mark.chaos
+    def test_passes(chaos):
+        verdict = SimpleNamespace(run="x")
+        chaos.runs.append(SimpleNamespace(verdict=verdict, summary="", properties={"chaoskit_seed": "7"}))
+"""
+
+
+def test_a_passing_test_has_the_properties_of_its_run(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(_JUDGED)
+
+    _run(pytester, "-m", "chaos", "--junit-xml=out.xml").assert_outcomes(passed=1)
+
+    assert '<property name="chaoskit_seed" value="7"' in (pytester.path / "out.xml").read_text()

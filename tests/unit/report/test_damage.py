@@ -5,21 +5,51 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from killed import killed_run
 
 from chaoskit.base.errors import BadInput
+from chaoskit.cli.main import cli
 from chaoskit.history.manifest import FILE, JUDGED, RECORDED, seal, verify
+from chaoskit.judge import metrics
 from chaoskit.judge.judging import check_run
-from chaoskit.report.run_page import run_page
+from chaoskit.report.run_page import run_page, try_report
 
 
 def _flipped(content: bytes, draw: Random) -> bytes:
     changed = bytearray(content or b"x")
     changed[draw.randrange(len(changed))] ^= 1 << draw.randrange(8)
     return bytes(changed)
+
+
+def _revalued(content: bytes, draw: Random) -> bytes:
+    """Return JSON with another value in one place; of anything else, a flipped bit."""
+    try:
+        document = json.loads(content)
+    except ValueError:
+        return _flipped(content, draw)
+    places = list(_places(document))
+    if not places:
+        return b"[]"
+    holder, key = draw.choice(places)
+    holder[key] = draw.choice(_VALUES)
+    return json.dumps(document).encode()
+
+
+def _places(document: Any) -> Any:
+    items = (
+        document.items() if isinstance(document, dict) else enumerate(document) if isinstance(document, list) else ()
+    )
+    for key, value in list(items):
+        yield document, key
+        yield from _places(value)
 
 
 WAYS: dict[str, Callable[[bytes, Random], bytes | None]] = {
@@ -29,7 +59,15 @@ WAYS: dict[str, Callable[[bytes, Random], bytes | None]] = {
     "longer": lambda content, draw: content + draw.randbytes(50),
     "another file": lambda content, draw: draw.randbytes(len(content)),
     "a bit": _flipped,
+    "a bit of the end": lambda content, draw: content[:-2000] + _flipped(content[-2000:], draw),
+    "a part twice": lambda content, draw: content[: (at := draw.randrange(len(content) + 1))] + content[at // 2 :],
+    "a part of zeros": lambda content, draw: (
+        content[: (at := draw.randrange(len(content) + 1))] + bytes(len(content) - at)
+    ),
+    "another value": _revalued,
 }
+
+_VALUES: tuple[Any, ...] = (None, -1, 2**70, 0.5, "x", [], {}, [None], {"a": 1})
 
 
 @pytest.fixture
@@ -104,3 +142,35 @@ def test_a_manifest_names_what_counts(folder: Path) -> None:
 
     assert {"operations.parquet", "messages.parquet/part-00000.parquet", "scenario.yaml"} <= set(named[RECORDED])
     assert {"findings.parquet", "verdict.json"} <= set(named[JUDGED])
+
+
+@pytest.fixture(scope="session")
+def folders(calm: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A judged run without faults, and a run that was killed: only its logs are left."""
+    return {
+        "judged": calm,
+        "killed": killed_run(tmp_path_factory.mktemp("store") / "killed" / "20260101T000000-aaaaaa"),
+    }
+
+
+@given(
+    kind=st.sampled_from(["judged", "judged", "killed"]), way=st.sampled_from(sorted(WAYS)), draw=st.integers(0, 2**32)
+)
+def test_no_damage_is_a_stack_trace(
+    kind: str, way: str, draw: int, folders: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    store = tmp_path_factory.mktemp("damaged")
+    folder = store / "run" / "20260101T000000-aaaaaa"
+    shutil.copytree(folders[kind], folder)
+    (folder / FILE).unlink(missing_ok=True)
+    source = Random(draw)
+    path = source.choice(_files(folder))
+    changed = WAYS[way](path.read_bytes(), source)
+    path.unlink() if changed is None else path.write_bytes(changed)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(metrics, "write_histogram", lambda *_: None)  # slow, and nothing reads them again
+        for arguments in (["list", "--store", str(store)], ["report", str(folder)], ["check", str(folder)]):
+            with suppress(BadInput):
+                cli.main(arguments, standalone_mode=False)
+    assert "report this bug" not in str(try_report(folder))

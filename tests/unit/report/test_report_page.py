@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from chaoskit.base.errors import BadInput
+from chaoskit.base.installing import with_extra
 from chaoskit.base.store import read_json, write_json
 from chaoskit.history.manifest import JUDGED, seal
 from chaoskit.report.run_page import run_page, try_report, write_report
@@ -109,7 +110,7 @@ def test_a_missing_package_costs_no_run_its_verdict(judged: Path) -> None:
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
-    assert "needs the package vl_convert: pip install 'chaoskit[report]'" in done.stdout
+    assert f"needs the package vl_convert: {with_extra('report')}" in done.stdout
 
 
 def test_a_damaged_run_costs_no_traceback(judged: Path, tmp_path: Path) -> None:

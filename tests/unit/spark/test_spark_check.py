@@ -83,8 +83,8 @@ def test_figures_of_a_load_that_got_stuck_are_those_of_the_check_in_process(
     starts = History.open(folder).operations["start_ns"].to_numpy()
     begin_ns, end_ns = int(np.median(starts)), int(starts.max()) + 15 * SECOND
     paced = {"per_second": 5_000, "clients": 3}
-    recovery = {"recovered": True, "load_start_ns": begin_ns, "load": {"end_ns": end_ns, "paced": paced}}
-    write_json(folder / "recovery.json", recovery)
+    recovery = {"recovered": True, "bound_s": 60, "took_s": 1, "load_start_ns": begin_ns}
+    write_json(folder / "recovery.json", {**recovery, "load": {"end_ns": end_ns, "paced": paced}})
     in_process = said(check_run(folder))
     assert in_process["counts"]["never_made"] > 14 * 5_000
     assert in_process["availability"]["longest_unavailable_ms"] >= 14_900

@@ -1,0 +1,203 @@
+"""verdict.json and findings.parquet as they are read again: what every reader may rely on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, NotRequired
+
+import pyarrow as pa
+from pydantic import ConfigDict, Field, with_config
+from typing_extensions import TypedDict
+
+from chaoskit.base import parquet, store
+from chaoskit.base.errors import BadInput
+from chaoskit.base.reading import reading
+from chaoskit.history.sound import sound
+from chaoskit.judge.attribution import JUDGED
+
+_Count = Annotated[int, Field(ge=-(2**63), lt=2**63)]
+_Further = with_config(ConfigDict(extra="allow"))
+
+
+@_Further
+class CauseTold(TypedDict):
+    """One of the causes of an anomaly."""
+
+    rule: str
+    what: str
+    known: str
+    count: _Count
+
+
+@_Further
+class ExampleTold(TypedDict):
+    """One finding."""
+
+    topic: str
+    partition: int
+    op: NotRequired[int]
+    operation: NotRequired[str]
+    value: NotRequired[int]
+    position: NotRequired[int]
+    other_op: NotRequired[int]
+    other_operation: NotRequired[str]
+    other_value: NotRequired[int]
+    other_position: NotRequired[int]
+
+
+@_Further
+class AnomalyTold(TypedDict):
+    """The findings of one anomaly."""
+
+    count: _Count
+    allowed: bool
+    why: str
+    remedy: str
+    between_s: tuple[float, float] | None
+    explained: list[CauseTold]
+    examples: list[ExampleTold]
+
+
+@_Further
+class FaultTold(TypedDict):
+    """One fault."""
+
+    kind: str
+    targets: list[str]
+    effective: bool
+    healed: bool
+    evidence: str
+    unavailable_ms: NotRequired[float | None]
+    unavailable_in: NotRequired[str | None]
+
+
+@_Further
+class AuditTold(TypedDict):
+    """The final read."""
+
+    complete: bool
+
+
+@_Further
+class LivenessTold(TypedDict):
+    """How the system recovered."""
+
+    recovered: NotRequired[bool | None]
+    took_s: NotRequired[float]
+    bound_s: NotRequired[float]
+
+
+@_Further
+class PartitionTold(TypedDict):
+    """The availability of one partition."""
+
+    partition: str
+    longest_unavailable_ms: float
+    from_s: float
+    recovered: bool
+    recovered_after_heal_ms: float | None
+    recovered_after_undoing_ms: float | None
+
+
+@_Further
+class AvailabilityTold(TypedDict):
+    """The longest waits."""
+
+    longest_unavailable_ms: NotRequired[float | None]
+    recovered_after_heal_ms: NotRequired[float | None]
+    not_recovered: NotRequired[int]
+    partitions: NotRequired[list[PartitionTold]]
+
+
+@_Further
+class CountsTold(TypedDict):
+    """Numbers of messages."""
+
+    sent: _Count
+    acked: _Count
+    failed: _Count
+    indeterminate: _Count
+    received: _Count
+    never_made: NotRequired[_Count | None]
+
+
+class _Point(TypedDict, total=False):
+    p50_ms: float | None
+    p99_ms: float | None
+    p999_ms: float | None
+    max_ms: float | None
+    without: int
+
+
+@_Further
+class PointTold(_Point, total=False):
+    """Latencies of some messages; `all_due` also counts those without one."""
+
+    all_due: _Point | None
+
+
+class PhaseTold(TypedDict, total=False):
+    """Latencies of a part of the load."""
+
+    send: PointTold
+    end_to_end: PointTold
+
+
+class LatencyTold(PhaseTold, total=False):
+    """Latencies of a run."""
+
+    send_from_actual: PointTold
+    quiet: PhaseTold
+    under_faults: PhaseTold
+    after_faults: PhaseTold
+
+
+@_Further
+class VerdictTold(TypedDict):
+    """The content of verdict.json."""
+
+    run: str
+    scenario: str
+    seed: _Count
+    load_start_s: float
+    verdict: Literal["valid", "invalid", "unknown"]
+    headline: Annotated[str, Field(min_length=1)]
+    reasons: list[str]
+    counts: CountsTold
+    rates: dict[str, float]
+    audit: AuditTold
+    anomalies: dict[str, AnomalyTold]
+    faults: list[FaultTold]
+    liveness: LivenessTold
+    availability: AvailabilityTold
+    latency: LatencyTold
+
+
+def read_verdict(folder: Path) -> Any:
+    """Return the content of verdict.json of a judged run; see `VerdictTold`.
+
+    Raises:
+        BadInput: the run has none, or it is damaged or of another version.
+    """
+    path = folder / store.VERDICT
+    if not path.exists():
+        raise BadInput(f"{folder}: has no verdict yet; run `chaoskit check {folder}` first")
+    return store.read_json(path, VerdictTold, _again(folder))
+
+
+def read_findings(folder: Path) -> pa.Table:
+    """Return the findings of a judged run, schema `JUDGED`; empty if there is no file of them.
+
+    Raises:
+        BadInput: they are damaged.
+    """
+    path = folder / "findings.parquet"
+    if not path.exists():
+        return JUDGED.empty_table()
+    findings = parquet.read(path, JUDGED, _again(folder))
+    with reading(path, _again(folder)):
+        return sound(findings)
+
+
+def _again(folder: Path) -> str:
+    return f"Run `chaoskit check {folder}` to judge it again"

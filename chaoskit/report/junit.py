@@ -1,0 +1,69 @@
+"""JUnit XML, which CI systems read: one test case for each run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree as Xml
+
+from chaoskit.judge.verdict import VALID, Verdict
+from chaoskit.report.run_page import REPORT
+from chaoskit.report.summary import replay_command, summary
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One run: its name, verdict and folder, and how long it took, s."""
+
+    name: str
+    verdict: Verdict
+    folder: Path
+    took_s: float
+
+
+def properties(verdict: Verdict, folder: Path) -> dict[str, str]:
+    """Return what a CI system should show of a run, whether it passed or failed."""
+    told = {
+        "seed": verdict.seed,
+        "verdict": verdict.verdict,
+        "run_folder": folder,
+        "report": folder / REPORT,
+        **{f"count_{name}": count for name, count in verdict.counts.items() if count is not None},
+        **{f"found_{name}": found.count for name, found in verdict.anomalies.items()},
+    }
+    if verdict.replayable:
+        told["replay"] = replay_command(folder)
+    return {f"chaoskit_{name}": _text(str(value)) for name, value in told.items()}
+
+
+def junit(cases: Iterable[Case]) -> bytes:
+    """Return the XML. A run that is not valid is a failure whose text is its summary."""
+    suite = Xml.Element("testsuite", name="chaoskit")
+    failures = 0
+    for case in cases:
+        row = Xml.SubElement(
+            suite, "testcase", classname=_text(case.verdict.scenario), name=_text(case.name), time=f"{case.took_s:.3f}"
+        )
+        listed = Xml.SubElement(row, "properties")
+        for name, value in properties(case.verdict, case.folder).items():
+            Xml.SubElement(listed, "property", name=name, value=value)
+        if case.verdict.verdict != VALID:
+            failures += 1
+            message = f"the run is {case.verdict.verdict}: {'; '.join(case.verdict.reasons[:1])}"
+            failure = Xml.SubElement(row, "failure", message=_text(message), type=case.verdict.verdict)
+            failure.text = _text(summary(case.verdict, case.folder))
+    suite.attrib |= {"tests": str(len(suite)), "failures": str(failures), "errors": "0", "skipped": "0"}
+    root = Xml.Element("testsuites")
+    root.append(suite)
+    Xml.indent(root)
+    document: bytes = Xml.tostring(root, encoding="utf-8", xml_declaration=True)
+    return document + b"\n"
+
+
+def _text(said: str) -> str:
+    """Return text without characters that XML cannot hold."""
+    return _NOT_XML.sub("?", said)

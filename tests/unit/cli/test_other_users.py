@@ -1,0 +1,125 @@
+"""Run folders of other users: one clear line; and what root makes by sudo belongs to who called sudo."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from chaoskit.base import owner, plugins
+from chaoskit.base.store import new_run_folder
+from chaoskit.judge.judging import check_run
+
+ROOT = Path(__file__).parents[3]
+NOBODY = 65534
+
+needs_root = pytest.mark.skipif(
+    os.geteuid() != 0 or shutil.which("setpriv") is None, reason="only root can become nobody (setpriv, util-linux)"
+)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A judged run of root's that others may read; pytest's own folders above it are opened, too."""
+    synthesizer = plugins.load("synthesizer", "log", "test")
+    folder = tmp_path / "store" / "root" / "20260101T000000-aaaaaa"
+    (folder / "wal").mkdir(parents=True)
+    synthesizer.write(synthesizer.parameters({"messages": 1_000, "faults": 0}), "root", folder, lambda *_: None)
+    check_run(folder)
+    for each in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
+        each.chmod(each.stat().st_mode | stat.S_IXOTH | stat.S_IROTH)
+    return folder
+
+
+def as_nobody(*arguments: str) -> subprocess.CompletedProcess[str]:
+    program = [sys.executable, "-c", "from chaoskit.cli.main import main; main()"]
+    become = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": "/nonexistent"}
+    return subprocess.run(
+        [*become, *program, *arguments],
+        cwd="/",
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def _reachable() -> bool:
+    """Return whether nobody can run this Python at all."""
+    return as_nobody("--version").returncode == 0
+
+
+@needs_root
+@pytest.mark.parametrize("secret", ["", "operations.parquet", "scenario.yaml", "verdict.json", "manifest.json", "."])
+def test_another_user_is_told_the_file_its_owner_and_the_remedy(run: Path, secret: str) -> None:
+    if not _reachable():
+        pytest.skip("nobody cannot read this Python or this checkout")
+    if secret:
+        (run / secret).chmod(0o700 if secret == "." else 0o600)
+
+    done = as_nobody("check", str(run))
+
+    assert done.returncode == 254
+    assert "Traceback" not in done.stderr
+    assert done.stderr.count("\n") == 1, done.stderr
+    line = done.stderr
+    assert line.startswith(f"error: {run}")
+    assert "Permission denied; it belongs to root. Run chaoskit with sudo, or" in line
+
+
+@pytest.fixture
+def by_sudo(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SUDO_UID", str(NOBODY))
+    monkeypatch.setenv("SUDO_GID", str(NOBODY))
+
+
+@needs_root
+@pytest.mark.usefixtures("by_sudo")
+def test_what_a_run_made_belongs_to_who_called_sudo(tmp_path: Path) -> None:
+    before = tmp_path / "before"
+    before.mkdir()
+    outside = tmp_path / "outside"
+    outside.write_text("root's")
+    folder = new_run_folder(before / "store", "scenario")
+    (folder / "logs").mkdir()
+    (folder / "logs" / "n1").write_text("log")
+    (folder / "link").symlink_to(outside)
+    (folder / "linked").symlink_to(before)
+    os.link(outside, folder / "hard")
+    owner.give_all(folder)
+
+    made = [before / "store", folder.parent, folder, folder / "wal", folder / "logs" / "n1", folder / "link"]
+    assert {path.lstat().st_uid for path in [*made, before / "store" / "latest"]} == {NOBODY}
+    assert {path.lstat().st_gid for path in made} == {NOBODY}
+    assert [path.lstat().st_uid for path in (before, outside, tmp_path)] == [0, 0, 0]
+
+
+@needs_root
+@pytest.mark.usefixtures("by_sudo")
+def test_folders_of_others_stay_theirs(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "file").write_text("")
+    os.chown(folder, 1234, 1234)
+
+    owner.give_all(folder)
+
+    assert (folder.stat().st_uid, (folder / "file").stat().st_uid) == (1234, 0)
+
+
+@needs_root
+@pytest.mark.parametrize(("user", "group"), [("", ""), ("0", "0"), ("x", "1"), ("-1", "1")])
+def test_without_sudo_nothing_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, user: str, group: str) -> None:
+    monkeypatch.setenv("SUDO_UID", user)
+    monkeypatch.setenv("SUDO_GID", group)
+
+    owner.give_all(tmp_path)
+
+    assert tmp_path.stat().st_uid == 0

@@ -1,0 +1,38 @@
+"""JUnit XML says of each run what its summary says, whatever characters that has."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree as Xml
+
+from chaoskit.judge.judging import check_run
+from chaoskit.report.junit import Case, junit
+from chaoskit.report.run_page import run_page
+from chaoskit.report.summary import summary
+
+
+def test_a_run_is_a_test_case(judged: Path, calm: Path) -> None:
+    bad, good = check_run(judged), replace(check_run(calm), replayable=True)
+    odd = replace(bad, reasons=("a \x00 & <b> \x1b[1m",))
+
+    root = Xml.fromstring(junit([Case("one", good, calm, 1.5), Case("two", odd, judged, 2)]))  # ours
+
+    (suite,) = root
+    assert {name: suite.get(name) for name in ("tests", "failures")} == {"tests": "2", "failures": "1"}
+    first, second = suite
+    told = {each.get("name"): each.get("value") for each in first.iter("property")}
+    assert told["chaoskit_seed"] == str(good.seed)
+    assert told["chaoskit_verdict"] == "valid"
+    assert told["chaoskit_run_folder"] == str(calm)
+    assert told["chaoskit_count_acked"] == str(good.counts["acked"])
+    assert str(told["chaoskit_replay"]).endswith(f"/bin/chaoskit replay {calm}")
+    assert first.find("failure") is None
+    failure = second.find("failure")
+    assert failure is not None
+    assert failure.get("message") == "the run is invalid: a ? & <b> ?[1m"
+    assert summary(bad, judged).splitlines()[0] in str(failure.text)
+
+
+def test_a_report_of_an_imported_history_has_no_replay_command(judged: Path) -> None:
+    assert "chaoskit replay" not in run_page(judged)
