@@ -35,6 +35,7 @@ class KafkaOptions(BaseModel):
         version: release number, 3.0 or later.
         config: broker settings by Kafka's own names, for all brokers.
         topic: topic settings by Kafka's own names, for the workload's topics.
+        config_unchecked: names in `config` and `topic` that are accepted although the release does not know them.
         controllers: `combined` (every broker is also a controller), or the number of controller-only hosts,
             which are the last ones.
         features: levels of features at which the cluster is formatted, such as `eligible.leader.replicas.version: 0`;
@@ -48,6 +49,7 @@ class KafkaOptions(BaseModel):
     version: str = "4.1.1"
     config: dict[str, Scalar] = {}
     topic: dict[str, Scalar] = {}
+    config_unchecked: list[str] = []
     controllers: Literal["combined"] | int = "combined"
     features: dict[str, Annotated[int, Field(ge=0)]] = {}
     heap: Size = 400 * 2**20

@@ -20,6 +20,7 @@ from clusters.pulsar.client import PulsarClients
 from clusters.pulsar.consumer import group_settings, reader_settings
 from clusters.pulsar.deploy import PulsarCluster
 from clusters.pulsar.guarantees import GUARANTEES
+from clusters.pulsar.known import check_names, check_topology
 from clusters.pulsar.producer import resolve_producer
 from clusters.pulsar.roles import ROLES
 from clusters.pulsar.settings import PulsarOptions, check_settings
@@ -58,12 +59,13 @@ class System:
         artifacts.parse_version(options.version)
         quorums(options, len(options.place(declared.hosts).bookies))
         check_settings(options)
+        check_topology(options, declared.hosts)
         resolve_producer(declared.producer)
         (reader_settings if declared.get(Group) is None else group_settings)(declared.consumer)
         check_java(_JAVA_MIN, f"Pulsar {options.version}")
 
     def prepare(self, options: PulsarOptions) -> None:
-        artifacts.fetch(options.version)
+        check_names(options, artifacts.fetch(options.version))
 
     def deployment(self, options: PulsarOptions) -> PulsarOptions:
         return options

@@ -102,6 +102,7 @@ class StorageOptions(BaseModel):
 
     Attributes:
         config: settings by their own names, for all processes of a role.
+        config_unchecked: names in `config` that are accepted although the release does not know them.
         persistence: ensemble, write quorum and ack quorum.
         roles: number of hosts per role.
         heap: JVM heap by role.
@@ -112,6 +113,7 @@ class StorageOptions(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     config: Config = Config()
+    config_unchecked: list[str] = []
     persistence: Persistence = Persistence()
     roles: Roles = Roles()
     heap: Heap = Heap()
