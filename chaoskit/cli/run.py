@@ -12,8 +12,8 @@ from chaoskit.cli.options import json_option, store_option
 from chaoskit.cli.progress import LiveProgress
 from chaoskit.cli.summary import comparison, show_summary, worst_exit_code
 from chaoskit.run.site import Site
-from chaoskit.scenario.files import find
-from chaoskit.scenario.plan import Plan, make_plan
+from chaoskit.scenario.files import find, plan_all
+from chaoskit.scenario.plan import Plan
 
 
 @click.command("run")
@@ -32,8 +32,7 @@ def command(scenarios: tuple[str, ...], seed: int | None, store: Path, as_json: 
     and the exit code is that of the worst verdict.
     """
     written = [each for spec in scenarios for each in find(spec)]
-    plans = [make_plan(each.parsed(), each.source, seed) for each in written]
-    return run_all(plans, store, as_json=as_json, keep=keep)
+    return run_all(plan_all(written, seed), store, as_json=as_json, keep=keep)
 
 
 def run_all(plans: Sequence[Plan], store: Path, *, as_json: bool, keep: bool = False, shared: bool = False) -> int:

@@ -17,8 +17,8 @@ from chaoskit.report.summary import summary
 from chaoskit.report.telling import told
 from chaoskit.run.site import Site
 from chaoskit.run.site import run as execute
-from chaoskit.scenario.model import Scenario, merge, parse_scenario
-from chaoskit.scenario.plan import make_plan
+from chaoskit.scenario.model import Scenario, merge
+from chaoskit.scenario.plan import Plan, make_plan, read_plan
 
 _NOT_FOUND = Found(0, True, "none found")
 
@@ -134,11 +134,13 @@ class ChaosSession:
             "expect": expect or {},
             **more,
         }
-        return self.run_scenario(parse_scenario(content, self._source), self._source, shared.site if shared else None)
+        return self._run(read_plan(content, self._source, self._settings.seed), shared.site if shared else None)
 
     def run_scenario(self, scenario: Scenario, source: str, site: Site | None = None) -> Run:
         """Run a parsed scenario at a site or on its own; raises like `__call__`."""
-        plan = make_plan(scenario, source, self._settings.seed)
+        return self._run(make_plan(scenario, source, self._settings.seed), site)
+
+    def _run(self, plan: Plan, site: Site | None) -> Run:
         if site is not None:
             folder, verdict = site.run(plan, _Lines())
         else:

@@ -40,6 +40,7 @@ class KafkaOptions(BaseModel):
             which are the last ones.
         features: levels of features at which the cluster is formatted, such as `eligible.leader.replicas.version: 0`;
             Kafka 3.9 or later.
+        zones: the scenario's `cluster.zones`; a broker's rack is its zone.
         heap: JVM heap of each process.
         jvm: further JVM options.
     """
@@ -52,8 +53,16 @@ class KafkaOptions(BaseModel):
     config_unchecked: list[str] = []
     controllers: Literal["combined"] | int = "combined"
     features: dict[str, Annotated[int, Field(ge=0)]] = {}
+    zones: dict[str, list[str]] = {}
     heap: Size = 400 * 2**20
     jvm: list[str] = []
+
+    @classmethod
+    def misplaced(cls, key: str) -> str:
+        """Return where a setting of Kafka belongs: their names have dots."""
+        if "." not in key:
+            return ""
+        return f"write settings of brokers below config: {{{key}: ...}}, settings of the workload's topics below topic:"
 
 
 DEFAULTS: dict[str, Any] = {
@@ -120,6 +129,8 @@ def server_properties(options: KafkaOptions, addresses: Sequence[str], index: in
         "transaction.state.log.replication.factor": replication,
         "transaction.state.log.min.isr": min(2, replication),
     }
+    if rack := [zone for zone, members in options.zones.items() if f"n{index + 1}" in members]:
+        ours["broker.rack"] = rack[0]
     fixed = {
         "process.roles": ",".join(roles),
         "node.id": index + 1,

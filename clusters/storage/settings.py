@@ -34,6 +34,12 @@ class Config(BaseModel):
     bookie: dict[str, Scalar] = {}
     zookeeper: dict[str, Scalar] = {}
 
+    @classmethod
+    def misplaced(cls, key: str) -> str:
+        """Return that settings are below the role that reads them."""
+        roles = sorted(cls.model_fields)
+        return f"settings are below the role that reads them: {', '.join(roles)}; such as {roles[0]}: {{{key}: ...}}"
+
 
 class Persistence(BaseModel):
     """Replication of entries; default: 3, 3 and 2, limited by the number of bookies.
