@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import click
@@ -34,7 +35,8 @@ def command(store: Path, scenarios: bool) -> None:
         anomalies = ", ".join(
             f"{name} {each['count']:,}" for name, each in verdict["anomalies"].items() if each["count"]
         )
-        faults = ", ".join(f"{fault['kind']} {'+'.join(fault['targets'])}" for fault in verdict["faults"])
+        hits = Counter(f"{fault['kind']} {'+'.join(fault['targets'])}" for fault in verdict["faults"])
+        faults = ", ".join(f"{count} x {hit}" if count > 1 else hit for hit, count in hits.items())
         numbers = verdict["counts"]
         table.add_row(
             run_name(folder),
