@@ -67,7 +67,7 @@ def describe_example(example: Mapping[str, Any]) -> str:
     other = _side(example, "other_")
     parts = [f"{where}: {this}"]
     if "other_position" in example and not example.keys() & {"other_op", "other_value"}:
-        parts.append(f"the log ends at {example['other_position']:,}")
+        parts.append(f"the log ends at {_position(example, 'other_position')}")
     elif other:
         parts.append(f"conflicts with {other}")
     if "detail" in example:
@@ -142,7 +142,11 @@ def _done(verdict: Verdict) -> list[str]:
         lines += _fault(equal[0]) if len(equal) == 1 else _faults(equal)
     if dropped := verdict.liveness.get("dropped_faults"):
         lines.append(f"  {dropped:,} faults were dropped: the load ended before their turn")
-    told = [f"{where} ends at {end:,}" for where, end in verdict.audit["end_positions"].items()]
+    last = verdict.audit.get("last_positions", {})
+    told = [
+        f"{where} ends after {last[where]}" if where in last else f"{where} ends at {end:,}"
+        for where, end in verdict.audit["end_positions"].items()
+    ]
     more = [f"and {len(told) - _ENDS_SHOWN:,} more"] if len(told) > _ENDS_SHOWN else []
     ends = ", ".join([*told[:_ENDS_SHOWN], *more])
     lines.append(
@@ -296,7 +300,12 @@ def _side(example: Mapping[str, Any], prefix: str) -> str:
         value = example[f"{prefix}value"]
         parts.append(f"message {value & ((1 << PRODUCER_SHIFT) - 1):,} of producer {value >> PRODUCER_SHIFT}")
     if f"{prefix}position" in example:
-        parts.append(f"position {example[f'{prefix}position']:,}")
+        parts.append(f"position {_position(example, f'{prefix}position')}")
     if f"{prefix}operation" in example:
         parts.append(f"op {example[f'{prefix}op']} ({example[f'{prefix}operation']})")
     return ", ".join(parts)
+
+
+def _position(example: Mapping[str, Any], key: str) -> str:
+    """Return a position in the system's own notation, or else as a number."""
+    return str(example.get(f"{key}_text") or f"{example[key]:,}")

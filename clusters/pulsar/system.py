@@ -21,6 +21,7 @@ from clusters.pulsar.consumer import group_settings, reader_settings
 from clusters.pulsar.deploy import PulsarCluster
 from clusters.pulsar.guarantees import GUARANTEES
 from clusters.pulsar.known import check_names, check_topology
+from clusters.pulsar.positions import describe
 from clusters.pulsar.producer import resolve_producer
 from clusters.pulsar.roles import ROLES
 from clusters.pulsar.settings import PulsarOptions, check_settings
@@ -78,6 +79,10 @@ class System:
 
     def brokers(self, options: PulsarOptions, hosts: int) -> int:
         return len(options.place(hosts).bookies)
+
+    def describe_position(self, position: int) -> str:
+        """See `chaoskit.contract.cluster.Positions`."""
+        return describe(position)
 
     def diagnose(self) -> list[Capability]:
         return java_and_jars("Pulsar", _JAVA_MIN, "Pulsar")
