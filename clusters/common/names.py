@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
+import tempfile
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,9 +83,10 @@ def remembered(jars: Path, gather: Callable[[Path], Mapping[str, Iterable[str]]]
     """Return the names of a release by group, from the file beside its folder of jars, or gather and write them."""
     path = jars.with_name(f"{jars.name}.settings-{_EDITION}.json")
     if not path.exists():
-        scratch = path.with_suffix(".new")
-        scratch.write_text(json.dumps({group: sorted(names) for group, names in gather(jars).items()}))
-        scratch.replace(path)
+        found = {group: sorted(names) for group, names in gather(jars).items()}
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.name}.", delete=False) as scratch:
+            json.dump(found, scratch)
+        Path(scratch.name).replace(path)
     return {group: frozenset(names) for group, names in json.loads(path.read_text()).items()}
 
 
@@ -92,9 +94,9 @@ def _refuse(key: str, name: str, known: Known) -> str:
     if remedy := (known.elsewhere or {}).get(name):
         return f"{key}.{name}: {remedy}"
     close = _closest(name, known.names)
-    guess = f' did you mean "{close}"?' if close else ""
+    guess = f'; did you mean "{close}"?' if close else "."
     return (
-        f"{key}.{name}: {known.process} has no such setting;{guess} "
+        f"{key}.{name}: {known.process} has no such setting{guess} "
         f"If a plug-in reads it, list it in cluster.config_unchecked"
     )
 

@@ -37,12 +37,18 @@ _PLACES = (
 _OTHERS = re.compile(r".*/(ClientMetricsConfigs|GroupConfig)")
 """Classes that define settings of clients and of consumer groups, which are not in the file of a broker."""
 
+_CONFIG = "kafka/server/KafkaConfig$"
+_FRAGMENT = re.compile(r"dirs?|(cleaner|flush|index|roll|segment|retention)\..+")
+"""Names in this class that lack their prefix `log.`, in releases from 3.1 to 3.8, which add it when they run."""
+
 _OF_CLIENTS = "/TopicBasedRemoteLogMetadataManagerConfig"
 """A class with settings of the clients that it makes."""
 
 _NAME = re.compile(r"listeners|(?!org\.|kafka\.(authorizer|security))[a-z][a-z0-9]*(\.[a-z0-9]+)+")
 _NAME_OF_TOPIC = re.compile(r"preallocate|[a-z]+(\.[a-z0-9]+)+")
-_OF_TOPICS = "org/apache/kafka/common/config/TopicConfig"
+OF_TOPICS = "org/apache/kafka/common/config/TopicConfig"
+"""The class that defines the settings of topics."""
+
 _THROTTLED = {"leader.replication.throttled.replicas", "follower.replication.throttled.replicas"}
 
 _SAME = re.compile(r"compression\..+|min\.insync\.replicas|unclean\.leader\.election\.enable")
@@ -105,10 +111,12 @@ def check_topology(options: KafkaOptions, hosts: int) -> None:
 def gather(jars: Path) -> Mapping[str, Iterable[str]]:
     """Return the names of settings in the jars of a release, by `BROKER` and `TOPIC`."""
     found = {name: each.strings for name, each in classes(jars, _JARS, _PLACES) if not name.endswith(_OF_CLIENTS)}
-    topics = {text for text in found[_OF_TOPICS] if _NAME_OF_TOPIC.fullmatch(text)} | _THROTTLED
+    topics = {text for text in found[OF_TOPICS] if _NAME_OF_TOPIC.fullmatch(text)} | _THROTTLED
     others = {text for name, texts in found.items() if _OTHERS.fullmatch(name) for text in texts}
     brokers = {text for texts in found.values() for text in texts if _NAME.fullmatch(text)}
-    return {TOPIC: topics, BROKER: (brokers - topics - others) | _defaults_of_topics(topics - _THROTTLED)}
+    fragments = {text for text in found.get(_CONFIG, ()) if _FRAGMENT.fullmatch(text)}
+    brokers = (brokers - topics - others - fragments) | {f"log.{text}" for text in fragments - topics}
+    return {TOPIC: topics, BROKER: brokers | _defaults_of_topics(topics - _THROTTLED)}
 
 
 def _defaults_of_topics(topics: Collection[str]) -> set[str]:

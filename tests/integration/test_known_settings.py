@@ -48,7 +48,11 @@ MISSPELT = [
     ("pulsar", "config.bookie", "journalSyncDatas", "journalSyncData"),
     ("pulsar", "config.zookeeper", "maxClientCnxn", "maxClientCnxns"),
 ]
-RELEASES = {"kafka": ("3.0.2", "3.9.1", "4.0.0", "4.1.1"), "bookkeeper": ("4.16.1", "4.17.2"), "pulsar": ("4.0.7",)}
+RELEASES = {
+    "kafka": ("3.0.2", "3.7.2", "3.9.1", "4.0.0", "4.1.1"),
+    "bookkeeper": ("4.16.1", "4.17.2"),
+    "pulsar": ("4.0.7",),
+}
 PLUG_INS = {"listener.name.plaintext.sasl.jaas.config", "ssl.engine.factory.class", "metric.reporters", "super.users"}
 
 

@@ -63,6 +63,18 @@ def test_settings_of_brokers_and_topics(release: Path) -> None:
     assert not names[kafka.BROKER] & wrong
 
 
+def test_names_that_older_releases_put_together_when_they_run(tmp_path: Path) -> None:
+    topics = class_file(["flush.messages", "flush.ms", "segment.ms"])
+    fragments = ["dirs", "cleaner.threads", "flush.interval.messages", "node.id", "offsets.retention.minutes"]
+    content = {kafka.OF_TOPICS: topics, "kafka/server/KafkaConfig$": class_file(fragments)}
+    jar(tmp_path / "kafka_2.13-3.7.2.jar", content)
+
+    brokers = set(kafka.gather(tmp_path)[kafka.BROKER])
+
+    assert {"log.dirs", "log.cleaner.threads", "log.flush.interval.messages", "node.id"} <= brokers
+    assert not brokers & {"dirs", "cleaner.threads", "flush.interval.messages", "log.node.id"}
+
+
 @pytest.mark.parametrize(
     ("options", "refusal"),
     [
