@@ -13,7 +13,7 @@ from chaoskit.base.errors import ChaoskitError
 from chaoskit.base.quantities import MILLISECOND, SECOND, Duration, format_duration
 from chaoskit.contract.cluster import Processes
 from chaoskit.contract.host import ServiceHost, ServiceState
-from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.nemesis import HostNames, Nemesis, NemesisError, Strike
 from nemeses.holding import check_held, hold, release
 from nemeses.process import Pause, signal_script
 from nemeses.services import await_answers, await_state, on_each, signal_services, states
@@ -29,7 +29,7 @@ class ZombieParameters(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    role: str = "leader"
+    role: Annotated[str, HostNames()] = "leader"
     within: Duration = 60 * SECOND
 
 

@@ -9,7 +9,11 @@ ChaoskitError
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import ParamSpec, TypeVar
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
 
 
 class ChaoskitError(Exception):
@@ -30,6 +34,47 @@ class RunFailed(ChaoskitError):
 
 class RunInterrupted(ChaoskitError):
     """The user ended a run before its load began; the machine was cleaned up."""
+
+
+class Problems:
+    """Errors of several checks, to be raised as one.
+
+    Args:
+        source: file or place, which every line names.
+    """
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._lines: dict[str, None] = {}
+
+    def tried(self, check: Callable[Given, Result], *args: Given.args, **kwargs: Given.kwargs) -> Result | None:
+        """Return the result of a check; None if it raised `BadInput`, which is kept."""
+        try:
+            return check(*args, **kwargs)
+        except BadInput as error:
+            self.add(error)
+            return None
+
+    def add(self, error: BadInput) -> None:
+        """Keep an error."""
+        lines = str(error).splitlines()
+        if lines[0].startswith(self._source):
+            self._lines |= dict.fromkeys(lines)
+        else:
+            self._lines |= dict.fromkeys([f"{self._source}: {lines[0]}", *lines[1:]])
+
+    def raise_any(self) -> None:
+        """Raise all errors as one.
+
+        Raises:
+            BadInput: there is at least one.
+        """
+        if self._lines:
+            raise self.error()
+
+    def error(self) -> BadInput:
+        """Return all errors as one."""
+        return BadInput("\n".join(self._lines))
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""Durations and sizes with units: `8s`, `250ms`, `512MiB`.
+"""Durations and sizes with units: `8s`, `250ms`, `2d`, `512MiB`.
 
 Durations are stored as integer nanoseconds, sizes as integer bytes. A number without a unit is
 rejected as ambiguous.
@@ -15,11 +15,13 @@ MILLISECOND = 1_000_000
 SECOND = 1_000 * MILLISECOND
 MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
+DAY = 24 * HOUR
 
-_DURATION_UNITS = {"us": 1_000, "ms": MILLISECOND, "s": SECOND, "m": MINUTE, "h": HOUR}
+_DURATION_UNITS = {"us": 1_000, "ms": MILLISECOND, "s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY}
 _SIZE_UNITS = {
     "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30,
 }  # fmt: skip
+_CLOCK = re.compile(r"(\d+):([0-5]\d)")
 _QUANTITY = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*")
 
 
@@ -40,6 +42,12 @@ def parse_duration(text: object) -> int:
     Raises:
         ValueError: the text is not a number with a unit.
     """
+    if isinstance(text, str) and (clock := _CLOCK.fullmatch(text.strip())):
+        seconds = 60 * int(clock[1]) + int(clock[2])
+        raise ValueError(
+            f"{text!r} is not a duration: it may be minutes and seconds or hours and minutes, and YAML 1.1 reads it as "
+            f"the number {seconds}; write {seconds}s or {seconds}m"
+        )
     return _parse(text, _DURATION_UNITS, "duration", "8s")
 
 

@@ -94,6 +94,12 @@ def runs(store: Path) -> Iterator[Path]:
     if not store.is_dir():
         raise BadInput(f"store {store}: no such folder; set the store with --store")
     found = [path.parent for path in store.glob(f"*/*/{SCENARIO}") if not path.parent.parent.is_symlink()]
+    if not found and any(store.glob(f"*/{SCENARIO}")):
+        raise BadInput(
+            f"{store}: holds the runs of one scenario, not a store; give the store: {store.absolute().parent}"
+        )
+    if not found and (store / SCENARIO).exists():
+        raise BadInput(f"{store}: is one run, not a store; give the store: {store.absolute().parent.parent}")
     yield from sorted(found, key=lambda folder: folder.name)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import click
@@ -46,7 +47,8 @@ def _row(folder: Path) -> tuple[str, ...]:
         return run_name(folder), "not judged"
     verdict = read_verdict(folder)
     anomalies = ", ".join(f"{name} {each['count']:,}" for name, each in verdict["anomalies"].items() if each["count"])
-    faults = ", ".join(f"{fault['kind']} {'+'.join(fault['targets'])}" for fault in verdict["faults"])
+    hits = Counter(f"{fault['kind']} {'+'.join(fault['targets'])}" for fault in verdict["faults"])
+    faults = ", ".join(f"{count} x {hit}" if count > 1 else hit for hit, count in hits.items())
     sent, acked = (f"{verdict['counts'][name]:,}" for name in ("sent", "acked"))
     return run_name(folder), verdict["verdict"], sent, acked, anomalies or "none", faults or "none"
 

@@ -9,8 +9,7 @@ import click
 from chaoskit.base.store import SCENARIO, TIMELINE, find_run, read_timeline, read_yaml
 from chaoskit.cli.options import json_option, store_option
 from chaoskit.cli.run import run_all
-from chaoskit.scenario.model import parse_scenario
-from chaoskit.scenario.plan import make_plan
+from chaoskit.scenario.plan import read_plan
 
 
 @click.command("replay")
@@ -27,5 +26,5 @@ def command(run: Path, times: int, store: Path, as_json: bool) -> int:
     content = read_yaml(folder / SCENARIO)
     if (folder / TIMELINE).exists():
         content["faults"] = read_timeline(folder)
-    plan = make_plan(parse_scenario(content, str(folder / SCENARIO)), str(folder / SCENARIO))
+    plan = read_plan(content, str(folder / SCENARIO))
     return run_all([plan] * times, store, as_json=as_json, shared=True)

@@ -16,8 +16,8 @@ from chaoskit.cli.progress import LiveProgress
 from chaoskit.cli.summary import comparison, show_summary, worst_exit_code
 from chaoskit.report.junit import Case, junit
 from chaoskit.run.site import Site
-from chaoskit.scenario.files import find
-from chaoskit.scenario.plan import Plan, make_plan
+from chaoskit.scenario.files import find, plan_all
+from chaoskit.scenario.plan import Plan
 
 
 @click.command("run")
@@ -43,8 +43,7 @@ def command(
     written = [each for spec in scenarios for each in find(spec)]
     if junit_file is not None and not junit_file.absolute().parent.is_dir():
         raise BadInput(f"--junit {junit_file}: there is no such folder; choose another file")
-    plans = [make_plan(each.parsed(), each.source, seed) for each in written]
-    return run_all(plans, store, as_json=as_json, keep=keep, report=junit_file)
+    return run_all(plan_all(written, seed), store, as_json=as_json, keep=keep, report=junit_file)
 
 
 def run_all(

@@ -128,6 +128,15 @@ class Cluster(Powered, Protocol):
 
 
 @runtime_checkable
+class Positions(Protocol):
+    """Optional power of a system: its positions are not plain numbers, and have names of their own."""
+
+    def describe_position(self, position: int) -> str:
+        """Return a position in the system's own notation, such as `12:345`."""
+        ...
+
+
+@runtime_checkable
 class Processes(Protocol):
     """Optional power: start the system's services on a host; signals are sent through the host."""
 

@@ -20,6 +20,19 @@ class NemesisError(ChaoskitError):
     """A fault had no effect, or was not healed; the message is the evidence."""
 
 
+@dataclass(frozen=True, slots=True)
+class HostNames:
+    """Marks a parameter (in `Annotated`) that names hosts and roles, as a text or as lists of texts.
+
+    The names are checked before a run starts; a zone is replaced by its hosts.
+
+    Attributes:
+        also: further names that the nemesis knows.
+    """
+
+    also: tuple[str, ...] = ("all",)
+
+
 class NoParameters(BaseModel):
     """Parameters of a nemesis without parameters."""
 

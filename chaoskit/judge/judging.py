@@ -5,7 +5,7 @@ Used at the end of a run and by `chaoskit check`, which also judges what a kille
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -141,7 +141,7 @@ def _found(name: str, subject: Subject, history: History, explained: Explained, 
         allowance.why,
         allowance.remedy,
         _between_s(rows),
-        tuple(examples(rows, history.operations)),
+        tuple(examples(rows, history.operations, subject.describe)),
         tuple(describe_cause(cause, count) for cause, count in causes if cause is not None),
         anomaly.doubt,
     )
@@ -152,13 +152,24 @@ def _between_s(rows: pa.Table) -> tuple[float, float] | None:
     return None if extent["min"] is None else (extent["min"] / 1e9, extent["max"] / 1e9)
 
 
-def examples(rows: pa.Table, operations: pa.Table) -> Iterator[dict[str, Any]]:
-    """Yield the first findings as rows, with descriptions of the operations that they refer to."""
+def examples(
+    rows: pa.Table, operations: pa.Table, describe: Callable[[int], str] | None = None
+) -> Iterator[dict[str, Any]]:
+    """Yield the first findings as rows, with descriptions of the operations and positions that they refer to.
+
+    Args:
+        rows: the findings.
+        operations: the operations of the history.
+        describe: returns a position in the system's own notation; empty, or None, if positions are plain numbers.
+    """
     for row in rows.slice(0, EXAMPLES_MAX).to_pylist():
         example = {key: value for key, value in row.items() if value is not None and key != "anomaly"}
         for key in ("op", "other_op"):
             if key in example:
                 example[key.replace("op", "operation")] = _describe(operations, example[key])
+        for key in ("position", "other_position"):
+            if describe and key in example and (text := describe(example[key])):
+                example[f"{key}_text"] = text
         yield example
 
 
@@ -183,5 +194,7 @@ def _audit(subject: Subject, history: History) -> tuple[dict[str, Any], bool]:
         for (topic, partition), audit in audits.items()
         if audit is None or not audit.complete
     }
-    found = {"complete": complete, "end_positions": ends, "unread": unread}
+    found: dict[str, Any] = {"complete": complete, "end_positions": ends, "unread": unread}
+    if last := {where: text for where, end in ends.items() if end > 0 and (text := subject.describe(end - 1))}:
+        found["last_positions"] = last
     return found, complete or (subject.imported and not ends)

@@ -18,6 +18,7 @@ from typing_extensions import TypedDict
 from chaoskit.base import store
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract import installed
+from chaoskit.contract.cluster import Positions
 from chaoskit.contract.guarantee import Allowance
 from chaoskit.history.placements import Placements
 from chaoskit.judge.attribution import Attribution, Explained, unexplained
@@ -54,6 +55,11 @@ class Subject:
     def imported(self) -> bool:
         """Whether the history was imported."""
         return self.plan is None
+
+    def describe(self, position: int) -> str:
+        """Return a position in the system's own notation; empty if it is a plain number."""
+        system = self.plan.system if self.plan else None
+        return system.describe_position(position) if isinstance(system, Positions) else ""
 
     @property
     def bound_ns(self) -> int:

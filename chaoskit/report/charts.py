@@ -115,7 +115,8 @@ def lines(rows: Rows, series: dict[str, tuple[str, str]], x: Spec, y: Spec, tool
     """Return lines over time, with a rule under the pointer that shows their values.
 
     Args:
-        rows: rows with `t` and the fields of `series`; a field may be missing.
+        rows: rows with `t` and the fields of `series`; a field may be missing. No line joins rows whose `part`
+            differs, if they have one.
         series: name in the legend and colour, by field.
         x, y: the axes.
         tooltip: entries of the tooltip.
@@ -140,8 +141,8 @@ def lines(rows: Rows, series: dict[str, tuple[str, str]], x: Spec, y: Spec, tool
         {
             "data": {"values": list(rows)},
             "transform": transform,
-            "mark": {"type": "line", "strokeWidth": 1.6, "clip": True},
-            "encoding": {"x": x, "y": {**y, "field": "value"}, "color": colour},
+            "mark": {"type": "line", "strokeWidth": 1.6, "strokeCap": "round", "clip": True},
+            "encoding": {"x": x, "y": {**y, "field": "value"}, "color": colour, "detail": {"field": "part"}},
         },
         {
             "data": {"values": list(rows)},

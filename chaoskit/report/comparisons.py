@@ -9,6 +9,8 @@ from chaoskit.report.charts import BLUE, RED, Rows, Spec, chart, value_y
 _LEGEND: Spec = {"orient": "top", "direction": "horizontal", "title": None}
 _PALETTE = ("#d1495b", "#3f88c5", "#e08a1e", "#3a9d6e", "#8e6bbf", "#8a8f98", "#c46fa5", "#5aa9a3")
 _ROW = 30
+_BAR, _FEW_BARS = 48, 8
+"""Width of a bar where there are few, which would fill the page otherwise."""
 
 
 def dots(rows: Rows, title: str | None, series: Sequence[str], colours: Sequence[str]) -> Spec:
@@ -84,7 +86,8 @@ def histogram(rows: Rows, names: Sequence[str], x_title: str, y_title: str) -> S
             {"field": "value", "format": ","},
         ],
     }
-    return chart(y_title, 230, [{"mark": {"type": "bar"}, "encoding": encoding}], data={"values": list(rows)})
+    mark = {"type": "bar", **({"size": _BAR} if len(names) <= _FEW_BARS else {})}
+    return chart(y_title, 230, [{"mark": mark, "encoding": encoding}], data={"values": list(rows)})
 
 
 def trend(rows: Rows) -> Spec:

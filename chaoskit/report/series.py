@@ -26,6 +26,9 @@ _GAPS_MAX = 200
 _BIN_NS = [digit * 10**power for power in range(7, 14) for digit in (1, 2, 5)]
 _PER_OCTAVE = 64
 _AT_ONCE = 2_000_000
+_GAP_BINS, _GAP_NS = 3, 2_000_000_000
+"""A line is interrupted where more bins, and more time, than this have no value."""
+
 _COLUMNS = ["op", "direction", "payload", "value", "intended_ns", "received_ns"]
 _BUCKETS = 32 * _PER_OCTAVE  # up to 2**32 us, more than an hour
 _POINTS = {"p50": 0.5, "p99": 0.99, "max": 1.0}
@@ -75,7 +78,10 @@ class Percentiles:
             self._counts += np.bincount(key, minlength=self._counts.size).reshape(self._counts.shape)
 
     def rows(self) -> list[dict[str, float]]:
-        """Return for each non-empty bin its start in s, the number of values, and percentiles in ms."""
+        """Return for each non-empty bin its start in s, its part, the number of values, and percentiles in ms.
+
+        After a gap without values a new part begins, so that no line is drawn across it.
+        """
         cumulated = np.cumsum(self._counts, axis=1)
         totals = cumulated[:, -1]
         begins = self._axis.seconds()
@@ -83,13 +89,17 @@ class Percentiles:
             name: 2 ** (np.argmax(cumulated >= np.ceil(totals * point)[:, None], axis=1) / _PER_OCTAVE) / 1000
             for name, point in _POINTS.items()
         }
+        used = np.flatnonzero(totals)
+        empty = max(_GAP_BINS, _GAP_NS // self._axis.bin_ns)
+        parts = np.concatenate([[0], np.cumsum(np.diff(used) > empty)]) if used.size else used
         return [
             {
                 "t": begins[index],
+                "part": part,
                 "n": int(totals[index]),
                 **{name: _short(each[index]) for name, each in values.items()},
             }
-            for index in np.flatnonzero(totals).tolist()
+            for index, part in zip(used.tolist(), parts.tolist(), strict=True)
         ]
 
 

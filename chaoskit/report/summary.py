@@ -10,10 +10,13 @@ from typing import Any
 
 from chaoskit.history.schema import PRODUCER_SHIFT
 from chaoskit.judge.verdict import Found, Verdict
-from chaoskit.report.words import PHASE_WORDS, milliseconds, number
+from chaoskit.report.words import PHASE_WORDS, milliseconds, number, scalar
 
 _EXAMPLES_SHOWN = 2
 _ENDS_SHOWN = 16
+_FAULTS_SHOWN = 8
+"""At most so many faults are told one by one; of more, equal ones are one line."""
+
 _PARTITIONS_SHOWN = 3
 
 
@@ -65,7 +68,7 @@ def describe_example(example: Mapping[str, Any]) -> str:
     other = _side(example, "other_")
     parts = [f"{where}: {this}"]
     if "other_position" in example and not example.keys() & {"other_op", "other_value"}:
-        parts.append(f"the log ends at {example['other_position']:,}")
+        parts.append(f"the log ends at {_position(example, 'other_position')}")
     elif other:
         parts.append(f"conflicts with {other}")
     if "detail" in example:
@@ -102,12 +105,18 @@ COMPARISON_COLUMNS = (
 
 
 def _settings(scenario: Mapping[str, Any]) -> str:
-    given = {
-        **scenario["cluster"].get("config", {}),
-        **scenario["cluster"].get("topic", {}),
-        **scenario["workload"].get("producer", {}),
-    }
-    return ", ".join(f"{key}={value}" for key, value in given.items()) or "defaults"
+    cluster, load = scenario["cluster"], scenario["workload"]
+    given = [*_named(cluster.get("config", {})), *_named(cluster.get("topic", {})), *_named(load.get("producer", {}))]
+    return ", ".join(f"{key}={value}" for key, value in given) or "defaults"
+
+
+def _named(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the settings of a mapping, which may have them by role, with their values as in YAML."""
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            yield from _named(value)
+        else:
+            yield key, scalar(value)
 
 
 def _as_expected(scenario: Mapping[str, Any], verdict: Verdict) -> str:
@@ -131,20 +140,15 @@ def _done(verdict: Verdict) -> list[str]:
         f"{counts['received']:,} received, probes of the final read included",
         f"  times are relative to the start of the run{began}",
     ]
-    for fault in verdict.faults:
-        healed = f"healed at {fault['healed_at_ms'] / 1000:.1f} s" if fault["healed"] else "NOT healed"
-        effect = "" if fault["effective"] else "  NO EFFECT"
-        where = ", ".join(fault["targets"]) or "nothing"
-        began_s = fault["at_ms"] / 1000
-        lines.append(f"  fault: {fault['kind']} on {where} at {began_s:.1f} s, {healed}{effect}")
-        lines.append(f"    evidence: {fault['evidence']}")
-        if fault.get("unavailable_ms") is not None:
-            where = f" to {fault['unavailable_in']}" if fault.get("unavailable_in") else ""
-            gap = f"at most {fault['unavailable_ms']:,.0f} ms without an acknowledged send{where}"
-            lines.append(f"    {gap}{_recovered(fault)}")
+    for equal in _equal_faults(verdict.faults):
+        lines += _fault(equal[0]) if len(equal) == 1 else _faults(equal)
     if dropped := verdict.liveness.get("dropped_faults"):
         lines.append(f"  {dropped:,} faults were dropped: the load ended before their turn")
-    told = [f"{where} ends at {end:,}" for where, end in verdict.audit["end_positions"].items()]
+    last = verdict.audit.get("last_positions", {})
+    told = [
+        f"{where} ends after {last[where]}" if where in last else f"{where} ends at {end:,}"
+        for where, end in verdict.audit["end_positions"].items()
+    ]
     more = [f"and {len(told) - _ENDS_SHOWN:,} more"] if len(told) > _ENDS_SHOWN else []
     ends = ", ".join([*told[:_ENDS_SHOWN], *more])
     lines.append(
@@ -160,6 +164,47 @@ def _done(verdict: Verdict) -> list[str]:
         behind = f"received nothing new of {', '.join(group['behind'])}" if group["behind"] else "received new messages"
         lines.append(f"  consumer group: {behind}, {group['took_s']:.1f} s after the final read")
     return lines
+
+
+def _equal_faults(faults: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
+    """Return the faults in groups of the same kind, targets and outcome, if there are many; else each alone."""
+    if len(faults) <= _FAULTS_SHOWN:
+        return [[fault] for fault in faults]
+    groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    for fault in faults:
+        key = (fault["kind"], tuple(fault["targets"]), fault["effective"], fault["healed"])
+        groups.setdefault(key, []).append(fault)
+    return list(groups.values())
+
+
+def _fault(fault: Mapping[str, Any]) -> list[str]:
+    healed = f"healed at {fault['healed_at_ms'] / 1000:.1f} s" if fault["healed"] else "NOT healed"
+    lines = [f"  fault: {_hit(fault)} at {fault['at_ms'] / 1000:.1f} s, {healed}{_effect(fault)}"]
+    lines.append(f"    evidence: {fault['evidence']}")
+    if fault.get("unavailable_ms") is not None:
+        where = f" to {fault['unavailable_in']}" if fault.get("unavailable_in") else ""
+        gap = f"at most {fault['unavailable_ms']:,.0f} ms without an acknowledged send{where}"
+        lines.append(f"    {gap}{_recovered(fault)}")
+    return lines
+
+
+def _faults(equal: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return several equal faults in one line, with the evidence of the first and the longest outage of all."""
+    first, last = equal[0]["at_ms"] / 1000, equal[-1]["at_ms"] / 1000
+    healed = "all healed" if equal[0]["healed"] else "NOT healed"
+    lines = [f"  {len(equal)} faults: {_hit(equal[0])} from {first:.1f} s to {last:.1f} s, {healed}{_effect(equal[0])}"]
+    lines.append(f"    evidence of the first: {equal[0]['evidence']}")
+    if gaps := [fault["unavailable_ms"] for fault in equal if fault.get("unavailable_ms") is not None]:
+        lines.append(f"    at most {max(gaps):,.0f} ms without an acknowledged send")
+    return lines
+
+
+def _hit(fault: Mapping[str, Any]) -> str:
+    return f"{fault['kind']} on {', '.join(fault['targets']) or 'nothing'}"
+
+
+def _effect(fault: Mapping[str, Any]) -> str:
+    return "" if fault["effective"] else "  NO EFFECT"
 
 
 def _unread(unread: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
@@ -262,7 +307,12 @@ def _side(example: Mapping[str, Any], prefix: str) -> str:
         value = example[f"{prefix}value"]
         parts.append(f"message {value & ((1 << PRODUCER_SHIFT) - 1):,} of producer {value >> PRODUCER_SHIFT}")
     if f"{prefix}position" in example:
-        parts.append(f"position {example[f'{prefix}position']:,}")
+        parts.append(f"position {_position(example, f'{prefix}position')}")
     if f"{prefix}operation" in example:
         parts.append(f"op {example[f'{prefix}op']} ({example[f'{prefix}operation']})")
     return ", ".join(parts)
+
+
+def _position(example: Mapping[str, Any], key: str) -> str:
+    """Return a position in the system's own notation, or else as a number."""
+    return str(example.get(f"{key}_text") or f"{example[key]:,}")

@@ -38,3 +38,14 @@ def seconds_of(nanoseconds: float | None) -> str:
     '1.500 s'
     """
     return "-" if nanoseconds is None else f"{nanoseconds / 1e9:,.3f} s"
+
+
+def scalar(value: object) -> str:
+    """Return the value of a setting as in YAML.
+
+    >>> scalar(True), scalar(None), scalar(1)
+    ('true', 'null', '1')
+    """
+    if value is None:
+        return "null"
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -6,7 +6,7 @@ these variants, and `mine.yaml:weak` is one variant of your own file.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
@@ -18,6 +18,7 @@ import chaoskit
 from chaoskit.base import yaml
 from chaoskit.base.errors import BadInput, nearest
 from chaoskit.scenario.model import Scenario, merge, parse_scenario, validated
+from chaoskit.scenario.plan import Plan, read_plan
 
 VARIANTS = "variants"
 _EXPECTED = "a scenario is a mapping with name, cluster and workload"
@@ -45,6 +46,10 @@ class Written:
     source: str
     content: dict[str, Any]
 
+    def planned(self, seed: int | None = None) -> Plan:
+        """Return the plan of its run; raises like `chaoskit.scenario.plan.read_plan`."""
+        return read_plan(self.content, self.source, seed)
+
     def parsed(self) -> Scenario:
         """Return the validated scenario; raises like `chaoskit.scenario.model.parse_scenario`."""
         return parse_scenario(self.content, self.source)
@@ -68,6 +73,25 @@ def find(spec: str, folder: Path = Path()) -> list[Written]:
         known = [name for name in found if name]
         raise BadInput(f"{spec}: no such variant in {path}; {nearest(variant, known)}")
     return [found[variant]]
+
+
+def plan_all(written: Iterable[Written], seed: int | None = None) -> list[Plan]:
+    """Return the plans of all scenarios.
+
+    Raises:
+        BadInput: names every wrong key in any of them; what several variants share is named once.
+    """
+    plans: list[Plan] = []
+    problems: dict[str, str] = {}
+    for each in written:
+        try:
+            plans.append(each.planned(seed))
+        except BadInput as error:
+            for line in str(error).splitlines():
+                problems.setdefault(line.removeprefix(f"{each.source}: "), line)
+    if problems:
+        raise BadInput("\n".join(problems.values()))
+    return plans
 
 
 def variants_of(path: Path) -> Iterator[tuple[str, Written]]:

@@ -6,13 +6,23 @@ belong to the plug-in named there, whose own model validates them (see `chaoskit
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
 
 from chaoskit.base.errors import BadInput, nearest
 from chaoskit.base.quantities import MILLISECOND, SECOND, Duration, DurationRange
+from chaoskit.contract.options import Placing
 
 Model = TypeVar("Model", bound=BaseModel)
 Expected = Literal["none", "some"] | Annotated[int, Field(ge=0, strict=True)]
@@ -20,13 +30,29 @@ Expected = Literal["none", "some"] | Annotated[int, Field(ge=0, strict=True)]
 Names = Annotated[list[str], Field(min_length=1)]
 
 
+def _as_list(given: Any) -> Any:
+    return [given] if isinstance(given, dict) else given
+
+
+Kinds = Annotated[
+    str | Annotated[list[str | dict[str, dict[str, Any]]], Field(min_length=1)], BeforeValidator(_as_list)
+]
+"""A kind of fault, a mapping of one kind to its keys, or several of both."""
+
+
 class ClusterSpec(BaseModel):
-    """Which system, on how many hosts; further keys are the system's options."""
+    """Which system, on how many hosts; further keys are the system's options.
+
+    Attributes:
+        zones: hosts by zone, such as a rack; targets are `zone:<name>`. A system whose options have the field `zones`
+            is told.
+    """
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
     system: str
     hosts: int = Field(default=3, ge=1)
+    zones: dict[Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$")], Names] = {}
     provider: str = "local"
     disk: dict[str, Any] = {}
     ready_within: Duration = 60 * SECOND
@@ -62,7 +88,7 @@ class FaultSpec(BaseModel):
 
     model_config = ConfigDict(extra="allow", frozen=True, populate_by_name=True)
 
-    inject: str | Annotated[list[str | dict[str, dict[str, Any]]], Field(min_length=1)]
+    inject: Kinds
     on: str | Names = "one"
     at: DurationRange | None = None
     start: Duration | None = Field(default=None, alias="from")
@@ -146,6 +172,41 @@ def parse_scenario(content: Mapping[str, Any], source: str) -> Scenario:
     return validated(Scenario, content, source, "")
 
 
+@dataclass(frozen=True, slots=True)
+class Salvaged:
+    """What remains of a scenario without the parts that are wrong.
+
+    Attributes:
+        scenario: the rest of it.
+        numbers: the place of each remaining fault in the list that was written.
+    """
+
+    scenario: Scenario
+    numbers: list[int]
+
+
+def salvage(content: Mapping[str, Any]) -> Salvaged | None:
+    """Return the rest of a scenario that is wrong in parts, so that it can be checked too; None if too much is."""
+    rest = {key: dict(value) if isinstance(value, dict) else value for key, value in content.items()}
+    faults = rest.get("faults")
+    numbers = list(range(len(faults))) if isinstance(faults, list) else []
+    try:
+        Scenario.model_validate(content)
+    except ValidationError as error:
+        for top, *below in (detail["loc"] for detail in error.errors()):
+            if top == "faults" and below and below[0] in numbers:
+                numbers.remove(int(below[0]))
+            elif top in ("cluster", "workload") and below:
+                rest[str(top)].pop(below[0], None)
+            elif top != "faults" or not below:
+                rest.pop(str(top), None)
+    rest["faults"] = [faults[number] for number in numbers] if isinstance(faults, list) else []
+    try:
+        return Salvaged(Scenario.model_validate({**rest, "name": "rest"}), numbers)
+    except ValidationError:
+        return None
+
+
 def merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Merge two mappings: nested mappings are merged, everything else is replaced.
 
@@ -185,8 +246,11 @@ def _explain(model: type[BaseModel], detail: Any, prefix: str, also_known: Itera
     location = [part for part in detail["loc"] if not _is_branch(part)]
     key = prefix + ".".join(str(part) for part in location)
     if detail["type"] == "extra_forbidden":
-        known = [field.alias or name for name, field in model.model_fields.items()]
-        return f"{key}: unknown key; {nearest(str(location[-1]), [*known, *also_known])}"
+        owner = _owner(model, location[:-1])
+        known = [field.alias or name for name, field in owner.model_fields.items()]
+        known += [] if location[:-1] else also_known
+        remedy = owner.misplaced(str(location[-1])) if isinstance(owner, Placing) else ""
+        return f"{key}: unknown key; {remedy or nearest(str(location[-1]), known)}"
     if detail["type"] == "missing":
         return f"{key}: is missing"
     message = detail["msg"].removeprefix("Value error, ")
@@ -194,6 +258,16 @@ def _explain(model: type[BaseModel], detail: Any, prefix: str, also_known: Itera
     return f"{key or 'scenario'}: {message}" + (
         f" (given: {given!r})" if given != "" and repr(given) not in message else ""
     )
+
+
+def _owner(model: type[BaseModel], location: Sequence[Any]) -> type[BaseModel]:
+    """Return the model of a part of a model."""
+    for part in location:
+        field = model.model_fields.get(str(part))
+        if field is None or not isinstance(field.annotation, type) or not issubclass(field.annotation, BaseModel):
+            break
+        model = field.annotation
+    return model
 
 
 def _is_branch(part: Any) -> bool:

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
-from chaoskit.base.errors import BadInput, nearest
+from chaoskit.base.errors import BadInput, Problems, nearest
 from chaoskit.contract import installed
 from chaoskit.contract.cluster import System
-from chaoskit.contract.disk import DATA
 from chaoskit.contract.guarantee import Declared, Guarantees
 from chaoskit.contract.host import HostProvider
 from chaoskit.contract.installed import nemesis
-from chaoskit.contract.nemesis import OnDisk, Preparing
-from chaoskit.contract.power import words
+from chaoskit.contract.nemesis import Preparing
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Workload
-from chaoskit.scenario.model import Choice, ClusterSpec, FaultSpec, Scenario, WorkloadSpec, validated
-from chaoskit.scenario.timeline import CLIENT_ROLES, PlannedFault, Targets, check_targets, draw, instants
+from chaoskit.scenario.faults import Allowed, check_fault, without_zones
+from chaoskit.scenario.model import ClusterSpec, Scenario, WorkloadSpec, parse_scenario, salvage, validated
+from chaoskit.scenario.timeline import PlannedFault, Targets, draw, instants
+from chaoskit.scenario.zones import check_zones
 
 _SEED_MAX = 2**31
 
@@ -60,19 +60,6 @@ class Plan:
         return {**content, "seed": self.seed}
 
 
-@dataclass(frozen=True, slots=True)
-class _Allowed:
-    """What the faults of a scenario may target, and the powers of hosts, disks and cluster."""
-
-    targets: Targets
-    roles: Sequence[str]
-    partitions: Sequence[str]
-    host_powers: Collection[type]
-    disk_powers: Mapping[str, Collection[type]]
-    cluster_powers: Collection[type]
-    missing: Mapping[type, str]
-
-
 def host_names(count: int) -> list[str]:
     """Return the host names of a lab of this size."""
     return [f"n{index}" for index in range(1, count + 1)]
@@ -97,52 +84,141 @@ def make_plan(scenario: Scenario, source: str, seed: int | None = None) -> Plan:
         raise error if str(error).startswith(source) else BadInput(f"{source}: {error}") from error
 
 
+def read_plan(content: Mapping[str, Any], source: str, seed: int | None = None) -> Plan:
+    """Return the plan of a scenario as written.
+
+    Raises:
+        BadInput: names every wrong key that can be found at once; nothing was started.
+    """
+    try:
+        scenario = parse_scenario(content, source)
+    except BadInput as error:
+        _tell_all(error, content, source)
+    return make_plan(scenario, source, seed)
+
+
+def _tell_all(error: BadInput, content: Mapping[str, Any], source: str) -> NoReturn:
+    """Raise an error together with those of the parts of the scenario that it does not concern."""
+    problems = Problems(source)
+    problems.add(error)
+    if (rest := salvage(content)) is not None:
+        problems.tried(_Planning(rest.scenario, source, 0, rest.numbers).plan)
+    problems.raise_any()
+    raise error
+
+
 def _plan(scenario: Scenario, source: str, seed: int) -> Plan:
-    cluster, load = scenario.cluster, scenario.workload
-    provider = installed.provider(cluster.provider, "cluster.provider")
-    system = installed.system(cluster.system, "cluster.system")
-    workload = installed.workload(load.kind, "workload.kind")
-    system_options = validated(system.options, cluster.model_extra or {}, source, "cluster.", ClusterSpec.model_fields)
-    workload_options = validated(
-        workload.options, load.model_extra or {}, source, "workload.", WorkloadSpec.model_fields
-    )
-    provider_options = provider.seeded(validated(provider.options, cluster.disk, source, "cluster.disk."), seed)
-    disk_powers = provider.disk_powers(provider_options)
-    declared = _declare(scenario, system, system_options, workload, workload_options, disks=tuple(disk_powers))
-    _check_workload(scenario, system, system_options, workload, declared)
+    return _Planning(scenario, source, seed, range(len(scenario.faults))).plan()
+
+
+class _Planning:
+    """Makes a plan step by step, and goes on after a step that failed as far as possible.
+
+    Args:
+        numbers: the place of each fault in the list that was written.
+    """
+
+    def __init__(self, scenario: Scenario, source: str, seed: int, numbers: Sequence[int]) -> None:
+        self._scenario = scenario
+        self._source = source
+        self._seed = seed
+        self._numbers = numbers
+        self._problems = Problems(source)
+
+    def plan(self) -> Plan:
+        """Return the plan.
+
+        Raises:
+            BadInput: names every wrong key.
+        """
+        scenario, source, tried = self._scenario, self._source, self._problems.tried
+        cluster, load = scenario.cluster, scenario.workload
+        provider = tried(installed.provider, cluster.provider, "cluster.provider")
+        system = tried(installed.system, cluster.system, "cluster.system")
+        workload = tried(installed.workload, load.kind, "workload.kind")
+        tried(check_zones, cluster.zones, host_names(cluster.hosts))
+        disk = provider and tried(validated, provider.options, cluster.disk, source, "cluster.disk.")
+        options = system and tried(_system_options, cluster, system, source)
+        loading = workload and tried(
+            validated, workload.options, load.model_extra or {}, source, "workload.", WorkloadSpec.model_fields
+        )
+        tried(_check_expectations, scenario.expect)
+        if system:
+            tried(_check_accepted, scenario.accept, system.guarantees)
+        if not (provider and system and workload and disk and options and loading):
+            self._fail()
+        disks = tuple(provider.disk_powers(disk))
+        declared = tried(_declare, scenario, system, options, workload, loading, disks=disks)
+        if declared is None:
+            self._fail()
+        tried(_check_workload, scenario, system, options, workload, declared)
+        provider_options = provider.seeded(disk, self._seed)
+        allowed = _allowed(scenario, (provider, provider_options), (system, options), (workload, loading), declared)
+        self._check_faults(allowed)
+        return Plan(
+            source=source,
+            scenario=scenario,
+            seed=self._seed,
+            provider=provider,
+            provider_options=provider_options,
+            system=system,
+            system_options=options,
+            workload=workload,
+            workload_options=loading,
+            declared=declared,
+            faults=self._draw(allowed.targets),
+        )
+
+    def _fail(self) -> NoReturn:
+        """Check the faults as far as that is possible without knowing whom they may hit, and raise all problems."""
+        self._check_faults(None)
+        raise self._problems.error()
+
+    def _check_faults(self, allowed: Allowed | None) -> None:
+        """Check all faults, and raise all problems."""
+        length = self._scenario.workload.duration
+        for number, spec in zip(self._numbers, self._scenario.faults, strict=True):
+            self._problems.tried(check_fault, spec, f"faults.{number}", self._source, allowed)
+            if instants(spec, self._seed, number)[-1:] > [length - 1]:
+                late = f"faults.{number}: starts after the end of the load; increase workload.duration"
+                self._problems.add(BadInput(late))
+        self._problems.raise_any()
+
+    def _draw(self, targets: Targets) -> list[PlannedFault]:
+        return [without_zones(fault, targets.zones) for fault in draw(self._scenario.faults, self._seed, targets)]
+
+
+def _system_options(cluster: ClusterSpec, system: System, source: str) -> Any:
+    """Return the system's options; a system that has the option `zones` is told the zones."""
+    given = dict(cluster.model_extra or {})
+    if "zones" in system.options.model_fields:
+        given["zones"] = cluster.zones
+    return validated(system.options, given, source, "cluster.", ClusterSpec.model_fields)
+
+
+def _allowed(
+    scenario: Scenario,
+    hosts: tuple[HostProvider, Any],
+    cluster: tuple[System, Any],
+    load: tuple[Workload, Any],
+    declared: Declared,
+) -> Allowed:
+    """Return what faults may target and do, given the provider, the system and the workload with their options."""
     targets = Targets(
-        hosts=host_names(cluster.hosts),
-        clients=[task.client for task in workload.tasks(workload_options)],
+        hosts=host_names(scenario.cluster.hosts),
+        clients=[task.client for task in load[0].tasks(load[1])],
         hits_clients=lambda kind: nemesis(kind).hits == "clients",
         lasts=lambda kind: nemesis(kind).lasts,
+        zones=scenario.cluster.zones,
     )
-    allowed = _Allowed(
+    return Allowed(
         targets=targets,
-        roles=system.roles,
+        roles=cluster[0].roles,
         partitions=[f"{topic}/{number}" for each in declared.topics for topic, number in each.places],
-        host_powers=provider.host_powers(provider_options),
-        disk_powers=disk_powers,
-        cluster_powers=system.cluster_powers(system_options),
-        missing=_missing(system),
-    )
-    for index, spec in enumerate(scenario.faults):
-        _check_fault(spec, f"faults.{index}", source, allowed)
-        if instants(spec, seed, index)[-1:] > [load.duration - 1]:
-            raise BadInput(f"faults.{index}: starts after the end of the load; increase workload.duration")
-    _check_expectations(scenario.expect)
-    _check_accepted(scenario.accept, system.guarantees)
-    return Plan(
-        source=source,
-        scenario=scenario,
-        seed=seed,
-        provider=provider,
-        provider_options=provider_options,
-        system=system,
-        system_options=system_options,
-        workload=workload,
-        workload_options=workload_options,
-        declared=declared,
-        faults=draw(scenario.faults, seed, targets),
+        host_powers=hosts[0].host_powers(hosts[1]),
+        disk_powers=hosts[0].disk_powers(hosts[1]),
+        cluster_powers=cluster[0].cluster_powers(cluster[1]),
+        missing=_missing(cluster[0]),
     )
 
 
@@ -196,48 +272,6 @@ def _missing(system: System) -> dict[type, str]:
     """Return why powers are missing, or which options they require."""
     given = {power: f"set cluster.{needed}" for power, needed in system.given.items()}
     return {**given, **system.never, **system.notyet}
-
-
-def _check_fault(spec: FaultSpec, place: str, source: str, allowed: _Allowed) -> None:
-    targets, choices = allowed.targets, list(_choices(spec, place, source))
-    for key, choice in choices:
-        _check_choice(spec, choice, key, source, allowed)
-        on, on_key = (choice.on, f"{key}.on") if choice.on else (spec.on, f"{place}.on")
-        hits_clients = targets.hits_clients(choice.kind)
-        roles = CLIENT_ROLES if hits_clients else allowed.roles
-        check_targets(on, on_key, targets.pool(choice.kind), roles, [] if hits_clients else allowed.partitions)
-    if spec.duration is not None and not any(targets.lasts(choice.kind) for _, choice in choices):
-        raise BadInput(f"{place}.for: {choices[0][1].kind} is instantaneous; remove `for:`")
-
-
-def _choices(spec: FaultSpec, key: str, source: str) -> Iterator[tuple[str, Choice]]:
-    """Yield each kind that a fault is drawn from, with its key."""
-    for index, (kind, keys) in enumerate(spec.kinds()):
-        where = f"{key}.inject" if isinstance(spec.inject, str) else f"{key}.inject.{index}"
-        place = f"{where}.{kind}" if keys else where
-        yield place, validated(Choice, {"kind": kind, **keys}, source, f"{place}.")
-
-
-def _check_choice(spec: FaultSpec, choice: Choice, key: str, source: str, allowed: _Allowed) -> None:
-    fault = nemesis(choice.kind, key)
-    known = [field.alias or name for name, field in FaultSpec.model_fields.items()]
-    prefix = f"{key}." if choice.model_extra else f"{key.partition('.inject')[0]}."
-    given = {**(spec.model_extra or {}), **(choice.model_extra or {})}
-    parameters = validated(fault.parameters, given, source, prefix, known)
-    disk = parameters.disk if isinstance(parameters, OnDisk) else DATA
-    if disk not in allowed.disk_powers:
-        raise BadInput(f"{prefix}disk: the hosts have no disk {disk!r}; {nearest(disk, allowed.disk_powers)}")
-    for needed, offered, owner in (
-        (fault.host_powers, allowed.host_powers, "these hosts"),
-        (fault.disk_powers, allowed.disk_powers[disk], f"disk {disk} of these hosts"),
-        (fault.cluster_powers, allowed.cluster_powers, "this cluster"),
-    ):
-        for power in needed:
-            if power not in offered:
-                why = f": {allowed.missing[power]}" if power in allowed.missing else ""
-                raise BadInput(f"{key}: {choice.kind} needs {words(power)}, which {owner} cannot do{why}")
-    if choice.duration is not None and not fault.lasts:
-        raise BadInput(f"{key}.for: {choice.kind} is instantaneous; remove `for:`")
 
 
 def _check_accepted(accept: Sequence[str], guarantees: Guarantees) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 from chaoskit.base.errors import BadInput, nearest
 from chaoskit.base.quantities import MILLISECOND, SECOND, format_duration
 from chaoskit.scenario.model import FaultSpec
+from chaoskit.scenario.zones import Zones, expand
 
 COUNTED = ("one", "minority", "majority", "all")
 """Targets that stand for a number of hosts or clients."""
@@ -67,12 +68,13 @@ class PlannedFault:
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """The possible targets: names of hosts and clients, and the kinds that target clients or last for a time."""
+    """The possible targets: names of hosts and clients, the kinds that target clients or last for a time, and zones."""
 
     hosts: Sequence[str]
     clients: Sequence[str]
     hits_clients: Callable[[str], bool]
     lasts: Callable[[str], bool]
+    zones: Zones = field(default_factory=dict)
 
     def pool(self, kind: str) -> Sequence[str]:
         """Return the names that a kind of fault may target."""
@@ -101,7 +103,8 @@ def draw(specs: Sequence[FaultSpec], seed: int, targets: Targets) -> list[Planne
         for at_ns in instants(spec, seed, index):
             choice = source.choices(choices, weights)[0]
             kind = choice.kind
-            on, spare = _draw_targets(as_list(choice.on or spec.on), targets.pool(kind), source)
+            named = expand(as_list(choice.on or spec.on), targets.zones, "on")
+            on, spare = _draw_targets(named, targets.pool(kind), source)
             lengths = choice.duration or spec.duration or (DEFAULT_DURATION, DEFAULT_DURATION)
             for_ns = _between(lengths, source) if targets.lasts(kind) else None
             parameters = {**(spec.model_extra or {}), **(choice.model_extra or {})}

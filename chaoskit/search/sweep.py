@@ -25,8 +25,8 @@ from chaoskit.run.deployment import Ground
 from chaoskit.run.interruption import INTERRUPTED
 from chaoskit.run.site import Site
 from chaoskit.scenario.files import find, load_mapping
-from chaoskit.scenario.model import merge, parse_scenario, validated
-from chaoskit.scenario.plan import Plan, check_machine, make_plan
+from chaoskit.scenario.model import merge, validated
+from chaoskit.scenario.plan import Plan, check_machine, read_plan
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 Overrides = dict[str, Any]
@@ -244,7 +244,7 @@ def _plan(spec: SweepSpec, names: Sequence[str], overrides: Sequence[Overrides],
     if strange := content.keys() & _OURS:
         raise BadInput(f"{path}: {min(strange)}: set by the sweep itself; remove it from base and axes")
     source = f"{path}: {'/'.join(names)}"
-    return make_plan(parse_scenario({**content, "name": ".".join([spec.name, *names])}, source), source, seed)
+    return read_plan({**content, "name": ".".join([spec.name, *names])}, source, seed)
 
 
 def _stored(cell: Cell, store_folder: Path) -> Results:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,8 @@ from chaoskit.report.summary import summary
 from chaoskit.report.telling import told
 from chaoskit.run.site import Site
 from chaoskit.run.site import run as execute
-from chaoskit.scenario.model import Scenario, merge, parse_scenario
-from chaoskit.scenario.plan import make_plan
+from chaoskit.scenario.model import Scenario, merge
+from chaoskit.scenario.plan import Plan, make_plan, read_plan
 
 _NOT_FOUND = Found(0, True, "none found")
 
@@ -141,17 +141,17 @@ class ChaosSession:
             **more,
         }
         __tracebackhide__ = True
-        try:
-            scenario = parse_scenario(content, self._source)
-        except BadInput as error:
-            raise BadInput(str(error)) from None
-        return self.run_scenario(scenario, self._source, shared.site if shared else None)
+        return self._run(lambda: read_plan(content, self._source, self._settings.seed), shared.site if shared else None)
 
     def run_scenario(self, scenario: Scenario, source: str, site: Site | None = None) -> Run:
         """Run a parsed scenario at a site or on its own; raises like `__call__`."""
         __tracebackhide__ = True
+        return self._run(lambda: make_plan(scenario, source, self._settings.seed), site)
+
+    def _run(self, planned: Callable[[], Plan], site: Site | None) -> Run:
+        __tracebackhide__ = True
         try:
-            plan = make_plan(scenario, source, self._settings.seed)
+            plan = planned()
             if site is not None:
                 folder, verdict = site.run(plan, _Lines())
             else:

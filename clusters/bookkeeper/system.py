@@ -19,6 +19,7 @@ from chaoskit.history.models import DataModel
 from clusters.bookkeeper import artifacts
 from clusters.bookkeeper.deploy import BookKeeperCluster
 from clusters.bookkeeper.guarantees import GUARANTEES
+from clusters.bookkeeper.known import check_clients, check_names, check_topology
 from clusters.bookkeeper.options import BookKeeperOptions
 from clusters.bookkeeper.roles import ROLES
 from clusters.common.diagnosis import java_and_jars
@@ -64,9 +65,11 @@ class System:
         if importlib.util.find_spec("py4j") is None:
             raise BadInput(f"cluster.system: bookkeeper needs py4j: {with_extra('bookkeeper')}")
         check_java(_JAVA_MIN, f"BookKeeper {options.version}")
+        check_topology(options, declared.hosts)
+        check_clients(options, {"producer": declared.producer, "consumer": declared.consumer})
 
     def prepare(self, options: BookKeeperOptions) -> None:
-        artifacts.fetch(options.version)
+        check_names(options, artifacts.fetch(options.version))
 
     def deployment(self, options: BookKeeperOptions) -> BookKeeperOptions:
         return options.model_copy(update={"digest": BookKeeperOptions().digest})

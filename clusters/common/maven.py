@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -24,6 +25,15 @@ Coordinates = tuple[str, str, str]
 _COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 _RUNTIME = ["-DincludeScope=runtime"]
 _MANIFEST = "SHA256SUMS"
+
+_ABSENT = re.compile(r"Could not find artifact|was not found in \S+ during a previous attempt|status code: 404")
+"""What Maven says if the repository answered that it does not have a file."""
+
+_UNREACHED = re.compile(
+    r"Unknown host|Connection refused|[Tt]imed out|Network is unreachable|No route to host|UnknownHostException"
+    r"|Temporary failure in name resolution|Could not transfer artifact|in offline mode"
+)
+"""What Maven says if no repository answered, or not with a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,22 +116,32 @@ def _download(release: Release, folder: Path) -> None:
             check=False,
         )
         if done.returncode != 0 or not target.exists():
-            raise BadInput(_explain(release, done.stdout + done.stderr))
+            raise BadInput(explain(release, done.stdout + done.stderr))
         lines = [f"{_digest(jar)}  {jar.name}\n" for jar in sorted(target.glob("*.jar"))]
         (target / _MANIFEST).write_text("".join(lines))
         shutil.rmtree(folder, ignore_errors=True)
         target.rename(folder)
 
 
-def _explain(release: Release, output: str) -> str:
+def explain(release: Release, output: str) -> str:
+    """Return why Maven, which wrote this output, did not download a release."""
     _, artifact, version = release.main
-    if f"{artifact}:jar:{version}" in output or f"{artifact}:pom:{version}" in output:
+    named = f"{artifact}:jar:{version}" in output or f"{artifact}:pom:{version}" in output
+    if named and _ABSENT.search(output):
+        return f"cluster.version: there is no {release.system} {version}; for a list of releases, see {release.listing}"
+    if _UNREACHED.search(output):
         return (
-            f"cluster.version: there is no {release.system} {version}, or it cannot be downloaded at the moment; "
-            f"for a list of releases, see {release.listing}"
+            f"{release.system} {version} is not in the cache and cannot be downloaded: the Maven repository does not "
+            f"answer; check the network, and ~/.m2/settings.xml if there is a proxy: {_cause(output)}"
         )
     errors = [line for line in output.splitlines() if "ERROR" in line]
     return f"{release.system}'s jars could not be downloaded: " + "\n".join(errors[:3] or [output[-500:]])
+
+
+def _cause(output: str) -> str:
+    """Return the innermost cause in the first error."""
+    first = next((line for line in output.splitlines() if "ERROR" in line), output)
+    return first.partition(" -> ")[0].rpartition(": ")[2]
 
 
 def _verify(folder: Path) -> None:

@@ -36,12 +36,14 @@ class KafkaOptions(BaseModel):
         version: release number, 3.0 or later.
         config: broker settings by Kafka's own names, for all brokers.
         topic: topic settings by Kafka's own names, for the workload's topics.
+        config_unchecked: names in `config` and `topic` that are accepted although the release does not know them.
         controllers: `combined` (every broker is also a controller), or the number of controller-only hosts,
             which are the last ones.
         features: levels of features at which the cluster is formatted, such as `eligible.leader.replicas.version: 0`;
             Kafka 3.9 or later.
         log_dirs: Kafka's `log.dirs`, as disks of the hosts: `[one, two]`, or `[data/a, data/b]` on one disk. The first
             one has the metadata log.
+        zones: the scenario's `cluster.zones`; a broker's rack is its zone.
         heap: JVM heap of each process.
         jvm: further JVM options.
     """
@@ -51,11 +53,20 @@ class KafkaOptions(BaseModel):
     version: str = "4.1.1"
     config: dict[str, Scalar] = {}
     topic: dict[str, Scalar] = {}
+    config_unchecked: list[str] = []
     controllers: Literal["combined"] | int = "combined"
     features: dict[str, Annotated[int, Field(ge=0)]] = {}
     log_dirs: Directories = list(ON_DATA)
+    zones: dict[str, list[str]] = {}
     heap: Size = 400 * 2**20
     jvm: list[str] = []
+
+    @classmethod
+    def misplaced(cls, key: str) -> str:
+        """Return where a setting of Kafka belongs: their names have dots."""
+        if "." not in key:
+            return ""
+        return f"write settings of brokers below config: {{{key}: ...}}, settings of the workload's topics below topic:"
 
 
 DEFAULTS: dict[str, Any] = {
@@ -122,6 +133,8 @@ def server_properties(options: KafkaOptions, addresses: Sequence[str], index: in
         "transaction.state.log.replication.factor": replication,
         "transaction.state.log.min.isr": min(2, replication),
     }
+    if rack := [zone for zone, members in options.zones.items() if f"n{index + 1}" in members]:
+        ours["broker.rack"] = rack[0]
     fixed = {
         "process.roles": ",".join(roles),
         "node.id": index + 1,

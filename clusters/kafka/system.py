@@ -24,6 +24,7 @@ from clusters.kafka.client import KafkaClients
 from clusters.kafka.consumer import KafkaConsumer
 from clusters.kafka.deploy import KafkaCluster
 from clusters.kafka.guarantees import GUARANTEES
+from clusters.kafka.known import check_settings, check_topology
 from clusters.kafka.operator import has_tools
 from clusters.kafka.producer import KafkaProducer, resolve_producer
 from clusters.kafka.retention import compacts
@@ -87,6 +88,7 @@ class System:
                 f"workload.producer: {TRANSACTIONAL_ID} requires transactional producers; "
                 "set workload.kind: transactions"
             )
+        check_topology(options, hosts)
         check_java(_JAVA_MIN[version >= (4,)], f"Kafka {options.version}")
         given = declared.producer
         settings = transactional_settings(given, "check") if transactional else resolve_producer(given)
@@ -94,7 +96,7 @@ class System:
         _check_client("consumer", lambda: KafkaConsumer({"group.id": "check", **declared.consumer}).close())
 
     def prepare(self, options: KafkaOptions) -> None:
-        artifacts.fetch(options.version)
+        check_settings(options, artifacts.fetch(options.version))
 
     def deployment(self, options: KafkaOptions) -> KafkaOptions:
         return options.model_copy(update={"topic": {}})

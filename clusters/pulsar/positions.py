@@ -46,6 +46,16 @@ def unpack(position: int) -> tuple[int, int, int]:
     return entry >> ENTRY_BITS, entry & ((1 << ENTRY_BITS) - 1), position & (BATCH_MAX - 1)
 
 
+def describe(position: int) -> str:
+    """Return a position as Pulsar's tools write it: ledger and entry, and the index in a batch if it is not the first.
+
+    >>> describe(pack(12, 345, -1)), describe(pack(12, 345, 6))
+    ('12:345', '12:345:6')
+    """
+    ledger, entry, index = unpack(position)
+    return f"{ledger}:{entry}" + (f":{index}" if index else "")
+
+
 def following(ledgers: Sequence[tuple[int, int]], position: int) -> Iterator[tuple[int, int]]:
     """Yield ledger and entry of each entry that begins at or after a position.
 

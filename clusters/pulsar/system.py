@@ -20,6 +20,8 @@ from clusters.pulsar.client import PulsarClients
 from clusters.pulsar.consumer import group_settings, reader_settings
 from clusters.pulsar.deploy import PulsarCluster
 from clusters.pulsar.guarantees import GUARANTEES
+from clusters.pulsar.known import check_names, check_topology
+from clusters.pulsar.positions import describe
 from clusters.pulsar.producer import resolve_producer
 from clusters.pulsar.roles import ROLES
 from clusters.pulsar.settings import PulsarOptions, check_settings
@@ -59,12 +61,13 @@ class System:
         quorums(options, len(options.place(declared.hosts).bookies))
         check_bookies(options, declared.disks)
         check_settings(options)
+        check_topology(options, declared.hosts)
         resolve_producer(declared.producer)
         (reader_settings if declared.get(Group) is None else group_settings)(declared.consumer)
         check_java(_JAVA_MIN, f"Pulsar {options.version}")
 
     def prepare(self, options: PulsarOptions) -> None:
-        artifacts.fetch(options.version)
+        check_names(options, artifacts.fetch(options.version))
 
     def deployment(self, options: PulsarOptions) -> PulsarOptions:
         return options
@@ -77,6 +80,10 @@ class System:
 
     def brokers(self, options: PulsarOptions, hosts: int) -> int:
         return len(options.place(hosts).bookies)
+
+    def describe_position(self, position: int) -> str:
+        """See `chaoskit.contract.cluster.Positions`."""
+        return describe(position)
 
     def diagnose(self) -> list[Capability]:
         return java_and_jars("Pulsar", _JAVA_MIN, "Pulsar")

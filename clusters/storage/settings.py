@@ -39,6 +39,12 @@ class Config(BaseModel):
     bookie: dict[str, Scalar] = {}
     zookeeper: dict[str, Scalar] = {}
 
+    @classmethod
+    def misplaced(cls, key: str) -> str:
+        """Return that settings are below the role that reads them."""
+        roles = sorted(cls.model_fields)
+        return f"settings are below the role that reads them: {', '.join(roles)}; such as {roles[0]}: {{{key}: ...}}"
+
 
 class Persistence(BaseModel):
     """Replication of entries; default: 3, 3 and 2, limited by the number of bookies.
@@ -107,6 +113,7 @@ class StorageOptions(BaseModel):
 
     Attributes:
         config: settings by their own names, for all processes of a role.
+        config_unchecked: names in `config` that are accepted although the release does not know them.
         persistence: ensemble, write quorum and ack quorum.
         roles: number of hosts per role.
         heap: JVM heap by role.
@@ -118,6 +125,7 @@ class StorageOptions(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     config: Config = Config()
+    config_unchecked: list[str] = []
     persistence: Persistence = Persistence()
     roles: Roles = Roles()
     heap: Heap = Heap()

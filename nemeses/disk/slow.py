@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pydantic import model_validator
@@ -62,6 +63,10 @@ class _Probe:
         return self.units / (time.monotonic() - start)
 
 
+Rates = Mapping[tuple[str, str], float]
+"""Measured rates by host and limit, in bytes or requests per second."""
+
+
 class DiskSlow(Nemesis):
     """Limits the data disk to a number of bytes or requests per second."""
 
@@ -79,7 +84,10 @@ class DiskSlow(Nemesis):
             limit = getattr(strike.parameters, field)
             if rate > limit * _TOLERANCE:
                 raise NemesisError(f"{name}: {field} should be at most {limit:,}, but is {rate:,.0f}")
-        return _words(measured)
+        return "; ".join(
+            f"{name}: {_words(field, rate)} (limit {_amount(field, getattr(strike.parameters, field))})"
+            for (name, field), rate in measured.items()
+        )
 
     def heal(self, strike: Strike) -> None:
         on_each(strike.hosts, lambda host: chosen(host, strike).power(SlowDisk).limit(DiskLimits()))
@@ -92,14 +100,14 @@ class DiskSlow(Nemesis):
                     f"{key[0]}: {key[1]} is {rate:,.0f} without the limit and was {slow[key]:,.0f} with it: "
                     "the limit was not removed, or it exceeds the speed of the disk"
                 )
-        return f"{_words(measured)}; {await_answers(strike.hosts, strike.cluster)}"
+        return f"{_healed_words(measured, slow)}; {await_answers(strike.hosts, strike.cluster)}"
 
 
 def _limits(strike: Strike) -> DiskLimits:
     return DiskLimits(**strike.parameters.model_dump(exclude={"disk"}))
 
 
-def _measure(strike: Strike) -> dict[tuple[str, str], float]:
+def _measure(strike: Strike) -> Rates:
     limits = strike.parameters.model_fields_set
     return {
         (host.name, field): _probe(field, getattr(strike.parameters, field)).rate(host, chosen(host, strike).path)
@@ -119,5 +127,24 @@ def _probe(field: str, limit: int) -> _Probe:
     return _Probe(reads, block, count, count * block)
 
 
-def _words(measured: dict[tuple[str, str], float]) -> str:
-    return "; ".join(f"{name}: {field} {rate:,.0f}/s" for (name, field), rate in measured.items())
+def _healed_words(measured: Rates, slow: Rates) -> str:
+    return "; ".join(
+        f"{name}: {_words(field, rate)} without the limit"
+        + (f", {_amount(field, slow[name, field])} with it" if (name, field) in slow else "")
+        for (name, field), rate in measured.items()
+    )
+
+
+def _words(field: str, rate: float) -> str:
+    """Return a rate in words, such as `write bandwidth 142 kB/s`.
+
+    >>> _words("write_bandwidth", 141_748), _words("read_iops", 99.6)
+    ('write bandwidth 142 kB/s', 'read requests 100/s')
+    """
+    return f"{field.replace('iops', 'requests').replace('_', ' ')} {_amount(field, rate)}"
+
+
+def _amount(field: str, rate: float) -> str:
+    if field.endswith("iops"):
+        return f"{rate:,.0f}/s"
+    return f"{rate / 1e6:,.1f} MB/s" if rate >= 1e6 else f"{rate / 1e3:,.0f} kB/s"

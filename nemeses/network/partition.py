@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from chaoskit.contract.host import HostError, ServiceHost
-from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.nemesis import HostNames, Nemesis, NemesisError, Strike
 from nemeses.holding import check_held, hold, release
 from nemeses.network.firewall import DROP, REJECT, Rules, check_gone, counted
 from nemeses.network.peers import HARNESS, PeerNames, Ports
@@ -41,7 +41,7 @@ class PartitionParameters(BaseModel):
     how: Literal["drop", "reject"] = "drop"
     ports: Ports = []
     shape: Shape = "isolate"
-    groups: Annotated[list[list[str]], Field(min_length=2)] | None = None
+    groups: Annotated[Annotated[list[list[str]], Field(min_length=2)] | None, HostNames()] = None
 
     @model_validator(mode="after")
     def _one_way_has_a_side(self) -> PartitionParameters:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.nemesis import Strike
+from chaoskit.contract.nemesis import HostNames, Strike
 
 HARNESS = "harness"
 """The location of clients for `nemeses.network.probes`: the peer address of a host's SSH connection."""
@@ -19,7 +19,9 @@ def _as_list(given: Any) -> Any:
     return [given] if isinstance(given, str | int) else given
 
 
-PeerNames = Annotated[list[str], BeforeValidator(_as_list), Field(min_length=1)]
+PeerNames = Annotated[
+    list[str], BeforeValidator(_as_list), Field(min_length=1), HostNames(also=("all", "hosts", "clients"))
+]
 """`all`, `hosts`, `clients`, host names and roles."""
 
 Ports = Annotated[list[Annotated[int, Field(ge=1, le=65535)]], BeforeValidator(_as_list)]

@@ -211,7 +211,8 @@ def test_a_disk_that_fills_up_loses_nothing_that_was_recorded(tmp_path: Path, sm
         ({"version": "2.8.2"}, 254, "has no KRaft, or only a preview"),
         ({"config": {"num.io.threads": "many"}}, 254, "rejected by Kafka: Invalid value many for configuration"),
         ({"jvm": ["-XX:NoSuchOption"]}, 255, "exited unexpectedly:\nUnrecognized VM option"),
-        ({"topic": {"min.insync.replica": 2}}, 254, "Kafka rejected topic log-0"),
+        ({"topic": {"min.insync.replica": 2}}, 254, 'did you mean "min.insync.replicas"?'),
+        ({"topic": {"segment.jitter.ms": "many"}}, 254, "Kafka rejected topic log-0"),
     ],
 )
 def test_a_cluster_that_cannot_be_is_told_and_leaves_nothing(

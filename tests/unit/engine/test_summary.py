@@ -48,6 +48,16 @@ def test_an_example_names_the_message_and_the_operation() -> None:
     )
 
 
+def test_positions_are_told_in_the_notation_of_the_system() -> None:
+    told = describe_example({**EXAMPLE, "position_text": "12:345"})
+    audit = {"complete": True, "end_positions": {"log-0/0": 99, "log-0/1": 0}, "last_positions": {"log-0/0": "12:345"}}
+
+    assert "producer 2, position 12:345, op 41" in told
+    assert "final read: complete: log-0/0 ends after 12:345, log-0/1 ends at 0\n" in summary(
+        verdict(audit=audit), FOLDER
+    )
+
+
 def test_an_example_names_what_contradicts_it() -> None:
     other = {"other_value": 1 << PRODUCER_SHIFT | 6, "other_op": 8, "other_operation": "send"}
     example = {"topic": "t", "partition": 1, "value": 5, **other}

@@ -74,3 +74,10 @@ def test_topology_is_not_for_scenarios_to_set() -> None:
 
     assert (properties["node.id"], properties["log.dirs"]) == ("1", ",".join(LOG_DIRS))
     assert properties["process.roles"] == "broker,controller"
+
+
+def test_a_broker_is_in_the_rack_of_its_zone() -> None:
+    zones = {"a": ["n1", "n2"]}
+
+    assert [_properties(index, zones=zones).get("broker.rack") for index in range(3)] == ["a", "a", None]
+    assert _properties(0, zones=zones, config={"broker.rack": "mine"})["broker.rack"] == "mine"

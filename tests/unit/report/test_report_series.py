@@ -48,6 +48,14 @@ def test_percentiles_of_a_bin_are_within_two_percent(durations: list[int]) -> No
         assert row[name] == pytest.approx(exact, rel=0.02)
 
 
+@pytest.mark.parametrize(("bin_ns", "bins", "parts"), [(S, [0, 3, 7], [0, 0, 1]), (S // 10, [0, 20, 41], [0, 0, 1])])
+def test_a_line_is_interrupted_where_nothing_was_measured(bin_ns: int, bins: list[int], parts: list[int]) -> None:
+    counted = Percentiles(Axis(0, bin_ns, 60))
+    counted.add(np.array(bins) * bin_ns, np.full(len(bins), 1_000))
+
+    assert [row["part"] for row in counted.rows()] == parts
+
+
 def test_series_agree_with_the_verdict(judged: Path) -> None:
     verdict = read_json(judged / "verdict.json")
     history = History.open(judged)

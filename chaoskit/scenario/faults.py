@@ -1,0 +1,166 @@
+"""Checks of the faults of a scenario: kinds, their keys, what they need, and whom they name."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pydantic import BaseModel
+
+from chaoskit.base.errors import BadInput, Problems, nearest
+from chaoskit.contract.installed import nemesis
+from chaoskit.contract.nemesis import HostNames, Nemesis, OnDisk
+from chaoskit.contract.power import words
+from chaoskit.scenario.model import Choice, FaultSpec, validated
+from chaoskit.scenario.timeline import CLIENT_ROLES, PlannedFault, Targets, as_list, check_targets
+from chaoskit.scenario.zones import Zones, expand
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """What the faults of a scenario may target, and the powers of hosts and cluster.
+
+    Attributes:
+        targets: the possible targets.
+        roles: roles of the system.
+        partitions: partitions of the workload, as `topic/partition`; empty if they are created later.
+        host_powers, cluster_powers: what hosts and cluster can do.
+        disk_powers: what each data disk of a host can do, by its name.
+        missing: why powers are missing, or which options they require.
+    """
+
+    targets: Targets
+    roles: Sequence[str]
+    partitions: Sequence[str]
+    host_powers: Collection[type]
+    disk_powers: Mapping[str, Collection[type]]
+    cluster_powers: Collection[type]
+    missing: Mapping[type, str]
+
+
+def check_fault(spec: FaultSpec, place: str, source: str, allowed: Allowed | None) -> None:
+    """Check a fault at a place such as `faults.0`; without `allowed`, only its kinds and keys.
+
+    Raises:
+        BadInput: names every wrong key and the remedy.
+    """
+    problems = Problems(source)
+    choices = []
+    for key, kind, keys in _kinds(spec, place):
+        choice = problems.tried(validated, Choice, {"kind": kind, **keys}, source, f"{key}.")
+        if choice is not None and (fault := problems.tried(nemesis, kind, key)) is not None:
+            choices.append((key, choice, fault))
+            parameters = problems.tried(_parameters, spec, choice, key, source)
+            if allowed is not None:
+                problems.tried(_check_choice, choice, key, fault, allowed)
+                problems.tried(_check_on, spec, choice, (key, place), allowed)
+                if parameters is not None:
+                    problems.tried(_check_names, parameters, _prefix(choice, key), allowed)
+                    problems.tried(_check_disk, parameters, (key, choice), fault, allowed)
+    if spec.duration is not None and choices and not any(fault.lasts for _, _, fault in choices):
+        problems.add(BadInput(f"{place}.for: {choices[0][1].kind} is instantaneous; remove `for:`"))
+    problems.raise_any()
+
+
+def without_zones(fault: PlannedFault, zones: Zones) -> PlannedFault:
+    """Return a fault whose parameters name hosts instead of zones."""
+    if not zones:
+        return fault
+    parameters = nemesis(fault.kind).parameters
+    checked = parameters.model_validate(fault.parameters)
+    named = {name: getattr(checked, name) for name, _ in _marked(parameters) if name in fault.parameters}
+    resolved = {name: _expanded(value, zones) for name, value in named.items() if isinstance(value, list)}
+    return replace(fault, parameters={**fault.parameters, **resolved})
+
+
+def _kinds(spec: FaultSpec, place: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Yield each kind that a fault is drawn from with its key and its own keys."""
+    for index, (kind, keys) in enumerate(spec.kinds()):
+        where = f"{place}.inject" if isinstance(spec.inject, str) else f"{place}.inject.{index}"
+        yield (f"{where}.{kind}" if keys else where), kind, keys
+
+
+def _parameters(spec: FaultSpec, choice: Choice, key: str, source: str) -> BaseModel:
+    known = [field.alias or name for name, field in FaultSpec.model_fields.items()]
+    given = {**(spec.model_extra or {}), **(choice.model_extra or {})}
+    return validated(nemesis(choice.kind).parameters, given, source, _prefix(choice, key), known)
+
+
+def _prefix(choice: Choice, key: str) -> str:
+    return f"{key}." if choice.model_extra else f"{key.partition('.inject')[0]}."
+
+
+def _check_choice(choice: Choice, key: str, fault: Nemesis, allowed: Allowed) -> None:
+    _check_powers(f"{key}: {choice.kind}", fault.host_powers, allowed.host_powers, "these hosts", allowed.missing)
+    _check_powers(
+        f"{key}: {choice.kind}", fault.cluster_powers, allowed.cluster_powers, "this cluster", allowed.missing
+    )
+    if choice.duration is not None and not fault.lasts:
+        raise BadInput(f"{key}.for: {choice.kind} is instantaneous; remove `for:`")
+
+
+def _check_disk(parameters: BaseModel, at: tuple[str, Choice], fault: Nemesis, allowed: Allowed) -> None:
+    """Reject a disk that the hosts do not have, or that cannot do what the fault needs."""
+    if isinstance(parameters, OnDisk):
+        (key, choice), disk = at, parameters.disk
+        if disk not in allowed.disk_powers:
+            names = nearest(disk, allowed.disk_powers)
+            raise BadInput(f"{_prefix(choice, key)}disk: the hosts have no disk {disk!r}; {names}")
+        who = f"disk {disk} of these hosts"
+        _check_powers(f"{key}: {choice.kind}", fault.disk_powers, allowed.disk_powers[disk], who, allowed.missing)
+
+
+def _check_powers(
+    what: str, needed: Collection[type], offered: Collection[type], owner: str, missing: Mapping[type, str]
+) -> None:
+    for power in needed:
+        if power not in offered:
+            why = f": {missing[power]}" if power in missing else ""
+            raise BadInput(f"{what} needs {words(power)}, which {owner} cannot do{why}")
+
+
+def _check_on(spec: FaultSpec, choice: Choice, keys: tuple[str, str], allowed: Allowed) -> None:
+    targets = allowed.targets
+    on, key = (choice.on, f"{keys[0]}.on") if choice.on else (spec.on, f"{keys[1]}.on")
+    if targets.hits_clients(choice.kind):
+        check_targets(on, key, targets.clients, CLIENT_ROLES, [])
+    else:
+        check_targets(expand(as_list(on), targets.zones, key), key, targets.hosts, allowed.roles, allowed.partitions)
+
+
+def _check_names(parameters: BaseModel, prefix: str, allowed: Allowed) -> None:
+    """Reject names of hosts and roles in parameters that cannot exist."""
+    for field, mark in _marked(type(parameters)):
+        value = getattr(parameters, field)
+        for name in _flat(value):
+            key = f"{prefix}{field}"
+            for each in expand([name], {} if isinstance(value, str) else allowed.targets.zones, key):
+                _check_name(each, key, mark, allowed)
+
+
+def _check_name(name: str, key: str, mark: HostNames, allowed: Allowed) -> None:
+    known = [*allowed.targets.hosts, *allowed.roles, *mark.also]
+    role, colon, partition = name.partition(":")
+    if role not in known or (colon and role not in allowed.roles):
+        raise BadInput(f"{key}: there is no host or role {name!r}; {nearest(name, known)}")
+    if colon and partition not in allowed.partitions:
+        raise BadInput(f"{key}: there is no partition {partition!r}; {nearest(partition, allowed.partitions)}")
+
+
+def _marked(parameters: type[BaseModel]) -> Iterator[tuple[str, HostNames]]:
+    for name, field in parameters.model_fields.items():
+        yield from ((name, mark) for mark in field.metadata if isinstance(mark, HostNames))
+
+
+def _flat(value: Any) -> list[str]:
+    if isinstance(value, list):
+        return [name for each in value for name in _flat(each)]
+    return [] if value is None else [value]
+
+
+def _expanded(value: list[Any], zones: Zones) -> list[Any]:
+    """Return a list of names, or of lists of names, with zones replaced by their hosts."""
+    if any(isinstance(each, list) for each in value):
+        return [_expanded(each, zones) for each in value]
+    return expand(value, zones, "")

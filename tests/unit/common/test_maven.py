@@ -1,0 +1,53 @@
+"""Why a release was not downloaded: it does not exist, or the repository does not answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from clusters.common.maven import Release, explain
+
+KAFKA = Release("Kafka", "kafka-9.9.9", ("org.apache.kafka", "kafka_2.13", "9.9.9"), (), "kafka.apache.org/downloads")
+ARTIFACT = "org.apache.kafka:kafka_2.13"
+CENTRAL = "central (https://maven.example/m2)"
+FAILED = "[ERROR] Failed to execute goal on project jars: Could not resolve dependencies for project chaoskit:jars: "
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        f"{FAILED}Could not find artifact {ARTIFACT}:jar:9.9.9 in {CENTRAL} -> [Help 1]",
+        f"{FAILED}{ARTIFACT}:jar:9.9.9 was not found in https://maven.example/m2 during a previous attempt",
+    ],
+)
+def test_a_release_that_the_repository_does_not_have_does_not_exist(output: str) -> None:
+    assert explain(KAFKA, output) == (
+        "cluster.version: there is no Kafka 9.9.9; for a list of releases, see kafka.apache.org/downloads"
+    )
+
+
+@pytest.mark.parametrize(
+    ("cause", "told"),
+    [
+        (
+            f"Could not transfer artifact {ARTIFACT}:pom:9.9.9 from/to {CENTRAL}: Connection refused",
+            "Connection refused",
+        ),
+        (f"Could not transfer artifact {ARTIFACT}:pom:9.9.9 from/to {CENTRAL}: Unknown host repo", "Unknown host repo"),
+        (
+            f"Cannot access {CENTRAL} in offline mode and the artifact {ARTIFACT}:jar:9.9.9 is missing",
+            "in offline mode",
+        ),
+    ],
+)
+def test_a_repository_that_does_not_answer_says_nothing_about_the_release(cause: str, told: str) -> None:
+    said = explain(KAFKA, f"{FAILED}{cause} -> [Help 1]")
+
+    assert said.startswith(
+        "Kafka 9.9.9 is not in the cache and cannot be downloaded: the Maven repository does not answer"
+    )
+    assert told in said
+    assert "there is no Kafka" not in said
+
+
+def test_any_other_error_is_shown() -> None:
+    assert explain(KAFKA, "[ERROR] No compiler\n") == "Kafka's jars could not be downloaded: [ERROR] No compiler"

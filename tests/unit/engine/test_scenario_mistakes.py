@@ -1,0 +1,176 @@
+"""Mistakes that people make in scenarios: all are named at once, each with its place and its remedy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from samples import content, plan
+
+from chaoskit.base.errors import BadInput
+from chaoskit.base.quantities import DAY, parse_duration
+from chaoskit.scenario.files import find, plan_all
+from chaoskit.scenario.plan import read_plan
+
+
+def _lines(**changes: Any) -> list[str]:
+    with pytest.raises(BadInput) as refused:
+        read_plan(content(**changes), "bad.yaml")
+    return [line.removeprefix("bad.yaml: ") for line in str(refused.value).splitlines()]
+
+
+def _fault(**keys: Any) -> list[str]:
+    return _lines(faults=[{"at": "1s", **keys}])
+
+
+@pytest.mark.parametrize(
+    ("fault", "refusal"),
+    [
+        ({"inject": "partition", "peers": "borkers"}, "faults.0.peers: there is no host or role 'borkers'; "),
+        ({"inject": "packet-loss", "peers": ["n1", "n7"]}, "faults.0.peers: there is no host or role 'n7'; "),
+        ({"inject": "partition", "groups": [["n1"], ["folowers"]]}, "faults.0.groups: there is no host or role 'folo"),
+        (
+            {"inject": "zombie", "role": "leadre"},
+            "faults.0.role: there is no host or role 'leadre'; did you mean \"lea",
+        ),
+        (
+            {"inject": [{"packet-loss": {"peers": "n0"}}]},
+            "faults.0.inject.0.packet-loss.peers: there is no host or role 'n0'",
+        ),
+        (
+            {"inject": "packet-loss", "peers": "leader:log-0/9"},
+            "faults.0.peers: there is no partition 'log-0/9'; did you mean",
+        ),
+    ],
+)
+def test_names_in_parameters_are_resolved_before_the_start(fault: dict[str, Any], refusal: str) -> None:
+    (line,) = _fault(**fault)
+
+    assert line.startswith(refusal)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"inject": "partition", "peers": ["hosts", "n2", "followers"]},
+        {"inject": "partition", "groups": [["n1", "n2"], ["n3"]]},
+        {"inject": "zombie", "role": "controller", "on": "controller"},
+        {"inject": "packet-loss", "peers": "leader:log-0/0"},
+        {"inject": "reset-connections", "peers": "clients"},
+    ],
+)
+def test_names_in_parameters_that_there_are_pass(fault: dict[str, Any]) -> None:
+    assert len(plan([{"at": "1s", **fault}]).faults) == 1
+
+
+def test_one_mapping_is_as_good_as_a_list_of_one() -> None:
+    flat, mapped, listed = (
+        plan([{"at": "1s", "on": "n1", **each}]).faults[0]
+        for each in (
+            {"inject": "clock-jump", "by": "5s"},
+            {"inject": {"clock-jump": {"by": "5s"}}},
+            {"inject": [{"clock-jump": {"by": "5s"}}]},
+        )
+    )
+
+    assert flat == mapped == listed
+
+
+def test_a_setting_without_its_role_is_told_the_roles() -> None:
+    (line,) = _lines(cluster={"system": "pulsar", "config": {"journalSyncData": False}}, workload={"kind": "log"})
+
+    assert line == (
+        "cluster.config.journalSyncData: unknown key; settings are below the role that reads them: "
+        "bookie, broker, zookeeper; such as bookie: {journalSyncData: ...}"
+    )
+
+
+def test_an_unknown_key_of_a_part_is_told_the_keys_of_that_part() -> None:
+    (line,) = _lines(cluster={"system": "pulsar", "persistence": {"ensembel": 3}}, workload={"kind": "log"})
+
+    assert line == (
+        'cluster.persistence.ensembel: unknown key; did you mean "ensemble"? Known: ack_quorum, ensemble, write_quorum'
+    )
+
+
+def test_a_setting_of_kafka_beside_its_keys_is_told_where_it_belongs() -> None:
+    (line,) = _lines(cluster={"system": "kafka", "min.insync.replicas": 2})
+
+    assert line.startswith("cluster.min.insync.replicas: unknown key; write settings of brokers below config: ")
+    assert "topic:" in line
+
+
+@pytest.mark.parametrize("at", ["12:03", " 12:03 "])
+def test_a_time_of_day_is_no_duration(at: str) -> None:
+    (line,) = _fault(inject="kill", at=at)
+
+    assert "YAML 1.1 reads it as the number 723; write 723s or 723m" in line
+
+
+def test_durations_may_be_days() -> None:
+    assert parse_duration("2d") == 2 * DAY == parse_duration("48h")
+
+
+def test_the_mistakes_of_all_sections_are_named_at_once() -> None:
+    lines = _lines(
+        cluster={"system": "kafka", "hosts": 3, "verzion": "4.1.1", "disk": {"siez": "1GiB"}},
+        workload={"kind": "log", "duration": "20s", "producrs": 2},
+        faults=[{"at": "1s", "inject": "kil"}, {"at": "30s", "inject": "kill"}],
+        expect={"losst": "none"},
+        accept=["kafka.none"],
+    )
+
+    assert [line.partition(": ")[0] for line in lines] == [
+        "cluster.disk.siez",
+        "cluster.verzion",
+        "workload.producrs",
+        "expect.losst",
+        "accept.0",
+        "faults.0.inject",
+        "faults.1",
+    ]
+
+
+def test_what_the_engine_and_what_plug_ins_refuse_is_named_at_once() -> None:
+    lines = _lines(
+        cluster={"system": "kafka", "hosts": 0, "verzion": "4.1.1"},
+        workload={"kind": "log", "duration": 20},
+        faults=[{"at": 1, "inject": "kill"}, {"at": "1s", "inject": "kill", "on": "n9"}],
+        expects={},
+    )
+
+    assert [line.partition(": ")[0] for line in lines] == [
+        "cluster.hosts",
+        "workload.duration",
+        "faults.0.at",
+        "expects",
+        "cluster.verzion",
+    ]
+
+
+def test_every_wrong_target_is_named() -> None:
+    lines = _lines(faults=[{"at": "1s", "inject": "kill", "on": "n9"}, {"at": "2s", "inject": "kill", "on": "n8"}])
+
+    assert [line.partition(": ")[0] for line in lines] == ["faults.0.on", "faults.1.on"]
+
+
+@pytest.mark.parametrize("changes", [{"cluster": 3}, {"workload": {}}, {"cluster": {"hosts": 3}}, {"faults": "kill"}])
+def test_a_scenario_that_is_wrong_as_a_whole_is_refused(changes: dict[str, Any]) -> None:
+    assert _lines(**changes)
+
+
+def test_what_variants_share_is_named_once(tmp_path: Path) -> None:
+    path = tmp_path / "two.yaml"
+    path.write_text(
+        "cluster: {system: kafka, verzion: 4}\nworkload: {kind: log}\n"
+        "variants:\n  a: {}\n  b: {expect: {losst: none}}\n"
+    )
+
+    with pytest.raises(BadInput) as refused:
+        plan_all(find(str(path)))
+
+    assert [line.split(": ")[:2] for line in str(refused.value).splitlines()] == [
+        [f"{path}:a", "cluster.verzion"],
+        [f"{path}:b", "expect.losst"],
+    ]
