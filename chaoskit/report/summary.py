@@ -10,7 +10,7 @@ from typing import Any
 
 from chaoskit.history.schema import PRODUCER_SHIFT
 from chaoskit.judge.verdict import Found, Verdict
-from chaoskit.report.words import PHASE_WORDS, milliseconds, number, scalar
+from chaoskit.report.words import PHASE_WORDS, milliseconds, number, scalar, shortened
 
 _EXAMPLES_SHOWN = 2
 _ENDS_SHOWN = 16
@@ -180,7 +180,7 @@ def _equal_faults(faults: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str,
 def _fault(fault: Mapping[str, Any]) -> list[str]:
     healed = f"healed at {fault['healed_at_ms'] / 1000:.1f} s" if fault["healed"] else "NOT healed"
     lines = [f"  fault: {_hit(fault)} at {fault['at_ms'] / 1000:.1f} s, {healed}{_effect(fault)}"]
-    lines.append(f"    evidence: {fault['evidence']}")
+    lines.append(f"    evidence: {shortened(fault['evidence'])}")
     if fault.get("unavailable_ms") is not None:
         where = f" to {fault['unavailable_in']}" if fault.get("unavailable_in") else ""
         gap = f"at most {fault['unavailable_ms']:,.0f} ms without an acknowledged send{where}"
@@ -193,7 +193,7 @@ def _faults(equal: Sequence[Mapping[str, Any]]) -> list[str]:
     first, last = equal[0]["at_ms"] / 1000, equal[-1]["at_ms"] / 1000
     healed = "all healed" if equal[0]["healed"] else "NOT healed"
     lines = [f"  {len(equal)} faults: {_hit(equal[0])} from {first:.1f} s to {last:.1f} s, {healed}{_effect(equal[0])}"]
-    lines.append(f"    evidence of the first: {equal[0]['evidence']}")
+    lines.append(f"    evidence of the first: {shortened(equal[0]['evidence'])}")
     if gaps := [fault["unavailable_ms"] for fault in equal if fault.get("unavailable_ms") is not None]:
         lines.append(f"    at most {max(gaps):,.0f} ms without an acknowledged send")
     return lines

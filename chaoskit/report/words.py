@@ -7,6 +7,8 @@ from chaoskit.judge.timing import PHASES
 PHASE_WORDS = dict(zip(PHASES, ("outside faults", "under faults", "after faults"), strict=True))
 """The phases of a run's load in words."""
 
+_EVIDENCE_MAX = 600
+
 
 def number(value: float | None) -> str:
     """Return an integer with thousands separators; a dash for None.
@@ -49,3 +51,17 @@ def scalar(value: object) -> str:
     if value is None:
         return "null"
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def shortened(evidence: str) -> str:
+    """Return evidence, which is a list with semicolons, in at most about 600 characters.
+
+    >>> shortened("; ".join(["n1: 1 byte"] * 100)).count("n1"), shortened("n1: gone")
+    (50, 'n1: gone')
+    """
+    parts, length = evidence.split("; "), 0
+    for shown, part in enumerate(parts):
+        length += len(part) + 2
+        if length > _EVIDENCE_MAX and shown:
+            return f"{'; '.join(parts[:shown])}; and {len(parts) - shown} more in faults.parquet"
+    return evidence

@@ -71,9 +71,8 @@ def test_the_list_of_runs_counts_equal_faults(tmp_path: Path) -> None:
     folder = tmp_path / "small" / "1"
     folder.mkdir(parents=True)
     (folder / SCENARIO).write_text("name: small\n")
-    faults = [{"kind": "kill", "targets": ["n1"]}] * 24 + [{"kind": "pause", "targets": ["n2", "n3"]}]
-    told = {"verdict": "valid", "anomalies": {}, "faults": faults, "counts": {"sent": 1, "acked": 1}}
-    (folder / VERDICT).write_text(json.dumps(told))
+    faults = (*(_fault(at_s) for at_s in range(24)), _fault(30, kind="pause", targets=["n2", "n3"]))
+    (folder / VERDICT).write_text(json.dumps(verdict(faults=faults).as_json()))
 
     listed = CliRunner().invoke(command, ["--store", str(tmp_path)]).output
 
