@@ -22,6 +22,9 @@ SCENARIO, VERDICT, TIMELINE, RECOVERY = "scenario.yaml", "verdict.json", "timeli
 DEPLOYMENT = "deployment.json"
 """The deployment that a run used, and the earlier runs on it."""
 
+EFFECTIVE = "effective.json"
+"""The settings in effect, as the system reported them before the load."""
+
 RECORDINGS = "disks"
 """Folder with the disk recordings of a run's hosts."""
 

@@ -162,6 +162,21 @@ class Supervision(Protocol):
 
 
 @runtime_checkable
+class Reporting(Protocol):
+    """Optional power: report the settings that are in effect."""
+
+    def settings_in_effect(self) -> Mapping[str, Mapping[str, Any]]:
+        """Return, as the system tells, the settings of each process and topic of the trial that reports them.
+
+        The keys are names such as `broker n1`.
+
+        Raises:
+            ClusterError: nobody answers.
+        """
+        ...
+
+
+@runtime_checkable
 class Leadership(Protocol):
     """Optional power: transfer leadership of partitions to other replicas."""
 

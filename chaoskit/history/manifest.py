@@ -21,7 +21,7 @@ RECORDED, JUDGED = "recorded", "judged"
 _FILES = {
     RECORDED: (
         "operations.parquet", "messages.parquet/*", "observations.parquet/*", "faults.parquet", "placements.parquet",
-        store.SCENARIO, store.TIMELINE, store.RECOVERY, store.DEPLOYMENT,
+        store.SCENARIO, store.TIMELINE, store.RECOVERY, store.DEPLOYMENT, store.EFFECTIVE,
     ),
     JUDGED: ("findings.parquet", store.VERDICT, "latency/*"),
 }  # fmt: skip

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from chaoskit.base import store
-from chaoskit.contract.cluster import ClusterError, Revival, Supervision
+from chaoskit.contract.cluster import ClusterError, Reporting, Revival, Supervision
 from chaoskit.contract.event import LoadTick, PhaseBegun, Problem, ServiceRevived, Watcher
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import HostError
@@ -108,6 +108,8 @@ class Trial:
         cluster.wait_ready(self._plan.scenario.cluster.ready_within / 1e9)
         for topic in topics:
             cluster.create_topic(replace(topic, name=self._in_system(topic.name)))
+        if reporting := optional(cluster, Reporting):
+            store.write_json(self._folder / store.EFFECTIVE, reporting.settings_in_effect())
         self._deployment.sync()
 
     def _with_cluster(self) -> None:

@@ -20,6 +20,7 @@ from chaoskit.history.audits import Place
 from clusters.common.properties import setting, text
 from clusters.kafka import roles, settings
 from clusters.kafka.connection import BOOTSTRAP, NAMESPACE, coordinated_id, group
+from clusters.kafka.effective import Reporter
 from clusters.kafka.nodes import Nodes
 from clusters.kafka.operator import Operator, has_tools
 from clusters.kafka.probe import answers
@@ -55,7 +56,8 @@ class KafkaCluster:
         self._admin = AdminClient({BOOTSTRAP: self._bootstrap, **quiet}, logger=None)
         operator = Operator(self._brokers, self._admin, options.version, self.answers)
         by_tools = [operator] if has_tools(options.version) else []
-        self._holders = [self._nodes, Upgrader(self._nodes, operator), *by_tools]
+        reporter = Reporter(self._brokers, self._admin, lambda: self._topics)
+        self._holders = [self._nodes, Upgrader(self._nodes, operator), reporter, *by_tools]
 
     def power(self, kind: type[P]) -> P:
         return held(kind, self._holders, f"this cluster of Kafka {self._options.version}")

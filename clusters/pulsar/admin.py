@@ -200,6 +200,15 @@ class Admin:
         told = self._ask("GET", "/admin/v2/brokers/leaderBroker", timeout_s)
         return str(urlsplit(told["serviceUrl"]).hostname)
 
+    def configurations(self, timeout_s: float) -> dict[str, dict[str, str]]:
+        """Return the configuration of each broker, by its address.
+
+        Raises:
+            ClusterError: a broker does not answer.
+        """
+        path = "/admin/v2/brokers/configuration/runtime"
+        return {broker: self._request("GET", broker, path, timeout_s) for broker in self._brokers}
+
     def _ask(self, method: str, path: str, timeout_s: float, body: object = None) -> Any:
         return self._first(lambda broker: self._request(method, broker, path, timeout_s, body))
 

@@ -67,6 +67,12 @@ class PulsarCluster(StorageStack[PulsarOptions]):
             begins = self._admin.state(name, number, _CREATE_TIMEOUT_S).first_ledger
             self._begins[partition_name(name, number)] = begins
 
+    def settings_in_effect(self) -> dict[str, Mapping[str, str]]:
+        names = {host.address: host.name for host in self.hosts}
+        brokers = self._admin.configurations(_CREATE_TIMEOUT_S)
+        told = {f"broker {names[broker]}": dict(sorted(each.items())) for broker, each in brokers.items()}
+        return {**super().settings_in_effect(), **told}
+
     def placements(self) -> list[Placed]:
         with ThreadPoolExecutor(_ASKED_AT_ONCE) as pool:
             told = pool.map(lambda place: self._partition_roles.placed(*place), self._partitions())

@@ -46,6 +46,7 @@ _POLL_S = 0.1
 _QUORUM_TIMEOUT_S = 30
 _SETUP_TIMEOUT_S = 60
 _SHELL_TIMEOUT_S = 120
+_REPORT_TIMEOUT_S = 5
 _UNREGISTERED_S = 30
 
 Options = TypeVar("Options", bound=StorageOptions)
@@ -164,6 +165,20 @@ class StorageStack(ABC, Generic[Options]):
     def revivals(self) -> Sequence[Revival]:
         """See `chaoskit.contract.cluster.Supervision`."""
         return self._supervisor.revivals
+
+    def settings_in_effect(self) -> dict[str, Mapping[str, str]]:
+        """See `chaoskit.contract.cluster.Reporting`. A bookie without HTTP server reports none."""
+        try:
+            told = {
+                self.hosts[index].name: probe.zookeeper_word(self._addresses[index], "conf", _REPORT_TIMEOUT_S)
+                for index in self._placed.zookeepers
+            }
+        except OSError as error:
+            raise ClusterError(f"settings in effect: a ZooKeeper server does not answer: {error}") from error
+        pairs = {name: (line.partition("=") for line in said.splitlines()) for name, said in told.items()}
+        return {
+            f"zookeeper {name}": {key: value for key, found, value in each if found} for name, each in pairs.items()
+        }
 
     def find(self, role: str, place: Place | None) -> tuple[str, ...]:
         return self._roles.find(role, place)

@@ -115,7 +115,7 @@ def test_a_slow_disk_stays_slow_over_a_reboot_and_leaves_no_limit_behind(make_ec
     host.power_on()
     echo.start(host)
 
-    assert "write_iops" in nemesis.verify(strike)
+    assert "write requests" in nemesis.verify(strike)
     nemesis.heal(strike)
     assert nemesis.verify_healed(strike)
     assert not note.exists()

@@ -97,7 +97,7 @@ def test_one_disk_becomes_read_only(make_echo: Make) -> None:
 
 def test_one_disk_is_slow(echo: EchoCluster) -> None:
     with fault(DiskSlow(), echo.hosts, echo, disk="one", write_iops=20) as evidence:
-        assert "write_iops" in evidence
+        assert "limit 20/s" in evidence
         host: Any = echo.hosts[0]
         done = host.run(["sh", "-c", "dd if=/dev/zero of=/data/x bs=4k count=100 oflag=direct 2>&1"], timeout_s=4)
         assert "409600" in done.out

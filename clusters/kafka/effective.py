@@ -1,0 +1,41 @@
+"""The settings that are in effect, as brokers describe them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient, ConfigResource  # type: ignore[attr-defined]
+
+from chaoskit.contract.cluster import ClusterError
+from chaoskit.contract.host import ServiceHost
+
+_TIMEOUT_S = 10
+
+
+class Reporter:
+    """The power `Reporting` of `chaoskit.contract.cluster`.
+
+    Args:
+        brokers: hosts of the brokers; the first is node 1.
+        admin: client for requests.
+        topics: returns the topics of the trial.
+    """
+
+    def __init__(self, brokers: Sequence[ServiceHost], admin: AdminClient, topics: Callable[[], Sequence[str]]) -> None:
+        self._brokers = brokers
+        self._admin = admin
+        self._topics = topics
+
+    def settings_in_effect(self) -> Mapping[str, Mapping[str, str | None]]:
+        asked = {
+            f"broker {host.name}": ConfigResource(ConfigResource.Type.BROKER, str(node))
+            for node, host in enumerate(self._brokers, 1)
+        }
+        asked |= {f"topic {topic}": ConfigResource(ConfigResource.Type.TOPIC, topic) for topic in self._topics()}
+        try:
+            told = self._admin.describe_configs(list(asked.values()), request_timeout=_TIMEOUT_S)
+            described = {name: told[resource].result() for name, resource in asked.items()}
+        except KafkaException as error:
+            raise ClusterError(f"settings in effect: {error.args[0].str()}") from error
+        return {name: {key: entry.value for key, entry in sorted(each.items())} for name, each in described.items()}
