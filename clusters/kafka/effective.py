@@ -34,8 +34,9 @@ class Reporter:
         }
         asked |= {f"topic {topic}": ConfigResource(ConfigResource.Type.TOPIC, topic) for topic in self._topics()}
         try:
-            told = self._admin.describe_configs(list(asked.values()), request_timeout=_TIMEOUT_S)
-            described = {name: told[resource].result() for name, resource in asked.items()}
+            # A request may name one broker only.
+            told = [self._admin.describe_configs([each], request_timeout=_TIMEOUT_S)[each] for each in asked.values()]
+            described = {name: future.result() for name, future in zip(asked, told, strict=True)}
         except KafkaException as error:
             raise ClusterError(f"settings in effect: {error.args[0].str()}") from error
         return {name: {key: entry.value for key, entry in sorted(each.items())} for name, each in described.items()}
