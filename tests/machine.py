@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import time
 from pathlib import Path
 
 import psutil
@@ -36,6 +37,18 @@ def snapshot() -> dict[str, list[str]]:
     state["labs"] = sorted(path.name for path in (state_folder() / "labs").glob("*"))
     state["journals"] = sorted(path.name for path in (state_folder() / "journal").glob("*"))
     return state
+
+
+def settled() -> dict[str, list[str]]:
+    """Return a listing that has stopped to change: the kernel adds the routes of a new interface a while later."""
+    last = snapshot()
+    for _ in range(20):
+        time.sleep(0.5)
+        now = snapshot()
+        if now == last:
+            break
+        last = now
+    return last
 
 
 def _lines(argv: list[str]) -> list[str]:

@@ -13,6 +13,7 @@ import click
 
 from chaoskit.base import owner
 from chaoskit.base.errors import BadInput, ChaoskitError
+from chaoskit.base.shadow import check_packages
 
 BAD_INPUT, CRASH = BadInput.exit_code, ChaoskitError.exit_code
 
@@ -69,6 +70,7 @@ def main() -> None:
 
 def _exit_code() -> int:
     try:
+        check_packages()
         status = cli.main(standalone_mode=False)
         return status if isinstance(status, int) else 0
     except click.exceptions.NoArgsIsHelpError as error:

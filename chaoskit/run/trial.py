@@ -108,9 +108,16 @@ class Trial:
         cluster.wait_ready(self._plan.scenario.cluster.ready_within / 1e9)
         for topic in topics:
             cluster.create_topic(replace(topic, name=self._in_system(topic.name)))
-        if reporting := optional(cluster, Reporting):
-            store.write_json(self._folder / store.EFFECTIVE, reporting.settings_in_effect())
+        self._report_settings()
         self._deployment.sync()
+
+    def _report_settings(self) -> None:
+        """Keep the settings in effect; a run is judged without them, too."""
+        if reporting := optional(self._cluster, Reporting):
+            try:
+                store.write_json(self._folder / store.EFFECTIVE, reporting.settings_in_effect())
+            except ClusterError as error:
+                self._watcher.on(Problem(str(error)))
 
     def _with_cluster(self) -> None:
         fleet = Fleet(self._folder, self._deployment.journal, self._order())

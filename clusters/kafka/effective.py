@@ -7,10 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, ConfigResource  # type: ignore[attr-defined]
 
+from chaoskit.base.waiting import wait_while
 from chaoskit.contract.cluster import ClusterError
 from chaoskit.contract.host import ServiceHost
 
-_TIMEOUT_S = 10
+_TIMEOUT_S = 20
+_ANSWER_S = 5
 
 
 class Reporter:
@@ -28,6 +30,13 @@ class Reporter:
         self._topics = topics
 
     def settings_in_effect(self) -> Mapping[str, Mapping[str, str | None]]:
+        told: dict[str, Mapping[str, str | None]] = {}
+        if failed := wait_while(lambda: self._ask(told), _TIMEOUT_S):
+            raise ClusterError(f"settings in effect: {failed}")
+        return told
+
+    def _ask(self, told: dict[str, Mapping[str, str | None]]) -> str:
+        """Add what brokers tell; return why one did not, which a closed connection is reason enough for."""
         asked = {
             f"broker {host.name}": ConfigResource(ConfigResource.Type.BROKER, str(node))
             for node, host in enumerate(self._brokers, 1)
@@ -35,8 +44,9 @@ class Reporter:
         asked |= {f"topic {topic}": ConfigResource(ConfigResource.Type.TOPIC, topic) for topic in self._topics()}
         try:
             # A request may name one broker only.
-            told = [self._admin.describe_configs([each], request_timeout=_TIMEOUT_S)[each] for each in asked.values()]
-            described = {name: future.result() for name, future in zip(asked, told, strict=True)}
+            futures = [self._admin.describe_configs([each], request_timeout=_ANSWER_S)[each] for each in asked.values()]
+            for name, future in zip(asked, futures, strict=True):
+                told[name] = {key: entry.value for key, entry in sorted(future.result().items())}
         except KafkaException as error:
-            raise ClusterError(f"settings in effect: {error.args[0].str()}") from error
-        return {name: {key: entry.value for key, entry in sorted(each.items())} for name, each in described.items()}
+            return str(error.args[0].str())
+        return ""

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from machine import snapshot
+from machine import settled, snapshot
 
 from chaoskit.base.journal import Journal
 from chaoskit.base.waiting import wait_until
@@ -167,7 +167,7 @@ with Journal("test-killed") as journal:
 """
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as harness:
         assert harness.stdout.readline() == "up\n"
-        alive = snapshot()
+        alive = settled()
         assert heal() == [], "a live run must be left alone"
         assert snapshot() == alive
         harness.send_signal(signal.SIGKILL)
