@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,19 +32,6 @@ def opened(path: Path, metadata: pq.FileMetaData | None = None) -> pq.ParquetFil
     return pq.ParquetFile(path, metadata=metadata, page_checksum_verification=True)
 
 
-def read(path: Path, schema: pa.Schema, remedy: str = RESTORE) -> pa.Table:
-    """Return the content of a file.
-
-    Raises:
-        BadInput: the file is missing, damaged, or has other columns.
-    """
-    with reading(path, remedy):
-        file = opened(path)
-        if not file.schema_arrow.equals(schema):
-            raise ValueError("it has other columns")
-        return sound(file.read())
-
-
 def sound(table: pa.Table) -> pa.Table:
     """Return a table that was read, if it is consistent: a footer has no checksum.
 
@@ -55,3 +43,24 @@ def sound(table: pa.Table) -> pa.Table:
         if not field.nullable and column.null_count:
             raise ValueError(f"{column.null_count:,} values of {field.name} are missing")
     return table
+
+
+def read(
+    path: Path, schema: pa.Schema, remedy: str = RESTORE, examined: Callable[[pa.Table], pa.Table] = sound
+) -> pa.Table:
+    """Return the content of a file.
+
+    Args:
+        path: the file.
+        schema: the columns that it must have.
+        remedy: what the user can do if it is damaged.
+        examined: returns the table, or raises ValueError if it is damaged.
+
+    Raises:
+        BadInput: the file is missing, damaged, or has other columns.
+    """
+    with reading(path, remedy):
+        file = opened(path)
+        if not file.schema_arrow.equals(schema):
+            raise ValueError("it has other columns")
+        return examined(file.read())

@@ -11,7 +11,6 @@ from typing_extensions import TypedDict
 
 from chaoskit.base import parquet, store
 from chaoskit.base.errors import BadInput
-from chaoskit.base.reading import reading
 from chaoskit.history.sound import sound
 from chaoskit.judge.attribution import JUDGED
 
@@ -194,9 +193,7 @@ def read_findings(folder: Path) -> pa.Table:
     path = folder / "findings.parquet"
     if not path.exists():
         return JUDGED.empty_table()
-    findings = parquet.read(path, JUDGED, _again(folder))
-    with reading(path, _again(folder)):
-        return sound(findings)
+    return parquet.read(path, JUDGED, _again(folder), sound)
 
 
 def _again(folder: Path) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from clusters.bookkeeper import artifacts
 from clusters.bookkeeper.options import BookKeeperOptions
 from clusters.common.names import Known, raise_any, remembered, unknown
 from clusters.storage import known as storage
@@ -36,19 +35,20 @@ def check_topology(options: BookKeeperOptions, hosts: int) -> None:
     raise_any(storage.overrides(options, hosts))
 
 
-def check_clients(options: BookKeeperOptions, given: Mapping[str, Mapping[str, Any]]) -> None:
+def check_clients(options: BookKeeperOptions, given: Mapping[str, Mapping[str, Any]], jars: Callable[[], Path]) -> None:
     """Reject settings that BookKeeper's client does not have; it would believe them.
 
     Args:
         options: as in the scenario.
         given: the settings by role, such as `producer`.
+        jars: returns the folder of the release's jars; only called if there are settings.
 
     Raises:
         BadInput: names each setting, with the nearest one that exists.
     """
     if not any(given.values()):
         return
-    names = remembered(artifacts.fetch(options.version), storage.gather)
+    names = remembered(jars(), storage.gather)
     client = Known(f"the client of BookKeeper {options.version}", names[storage.CLIENT], storage.FAMILIES_BOOKIE)
     unchecked = options.config_unchecked
     raise_any([error for role, each in given.items() for error in unknown(f"workload.{role}", each, client, unchecked)])

@@ -66,7 +66,8 @@ class System:
             raise BadInput(f"cluster.system: bookkeeper needs py4j: {with_extra('bookkeeper')}")
         check_java(_JAVA_MIN, f"BookKeeper {options.version}")
         check_topology(options, declared.hosts)
-        check_clients(options, {"producer": declared.producer, "consumer": declared.consumer})
+        given = {"producer": declared.producer, "consumer": declared.consumer}
+        check_clients(options, given, lambda: artifacts.fetch(options.version))
 
     def prepare(self, options: BookKeeperOptions) -> None:
         check_names(options, artifacts.fetch(options.version))

@@ -16,7 +16,7 @@ from chaoskit.contract.capability import Capability
 from clusters.hosts import network_attempts
 from clusters.hosts.clock.attempt import try_clock
 from clusters.hosts.disk.attempts import try_programmable, try_throttle
-from clusters.hosts.disk.options import REMEDY
+from clusters.hosts.disk.options import fuse_remedy
 from clusters.hosts.exposure import try_shield
 from clusters.hosts.limits import try_limits
 
@@ -58,7 +58,7 @@ def diagnose() -> list[Capability]:
                 "apt-get install xfsprogs; modprobe xfs",
                 required=False,
             ),
-            _attempt("programmable disk (FUSE)", try_programmable, REMEDY, required=False),
+            _attempt("programmable disk (FUSE)", try_programmable, fuse_remedy(), required=False),
             _attempt(
                 "slow plain disk (blkio throttle)",
                 try_throttle,

@@ -73,7 +73,7 @@ name of the topic's setting."""
 _MORE = {"log.roll.hours", "log.roll.jitter.hours", "log.retention.hours", "log.retention.minutes"}
 
 
-def check_settings(options: KafkaOptions, jars: Path) -> None:
+def check_names(options: KafkaOptions, jars: Path) -> None:
     """Reject settings that the release does not have.
 
     Args:

@@ -46,8 +46,7 @@ class Nodes:
     def start(self, host: ServiceHost) -> None:
         if host.state(SERVICE) is not ServiceState.GONE:
             return
-        metadata = [f"{folder}/meta.properties" for folder in self._log_dirs(host)]
-        if host.run(["ls", *metadata], check=False).status != 0:
+        if host.run(["ls", *self._metadata(host)], check=False).status != 0:
             self._format(host)
         options = self._options
         logging = [
@@ -124,15 +123,18 @@ class Nodes:
     def _given_id(self) -> str:
         """Return the cluster id from disks that are already formatted; empty if there are none."""
         for host in self._hosts:
-            for folder in self._log_dirs(host):
-                found = host.run(["sed", "-n", "s/^cluster.id=//p", f"{folder}/meta.properties"], check=False)
-                if found.out.strip():
-                    return found.out.strip()
+            found = host.run(["sed", "-n", "s/^cluster.id=//p", *self._metadata(host)], check=False)
+            if found.out:
+                return found.out.split()[0]
         return ""
 
     def metadata_dir(self, host: ServiceHost) -> str:
         """Return the folder of a node's metadata log: the first log directory, as Kafka chooses it."""
         return self._log_dirs(host)[0]
+
+    def _metadata(self, host: ServiceHost) -> list[str]:
+        """Return the files that a formatted log directory has."""
+        return [f"{folder}/meta.properties" for folder in self._log_dirs(host)]
 
     def _log_dirs(self, host: ServiceHost) -> list[str]:
         return paths(self._options.log_dirs, host.disks, settings.DATA_FOLDER)

@@ -24,7 +24,7 @@ from clusters.kafka.client import KafkaClients
 from clusters.kafka.consumer import KafkaConsumer
 from clusters.kafka.deploy import KafkaCluster
 from clusters.kafka.guarantees import GUARANTEES
-from clusters.kafka.known import check_settings, check_topology
+from clusters.kafka.known import check_names, check_topology
 from clusters.kafka.operator import has_tools
 from clusters.kafka.producer import KafkaProducer, resolve_producer
 from clusters.kafka.retention import compacts
@@ -96,7 +96,7 @@ class System:
         _check_client("consumer", lambda: KafkaConsumer({"group.id": "check", **declared.consumer}).close())
 
     def prepare(self, options: KafkaOptions) -> None:
-        check_settings(options, artifacts.fetch(options.version))
+        check_names(options, artifacts.fetch(options.version))
 
     def deployment(self, options: KafkaOptions) -> KafkaOptions:
         return options.model_copy(update={"topic": {}})

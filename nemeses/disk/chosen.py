@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chaoskit.contract.disk import DataDisk
+from chaoskit.contract.disk import DataDisk, ProgrammableDisk
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.nemesis import Strike
 
@@ -11,3 +11,12 @@ def chosen(host: ServiceHost, strike: Strike) -> DataDisk:
     """Return the disk of a target that the fault's parameters name."""
     disk: DataDisk = host.disks[strike.parameters.disk]
     return disk
+
+
+def programmable(host: ServiceHost, strike: Strike) -> ProgrammableDisk:
+    """Return the same disk, which must be programmable.
+
+    Raises:
+        PowerMissing: it is not.
+    """
+    return chosen(host, strike).power(ProgrammableDisk)

@@ -10,7 +10,7 @@ from chaoskit.contract.disk import ProgrammableDisk
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import PowerSwitch, ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, OnDisk, Strike
-from nemeses.disk.chosen import chosen
+from nemeses.disk.chosen import chosen, programmable
 from nemeses.disk.mending import check_writable, restore, write_error
 from nemeses.services import await_answers, on_each
 
@@ -42,7 +42,7 @@ class FsyncLies(Nemesis):
 
     def inject(self, strike: Strike) -> None:
         strike.notes["lying"] = True
-        on_each(strike.hosts, lambda host: _disk(host, strike).program({"flush_lies": True}))
+        on_each(strike.hosts, lambda host: programmable(host, strike).program({"flush_lies": True}))
 
     def verify(self, strike: Strike) -> str:
         return "; ".join(_check_lies(host, strike) for host in strike.hosts)
@@ -53,7 +53,7 @@ class FsyncLies(Nemesis):
         def act(host: ServiceHost) -> None:
             if cut and host.reachable():
                 host.power(PowerSwitch).power_cut()
-            _disk(host, strike).reset(["flush_lies"])
+            programmable(host, strike).reset(["flush_lies"])
             restore(host, strike.cluster)
             host.run(["sync", "--file-system", chosen(host, strike).path])
 
@@ -69,12 +69,8 @@ class FsyncLies(Nemesis):
         return "; ".join([*proofs, writable, await_answers(strike.hosts, strike.cluster)])
 
 
-def _disk(host: ServiceHost, strike: Strike) -> ProgrammableDisk:
-    return chosen(host, strike).power(ProgrammableDisk)
-
-
 def _check_lies(host: ServiceHost, strike: Strike) -> str:
-    disk = _disk(host, strike)
+    disk = programmable(host, strike)
     before = disk.counters()["lies"]
     if error := write_error(host, strike):
         raise NemesisError(f"a write with fsync on {host.name} should be acknowledged: {error}")
@@ -90,14 +86,14 @@ def _check_flushes(host: ServiceHost, strike: Strike) -> None:
 
     def waiting() -> int:
         host.run(["sync", "--file-system", chosen(host, strike).path])
-        return _disk(host, strike).counters()["unflushed_sectors"]
+        return programmable(host, strike).counters()["unflushed_sectors"]
 
     if left := wait_while(waiting, _FLUSHED_S):
         raise NemesisError(f"{left} sectors of {host.name} are still unflushed after a sync")
 
 
 def _check_lost(host: ServiceHost, strike: Strike) -> str:
-    cut = _disk(host, strike).last_cut()
+    cut = programmable(host, strike).last_cut()
     if not cut.get("lies") or not cut["sectors"]:
         raise NemesisError(
             f"{host.name}: the power was cut while its disk lied, but no acknowledged data was lost: {cut}"

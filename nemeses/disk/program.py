@@ -12,7 +12,7 @@ from chaoskit.contract.disk import DiskSettings, ProgrammableDisk, Rate
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import PowerSwitch, ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, OnDisk, Strike
-from nemeses.disk.chosen import chosen
+from nemeses.disk.chosen import chosen, programmable
 from nemeses.disk.mending import check_writable, mend, write_error
 from nemeses.services import await_answers, on_each
 from nemeses.shell import bash
@@ -79,7 +79,7 @@ class DiskErrors(Nemesis):
     def inject(self, strike: Strike) -> None:
         changes = {f"{name}_errors": rate for name, rate in strike.parameters.model_dump(exclude={"disk"}).items()}
         strike.notes["before"] = {host.name: _errors(host, strike) for host in strike.hosts}
-        on_each(strike.hosts, lambda host: _disk(host, strike).program(changes))
+        on_each(strike.hosts, lambda host: programmable(host, strike).program(changes))
 
     def verify(self, strike: Strike) -> str:
         seen = []
@@ -96,7 +96,7 @@ class DiskErrors(Nemesis):
 
     def heal(self, strike: Strike) -> None:
         changed = ["read_errors", "write_errors", "flush_errors"]
-        on_each(strike.hosts, lambda host: _disk(host, strike).reset(changed))
+        on_each(strike.hosts, lambda host: programmable(host, strike).reset(changed))
         mend(strike)
 
     def verify_healed(self, strike: Strike) -> str:
@@ -124,32 +124,28 @@ class DiskProgram(Nemesis):
 
     def inject(self, strike: Strike) -> None:
         changes = strike.parameters.model_dump(include=strike.parameters.changes, mode="json")
-        strike.notes["settings"] = {host.name: _disk(host, strike).settings() for host in strike.hosts}
-        on_each(strike.hosts, lambda host: _disk(host, strike).program(changes))
+        strike.notes["settings"] = {host.name: programmable(host, strike).settings() for host in strike.hosts}
+        on_each(strike.hosts, lambda host: programmable(host, strike).program(changes))
 
     def verify(self, strike: Strike) -> str:
         return "; ".join(_behaviour(host, strike) for host in strike.hosts)
 
     def heal(self, strike: Strike) -> None:
-        on_each(strike.hosts, lambda host: _disk(host, strike).reset(strike.parameters.changes))
+        on_each(strike.hosts, lambda host: programmable(host, strike).reset(strike.parameters.changes))
         mend(strike)
 
     def verify_healed(self, strike: Strike) -> str:
         for host in strike.hosts:
-            settings, before = _disk(host, strike).settings(), strike.notes["settings"][host.name]
+            settings, before = programmable(host, strike).settings(), strike.notes["settings"][host.name]
             changed = [name for name in type(settings).model_fields if getattr(settings, name) != getattr(before, name)]
             if kept := strike.parameters.changes.intersection(changed):
                 raise NemesisError(f"the disk of {host.name} still has the fault's {', '.join(kept)}")
         return f"{check_writable(strike)}; {await_answers(strike.hosts, strike.cluster)}"
 
 
-def _disk(host: ServiceHost, strike: Strike) -> ProgrammableDisk:
-    return chosen(host, strike).power(ProgrammableDisk)
-
-
 def _errors(host: ServiceHost, strike: Strike) -> int:
     """Return the number of requests that the disk failed."""
-    return _disk(host, strike).counters()["errors"]
+    return programmable(host, strike).counters()["errors"]
 
 
 def _behaviour(host: ServiceHost, strike: Strike) -> str:
@@ -159,7 +155,7 @@ def _behaviour(host: ServiceHost, strike: Strike) -> str:
         NemesisError: they do not match the parameters.
     """
     wanted: Program = strike.parameters
-    settings = _disk(host, strike).settings()
+    settings = programmable(host, strike).settings()
     if wrong := [name for name in wanted.changes if getattr(settings, name) != getattr(wanted, name)]:
         raise NemesisError(f"the disk of {host.name} did not apply {', '.join(wrong)}")
     began = time.monotonic()

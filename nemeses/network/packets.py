@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -35,17 +36,17 @@ class PacketFault(Nemesis):
 
     family = "network"
 
+    @abstractmethod
     def scripts(self, strike: Strike, host: ServiceHost, peers: Peers) -> tuple[str, str]:
         """Return the bash scripts that inject the fault on a host and undo it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def measure(self, strike: Strike, host: ServiceHost, peers: Peers) -> str:
         """Return the measured effect on a host, as evidence.
 
         Raises:
             NemesisError: there is no effect.
         """
-        raise NotImplementedError
 
     def inject(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:

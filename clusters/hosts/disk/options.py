@@ -32,7 +32,6 @@ _OF_A_HOST = {"images", "disks", "record"}
 
 _DISKS_MAX = 8
 _XFS_SIZE_MIN = 300 * 2**20
-REMEDY = f"apt-get install libfuse3-dev fuse3 pkg-config gcc python3-dev; {with_extra('disk')}"
 
 
 def _sized(given: Any) -> Any:
@@ -131,12 +130,17 @@ def check_disk(options: DiskOptions, count: int) -> None:
             raise BadInput(f"cluster.disk.{key}: XFS needs at least 300MiB")
     programmable = any(disk.kind == "programmable" for disk in each.values())
     if programmable and (find_spec("pyfuse3") is None or not Path("/dev/fuse").exists()):
-        raise BadInput(f"cluster.disk.kind: a programmable disk needs FUSE and pyfuse3: {REMEDY}; modprobe fuse")
+        raise BadInput(f"cluster.disk.kind: a programmable disk needs FUSE and pyfuse3: {fuse_remedy()}; modprobe fuse")
     for name, image in options.images.items():
         if name not in {f"n{index}" for index in range(1, count + 1)}:
             raise BadInput(f"cluster.disk.images.{name}: no such host; the hosts are n1 to n{count}")
         if not image.is_file():
             raise BadInput(f"cluster.disk.images.{name}: {image} is not a file")
+
+
+def fuse_remedy() -> str:
+    """Return how to install what programmable disks need."""
+    return f"apt-get install libfuse3-dev fuse3 pkg-config gcc python3-dev; {with_extra('disk')}"
 
 
 def make_image(image: Path, options: DiskOptions, given: Path | None = None) -> None:

@@ -92,7 +92,7 @@ def test_names_that_older_releases_put_together_when_they_run(tmp_path: Path) ->
 )
 def test_kafkas_settings_are_checked(release: Path, options: dict[str, Any], refusal: str) -> None:
     with pytest.raises(BadInput) as refused:
-        kafka.check_settings(KafkaOptions.model_validate(options), release)
+        kafka.check_names(KafkaOptions.model_validate(options), release)
 
     assert refusal in str(refused.value)
 
@@ -101,14 +101,14 @@ def test_kafka_takes_what_it_knows_and_what_is_not_to_be_checked(release: Path) 
     config = {"log.flush.interval.messages": 1, "listener.name.plaintext.ssl.any": 1, "our.plugin": 1}
     options = KafkaOptions(config=config, topic={"min.insync.replicas": 2}, config_unchecked=["our.plugin"])
 
-    kafka.check_settings(options, release)
+    kafka.check_names(options, release)
 
 
 def test_every_wrong_setting_is_named_at_once(release: Path) -> None:
     options = KafkaOptions(config={"node.ids": 1, "broker.racks": "a"}, topic={"retention.mss": 1})
 
     with pytest.raises(BadInput) as refused:
-        kafka.check_settings(options, release)
+        kafka.check_names(options, release)
 
     assert [line.partition(": ")[0] for line in str(refused.value).splitlines()] == [
         "cluster.config.node.ids",
@@ -146,20 +146,21 @@ def test_bookies_and_zookeeper_take_what_they_know(release: Path) -> None:
     bookkeeper.check_names(BookKeeperOptions.model_validate({"config": config, "config_unchecked": ["mine"]}), release)
 
 
-def test_settings_of_bookkeepers_client_are_checked(release: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clusters.bookkeeper.artifacts.fetch", lambda _: release)
+def test_settings_of_bookkeepers_client_are_checked(release: Path) -> None:
+    good, bad = {"addEntryTimeoutSec": 5}, {"addEntryTimeoutSecs": 5}
 
-    bookkeeper.check_clients(BookKeeperOptions(), {"producer": {"addEntryTimeoutSec": 5}, "consumer": {}})
+    bookkeeper.check_clients(BookKeeperOptions(), {"producer": good, "consumer": {}}, lambda: release)
     with pytest.raises(
         BadInput, match=r'^workload\.consumer\.addEntryTimeoutSecs: .* did you mean "addEntryTimeoutSec"'
     ):
-        bookkeeper.check_clients(BookKeeperOptions(), {"producer": {}, "consumer": {"addEntryTimeoutSecs": 5}})
+        bookkeeper.check_clients(BookKeeperOptions(), {"producer": {}, "consumer": bad}, lambda: release)
 
 
-def test_clients_without_settings_need_no_jars(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr("clusters.bookkeeper.artifacts.fetch")
+def test_clients_without_settings_need_no_jars() -> None:
+    def fetch() -> Path:
+        raise AssertionError("nothing is to be fetched")
 
-    bookkeeper.check_clients(BookKeeperOptions(), {"producer": {}, "consumer": {}})
+    bookkeeper.check_clients(BookKeeperOptions(), {"producer": {}, "consumer": {}}, fetch)
 
 
 def test_a_pulsar_broker_hands_settings_on(release: Path) -> None:
