@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 LOSSES = ("lost", "lost-entry")
@@ -24,15 +24,17 @@ class _Found(Protocol):
     def causes(self) -> tuple[Mapping[str, Any], ...]: ...
 
 
-def headline(acked: int, anomalies: Mapping[str, _Found], *, complete: bool) -> str:
+def headline(acked: int, anomalies: Mapping[str, _Found], *, complete: bool, missed: Sequence[str] = ()) -> str:
     """Return what happened, in one sentence.
 
     Args:
         acked: number of acknowledged sends.
         anomalies: what was found.
         complete: whether the final read reached the end of every partition.
+        missed: names of the times that are not as expected.
     """
-    return "; ".join(_parts(acked, anomalies, complete))
+    more = [f"not as expected: {', '.join(missed)}"] if missed else []
+    return "; ".join([*_parts(acked, anomalies, complete), *more])
 
 
 def _parts(acked: int, anomalies: Mapping[str, _Found], complete: bool) -> Iterator[str]:

@@ -20,12 +20,14 @@ from chaoskit.history.finish import finish
 from chaoskit.history.manifest import JUDGED, RECORDED, seal, verify
 from chaoskit.history.reader import History
 from chaoskit.judge.attribution import Explained
+from chaoskit.judge.bounds import compare
 from chaoskit.judge.checking import find
 from chaoskit.judge.crashes import hosts_of, place_of, with_crashes
 from chaoskit.judge.metrics import figures, measure
 from chaoskit.judge.subject import Subject, read_subject
 from chaoskit.judge.timing import Timing, faults_of, load_of
 from chaoskit.judge.verdict import Found, Verdict, allow, decide, derive, describe_cause
+from chaoskit.scenario.expected import bounds, numbers
 
 EXAMPLES_MAX = 5
 
@@ -77,14 +79,14 @@ def _verdict(
 ) -> Verdict:
     fault_rows = history.faults.to_pylist()
     findings, guarantees = explained.findings, subject.guarantees(fault_rows)
-    expect, liveness = subject.expect, subject.liveness
-    numbers = {
+    expect, liveness = numbers(subject.expect), subject.liveness
+    counts = {
         row["values"]: row["counts"] for row in pc.value_counts(findings["anomaly"].cast(pa.string())).to_pylist()
     }
     anomalies = {
         name: _found(name, subject, history, explained, guarantees.get(name))
         for name in installed.anomalies()
-        if name in numbers or name in expect
+        if name in counts or name in expect
     }
     faults = tuple(
         {
@@ -102,6 +104,7 @@ def _verdict(
     availability = {key: value for key, value in load["availability"].items() if key != "by_fault"}
     audit, complete = _audit(subject, history)
     problems = tuple(liveness.get("problems", ()))
+    bounded = compare(bounds(subject.expect), availability, load["latency"])
     outcome, reasons = decide(
         anomalies,
         recovered=True if subject.imported else liveness["recovered"],
@@ -110,6 +113,7 @@ def _verdict(
         faults=faults,
         problems=problems,
         behind=(liveness.get("group") or {}).get("behind", ()),
+        bounds=bounded,
     )
     return Verdict(
         run=store.run_name(folder),
@@ -122,6 +126,7 @@ def _verdict(
         anomalies=anomalies,
         faults=faults,
         audit=audit,
+        bounds=bounded,
         liveness={key: value for key, value in liveness.items() if key not in _NO_LIVENESS},
         **{**load, "availability": availability},
     )
@@ -134,7 +139,9 @@ def _found(name: str, subject: Subject, history: History, explained: Explained, 
     causes = explained.causes.get(name, ())
     derived = derive(causes, in_general, subject.accept) if causes else in_general
     anomaly = installed.anomalies()[name]
-    allowance = allow(name, rows.num_rows, derived, subject.expect, measured=anomaly.measured, doubt=anomaly.doubt)
+    allowance = allow(
+        name, rows.num_rows, derived, numbers(subject.expect), measured=anomaly.measured, doubt=anomaly.doubt
+    )
     return Found(
         rows.num_rows,
         allowance.allowed,

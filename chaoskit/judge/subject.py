@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, with_config
 from typing_extensions import TypedDict
 
 from chaoskit.base import store
+from chaoskit.base.errors import Problems
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract import installed
 from chaoskit.contract.cluster import Positions
@@ -25,7 +26,8 @@ from chaoskit.judge.attribution import Attribution, Explained, unexplained
 from chaoskit.judge.effects import effects
 from chaoskit.judge.guarantees import allowances
 from chaoskit.judge.recovery import read_recovery
-from chaoskit.scenario.model import Expected, parse_scenario, validated
+from chaoskit.scenario.expected import Expected, check_expected
+from chaoskit.scenario.model import parse_scenario, validated
 from chaoskit.scenario.plan import Plan, make_plan
 
 _BOUND_NS = 60 * SECOND
@@ -38,7 +40,7 @@ class Subject:
     Attributes:
         name: name of the scenario.
         seed: seed of the run.
-        expect: explicit expectations, by anomaly.
+        expect: explicit expectations, by anomaly or measure.
         accept: ids of the rules for known issues that do not make it invalid.
         plan: the run's plan; None for an imported history.
         liveness: content of recovery.json.
@@ -134,6 +136,9 @@ def read_subject(folder: Path) -> Subject:
     content, source = store.read_yaml(path), str(path)
     if "imported" in content:
         scenario = validated(ImportedScenario, content, source, "")
+        problems = Problems(source)
+        problems.tried(check_expected, scenario.expect, installed.anomalies())
+        problems.raise_any()
         return Subject(scenario.name, scenario.seed, scenario.expect)
     plan = make_plan(parse_scenario(content, source), source)
     declared = plan.scenario

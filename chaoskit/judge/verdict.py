@@ -8,13 +8,15 @@ incomplete, a fault had no effect, or nothing was acknowledged. `valid`: otherwi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from chaoskit.contract.guarantee import Allowance
 from chaoskit.judge.attribution import Cause
+from chaoskit.judge.bounds import Bounded, describe
 from chaoskit.judge.headline import EXPIRED, LOSSES, headline
-from chaoskit.scenario.model import Expected
+from chaoskit.scenario.expected import Number
 
 VALID, INVALID, UNKNOWN = "valid", "invalid", "unknown"
 _BEHIND_TOLD = 5
@@ -55,6 +57,7 @@ class Verdict:
         reasons: why it is not valid, as sentences; empty if it is.
         faults: kind, targets, effective, healed of each fault.
         liveness, availability, latency, counts, audit: as in verdict.json.
+        bounds: the times that the scenario expects to be bounded.
         replayable: whether `chaoskit replay` can repeat it; false for an imported history.
     """
 
@@ -70,6 +73,7 @@ class Verdict:
     liveness: Mapping[str, Any]
     availability: Mapping[str, Any]
     latency: Mapping[str, Any]
+    bounds: Mapping[str, Bounded] = field(default_factory=dict)
     rates: Mapping[str, float] = field(default_factory=dict)
     load_start_s: float = 0.0
     replayable: bool = True
@@ -77,7 +81,8 @@ class Verdict:
     @property
     def headline(self) -> str:
         """What happened, in one sentence."""
-        return headline(self.counts["acked"], self.anomalies, complete=self.audit["complete"])
+        missed = [name for name, each in self.bounds.items() if not each.met]
+        return headline(self.counts["acked"], self.anomalies, complete=self.audit["complete"], missed=missed)
 
     @property
     def lost(self) -> int:
@@ -115,6 +120,7 @@ class Verdict:
             "liveness": dict(self.liveness),
             "availability": dict(self.availability),
             "latency": dict(self.latency),
+            "bounds": {name: asdict(each) for name, each in self.bounds.items()},
         }
 
 
@@ -122,7 +128,7 @@ def allow(
     name: str,
     count: int,
     derived: Allowance | None,
-    expect: Mapping[str, Expected],
+    expect: Mapping[str, Number],
     *,
     measured: bool = False,
     doubt: str = "",
@@ -194,6 +200,7 @@ def decide(
     faults: tuple[Mapping[str, Any], ...],
     problems: tuple[str, ...] = (),
     behind: Sequence[str] = (),
+    bounds: Mapping[str, Bounded] = MappingProxyType({}),
 ) -> tuple[str, tuple[str, ...]]:
     """Return the verdict and the reasons why it is not valid.
 
@@ -205,6 +212,7 @@ def decide(
         faults: the faults, with `effective` and `healed`.
         problems: other problems, such as a client that died.
         behind: partitions of which the group received no fresh message within the bound after healing.
+        bounds: the times that have a bound.
     """
     wrong = [
         f"{anomaly.count} {name}: not allowed ({anomaly.why})"
@@ -216,6 +224,7 @@ def decide(
     if behind:
         where = ", ".join(behind[:_BEHIND_TOLD]) + (", ..." if len(behind) > _BEHIND_TOLD else "")
         wrong.append(f"the group received nothing new of {where} within the bound after healing")
+    wrong += [f"{name} is {describe(each)}" for name, each in bounds.items() if not each.met]
     if wrong:
         return INVALID, (*wrong, *problems)
     doubts = list(problems)

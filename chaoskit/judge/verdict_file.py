@@ -151,6 +151,16 @@ class LatencyTold(PhaseTold, total=False):
     after_faults: PhaseTold
 
 
+@with_config(ConfigDict(extra="forbid"))
+class BoundTold(TypedDict):
+    """A time that has a bound."""
+
+    expected: str
+    measured_ms: float | None
+    met: bool
+    note: str
+
+
 @_Further
 class VerdictTold(TypedDict):
     """The content of verdict.json."""
@@ -170,6 +180,7 @@ class VerdictTold(TypedDict):
     liveness: LivenessTold
     availability: AvailabilityTold
     latency: LatencyTold
+    bounds: NotRequired[dict[str, BoundTold]]
 
 
 def read_verdict(folder: Path) -> Any:

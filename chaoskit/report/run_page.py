@@ -10,6 +10,7 @@ from chaoskit.base import durable, owner, store
 from chaoskit.base.errors import BadInput, ChaoskitError
 from chaoskit.history.manifest import JUDGED, RECORDED, verify
 from chaoskit.history.reader import History
+from chaoskit.judge.bounds import Bounded, describe
 from chaoskit.judge.headline import LOSSES
 from chaoskit.judge.subject import Declared
 from chaoskit.judge.timing import Timing, faults_of, load_of
@@ -53,6 +54,7 @@ def run_page(folder: Path) -> str:
         figures=_figures(series, _faults(faults, series), anomalies_of(findings, series.axis)),
         latencies=_latencies(verdict["latency"], with_faults=bool(faults)),
         unavailable=series.unavailable,
+        bounds={name: describe(Bounded(**each)) for name, each in verdict.get("bounds", {}).items()},
         bin_s=series.axis.bin_ns / 1e9,
         folder=str(folder),
         replay=replay_command(folder) if "imported" not in scenario else None,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from chaoskit.history.schema import PRODUCER_SHIFT
+from chaoskit.judge.bounds import describe
 from chaoskit.judge.verdict import Found, Verdict
 from chaoskit.report.words import PHASE_WORDS, milliseconds, number, scalar, shortened
 
@@ -123,7 +124,8 @@ def _as_expected(scenario: Mapping[str, Any], verdict: Verdict) -> str:
     expect = scenario.get("expect", {})
     if not expect:
         return "as the guarantees say" if verdict.verdict == "valid" else "see above"
-    met = all(verdict.anomalies[name].allowed for name in expect)
+    met = all(verdict.anomalies[name].allowed for name in expect if name in verdict.anomalies)
+    met = met and all(bounded.met for bounded in verdict.bounds.values())
     return "as expected" if met else "NOT as expected"
 
 
@@ -264,7 +266,7 @@ def _measured(verdict: Verdict) -> list[str]:
             f"{_recovered(each)}"
             for each in partitions[:_PARTITIONS_SHOWN]
         ]
-    return lines
+    return lines + [f"  {name}: {describe(bounded)}" for name, bounded in verdict.bounds.items()]
 
 
 def _latency(name: str, point: Mapping[str, Any]) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -23,10 +23,9 @@ from pydantic import (
 from chaoskit.base.errors import BadInput, nearest
 from chaoskit.base.quantities import MILLISECOND, SECOND, Duration, DurationRange
 from chaoskit.contract.options import Placing
+from chaoskit.scenario.expected import Expected
 
 Model = TypeVar("Model", bound=BaseModel)
-Expected = Literal["none", "some"] | Annotated[int, Field(ge=0, strict=True)]
-
 Names = Annotated[list[str], Field(min_length=1)]
 
 

@@ -15,6 +15,7 @@ from chaoskit.contract.host import HostProvider
 from chaoskit.contract.installed import nemesis
 from chaoskit.contract.nemesis import Preparing
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Workload
+from chaoskit.scenario.expected import check_expected
 from chaoskit.scenario.faults import Allowed, check_fault, without_zones
 from chaoskit.scenario.model import ClusterSpec, Scenario, WorkloadSpec, parse_scenario, salvage, validated
 from chaoskit.scenario.timeline import PlannedFault, Targets, draw, instants
@@ -142,7 +143,7 @@ class _Planning:
         loading = workload and tried(
             validated, workload.options, load.model_extra or {}, source, "workload.", WorkloadSpec.model_fields
         )
-        tried(_check_expectations, scenario.expect)
+        tried(check_expected, scenario.expect, installed.anomalies())
         if system:
             tried(_check_accepted, scenario.accept, system.guarantees)
         if not (provider and system and workload and disk and options and loading):
@@ -279,10 +280,3 @@ def _check_accepted(accept: Sequence[str], guarantees: Guarantees) -> None:
     for index, rule in enumerate(accept):
         if rule not in known:
             raise BadInput(f"accept.{index}: {rule!r} is no known issue of this system; {nearest(rule, known)}")
-
-
-def _check_expectations(expect: Mapping[str, Any]) -> None:
-    known = installed.anomalies()
-    for anomaly in expect:
-        if anomaly not in known:
-            raise BadInput(f"expect.{anomaly}: unknown anomaly; {nearest(anomaly, known)}")

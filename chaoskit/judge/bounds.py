@@ -1,0 +1,75 @@
+"""Times of a run beside the bounds that its scenario expects of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from chaoskit.base.quantities import MILLISECOND
+from chaoskit.scenario.expected import LATENCIES, UNAVAILABLE, Bound
+
+_NOTHING_HEALED = "no fault was undone while sends were due"
+_NEVER = "not everywhere was a send acknowledged again"
+_NO_TIME = "there is no such time"
+
+
+@dataclass(frozen=True, slots=True)
+class Bounded:
+    """A measured time and its bound.
+
+    Attributes:
+        expected: the bound as in the scenario.
+        measured_ms: the time; None if there is none.
+        met: whether the time keeps the bound; one that there is none of does not.
+        note: why there is no time, or what it leaves out.
+    """
+
+    expected: str
+    measured_ms: float | None
+    met: bool
+    note: str = ""
+
+
+def compare(
+    bounds: Mapping[str, Bound], availability: Mapping[str, Any], latency: Mapping[str, Any]
+) -> dict[str, Bounded]:
+    """Return each time that has a bound.
+
+    Args:
+        bounds: by name; see `chaoskit.scenario.expected.MEASURES`.
+        availability, latency: as in verdict.json.
+    """
+    return {
+        name: _compared(bound, *(_latency(name, bound, latency) if name in LATENCIES else _gap(name, availability)))
+        for name, bound in bounds.items()
+    }
+
+
+def describe(bounded: Bounded) -> str:
+    """Return a time, its bound and whether it is kept, in words."""
+    told = "none" if bounded.measured_ms is None else f"{bounded.measured_ms:,.1f} ms"
+    note = f" ({bounded.note})" if bounded.note else ""
+    return f"{told}{note}, {'as expected' if bounded.met else 'NOT as expected'}: {bounded.expected}"
+
+
+def _compared(bound: Bound, measured_ms: float | None, note: str) -> Bounded:
+    limit_ms = bound.limit_ns / MILLISECOND
+    met = measured_ms is not None and (measured_ms < limit_ms if bound.below else measured_ms > limit_ms)
+    return Bounded(str(bound), measured_ms, met and not (bound.below and note), note)
+
+
+def _gap(name: str, availability: Mapping[str, Any]) -> tuple[float | None, str]:
+    if name == UNAVAILABLE:
+        return availability["longest_unavailable_ms"], ""
+    if availability["recovered_after_heal_ms"] is None:
+        return None, _NOTHING_HEALED
+    return availability["recovered_after_heal_ms"], _NEVER if availability["not_recovered"] else ""
+
+
+def _latency(name: str, bound: Bound, latency: Mapping[str, Any]) -> tuple[float | None, str]:
+    """Return a percentile; sends that were not acknowledged count until they were given up."""
+    what, percentile = LATENCIES[name]
+    point = (latency[bound.phase] if bound.phase else latency).get(what, {})
+    measured_ms = (point.get("all_due") or point).get(percentile)
+    return measured_ms, _NO_TIME if measured_ms is None else ""

@@ -1,0 +1,127 @@
+"""What a scenario expects: how many findings of an anomaly, and bounds of what is measured."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, InstanceOf, PlainSerializer
+
+from chaoskit.base.errors import BadInput, nearest
+from chaoskit.base.quantities import format_duration, parse_duration
+
+Number = Literal["none", "some"] | int
+
+UNAVAILABLE, RECOVERED = "unavailable", "recovered"
+LATENCIES = {
+    f"{what}.{percentile}": (what, f"{percentile}_ms")
+    for what in ("send", "end_to_end")
+    for percentile in ("p50", "p99", "p999", "max")
+}
+"""The latencies that can have a bound, and where verdict.json has each: the messages and the percentile."""
+
+MEASURES = (UNAVAILABLE, RECOVERED, *LATENCIES)
+"""What can have a bound."""
+
+_PHASES = {"quiet": "quiet", "under faults": "under_faults", "after faults": "after_faults"}
+_BOUND = re.compile(r"([<>])\s*([^()]*?)\s*(?:\(([^()]*)\))?")
+_EXAMPLE = 'such as "< 5s"'
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A bound of a measured time.
+
+    Attributes:
+        below: whether the time must be shorter than the limit; otherwise it must be longer.
+        limit_ns: the limit.
+        phase: of which part of the load, as in the `latency` of verdict.json; empty: of the whole load.
+    """
+
+    below: bool
+    limit_ns: int
+    phase: str = ""
+
+    def __str__(self) -> str:
+        """Return the bound as in a scenario."""
+        phase = next((f" ({words})" for words, name in _PHASES.items() if name == self.phase), "")
+        return f"{'<' if self.below else '>'} {format_duration(self.limit_ns)}{phase}"
+
+
+def parse_bound(text: str) -> Bound:
+    """Return a bound.
+
+    >>> str(parse_bound("<200ms (under faults)"))
+    '< 200ms (under faults)'
+
+    Raises:
+        ValueError: the text is no bound.
+    """
+    match = _BOUND.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"{text!r} is not a bound; write < or > and a duration, {_EXAMPLE}")
+    words = match[3]
+    if words is not None and words not in _PHASES:
+        raise ValueError(f"{words!r} is no part of the load; {nearest(words, _PHASES)}")
+    return Bound(match[1] == "<", parse_duration(match[2]), _PHASES[words] if words else "")
+
+
+def _parse(given: object) -> Number | Bound:
+    if given in ("none", "some") or (isinstance(given, int) and not isinstance(given, bool) and given >= 0):
+        return given
+    if isinstance(given, str) and given.strip()[:1] in ("<", ">"):
+        return parse_bound(given)
+    raise ValueError(f"write none, some or a number of findings, or a bound, {_EXAMPLE}")
+
+
+Expected = Annotated[
+    Literal["none", "some"] | int | InstanceOf[Bound],
+    BeforeValidator(_parse),
+    PlainSerializer(lambda value: str(value) if isinstance(value, Bound) else value),
+]
+"""A number of findings, or a bound."""
+
+
+def check_expected(expect: Mapping[str, Any], anomalies: Collection[str]) -> None:
+    """Reject what can be neither found nor measured.
+
+    Args:
+        expect: as in a scenario.
+        anomalies: the names of all anomalies.
+
+    Raises:
+        BadInput: names each wrong key.
+    """
+    if wrong := list(_wrong(expect, anomalies)):
+        raise BadInput("\n".join(wrong))
+
+
+def _wrong(expect: Mapping[str, Any], anomalies: Collection[str]) -> Iterator[str]:
+    for name, expected in expect.items():
+        bound = isinstance(expected, Bound)
+        if name in (MEASURES if bound else anomalies):
+            if bound and expected.phase and name not in LATENCIES:
+                yield f"expect.{name}: only latencies have a part of the load in brackets; write {_plain(expected)}"
+        elif bound and name in anomalies:
+            yield f"expect.{name}: an anomaly has no bound; write none, some or a number of findings"
+        elif name in MEASURES:
+            yield f"expect.{name}: is a time; write a bound, {_EXAMPLE}"
+        else:
+            known = MEASURES if bound else anomalies
+            yield f"expect.{name}: unknown {'measure' if bound else 'anomaly'}; {nearest(name, known)}"
+
+
+def _plain(bound: Bound) -> str:
+    return str(Bound(bound.below, bound.limit_ns))
+
+
+def numbers(expect: Mapping[str, Number | Bound]) -> dict[str, Number]:
+    """Return the numbers of findings that are expected, by anomaly."""
+    return {name: each for name, each in expect.items() if not isinstance(each, Bound)}
+
+
+def bounds(expect: Mapping[str, Number | Bound]) -> dict[str, Bound]:
+    """Return the bounds that are expected, by measure."""
+    return {name: each for name, each in expect.items() if isinstance(each, Bound)}
