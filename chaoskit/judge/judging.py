@@ -108,6 +108,7 @@ def _verdict(
     outcome, reasons = decide(
         anomalies,
         recovered=True if subject.imported else liveness["recovered"],
+        why=liveness.get("why", ""),
         audit_complete=complete,
         acked=load["counts"]["acked_in_load"],
         faults=faults,
@@ -187,6 +188,14 @@ def _describe(operations: pa.Table, op: int) -> str:
     return f"{row['f']} by {row['client']} at {row['start_ns'] / 1e9:.3f} s, {ended}{error}"
 
 
+def _unread(audit: Bounds, describe: Callable[[int], str]) -> dict[str, Any]:
+    """Return from where to where a partition was not read, also in the system's own notation, if it has one."""
+    told: dict[str, Any] = {"from": audit.reached, "to": audit.end}
+    if ends_after := describe(audit.end - 1) if audit.end > 0 else "":
+        told |= {"read_to": describe(audit.reached - 1) if audit.reached else "", "ends_after": ends_after}
+    return told
+
+
 def _audit(subject: Subject, history: History) -> tuple[dict[str, Any], bool]:
     """Return the `audit` section of verdict.json, and whether the final read leaves no doubt.
 
@@ -197,7 +206,7 @@ def _audit(subject: Subject, history: History) -> tuple[dict[str, Any], bool]:
     complete = all(audit is not None and audit.complete for audit in audits.values())
     ends = {f"{place[0]}/{place[1]}": audit.end for place, audit in audits.items() if isinstance(audit, Bounds)}
     unread = {
-        f"{topic}/{partition}": {"from": audit.reached, "to": audit.end} if isinstance(audit, Bounds) else {}
+        f"{topic}/{partition}": _unread(audit, subject.describe) if isinstance(audit, Bounds) else {}
         for (topic, partition), audit in audits.items()
         if audit is None or not audit.complete
     }

@@ -54,6 +54,7 @@ class Recovery(TypedDict):
     recovered: bool | None
     bound_s: NotRequired[_Seconds]
     took_s: NotRequired[_Seconds]
+    why: NotRequired[str]
     group: NotRequired[ServedGroup | None]
     dropped_faults: NotRequired[int]
     crashed: NotRequired[list[Crash]]

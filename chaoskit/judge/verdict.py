@@ -195,6 +195,7 @@ def decide(
     anomalies: Mapping[str, Found],
     *,
     recovered: bool | None,
+    why: str = "",
     audit_complete: bool,
     acked: int,
     faults: tuple[Mapping[str, Any], ...],
@@ -207,6 +208,7 @@ def decide(
     Args:
         anomalies: every anomaly that was found or expected.
         recovered: whether the cluster recovered within its bound; None if the run ended before.
+        why: why it did not.
         audit_complete: whether the final read reached the end of every partition.
         acked: number of acknowledged sends of the load, without warm-up.
         faults: the faults, with `effective` and `healed`.
@@ -220,7 +222,7 @@ def decide(
         if not anomaly.allowed
     ]
     if recovered is False:
-        wrong.insert(0, "the cluster did not recover within the bound after healing")
+        wrong.insert(0, f"the cluster did not recover within the bound after healing{f': {why}' if why else ''}")
     if behind:
         where = ", ".join(behind[:_BEHIND_TOLD]) + (", ..." if len(behind) > _BEHIND_TOLD else "")
         wrong.append(f"the group received nothing new of {where} within the bound after healing")

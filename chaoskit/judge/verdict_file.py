@@ -82,6 +82,7 @@ class LivenessTold(TypedDict):
     """How the system recovered."""
 
     recovered: NotRequired[bool | None]
+    why: NotRequired[str]
     took_s: NotRequired[float]
     bound_s: NotRequired[float]
 

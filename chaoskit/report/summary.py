@@ -159,9 +159,9 @@ def _done(verdict: Verdict) -> list[str]:
     lines += [f"    {line}" for line in _unread(verdict.audit.get("unread", {}))]
     recovered = verdict.liveness.get("recovered")
     if recovered is not None:
-        word = "recovered" if recovered else "did NOT recover"
         took_s, bound_s = verdict.liveness["took_s"], verdict.liveness["bound_s"]
-        lines.append(f"  cluster: {word} in {took_s:.1f} s after healing (bound {bound_s:.0f} s)")
+        word = "recovered in" if recovered else "did NOT recover; waiting ended"
+        lines.append(f"  cluster: {word} {took_s:.1f} s after healing (bound {bound_s:.0f} s)")
     if group := verdict.liveness.get("group"):
         behind = f"received nothing new of {', '.join(group['behind'])}" if group["behind"] else "received new messages"
         lines.append(f"  consumer group: {behind}, {group['took_s']:.1f} s after the final read")
@@ -213,6 +213,9 @@ def _unread(unread: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     for where, bounds in list(unread.items())[:_ENDS_SHOWN]:
         if bounds.get("from") is None:
             yield f"{where} was not read"
+        elif "ends_after" in bounds:
+            after = f" after {bounds['read_to']}" if bounds["read_to"] else ""
+            yield f"{where} was not read{after}; it ends after {bounds['ends_after']}"
         else:
             yield f"{where} was not read from position {bounds['from']:,} to {bounds['to']:,}"
 

@@ -221,10 +221,9 @@ class Trial:
         began = time.monotonic()
         try:
             self._cluster.wait_ready(bound_ns / 1e9)
-            whole = True
+            whole, why = True, ""
         except (ClusterError, HostError) as error:
-            self._problems.append(str(error))
-            whole = False
+            whole, why = False, str(error)
         took_s = time.monotonic() - began
         self._problems += fleet.join(producers, _STOP_TIMEOUT_S)
         self._watcher.on(PhaseBegun("final read"))
@@ -232,12 +231,12 @@ class Trial:
         fleet.go(auditors)
         self._problems += fleet.join(auditors, _AUDIT_TIMEOUT_S + fleet.progress().acked / _READ_PER_S)
         result = auditors[0].worker.result
-        if why := result.get("why"):
-            self._problems.append(f"final read: {why}")
+        if unread := result.get("why"):
+            self._problems.append(f"final read: {unread}")
         accepted = result.get("accepted", False)
         if whole and not accepted:
-            self._problems.append("a partition did not accept a message after healing")
-        liveness = {"recovered": whole and accepted, "bound_s": bound_ns / 1e9, "took_s": round(took_s, 3)}
+            why = "a partition did not accept a message"
+        liveness = {"recovered": whole and accepted, "bound_s": bound_ns / 1e9, "took_s": round(took_s, 3), "why": why}
         if self._plan.declared.get(Group):
             liveness["group"] = self._await_group(consumers, auditors)
         return liveness

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -19,12 +20,20 @@ _SILENT_S = 30
 
 _REVIVALS_MAX = 3
 _END_S = 30
+_ERRORS_TOLD, _CAUSES_TOLD = 3, 2
+_FRAME = re.compile(r"\s+at |\s*\.\.\. \d+ ")
+_CAUSE = re.compile(r"(Caused by: )?[\w.$]+(Exception|Error)\b")
+_TIME = re.compile(r"[\d:.,T-]+")
 
 
 def last_errors(host: ServiceHost, service: str) -> str:
-    """Return the last errors in the log of a service."""
-    argv = ["grep", "-E", "ERROR|FATAL|Exception|Error:|Unrecognized", host.log_path(service)]
-    return "\n".join(host.run(argv, check=False).out.strip().splitlines()[-3:])
+    """Return the last errors in the log of a service, with the exceptions that caused them."""
+    script = 'grep -E "ERROR|FATAL|Exception|Error:|Unrecognized" "$1" | tail -n 500'
+    logged = host.run(["sh", "-c", script, "errors", host.log_path(service)], check=False).out
+    lines = {_TIME.sub("", line): line for line in logged.splitlines() if not _FRAME.match(line)}
+    causes = [line for line in lines.values() if _CAUSE.match(line)][-_CAUSES_TOLD:]
+    errors = [line for line in lines.values() if not _CAUSE.match(line)][-_ERRORS_TOLD:]
+    return "\n".join(line for line in lines.values() if line in causes or line in errors)
 
 
 def _quiet_s(host: ServiceHost, service: str) -> float:

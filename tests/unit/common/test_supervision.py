@@ -9,7 +9,7 @@ import pytest
 
 from chaoskit.contract.cluster import ClusterError
 from chaoskit.contract.host import Result, ServiceState
-from clusters.common.supervision import Supervisor
+from clusters.common.supervision import Supervisor, last_errors
 
 
 class Host:
@@ -77,3 +77,28 @@ def test_what_exits_before_the_cluster_ever_served_is_a_wrong_setting_the_second
     assert supervisor.revivals == []
     with pytest.raises(ClusterError, match="exited unexpectedly"):
         supervisor.look_after([(host, "bookie")])
+
+
+FULL = """\
+[2026-11-22 12:00:01,250] ERROR Error while appending records to log-0-0 in dir /data/kafka (LogDirFailureChannel)
+java.io.IOException: No space left on device
+\tat java.base/sun.nio.ch.FileDispatcherImpl.write0(Native Method)
+\tat org.apache.kafka.common.errors.KafkaStorageException.anything(KafkaStorageException.java:7)
+[2026-11-22 12:00:01,260] ERROR Error while appending records to log-0-0 in dir /data/kafka (LogDirFailureChannel)
+java.io.IOException: No space left on device
+[2026-11-22 12:00:02,001] ERROR Shutdown broker because all log dirs in /data/kafka have failed (kafka.log.LogManager)
+"""
+
+
+def test_errors_are_told_once_with_their_exception_and_without_frames() -> None:
+    class Full(Host):
+        def run(self, argv: list[str], **options: Any) -> Result:
+            return Result(0, FULL, "")
+
+    host: Any = Full(ServiceState.GONE)
+
+    assert [line.partition("] ")[2] or line for line in last_errors(host, "kafka").splitlines()] == [
+        "ERROR Error while appending records to log-0-0 in dir /data/kafka (LogDirFailureChannel)",
+        "java.io.IOException: No space left on device",
+        "ERROR Shutdown broker because all log dirs in /data/kafka have failed (kafka.log.LogManager)",
+    ]

@@ -127,7 +127,12 @@ def test_an_incomplete_run_is_told_as_such() -> None:
             audit={
                 "complete": False,
                 "end_positions": {},
-                "unread": {"log-0/0": {"from": 6906, "to": 11021}, "log-0/1": {}},
+                "unread": {
+                    "log-0/0": {"from": 6906, "to": 11021},
+                    "log-0/1": {},
+                    "log-0/2": {"from": 9, "to": 20, "read_to": "12:8", "ends_after": "13:5"},
+                    "log-0/3": {"from": 0, "to": 20, "read_to": "", "ends_after": "13:5"},
+                },
             },
             liveness={"recovered": False, "bound_s": 60.0, "took_s": 60.0},
             availability={"longest_unavailable_ms": 9000.0, "recovered_after_heal_ms": None},
@@ -138,7 +143,9 @@ def test_an_incomplete_run_is_told_as_such() -> None:
 
     assert "  final read: INCOMPLETE\n    log-0/0 was not read from position 6,906 to 11,021\n" in text
     assert "    log-0/1 was not read\n" in text
-    assert "  cluster: did NOT recover in 60.0 s after healing (bound 60 s)\n" in text
+    assert "    log-0/2 was not read after 12:8; it ends after 13:5\n" in text
+    assert "    log-0/3 was not read; it ends after 13:5\n" in text
+    assert "  cluster: did NOT recover; waiting ended 60.0 s after healing (bound 60 s)\n" in text
     assert "  longest time without an acknowledged send: 9,000 ms\n" in text
 
 
