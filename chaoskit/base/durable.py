@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from chaoskit.base.errors import BadInput
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What the operating system says when there is no space for a file."""
+
+
+def unwritable(error: OSError) -> BadInput | None:
+    """Return what to tell a user whose disk is full or cannot be written; None if it is another error."""
+    if error.errno not in (*FULL, errno.EROFS):
+        return None
+    name = f"{error.filename}: " if error.filename else ""
+    remedy = "mount it for writing" if error.errno == errno.EROFS else "free some space"
+    return BadInput(
+        f"{name}{os.strerror(error.errno)}; {remedy}, or choose another folder, and repeat the command. "
+        "What was recorded is kept"
+    )
 
 
 def sync(path: Path) -> None:
@@ -37,5 +55,8 @@ def whole(path: Path) -> Iterator[Path]:
         yield unfinished
         sync(unfinished)
         move(unfinished, path)
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
     finally:
         unfinished.unlink(missing_ok=True)

@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from hdrh.histogram import HdrHistogram
 
+from chaoskit.base import durable
+
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
@@ -85,5 +87,5 @@ def summary(recorded: HdrHistogram) -> dict[str, float]:
 def write_histogram(recorded: HdrHistogram, path: Path) -> None:
     """Write the percentile distribution, in milliseconds, in HdrHistogram's own text format."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("wb") as file:
+    with durable.whole(path) as unfinished, unfinished.open("wb") as file:
         recorded.output_percentile_distribution(file, 1000.0)

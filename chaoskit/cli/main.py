@@ -11,7 +11,7 @@ from importlib import import_module
 
 import click
 
-from chaoskit.base import owner
+from chaoskit.base import durable, owner
 from chaoskit.base.errors import BadInput, ChaoskitError
 from chaoskit.base.shadow import check_packages
 
@@ -82,11 +82,19 @@ def _exit_code() -> int:
     except (click.Abort, KeyboardInterrupt):
         click.echo("aborted; `chaoskit heal` removes what is left", err=True)
         return CRASH
-    except (ChaoskitError, PermissionError) as error:
-        told = owner.refused(error) if isinstance(error, PermissionError) else error
-        click.echo(f"error: {told}", err=True)
-        return told.exit_code
-    except Exception:  # noqa: BLE001  # the boundary of the program: a crash is exit code 255, not 1
+    except Exception as error:  # noqa: BLE001  # the boundary of the program: a crash is exit code 255, not 1
+        if told := _told(error):
+            click.echo(f"error: {told}", err=True)
+            return told.exit_code
         traceback.print_exc()
         click.echo("this is a bug in chaoskit; `chaoskit heal` removes what the run left behind", err=True)
         return CRASH
+
+
+def _told(error: Exception) -> ChaoskitError | None:
+    """Return an error that the user can do something about; None if it is a bug."""
+    if isinstance(error, PermissionError):
+        return owner.refused(error)
+    if isinstance(error, OSError):
+        return durable.unwritable(error)
+    return error if isinstance(error, ChaoskitError) else None

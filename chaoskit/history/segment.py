@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from chaoskit.base.durable import FULL
 from chaoskit.base.errors import RunFailed
 from chaoskit.history.record import HEADER, MAGIC, VERSION
-
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class HistoryFull(RunFailed):
@@ -31,7 +30,7 @@ def room_in(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno not in _FULL:
+        if error.errno not in FULL:
             raise
         run = folder.parent if folder.name == "wal" else folder
         raise HistoryFull(

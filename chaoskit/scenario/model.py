@@ -6,7 +6,7 @@ belong to the plug-in named there, whose own model validates them (see `chaoskit
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
@@ -50,7 +50,7 @@ class ClusterSpec(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True)
 
     system: str
-    hosts: int = Field(default=3, ge=1)
+    hosts: int = Field(default=3, ge=1, le=250)
     zones: dict[Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$")], Names] = {}
     provider: str = "local"
     disk: dict[str, Any] = {}
@@ -237,12 +237,14 @@ def validated(
     try:
         return model.model_validate(content)
     except ValidationError as error:
-        lines = [_explain(model, detail, prefix, also_known) for detail in error.errors()]
+        lines = [_explain(model, content, detail, prefix, also_known) for detail in error.errors()]
         raise BadInput("\n".join(f"{source}: {line}" for line in dict.fromkeys(lines))) from None
 
 
-def _explain(model: type[BaseModel], detail: Any, prefix: str, also_known: Iterable[str]) -> str:
-    location = [part for part in detail["loc"] if not _is_branch(part)]
+def _explain(
+    model: type[BaseModel], content: Mapping[str, Any], detail: Any, prefix: str, also_known: Iterable[str]
+) -> str:
+    location = list(_keys(content, detail["loc"], missing=detail["type"] == "missing"))
     key = prefix + ".".join(str(part) for part in location)
     if detail["type"] == "extra_forbidden":
         owner = _owner(model, location[:-1])
@@ -269,7 +271,18 @@ def _owner(model: type[BaseModel], location: Sequence[Any]) -> type[BaseModel]:
     return model
 
 
-def _is_branch(part: Any) -> bool:
-    """Return whether a part of a pydantic location is the name of a type, not a key."""
-    types = ("str", "int", "float", "bool")
-    return isinstance(part, str) and (part.removeprefix("constrained-") in types or "[" in part or part.endswith("()"))
+def _keys(content: Any, location: Sequence[Any], *, missing: bool) -> Iterator[Any]:
+    """Yield the keys of a pydantic location, which also names types, in what the user wrote.
+
+    Args:
+        content: what the user wrote.
+        location: the location.
+        missing: whether its last key is not there.
+    """
+    for part in location:
+        known = range(len(content)) if isinstance(content, list) else content if isinstance(content, Mapping) else ()
+        if part in known:
+            yield part
+            content = content[part]
+    if missing:
+        yield location[-1]

@@ -10,6 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from chaoskit.history.audits import Place
 from workloads.common.options import MessageSize, Rate
 
+_PARTITIONS_MAX = 100_000
+
 
 class LogOptions(BaseModel):
     """The options of this workload.
@@ -31,18 +33,24 @@ class LogOptions(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    topics: int = Field(default=1, ge=1)
-    partitions: int = Field(default=1, ge=1)
+    topics: int = Field(default=1, ge=1, le=10_000)
+    partitions: int = Field(default=1, ge=1, le=10_000)
     replication: int | None = Field(default=None, ge=1)
     producers: int = Field(default=1, ge=1, lt=2**20)
-    consumers: int = Field(default=1, ge=0)
+    consumers: int = Field(default=1, ge=0, lt=2**20)
     consumption: Literal["assigned", "group"] = "assigned"
     rate: Rate = 5000
     message_size: MessageSize = 100
-    keys: int = Field(default=0, ge=0)
+    keys: int = Field(default=0, ge=0, lt=2**24)
     in_flight: int = Field(default=20_000, ge=1)
     producer: dict[str, Any] = {}
     consumer: dict[str, Any] = {}
+
+    @model_validator(mode="after")
+    def _not_too_many(self) -> Self:
+        if (whole := self.topics * self.partitions) > _PARTITIONS_MAX:
+            raise ValueError(f"{whole:,} partitions in all are too many; the most are {_PARTITIONS_MAX:,}")
+        return self
 
     @model_validator(mode="after")
     def _group_of_somebody(self) -> Self:

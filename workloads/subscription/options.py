@@ -24,7 +24,7 @@ class SubscriptionOptions(LogOptions):
     """
 
     rate: int = Field(default=1000, ge=1)
-    consumers: int = Field(default=3, ge=1)
+    consumers: int = Field(default=3, ge=1, lt=2**20)
     subscription: Literal["exclusive", "failover", "shared", "key-shared"] = "shared"
     acks: Literal["individual", "cumulative"] = "individual"
     nack_every: int = Field(default=0, ge=0)
