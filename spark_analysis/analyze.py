@@ -78,7 +78,7 @@ class SparkAnalysis:
         chosen = parsed_settings(settings)
         runs, skipped = _opened(store_folder, recheck, tell)
         try:
-            out.mkdir(parents=True, exist_ok=True)
+            owner.make_folder(out)
         except OSError as error:
             raise BadInput(f"--out {out}: cannot be written: {error.strerror}; choose another folder") from error
         messages = sum(each.rows for run in runs for each in run.history.partitions)
@@ -96,6 +96,7 @@ class SparkAnalysis:
             spark.stop()
         for run in to_judge:
             judge(run, outcomes[run.number], findings.pop(run.number))
+            owner.give_all(run.folder)
         tell("comparing")
         analysed = Analysed(out, _tables(runs, outcomes), skipped)
         _write(analysed)
@@ -191,7 +192,9 @@ def _configurations(
 
 
 def _write(analysed: Analysed) -> None:
+    files = {name: analysed.folder / f"{name}.parquet" for name in analysed.tables}
     for name, rows in analysed.tables.items():
-        with durable.whole(analysed.folder / f"{name}.parquet") as unfinished:
+        with durable.whole(files[name]) as unfinished:
             parquet.write(pa.Table.from_pylist(rows, SCHEMAS[name]), unfinished)
     durable.write(analysed.report, page(analysed.tables, analysed.skipped).encode())
+    owner.give([*files.values(), analysed.report])

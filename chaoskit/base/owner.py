@@ -38,6 +38,17 @@ def give(paths: Iterable[Path]) -> None:
         os.chown(path, *user, follow_symlinks=False)
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it, for the user who called sudo, if anybody did; it may exist.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    made = [each for each in (folder, *folder.parents) if not each.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    give(made)
+
+
 def give_all(folder: Path) -> None:
     """Give a folder that root made, and all in it that belongs to root, to the user who called sudo, if anybody did.
 

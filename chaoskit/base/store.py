@@ -45,11 +45,9 @@ def new_run_folder(store: Path, scenario: str) -> Path:
     """
     name = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"
     folder = store.absolute() / scenario / name
-    made = [each for each in (folder, *folder.parents) if not each.exists()]
     try:
-        folder.mkdir(parents=True)
+        owner.make_folder(folder)
         (folder / "wal").mkdir()
-        owner.give(made)
         free = shutil.disk_usage(folder).free
     except PermissionError as error:
         raise owner.refused(error) from error

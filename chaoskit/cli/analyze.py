@@ -10,13 +10,14 @@ from rich.table import Table
 
 from chaoskit.base import plugins
 from chaoskit.cli.console import wide_console
+from chaoskit.cli.options import PATH
 from chaoskit.report.words import milliseconds
 
 
 @click.command("analyze")
-@click.argument("store", type=click.Path(path_type=Path))
+@click.argument("store", type=PATH)
 @click.option("--master", default="local[*]", show_default=True, help="Spark master URL.")
-@click.option("--out", type=click.Path(path_type=Path), help="Output folder.  [default: STORE/analysis]")
+@click.option("--out", type=PATH, help="Output folder.  [default: STORE/analysis]")
 @click.option("--recheck", is_flag=True, help="Also judge runs that already have a verdict.")
 @click.option("--spark-conf", "settings", multiple=True, metavar="KEY=VALUE", help="A Spark setting; repeatable.")
 def command(store: Path, master: str, out: Path | None, recheck: bool, settings: tuple[str, ...]) -> None:

@@ -10,7 +10,7 @@ import click
 from chaoskit.base import owner
 from chaoskit.base.errors import BadInput
 from chaoskit.base.store import find_run
-from chaoskit.cli.options import json_option, store_option
+from chaoskit.cli.options import PATH, json_option, store_option
 from chaoskit.cli.pipes import to_stdout
 from chaoskit.cli.summary import show_summary
 from chaoskit.interop.jepsen.importing import import_edn
@@ -20,7 +20,7 @@ from chaoskit.report.run_page import try_report
 
 
 @click.command("check")
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=PATH)
 @store_option
 @json_option
 def command(run: Path, store: Path, as_json: bool) -> int:

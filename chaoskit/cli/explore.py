@@ -11,7 +11,7 @@ from rich.table import Table
 
 from chaoskit.base.store import find_run
 from chaoskit.cli.console import wide_console
-from chaoskit.cli.options import store_option
+from chaoskit.cli.options import PATH, store_option
 from chaoskit.cli.progress import SeriesProgress
 from chaoskit.contract.disk import CutMode
 from chaoskit.contract.event import Event
@@ -33,7 +33,7 @@ class ExploreProgress(SeriesProgress):
 
 
 @click.command("explore")
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=PATH)
 @click.option("--points", type=click.IntRange(min=1), default=50, show_default=True, help="Number of crash points.")
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed for points and surviving writes."

@@ -10,14 +10,15 @@ import click
 from chaoskit.base import durable
 from chaoskit.base.errors import BadInput
 from chaoskit.base.store import find_run
+from chaoskit.cli.options import PATH
 from chaoskit.cli.pipes import to_stdout
 from chaoskit.interop.jepsen.exporting import export_edn
 
 
 @click.command("export")
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=PATH)
 @click.option("--jepsen", is_flag=True, default=True, help="Write EDN of Jepsen's Kafka workload; the default.")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file instead of stdout.")
+@click.option("--out", type=PATH, help="Write to this file instead of stdout.")
 def command(run: Path, jepsen: bool, out: Path | None) -> None:
     """Write the history of RUN, a run folder or a store (its latest run), for Jepsen's checkers."""
     folder = find_run(run)

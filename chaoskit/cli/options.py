@@ -8,9 +8,12 @@ import click
 
 from chaoskit.base.store import DEFAULT_STORE
 
+PATH = click.Path(readable=False, path_type=Path)
+"""A file or folder; one that may not be read is told by what reads it, with its owner."""
+
 store_option = click.option(
     "--store",
-    type=click.Path(readable=False, path_type=Path),
+    type=PATH,
     default=DEFAULT_STORE,
     show_default=True,
     help="Where run folders are kept.",

@@ -7,13 +7,13 @@ from pathlib import Path
 import click
 
 from chaoskit.base.store import SCENARIO, TIMELINE, find_run, read_timeline, read_yaml
-from chaoskit.cli.options import json_option, store_option
+from chaoskit.cli.options import PATH, json_option, store_option
 from chaoskit.cli.run import run_all
 from chaoskit.scenario.plan import read_plan
 
 
 @click.command("replay")
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=PATH)
 @click.option("--times", type=click.IntRange(min=1), default=1, show_default=True, help="Number of repetitions.")
 @store_option
 @json_option

@@ -7,11 +7,12 @@ from pathlib import Path
 import click
 
 from chaoskit.base.store import find_run
+from chaoskit.cli.options import PATH
 
 
 @click.command("report")
-@click.argument("run", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), help="Output file.  [default: RUN/report.html]")
+@click.argument("run", type=PATH)
+@click.option("--out", type=PATH, help="Output file.  [default: RUN/report.html]")
 def command(run: Path, out: Path | None) -> None:
     """Write the report of RUN, a run folder or a store (its latest run): one HTML file that works offline."""
     from chaoskit.report.run_page import write_report  # noqa: PLC0415  # loads optional packages

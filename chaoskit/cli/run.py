@@ -11,7 +11,7 @@ import click
 
 from chaoskit.base import durable
 from chaoskit.base.errors import BadInput
-from chaoskit.cli.options import json_option, store_option
+from chaoskit.cli.options import PATH, json_option, store_option
 from chaoskit.cli.progress import LiveProgress
 from chaoskit.cli.summary import comparison, show_summary, worst_exit_code
 from chaoskit.report.junit import Case, junit
@@ -26,9 +26,7 @@ from chaoskit.scenario.plan import Plan
 @store_option
 @json_option
 @click.option("--keep", is_flag=True, help="Leave the hosts running; `chaoskit heal` stops them.")
-@click.option(
-    "--junit", "junit_file", type=click.Path(path_type=Path), help="Also write the results to this file, as JUnit XML."
-)
+@click.option("--junit", "junit_file", type=PATH, help="Also write the results to this file, as JUnit XML.")
 def command(
     scenarios: tuple[str, ...], *, seed: int | None, store: Path, as_json: bool, keep: bool, junit_file: Path | None
 ) -> int:

@@ -9,7 +9,7 @@ import click
 from chaoskit.base import store as stores
 from chaoskit.base import yaml
 from chaoskit.base.store import find_run
-from chaoskit.cli.options import store_option
+from chaoskit.cli.options import PATH, store_option
 from chaoskit.cli.progress import SeriesProgress
 from chaoskit.contract.event import Event
 from chaoskit.search.shrink import CandidateJudged, RateMeasured
@@ -31,7 +31,7 @@ class ShrinkProgress(SeriesProgress):
 
 
 @click.command("shrink")
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=PATH)
 @click.option(
     "--tries", type=click.IntRange(min=1), default=3, show_default=True,
     help="Initial number of runs without the failure after which a candidate counts as harmless.",
@@ -43,7 +43,7 @@ class ShrinkProgress(SeriesProgress):
     show_default=True,
     help="Number of runs that confirm the result.",
 )
-@click.option("--out", type=click.Path(path_type=Path), help="Also write the scenario to this file.")
+@click.option("--out", type=PATH, help="Also write the scenario to this file.")
 @store_option
 def command(run: Path, tries: int, confirm: int, out: Path | None, store: Path) -> int:
     """Find a minimal timeline that still makes RUN fail, and print it as a scenario. RUN's verdict must be invalid.

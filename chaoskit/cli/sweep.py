@@ -9,10 +9,10 @@ from typing import Any
 import click
 from rich.table import Table
 
-from chaoskit.base import durable
+from chaoskit.base import durable, owner
 from chaoskit.base import store as stores
 from chaoskit.cli.console import wide_console
-from chaoskit.cli.options import store_option
+from chaoskit.cli.options import PATH, store_option
 from chaoskit.cli.progress import SeriesProgress
 from chaoskit.contract.event import Event, LoadTick
 from chaoskit.judge.verdict import EXIT_CODES
@@ -41,7 +41,7 @@ class SweepProgress(SeriesProgress):
 @click.argument("file")
 @click.option("--seeds", type=click.IntRange(min=1), help="Runs per cell; overrides the file.")
 @click.option("--only", multiple=True, metavar="CELL", help="Run only these cells, such as 'kafka-*/kill'; repeatable.")
-@click.option("--out", type=click.Path(path_type=Path), help="Folder for the table.  [default: the store]")
+@click.option("--out", type=PATH, help="Folder for the table.  [default: the store]")
 @store_option
 @click.option("--json", "as_json", is_flag=True, help="Print the table as JSON and nothing else.")
 def command(
@@ -60,18 +60,21 @@ def command(
     try:
         with SweepProgress(f"sweep {planned.name}") as progress:
             for found in run_sweep(planned, store, progress):
-                _write(planned, found, folder)
+                write_table(planned, found, folder)
     finally:
         if found:
             _show(planned, found, as_json=as_json)
     return EXIT_CODES[worst(planned, found)]
 
 
-def _write(planned: Sweep, found: dict[str, Results], folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
+def write_table(planned: Sweep, found: dict[str, Results], folder: Path) -> None:
+    """Write the table of a sweep as JSON and as Markdown."""
+    owner.make_folder(folder)
     content = document(planned, found)
-    stores.write_json(folder / f"{planned.name}-sweep.json", content)
-    durable.write(folder / f"{planned.name}-sweep.md", markdown(planned, content).encode())
+    as_data, as_text = folder / f"{planned.name}-sweep.json", folder / f"{planned.name}-sweep.md"
+    stores.write_json(as_data, content)
+    durable.write(as_text, markdown(planned, content).encode())
+    owner.give([as_data, as_text])
 
 
 def _show(planned: Sweep, found: dict[str, Results], *, as_json: bool) -> None:

@@ -71,6 +71,7 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
     content = run_page(folder)
     try:
         durable.write(path, content.encode())
+        owner.give([path])
     except PermissionError as error:
         raise owner.refused(error, path) from error
     except OSError as error:

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from chaoskit.base import store
+from chaoskit.base import owner, store
 from chaoskit.base.errors import BadInput, RunFailed
 from chaoskit.base.state import state_folder
 from chaoskit.contract import installed
@@ -174,6 +174,7 @@ def explore(
         found.append(point)
         watcher.on(PointTried(number, count, point))
         store.write_json(folder / RESULT, [asdict(each) for each in found])
+        owner.give([folder / RESULT])
     return found
 
 

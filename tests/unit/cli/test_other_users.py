@@ -13,7 +13,11 @@ import pytest
 
 from chaoskit.base import owner, plugins
 from chaoskit.base.store import new_run_folder
+from chaoskit.cli.sweep import write_table
 from chaoskit.judge.judging import check_run
+from chaoskit.report.run_page import write_report
+from chaoskit.scenario.files import find_sweep
+from chaoskit.search.sweep import Results, load_sweep
 
 ROOT = Path(__file__).parents[3]
 NOBODY = 65534
@@ -99,6 +103,20 @@ def test_what_a_run_made_belongs_to_who_called_sudo(tmp_path: Path) -> None:
     assert {path.lstat().st_uid for path in [*made, before / "store" / "latest"]} == {NOBODY}
     assert {path.lstat().st_gid for path in made} == {NOBODY}
     assert [path.lstat().st_uid for path in (before, outside, tmp_path)] == [0, 0, 0]
+
+
+@needs_root
+@pytest.mark.usefixtures("by_sudo")
+def test_what_is_written_beside_a_run_belongs_to_who_called_sudo(run: Path, tmp_path: Path) -> None:
+    pytest.importorskip("vl_convert", reason="pip install 'chaoskit[report]'")
+    tables, page = tmp_path / "new" / "tables", tmp_path / "page.html"
+    sweep = load_sweep(find_sweep("sweeps/dedup"), 1, ())
+
+    write_report(run, page)
+    write_table(sweep, {cell.name: Results() for cell in sweep.cells}, tables)
+
+    made = [page, tables, tables.parent, *tables.iterdir()]
+    assert [path.lstat().st_uid for path in made] == [NOBODY] * 5
 
 
 @needs_root
