@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as Xml
 
 import pytest
 from machine import snapshot
@@ -121,8 +122,11 @@ def test_replay_repeats_the_faults_as_they_happened(tmp_path: Path) -> None:
         {"at": "7s", "inject": "pause", "on": "follower", "for": "500ms"},
     ]
     store = tmp_path / "store"
-    status, first, err = finish(chaoskit("run", write(tmp_path, faults=faults), "--store", store, "--json"))
+    scenario, results = write(tmp_path, faults=faults, expect={"unavailable": "< 1m"}), tmp_path / "junit.xml"
+    status, first, err = finish(chaoskit("run", scenario, "--store", store, "--json", "--junit", results))
     assert status == 0, err
+    assert json.loads(first)["bounds"]["unavailable"]["met"]
+    assert Xml.parse(results).find(".//property[@name='chaoskit_verdict']").get("value") == "valid"
 
     status, again, err = finish(chaoskit("replay", store / "latest", "--store", store, "--json"))
 

@@ -26,6 +26,8 @@ _TOKEN = re.compile(
 _CLOSERS = {"[": "]", "(": ")", "{": "}", "#{": "}"}
 _INTEGER = re.compile(r"[+-]?\d+N?")
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?M?|[+-]?\d+/\d+")
+_STRUCTURE = re.compile(r'"|;[^\n]*|\\.|[\[({\])}]', re.DOTALL)
+_STRING_END = re.compile(r'(?:[^"\\]|\\.)*+"', re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 
 
@@ -84,6 +86,29 @@ def write(form: Any) -> str:
         if form is None or (form in (0, 1) and isinstance(form, bool))
         else str(form)
     )
+
+
+class Nesting:
+    """Tells from a text, line by line, whether everything that was opened is closed; much cheaper than parsing."""
+
+    def __init__(self) -> None:
+        self._depth, self._in_string = 0, False
+
+    def closed_after(self, line: str) -> bool:
+        """Return whether everything is closed after a further line."""
+        at = 0
+        while at < len(line):
+            match = _STRING_END.match(line, at) if self._in_string else _STRUCTURE.search(line, at)
+            if match is None:
+                break
+            at = match.end()
+            if self._in_string or match[0] == '"':
+                self._in_string = not self._in_string
+            elif match[0] in _CLOSERS:
+                self._depth += 1
+            elif match[0] in _CLOSERS.values():
+                self._depth -= 1
+        return self._depth <= 0 and not self._in_string
 
 
 class _Parser:

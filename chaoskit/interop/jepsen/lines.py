@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from chaoskit.base.errors import BadInput
-from chaoskit.interop.jepsen.edn import Keyword, Unfinished, read_all, write
+from chaoskit.interop.jepsen.edn import Keyword, Nesting, Unfinished, read_all, write
 from chaoskit.interop.jepsen.names import Interned
 
 _BLOCK = 8 * 2**20
@@ -166,16 +166,19 @@ class Lines:
 
     def _slowly(self, lines: list[bytes], at: int, number: int, block: Block, *, last: bool) -> int:
         """Read from a line with the full reader; return the number of lines consumed, 0 if the form is incomplete."""
-        text = ""
+        text, nesting = "", Nesting()
         for taken, line in enumerate(lines[at:], 1):
-            text += self._decoded(line, number + at + taken - 1) + "\n"
-            if number + at == 1 and text.lstrip().startswith(("[", "(")):
-                self._wrapped, text = True, text.lstrip()[1:]
+            more = self._decoded(line, number + at + taken - 1) + "\n"
+            if number + at == taken == 1 and more.lstrip().startswith(("[", "(")):
+                self._wrapped, more = True, more.lstrip()[1:]
+            text += more
+            if taken == _LINES_MAX:
+                raise self._bad(number + at, f"unbalanced: an operation of {_LINES_MAX:,} lines")
+            if not nesting.closed_after(more) and taken > 1:
+                continue
             try:
                 forms = self._read(text)
-            except Unfinished as error:
-                if taken == _LINES_MAX:
-                    raise self._bad(number + at, str(error)) from None
+            except Unfinished:
                 continue
             except BadInput as error:
                 raise self._bad(number + at, str(error)) from None

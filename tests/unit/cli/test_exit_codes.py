@@ -125,6 +125,13 @@ def test_every_scenario_is_validated_before_the_first_one_starts(refused: Refuse
     assert "bad.yaml: workload: is missing" in refused("run", "good.yaml", "bad.yaml")
 
 
+def test_junit_needs_a_folder(refused: Refused, tmp_path: Path) -> None:
+    (tmp_path / "good.yaml").write_text("cluster: {system: kafka}\nworkload: {kind: log}")
+
+    told = refused("run", "good.yaml", "--junit", "gone/results.xml")
+    assert told == "error: --junit gone/results.xml: there is no such folder; choose another file\n"
+
+
 @pytest.mark.parametrize("verb", ["check", "replay"])
 def test_what_is_not_a_run_is_bad_input(refused: Refused, tmp_path: Path, verb: str) -> None:
     assert f"error: {tmp_path}: is not a run folder" in refused(verb, str(tmp_path))

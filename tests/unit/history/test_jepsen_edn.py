@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from chaoskit.base.errors import BadInput
-from chaoskit.interop.jepsen.edn import read_all, write
+from chaoskit.interop.jepsen.edn import Nesting, read_all, write
 from chaoskit.interop.jepsen.importing import import_edn
 from chaoskit.interop.jepsen.values import micro_ops
 
@@ -91,3 +92,36 @@ def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(BadInput, match="line 1: not UTF-8"):
         import_edn(path, tmp_path / "store")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["{:a [1\n", "2]}\n"],
+        ['{:a "}\n', ' ]" ; )\n', "}\n"],
+        ["{:a \\{ ; }\n", '"\\"" 1}\n'],
+        ['"one\n', 'two\\"\n', 'three"\n'],
+    ],
+)
+def test_a_form_is_closed_with_its_last_line(lines: list[str]) -> None:
+    nesting = Nesting()
+
+    assert [nesting.closed_after(line) for line in lines] == [False] * (len(lines) - 1) + [True]
+
+
+def test_what_is_never_closed_is_not_read_again_with_every_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed: list[str] = []
+
+    def counted(text: str) -> Iterator[object]:
+        parsed.append(text)
+        return read_all(text)
+
+    monkeypatch.setattr("chaoskit.interop.jepsen.lines.read_all", counted)
+    path = tmp_path / "bad.edn"
+    path.write_text(INVOKE + OK[:-2] + "\n" + INVOKE * 500)
+
+    with pytest.raises(BadInput, match=r"bad\.edn, line 2: unbalanced"):
+        import_edn(path, tmp_path / "store")
+    assert len(parsed) < 5
