@@ -6,6 +6,8 @@ percentiles.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ Flags = npt.NDArray[np.bool_]
 
 _HIGHEST_US = 3_600_000_000
 _DIGITS = 3
+_TICKS = 5
 _EMPTY = np.zeros(0, np.int64)
 
 
@@ -70,22 +73,75 @@ def decoded(content: str) -> HdrHistogram:
 def percentiles(recorded: HdrHistogram) -> dict[str, Any]:
     """Return count and percentiles in milliseconds; None where there are no values."""
     points = {"p50_ms": 50.0, "p90_ms": 90.0, "p99_ms": 99.0, "p999_ms": 99.9, "max_ms": 100.0}
-    count = int(recorded.get_total_count())
-    values = recorded.get_percentile_to_value_dict(list(points.values())) if count else {}
-    return {"count": count, **{name: values[point] / 1000 if count else None for name, point in points.items()}}
+    return {"count": int(recorded.get_total_count()), **(_at(recorded, points) or dict.fromkeys(points))}
 
 
 def summary(recorded: HdrHistogram) -> dict[str, float]:
     """Return percentiles in milliseconds; empty without values."""
-    if recorded.get_total_count() == 0:
+    return _at(recorded, {"p50_ms": 50.0, "p99_ms": 99.0, "p999_ms": 99.9, "max_ms": 100.0})
+
+
+def _at(recorded: HdrHistogram, points: Mapping[str, float]) -> dict[str, float]:
+    """Return the values, ms, at percentiles; empty without values."""
+    used, count = _used(recorded)
+    if not used.size:
         return {}
-    points = {"p50_ms": 50.0, "p99_ms": 99.0, "p999_ms": 99.9, "max_ms": 100.0}
-    values = recorded.get_percentile_to_value_dict(list(points.values()))
-    return {name: values[point] / 1000 for name, point in points.items()}
+    running = np.cumsum(count)
+    wanted = [max(int(point * running[-1] / 100 + 0.5), 1) for point in points.values()]
+    lowest, size = _values(used[np.searchsorted(running, wanted)])
+    return dict(zip(points, ((lowest + size - 1) / 1000).tolist(), strict=True))
+
+
+def _used(recorded: HdrHistogram) -> tuple[Ints, Ints]:
+    """Return the buckets that have values, and how many each has. The library visits every bucket in Python instead."""
+    counts = np.frombuffer(recorded.counts, np.int64)
+    used = np.flatnonzero(counts)
+    return used, counts[used]
 
 
 def write_histogram(recorded: HdrHistogram, path: Path) -> None:
     """Write the percentile distribution, in milliseconds, in HdrHistogram's own text format."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with durable.whole(path) as unfinished, unfinished.open("wb") as file:
-        recorded.output_percentile_distribution(file, 1000.0)
+    durable.write(path, "".join(_distribution(recorded)).encode("ascii"))
+
+
+def _distribution(recorded: HdrHistogram) -> Iterator[str]:
+    used, count = _used(recorded)
+    total = int(count.sum())
+    lowest, size = _values(used)
+    yield f"{'Value':>12} {'Percentile':>14} {'TotalCount':>10} {'1/(1-Percentile)':>14}\n\n"
+    if total:
+        running = np.cumsum(count)
+        for index, level in _levels(100.0 * running / total):
+            line = f"{(lowest + size - 1)[index] / 1000:12.3f} {level / 100:2.12f} {running[index]:10d}"
+            yield line + (f" {1 / (1 - level / 100):14.2f}\n" if level != 100 else "\n")
+    middle = lowest + (size >> 1)
+    mean = float(count @ middle) / total if total else 0.0
+    deviation = math.sqrt(float(count @ np.square(middle - mean)) / total) if total else 0.0
+    yield f"#[Mean    = {mean / 1000:12.3f}, StdDeviation   = {deviation:12.3f}]\n"
+    yield f"#[Max     = {recorded.get_max_value() / 1000:12.3f}, TotalCount     = {total:12.3f}]\n"
+    yield f"#[Buckets = {recorded.bucket_count:12d}, SubBuckets     = {recorded.sub_bucket_count:12d}]\n"
+
+
+def _values(bucket: Ints) -> tuple[Ints, Ints]:
+    """Return the lowest value of each bucket, and how many values it holds."""
+    shift = np.maximum((bucket >> _HALF_BITS) - 1, 0)
+    within = (bucket & (_HALF - 1)) + np.where(bucket >= 2 * _HALF, _HALF, bucket & _HALF)
+    return within << shift, np.left_shift(1, shift)
+
+
+def _levels(reached: npt.NDArray[np.float64]) -> Iterator[tuple[int, float]]:
+    """Yield the levels of the distribution, %, each with the first bucket that reaches it; halving towards 100 %.
+
+    Args:
+        reached: the level that each bucket reaches.
+    """
+    index, level, last = 0, 0.0, len(reached) - 1
+    while True:
+        index = max(index, int(np.searchsorted(reached, level)))
+        yield index, level
+        if index == last:
+            break
+        halved = math.pow(2, math.log(100 / (100.0 - level)) / math.log(2) + 1)
+        level += 100.0 / (_TICKS * halved)
+    yield last, 100.0
