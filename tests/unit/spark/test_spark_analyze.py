@@ -18,7 +18,7 @@ PROGRAM = [sys.executable, "-c", "from chaoskit.cli.main import main; main()", "
 
 
 def analyze(store: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*PROGRAM, str(store), *options], capture_output=True, text=True, timeout=180, check=False)
+    return subprocess.run([*PROGRAM, str(store), *options], capture_output=True, text=True, timeout=600, check=False)
 
 
 def test_a_store_becomes_tables_and_a_report(make_run: Callable[..., Path], tmp_path: Path) -> None:
