@@ -62,7 +62,7 @@ def refused(chaoskit: Program, tmp_path: Path) -> Refused:
 
 @pytest.mark.parametrize(("arguments", "code"), [(["--version"], 0), (["run", "gone.yaml"], BAD_INPUT)])
 def test_the_process_ends_with_the_exit_code(arguments: list[str], code: int) -> None:
-    assert subprocess.run([*_PROGRAM, *arguments], capture_output=True, check=False, timeout=60).returncode == code
+    assert subprocess.run([*_PROGRAM, *arguments], capture_output=True, check=False, timeout=300).returncode == code
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["--version"], *([verb, "--help"] for verb in _VERBS)])

@@ -16,7 +16,7 @@ BAD_INPUT = 254
 def chaoskit(*arguments: str, stdout: int) -> tuple[int, str]:
     """Run the program with this stdout; return its exit code and what it said on stderr."""
     done = subprocess.run(
-        [*PROGRAM, *arguments], stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=60, check=False
+        [*PROGRAM, *arguments], stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=300, check=False
     )
     return done.returncode, done.stderr
 
@@ -26,7 +26,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A run folder of an invalid run."""
     store = str(tmp_path_factory.mktemp("store"))
     made = ["synthesize", "--store", store, "--messages", "20k", "--inject", "lost-tail=1"]
-    return subprocess.run([*PROGRAM, *made], capture_output=True, text=True, timeout=60, check=True).stdout.strip()
+    return subprocess.run([*PROGRAM, *made], capture_output=True, text=True, timeout=300, check=True).stdout.strip()
 
 
 @pytest.mark.parametrize(("verb", "code"), [("check", 1), ("export", 0)])
