@@ -45,7 +45,7 @@ chaos: setup ## all chaos tests on real Kafka, Pulsar and BookKeeper, the long o
 
 nightly: setup ## thousands of generated histories, mutants of the checkers; every chaos test ten times (a night and more)
 	$(BIN)/python -m pytest tests/unit -n 2 --hypothesis-profile nightly --hypothesis-seed $(SEED) \
-		-k "reference or metamorphic or synthetic or propert or mutants"
+		-k "reference or metamorphic or synthetic or propert or mutants or attribution"
 	$(BIN)/mutmut run --max-children 2 && $(BIN)/mutmut results
 	$(SUDO) $(BIN)/python -m pytest $(DURATIONS) -m chaos tests/chaos --chaos-times 10
 

@@ -299,7 +299,7 @@ def may_explain(
         yield any(set(cut.targets) & set(replicas) for cut in near)
 
 
-@settings(max_examples=2_000, deadline=None)
+@settings(max_examples=10_000 if settings().max_examples > 100 else 300)
 @given(scenes())
 def test_explained_exactly_where_a_fault_may_be_the_cause(
     scene: tuple[list[Effect], dict[int, list[str]], list[tuple[int, float]], int, bool],

@@ -174,7 +174,7 @@ def test_a_killed_worker_changes_nothing(spark: Any, make_run: Callable[..., Pat
 
 
 def test_a_killed_analysis_changes_nothing_and_can_be_run_again(make_run: Callable[..., Path], tmp_path: Path) -> None:
-    folders = [make_run("a", number, messages=200_000, inject={"lost-message": 3}) for number in range(2)]
+    folders = [make_run("a", number, messages=50_000, inject={"lost-message": 3}) for number in range(2)]
     store, out = tmp_path / "store", tmp_path / "out"
     command = [sys.executable, "-c", "from chaoskit.cli.main import main; main()", "analyze", str(store)]
     command += ["--master", "local[2]", "--out", str(out)]
