@@ -25,7 +25,7 @@ def chaoskit(*arguments: str, stdout: int) -> tuple[int, str]:
 def run(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A run folder of an invalid run."""
     store = str(tmp_path_factory.mktemp("store"))
-    made = ["synthesize", "--store", store, "--messages", "20k", "--inject", "lost-tail=1"]
+    made = ["synthesize", "--store", store, "--messages", "4k", "--inject", "lost-tail=1"]
     return subprocess.run([*PROGRAM, *made], capture_output=True, text=True, timeout=300, check=True).stdout.strip()
 
 

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+
+from chaoskit.scenario.model import parse_scenario
+from chaoskit.scenario.plan import make_plan
+from chaoskit.testing.session import ChaosSession, Settings
 
 _TESTS = """
     import pytest
@@ -22,8 +28,19 @@ _BAD_SCENARIO = "cluster: {system: kafka}\nworkload: {kind: log}\nfautls: []\n"
 _REASON = "chaos tests run real clusters; run them with -m chaos, as root"
 
 
+_OPTIONS = ("-p", "no:cacheprovider", "--strict-markers", "-W", "error")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _loaded() -> None:
+    """Pytester forgets what is imported meanwhile, but numpy cannot be imported twice."""
+    content = {"name": "any", "cluster": {"system": "kafka"}, "workload": {"kind": "log"}}
+    make_plan(parse_scenario(content, "any"), "any")
+    ChaosSession(Settings(Path()), "any", "any")
+
+
 def _run(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
-    return pytester.runpytest_subprocess("-p", "no:cacheprovider", "--strict-markers", "-W", "error", *arguments)
+    return pytester.runpytest_inprocess(*_OPTIONS, *arguments)
 
 
 def test_chaos_tests_are_skipped_with_the_reason_and_others_run(pytester: pytest.Pytester) -> None:
@@ -122,12 +139,12 @@ def test_tests_of_others_do_not_load_the_engine(pytester: pytest.Pytester) -> No
         import sys
 
         def test_other():
-            heavy = {"pyarrow", "numpy", "confluent_kafka", "pydantic", "chaoskit.run.runner"}
+            heavy = {"pyarrow", "numpy", "confluent_kafka", "pydantic", "chaoskit.run.site"}
             assert heavy & set(sys.modules) == set()
         """
     )
 
-    _run(pytester).assert_outcomes(passed=1)
+    pytester.runpytest_subprocess(*_OPTIONS).assert_outcomes(passed=1)
 
 
 _REFUSED = """
