@@ -12,6 +12,7 @@ from chaoskit.contract.checker import FINDINGS, Setting
 from checkers.columns import NONE, Ints
 
 NO_ROWS: Ints = np.empty(0, np.int64)
+_NO_FINDINGS = FINDINGS.empty_table()
 
 
 def findings_of(
@@ -37,6 +38,8 @@ def findings_of(
         op: operation that showed it.
         evidence: further columns of `FINDINGS`; omitted columns are null.
     """
+    if not value.size:
+        return _NO_FINDINGS
     evidence |= {"value": value, "position": position, "op": op}
     order = np.lexsort((op, value, position))
     count = order.size
@@ -54,12 +57,13 @@ def findings_of(
 
 def merged(tables: Sequence[pa.Table]) -> pa.Table:
     """Return the findings of several tables as one, with one dictionary per column."""
-    return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
+    found = [table for table in tables if table.num_rows]
+    return pa.concat_tables(found).unify_dictionaries().combine_chunks() if found else _NO_FINDINGS
 
 
 def no_findings() -> pa.Table:
     """Return an empty table of findings."""
-    return FINDINGS.empty_table()
+    return _NO_FINDINGS
 
 
 def _word(word: str, count: int) -> pa.Array:
