@@ -21,7 +21,9 @@ _SILENT_S = 30
 _REVIVALS_MAX = 3
 _END_S = 30
 _ERRORS_TOLD, _CAUSES_TOLD = 3, 2
-_FRAME = re.compile(r"\s+at |\s*\.\.\. \d+ ")
+_NO_ERROR = re.compile(r"\s+at |\s*\.\.\. \d+ |.* (INFO|DEBUG) ")
+"""Frames of a stack trace, and lines that only mention an error."""
+
 _CAUSE = re.compile(r"(Caused by: )?[\w.$]+(Exception|Error)\b")
 _TIME = re.compile(r"[\d:.,T-]+")
 
@@ -30,7 +32,7 @@ def last_errors(host: ServiceHost, service: str) -> str:
     """Return the last errors in the log of a service, with the exceptions that caused them."""
     script = 'grep -E "ERROR|FATAL|Exception|Error:|Unrecognized" "$1" | tail -n 500'
     logged = host.run(["sh", "-c", script, "errors", host.log_path(service)], check=False).out
-    lines = {_TIME.sub("", line): line for line in logged.splitlines() if not _FRAME.match(line)}
+    lines = {_TIME.sub("", line): line for line in logged.splitlines() if not _NO_ERROR.match(line)}
     causes = [line for line in lines.values() if _CAUSE.match(line)][-_CAUSES_TOLD:]
     errors = [line for line in lines.values() if not _CAUSE.match(line)][-_ERRORS_TOLD:]
     return "\n".join(line for line in lines.values() if line in causes or line in errors)

@@ -220,6 +220,22 @@ def test_a_broker_that_never_gets_ready_ends_the_run_with_its_logs(tmp_path: Pat
     assert snapshot() == before
 
 
+@pytest.mark.long
+def test_a_full_disk_of_brokers_is_the_reason_why_they_did_not_recover(tmp_path: Path) -> None:
+    cluster = {**SCENARIO["cluster"], "disk": {"size": "100MiB"}}
+    load = {"kind": "log", "rate": 5000, "message_size": "10kB", "duration": "8s"}
+    scenario = write(tmp_path, cluster=cluster, workload=load, faults=[])
+
+    status, out, err = finish(chaoskit("run", scenario, "--store", tmp_path / "store"))
+
+    assert status == 1, err
+    assert "Traceback" not in err
+    assert "cluster: did NOT recover; waiting ended" in out
+    reason = "the cluster did not recover within the bound after healing: Kafka on n"
+    assert [line for line in out.splitlines() if reason in line and "exited unexpectedly" in line]
+    assert "java.io.IOException: No space left on device\n" in out
+
+
 def test_without_root_it_says_what_to_do(tmp_path: Path) -> None:
     """The user becomes nobody only when everything is loaded: the checkout may be readable by root alone."""
     code = (

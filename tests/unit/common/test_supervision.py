@@ -80,6 +80,7 @@ def test_what_exits_before_the_cluster_ever_served_is_a_wrong_setting_the_second
 
 
 FULL = """\
+[2026-11-22 12:00:00,019] INFO event failed with NotControllerException in 56 microseconds. (QuorumController)
 [2026-11-22 12:00:01,250] ERROR Error while appending records to log-0-0 in dir /data/kafka (LogDirFailureChannel)
 java.io.IOException: No space left on device
 \tat java.base/sun.nio.ch.FileDispatcherImpl.write0(Native Method)
