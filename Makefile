@@ -36,11 +36,11 @@ check: setup ## format, lint, types, import rules
 .browser: .packages
 	@./setup/packages browser
 
-test: check .browser ## all tests: unit, integration, short chaos tests on real clusters (15 minutes; root or sudo)
+test: check .browser ## all tests: unit, integration, short chaos tests on real clusters (20 minutes; root or sudo)
 	$(SUDO) $(BIN)/python -m pytest $(DURATIONS) -n 3 --dist loadfile -m "not alone" tests/unit tests/integration
 	$(SUDO) $(BIN)/python -m pytest $(DURATIONS) -m "alone or chaos and not long and not nightly" tests/integration tests/chaos
 
-chaos: setup ## all chaos tests on real Kafka, Pulsar and BookKeeper, the long ones too (90 minutes)
+chaos: setup ## all chaos tests on real Kafka, Pulsar and BookKeeper, the long ones too (2 hours)
 	$(SUDO) $(BIN)/python -m pytest $(DURATIONS) -m "chaos and not nightly" tests/chaos
 
 nightly: setup ## thousands of generated histories, mutants of the checkers; every chaos test ten times (a night and more)

@@ -105,6 +105,7 @@ def test_ctrl_c_before_the_load_ends_at_once_and_cleans(tmp_path: Path, line: st
     assert snapshot() == before
 
 
+@pytest.mark.long
 def test_two_runs_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
     before = snapshot()
     runs = [chaoskit("run", write(tmp_path), "--store", tmp_path / name, "--json") for name in ("a", "b")]

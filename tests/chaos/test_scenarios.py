@@ -19,14 +19,11 @@ from chaoskit.scenario.plan import make_plan
 SHORT = {
     "kafka/power-all:os-flush",
     "kafka/power-all:flush-each",
-    "kafka/kill-leader:acks-one",
-    "kafka/kill-leader:acks-all",
     "kafka/transactions-zombie:one-id",
     "pulsar/power-all:journal-os",
-    "pulsar/power-all:journal-sync",
     "bookkeeper/fencing",
 }
-"""Those that `make test` runs; `make chaos` runs all but the nightly ones."""
+"""Those that `make test` runs: a short trial of each system; `make chaos` runs all but the nightly ones."""
 
 INVALID = {"kafka/mix:weak", "kafka/power-after-format"}
 """Those that are meant to fail."""
