@@ -21,7 +21,7 @@ VERBS = {
     "run": "Run scenarios on real clusters and judge them.",
     "sweep": "Run a scenario in many variants and count the anomalies.",
     "check": "Judge a recorded run, or a Jepsen history, again.",
-    "replay": "Repeat a recorded run with the same faults.",
+    "replay": "Repeat a recorded run: the same faults at the same times, roles looked up again.",
     "shrink": "Find the smallest timeline that still makes a failed run fail.",
     "explore": "Test recovery from power cuts at many points of a recorded disk.",
     "analyze": "Compare all runs of a store with Spark.",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree as Xml
 
+from chaoskit.judge.bounds import describe
 from chaoskit.judge.verdict import VALID, Verdict
 from chaoskit.report.run_page import REPORT
 from chaoskit.report.summary import replay_command, summary
@@ -34,6 +35,8 @@ def properties(verdict: Verdict, folder: Path) -> dict[str, str]:
         "report": folder / REPORT,
         **{f"count_{name}": count for name, count in verdict.counts.items() if count is not None},
         **{f"found_{name}": found.count for name, found in verdict.anomalies.items()},
+        **{f"bound_{name}": describe(bounded) for name, bounded in verdict.bounds.items()},
+        "longest_unavailable_ms": verdict.availability.get("longest_unavailable_ms"),
     }
     if verdict.replayable:
         told["replay"] = replay_command(folder)

@@ -15,6 +15,7 @@ from chaoskit.judge.bounds import compare
 from chaoskit.judge.judging import check_run
 from chaoskit.judge.verdict import INVALID, VALID, decide
 from chaoskit.judge.verdict_file import BoundTold, read_verdict
+from chaoskit.report.junit import properties
 from chaoskit.report.summary import comparison_rows, summary
 from chaoskit.scenario.expected import MEASURES, Bound, bounds, numbers, parse_bound
 from chaoskit.scenario.model import parse_scenario
@@ -128,6 +129,7 @@ def test_bounds_are_told() -> None:
     assert "  unavailable: 4,000.0 ms, NOT as expected: < 3s\n" in summary(told, Path("/store"))
     assert "  recovered: 120.0 ms, as expected: < 1s\n" in summary(told, Path("/store"))
     assert row[-1] == "valid: NOT as expected"
+    assert properties(told, Path("/store"))["chaoskit_bound_unavailable"] == "4,000.0 ms, NOT as expected: < 3s"
 
 
 @pytest.fixture
