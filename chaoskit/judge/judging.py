@@ -27,7 +27,6 @@ from chaoskit.judge.metrics import figures, measure
 from chaoskit.judge.subject import Subject, read_subject
 from chaoskit.judge.timing import Timing, faults_of, load_of
 from chaoskit.judge.verdict import Found, Verdict, allow, decide, derive, describe_cause
-from chaoskit.scenario.expected import bounds, numbers
 
 EXAMPLES_MAX = 5
 
@@ -79,7 +78,7 @@ def _verdict(
 ) -> Verdict:
     fault_rows = history.faults.to_pylist()
     findings, guarantees = explained.findings, subject.guarantees(fault_rows)
-    expect, liveness = numbers(subject.expect), subject.liveness
+    expect, liveness = subject.expect, subject.liveness
     counts = {
         row["values"]: row["counts"] for row in pc.value_counts(findings["anomaly"].cast(pa.string())).to_pylist()
     }
@@ -104,7 +103,7 @@ def _verdict(
     availability = {key: value for key, value in load["availability"].items() if key != "by_fault"}
     audit, complete = _audit(subject, history)
     problems = tuple(liveness.get("problems", ()))
-    bounded = compare(bounds(subject.expect), availability, load["latency"])
+    bounded = compare(subject.bounds, availability, load["latency"])
     outcome, reasons = decide(
         anomalies,
         recovered=True if subject.imported else liveness["recovered"],
@@ -140,9 +139,7 @@ def _found(name: str, subject: Subject, history: History, explained: Explained, 
     causes = explained.causes.get(name, ())
     derived = derive(causes, in_general, subject.accept) if causes else in_general
     anomaly = installed.anomalies()[name]
-    allowance = allow(
-        name, rows.num_rows, derived, numbers(subject.expect), measured=anomaly.measured, doubt=anomaly.doubt
-    )
+    allowance = allow(name, rows.num_rows, derived, subject.expect, measured=anomaly.measured, doubt=anomaly.doubt)
     return Found(
         rows.num_rows,
         allowance.allowed,

@@ -26,7 +26,7 @@ from chaoskit.judge.attribution import Attribution, Explained, unexplained
 from chaoskit.judge.effects import effects
 from chaoskit.judge.guarantees import allowances
 from chaoskit.judge.recovery import read_recovery
-from chaoskit.scenario.expected import Expected, check_expected
+from chaoskit.scenario.expected import Bound, Expected, Number, bounds, check_expected, numbers
 from chaoskit.scenario.model import parse_scenario, validated
 from chaoskit.scenario.plan import Plan, make_plan
 
@@ -40,18 +40,20 @@ class Subject:
     Attributes:
         name: name of the scenario.
         seed: seed of the run.
-        expect: explicit expectations, by anomaly or measure.
+        expect: how many findings are expected, by anomaly.
         accept: ids of the rules for known issues that do not make it invalid.
         plan: the run's plan; None for an imported history.
         liveness: content of recovery.json.
+        bounds: bounds of times, by measure.
     """
 
     name: str
     seed: int
-    expect: Mapping[str, Expected]
+    expect: Mapping[str, Number]
     accept: Sequence[str] = ()
     plan: Plan | None = None
     liveness: Mapping[str, Any] = field(default_factory=lambda: {"recovered": None})
+    bounds: Mapping[str, Bound] = field(default_factory=dict)
 
     @property
     def imported(self) -> bool:
@@ -139,7 +141,15 @@ def read_subject(folder: Path) -> Subject:
         problems = Problems(source)
         problems.tried(check_expected, scenario.expect, installed.anomalies())
         problems.raise_any()
-        return Subject(scenario.name, scenario.seed, scenario.expect)
+        return Subject(scenario.name, scenario.seed, numbers(scenario.expect), bounds=bounds(scenario.expect))
     plan = make_plan(parse_scenario(content, source), source)
     declared = plan.scenario
-    return Subject(declared.name, plan.seed, declared.expect, declared.accept, plan, read_recovery(folder))
+    return Subject(
+        declared.name,
+        plan.seed,
+        numbers(declared.expect),
+        declared.accept,
+        plan,
+        read_recovery(folder),
+        bounds(declared.expect),
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, InstanceOf, PlainSerializer
@@ -25,7 +25,7 @@ LATENCIES = {
 MEASURES = (UNAVAILABLE, RECOVERED, *LATENCIES)
 """What can have a bound."""
 
-_PHASES = {"quiet": "quiet", "under faults": "under_faults", "after faults": "after_faults"}
+_PHASES = ("quiet", "under faults", "after faults")
 _BOUND = re.compile(r"([<>])\s*([^()]*?)\s*(?:\(([^()]*)\))?")
 _EXAMPLE = 'such as "< 5s"'
 
@@ -46,7 +46,7 @@ class Bound:
 
     def __str__(self) -> str:
         """Return the bound as in a scenario."""
-        phase = next((f" ({words})" for words, name in _PHASES.items() if name == self.phase), "")
+        phase = f" ({self.phase.replace('_', ' ')})" if self.phase else ""
         return f"{'<' if self.below else '>'} {format_duration(self.limit_ns)}{phase}"
 
 
@@ -65,7 +65,7 @@ def parse_bound(text: str) -> Bound:
     words = match[3]
     if words is not None and words not in _PHASES:
         raise ValueError(f"{words!r} is no part of the load; {nearest(words, _PHASES)}")
-    return Bound(match[1] == "<", parse_duration(match[2]), _PHASES[words] if words else "")
+    return Bound(match[1] == "<", parse_duration(match[2]), (words or "").replace(" ", "_"))
 
 
 def _parse(given: object) -> Number | Bound:
@@ -103,7 +103,8 @@ def _wrong(expect: Mapping[str, Any], anomalies: Collection[str]) -> Iterator[st
         bound = isinstance(expected, Bound)
         if name in (MEASURES if bound else anomalies):
             if bound and expected.phase and name not in LATENCIES:
-                yield f"expect.{name}: only latencies have a part of the load in brackets; write {_plain(expected)}"
+                plain = replace(expected, phase="")
+                yield f"expect.{name}: only latencies have a part of the load in brackets; write {plain}"
         elif bound and name in anomalies:
             yield f"expect.{name}: an anomaly has no bound; write none, some or a number of findings"
         elif name in MEASURES:
@@ -111,10 +112,6 @@ def _wrong(expect: Mapping[str, Any], anomalies: Collection[str]) -> Iterator[st
         else:
             known = MEASURES if bound else anomalies
             yield f"expect.{name}: unknown {'measure' if bound else 'anomaly'}; {nearest(name, known)}"
-
-
-def _plain(bound: Bound) -> str:
-    return str(Bound(bound.below, bound.limit_ns))
 
 
 def numbers(expect: Mapping[str, Number | Bound]) -> dict[str, Number]:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
-import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from generated import generated
+from nobody import BECOME, NOBODY, chaoskit, needs_root, open_above, skip_unless_reachable
 
-from chaoskit.base import owner, plugins
+from chaoskit.base import owner
 from chaoskit.base.store import new_run_folder
 from chaoskit.cli.sweep import write_table
 from chaoskit.judge.judging import check_run
@@ -19,56 +17,24 @@ from chaoskit.report.run_page import write_report
 from chaoskit.scenario.files import find_sweep
 from chaoskit.search.sweep import Results, load_sweep
 
-ROOT = Path(__file__).parents[3]
-NOBODY = 65534
-
-needs_root = pytest.mark.skipif(
-    os.geteuid() != 0 or shutil.which("setpriv") is None, reason="only root can become nobody (setpriv, util-linux)"
-)
-
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     """A judged run of root's that others may read; pytest's own folders above it are opened, too."""
-    synthesizer = plugins.load("synthesizer", "log", "test")
-    folder = tmp_path / "store" / "root" / "20260101T000000-aaaaaa"
-    (folder / "wal").mkdir(parents=True)
-    synthesizer.write(synthesizer.parameters({"messages": 1_000, "faults": 0}), "root", folder, lambda *_: None)
+    folder = generated(tmp_path / "store" / "root" / "20260101T000000-aaaaaa", messages=1_000, faults=0)
     check_run(folder)
-    for each in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
-        each.chmod(each.stat().st_mode | stat.S_IXOTH | stat.S_IROTH)
+    open_above(tmp_path)
     return folder
-
-
-def as_nobody(*arguments: str) -> subprocess.CompletedProcess[str]:
-    program = [sys.executable, "-c", "from chaoskit.cli.main import main; main()"]
-    become = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": "/nonexistent"}
-    return subprocess.run(
-        [*become, *program, *arguments],
-        cwd="/",
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-
-
-def _reachable() -> bool:
-    """Return whether nobody can run this Python at all."""
-    return as_nobody("--version").returncode == 0
 
 
 @needs_root
 @pytest.mark.parametrize("secret", ["", "operations.parquet", "scenario.yaml", "verdict.json", "manifest.json", "."])
 def test_another_user_is_told_the_file_its_owner_and_the_remedy(run: Path, secret: str) -> None:
-    if not _reachable():
-        pytest.skip("nobody cannot read this Python or this checkout")
+    skip_unless_reachable()
     if secret:
         (run / secret).chmod(0o700 if secret == "." else 0o600)
 
-    done = as_nobody("check", str(run))
+    done = chaoskit(BECOME, "check", str(run))
 
     assert done.returncode == 254
     assert "Traceback" not in done.stderr

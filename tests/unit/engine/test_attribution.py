@@ -10,8 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from guaranteed import effect
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 
 from chaoskit.contract.checker import FINDINGS
 from chaoskit.contract.guarantee import Damage, Declared, Effect
@@ -299,7 +300,7 @@ def may_explain(
         yield any(set(cut.targets) & set(replicas) for cut in near)
 
 
-@settings(max_examples=10_000 if settings().max_examples > 100 else 300)
+@examples(fast=300, nightly=10_000)
 @given(scenes())
 def test_explained_exactly_where_a_fault_may_be_the_cause(
     scene: tuple[list[Effect], dict[int, list[str]], list[tuple[int, float]], int, bool],

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from generated import generated
 from samples import SLOW, content, plan, verdict
 
-from chaoskit.base import plugins
 from chaoskit.base.errors import BadInput
 from chaoskit.base.quantities import MILLISECOND
 from chaoskit.judge.bounds import compare
@@ -135,11 +135,7 @@ def test_bounds_are_told() -> None:
 @pytest.fixture
 def imported(tmp_path: Path) -> Path:
     folder = tmp_path / "calm" / "20260101T000000-aaaaaa"
-    (folder / "wal").mkdir(parents=True)
-    synthesizer = plugins.load("synthesizer", "log", "test")
-    given = synthesizer.parameters({"seed": 1, "messages": 2_000, "faults": 0, "errors": 0.0})
-    synthesizer.write(given, "calm", folder, lambda *_: None)
-    return folder
+    return generated(folder, seed=1, messages=2_000, faults=0, errors=0.0)
 
 
 @pytest.mark.parametrize(("bound", "outcome"), [("< 1h", "valid"), ("< 1us", "invalid")])

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
+
+from damage import WAYS, places
 
 VALUES: tuple[Any, ...] = (
     None, True, -1, 0, 2**70, 1.5, float("nan"), "", "x", "5", "5s", "-5s", "12:03", "n9", "all", "leader",
@@ -22,18 +24,9 @@ def scenario(content: dict[str, Any], draw: Random) -> dict[str, Any]:
     """Return a scenario with one or two mistakes."""
     changed: dict[str, Any] = json.loads(json.dumps(content))
     for _ in range(draw.randint(1, 2)):
-        if places := list(_places(changed)):
-            draw.choice(_MISTAKES)(*draw.choice(places), draw)
+        if found := list(places(changed)):
+            draw.choice(_MISTAKES)(*draw.choice(found), draw)
     return changed
-
-
-def _places(document: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield every mapping or list with each of its keys."""
-    items = document.items() if isinstance(document, dict) else enumerate(document)
-    for key, value in list(items):
-        yield document, key
-        if isinstance(value, dict | list):
-            yield from _places(value)
 
 
 def _drop(holder: Any, key: Any, draw: Random) -> None:
@@ -94,23 +87,13 @@ def text(content: bytes, draw: Random) -> bytes:
 def folder(path: Path, draw: Random) -> str:
     """Damage one file of a folder; return what was done."""
     file = draw.choice(sorted(each for each in path.rglob("*") if each.is_file()))
-    way = draw.choice(("gone", "empty", "cut", "a bit", "zeros", "a folder", "a value", "a link"))
+    way = draw.choice((*WAYS, "some pieces", "a folder", "a link"))
     content = file.read_bytes()
-    at = draw.randrange(len(content) + 1)
     file.unlink()
     if way == "a folder":
         file.mkdir()
     elif way == "a link":
         file.symlink_to(draw.choice(("/nonexistent", "/dev/null", file.name)))
-    elif way != "gone":
-        file.write_bytes(_damaged(content, way, at, draw))
+    elif (changed := {**WAYS, "some pieces": text}[way](content, draw)) is not None:
+        file.write_bytes(changed)
     return f"{file.relative_to(path)}: {way}"
-
-
-def _damaged(content: bytes, way: str, at: int, draw: Random) -> bytes:
-    if way == "a bit" and content:
-        at = min(at, len(content) - 1)
-        return content[:at] + bytes([content[at] ^ 1 << draw.randrange(8)]) + content[at + 1 :]
-    if way == "a value":
-        return text(content, draw)
-    return {"cut": content[:at], "zeros": content[:at] + bytes(len(content) - at)}.get(way, b"")

@@ -5,12 +5,9 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
-import stat
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,34 +16,24 @@ from types import FrameType
 
 import mutate
 import pytest
-from hypothesis import given, settings
+from generated import generated
+from hypothesis import given
 from hypothesis import strategies as st
+from nobody import BECOME, chaoskit, needs_root, open_above, skip_unless_reachable
+from profiles import examples
 
-from chaoskit.base import plugins, yaml
+from chaoskit.base import yaml
 from chaoskit.base.errors import BadInput
 from chaoskit.cli.main import cli
 from chaoskit.history.manifest import FILE
 from chaoskit.judge.judging import check_run
 from chaoskit.scenario.files import find, plan_all, ready_made
 
-ROOT = Path(__file__).parents[3]
-NOBODY = 65534
 _LIMIT_S = 60
 _ENDS = {0, 1, 2, 254}
 """The declared exit codes, but for that of a crash."""
 
 seeds = st.integers(0, 2**32)
-
-
-def _at_most(nightly: int) -> settings:
-    """Return how many examples to try: as many as the profile says, but nightly only this many."""
-    profile = settings()
-    return settings(max_examples=nightly if profile.max_examples > nightly else profile.max_examples)
-
-
-def _few(nightly: int) -> settings:
-    """The same for tests that start processes: few in every run of the tests."""
-    return settings(max_examples=nightly if settings().max_examples > nightly else 6)
 
 
 @contextmanager
@@ -70,7 +57,7 @@ def _check_told(error: BadInput, path: Path) -> None:
     assert path.name in said, "the error does not name the file"
 
 
-@_at_most(1000)
+@examples(fast=40, nightly=1000)
 @given(name=st.sampled_from(sorted(ready_made())), seed=seeds)
 def test_a_scenario_with_mistakes_is_planned_or_refused(
     name: str, seed: int, tmp_path_factory: pytest.TempPathFactory
@@ -91,10 +78,7 @@ def test_a_scenario_with_mistakes_is_planned_or_refused(
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A judged run with anomalies and faults."""
     folder = tmp_path_factory.mktemp("mutants") / "run" / "20260101T000000-aaaaaa"
-    (folder / "wal").mkdir(parents=True)
-    synthesizer = plugins.load("synthesizer", "log", "test")
-    given = {"messages": 3_000, "faults": 2, "inject": {"lost-message": 2, "stall": 1}}
-    synthesizer.write(synthesizer.parameters(given), "run", folder, lambda *_: None)
+    generated(folder, messages=3_000, faults=2, inject={"lost-message": 2, "stall": 1})
     check_run(folder)
     return folder
 
@@ -107,7 +91,7 @@ def history(run: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return path.read_bytes()[:60_000].rpartition(b"\n")[0]
 
 
-@_few(300)
+@examples(fast=6, nightly=300)
 @given(seed=seeds)
 def test_a_history_with_mistakes_is_judged_or_refused(
     seed: int, history: bytes, tmp_path_factory: pytest.TempPathFactory
@@ -125,10 +109,10 @@ def test_a_history_with_mistakes_is_judged_or_refused(
 
 
 _VERBS = ("check", "list", "report", "export")
-_NEEDS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become nobody, and mount a full disk")
 
 _FULL_DISK = """
-mount -t tmpfs -o size=8M none "$1" && cp -a "$2" "$1/run" && { dd if=/dev/zero of="$1/fill" bs=4k; } 2>/dev/null
+mount -t tmpfs -o size=8M none "$1" && cp -a "$2" "$1/run" || exit 99
+dd if=/dev/zero of="$1/fill" bs=4k 2>/dev/null && exit 99
 shift 2; exec "$@"
 """
 """Copies a run to a file system of its own, which nobody else sees, fills that, and executes a command."""
@@ -144,19 +128,8 @@ def _copied(run: Path, store: Path, draw: Random) -> Path:
     return folder
 
 
-def _ended(prefix: list[str], arguments: list[str], **environment: str) -> None:
-    """Run the program; it must end by itself, with a declared exit code and without a stack trace."""
-    program = [sys.executable, "-c", "from chaoskit.cli.main import main; main()"]
-    done = subprocess.run(
-        [*prefix, *program, *arguments],
-        cwd="/",
-        env={**os.environ, "PYTHONPATH": str(ROOT), "HOME": "/nonexistent", **environment},
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-        timeout=2 * _LIMIT_S,
-    )
+def _check_ended(done: subprocess.CompletedProcess[str]) -> None:
+    """The program ended with a declared exit code and without a stack trace."""
     assert "Traceback" not in done.stderr, done.stderr
     assert done.returncode in _ENDS, (done.returncode, done.stderr)
     assert done.returncode != BadInput.exit_code or done.stderr.strip()
@@ -167,41 +140,44 @@ def _arguments(draw: Random, folder: Path) -> list[str]:
     return [verb, "--store", str(folder.parents[1])] if verb == "list" else [verb, str(folder)]
 
 
-@_NEEDS_ROOT
-@_few(100)
+@pytest.fixture(scope="session")
+def _reachable() -> None:
+    skip_unless_reachable()
+
+
+@needs_root
+@pytest.mark.usefixtures("_reachable")
+@examples(fast=6, nightly=100)
 @given(seed=seeds)
 def test_a_damaged_store_as_another_user(seed: int, run: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     draw = Random(seed)
     store = tmp_path_factory.mktemp("store")
     folder = _copied(run, store, draw)
-    for each in (store, store.parent, store.parent.parent):
-        each.chmod(each.stat().st_mode | stat.S_IXOTH | stat.S_IROTH)
+    open_above(store)
     entries = [each for each in folder.rglob("*") if not each.is_symlink()]
     for each in draw.sample(entries, draw.randint(0, 3)):
         each.chmod(draw.choice((0o000, 0o400, 0o600, 0o700)))
 
-    _ended(["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"], _arguments(draw, folder))
+    _check_ended(chaoskit(BECOME, *_arguments(draw, folder)))
 
 
-@_NEEDS_ROOT
-@_few(100)
+@needs_root
+@examples(fast=6, nightly=100)
 @given(seed=seeds)
 def test_a_damaged_store_on_a_full_disk(seed: int, run: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     draw = Random(seed)
     folder = _copied(run, tmp_path_factory.mktemp("store"), draw)
     disk = tmp_path_factory.mktemp("disk")
 
-    _ended(
-        ["unshare", "--mount", "bash", "-c", _FULL_DISK, "full", str(disk), str(folder)],
-        _arguments(draw, disk / "run"),
-    )
+    full = ["unshare", "--mount", "bash", "-c", _FULL_DISK, "full", str(disk), str(folder)]
+    _check_ended(chaoskit(full, *_arguments(draw, disk / "run")))
 
 
-@_few(100)
+@examples(fast=6, nightly=100)
 @given(seed=seeds)
 def test_a_damaged_store_without_any_tool(seed: int, run: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     draw = Random(seed)
     folder = _copied(run, tmp_path_factory.mktemp("store"), draw)
     arguments = draw.choice((_arguments(draw, folder), ["analyze", str(folder.parents[1])], ["systems"], ["nemeses"]))
 
-    _ended([], arguments, PATH="/nonexistent", JAVA_HOME="")
+    _check_ended(chaoskit([], *arguments, PATH="/nonexistent", JAVA_HOME=""))

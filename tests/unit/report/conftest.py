@@ -7,8 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from generated import generated
 
-from chaoskit.base import plugins
 from chaoskit.judge.judging import check_run
 
 pytest.importorskip("jinja2", reason="pip install 'chaoskit[report]'")
@@ -21,9 +21,7 @@ LONG = "a-scenario-with-a-rather-long-name-<b>"
 def make_run(store: Path, scenario: str, number: int = 0, **given: Any) -> Path:
     """Make a synthetic run and judge it; `number` is its order in time."""
     folder = store / scenario / f"20260101T0000{number:02}-aaaaaa"
-    (folder / "wal").mkdir(parents=True)
-    synthesizer = plugins.load("synthesizer", "log", "test")
-    synthesizer.write(synthesizer.parameters({"seed": number, **given}), scenario, folder, lambda *_: None)
+    generated(folder, **{"seed": number, **given})
     check_run(folder)
     return folder
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
+from damage import WAYS
 from hypothesis import given
 from hypothesis import strategies as st
 from killed import killed_run
@@ -20,53 +19,6 @@ from chaoskit.cli.main import cli
 from chaoskit.history.manifest import FILE, JUDGED, RECORDED, seal, verify
 from chaoskit.judge.judging import check_run
 from chaoskit.report.run_page import run_page, try_report
-
-
-def _flipped(content: bytes, draw: Random) -> bytes:
-    changed = bytearray(content or b"x")
-    changed[draw.randrange(len(changed))] ^= 1 << draw.randrange(8)
-    return bytes(changed)
-
-
-def _revalued(content: bytes, draw: Random) -> bytes:
-    """Return JSON with another value in one place; of anything else, a flipped bit."""
-    try:
-        document = json.loads(content)
-    except ValueError:
-        return _flipped(content, draw)
-    places = list(_places(document))
-    if not places:
-        return b"[]"
-    holder, key = draw.choice(places)
-    holder[key] = draw.choice(_VALUES)
-    return json.dumps(document).encode()
-
-
-def _places(document: Any) -> Any:
-    items = (
-        document.items() if isinstance(document, dict) else enumerate(document) if isinstance(document, list) else ()
-    )
-    for key, value in list(items):
-        yield document, key
-        yield from _places(value)
-
-
-WAYS: dict[str, Callable[[bytes, Random], bytes | None]] = {
-    "gone": lambda _, __: None,
-    "empty": lambda _, __: b"",
-    "cut": lambda content, draw: content[: draw.randrange(max(1, len(content)))],
-    "longer": lambda content, draw: content + draw.randbytes(50),
-    "another file": lambda content, draw: draw.randbytes(len(content)),
-    "a bit": _flipped,
-    "a bit of the end": lambda content, draw: content[:-2000] + _flipped(content[-2000:], draw),
-    "a part twice": lambda content, draw: content[: (at := draw.randrange(len(content) + 1))] + content[at // 2 :],
-    "a part of zeros": lambda content, draw: (
-        content[: (at := draw.randrange(len(content) + 1))] + bytes(len(content) - at)
-    ),
-    "another value": _revalued,
-}
-
-_VALUES: tuple[Any, ...] = (None, -1, 2**70, 0.5, "x", [], {}, [None], {"a": 1})
 
 
 @pytest.fixture

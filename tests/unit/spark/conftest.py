@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from chaoskit.base import plugins
+from generated import generated
 
 pytest.importorskip("pyspark", reason="pip install 'chaoskit[spark]'")
 
@@ -53,10 +52,6 @@ def make_run(tmp_path: Path) -> Make:
 
     def make(scenario: str, number: int = 0, **given: Any) -> Path:
         folder = tmp_path / "store" / scenario / f"20260101T0000{number:02}-aaaaaa"
-        (folder / "wal").mkdir(parents=True)
-        synthesizer = plugins.load("synthesizer", "log", "test")
-        parameters = synthesizer.parameters({"messages": 20_000, "seed": number, **given})
-        synthesizer.write(parameters, scenario, folder, lambda *_: None)
-        return folder
+        return generated(folder, **{"messages": 20_000, "seed": number, **given})
 
     return make
