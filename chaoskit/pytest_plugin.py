@@ -6,6 +6,7 @@ engine only when a chaos test runs, so other tests pay no import cost.
 
 from __future__ import annotations
 
+import argparse
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -28,7 +29,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--chaos-keep", action="store_true", help="leave the hosts running after each run, passed or failed"
     )
-    group.addoption("--chaos-times", type=int, default=1, help="run each chaos test this many times")
+    group.addoption("--chaos-times", type=_times, default=1, help="run each chaos test this many times")
+
+
+def _times(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError("write how many times, at least 1")
+    return int(text)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -40,10 +40,10 @@ class Problems:
     """Errors of several checks, to be raised as one.
 
     Args:
-        source: file or place, which every line names.
+        source: file or place, which every line is to name; empty: whoever catches them names it.
     """
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str = "") -> None:
         self._source = source
         self._lines: dict[str, None] = {}
 
@@ -57,11 +57,10 @@ class Problems:
 
     def add(self, error: BadInput) -> None:
         """Keep an error."""
-        lines = str(error).splitlines()
-        if lines[0].startswith(self._source):
-            self._lines |= dict.fromkeys(lines)
-        else:
-            self._lines |= dict.fromkeys([f"{self._source}: {lines[0]}", *lines[1:]])
+        self._lines |= dict.fromkeys(_named(line, self._source) for line in str(error).splitlines())
+
+    def __bool__(self) -> bool:
+        return bool(self._lines)
 
     def raise_any(self) -> None:
         """Raise all errors as one.
@@ -77,13 +76,25 @@ class Problems:
         return BadInput("\n".join(self._lines))
 
 
+def _named(line: str, source: str) -> str:
+    return line if line.startswith(source) else f"{source}: {line}"
+
+
+_CLOSE = 0.65
+"""Ratio of similarity (difflib) from which a known word is what the user may have meant."""
+
+_MANY = 25
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Return a remedy for an unknown word: the closest known word, if any, and all known ones.
+    """Return a remedy for an unknown word: the closest known word, if any, and all known ones, unless there are many.
 
     >>> nearest("kil", ["kill", "pause"])
     'did you mean "kill"? Known: kill, pause'
     """
-    names = sorted(known)
-    close = difflib.get_close_matches(word, names, n=1)
+    names = sorted(set(known))
+    close = difflib.get_close_matches(word, names, n=1, cutoff=_CLOSE)
+    if close and len(names) > _MANY:
+        return f'did you mean "{close[0]}"?'
     guess = f'did you mean "{close[0]}"? ' if close else ""
     return f"{guess}Known: {', '.join(names)}"

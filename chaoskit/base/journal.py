@@ -107,6 +107,11 @@ def claims(key: str) -> list[Any]:
     return [entry[key] for entry in entries if key in entry]
 
 
+def entries_left() -> bool:
+    """Return whether any journal on this machine has entries that were not undone."""
+    return any(_read(path) for path in _folder().glob("*.jsonl"))
+
+
 def _read(path: Path) -> list[dict[str, Any]]:
     """Skip a torn last line, which was never acted upon. A run that has just ended has no entries."""
     try:

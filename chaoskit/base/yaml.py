@@ -50,4 +50,6 @@ def _explain(error: YAMLError) -> str:
     problem = str(error.problem)
     if isinstance(error, DuplicateKeyError):
         problem = problem.removeprefix("found ").partition(" with value")[0]
+    elif "'\\t'" in problem:
+        problem = "there is a tab; YAML is indented with spaces"
     return f"line {error.problem_mark.line + 1}: {problem}"

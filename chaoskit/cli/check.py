@@ -13,6 +13,7 @@ from chaoskit.base.store import find_run
 from chaoskit.cli.options import PATH, json_option, store_option
 from chaoskit.cli.pipes import to_stdout
 from chaoskit.cli.summary import show_summary
+from chaoskit.history.manifest import JUDGED, damaged
 from chaoskit.interop.jepsen.importing import import_edn
 from chaoskit.judge.judging import check_run
 from chaoskit.judge.verdict import EXIT_CODES
@@ -30,6 +31,8 @@ def command(run: Path, store: Path, as_json: bool) -> int:
     judged; no anomaly is allowed.
     """
     folder = import_edn(run, store) if _is_history(run) else find_run(run)
+    if damage := damaged(folder, JUDGED):
+        click.echo(f"{damage}; it is made again", err=True)
     verdict = check_run(folder)
     if why_not := try_report(folder):
         click.echo(why_not, err=True)

@@ -11,16 +11,22 @@ from rich.table import Table
 from chaoskit.base.errors import BadInput
 from chaoskit.base.store import VERDICT, run_name, runs
 from chaoskit.cli.console import wide_console
-from chaoskit.cli.options import store_option
+from chaoskit.cli.options import PATH, store_option
 from chaoskit.judge.verdict_file import read_verdict
-from chaoskit.scenario.files import ready_made, summary_of, variants_of
+from chaoskit.scenario.files import ready_made, ready_made_sweeps, summary_of, variants_of
+
+_VARIANTS_WIDTH = 50
 
 
 @click.command("list")
+@click.argument("given", metavar="[STORE]", type=PATH, required=False)
 @store_option
-@click.option("--scenarios", is_flag=True, help="List the ready-made scenarios and their variants instead.")
-def command(store: Path, scenarios: bool) -> int:
-    """List the runs of a store, oldest first, with their verdicts; exit with 254 if one cannot be read."""
+@click.option(
+    "--scenarios", is_flag=True, help="List the ready-made scenarios with their variants, and sweeps, instead."
+)
+def command(given: Path | None, store: Path, scenarios: bool) -> int:
+    """List the runs of a STORE, oldest first, with their verdicts; exit with 254 if one cannot be read."""
+    store = given or store
     if scenarios:
         _list_scenarios()
         return 0
@@ -54,8 +60,14 @@ def _row(folder: Path) -> tuple[str, ...]:
 
 
 def _list_scenarios() -> None:
-    table = Table("scenario", "variants", "what it shows", box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
+    table.add_column("scenario", no_wrap=True)
+    table.add_column("variants", max_width=_VARIANTS_WIDTH)
+    table.add_column("what it shows", min_width=_VARIANTS_WIDTH)
     for name, path in ready_made().items():
         variants = ", ".join(variant for variant, _ in variants_of(path) if variant)
         table.add_row(name, variants, summary_of(path))
+    for name, path in ready_made_sweeps().items():
+        table.add_row(name, "", summary_of(path))
     wide_console().print(table)
+    click.echo("\nchaoskit run SCENARIO[:VARIANT]; chaoskit sweep sweeps/NAME")

@@ -13,6 +13,7 @@ import click
 
 from chaoskit.base import durable, owner
 from chaoskit.base.errors import BadInput, ChaoskitError
+from chaoskit.base.journal import entries_left
 from chaoskit.base.shadow import check_packages
 
 BAD_INPUT, CRASH = BadInput.exit_code, ChaoskitError.exit_code
@@ -80,7 +81,7 @@ def _exit_code() -> int:
         error.show()
         return BAD_INPUT
     except (click.Abort, KeyboardInterrupt):
-        click.echo("aborted; `chaoskit heal` removes what is left", err=True)
+        click.echo(f"aborted{_left()}", err=True)
         return CRASH
     except Exception as error:  # noqa: BLE001  # the boundary of the program: a crash is exit code 255, not 1
         if told := _told(error):
@@ -89,6 +90,11 @@ def _exit_code() -> int:
         traceback.print_exc()
         click.echo("this is a bug in chaoskit; `chaoskit heal` removes what the run left behind", err=True)
         return CRASH
+
+
+def _left() -> str:
+    """Return what to do about what an aborted run left on this machine; empty if there is nothing."""
+    return "; `chaoskit heal` removes what is left" if entries_left() else ""
 
 
 def _told(error: Exception) -> ChaoskitError | None:

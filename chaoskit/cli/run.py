@@ -12,6 +12,7 @@ import click
 from chaoskit.base import durable
 from chaoskit.base.errors import BadInput
 from chaoskit.cli.options import PATH, json_option, store_option
+from chaoskit.cli.planned import show_plans
 from chaoskit.cli.progress import LiveProgress
 from chaoskit.cli.summary import comparison, show_summary, worst_exit_code
 from chaoskit.report.junit import Case, junit
@@ -26,9 +27,19 @@ from chaoskit.scenario.plan import Plan
 @store_option
 @json_option
 @click.option("--keep", is_flag=True, help="Leave the hosts running; `chaoskit heal` stops them.")
+@click.option(
+    "--dry-run", is_flag=True, help="Check the scenarios and this machine, print what would be done, and start nothing."
+)
 @click.option("--junit", "junit_file", type=PATH, help="Also write the results to this file, as JUnit XML.")
 def command(
-    scenarios: tuple[str, ...], *, seed: int | None, store: Path, as_json: bool, keep: bool, junit_file: Path | None
+    scenarios: tuple[str, ...],
+    *,
+    seed: int | None,
+    store: Path,
+    as_json: bool,
+    keep: bool,
+    dry_run: bool,
+    junit_file: Path | None,
 ) -> int:
     """Run SCENARIOS on real clusters and report lost, duplicated and reordered messages.
 
@@ -41,7 +52,11 @@ def command(
     written = [each for spec in scenarios for each in find(spec)]
     if junit_file is not None and not junit_file.absolute().parent.is_dir():
         raise BadInput(f"--junit {junit_file}: there is no such folder; choose another file")
-    return run_all(plan_all(written, seed), store, as_json=as_json, keep=keep, report=junit_file)
+    plans = plan_all(written, seed)
+    if dry_run:
+        show_plans(plans)
+        return 0
+    return run_all(plans, store, as_json=as_json, keep=keep, report=junit_file)
 
 
 def run_all(

@@ -51,13 +51,23 @@ def verify(folder: Path, *parts: str) -> None:
     Raises:
         BadInput: a file is missing or differs, or the manifest is damaged.
     """
-    manifest = _read(folder)
     for part in parts:
-        for name, digest in manifest.get(part, {}).items():
-            if not (folder / name).is_file():
-                raise BadInput(f"{folder / name} is missing, but {FILE} names it. {_REMEDY[part]}")
-            if _digest(folder / name) != digest:
-                raise BadInput(f"{folder / name} was changed: its digest is not the one in {FILE}. {_REMEDY[part]}")
+        if damage := damaged(folder, part):
+            raise BadInput(f"{damage}. {_REMEDY[part]}")
+
+
+def damaged(folder: Path, part: str) -> str:
+    """Return which file of a part is missing or differs from the manifest; empty if none.
+
+    Raises:
+        BadInput: the manifest is damaged.
+    """
+    for name, digest in _read(folder).get(part, {}).items():
+        if not (folder / name).is_file():
+            return f"{folder / name} is missing, but {FILE} names it"
+        if _digest(folder / name) != digest:
+            return f"{folder / name} was changed: its digest is not the one in {FILE}"
+    return ""
 
 
 def _read(folder: Path) -> dict[str, Mapping[str, str]]:

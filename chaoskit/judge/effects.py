@@ -12,7 +12,7 @@ from chaoskit.base.reading import reading, shaped
 from chaoskit.contract.guarantee import Effect
 from chaoskit.contract.installed import nemesis
 from chaoskit.history.audits import Place
-from chaoskit.scenario.model import validated
+from chaoskit.scenario.mistakes import validated
 
 _FILE = "faults.parquet"
 _OF_ENGINE = ("on", "for_ns", "damaged")

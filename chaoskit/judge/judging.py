@@ -5,6 +5,7 @@ Used at the end of a run and by `chaoskit check`, which also judges what a kille
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from chaoskit.history.audits import Bounds
 from chaoskit.history.finish import finish
 from chaoskit.history.manifest import JUDGED, RECORDED, seal, verify
 from chaoskit.history.reader import History
+from chaoskit.history.schema import SENDING
 from chaoskit.judge.attribution import Explained
 from chaoskit.judge.bounds import compare
 from chaoskit.judge.checking import find
@@ -29,6 +31,9 @@ from chaoskit.judge.timing import Timing, faults_of, load_of
 from chaoskit.judge.verdict import Found, Verdict, allow, decide, derive, describe_cause
 
 EXAMPLES_MAX = 5
+
+_LOOKED_AT = 100_000
+"""Number of operations in which the commonest error is looked for."""
 
 _NO_LIVENESS = ("problems", "load_start_ns", "load", "crashed")
 """Keys of recovery.json that verdict.json has elsewhere."""
@@ -87,21 +92,11 @@ def _verdict(
         for name in installed.anomalies()
         if name in counts or name in expect
     }
-    faults = tuple(
-        {
-            "kind": row["kind"],
-            "targets": row["targets"],
-            "effective": row["effective_ns"] is not None,
-            "healed": row["healed_ns"] is not None,
-            "at_ms": round(row["start_ns"] / 1e6, 1),
-            "healed_at_ms": None if row["healed_ns"] is None else round(row["healed_ns"] / 1e6, 1),
-            "evidence": row["evidence"],
-            **times,
-        }
-        for row, times in zip(fault_rows, load["availability"]["by_fault"], strict=True)
-    )
+    faults = tuple(_fault(row, times) for row, times in zip(fault_rows, load["availability"]["by_fault"], strict=True))
     availability = {key: value for key, value in load["availability"].items() if key != "by_fault"}
     audit, complete = _audit(subject, history)
+    counted = load["counts"]
+    in_vain = counted["sent"] and not counted["acked_in_load"]
     problems = tuple(liveness.get("problems", ()))
     bounded = compare(subject.bounds, availability, load["latency"])
     outcome, reasons = decide(
@@ -109,7 +104,8 @@ def _verdict(
         recovered=True if subject.imported else liveness["recovered"],
         why=liveness.get("why", ""),
         audit_complete=complete,
-        acked=load["counts"]["acked_in_load"],
+        acked=counted["acked_in_load"],
+        why_not_acked=_commonest_error(history.operations) if in_vain else "",
         faults=faults,
         problems=problems,
         behind=(liveness.get("group") or {}).get("behind", ()),
@@ -130,6 +126,33 @@ def _verdict(
         liveness={key: value for key, value in liveness.items() if key not in _NO_LIVENESS},
         **{**load, "availability": availability},
     )
+
+
+def _fault(row: Mapping[str, Any], times: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a fault as in verdict.json."""
+    return {
+        "kind": row["kind"],
+        "targets": row["targets"],
+        "effective": row["effective_ns"] is not None,
+        "healed": row["healed_ns"] is not None,
+        "at_ms": _milliseconds(row["start_ns"]),
+        "undone_at_ms": _milliseconds(row["heal_ns"]),
+        "healed_at_ms": _milliseconds(row["healed_ns"]),
+        "evidence": row["evidence"],
+        **times,
+    }
+
+
+def _milliseconds(at_ns: int | None) -> float | None:
+    return None if at_ns is None else round(at_ns / 1e6, 1)
+
+
+def _commonest_error(operations: pa.Table) -> str:
+    """Return the error that most sends ended with, of the first operations; empty if none had one."""
+    first = operations.slice(0, _LOOKED_AT)
+    sends = first.filter(pc.is_in(first["f"].cast(pa.string()), value_set=pa.array(SENDING)))
+    errors = Counter(error for error in sends["error"].to_pylist() if error)
+    return next((error for error, _ in errors.most_common(1)), "")
 
 
 def _found(name: str, subject: Subject, history: History, explained: Explained, in_general: Allowance | None) -> Found:

@@ -27,7 +27,8 @@ from chaoskit.judge.effects import effects
 from chaoskit.judge.guarantees import allowances
 from chaoskit.judge.recovery import read_recovery
 from chaoskit.scenario.expected import Bound, Expected, Number, bounds, check_expected, numbers
-from chaoskit.scenario.model import parse_scenario, validated
+from chaoskit.scenario.mistakes import validated
+from chaoskit.scenario.model import parse_scenario
 from chaoskit.scenario.plan import Plan, make_plan
 
 _BOUND_NS = 60 * SECOND

@@ -198,6 +198,7 @@ def decide(
     why: str = "",
     audit_complete: bool,
     acked: int,
+    why_not_acked: str = "",
     faults: tuple[Mapping[str, Any], ...],
     problems: tuple[str, ...] = (),
     behind: Sequence[str] = (),
@@ -211,6 +212,7 @@ def decide(
         why: why it did not.
         audit_complete: whether the final read reached the end of every partition.
         acked: number of acknowledged sends of the load, without warm-up.
+        why_not_acked: the error of most sends, if none was acknowledged.
         faults: the faults, with `effective` and `healed`.
         problems: other problems, such as a client that died.
         behind: partitions of which the group received no fresh message within the bound after healing.
@@ -236,7 +238,8 @@ def decide(
         doubts.append("the final read did not reach the end of every partition")
     doubts += [f"{each.count} {name}: {each.doubt}" for name, each in anomalies.items() if each.doubt and each.count]
     if acked == 0:
-        doubts.append("nothing was acknowledged during the load")
+        told = f"; most sends ended with: {why_not_acked}" if why_not_acked else ""
+        doubts.append(f"nothing was acknowledged during the load{told}")
     for fault in faults:
         if not fault["effective"]:
             doubts.append(f"{fault['kind']} had no effect: {fault['evidence']}")

@@ -10,7 +10,7 @@ from typing import Any
 
 from chaoskit.history.schema import PRODUCER_SHIFT
 from chaoskit.judge.bounds import describe
-from chaoskit.judge.verdict import Found, Verdict
+from chaoskit.judge.verdict import VALID, Found, Verdict
 from chaoskit.report.words import PHASE_WORDS, milliseconds, number, scalar, shortened
 
 _EXAMPLES_SHOWN = 2
@@ -134,7 +134,7 @@ def _done(verdict: Verdict) -> list[str]:
     began = f"; the load began at {verdict.load_start_s:.1f} s" if verdict.load_start_s else ""
     lines = [
         verdict.headline[0].upper() + verdict.headline[1:],
-        f"{verdict.verdict.upper()}  {verdict.run}  seed {verdict.seed}",
+        f"{verdict.verdict.upper()}{_in_spite(verdict)}  {verdict.run}  seed {verdict.seed}",
         "",
         "What was done",
         f"  load: {counts['sent']:,} sent at {verdict.rates['sends_per_s']:,.0f}/s: {counts['acked']:,} acknowledged, "
@@ -168,6 +168,11 @@ def _done(verdict: Verdict) -> list[str]:
     return lines
 
 
+def _in_spite(verdict: Verdict) -> str:
+    """Return why a run is valid although messages were lost."""
+    return " (the loss is allowed)" if verdict.verdict == VALID and verdict.lost else ""
+
+
 def _equal_faults(faults: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
     """Return the faults in groups of the same kind, targets and outcome, if there are many; else each alone."""
     if len(faults) <= _FAULTS_SHOWN:
@@ -181,6 +186,8 @@ def _equal_faults(faults: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str,
 
 def _fault(fault: Mapping[str, Any]) -> list[str]:
     healed = f"healed at {fault['healed_at_ms'] / 1000:.1f} s" if fault["healed"] else "NOT healed"
+    if (undone_ms := fault.get("undone_at_ms")) is not None:
+        healed = f"undone from {undone_ms / 1000:.1f} s, {healed}"
     lines = [f"  fault: {_hit(fault)} at {fault['at_ms'] / 1000:.1f} s, {healed}{_effect(fault)}"]
     lines.append(f"    evidence: {shortened(fault['evidence'])}")
     if fault.get("unavailable_ms") is not None:
@@ -247,7 +254,7 @@ def _recovered(told: Mapping[str, Any]) -> str:
     if not times:
         return ""
     if told.get("not_recovered") or not told.get("recovered", True):
-        return f"; none was acknowledged again, until {', '.join(times)}"
+        return f"; none was acknowledged again, though sends were due or waited until {', '.join(times)}"
     return f"; first one {', '.join(times)}"
 
 

@@ -61,8 +61,8 @@ class Site:
 
     def run(self, plan: Plan, watcher: Watcher) -> tuple[Path, Verdict]:
         """Execute a plan; return the run folder and its verdict. Raises like `run`."""
-        with _naming(plan.source):
-            check_machine(plan)
+        watcher.on(PhaseBegun("check the scenario"))
+        check_machine(plan)
         folder = store.new_run_folder(self._store, plan.scenario.name)
         store.write_yaml(folder / store.SCENARIO, plan.resolved())
         origin_ns = write_origin(folder / "wal")

@@ -17,11 +17,12 @@ from pydantic import BaseModel, ConfigDict, StringConstraints
 import chaoskit
 from chaoskit.base import yaml
 from chaoskit.base.errors import BadInput, nearest
-from chaoskit.scenario.model import Scenario, merge, parse_scenario, validated
+from chaoskit.scenario.mistakes import validated
+from chaoskit.scenario.model import Scenario, merge, parse_scenario
 from chaoskit.scenario.plan import Plan, read_plan
 
 VARIANTS = "variants"
-_EXPECTED = "a scenario is a mapping with name, cluster and workload"
+_EXPECTED = "a scenario is a mapping with the keys cluster and workload, and others such as faults"
 _SUFFIX = ".yaml"
 _SWEEPS = "sweeps/"
 
@@ -123,6 +124,11 @@ def ready_made() -> dict[str, Path]:
     return {name: path for name, path in _ready_made().items() if not name.startswith(_SWEEPS)}
 
 
+def ready_made_sweeps() -> dict[str, Path]:
+    """Return the files of the ready-made sweeps by name, such as `sweeps/dedup`."""
+    return {name: path for name, path in _ready_made().items() if name.startswith(_SWEEPS)}
+
+
 def find_sweep(spec: str) -> Path:
     """Return the file of a sweep, given its path or the name of a ready-made one, such as `sweeps/dedup`.
 
@@ -131,7 +137,7 @@ def find_sweep(spec: str) -> Path:
     """
     if Path(spec).is_file():
         return Path(spec)
-    known = {name: path for name, path in _ready_made().items() if name.startswith(_SWEEPS)}
+    known = ready_made_sweeps()
     if spec not in known:
         raise BadInput(f"{spec}: no such file or ready-made sweep; {nearest(spec, list(known))}")
     return known[spec]

@@ -6,9 +6,9 @@ belong to the plug-in named there, whose own model validates them (see `chaoskit
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from pydantic import (
     BaseModel,
@@ -20,12 +20,10 @@ from pydantic import (
     model_validator,
 )
 
-from chaoskit.base.errors import BadInput, nearest
 from chaoskit.base.quantities import MILLISECOND, SECOND, Duration, DurationRange
-from chaoskit.contract.options import Placing
 from chaoskit.scenario.expected import Expected
+from chaoskit.scenario.mistakes import validated
 
-Model = TypeVar("Model", bound=BaseModel)
 Names = Annotated[list[str], Field(min_length=1)]
 
 
@@ -130,6 +128,9 @@ class FaultSpec(BaseModel):
         return [Choice.model_validate({"kind": kind, **keys}) for kind, keys in self.kinds()]
 
 
+_TIMES = {"at", "from", "to", "every"}
+
+
 class Choice(BaseModel):
     """One of several kinds of a series; its keys override those of the series.
 
@@ -187,10 +188,11 @@ class Salvaged:
 def salvage(content: Mapping[str, Any]) -> Salvaged | None:
     """Return the rest of a scenario that is wrong in parts, so that it can be checked too; None if too much is."""
     rest = {key: dict(value) if isinstance(value, dict) else value for key, value in content.items()}
-    faults = rest.get("faults")
-    numbers = list(range(len(faults))) if isinstance(faults, list) else []
+    written = rest.get("faults")
+    faults = [_salvaged_fault(fault) for fault in written] if isinstance(written, list) else []
+    numbers = list(range(len(faults)))
     try:
-        Scenario.model_validate(content)
+        Scenario.model_validate({**content, "faults": faults} if isinstance(written, list) else content)
     except ValidationError as error:
         for top, *below in (detail["loc"] for detail in error.errors()):
             if top == "faults" and below and below[0] in numbers:
@@ -199,11 +201,23 @@ def salvage(content: Mapping[str, Any]) -> Salvaged | None:
                 rest[str(top)].pop(below[0], None)
             elif top != "faults" or not below:
                 rest.pop(str(top), None)
-    rest["faults"] = [faults[number] for number in numbers] if isinstance(faults, list) else []
+    rest["faults"] = [faults[number] for number in numbers]
     try:
         return Salvaged(Scenario.model_validate({**rest, "name": "rest"}), numbers)
     except ValidationError:
         return None
+
+
+def _salvaged_fault(fault: Any) -> Any:
+    """Return a fault without the keys that are wrong; at the start of the load, if its time is."""
+    try:
+        FaultSpec.model_validate(fault)
+    except ValidationError as error:
+        wrong = {detail["loc"][0] for detail in error.errors() if detail["loc"]}
+        if isinstance(fault, dict):
+            kept = {key: value for key, value in fault.items() if key not in wrong}
+            return kept if _TIMES.intersection(kept) else {**kept, "at": "0s"}
+    return fault
 
 
 def merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -217,72 +231,3 @@ def merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]
         before = merged.get(key)
         merged[key] = merge(before, value) if isinstance(before, dict) and isinstance(value, dict) else value
     return merged
-
-
-def validated(
-    model: type[Model], content: Mapping[str, Any], source: str, prefix: str, also_known: Iterable[str] = ()
-) -> Model:
-    """Validate `content` as a model; combine all errors into one `BadInput`.
-
-    Args:
-        model: the model.
-        content: as the user wrote it.
-        source: file or place, for the error message.
-        prefix: prefix of the content's keys, such as `cluster.`.
-        also_known: further keys that are valid there, for the remedy.
-
-    Raises:
-        BadInput: names the source, every invalid key and the remedy.
-    """
-    try:
-        return model.model_validate(content)
-    except ValidationError as error:
-        lines = [_explain(model, content, detail, prefix, also_known) for detail in error.errors()]
-        raise BadInput("\n".join(f"{source}: {line}" for line in dict.fromkeys(lines))) from None
-
-
-def _explain(
-    model: type[BaseModel], content: Mapping[str, Any], detail: Any, prefix: str, also_known: Iterable[str]
-) -> str:
-    location = list(_keys(content, detail["loc"], missing=detail["type"] == "missing"))
-    key = prefix + ".".join(str(part) for part in location)
-    if detail["type"] == "extra_forbidden":
-        owner = _owner(model, location[:-1])
-        known = [field.alias or name for name, field in owner.model_fields.items()]
-        known += [] if location[:-1] else also_known
-        remedy = owner.misplaced(str(location[-1])) if isinstance(owner, Placing) else ""
-        return f"{key}: unknown key; {remedy or nearest(str(location[-1]), known)}"
-    if detail["type"] == "missing":
-        return f"{key}: is missing"
-    message = detail["msg"].removeprefix("Value error, ")
-    given = detail["input"] if isinstance(detail["input"], str | int | float) else ""
-    return f"{key or 'scenario'}: {message}" + (
-        f" (given: {given!r})" if given != "" and repr(given) not in message else ""
-    )
-
-
-def _owner(model: type[BaseModel], location: Sequence[Any]) -> type[BaseModel]:
-    """Return the model of a part of a model."""
-    for part in location:
-        field = model.model_fields.get(str(part))
-        if field is None or not isinstance(field.annotation, type) or not issubclass(field.annotation, BaseModel):
-            break
-        model = field.annotation
-    return model
-
-
-def _keys(content: Any, location: Sequence[Any], *, missing: bool) -> Iterator[Any]:
-    """Yield the keys of a pydantic location, which also names types, in what the user wrote.
-
-    Args:
-        content: what the user wrote.
-        location: the location.
-        missing: whether its last key is not there.
-    """
-    for part in location:
-        known = range(len(content)) if isinstance(content, list) else content if isinstance(content, Mapping) else ()
-        if part in known:
-            yield part
-            content = content[part]
-    if missing:
-        yield location[-1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -17,7 +17,8 @@ from chaoskit.contract.nemesis import Preparing
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Workload
 from chaoskit.scenario.expected import check_expected
 from chaoskit.scenario.faults import Allowed, check_fault, without_zones
-from chaoskit.scenario.model import ClusterSpec, Scenario, WorkloadSpec, parse_scenario, salvage, validated
+from chaoskit.scenario.mistakes import Model, validated, without_wrong
+from chaoskit.scenario.model import ClusterSpec, Scenario, WorkloadSpec, parse_scenario, salvage
 from chaoskit.scenario.timeline import PlannedFault, Targets, draw, instants
 from chaoskit.scenario.zones import check_zones
 
@@ -44,6 +45,12 @@ class Plan:
     def host_names(self) -> list[str]:
         """Names of the lab's hosts."""
         return host_names(self.scenario.cluster.hosts)
+
+    @property
+    def roles(self) -> list[str]:
+        """Targets of the faults that are neither hosts nor clients: they are looked up when a fault begins."""
+        fixed = {*self.host_names, *(task.client for task in self.workload.tasks(self.workload_options))}
+        return sorted({name for fault in self.faults for name in fault.on} - fixed)
 
     @property
     def host_powers_needed(self) -> frozenset[type]:
@@ -132,17 +139,18 @@ class _Planning:
         Raises:
             BadInput: names every wrong key.
         """
-        scenario, source, tried = self._scenario, self._source, self._problems.tried
+        scenario, tried = self._scenario, self._problems.tried
         cluster, load = scenario.cluster, scenario.workload
         provider = tried(installed.provider, cluster.provider, "cluster.provider")
         system = tried(installed.system, cluster.system, "cluster.system")
         workload = tried(installed.workload, load.kind, "workload.kind")
         tried(check_zones, cluster.zones, host_names(cluster.hosts))
-        disk = provider and tried(validated, provider.options, cluster.disk, source, "cluster.disk.")
-        options = system and tried(_system_options, cluster, system, source)
-        loading = workload and tried(
-            validated, workload.options, load.model_extra or {}, source, "workload.", WorkloadSpec.model_fields
+        disk = provider and self._validated(provider.options, cluster.disk, "cluster.disk.")
+        options = system and self._validated(
+            system.options, _given(cluster, system), "cluster.", ClusterSpec.model_fields
         )
+        given = load.model_extra or {}
+        loading = workload and self._validated(workload.options, given, "workload.", WorkloadSpec.model_fields)
         tried(check_expected, scenario.expect, installed.anomalies())
         if system:
             tried(_check_accepted, scenario.accept, system.guarantees)
@@ -153,11 +161,13 @@ class _Planning:
         if declared is None:
             self._fail()
         tried(_check_workload, scenario, system, options, workload, declared)
+        if self._problems:
+            tried(system.check, declared)  # without a problem it is checked with the machine
         provider_options = provider.seeded(disk, self._seed)
         allowed = _allowed(scenario, (provider, provider_options), (system, options), (workload, loading), declared)
         self._check_faults(allowed)
         return Plan(
-            source=source,
+            source=self._source,
             scenario=scenario,
             seed=self._seed,
             provider=provider,
@@ -169,6 +179,13 @@ class _Planning:
             declared=declared,
             faults=self._draw(allowed.targets),
         )
+
+    def _validated(
+        self, model: type[Model], content: Mapping[str, Any], prefix: str, also_known: Iterable[str] = ()
+    ) -> Model | None:
+        """Return the model; without the keys that are wrong, if it can do without them."""
+        found = self._problems.tried(validated, model, content, self._source, prefix, also_known)
+        return found or without_wrong(model, content)
 
     def _fail(self) -> NoReturn:
         """Check the faults as far as that is possible without knowing whom they may hit, and raise all problems."""
@@ -189,12 +206,12 @@ class _Planning:
         return [without_zones(fault, targets.zones) for fault in draw(self._scenario.faults, self._seed, targets)]
 
 
-def _system_options(cluster: ClusterSpec, system: System, source: str) -> Any:
-    """Return the system's options; a system that has the option `zones` is told the zones."""
+def _given(cluster: ClusterSpec, system: System) -> dict[str, Any]:
+    """Return the system's options as written; a system that has the option `zones` is told the zones."""
     given = dict(cluster.model_extra or {})
     if "zones" in system.options.model_fields:
         given["zones"] = cluster.zones
-    return validated(system.options, given, source, "cluster.", ClusterSpec.model_fields)
+    return given
 
 
 def _allowed(
@@ -229,13 +246,16 @@ def check_machine(plan: Plan) -> None:
     Raises:
         BadInput: names the remedy.
     """
-    plan.provider.check(plan.scenario.cluster.hosts, plan.provider_options, plan.host_powers_needed)
-    plan.system.check(plan.declared)
-    plan.system.prepare(plan.system_options)
+    problems = Problems(plan.source)
+    problems.tried(plan.provider.check, plan.scenario.cluster.hosts, plan.provider_options, plan.host_powers_needed)
+    problems.tried(plan.system.check, plan.declared)
+    problems.tried(plan.system.prepare, plan.system_options)
     for fault in plan.faults:
         each = nemesis(fault.kind)
         if isinstance(each, Preparing):
-            each.prepare(plan.system, plan.system_options, each.parameters.model_validate(fault.parameters))
+            parameters = each.parameters.model_validate(fault.parameters)
+            problems.tried(each.prepare, plan.system, plan.system_options, parameters)
+    problems.raise_any()
 
 
 def _declare(

@@ -25,7 +25,8 @@ from chaoskit.run.deployment import Ground
 from chaoskit.run.interruption import INTERRUPTED
 from chaoskit.run.site import Site
 from chaoskit.scenario.files import find, load_mapping
-from chaoskit.scenario.model import merge, validated
+from chaoskit.scenario.mistakes import validated
+from chaoskit.scenario.model import merge
 from chaoskit.scenario.plan import Plan, check_machine, read_plan
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]

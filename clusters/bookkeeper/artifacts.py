@@ -25,6 +25,11 @@ def parse_version(version: str) -> tuple[int, ...]:
     return maven.release_number("BookKeeper", version, "4.17.2", VERSION_MIN)
 
 
+def is_fetched(version: str) -> bool:
+    """Return whether BookKeeper's jars need not be downloaded."""
+    return maven.is_fetched(f"bookkeeper-{version}")
+
+
 def fetch(version: str) -> Path:
     """Return the folder with BookKeeper's jars and their manifest, downloading them at most once.
 

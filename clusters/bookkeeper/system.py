@@ -6,7 +6,7 @@ import importlib.util
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chaoskit.base.errors import BadInput
+from chaoskit.base.errors import BadInput, Problems
 from chaoskit.base.installing import with_extra
 from chaoskit.contract.capability import Capability
 from chaoskit.contract.client import LogClients, SequencedClients, SubscribingClients, TransactionalClients
@@ -60,14 +60,18 @@ class System:
     def check(self, declared: Declared) -> None:
         options: BookKeeperOptions = declared.options
         artifacts.parse_version(options.version)
-        quorums(options, len(options.place(declared.hosts).bookies))
-        check_bookies(options, declared.disks)
+        problems = Problems()
+        problems.tried(quorums, options, len(options.place(declared.hosts).bookies))
+        problems.tried(check_bookies, options, declared.disks)
         if importlib.util.find_spec("py4j") is None:
-            raise BadInput(f"cluster.system: bookkeeper needs py4j: {with_extra('bookkeeper')}")
-        check_java(_JAVA_MIN, f"BookKeeper {options.version}")
-        check_topology(options, declared.hosts)
+            problems.add(BadInput(f"cluster.system: bookkeeper needs py4j: {with_extra('bookkeeper')}"))
+        problems.tried(check_java, _JAVA_MIN, f"BookKeeper {options.version}")
+        problems.tried(check_topology, options, declared.hosts)
+        if artifacts.is_fetched(options.version):
+            problems.tried(self.prepare, options)
         given = {"producer": declared.producer, "consumer": declared.consumer}
-        check_clients(options, given, lambda: artifacts.fetch(options.version))
+        problems.tried(check_clients, options, given, lambda: artifacts.fetch(options.version))
+        problems.raise_any()
 
     def prepare(self, options: BookKeeperOptions) -> None:
         check_names(options, artifacts.fetch(options.version))

@@ -73,6 +73,11 @@ def fetch(release: Release) -> Path:
     return folder
 
 
+def is_fetched(folder: str) -> bool:
+    """Return whether the jars of a release are in the cache; `folder` as in `Release`."""
+    return (cache_folder() / folder / _MANIFEST).exists()
+
+
 def release_number(system: str, version: str, example: str, minimum: tuple[int, int]) -> tuple[int, ...]:
     """Return the three parts of a release number.
 

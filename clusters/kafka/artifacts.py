@@ -46,6 +46,11 @@ def fetch(version: str) -> Path:
     return _fetch("kafka", "kafka_2.13", version)
 
 
+def is_fetched(version: str) -> bool:
+    """Return whether Kafka's jars need not be downloaded."""
+    return maven.is_fetched(f"kafka-{version}")
+
+
 def fetch_tools(version: str) -> Path:
     """Return the folder with the jars of Kafka's command line tools; see `fetch`."""
     return _fetch("kafka-tools", "kafka-tools", version)

@@ -118,7 +118,9 @@ class Nodes:
                 line.partition("ConfigException: ")[2] for line in done.err.splitlines() if "Exception: " in line
             ]
             why = refusals[0] if refusals else done.err or done.out
-            raise BadInput(f"cluster.config or cluster.features: rejected by Kafka: {why}")
+            name = next((name for name in self._options.config if f"configuration {name}" in why), "")
+            key = f"cluster.config.{name}" if name else "cluster.config or cluster.features"
+            raise BadInput(f"{key}: rejected by Kafka: {why}")
 
     def _given_id(self) -> str:
         """Return the cluster id from disks that are already formatted; empty if there are none."""

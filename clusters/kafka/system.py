@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from confluent_kafka import KafkaException
-
-from chaoskit.base.errors import BadInput
+from chaoskit.base.errors import BadInput, Problems
 from chaoskit.contract.capability import Capability
 from chaoskit.contract.client import LogClients, SequencedClients, SubscribingClients, TransactionalClients
 from chaoskit.contract.cluster import DataFiles, Decommissioning, Leadership, Processes, Reassignment, Upgrade
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.ledger import LedgerClients
-from chaoskit.contract.traits import Transactions
 from chaoskit.history.models import DataModel
 from clusters.common.diagnosis import java_and_jars
 from clusters.common.directories import check_directories
 from clusters.common.java import check_java
 from clusters.kafka import artifacts
 from clusters.kafka.client import KafkaClients
-from clusters.kafka.consumer import KafkaConsumer
+from clusters.kafka.client_settings import check_clients
 from clusters.kafka.deploy import KafkaCluster
 from clusters.kafka.guarantees import GUARANTEES
 from clusters.kafka.known import check_names, check_topology
 from clusters.kafka.operator import has_tools
-from clusters.kafka.producer import KafkaProducer, resolve_producer
 from clusters.kafka.retention import compacts
 from clusters.kafka.roles import ROLES
 from clusters.kafka.settings import KafkaOptions, broker_count
-from clusters.kafka.transactions import TRANSACTIONAL_ID, transactional_settings
 
 _JAVA_MIN = {True: 17, False: 8}
 """Kafka 4 brokers need Java 17; earlier ones Java 8."""
@@ -66,34 +61,16 @@ class System:
     def check(self, declared: Declared) -> None:
         options: KafkaOptions = declared.options
         version = artifacts.parse_version(options.version)
-        hosts = declared.hosts
-        if options.controllers != "combined" and not 1 <= options.controllers < hosts:
-            raise BadInput(f"cluster.controllers: {options.controllers} of {hosts} hosts leaves no broker; reduce it")
-        if declared.replication > declared.brokers:
-            raise BadInput(
-                f"workload.replication: {declared.replication} replicas require as many brokers; there are "
-                f"{declared.brokers}"
-            )
-        check_directories(options.log_dirs, declared.disks, "cluster.log_dirs")
-        if options.features and version < _FEATURES_SINCE:
-            raise BadInput(f"cluster.features: Kafka {options.version} has none; use 3.9 or later, or remove the key")
-        if compacts(options):
-            raise BadInput(
-                "cluster.topic.cleanup.policy: compacted topics cannot be judged yet: compaction deletes messages "
-                "that have a newer one with their key; use cleanup.policy: delete"
-            )
-        transactional = declared.get(Transactions) is not None
-        if TRANSACTIONAL_ID in declared.producer and not transactional:
-            raise BadInput(
-                f"workload.producer: {TRANSACTIONAL_ID} requires transactional producers; "
-                "set workload.kind: transactions"
-            )
-        check_topology(options, hosts)
-        check_java(_JAVA_MIN[version >= (4,)], f"Kafka {options.version}")
-        given = declared.producer
-        settings = transactional_settings(given, "check") if transactional else resolve_producer(given)
-        _check_client("producer", lambda: KafkaProducer(settings, lambda *_: None))
-        _check_client("consumer", lambda: KafkaConsumer({"group.id": "check", **declared.consumer}).close())
+        problems = Problems()
+        problems.tried(_check_sizes, declared)
+        problems.tried(check_directories, options.log_dirs, declared.disks, "cluster.log_dirs")
+        problems.tried(_check_topic, options, version)
+        problems.tried(check_topology, options, declared.hosts)
+        if artifacts.is_fetched(options.version):
+            problems.tried(self.prepare, options)
+        problems.tried(check_java, _JAVA_MIN[version >= (4,)], f"Kafka {options.version}")
+        problems.tried(check_clients, declared)
+        problems.raise_any()
 
     def prepare(self, options: KafkaOptions) -> None:
         check_names(options, artifacts.fetch(options.version))
@@ -114,9 +91,22 @@ class System:
         return java_and_jars("Kafka", 17, "Kafka 4")
 
 
-def _check_client(role: str, connect: Callable[[], object]) -> None:
-    try:
-        connect()
-    except (KafkaException, TypeError, ValueError) as error:
-        cause = error.args[0].str() if isinstance(error, KafkaException) else str(error)
-        raise BadInput(f"workload.{role}: rejected by librdkafka: {cause}") from error
+def _check_sizes(declared: Declared) -> None:
+    controllers, hosts = declared.options.controllers, declared.hosts
+    if controllers != "combined" and not 1 <= controllers < hosts:
+        raise BadInput(f"cluster.controllers: {controllers} of {hosts} hosts leaves no broker; reduce it")
+    if declared.replication > declared.brokers:
+        raise BadInput(
+            f"workload.replication: {declared.replication} replicas require as many brokers; there are "
+            f"{declared.brokers}"
+        )
+
+
+def _check_topic(options: KafkaOptions, version: tuple[int, ...]) -> None:
+    if options.features and version < _FEATURES_SINCE:
+        raise BadInput(f"cluster.features: Kafka {options.version} has none; use 3.9 or later, or remove the key")
+    if compacts(options):
+        raise BadInput(
+            "cluster.topic.cleanup.policy: compacted topics cannot be judged yet: compaction deletes messages "
+            "that have a newer one with their key; use cleanup.policy: delete"
+        )

@@ -23,6 +23,11 @@ def parse_version(version: str) -> tuple[int, ...]:
     return maven.release_number("Pulsar", version, "4.0.7", VERSION_MIN)
 
 
+def is_fetched(version: str) -> bool:
+    """Return whether Pulsar's jars need not be downloaded."""
+    return maven.is_fetched(f"pulsar-{version}")
+
+
 def fetch(version: str) -> Path:
     """Return the folder with Pulsar's jars and their manifest, downloading them at most once.
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pulsar
 
-from chaoskit.base.errors import BadInput, nearest
+from chaoskit.base.errors import BadInput, Problems, nearest
 from clusters.pulsar.admin import partition_name
 from clusters.pulsar.settings import TOPICS
 
@@ -80,11 +80,14 @@ def library_settings(
     """
     parameters = inspect.signature(call).parameters
     known = [name for name in parameters if name not in ours and name != "self"]
-    result = {}
+    result, problems = {}, Problems()
     for name, value in given.items():
-        if name not in known:
-            raise BadInput(f"workload.{role}.{name}: pulsar-client has no such setting; {nearest(name, known)}")
-        result[name] = _value(parameters[name].default, value, f"workload.{role}.{name}")
+        if name in known:
+            result[name] = problems.tried(_value, parameters[name].default, value, f"workload.{role}.{name}")
+        else:
+            why = f"pulsar-client has no such setting; {nearest(name, known)}"
+            problems.add(BadInput(f"workload.{role}.{name}: {why}"))
+    problems.raise_any()
     return result
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from chaoskit.base.errors import Problems
 from chaoskit.contract.capability import Capability
 from chaoskit.contract.client import LogClients, SequencedClients, SubscribingClients, TransactionalClients
 from chaoskit.contract.cluster import DataFiles, Leadership, Processes, Reassignment, Upgrade
@@ -58,13 +59,17 @@ class System:
     def check(self, declared: Declared) -> None:
         options: PulsarOptions = declared.options
         artifacts.parse_version(options.version)
-        quorums(options, len(options.place(declared.hosts).bookies))
-        check_bookies(options, declared.disks)
-        check_settings(options)
-        check_topology(options, declared.hosts)
-        resolve_producer(declared.producer)
-        (reader_settings if declared.get(Group) is None else group_settings)(declared.consumer)
-        check_java(_JAVA_MIN, f"Pulsar {options.version}")
+        problems = Problems()
+        problems.tried(quorums, options, len(options.place(declared.hosts).bookies))
+        problems.tried(check_bookies, options, declared.disks)
+        problems.tried(check_settings, options)
+        problems.tried(check_topology, options, declared.hosts)
+        if artifacts.is_fetched(options.version):
+            problems.tried(self.prepare, options)
+        problems.tried(resolve_producer, declared.producer)
+        problems.tried(reader_settings if declared.get(Group) is None else group_settings, declared.consumer)
+        problems.tried(check_java, _JAVA_MIN, f"Pulsar {options.version}")
+        problems.raise_any()
 
     def prepare(self, options: PulsarOptions) -> None:
         check_names(options, artifacts.fetch(options.version))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, TypeVar
@@ -41,8 +42,10 @@ class Config(BaseModel):
 
     @classmethod
     def misplaced(cls, key: str) -> str:
-        """Return that settings are below the role that reads them."""
+        """Return that settings are below the role that reads them, unless the key is nearly a role."""
         roles = sorted(cls.model_fields)
+        if difflib.get_close_matches(key, roles):
+            return ""
         return f"settings are below the role that reads them: {', '.join(roles)}; such as {roles[0]}: {{{key}: ...}}"
 
 

@@ -17,7 +17,14 @@ MessageSize = Annotated[
 ]
 """Size of each payload."""
 
-Rate = Annotated[int, Field(ge=1)] | Literal["max"]
+
+def _rate(given: object) -> object:
+    if given == "max" or (isinstance(given, int) and not isinstance(given, bool) and given >= 1):
+        return given
+    raise ValueError("write a number of sends per second, such as 2000, or max")
+
+
+Rate = Annotated[int | Literal["max"], BeforeValidator(_rate)]
 """Sends per second of all producers together, or the maximum."""
 
 

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from generated import generated
 
+from chaoskit.base.journal import Journal
 from chaoskit.cli.main import main
 
 BAD_INPUT = 254
@@ -159,3 +161,63 @@ def test_a_machine_without_left_overs_has_nothing_to_heal(chaoskit: Program) -> 
     done = chaoskit("heal")
 
     assert (done.code, done.stdout, done.stderr) == (0, "nothing to heal\n", "")
+
+
+def test_an_aborted_run_advises_to_heal_only_if_something_is_left(
+    chaoskit: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(**_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("chaoskit.cli.systems.command.callback", interrupt)
+    assert chaoskit("systems") == Done(255, "", "\naborted\n")
+
+    with Journal("left") as journal:
+        journal.record("local", name="left")
+    assert "chaoskit heal" in chaoskit("systems").stderr
+
+
+def test_a_store_is_also_an_argument_of_list(chaoskit: Program, tmp_path: Path) -> None:
+    generated(tmp_path / "mine" / "any" / "20260101T000000-abc", messages=200)
+
+    assert chaoskit("list", "mine") == chaoskit("list", "--store", "mine")
+    assert "any/20260101T000000-abc" in chaoskit("list", "mine").stdout
+
+
+def test_ready_made_sweeps_are_listed_with_the_scenarios(chaoskit: Program) -> None:
+    listed = chaoskit("list", "--scenarios").stdout
+
+    assert "kafka/power-all " in listed
+    assert "sweeps/museum " in listed
+
+
+def test_what_was_judged_and_has_changed_is_told_when_it_is_made_again(chaoskit: Program, tmp_path: Path) -> None:
+    folder = generated(tmp_path / "store" / "any" / "20260101T000000-abc", messages=200)
+    assert chaoskit("check", str(folder)).stderr == ""
+    (folder / "findings.parquet").write_bytes(b"")
+
+    done = chaoskit("check", str(folder))
+
+    assert done.code == 0
+    assert "findings.parquet was changed: its digest is not the one in manifest.json; it is made again" in done.stderr
+
+
+def test_a_dry_run_tells_what_would_be_done_and_starts_nothing(
+    chaoskit: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked: list[str] = []
+    monkeypatch.setattr("chaoskit.cli.planned.check_machine", lambda plan: checked.append(plan.scenario.name))
+
+    done = chaoskit("run", "--dry-run", "--seed", "7", "kafka/kill-leader:acks-one")
+
+    assert (done.code, done.stderr, checked) == (0, "", ["kafka-kill-leader.acks-one"])
+    assert done.stdout.splitlines() == [
+        "kafka-kill-leader.acks-one  seed 7",
+        "  cluster: kafka on n1, n2, n3, config: {broker.session.timeout.ms: 3000, broker.heartbeat.interval.ms: 500}",
+        "  load: log for 10s, rate: 3000, producer: {acks: 1}",
+        "  fault: pause on followers (looked up when it begins) at 3s for 2s",
+        "  fault: kill on leader (looked up when it begins) at 4s for 5s",
+        "  expected: lost: some",
+        "nothing was started (--dry-run)",
+    ]
+    assert sorted(tmp_path.iterdir()) == []

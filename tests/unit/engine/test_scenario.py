@@ -151,7 +151,7 @@ def test_a_wrong_type_is_told_without_the_names_of_types() -> None:
 
 @pytest.mark.parametrize("key", ["inject", "on"])
 def test_an_empty_list_names_nothing_and_is_refused(key: str) -> None:
-    assert "bad.yaml: faults.0." + key + ": List should have at least 1 item" in _fault_refusal(at="1s", **{key: []})
+    assert "bad.yaml: faults.0." + key + ": is empty; write at least one" in _fault_refusal(at="1s", **{key: []})
 
 
 def test_a_file_that_is_missing_is_named(tmp_path: Path) -> None:
@@ -164,8 +164,8 @@ def test_a_file_that_is_missing_is_named(tmp_path: Path) -> None:
     [
         (b"a: [1", "is not valid YAML"),
         (b"\xff\xfe\x00", "cannot be read"),
-        (b"- kill\n", "a scenario is a mapping with name, cluster and workload"),
-        (b"", "a scenario is a mapping with name, cluster and workload"),
+        (b"- kill\n", "a scenario is a mapping with the keys cluster and workload"),
+        (b"", "a scenario is a mapping with the keys cluster and workload"),
         (b"1: 2\n", "Keys should be strings"),
     ],
 )

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from samples import content, plan
 
+from chaoskit.base import yaml
 from chaoskit.base.errors import BadInput
 from chaoskit.base.quantities import DAY, parse_duration
 from chaoskit.scenario.files import find, plan_all
@@ -146,6 +147,7 @@ def test_what_the_engine_and_what_plug_ins_refuse_is_named_at_once() -> None:
         "faults.0.at",
         "expects",
         "cluster.verzion",
+        "faults.1.on",
     ]
 
 
@@ -174,3 +176,82 @@ def test_what_variants_share_is_named_once(tmp_path: Path) -> None:
         [f"{path}:a", "cluster.verzion"],
         [f"{path}:b", "expect.losst"],
     ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"faults": {"at": "2s", "inject": "kill"}}, "faults: write a list: each entry on a line of its own"),
+        ({"faults": ["kill"]}, "faults.0: write a mapping: keys with values, each on a line of its own"),
+        ({"cluster": "kafka"}, "cluster: write a mapping: keys with values"),
+        ({"cluster": {"system": "kafka", "version": 4.1}}, "cluster.version: write a text; a number needs quotes"),
+        ({"cluster": {"system": "kafka", "hosts": "three"}}, "cluster.hosts: write a whole number, such as 3 (given: "),
+        ({"cluster": {"system": "kafka", "hosts": 0}}, "cluster.hosts: must be at least 1 (given: 0)"),
+        (
+            {"workload": {"kind": "log", "rate": "2k"}},
+            "workload.rate: write a number of sends per second, such as 2000",
+        ),
+        ({"name": "a b"}, "name: write letters, digits and -, no spaces"),
+        (
+            {"faults": [{"at": "1s", "inject": "kill", "peers": "n2"}]},
+            "faults.0.peers: unknown key; Known: at, at_most",
+        ),
+        ({"expect": {"losst": "none"}}, 'expect.losst: unknown anomaly; did you mean "lost"?'),
+    ],
+)
+def test_mistakes_are_told_in_the_words_of_a_scenario(changes: dict[str, Any], line: str) -> None:
+    (told,) = _lines(**changes)
+
+    assert told.startswith(line)
+    assert "Input should" not in told
+
+
+def test_a_misspelt_role_of_a_setting_is_told_the_role() -> None:
+    cluster = {"system": "pulsar", "config": {"bookies": {"journalSyncData": False}}}
+    (line,) = _lines(cluster=cluster, workload={"kind": "log"})
+
+    assert line == 'cluster.config.bookies: unknown key; did you mean "bookie"? Known: bookie, broker, zookeeper'
+
+
+def test_what_the_system_refuses_is_named_with_the_rest() -> None:
+    lines = _lines(
+        cluster={"system": "kafka", "hosts": 3, "controllers": 3, "topic": {"cleanup.policy": "compact"}},
+        workload={
+            "kind": "log",
+            "duration": "20s",
+            "rate": "fast",
+            "producer": {"acks": 2, "lingr.ms": 1, "ack": 1},
+            "consumer": {"fetch.mn.bytes": 3},
+        },
+        faults=[{"at": "12:03", "inject": "kil"}, {"at": "1s", "inject": "kill", "for": 5, "on": "n9"}],
+    )
+
+    assert [line.partition(": ")[0] for line in lines] == [
+        "faults.0.at",
+        "faults.1.for",
+        "workload.rate",
+        "cluster.controllers",
+        "cluster.topic.cleanup.policy",
+        "workload.producer.acks",
+        "workload.producer.lingr.ms",
+        "workload.producer.ack",
+        "workload.consumer.fetch.mn.bytes",
+        "faults.0.inject",
+        "faults.1.on",
+    ]
+
+
+def test_every_line_names_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("cluster: {system: kafka}\nworkload: {kind: log, rate: 2k, producer: {acks: 2, ack: 1}}\n")
+
+    with pytest.raises(BadInput) as refused:
+        plan_all(find(str(path)))
+
+    assert len(str(refused.value).splitlines()) == 3
+    assert all(line.startswith(f"{path}: workload.") for line in str(refused.value).splitlines())
+
+
+def test_a_tab_is_told() -> None:
+    with pytest.raises(yaml.NotYaml, match="line 2: there is a tab; YAML is indented with spaces"):
+        yaml.load("cluster:\n\tsystem: kafka\n")

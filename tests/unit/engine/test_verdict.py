@@ -37,6 +37,10 @@ def _decide(**changes: Any) -> tuple[str, tuple[str, ...]]:
         ),
         ({"audit_complete": False}, (UNKNOWN, ("the final read did not reach the end of every partition",))),
         ({"acked": 0}, (UNKNOWN, ("nothing was acknowledged during the load",))),
+        (
+            {"acked": 0, "why_not_acked": "NOT_ENOUGH_REPLICAS"},
+            (UNKNOWN, ("nothing was acknowledged during the load; most sends ended with: NOT_ENOUGH_REPLICAS",)),
+        ),
         ({"problems": ("client consumer-0 died",)}, (UNKNOWN, ("client consumer-0 died",))),
         (
             {"anomalies": {"unseen": Found(2, False, "none", doubt="not read")}},

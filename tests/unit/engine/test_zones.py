@@ -71,7 +71,7 @@ def test_a_zone_has_hosts_of_its_own(zones: dict[str, list[str]], refusal: str) 
 
 
 def test_a_zone_has_at_least_one_host() -> None:
-    with pytest.raises(BadInput, match=r"cluster\.zones\.a: List should have at least 1 item"):
+    with pytest.raises(BadInput, match=r"cluster\.zones\.a: is empty; write at least one"):
         read_plan(content(cluster={"system": "kafka", "zones": {"a": []}}), "bad.yaml")
 
 

@@ -190,3 +190,10 @@ def test_a_passing_test_has_the_properties_of_its_run(pytester: pytest.Pytester)
     _run(pytester, "-m", "chaos", "--junit-xml=out.xml").assert_outcomes(passed=1)
 
     assert '<property name="chaoskit_seed" value="7"' in (pytester.path / "out.xml").read_text()
+
+
+@pytest.mark.parametrize("times", ["0", "-1", "two"])
+def test_a_number_of_times_is_at_least_one(pytester: pytest.Pytester, times: str) -> None:
+    result = pytester.runpytest_inprocess(*_OPTIONS, f"--chaos-times={times}")
+
+    result.stderr.fnmatch_lines(["*--chaos-times: write how many times, at least 1"])

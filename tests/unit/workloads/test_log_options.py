@@ -11,7 +11,7 @@ from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Group, Paced
 from chaoskit.contract.workload import CONSUMER, PRODUCER
 from chaoskit.history.models import DataModel
-from chaoskit.scenario.model import validated
+from chaoskit.scenario.mistakes import validated
 from workloads.dedup.workload import DedupWorkload
 from workloads.ledger.workload import LedgerWorkload
 from workloads.log.options import LogOptions
@@ -28,15 +28,18 @@ def _options(**given: Any) -> LogOptions:
     ("given", "refusal"),
     [
         ({"message_size": "1"}, "workload.message_size: '1' is not a size; write a number and a unit"),
-        ({"message_size": "39B"}, "workload.message_size: Input should be greater than or equal to 40"),
-        ({"message_size": "2GiB"}, "workload.message_size: Input should be less than or equal to 1073741824"),
-        ({"rate": 0}, "workload.rate: Input should be greater than or equal to 1"),
-        ({"rate": "fast"}, "workload.rate: Input should be 'max' (given: 'fast')"),
-        ({"partitions": 0}, "workload.partitions: Input should be greater than or equal to 1"),
-        ({"producers": 0}, "workload.producers: Input should be greater than or equal to 1"),
-        ({"producers": 2**20}, "workload.producers: Input should be less than 1048576"),
-        ({"consumers": -1}, "workload.consumers: Input should be greater than or equal to 0"),
-        ({"consumption": "groups"}, "workload.consumption: Input should be 'assigned' or 'group' (given: 'groups')"),
+        ({"message_size": "39B"}, "workload.message_size: must be at least 40"),
+        ({"message_size": "2GiB"}, "workload.message_size: must be at most 1073741824"),
+        ({"rate": 0}, "workload.rate: write a number of sends per second, such as 2000, or max (given: 0)"),
+        ({"rate": "fast"}, "workload.rate: write a number of sends per second, such as 2000, or max (given: 'fast')"),
+        ({"partitions": 0}, "workload.partitions: must be at least 1"),
+        ({"producers": 0}, "workload.producers: must be at least 1"),
+        ({"producers": 2**20}, "workload.producers: must be less than 1048576"),
+        ({"consumers": -1}, "workload.consumers: must be at least 0"),
+        (
+            {"consumption": "groups"},
+            "workload.consumption: write one of these: 'assigned' or 'group' (given: 'groups')",
+        ),
         ({"produser": {}}, 'workload.produser: unknown key; did you mean "producer"?'),
     ],
 )

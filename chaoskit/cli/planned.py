@@ -1,0 +1,63 @@
+"""`chaoskit run --dry-run`: what a run would do, without doing it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import click
+
+from chaoskit.base.quantities import format_duration
+from chaoskit.report.words import scalar
+from chaoskit.scenario.plan import Plan, check_machine
+from chaoskit.scenario.timeline import PlannedFault
+
+_FAULTS_SHOWN = 40
+
+
+def show_plans(plans: Sequence[Plan]) -> None:
+    """Check that this machine can run the plans, and print what each would do.
+
+    Raises:
+        BadInput: it cannot.
+    """
+    for plan in plans:
+        check_machine(plan)
+        click.echo("\n".join(_told(plan)))
+    click.echo("nothing was started (--dry-run)")
+
+
+def _told(plan: Plan) -> Iterator[str]:
+    scenario = plan.scenario
+    cluster, load = scenario.cluster, scenario.workload
+    given = [f"{key}: {_written(value)}" for key, value in (cluster.model_extra or {}).items()]
+    yield f"{scenario.name}  seed {plan.seed}"
+    yield f"  cluster: {cluster.system} on {', '.join(plan.host_names)}{_listed(given)}"
+    given = [f"{key}: {_written(value)}" for key, value in (load.model_extra or {}).items()]
+    yield f"  load: {load.kind} for {format_duration(load.duration)}{_listed(given)}"
+    if not plan.faults:
+        yield "  no faults"
+    for fault in plan.faults[:_FAULTS_SHOWN]:
+        yield f"  fault: {_fault(fault, plan)}"
+    if (more := len(plan.faults) - _FAULTS_SHOWN) > 0:
+        yield f"  and {more} more faults"
+    expected = ", ".join(f"{name}: {value}" for name, value in scenario.expect.items())
+    yield f"  expected: {expected or 'what the guarantees of these settings say'}"
+
+
+def _fault(fault: PlannedFault, plan: Plan) -> str:
+    lasts = f" for {format_duration(fault.for_ns)}" if fault.for_ns is not None else ""
+    given = [f"{key}: {_written(value)}" for key, value in fault.parameters.items()]
+    roles = " (looked up when it begins)" if set(fault.on) & set(plan.roles) else ""
+    return f"{fault.kind} on {', '.join(fault.on)}{roles} at {format_duration(fault.at_ns)}{lasts}{_listed(given)}"
+
+
+def _listed(given: Sequence[str]) -> str:
+    return f", {', '.join(given)}" if given else ""
+
+
+def _written(value: object) -> str:
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key}: {_written(each)}' for key, each in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_written, value))}]"
+    return scalar(value)

@@ -1,0 +1,84 @@
+"""Checks of the settings of Kafka's clients before anything starts: every wrong one at once."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any
+
+from confluent_kafka import KafkaException
+
+from chaoskit.base.errors import BadInput, Problems
+from chaoskit.contract.guarantee import Declared
+from chaoskit.contract.traits import Transactions
+from clusters.kafka.consumer import KafkaConsumer
+from clusters.kafka.producer import PRODUCER_DEFAULTS, KafkaProducer, resolve_producer
+from clusters.kafka.transactions import TRANSACTIONAL_ID, transactional_settings
+
+_ACKS = ("all", "-1", "0", "1")
+"""What brokers accept since Kafka 0.9; librdkafka also accepts other numbers, and then every send fails."""
+
+_ABSENT = re.compile(r'No such configuration property: "(.+)"')
+
+_COMMON = {
+    "producer": (*PRODUCER_DEFAULTS, "batch.size", "compression.type", "retries",
+        "max.in.flight.requests.per.connection"),
+    "consumer": ("auto.offset.reset", "enable.auto.commit", "fetch.min.bytes", "fetch.wait.max.ms", "group.id",
+        "isolation.level", "max.poll.interval.ms", "partition.assignment.strategy", "session.timeout.ms"),
+}  # fmt: skip
+"""Settings that a misspelt one may have been meant to be; librdkafka does not tell its list."""
+
+
+def check_clients(declared: Declared) -> None:
+    """Reject settings of producers and consumers that cannot work.
+
+    Raises:
+        BadInput: names each of them.
+    """
+    transactional = declared.get(Transactions) is not None
+    given = declared.producer
+    problems = Problems()
+    if TRANSACTIONAL_ID in given and not transactional:
+        problems.add(
+            BadInput(
+                f"workload.producer: {TRANSACTIONAL_ID} requires transactional producers; "
+                "set workload.kind: transactions"
+            )
+        )
+        given = {key: value for key, value in given.items() if key != TRANSACTIONAL_ID}
+    settings = transactional_settings(given, "check") if transactional else resolve_producer(given)
+    if str(settings.get("acks", "all")) not in _ACKS:
+        problems.add(BadInput(f"workload.producer.acks: brokers accept all, 1 and 0 (given: {settings['acks']!r})"))
+        settings = {**settings, "acks": "all"}
+    problems.tried(_check, "producer", settings, lambda chosen: KafkaProducer(chosen, lambda *_: None))
+    consumer = {"group.id": "check", **declared.consumer}
+    problems.tried(_check, "consumer", consumer, lambda chosen: KafkaConsumer(chosen).close())
+    problems.raise_any()
+
+
+def _check(role: str, settings: Mapping[str, Any], connect: Callable[[Mapping[str, Any]], object]) -> None:
+    if refusals := list(_refusals(role, dict(settings), connect)):
+        raise BadInput("\n".join(refusals))
+
+
+def _refusals(role: str, settings: dict[str, Any], connect: Callable[[Mapping[str, Any]], object]) -> Iterator[str]:
+    """Yield what librdkafka refuses; it tells one property at a time, so each is removed and the rest tried again."""
+    while True:
+        try:
+            connect(settings)
+        except (KafkaException, TypeError, ValueError) as error:
+            cause = error.args[0].str() if isinstance(error, KafkaException) else str(error)
+            absent = _ABSENT.search(cause)
+            if absent is None or absent[1] not in settings:
+                yield f"workload.{role}: rejected by librdkafka: {cause}"
+                return
+            del settings[absent[1]]
+            yield f"workload.{role}.{absent[1]}: librdkafka has no such property{_guess(absent[1], _COMMON[role])}"
+        else:
+            return
+
+
+def _guess(name: str, known: Collection[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    return f'; did you mean "{close[0]}"?' if close else ""
