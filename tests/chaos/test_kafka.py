@@ -98,7 +98,7 @@ def test_elections_and_a_removed_broker_lose_nothing(kafka: Any) -> None:
         workload={"rate": 500, "partitions": 2, "duration": "45s"},
         faults=[
             {"at": "2s", "inject": "elect-leader", "on": "leader"},
-            {"at": "15s", "inject": "remove-broker", "on": "n2", "for": "2s"},
+            {"at": "15s", "inject": "remove-broker", "on": "n2", "for": "2s", "at_most": 1},
         ],
     )
 
