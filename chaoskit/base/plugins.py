@@ -20,6 +20,10 @@ _GROUPS = {
 }
 
 
+_WORDS = {"host": "host provider", "cluster": "system", "nemesis": "kind of fault"}
+"""What a plug-in is called in errors, unless by its noun."""
+
+
 @cache
 def _entries(noun: str) -> dict[str, EntryPoint]:
     return {entry.name: entry for entry in entry_points(group=_GROUPS[noun])}
@@ -44,7 +48,8 @@ def load(noun: str, name: str, key: str) -> Any:
     """
     entry = _entries(noun).get(name)
     if entry is None:
-        raise BadInput(f"{key}: there is no {noun} {name!r}; {nearest(name, _entries(noun))}")
+        what = _WORDS.get(noun, noun)
+        raise BadInput(f"{key}: there is no {what} {name!r}; {nearest(name, _entries(noun))}")
     try:
         return entry.load()()
     except ModuleNotFoundError as error:

@@ -83,6 +83,8 @@ def find_run(given: Path) -> Path:
         return (folder / "latest").resolve()
     if newest := max(folder.glob(f"*/{SCENARIO}"), default=None):
         return newest.parent
+    if newest := max(folder.glob(f"*/*/{SCENARIO}"), key=lambda path: path.parent.name, default=None):
+        return newest.parent  # a store without its link, such as a copy
     raise BadInput(f"{given}: is not a run folder (it has no {SCENARIO}); `chaoskit list` shows the runs of a store")
 
 

@@ -14,23 +14,28 @@ from chaoskit.scenario.timeline import PlannedFault
 _FAULTS_SHOWN = 40
 
 
-def show_plans(plans: Sequence[Plan]) -> None:
+def show_plans(plans: Sequence[Plan], *, drawn: bool) -> None:
     """Check that this machine can run the plans, and print what each would do.
+
+    Args:
+        plans: the plans.
+        drawn: whether the seed of a scenario without one will be drawn anew when it runs.
 
     Raises:
         BadInput: it cannot.
     """
     for plan in plans:
         check_machine(plan)
-        click.echo("\n".join(_told(plan)))
+        click.echo("\n".join(_told(plan, drawn=drawn and plan.scenario.seed is None)))
     click.echo("nothing was started (--dry-run)")
 
 
-def _told(plan: Plan) -> Iterator[str]:
+def _told(plan: Plan, *, drawn: bool) -> Iterator[str]:
     scenario = plan.scenario
     cluster, load = scenario.cluster, scenario.workload
     given = [f"{key}: {_written(value)}" for key, value in (cluster.model_extra or {}).items()]
-    yield f"{scenario.name}  seed {plan.seed}"
+    seed = "drawn when it runs; here, for example" if drawn else "seed"
+    yield f"{scenario.name}  {f'seed {seed}' if drawn else seed} {plan.seed}"
     yield f"  cluster: {cluster.system} on {', '.join(plan.host_names)}{_listed(given)}"
     given = [f"{key}: {_written(value)}" for key, value in (load.model_extra or {}).items()]
     yield f"  load: {load.kind} for {format_duration(load.duration)}{_listed(given)}"

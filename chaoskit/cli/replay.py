@@ -26,7 +26,7 @@ def command(run: Path, times: int, store: Path, as_json: bool) -> int:
     content = read_yaml(folder / SCENARIO)
     if (folder / TIMELINE).exists():
         content["faults"] = read_timeline(folder)
-    plan = read_plan(content, str(folder / SCENARIO))
+    plan = read_plan(content, str(folder))
     if roles := plan.roles:
         click.echo(f"looked up again when the faults begin, perhaps on other hosts: {', '.join(roles)}", err=True)
     return run_all([plan] * times, store, as_json=as_json, shared=True)

@@ -17,7 +17,7 @@ from chaoskit.cli.progress import LiveProgress
 from chaoskit.cli.summary import comparison, show_summary, worst_exit_code
 from chaoskit.report.junit import Case, junit
 from chaoskit.run.site import Site
-from chaoskit.scenario.files import find, plan_all
+from chaoskit.scenario.files import find_all, plan_all
 from chaoskit.scenario.plan import Plan
 
 
@@ -49,12 +49,16 @@ def command(
     All scenarios are validated before the first one starts. Several scenarios are compared in a table at the end,
     and the exit code is that of the worst verdict.
     """
-    written = [each for spec in scenarios for each in find(spec)]
+    written = find_all(scenarios)
+    if store.exists() and not store.is_dir():
+        raise BadInput(f"--store {store}: is a file; name a folder")
     if junit_file is not None and not junit_file.absolute().parent.is_dir():
         raise BadInput(f"--junit {junit_file}: there is no such folder; choose another file")
     plans = plan_all(written, seed)
     if dry_run:
-        show_plans(plans)
+        if as_json:
+            raise BadInput("--dry-run prints no verdict; leave out --json")
+        show_plans(plans, drawn=seed is None)
         return 0
     return run_all(plans, store, as_json=as_json, keep=keep, report=junit_file)
 

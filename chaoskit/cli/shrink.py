@@ -49,7 +49,8 @@ def command(run: Path, tries: int, confirm: int, out: Path | None, store: Path) 
     """Find a minimal timeline that still makes RUN fail, and print it as a scenario. RUN's verdict must be invalid.
 
     Each candidate is run on a real cluster, faults near the anomaly first. Pauses between faults are shortened, so
-    candidates with few faults run quickly. The exit code is 0 if the result failed again when confirmed, else 2.
+    candidates with few faults run quickly. The exit code is 0 if the result failed again when
+    confirmed, 2 if it did not, and 255 if not even the whole timeline failed again.
     """
     folder = find_run(run)
     name = stores.read_yaml(folder / stores.SCENARIO)["name"]

@@ -13,6 +13,7 @@ from chaoskit.base import durable, owner
 from chaoskit.base import store as stores
 from chaoskit.cli.console import wide_console
 from chaoskit.cli.options import PATH, store_option
+from chaoskit.cli.planned import show_plans
 from chaoskit.cli.progress import SeriesProgress
 from chaoskit.contract.event import Event, LoadTick
 from chaoskit.judge.verdict import EXIT_CODES
@@ -43,9 +44,19 @@ class SweepProgress(SeriesProgress):
 @click.option("--only", multiple=True, metavar="CELL", help="Run only these cells, such as 'kafka-*/kill'; repeatable.")
 @click.option("--out", type=PATH, help="Folder for the table.  [default: the store]")
 @store_option
+@click.option(
+    "--dry-run", is_flag=True, help="Check all cells and this machine, print what each would do, and start nothing."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the table as JSON and nothing else.")
 def command(
-    file: str, *, seeds: int | None, only: tuple[str, ...], out: Path | None, store: Path, as_json: bool
+    file: str,
+    *,
+    seeds: int | None,
+    only: tuple[str, ...],
+    out: Path | None,
+    store: Path,
+    dry_run: bool,
+    as_json: bool,
 ) -> int:
     """Run the scenario of FILE in all its variants and count the anomalies.
 
@@ -55,6 +66,9 @@ def command(
     and resumed. After each run, the table is also written to NAME-sweep.md and NAME-sweep.json.
     """
     planned = load_sweep(find_sweep(file), seeds, only)
+    if dry_run:
+        show_plans([next(iter(cell.plans.values())) for cell in planned.cells], drawn=False)
+        return 0
     folder = out or store
     found: dict[str, Results] = {}
     try:

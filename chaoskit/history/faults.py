@@ -21,6 +21,7 @@ from chaoskit.history.schema import FAULTS
 from chaoskit.history.segment import room_in
 from chaoskit.history.sound import faults_sound
 
+FAULTS_FILE = "faults.parquet"
 REPAIR = "Restore it from a copy, or remove the damaged line"
 
 _REQUIRED = {field.name for field in FAULTS if not field.nullable}
@@ -75,7 +76,7 @@ def compact_faults(run_folder: Path) -> int:
     with reading(path, REPAIR):
         rows = [faults[number] for number in sorted(faults)]
         table = faults_sound(pa.Table.from_pylist(rows, schema=FAULTS))
-    with durable.whole(run_folder / "faults.parquet") as unfinished:
+    with durable.whole(run_folder / FAULTS_FILE) as unfinished:
         parquet.write(table, unfinished)
     return len(faults)
 

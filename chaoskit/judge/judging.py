@@ -14,9 +14,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from chaoskit.base import durable, parquet, store
+from chaoskit.base.errors import BadInput
+from chaoskit.base.reading import RESTORE
 from chaoskit.contract import installed
 from chaoskit.contract.guarantee import Allowance
 from chaoskit.history.audits import Bounds
+from chaoskit.history.faults import FAULTS_FILE
 from chaoskit.history.finish import finish
 from chaoskit.history.manifest import JUDGED, RECORDED, seal, verify
 from chaoskit.history.reader import History
@@ -51,6 +54,8 @@ def check_run(folder: Path) -> Verdict:
     subject = read_subject(folder)
     if not (folder / "operations.parquet").exists():
         finish(folder)
+    if not subject.imported and not (folder / FAULTS_FILE).exists():
+        raise BadInput(f"{folder / FAULTS_FILE} is missing: without it nobody knows what was done. {RESTORE}")
     history = History.open(folder)
     timing = Timing(load_of(folder), faults_of(history.faults.to_pylist()))
     findings = find(history, subject.bound_ns, timing.load)
@@ -162,6 +167,8 @@ def _found(name: str, subject: Subject, history: History, explained: Explained, 
     causes = explained.causes.get(name, ())
     derived = derive(causes, in_general, subject.accept) if causes else in_general
     anomaly = installed.anomalies()[name]
+    if anomaly.measured and name in subject.bounds:
+        derived = Allowance(True, "a measurement; the scenario's bound on it is judged apart")
     allowance = allow(name, rows.num_rows, derived, subject.expect, measured=anomaly.measured, doubt=anomaly.doubt)
     return Found(
         rows.num_rows,

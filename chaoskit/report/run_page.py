@@ -49,6 +49,7 @@ def run_page(folder: Path) -> str:
         verdict=verdict,
         lost=any(verdict["anomalies"].get(name, {}).get("count") for name in LOSSES),
         scenario=scenario,
+        settings=(folder / store.SCENARIO).read_text(encoding="utf-8"),
         faults=faults,
         anomalies=_anomalies(verdict),
         figures=_figures(series, _faults(faults, series), anomalies_of(findings, series.axis)),

@@ -20,6 +20,9 @@ _FAULTS_SHOWN = 8
 
 _PARTITIONS_SHOWN = 3
 
+_AT_ONCE_MS = 50
+"""An acknowledgement this soon after the undoing of a fault began is not due to it: the system served already."""
+
 
 def summary(verdict: Verdict, folder: Path) -> str:
     """Return the summary of one run as plain text."""
@@ -253,6 +256,8 @@ def _recovered(told: Mapping[str, Any]) -> str:
     ]
     if not times:
         return ""
+    if undoing_ms is not None and undoing_ms < _AT_ONCE_MS and not told.get("not_recovered"):
+        return "; sends were acknowledged again before it was undone"
     if told.get("not_recovered") or not told.get("recovered", True):
         return f"; none was acknowledged again, though sends were due or waited until {', '.join(times)}"
     return f"; first one {', '.join(times)}"

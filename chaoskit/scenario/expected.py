@@ -62,6 +62,8 @@ def parse_bound(text: str) -> Bound:
     match = _BOUND.fullmatch(text.strip())
     if match is None:
         raise ValueError(f"{text!r} is not a bound; write < or > and a duration, {_EXAMPLE}")
+    if match[2].startswith("="):
+        raise ValueError(f"{text!r} is not a bound; write < or >, without =")
     words = match[3]
     if words is not None and words not in _PHASES:
         raise ValueError(f"{words!r} is no part of the load; {nearest(words, _PHASES)}")

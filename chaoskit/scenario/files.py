@@ -12,11 +12,11 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 import chaoskit
 from chaoskit.base import yaml
-from chaoskit.base.errors import BadInput, nearest
+from chaoskit.base.errors import BadInput, Problems, nearest
 from chaoskit.scenario.mistakes import validated
 from chaoskit.scenario.model import Scenario, merge, parse_scenario
 from chaoskit.scenario.plan import Plan, read_plan
@@ -32,7 +32,9 @@ class _Variants(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    variants: dict[Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$")], dict[str, Any]]
+    variants: Annotated[
+        dict[Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$")], dict[str, Any]], Field(min_length=1)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,19 @@ def find(spec: str, folder: Path = Path()) -> list[Written]:
         known = [name for name in found if name]
         raise BadInput(f"{spec}: no such variant in {path}; {nearest(variant, known)}")
     return [found[variant]]
+
+
+def find_all(specs: Iterable[str]) -> list[Written]:
+    """Return the scenarios of several specs.
+
+    Raises:
+        BadInput: names every spec for which there is none.
+    """
+    problems, found = Problems(), []
+    for spec in specs:
+        found += problems.tried(find, spec) or []
+    problems.raise_any()
+    return found
 
 
 def plan_all(written: Iterable[Written], seed: int | None = None) -> list[Plan]:
@@ -172,6 +187,12 @@ def _locate(spec: str, folder: Path) -> tuple[Path, str]:
     known = ready_made()
     if name in known:
         return known[name], variant
+    if name in ready_made_sweeps():
+        raise BadInput(f"{spec}: is a sweep; run it with `chaoskit sweep {spec}`")
+    if (folder / name).is_dir():
+        raise BadInput(f"{folder / name}: is a folder; name a file in it")
+    if of_system := [each for each in known if each.startswith(f"{name}/")]:
+        raise BadInput(f"{spec}: there are several scenarios of it; name one: {', '.join(of_system)}")
     if name.endswith(_SUFFIX):
         raise BadInput(f"{folder / name}: no such file")
     raise BadInput(f"{spec}: no such file or ready-made scenario; {nearest(name, list(known))}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -12,6 +12,8 @@ from chaoskit.base.errors import BadInput, nearest
 from chaoskit.contract.options import Placing
 
 Model = TypeVar("Model", bound=BaseModel)
+
+_EMPTY = "is empty; write at least one"
 
 _WORDS = {
     "bool_parsing": "write true or false",
@@ -30,9 +32,10 @@ _WORDS = {
     "literal_error": "write one of these: {expected}",
     "mapping_type": "write a mapping: keys with values",
     "model_type": "write a mapping: keys with values, each on a line of its own, or {{key: value}}",
-    "string_pattern_mismatch": "write letters, digits and -, no spaces (exactly, as a regular expression: {pattern})",
+    "string_pattern_mismatch": "write letters, digits and signs such as -, no spaces (exactly: {pattern})",
     "string_type": "write a text; a number needs quotes to be one",
-    "too_short": "is empty; write at least one",
+    "tuple_type": "write a list of two, such as [1s, 2s]",
+    "too_short": _EMPTY,
 }
 """What is said of the errors of pydantic that scenarios can have; of all others, pydantic's own words."""
 
@@ -53,10 +56,43 @@ def validated(
         BadInput: names the source, every invalid key and the remedy.
     """
     try:
-        return model.model_validate(content)
+        return model.model_validate(_exact(model, content))
     except ValidationError as error:
-        lines = [_explain(model, content, detail, prefix, also_known) for detail in error.errors()]
-        raise BadInput("\n".join(f"{source}: {line}" for line in dict.fromkeys(lines))) from None
+        told: dict[str, dict[str, None]] = {}
+        for detail in error.errors():
+            key, line = _explain(model, content, detail, prefix, also_known)
+            told.setdefault(key, {})[line] = None
+        # A value that fits none of several types has an error for each; one that is empty fits, but for that.
+        told = {key: {_EMPTY: None} if _EMPTY in lines else lines for key, lines in told.items()}
+        raise BadInput("\n".join(f"{source}: {key}: {_alternatives(lines)}" for key, lines in told.items())) from None
+
+
+def _alternatives(lines: Iterable[str]) -> str:
+    """Return what a value may be, if it fits none of several types, and at the end what it is."""
+    *others, last = lines
+    return ", or ".join([*(line.partition(" (given: ")[0] for line in others), last])
+
+
+def _exact(model: type[BaseModel], content: Any) -> Any:
+    """Return the content with what pydantic would convert made wrong: true for a number, and yes for true."""
+    if not isinstance(content, Mapping):
+        return content
+    kinds = {field.alias or name: _kinds(field.annotation) for name, field in model.model_fields.items()}
+    exact = dict(content)
+    for key, value in content.items():
+        kind = kinds.get(key, set())
+        for each in (each for each in kind if isinstance(each, type) and issubclass(each, BaseModel)):
+            exact[key] = [_exact(each, part) for part in value] if isinstance(value, list) else _exact(each, value)
+        if isinstance(value, bool) and int in kind and bool not in kind:
+            exact[key] = str(value).lower()
+        elif isinstance(value, str | int) and not isinstance(value, bool) and kind == {bool}:
+            exact[key] = [value]
+    return exact
+
+
+def _kinds(annotation: Any) -> set[Any]:
+    """Return the types that an annotation names, alone or in a union."""
+    return {each for part in get_args(annotation) for each in _kinds(part)} or {annotation}
 
 
 def without_wrong(model: type[Model], content: Mapping[str, Any]) -> Model | None:
@@ -71,25 +107,23 @@ def without_wrong(model: type[Model], content: Mapping[str, Any]) -> Model | Non
 
 def _explain(
     model: type[BaseModel], content: Mapping[str, Any], detail: Any, prefix: str, also_known: Iterable[str]
-) -> str:
+) -> tuple[str, str]:
+    """Return the key that an error is about, and what is wrong with it."""
     location = list(_keys(content, detail["loc"], missing=detail["type"] == "missing"))
-    key = prefix + ".".join(str(part) for part in location)
+    key = (prefix + ".".join(str(part) for part in location)).rstrip(".") or "scenario"
     if detail["type"] == "extra_forbidden":
         owner = _owner(model, location[:-1])
         known = [field.alias or name for name, field in owner.model_fields.items()]
         known += [] if location[:-1] else also_known
         remedy = owner.misplaced(str(location[-1])) if isinstance(owner, Placing) else ""
-        return f"{key}: unknown key; {remedy or nearest(str(location[-1]), known)}"
+        return key, f"unknown key; {remedy or nearest(str(location[-1]), known)}"
     if detail["type"] == "missing":
-        return f"{key}: is missing"
+        return key, "is missing"
     words = _WORDS.get(detail["type"])
     message = words.format(**detail.get("ctx", {})) if words else detail["msg"].removeprefix("Value error, ")
     given = detail["input"] if isinstance(detail["input"], str | int | float) else ""
-    return f"{key or 'scenario'}: {message}" + (
-        f" (given: {given!r})"
-        if given != "" and not re.search(rf"(?<!\w){re.escape(repr(given))}(?!\w)", message)
-        else ""
-    )
+    told = given != "" and not re.search(rf"(?<!\w){re.escape(repr(given))}(?!\w)", message)
+    return key, f"{message} (given: {given!r})" if told else message
 
 
 def _owner(model: type[BaseModel], location: Sequence[Any]) -> type[BaseModel]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -37,6 +38,12 @@ Kinds = Annotated[
 """A kind of fault, a mapping of one kind to its keys, or several of both."""
 
 
+def _not_nothing(duration_ns: int) -> int:
+    if duration_ns < SECOND:
+        raise ValueError("must be at least 1s, to have a load at all")
+    return duration_ns
+
+
 class ClusterSpec(BaseModel):
     """Which system, on how many hosts; further keys are the system's options.
 
@@ -48,7 +55,7 @@ class ClusterSpec(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True)
 
     system: str
-    hosts: int = Field(default=3, ge=1, le=250)
+    hosts: int = Field(default=3, ge=1, le=200)
     zones: dict[Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$")], Names] = {}
     provider: str = "local"
     disk: dict[str, Any] = {}
@@ -62,7 +69,7 @@ class WorkloadSpec(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True)
 
     kind: str
-    duration: Duration = 20 * SECOND
+    duration: Annotated[Duration, AfterValidator(_not_nothing)] = 20 * SECOND
 
 
 class FaultSpec(BaseModel):

@@ -45,7 +45,7 @@ def worst(sweep: Sweep, found: Mapping[str, Results]) -> str:
 def header(sweep: Sweep) -> list[str]:
     """Return the column titles of the table."""
     counted = [f"{name}: runs, total" for name in sweep.count]
-    return [*sweep.axes, "runs", *counted, "send p50", "send p99", "acks/s", "verdicts"]
+    return [*sweep.axes, "runs", *counted, "quiet p50", "quiet p99", "p99 under faults", "acks/s", "verdicts"]
 
 
 def rows(content: Mapping[str, Any]) -> Iterator[list[str]]:
@@ -56,7 +56,7 @@ def rows(content: Mapping[str, Any]) -> Iterator[list[str]]:
             *cell["variants"],
             f"{done}, {cell['broken']} failed" if cell["broken"] else done,
             *(_counted(anomaly) for anomaly in cell["anomalies"].values()),
-            *(_figure(cell[name], unit) for name, unit in (("p50_ms", " ms"), ("p99_ms", " ms"), ("acks_per_s", ""))),
+            *(_figure(cell[name], unit) for name, unit in _FIGURES),
             ", ".join(f"{count} {name}" for name, count in cell["verdicts"].items()),
         ]
 
@@ -71,8 +71,8 @@ LEGEND = (
     "Anomalies: number of runs that showed it, out of the conclusive runs (final read complete, every fault",
     "effective), and the total number of findings. If no run showed it: upper bound of the rate of such runs, with",
     "95 % confidence (Clopper-Pearson).",
-    "Latency: median over the runs, of acknowledged sends, measured from when they were due. acks/s: mean over the",
-    "runs, until the end of the load.",
+    "Latency: median over the runs, of acknowledged sends, measured from when they were due; quiet: outside faults and",
+    "their aftermath. acks/s: mean over the runs, until the end of the load.",
 )
 
 
@@ -80,7 +80,6 @@ def _row(sweep: Sweep, cell: Cell, found: Mapping[str, Results]) -> dict[str, An
     results = found[cell.name]
     verdicts = list(results.verdicts.values())
     names = [verdict["verdict"] for verdict in verdicts]
-    sends = [verdict["latency"]["send"] for verdict in verdicts if verdict["latency"].get("send")]
     rates = [verdict["rates"]["acks_per_s"] for verdict in verdicts]
     return {
         "cell": cell.name,
@@ -90,11 +89,23 @@ def _row(sweep: Sweep, cell: Cell, found: Mapping[str, Results]) -> dict[str, An
         "broken": len(set(results.broken)),
         "verdicts": {name: names.count(name) for name in (VALID, INVALID, UNKNOWN) if name in names},
         "anomalies": {name: _anomaly(name, verdicts) for name in sweep.count},
-        "p50_ms": median(each["p50_ms"] for each in sends) if sends else None,
-        "p99_ms": median(each["p99_ms"] for each in sends) if sends else None,
+        "p50_ms": _median(verdicts, "quiet", "p50_ms"),
+        "p99_ms": _median(verdicts, "quiet", "p99_ms"),
+        "under_faults_p99_ms": _median(verdicts, "under_faults", "p99_ms"),
         "acks_per_s": mean(rates) if rates else None,
         "run_folders": {seed: verdict["run"] for seed, verdict in sorted(results.verdicts.items())},
     }
+
+
+_FIGURES = (("p50_ms", " ms"), ("p99_ms", " ms"), ("under_faults_p99_ms", " ms"), ("acks_per_s", ""))
+"""Figures of a cell, each with its unit."""
+
+
+def _median(verdicts: Sequence[Mapping[str, Any]], phase: str, percentile: str) -> float | None:
+    """Return the median over the runs of a latency in a part of the load; None if no run has one."""
+    points = [verdict["latency"].get(phase, {}).get("send", {}) for verdict in verdicts]
+    told = [point[percentile] for point in points if point.get(percentile) is not None]
+    return median(told) if told else None
 
 
 def _anomaly(name: str, verdicts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from chaoskit.base import owner
 from chaoskit.base.errors import BadInput, nearest
 from chaoskit.contract import installed
 from chaoskit.contract.event import Event
@@ -156,6 +157,8 @@ class ChaosSession:
                 folder, verdict = site.run(plan, _Lines())
             else:
                 folder, verdict = execute(plan, self._settings.store, _Lines(), keep=self._settings.keep)
+        except PermissionError as error:
+            raise owner.refused(error) from None
         except BadInput as error:
             raise BadInput(str(error)) from None  # without the frames of chaoskit, which say nothing to the user
         self.runs.append(Run(folder, verdict))

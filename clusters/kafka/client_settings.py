@@ -21,6 +21,12 @@ _ACKS = ("all", "-1", "0", "1")
 
 _ABSENT = re.compile(r'No such configuration property: "(.+)"')
 
+_OURS = {
+    "producer": ("bootstrap.servers", "metadata.broker.list"),
+    "consumer": ("bootstrap.servers", "metadata.broker.list", "auto.offset.reset"),
+}
+"""Settings that chaoskit sets itself: addresses, and that a lost position is an error, which the workload records."""
+
 _COMMON = {
     "producer": (*PRODUCER_DEFAULTS, "batch.size", "compression.type", "retries",
         "max.in.flight.requests.per.connection"),
@@ -51,6 +57,10 @@ def check_clients(declared: Declared) -> None:
     if str(settings.get("acks", "all")) not in _ACKS:
         problems.add(BadInput(f"workload.producer.acks: brokers accept all, 1 and 0 (given: {settings['acks']!r})"))
         settings = {**settings, "acks": "all"}
+    for role, written in (("producer", given), ("consumer", declared.consumer)):
+        for name in _OURS[role]:
+            if name in written:
+                problems.add(BadInput(f"workload.{role}.{name}: chaoskit sets it itself; remove it"))
     problems.tried(_check, "producer", settings, lambda chosen: KafkaProducer(chosen, lambda *_: None))
     consumer = {"group.id": "check", **declared.consumer}
     problems.tried(_check, "consumer", consumer, lambda chosen: KafkaConsumer(chosen).close())

@@ -92,6 +92,9 @@ def library_settings(
 
 
 def _value(default: Any, value: Any, key: str) -> Any:
+    if type(default) in (int, bool) and type(value) is not type(default):
+        kind = "true or false" if isinstance(default, bool) else "a whole number"
+        raise BadInput(f"{key}: write {kind} (given: {value!r})")
     members: Mapping[str, Any] | None = getattr(type(default), "__members__", None)
     if members is None or not isinstance(value, str):
         return value

@@ -9,14 +9,17 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from chaoskit.base.errors import BadInput
+from chaoskit.base.installing import with_extra
 from chaoskit.base.quantities import MILLISECOND, Duration, format_duration
+from chaoskit.contract.cluster import System
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
 from nemeses.holding import check_held, hold, release
 from nemeses.network.firewall import Rules, check_gone, counted
 from nemeses.network.peers import PeerNames, Peers, find_peers
 from nemeses.network.pings import Pings, nearest, ping
-from nemeses.network.queueing import queue_scripts
+from nemeses.network.queueing import queue_package, queue_scripts
 from nemeses.services import on_each
 
 _EVENTS = 12
@@ -79,6 +82,11 @@ class PacketFault(Nemesis):
 
 class QueuedFault(PacketFault):
     """A fault implemented by a process on the target that handles every packet that arrives from the peers."""
+
+    def prepare(self, system: System, options: Any, parameters: Any) -> None:
+        """See `chaoskit.contract.nemesis.Preparing`: refuse it where packets cannot be passed to a process."""
+        if queue_package() is None:
+            raise BadInput(f"faults: {self.summary}: the package netfilterqueue is missing: {with_extra('network')}")
 
     def what(self, parameters: Any) -> Mapping[str, object]:
         """Return the arguments of `packet_queue`."""

@@ -48,6 +48,9 @@ class PartitionParameters(BaseModel):
         of_cluster = self.groups is not None or self.shape not in ("isolate", "each")
         if of_cluster and (self.direction != "both" or "peers" in self.model_fields_set):
             raise ValueError("direction and peers require shape: isolate or each; remove them")
+        named = [name for group in self.groups or () for name in group]
+        if twice := next((name for name in named if named.count(name) > 1), ""):
+            raise ValueError(f"{twice} is in two groups; a host is on one side")
         if self.groups is not None and "shape" in self.model_fields_set:
             raise ValueError("specify either shape or groups")
         return self

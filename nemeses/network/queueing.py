@@ -47,16 +47,22 @@ fi
 """
 
 
+def queue_package() -> Path | None:
+    """Return the folder of the package that handles the packets; None if it is not installed."""
+    package = importlib.util.find_spec("netfilterqueue")
+    return None if package is None or package.origin is None else Path(package.origin).parent
+
+
 def queue_scripts(strike: Strike, host: ServiceHost, peers: Peers, what: Mapping[str, object]) -> tuple[str, str]:
     """Return the bash scripts that start and stop the queue; `what`: arguments of `packet_queue` except queue and seed.
 
     Raises:
         NemesisError: the package netfilterqueue is missing.
     """
-    package = importlib.util.find_spec("netfilterqueue")
-    if package is None or package.origin is None:
+    package = queue_package()
+    if package is None:
         raise NemesisError(f"the Python package netfilterqueue is missing: {with_extra('network')}")
-    folder = host.install(Path(package.origin).parent)
+    folder = host.install(package)
     table = f"chaoskit_{strike.name}"
     queue = zlib.crc32(strike.name.encode()) & 0xFFFF
     rules = Rules(table, peers, arriving=("counter name {hit}", f"meta mark set {_MARK | queue}"))

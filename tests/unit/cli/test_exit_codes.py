@@ -108,7 +108,7 @@ def test_a_scenario_that_is_missing_is_bad_input(refused: Refused) -> None:
         ("clutser: {}", 'clutser: unknown key; did you mean "cluster"?'),
         ("cluster: {system: kafka}", "workload: is missing"),
         ("cluster: {system: kafka}\nworkload: {kind: log, duration: 8}", "workload.duration: 8 is not a duration;"),
-        ("cluster: {system: kafak}\nworkload: {kind: log}", "cluster.system: there is no cluster 'kafak'; did you"),
+        ("cluster: {system: kafak}\nworkload: {kind: log}", "cluster.system: there is no system 'kafak'; did you"),
         ("a: [", "is not valid YAML"),
     ],
 )

@@ -155,7 +155,7 @@ def test_a_journal_that_cannot_be_healed_is_kept() -> None:
     with Journal("run-1") as journal:
         journal.record("vanished", lab="a")
 
-    with pytest.raises(BadInput, match="journal: there is no host 'vanished'"):
+    with pytest.raises(BadInput, match="journal: there is no host provider 'vanished'"):
         list(heal())
 
     assert journal.path.exists()

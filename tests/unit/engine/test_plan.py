@@ -34,9 +34,12 @@ def test_hosts_count_from_one() -> None:
 @pytest.mark.parametrize(
     ("changes", "refusal"),
     [
-        ({"cluster": {"system": "kafak"}}, "cluster.system: there is no cluster 'kafak'; did you mean \"kafka\"?"),
+        ({"cluster": {"system": "kafak"}}, "cluster.system: there is no system 'kafak'; did you mean \"kafka\"?"),
         ({"workload": {"kind": "logs"}}, "workload.kind: there is no workload 'logs'; did you mean \"log\"?"),
-        ({"cluster": {"system": "kafka", "provider": "locl"}}, "cluster.provider: there is no host 'locl'; did you"),
+        (
+            {"cluster": {"system": "kafka", "provider": "locl"}},
+            "cluster.provider: there is no host provider 'locl'; did you",
+        ),
         ({"expect": {"losst": "none"}}, 'expect.losst: unknown anomaly; did you mean "lost"?'),
         ({"cluster": {"system": "kafka", "verzion": "4"}}, 'cluster.verzion: unknown key; did you mean "version"?'),
         ({"workload": {"kind": "log", "producrs": 2}}, 'workload.producrs: unknown key; did you mean "producers"?'),
@@ -54,11 +57,11 @@ def test_a_misspelled_key_of_the_engine_is_known_beside_those_of_the_plug_in() -
 def test_an_unknown_fault_is_refused() -> None:
     refusal = _fault_refusal(inject="kil")
 
-    assert refusal.startswith("bad.yaml: faults.0.inject: there is no nemesis 'kil'; did you mean \"kill\"?")
+    assert refusal.startswith("bad.yaml: faults.0.inject: there is no kind of fault 'kil'; did you mean \"kill\"?")
 
 
 def test_each_of_several_faults_must_exist() -> None:
-    assert "no nemesis 'burn'" in _fault_refusal(inject=["kill", "burn"])
+    assert "no kind of fault 'burn'" in _fault_refusal(inject=["kill", "burn"])
 
 
 def test_a_parameter_that_a_fault_does_not_have_is_refused() -> None:

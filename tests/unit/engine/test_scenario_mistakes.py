@@ -11,7 +11,7 @@ from samples import content, plan
 from chaoskit.base import yaml
 from chaoskit.base.errors import BadInput
 from chaoskit.base.quantities import DAY, parse_duration
-from chaoskit.scenario.files import find, plan_all
+from chaoskit.scenario.files import find, find_all, plan_all
 from chaoskit.scenario.plan import read_plan
 
 
@@ -191,7 +191,7 @@ def test_what_variants_share_is_named_once(tmp_path: Path) -> None:
             {"workload": {"kind": "log", "rate": "2k"}},
             "workload.rate: write a number of sends per second, such as 2000",
         ),
-        ({"name": "a b"}, "name: write letters, digits and -, no spaces"),
+        ({"name": "a b"}, "name: write letters, digits and signs such as -, no spaces"),
         (
             {"faults": [{"at": "1s", "inject": "kill", "peers": "n2"}]},
             "faults.0.peers: unknown key; Known: at, at_most",
@@ -255,3 +255,73 @@ def test_every_line_names_the_file(tmp_path: Path) -> None:
 def test_a_tab_is_told() -> None:
     with pytest.raises(yaml.NotYaml, match="line 2: there is a tab; YAML is indented with spaces"):
         yaml.load("cluster:\n\tsystem: kafka\n")
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"cluster": {"system": "kafka", "sync": "yes"}}, "cluster.sync: write true or false"),
+        ({"workload": {"kind": "log", "topics": True}}, "workload.topics: write a whole number, such as 3"),
+        ({"seed": True}, "seed: write a whole number, such as 3"),
+        (
+            {"cluster": {"system": "kafka", "controllers": True}},
+            "cluster.controllers: write one of these: 'combined', or ",
+        ),
+        ({"workload": {"kind": "log", "duration": "0s"}}, "workload.duration: must be at least 1s"),
+        ({"expect": {"unavailable": ">= 3s"}}, "expect.unavailable: '>= 3s' is not a bound; write < or >, without ="),
+        ({"cluster": {"system": "kafka", "provider": "aws"}}, "cluster.provider: there is no host provider 'aws'"),
+        ({"faults": [{"at": "1s", "inject": []}]}, "faults.0.inject: is empty; write at least one"),
+        (
+            {"faults": [{"inject": "kill", "from": "1s", "to": "5s", "every": "1s", "quiet": ["1s", "2s"]}]},
+            "faults.0.quiet.0: write a list of two, such as [1s, 2s]",
+        ),
+        (
+            {"faults": [{"at": "1s", "inject": "partition", "groups": [["n1"], ["n1", "n2"]]}]},
+            "faults.0: n1 is in two groups; a host is on one side",
+        ),
+        (
+            {"workload": {"kind": "log", "consumer": {"auto.offset.reset": "earliest"}, "rate": 0}},
+            "workload.rate: write a number of sends per second",
+        ),
+    ],
+)
+def test_what_a_new_user_wrote_is_refused_in_plain_words(changes: dict[str, Any], line: str) -> None:
+    assert _lines(**changes)[0].startswith(line)
+
+
+def test_what_chaoskit_sets_itself_is_no_setting_of_a_client() -> None:
+    producer, consumer = {"bootstrap.servers": "x"}, {"auto.offset.reset": "earliest"}
+    lines = _lines(workload={"kind": "log", "rate": 0, "producer": producer, "consumer": consumer})
+
+    assert lines[1:] == [
+        "workload.producer.bootstrap.servers: chaoskit sets it itself; remove it",
+        "workload.consumer.auto.offset.reset: chaoskit sets it itself; remove it",
+    ]
+
+
+def test_a_file_with_no_variant_runs_nothing_and_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("cluster: {system: kafka}\nworkload: {kind: log}\nvariants: {}\n")
+
+    with pytest.raises(BadInput, match=r"mine\.yaml: variants: is empty; write at least one"):
+        find(str(path))
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ("sweeps/dedup", "sweeps/dedup: is a sweep; run it with `chaoskit sweep sweeps/dedup`"),
+        ("kafka", "kafka: there are several scenarios of it; name one: kafka/"),
+        (".", r"\.: is a folder; name a file in it"),
+    ],
+)
+def test_what_is_no_scenario_is_told_what_it_is(spec: str, told: str) -> None:
+    with pytest.raises(BadInput, match=told):
+        find(spec)
+
+
+def test_every_missing_file_is_named() -> None:
+    with pytest.raises(BadInput) as refused:
+        find_all(["one.yaml", "kafka/power-all", "two.yaml"])
+
+    assert str(refused.value).splitlines() == ["one.yaml: no such file", "two.yaml: no such file"]

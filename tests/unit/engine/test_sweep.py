@@ -113,7 +113,7 @@ def test_seeds_and_cells_can_be_chosen(file: Path) -> None:
         ("axes:", "axis:", 'axis: unknown key; did you mean "axes"?'),
         ("none: {}", "none: {workload: {rat: 5}}", 'small.yaml: off/none: workload.rat: unknown key; did you mean'),
         ("none: {}", "none: {name: x}", "name: set by the sweep itself; remove it from base and axes"),
-        ("none: {}", "a/b: {}", "write letters, digits and -, no spaces"),
+        ("none: {}", "a/b: {}", "write letters, digits and signs such as -, no spaces"),
         ("1s, 3s", "1s, 9s", "starts after the end of the load"),
     ],
 )  # fmt: skip
@@ -307,4 +307,4 @@ def test_cells_without_runs_have_a_row_too(file: Path) -> None:
     sweep = load_sweep(file)
     content = document(sweep, {cell.name: Results() for cell in sweep.cells})
 
-    assert next(rows(content)) == ["off", "none", "0 of 2", "-", "-", "-", "-", "-", "-", ""]
+    assert next(rows(content)) == ["off", "none", "0 of 2", "-", "-", "-", "-", "-", "-", "-", ""]

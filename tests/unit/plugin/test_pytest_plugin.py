@@ -168,7 +168,7 @@ def test_bad_input_is_shown_without_our_frames(pytester: pytest.Pytester) -> Non
     result.assert_outcomes(failed=2)
     said = result.stdout.str()
     assert "BadInput: " in said
-    assert "there is no cluster 'kafak'" in said
+    assert "there is no system 'kafak'" in said
     assert "session.py" not in said
     assert "During handling" not in said
 

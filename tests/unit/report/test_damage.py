@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from killed import killed_run
 
 from chaoskit.base.errors import BadInput
+from chaoskit.base.store import find_run
 from chaoskit.cli.main import cli
 from chaoskit.history.manifest import FILE, JUDGED, RECORDED, seal, verify
 from chaoskit.judge.judging import check_run
@@ -123,3 +124,29 @@ def test_no_damage_is_a_stack_trace(
         with suppress(BadInput):
             cli.main(arguments, standalone_mode=False)
     assert "report this bug" not in str(try_report(folder))
+
+
+def test_a_run_whose_faults_were_deleted_is_not_judged_as_one_without_faults(tmp_path: Path) -> None:
+    folder = killed_run(tmp_path / "small" / "run")
+    check_run(folder)
+    (folder / "faults.parquet").unlink()
+    (folder / FILE).unlink()
+
+    with pytest.raises(BadInput, match=r"faults\.parquet is missing: without it nobody knows what was done"):
+        check_run(folder)
+
+
+def test_the_newest_run_of_a_copied_store_is_found_without_its_link(folder: Path, tmp_path: Path) -> None:
+    store = tmp_path / "copy"
+    newest = store / "scenario" / "20260102T000000-a"
+    for run in (newest.with_name("20260101T000000-b"), newest):
+        shutil.copytree(folder, run)
+
+    assert find_run(store) == newest.resolve()
+
+
+def test_the_report_has_every_setting(tmp_path: Path) -> None:
+    folder = killed_run(tmp_path / "small" / "run")
+    check_run(folder)
+
+    assert "message_size: 100B" in run_page(folder)
