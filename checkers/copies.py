@@ -18,7 +18,7 @@ import pyarrow as pa
 from chaoskit.contract.anomaly import About, Anomaly
 from checkers.columns import Ints, changes, distinct, marked, run_starts, running_maximum
 from checkers.findings import findings_of
-from checkers.models import LOGS
+from checkers.models import LOGS, STORED
 from checkers.rows import Rows
 from checkers.view import LogView
 
@@ -28,7 +28,7 @@ OFFSET_CONFLICT_DETAILS = ("received", "acknowledged")
 _Some = TypeVar("_Some", bound=Rows)
 
 
-DUPLICATE = Anomaly("duplicate", "a message is in the log twice", LOGS, implies=("sequence-jump",))
+DUPLICATE = Anomaly("duplicate", "a message is in the log twice", STORED, implies=("sequence-jump",))
 
 
 def duplicate_cases(view: LogView) -> pa.Table:

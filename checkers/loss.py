@@ -20,7 +20,7 @@ from chaoskit.history.schema import PRODUCER_SHIFT
 from checkers.columns import NONE, Ints, distinct, marked
 from checkers.ends import FAIL
 from checkers.findings import findings_of, no_findings
-from checkers.models import LOGS
+from checkers.models import LOGS, STORED
 from checkers.view import LogView
 
 LOST_DETAILS = (
@@ -40,7 +40,7 @@ _AUDITED, _GONE, _BELOW, _FOLLOWED, _UNREADABLE, _UNPROVEN, _UNKNOWN, _EXPIRED, 
 LOST = Anomaly(
     "lost",
     "an acknowledged message is lost",
-    LOGS,
+    STORED,
     implies=("dropped-as-duplicate", "offset-conflict", "reordered", "order-violation", "sequence-jump"),
 )
 
@@ -62,7 +62,7 @@ def lost_cases(view: LogView) -> pa.Table:
         LOST,
         details=LOST_DETAILS,
         detail=fate,
-        **_send_evidence(view, rows),
+        **send_evidence(view, rows),
         other_value=other_value,
         other_position=other_position,
         other_op=other_op,
@@ -72,7 +72,7 @@ def lost_cases(view: LogView) -> pa.Table:
 UNSEEN = Anomaly(
     "unseen",
     "an acknowledged message was not seen, but there is no proof that it is lost",
-    LOGS,
+    STORED,
     doubt="not proof of loss: the final read did not reach it",
 )
 
@@ -89,7 +89,7 @@ def unseen_cases(view: LogView) -> pa.Table:
         UNSEEN,
         details=UNSEEN_DETAILS,
         detail=fates[chosen] - _UNPROVEN,
-        **_send_evidence(view, view.missing[chosen]),
+        **send_evidence(view, view.missing[chosen]),
     )
 
 
@@ -109,7 +109,7 @@ def expired_cases(view: LogView) -> pa.Table:
         EXPIRED,
         details=EXPIRED_DETAILS,
         detail=fates[chosen] - _EXPIRED,
-        **_send_evidence(view, view.missing[chosen]),
+        **send_evidence(view, view.missing[chosen]),
     )
 
 
@@ -128,10 +128,10 @@ def dropped_cases(view: LogView) -> pa.Table:
     """
     rows = view.missing[_fates(view) <= _FOLLOWED]
     rows = rows[view.operations.duplicate[view.sends.operation[rows]]]
-    return findings_of(view.setting, DROPPED, details=(), **_send_evidence(view, rows))
+    return findings_of(view.setting, DROPPED, details=(), **send_evidence(view, rows))
 
 
-FAILED_VISIBLE = Anomaly("failed-visible", "a message whose send definitely failed was received", LOGS)
+FAILED_VISIBLE = Anomaly("failed-visible", "a message whose send definitely failed was received", STORED)
 
 
 def failed_visible_cases(view: LogView) -> pa.Table:
@@ -263,7 +263,7 @@ def _proofs(view: LogView, rows: Ints, fate: Ints) -> tuple[Ints, Ints, Ints]:
     return value, position, op
 
 
-def _send_evidence(view: LogView, rows: Ints) -> dict[str, Ints]:
+def send_evidence(view: LogView, rows: Ints) -> dict[str, Ints]:
     operation = view.sends.operation[rows]
     return {
         "value": view.sends.value[rows],

@@ -9,4 +9,9 @@ LEDGER = (DataModel.LEDGER,)
 LOGS = (DataModel.LOG, DataModel.LEDGER)
 """A ledger is also a log."""
 
+QUEUE = (DataModel.QUEUE,)
+STORED = (*LOGS, *QUEUE)
+DELIVERED = (*LOG, *QUEUE)
+"""What consumers settle: messages of a log's subscription, or of a queue."""
+
 ALL = tuple(DataModel)

@@ -19,7 +19,7 @@ from checkers.columns import NONE, Ints, first_rows, running_maximum
 from checkers.deliveries import Subscription, following, subscriptions_of
 from checkers.ends import FAIL
 from checkers.findings import findings_of, merged, no_findings
-from checkers.models import LOG
+from checkers.models import DELIVERED, LOG
 from checkers.view import LogView
 
 EXCLUSIVE, FAILOVER, SHARED, KEY_SHARED = range(len(SUBSCRIPTION_TYPES))
@@ -35,7 +35,7 @@ UNACKED_VANISHED_DETAILS = ("never delivered", "delivered, not acknowledged, and
 UNACKED_VANISHED = Anomaly(
     "unacked-vanished",
     "an unacknowledged message was not redelivered",
-    LOG,
+    DELIVERED,
     shared=True,
 )
 
@@ -168,7 +168,7 @@ def active_cases(view: LogView, subscription: Subscription) -> pa.Table:
 FIFO_VIOLATION = Anomaly(
     "fifo-violation",
     "a message was delivered after a later one",
-    LOG,
+    DELIVERED,
     about=About.READING,
     shared=True,
 )
@@ -197,7 +197,7 @@ def order_cases(view: LogView, subscription: Subscription) -> pa.Table:
 REDELIVERY_FLAG_MISSING = Anomaly(
     "redelivery-flag-missing",
     "a redelivered message was not marked as redelivered",
-    LOG,
+    DELIVERED,
     about=About.READING,
     shared=True,
 )

@@ -180,6 +180,37 @@ class Subscriber(Protocol):
         ...
 
 
+class QueueConsumer(Protocol):
+    """Receives messages of queues; each message stays with it until it is settled, or the connection ends."""
+
+    def consume(self, queues: Sequence[str]) -> None:
+        """Begin to receive from these queues; after a lost connection, `poll` connects again."""
+        ...
+
+    def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Delivery], list[int], str | None]:
+        """Return deliveries in order of arrival, the tag of each, and an error to record, if any."""
+        ...
+
+    def settle(self, tags: Sequence[int], how: Settlement) -> tuple[int, str | None]:
+        """Acknowledge deliveries, or have them delivered again (`nack`); return the outcome code and the error.
+
+        `FAIL`: the connection that they came on is gone, and the system will deliver them again.
+        """
+        ...
+
+    def left(self, queue: str) -> tuple[int, int]:
+        """Return the number of messages that are ready in a queue, and of its consumers, as the system reports.
+
+        Raises:
+            Unreachable: the system cannot be asked at the moment.
+        """
+        ...
+
+    def close(self, *, abruptly: bool = False) -> None:
+        """Disconnect; if `abruptly`, without a word."""
+        ...
+
+
 class Auditor(Consumer, Protocol):
     """A consumer that also knows the bounds of each partition and its own position."""
 
@@ -259,6 +290,36 @@ class SequencedClients(Protocol):
 
     def sequenced_producer(self, settings: Mapping[str, Any], name: str, completed: Completed) -> SequencedProducer:
         """Connect a producer called `name`, unless the settings specify another name."""
+        ...
+
+
+@runtime_checkable
+class QueueClients(Protocol):
+    """Optional power of a system's clients: publishers to, and consumers of, queues. A queue is a topic with the one
+    partition 0."""
+
+    def publisher(
+        self, settings: Mapping[str, Any], index: int, completed: Completed, *, confirms: bool, persistent: bool
+    ) -> Producer:
+        """Connect a publisher.
+
+        Args:
+            settings: the system's own, by name.
+            index: number of the client; clients with successive numbers connect to successive nodes.
+            completed: called once per send.
+            confirms: whether a send completes when the system confirms it; otherwise when it was written.
+            persistent: whether messages are to survive a restart.
+        """
+        ...
+
+    def queue_consumer(self, settings: Mapping[str, Any], index: int, prefetch: int) -> QueueConsumer:
+        """Connect a consumer, like a publisher.
+
+        Args:
+            settings: the system's own, by name.
+            index: number of the client.
+            prefetch: number of unsettled deliveries at which the system stops delivering to it; 0: none.
+        """
         ...
 
 

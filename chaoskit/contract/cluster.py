@@ -13,9 +13,15 @@ from pydantic import BaseModel
 
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.contract.capability import Capability
-from chaoskit.contract.client import LogClients, SequencedClients, SubscribingClients, TransactionalClients
+from chaoskit.contract.client import (
+    LogClients,
+    QueueClients,
+    SequencedClients,
+    SubscribingClients,
+    TransactionalClients,
+)
 from chaoskit.contract.guarantee import Declared, Guarantees
-from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.host import Root, ServiceHost
 from chaoskit.contract.ledger import LedgerClients
 from chaoskit.contract.power import Powered
 from chaoskit.contract.topic import Topic
@@ -133,6 +139,15 @@ class Positions(Protocol):
 
     def describe_position(self, position: int) -> str:
         """Return a position in the system's own notation, such as `12:345`."""
+        ...
+
+
+@runtime_checkable
+class Rooted(Protocol):
+    """Optional power of a system: its hosts need a root file system of their own."""
+
+    def root(self, options: Any) -> Root:
+        """Return the root for these options."""
         ...
 
 
@@ -272,7 +287,9 @@ class DataFiles(Protocol):
 
 
 CLUSTER_POWERS = (Processes, Leadership, Reassignment, Decommissioning, Upgrade, DataFiles)
-CLIENT_POWERS = (LogClients, TransactionalClients, SequencedClients, SubscribingClients, LedgerClients)
+CLIENT_POWERS = (
+    LogClients, TransactionalClients, SequencedClients, SubscribingClients, QueueClients, LedgerClients,
+)  # fmt: skip
 """All powers of clusters, and of their clients, that the built-in nemeses and workloads use."""
 
 

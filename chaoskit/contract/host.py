@@ -160,6 +160,38 @@ class ServiceHost(Host, Services, Protocol):
     """A host that runs services: the minimum that every provider supplies. Everything else is a power."""
 
 
+@dataclass(frozen=True, slots=True)
+class Root:
+    """What the root file system of a host must hold.
+
+    Attributes:
+        release: a release of Debian, such as `trixie`.
+        packages: packages of that release, each with the upstream version that it must have, or empty for any.
+    """
+
+    release: str
+    packages: Mapping[str, str]
+
+
+@runtime_checkable
+class Rooting(Protocol):
+    """Optional power of a provider: hosts with another root file system than that of this machine."""
+
+    def make_root(self, root: Root) -> None:
+        """Make the root file system, unless it is in the cache.
+
+        Raises:
+            BadInput: it cannot be made, or a package has another version; names the remedy.
+        """
+        ...
+
+    def provision_with(
+        self, root: Root, journal: Journal, count: int, options: Any, needed: Collection[type] = ()
+    ) -> Lab:
+        """Create hosts with this root; see `HostProvider.provision`."""
+        ...
+
+
 class Lab(Protocol):
     """The hosts of one run."""
 

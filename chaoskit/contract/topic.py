@@ -16,12 +16,14 @@ class Topic:
         model: its data model.
         partitions: number of partitions; None if they are created during the run, as with ledgers.
         replication: number of copies of each message.
+        kind: the system's own type of it, such as `quorum`, if it has several.
     """
 
     name: str
     model: DataModel = DataModel.LOG
     partitions: int | None = 1
     replication: int = 1
+    kind: str = ""
 
     @property
     def places(self) -> list[tuple[str, int]]:

@@ -67,3 +67,20 @@ class Resends:
 
     what: Resend
     restarts: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Queueing:
+    """Messages are in queues until a consumer settles them.
+
+    Attributes:
+        type: the system's type of the queues, such as `quorum`.
+        confirms: whether producers wait for confirms.
+        persistent: whether messages are persistent.
+        consumers: number of consumers during the load.
+    """
+
+    type: str
+    confirms: bool
+    persistent: bool
+    consumers: int

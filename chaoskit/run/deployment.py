@@ -13,12 +13,12 @@ from typing import Any
 from chaoskit.base import store
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.base.journal import Journal
-from chaoskit.contract.cluster import Cluster, Processes
+from chaoskit.contract.cluster import Cluster, Processes, Rooted
 from chaoskit.contract.event import HostsKept, PhaseBegun, Watcher
 from chaoskit.contract.host import Lab, ServiceHost
 from chaoskit.contract.power import optional
 from chaoskit.run.interruption import TooEarly
-from chaoskit.scenario.plan import Plan
+from chaoskit.scenario.plan import Plan, rooting
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +102,10 @@ class Deployment:
     def _provision(self, plan: Plan, watcher: Watcher) -> Lab:
         try:
             watcher.on(PhaseBegun("hosts"))
-            return plan.provider.provision(
-                self.journal, plan.scenario.cluster.hosts, plan.provider_options, plan.host_powers_needed
-            )
+            wanted = self.journal, plan.scenario.cluster.hosts, plan.provider_options, plan.host_powers_needed
+            if isinstance(plan.system, Rooted):
+                return rooting(plan).provision_with(plan.system.root(plan.system_options), *wanted)
+            return plan.provider.provision(*wanted)
         except (ChaoskitError, TooEarly):
             self.journal.close()
             raise

@@ -22,7 +22,7 @@ from chaoskit.contract.installed import nemesis
 from chaoskit.contract.power import optional
 from chaoskit.contract.traits import Group, Paced
 from chaoskit.contract.workload import PRODUCER, Task
-from chaoskit.history.models import write_topics
+from chaoskit.history.models import DataModel, write_topics
 from chaoskit.history.schema import AUDITOR
 from chaoskit.run.conductor import Conductor
 from chaoskit.run.deployment import Deployment
@@ -226,6 +226,10 @@ class Trial:
             whole, why = False, str(error)
         took_s = time.monotonic() - began
         self._problems += fleet.join(producers, _STOP_TIMEOUT_S)
+        if any(topic.model is DataModel.QUEUE for topic in self._plan.declared.topics):
+            # What was delivered to a consumer and not settled is back in its queue once the consumer is gone.
+            fleet.stop(consumers)
+            self._problems += fleet.join(consumers, _STOP_TIMEOUT_S)
         self._watcher.on(PhaseBegun("final read"))
         auditors = fleet.launch([Task(AUDITOR, 0)])
         fleet.go(auditors)

@@ -9,9 +9,9 @@ from typing import Any, NoReturn
 
 from chaoskit.base.errors import BadInput, Problems, nearest
 from chaoskit.contract import installed
-from chaoskit.contract.cluster import System
+from chaoskit.contract.cluster import Rooted, System
 from chaoskit.contract.guarantee import Declared, Guarantees
-from chaoskit.contract.host import HostProvider
+from chaoskit.contract.host import HostProvider, Rooting
 from chaoskit.contract.installed import nemesis
 from chaoskit.contract.nemesis import Preparing
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Workload
@@ -250,12 +250,26 @@ def check_machine(plan: Plan) -> None:
     problems.tried(plan.provider.check, plan.scenario.cluster.hosts, plan.provider_options, plan.host_powers_needed)
     problems.tried(plan.system.check, plan.declared)
     problems.tried(plan.system.prepare, plan.system_options)
+    if isinstance(plan.system, Rooted):
+        problems.tried(rooting(plan).make_root, plan.system.root(plan.system_options))
     for fault in plan.faults:
         each = nemesis(fault.kind)
         if isinstance(each, Preparing):
             parameters = each.parameters.model_validate(fault.parameters)
             problems.tried(each.prepare, plan.system, plan.system_options, parameters)
     problems.raise_any()
+
+
+def rooting(plan: Plan) -> Rooting:
+    """Return the provider, which must be able to give hosts another root.
+
+    Raises:
+        BadInput: it is not.
+    """
+    if isinstance(plan.provider, Rooting):
+        return plan.provider
+    cluster = plan.scenario.cluster
+    raise BadInput(f"cluster.provider: {cluster.provider} has no hosts with the root that {cluster.system} needs")
 
 
 def _declare(

@@ -9,7 +9,13 @@ from typing import Any
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.base.installing import with_extra
 from chaoskit.contract.capability import Capability
-from chaoskit.contract.client import LogClients, SequencedClients, SubscribingClients, TransactionalClients
+from chaoskit.contract.client import (
+    LogClients,
+    QueueClients,
+    SequencedClients,
+    SubscribingClients,
+    TransactionalClients,
+)
 from chaoskit.contract.cluster import DataFiles, Leadership, Processes, Reassignment, Upgrade
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.host import ServiceHost
@@ -30,6 +36,7 @@ from clusters.storage.settings import check_bookies, quorums
 _JAVA_MIN = 17
 """BookKeeper 4.17 also runs on Java 8, but the JVM options used here open packages that Java 8 does not have."""
 
+_CLIENTS = (LogClients, TransactionalClients, SequencedClients, SubscribingClients, QueueClients)
 _LEDGERS_ONLY = "BookKeeper has ledgers, not topics"
 
 
@@ -42,7 +49,7 @@ class System:
     guarantees = GUARANTEES
     given = GIVEN_AUTO_RECOVERY
     never: Mapping[type, str] = {
-        **dict.fromkeys((LogClients, TransactionalClients, SequencedClients, SubscribingClients), _LEDGERS_ONLY),
+        **dict.fromkeys(_CLIENTS, _LEDGERS_ONLY),
         Leadership: "a ledger has a writer, not a leader",
         Reassignment: "an ensemble changes only when a bookie fails or is decommissioned",
     }

@@ -1,16 +1,16 @@
 #!/bin/sh
 # First process of a local host, already in namespaces of its own (see local.py).
-# Arguments: lab folder, host name, IPv4 and IPv6 address with prefix length (or empty), folder of artifacts, user id of
-# services, and for each data disk NAME:FILE SYSTEM:PYTHON, with the Python that serves a programmable disk, or nothing.
+# Arguments: lab folder, host name, IPv4 and IPv6 address with prefix length (or empty), root, folder of artifacts, user
+# id of services, and for each data disk NAME:FILE SYSTEM:PYTHON, with the Python that serves a programmable disk, or nothing.
 # Standard input: a line once the cable is plugged in.
 set -eu
-lab=$1 name=$2 address=$3 address6=$4 artifacts=$5 user=$6
-shift 6
+lab=$1 name=$2 address=$3 address6=$4 root=$5 artifacts=$6 user=$7
+shift 7
 host=$lab/$name
 read -r _
 
 mount --make-rprivate /
-mount -t overlay overlay -o "lowerdir=/,upperdir=$host/upper,workdir=$host/work" "$host/root"
+mount -t overlay overlay -o "lowerdir=$root,upperdir=$host/upper,workdir=$host/work" "$host/root"
 cd "$host/root"
 mount --rbind /dev dev
 mount -t proc proc proc

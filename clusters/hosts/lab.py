@@ -22,8 +22,8 @@ from chaoskit.base.state import state_folder
 from chaoskit.contract.capability import Capability
 from chaoskit.contract.clock import SettableClock
 from chaoskit.contract.disk import DATA, BreakableDisk, CutMode, OnCut, ProgrammableDisk, ReplaceableDisk, SlowDisk
-from chaoskit.contract.host import HostError, PowerSwitch, ResourceLimits
-from clusters.hosts import capabilities
+from chaoskit.contract.host import HostError, PowerSwitch, ResourceLimits, Root
+from clusters.hosts import capabilities, roots
 from clusters.hosts.clock.library import clock_library
 from clusters.hosts.disk.crash import copy_sparse, make_crash_image, operation_times
 from clusters.hosts.disk.layout import BASE, DISKS, LOG, THROTTLE
@@ -138,6 +138,19 @@ class LocalProvider:
         capabilities.require({disk.filesystem for disk in options.each().values()})
 
     def provision(self, journal: Journal, count: int, options: LocalOptions, needed: Collection[type] = ()) -> LocalLab:
+        return self._provision(journal, count, options, needed, Path("/"))
+
+    def make_root(self, root: Root) -> None:
+        roots.make(root)
+
+    def provision_with(
+        self, root: Root, journal: Journal, count: int, options: LocalOptions, needed: Collection[type] = ()
+    ) -> LocalLab:
+        return self._provision(journal, count, options, needed, roots.tree(root))
+
+    def _provision(
+        self, journal: Journal, count: int, options: LocalOptions, needed: Collection[type], root: Path
+    ) -> LocalLab:
         with choosing():
             taken = {link[:_NAME_LENGTH] for link in links()}
             name = next(name for name in iter(_draw_name, None) if name not in taken)
@@ -154,7 +167,7 @@ class LocalProvider:
             shield(name)
             if gateway6 := address6(str(gateway)):
                 ip(f"address add {gateway6}/{PREFIX_LENGTH6} dev {name} nodad")
-            hosts = _prepare(name, folder, network, count, options)
+            hosts = _prepare(name, folder, network, count, options, root)
             lab = LocalLab(name, folder, hosts)
             if SettableClock in needed:
                 for host in hosts:
@@ -189,7 +202,9 @@ def _draw_name() -> str:
     return f"ck{secrets.token_hex((_NAME_LENGTH - 2) // 2)}"
 
 
-def _prepare(lab: str, folder: Path, network: IPv4Network, count: int, options: LocalOptions) -> list[LocalHost]:
+def _prepare(  # noqa: PLR0917 - a step of provisioning that is apart only for its length
+    lab: str, folder: Path, network: IPv4Network, count: int, options: LocalOptions, root: Path
+) -> list[LocalHost]:
     """Create the keys, the hosts file and the disks."""
     folder.mkdir(parents=True, mode=0o700)
     for key in ("host_key", "client_key"):
@@ -202,7 +217,7 @@ def _prepare(lab: str, folder: Path, network: IPv4Network, count: int, options: 
     (folder / "hosts").write_text(f"127.0.0.1 localhost\n{table}{table6}")
     (folder / "sshd_config").write_text(_SSHD_CONFIG)
     return [
-        LocalHost(lab, folder, name, f"{address}/{PREFIX_LENGTH}", _disks(folder / name / DISKS, name, options))
+        LocalHost(lab, folder, name, f"{address}/{PREFIX_LENGTH}", _disks(folder / name / DISKS, name, options), root)
         for name, address in addresses.items()
     ]
 

@@ -44,13 +44,23 @@ class LocalHost(ClockHost, HostLimits):
         name: host name.
         address: address with prefix length, on the lab's bridge.
         disks: its data disks.
+        root: the lower layer of its root file system, which it does not change.
     """
 
-    def __init__(self, lab: str, folder: Path, name: str, address: str, disks: Sequence[PlainDisk]) -> None:
+    def __init__(  # noqa: PLR0917
+        self,
+        lab: str,
+        folder: Path,
+        name: str,
+        address: str,
+        disks: Sequence[PlainDisk],
+        root: Path = Path("/"),
+    ) -> None:
         super().__init__(name, address.split("/", maxsplit=1)[0], folder / "client_key")
         HostLimits.__init__(self, lab, name)
         self.address6 = address6(self.address)
         self._lab = lab
+        self._root = root
         self._folder = folder
         self._address = address
         self._address6 = f"{self.address6}/{PREFIX_LENGTH6}" if self.address6 else ""
@@ -74,7 +84,7 @@ class LocalHost(ClockHost, HostLimits):
         namespaces = ["--net", "--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child"]
         disks = [f"{disk.name}:{disk.filesystem}:{disk.served_by}" for disk in self._disks.values()]
         script = ["sh", str(_INIT), str(self._folder), self.name, self._address, self._address6]
-        script += [str(cache_folder()), str(SERVICE_USER), *disks]
+        script += [str(self._root), str(cache_folder()), str(SERVICE_USER), *disks]
         with (self._folder / self.name / "console.log").open("ab") as console:
             self._init = subprocess.Popen(
                 ["unshare", *namespaces, *script],

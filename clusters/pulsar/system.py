@@ -7,7 +7,13 @@ from typing import Any
 
 from chaoskit.base.errors import Problems
 from chaoskit.contract.capability import Capability
-from chaoskit.contract.client import LogClients, SequencedClients, SubscribingClients, TransactionalClients
+from chaoskit.contract.client import (
+    LogClients,
+    QueueClients,
+    SequencedClients,
+    SubscribingClients,
+    TransactionalClients,
+)
 from chaoskit.contract.cluster import DataFiles, Leadership, Processes, Reassignment, Upgrade
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.host import ServiceHost
@@ -42,6 +48,7 @@ class System:
     given = GIVEN_AUTO_RECOVERY
     never: Mapping[type, str] = {
         Reassignment: "topics have no replicas of their own; bookies store their ledgers",
+        QueueClients: "use workload.kind: subscription; a topic keeps its messages at positions",
         LedgerClients: "use `system: bookkeeper` to test ledgers",
     }
     notyet: Mapping[type, str] = {

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from chaoskit.base.errors import BadInput
 from chaoskit.base.installing import with_extra
 from chaoskit.base.quantities import MILLISECOND, Duration, format_duration
-from chaoskit.contract.cluster import System
+from chaoskit.contract.cluster import Rooted, System
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
 from nemeses.holding import check_held, hold, release
@@ -85,6 +85,8 @@ class QueuedFault(PacketFault):
 
     def prepare(self, system: System, options: Any, parameters: Any) -> None:
         """See `chaoskit.contract.nemesis.Preparing`: refuse it where packets cannot be passed to a process."""
+        if isinstance(system, Rooted):
+            raise BadInput(f"faults: {self.summary}: needs this machine's Python on the hosts, which have another root")
         if queue_package() is None:
             raise BadInput(f"faults: {self.summary}: the package netfilterqueue is missing: {with_extra('network')}")
 

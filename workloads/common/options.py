@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from abc import abstractmethod
+from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, PlainSerializer
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
 
 from chaoskit.base.quantities import format_size, parse_size
 from chaoskit.history import payload
+from chaoskit.history.audits import Place
 
 MessageSize = Annotated[
     int,
@@ -26,6 +28,36 @@ def _rate(given: object) -> object:
 
 Rate = Annotated[int | Literal["max"], BeforeValidator(_rate)]
 """Sends per second of all producers together, or the maximum."""
+
+
+class LoadOptions(BaseModel):
+    """The options of workloads whose producers send to topics.
+
+    Attributes:
+        producers: number of producer processes.
+        rate: sends per second of all producers together, or `max`.
+        message_size: size of each payload.
+        in_flight: maximum number of sends in flight per producer.
+        producer: the system's own producer settings.
+        consumer: the system's own consumer settings.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    producers: int = Field(default=1, ge=1, lt=2**20)
+    rate: Rate = 5000
+    message_size: MessageSize = 100
+    in_flight: int = Field(default=20_000, ge=1)
+    producer: dict[str, Any] = {}
+    consumer: dict[str, Any] = {}
+
+    @abstractmethod
+    def all_partitions(self) -> list[Place]:
+        """Return every (topic, partition)."""
+
+    @abstractmethod
+    def routes(self) -> list[tuple[str, int, bytes | None]]:
+        """Return topic, partition and key of successive messages."""
 
 
 def per_second(rate: int | str) -> int | None:

@@ -16,6 +16,7 @@ from chaoskit.contract.workload import Control, Job
 from chaoskit.history import payload
 from chaoskit.history.audits import Bounds, Place
 from chaoskit.history.schema import FAIL, INFO, OK, PRODUCER_SHIFT
+from workloads.common.options import LoadOptions
 from workloads.log.options import LogOptions
 from workloads.log.reading import Reader
 
@@ -46,7 +47,7 @@ class Probes:
 
     def __init__(self, job: Job[Any]) -> None:
         self.positions: dict[Place, int] = {}
-        self._options: LogOptions = job.options
+        self._options: LoadOptions = job.options
         self._recorder = job.recorder
         self._outcomes: dict[int, int] = {}
         self._places: dict[int, Place] = {}

@@ -3,48 +3,34 @@
 from __future__ import annotations
 
 import zlib
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from chaoskit.history.audits import Place
-from workloads.common.options import MessageSize, Rate
+from workloads.common.options import LoadOptions
 
 _PARTITIONS_MAX = 100_000
 
 
-class LogOptions(BaseModel):
-    """The options of this workload.
+class LogOptions(LoadOptions):
+    """The options of this workload, in addition to those of every load.
 
     Attributes:
         topics: number of topics, named `log-0`, `log-1`, ...
         partitions: number of partitions per topic.
         replication: replicas of each partition; default: 3, limited by the number of brokers.
-        producers: number of producer processes.
         consumers: number of consumer processes.
         consumption: `assigned` partitions, or as members of one `group`.
-        rate: sends per second of all producers together, or `max`.
-        message_size: size of each payload.
         keys: number of distinct keys; 0 sends without keys, round-robin to all partitions.
-        in_flight: maximum number of sends in flight per producer.
-        producer: the system's own producer settings.
-        consumer: the system's own consumer settings.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     topics: int = Field(default=1, ge=1, le=10_000)
     partitions: int = Field(default=1, ge=1, le=10_000)
     replication: int | None = Field(default=None, ge=1)
-    producers: int = Field(default=1, ge=1, lt=2**20)
     consumers: int = Field(default=1, ge=0, lt=2**20)
     consumption: Literal["assigned", "group"] = "assigned"
-    rate: Rate = 5000
-    message_size: MessageSize = 100
     keys: int = Field(default=0, ge=0, lt=2**24)
-    in_flight: int = Field(default=20_000, ge=1)
-    producer: dict[str, Any] = {}
-    consumer: dict[str, Any] = {}
 
     @model_validator(mode="after")
     def _not_too_many(self) -> Self:

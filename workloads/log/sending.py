@@ -11,11 +11,11 @@ from chaoskit.contract.client import Completed, Producer
 from chaoskit.contract.workload import Job
 from chaoskit.history import payload
 from chaoskit.history.schema import PRODUCER_SHIFT
+from workloads.common.options import LoadOptions
 from workloads.common.schedule import WARM_UP_TIMEOUT_S
-from workloads.log.options import LogOptions
 
 P = TypeVar("P", bound=Producer)
-Options = TypeVar("Options", bound=LogOptions)
+Options = TypeVar("Options", bound=LoadOptions)
 
 
 class Sender(Generic[P]):

@@ -29,4 +29,4 @@ def test_one_system_is_described_with_the_reasons_for_what_it_lacks() -> None:
 
 
 def test_every_system_is_listed() -> None:
-    assert [line.split()[0] for line in printed().splitlines()[1:]] == ["bookkeeper", "kafka", "pulsar"]
+    assert [line.split()[0] for line in printed().splitlines()[1:]] == ["bookkeeper", "kafka", "pulsar", "rabbitmq"]

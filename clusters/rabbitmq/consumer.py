@@ -1,0 +1,124 @@
+"""RabbitMQ's consumer (pika's BlockingConnection): deliveries stay unsettled until they are acknowledged.
+
+A delivery belongs to the channel that it came on. When that is gone, the node puts the message back into the queue, and
+an acknowledgement is of no use any more.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pika
+from pika.adapters.blocking_connection import BlockingChannel
+from pika.exceptions import AMQPError
+
+from chaoskit.contract.client import Settlement, Unreachable
+from chaoskit.history.recorder import Delivery
+from chaoskit.history.schema import FAIL, OK
+from chaoskit.history.wal import NO_POSITION
+from clusters.rabbitmq.connection import AGAIN_S, Addresses, parameters
+
+_EPOCH_SHIFT = 48
+"""A tag has the number of its connection in the bits from here on."""
+
+_GONE = "the connection is gone"
+
+
+class RabbitConsumer:
+    """See `chaoskit.contract.client.QueueConsumer`.
+
+    Args:
+        settings: pika's parameters of the connection.
+        addresses: the nodes.
+        prefetch: number of unsettled deliveries at which nodes stop delivering.
+    """
+
+    def __init__(self, settings: Mapping[str, Any], addresses: Addresses, prefetch: int) -> None:
+        self._settings = settings
+        self._addresses = addresses
+        self._prefetch = prefetch
+        self._queues: list[str] = []
+        self._connection: pika.BlockingConnection | None = None
+        self._channel: BlockingChannel | None = None
+        self._epoch = 0
+        self._again_at = 0.0
+        self._queue_of: dict[str, str] = {}
+        self._arrived: list[tuple[Delivery, int]] = []
+
+    def consume(self, queues: Sequence[str]) -> None:
+        self._queues = list(queues)
+
+    def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Delivery], list[int], str | None]:
+        try:
+            self._connected(timeout_s)
+            if self._connection is not None and not self._arrived:
+                self._connection.process_data_events(timeout_s)
+        except (AMQPError, OSError) as error:
+            self._drop()
+            return [], [], type(error).__name__
+        taken, self._arrived = self._arrived[:messages_max], self._arrived[messages_max:]
+        return [delivery for delivery, _ in taken], [tag for _, tag in taken], None
+
+    def settle(self, tags: Sequence[int], how: Settlement) -> tuple[int, str | None]:
+        if self._channel is None or any(tag >> _EPOCH_SHIFT != self._epoch for tag in tags):
+            return FAIL, _GONE
+        try:
+            for tag in tags:
+                own = tag & ((1 << _EPOCH_SHIFT) - 1)
+                self._channel.basic_ack(own) if how == "ack" else self._channel.basic_nack(own, requeue=True)
+        except (AMQPError, OSError) as error:
+            self._drop()
+            return FAIL, type(error).__name__
+        return OK, None
+
+    def left(self, queue: str) -> tuple[int, int]:
+        try:
+            self._connected(AGAIN_S)
+            if self._channel is None:
+                raise Unreachable(_GONE)
+            told = self._channel.queue_declare(queue, passive=True).method
+        except (AMQPError, OSError) as error:
+            self._drop()
+            raise Unreachable(f"queue {queue}: {type(error).__name__}") from error
+        return told.message_count, told.consumer_count
+
+    def close(self, *, abruptly: bool = False) -> None:
+        connection = self._connection
+        if connection is None:
+            return
+        if abruptly:
+            connection._impl._transport.abort()  # pika has no other way to end without a word
+        self._drop()
+
+    def _connected(self, timeout_s: float) -> None:
+        """Connect, unless that was tried a moment ago."""
+        if self._channel is not None:
+            return
+        if (wait_s := self._again_at - time.monotonic()) > 0:
+            time.sleep(min(wait_s, timeout_s))
+            return
+        self._again_at = time.monotonic() + AGAIN_S
+        self._connection = pika.BlockingConnection(parameters(self._settings, self._addresses.next()))
+        channel = self._connection.channel()
+        channel.basic_qos(prefetch_count=self._prefetch)
+        self._epoch += 1
+        self._queue_of = {channel.basic_consume(queue, self._deliver): queue for queue in self._queues}
+        self._channel = channel
+
+    def _deliver(self, channel: BlockingChannel, method: Any, properties: pika.BasicProperties, body: bytes) -> None:
+        headers: dict[str, Any] = properties.headers or {}
+        count = max(int(headers.get("x-delivery-count", 0)), int(method.redelivered))
+        delivery = Delivery(self._queue_of[method.consumer_tag], 0, None, body, NO_POSITION, count)
+        self._arrived.append((delivery, self._epoch << _EPOCH_SHIFT | method.delivery_tag))
+
+    def _drop(self) -> None:
+        """Forget the connection and what came on it: the node delivers it again."""
+        connection, self._connection, self._channel = self._connection, None, None
+        self._arrived = []
+        if connection is not None and connection.is_open:
+            try:
+                connection.close()
+            except (AMQPError, OSError):
+                return

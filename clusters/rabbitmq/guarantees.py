@@ -1,0 +1,117 @@
+"""RabbitMQ's guarantees: promises, and rules for what its documentation, and runs, say about losses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from chaoskit.contract.guarantee import Damage, Declared, Effect, Guarantees, Rule
+from chaoskit.contract.traits import Queueing
+from clusters.common.effects import LOSES, damaged
+from clusters.common.supervision import RUNS
+from clusters.rabbitmq.releases import parse_version
+
+_NOT_FSYNCED_SINCE = (4, 0)
+"""Classic queues of 3.10 synced their journal before a confirm; those of 4.0 (version 2) write, and do not sync."""
+
+_QUORUM = "quorum"
+_AT_LEAST_ONCE = "delivery is at least once: what is not acknowledged when a connection or a leader ends comes again"
+
+
+def _no_confirms(declared: Declared, effects: Sequence[Effect]) -> str:
+    queueing = declared.get(Queueing)
+    if queueing is None or queueing.confirms or not effects:
+        return ""
+    return "confirms: false: a message counts as sent once the client has written it to its connection"
+
+
+def _transient(declared: Declared, effects: Sequence[Effect]) -> str:
+    queueing = declared.get(Queueing)
+    if queueing is None or queueing.persistent or queueing.type == _QUORUM:
+        return ""
+    if not any(each.abrupt or each.damage for each in effects if each.on_hosts):
+        return ""
+    return "persistent: false: classic queues keep the message in memory only, and a node restarted"
+
+
+def _one_copy_not_fsynced(declared: Declared, effects: Sequence[Effect]) -> str:
+    queueing = declared.get(Queueing)
+    if queueing is None or queueing.type == _QUORUM or not damaged(effects, LOSES):
+        return ""
+    if parse_version(declared.options.version) >= _NOT_FSYNCED_SINCE:
+        return "a classic queue is on one node, which confirms persistent messages before they are synced to its disk"
+    return (
+        "a classic queue is on one node, and what that node had synced was destroyed"
+        if damaged(effects, Damage.DESTROYS)
+        else ""
+    )
+
+
+def _redelivers(declared: Declared, effects: Sequence[Effect]) -> str:
+    queueing = declared.get(Queueing)
+    return _AT_LEAST_ONCE if effects and queueing is not None and queueing.consumers else ""
+
+
+RULES = (
+    Rule(
+        "rabbitmq.no-confirms",
+        ("lost",),
+        _no_confirms,
+        "set confirms: true",
+        "RabbitMQ documentation, Consumer Acknowledgements and Publisher Confirms",
+        "rabbitmq/kill-leader:no-confirms",
+        "rabbitmq/kill-leader:confirms",
+        anywhere=True,
+    ),
+    Rule(
+        "rabbitmq.transient",
+        ("lost",),
+        _transient,
+        "set persistent: true",
+        "RabbitMQ documentation, Classic Queues, Durability",
+        "rabbitmq/restart:transient",
+        "rabbitmq/restart:persistent",
+    ),
+    Rule(
+        "rabbitmq.classic-queue",
+        ("lost",),
+        _one_copy_not_fsynced,
+        "use type: quorum",
+        "RabbitMQ documentation, Quorum Queues, Data Safety; docs/rabbitmq.md, Power cuts",
+        "rabbitmq/power-all:classic",
+        "rabbitmq/power-all:quorum",
+    ),
+    Rule(
+        "rabbitmq.at-least-once",
+        ("duplicate", "redelivery-flag-missing", "fifo-violation"),
+        _redelivers,
+        "",
+        "RabbitMQ documentation, Reliability Guide, Acknowledgements and Confirms",
+        "rabbitmq/partition:consumers",
+        "rabbitmq/partition:no-consumers",
+        anywhere=True,
+        alone=True,
+    ),
+)
+
+_PROMISED = {
+    "crashed": RUNS,
+    "phantom": "only messages that were published are delivered",
+    "misrouted": "the default exchange routes a message to the queue that it names",
+    "corrupt": "messages are delivered as they were published",
+    "failed-visible": "a publish is classified as failed only if it was not written, or was returned as unroutable",
+    "unacked-vanished": "a message stays in its queue until a consumer acknowledges it",
+    "duplicate": "an acknowledged message is not delivered again without a failure",
+    "redelivery-flag-missing": "a message that is delivered again is marked",
+    "fifo-violation": "a queue delivers messages of one channel in the order in which they were published",
+}
+
+
+def promises(declared: Declared) -> Mapping[str, str]:
+    """Return, by anomaly, why it must not occur if no rule allows it."""
+    queueing = declared.get(Queueing)
+    kind = queueing.type if queueing else "queue"
+    copies = f"{declared.replication} members, synced by a majority" if kind == _QUORUM else "on one node"
+    return {**_PROMISED, "lost": f"a confirmed message is in the {kind} queue ({copies})"}
+
+
+GUARANTEES = Guarantees(RULES, promises)

@@ -1,0 +1,95 @@
+"""RabbitMQ's management API over HTTP, from any node that answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from chaoskit.contract.cluster import ClusterError
+from clusters.rabbitmq.settings import MANAGEMENT_PORT, PASSWORD, USER
+
+_VHOST = "%2F"
+_NOT_FOUND = 404
+_TIMEOUT_S = 5
+_QUICK_S = 1.0
+
+
+class Refused(ClusterError):
+    """A node answered with an error."""
+
+
+class Management:
+    """Sends each request to the nodes, one after the other, until one answers.
+
+    Args:
+        addresses: addresses of the nodes.
+    """
+
+    def __init__(self, addresses: Sequence[str]) -> None:
+        self._addresses = tuple(addresses)
+        # No connection is kept: a request on a connection to an unreachable node would block.
+        limits = httpx.Limits(max_keepalive_connections=0)
+        self._client = httpx.Client(trust_env=False, limits=limits, auth=(USER, PASSWORD))
+
+    def running(self) -> list[str]:
+        """Return the names of the Erlang nodes that run, as one of them sees it."""
+        return [node["name"] for node in self._ask("GET", "/api/nodes") if node.get("running")]
+
+    def declare(self, name: str, node: str, arguments: Mapping[str, Any]) -> None:
+        """Declare a durable queue.
+
+        Args:
+            name: its name.
+            node: the Erlang node that should hold it, or lead it.
+            arguments: its `x-` arguments.
+        """
+        body = {"durable": True, "arguments": dict(arguments), "node": node}
+        self._ask("PUT", f"/api/queues/{_VHOST}/{quote(name, safe='')}", body)
+
+    def delete(self, name: str) -> None:
+        """Delete a queue, if it exists."""
+        self._ask("DELETE", f"/api/queues/{_VHOST}/{quote(name, safe='')}")
+
+    def set_policy(self, definition: Mapping[str, Any]) -> None:
+        """Set a policy for all queues."""
+        body = {"pattern": ".*", "definition": dict(definition), "apply-to": "queues"}
+        self._ask("PUT", f"/api/policies/{_VHOST}/chaoskit", body)
+
+    def queue(self, name: str) -> dict[str, Any] | None:
+        """Return what a node tells about a queue; None if it does not exist."""
+        found: dict[str, Any] | None = self._ask("GET", f"/api/queues/{_VHOST}/{quote(name, safe='')}")
+        return found
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._client.close()
+
+    def _ask(self, method: str, path: str, body: Any = None) -> Any:
+        """Return the answer of the first node that answers; None if there is no such thing.
+
+        Raises:
+            Refused: a node refused it.
+            ClusterError: no node answers.
+        """
+        why = ""
+        for address in self._addresses:
+            timeout = httpx.Timeout(_TIMEOUT_S, connect=_QUICK_S)
+            try:
+                told = self._client.request(
+                    method, f"http://{address}:{MANAGEMENT_PORT}{path}", json=body, timeout=timeout
+                )
+            except httpx.HTTPError as error:
+                why = f"{address}: {type(error).__name__}"
+                continue
+            if told.status_code == _NOT_FOUND:
+                return None
+            if told.status_code >= httpx.codes.INTERNAL_SERVER_ERROR:
+                why = f"{address}: status {told.status_code}"
+                continue
+            if told.is_error:
+                raise Refused(f"RabbitMQ refused {method} {path}: {told.text.strip()[:300]}")
+            return told.json() if told.content else None
+        raise ClusterError(f"no node of RabbitMQ answers at its management API ({why})")

@@ -1,0 +1,84 @@
+"""RabbitMQ's processes on the hosts of a lab: configure, start, look after."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from chaoskit.contract.cluster import ClusterError, Revival
+from chaoskit.contract.host import ServiceHost, ServiceState
+from clusters.common.supervision import Supervisor
+from clusters.rabbitmq import probe
+from clusters.rabbitmq.settings import CONF_FOLDER, RabbitOptions, environment, home_folder, rabbitmq_conf
+
+SERVICE = "rabbitmq"
+_PROGRAM = "/usr/lib/rabbitmq/lib/rabbitmq_server-{version}/sbin/rabbitmq-server"
+_PLUGINS = "[rabbitmq_management].\n"
+
+_PREPARE = """
+mkdir -p "$1/mnesia" "$1/log"
+[ -e "$1/.erlang.cookie" ] || printf %s "$2" > "$1/.erlang.cookie"
+chmod 400 "$1/.erlang.cookie"
+"""
+"""What a node expects on an empty disk. All nodes have the same cookie."""
+
+
+class Nodes:
+    """The powers `Processes` and `Supervision` of `chaoskit.contract.cluster`.
+
+    Args:
+        hosts: the hosts.
+        options: as in the scenario.
+    """
+
+    def __init__(self, hosts: Sequence[ServiceHost], options: RabbitOptions) -> None:
+        self._hosts = hosts
+        self._options = options
+        self._cookie = secrets.token_hex(16)
+        self._supervisor = Supervisor(lambda host, _: self.start(host), ())
+        with ThreadPoolExecutor(len(hosts)) as pool:
+            list(pool.map(self._configure, hosts))
+
+    def start(self, host: ServiceHost) -> None:
+        if host.state(SERVICE) is not ServiceState.GONE:
+            return
+        home = home_folder(host.data_dir)
+        host.run(host.as_service(["sh", "-c", _PREPARE, "prepare", home, self._cookie]))
+        program = _PROGRAM.format(version=self._options.version)
+        host.spawn(SERVICE, ["env", f"--chdir={home}", program], environment(host.name, host.address, host.data_dir))
+
+    def services(self, host: ServiceHost) -> tuple[str, ...]:
+        return (SERVICE,)
+
+    def revivals(self) -> Sequence[Revival]:
+        """See `chaoskit.contract.cluster.Supervision`."""
+        return self._supervisor.revivals
+
+    def begin(self) -> None:
+        """Begin to wait for the nodes."""
+        self._supervisor.begin()
+
+    def silent(self) -> str:
+        """Return which nodes do not answer, after starting those again that exited; empty if all do.
+
+        Of several nodes that start at once, one may give up ("BOOT FAILED") because another one was not yet there.
+
+        Raises:
+            ClusterError: a node exited too often.
+        """
+        silent = [host for host in self._hosts if not probe.answers(host.address, 0.5)]
+        self._supervisor.look_after((host, SERVICE) for host in silent)
+        return f"no answer from {', '.join(host.name for host in silent)}" if silent else ""
+
+    def served(self) -> None:
+        """Note that the cluster was ready."""
+        self._supervisor.served = True
+
+    def _configure(self, host: ServiceHost) -> None:
+        names = [each.name for each in self._hosts]
+        host.put(rabbitmq_conf(self._options, names, host.address).encode(), f"{CONF_FOLDER}/rabbitmq.conf")
+        host.put(_PLUGINS.encode(), f"{CONF_FOLDER}/enabled_plugins")
+        program = _PROGRAM.format(version=self._options.version)
+        if host.run(["test", "-x", program], check=False).status != 0:
+            raise ClusterError(f"host {host.name} has no {program}")

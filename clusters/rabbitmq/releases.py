@@ -1,0 +1,38 @@
+"""RabbitMQ's releases: each is in one release of Debian, which keeps only the current one of each branch."""
+
+from __future__ import annotations
+
+from chaoskit.base.errors import BadInput
+from chaoskit.contract.host import Root
+
+_PACKAGE = "rabbitmq-server"
+
+_DEBIAN = {(3, 10): "bookworm", (4, 0): "trixie", (4, 3): "sid"}
+"""Which release of Debian has which branch of RabbitMQ."""
+
+_SEEN = "3.10.8, 4.0.5, 4.3.6"
+"""What the archive had in November 2026; another number of the same branch is accepted if the archive has it."""
+
+
+def parse_version(version: str) -> tuple[int, ...]:
+    """Return the parts of a release number.
+
+    Raises:
+        BadInput: it is no release number, or of a branch that Debian does not have.
+    """
+    parts = version.split(".")
+    if len(parts) != 3 or not all(part.isdigit() for part in parts):
+        raise BadInput(f"cluster.version: {version!r} is not a release number of RabbitMQ; write one of {_SEEN}")
+    numbers = tuple(int(part) for part in parts)
+    if _branch(numbers) not in _DEBIAN:
+        raise BadInput(f"cluster.version: there is no Debian package of RabbitMQ {version}; there are {_SEEN}")
+    return numbers
+
+
+def _branch(numbers: tuple[int, ...]) -> tuple[int, int]:
+    return numbers[0], numbers[1]
+
+
+def root_of(version: str) -> Root:
+    """Return the root file system that has a release. Raises like `parse_version`."""
+    return Root(_DEBIAN[_branch(parse_version(version))], {_PACKAGE: version})

@@ -1,0 +1,98 @@
+"""RabbitMQ's options and configuration files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from clusters.common.properties import Scalar, text
+
+AMQP_PORT = 5672
+MANAGEMENT_PORT = 15672
+USER = PASSWORD = "guest"  # noqa: S105  # RabbitMQ's default; nobody else reaches the lab's addresses
+CONF_FOLDER = "/etc/chaoskit-rabbitmq"
+DATA_FOLDER = "rabbitmq"
+"""RabbitMQ's folder on the data disk."""
+
+
+class RabbitOptions(BaseModel):
+    """The options of a RabbitMQ cluster, in addition to its hosts.
+
+    Attributes:
+        version: release number: 3.10.8, 4.0.5 or 4.3.6, or what Debian has of these branches today.
+        config: settings of `rabbitmq.conf` by RabbitMQ's own names, for all nodes.
+        policy: definition of a policy for all queues, such as `ha-mode: all`.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    version: str = "4.0.5"
+    config: dict[str, Scalar] = {}
+    policy: dict[str, Any] = {}
+
+    @classmethod
+    def misplaced(cls, key: str) -> str:
+        """Return where a setting of RabbitMQ belongs: their names have dots or underscores."""
+        return f"write settings of rabbitmq.conf below config: {{{key}: ...}}" if "." in key else ""
+
+
+def node_name(host: str) -> str:
+    """Return the name of the Erlang node on a host."""
+    return f"rabbit@{host}"
+
+
+def host_name(node: str) -> str:
+    """Return the name of the host of an Erlang node."""
+    return node.partition("@")[2]
+
+
+def rabbitmq_conf(options: RabbitOptions, hosts: Sequence[str], address: str) -> str:
+    """Return rabbitmq.conf of the host with an address.
+
+    Args:
+        options: as in the scenario.
+        hosts: names of all hosts.
+        address: IPv4 address of this one.
+    """
+    peers = {
+        f"cluster_formation.classic_config.nodes.{number}": node_name(host)
+        for number, host in enumerate(hosts, start=1)
+    }
+    ours = {
+        "cluster_formation.peer_discovery_backend": "classic_config",
+        **peers,
+        "loopback_users": "none",
+        "log.console": True,
+        "log.file": False,
+        **options.config,
+        "listeners.tcp.1": f"{address}:{AMQP_PORT}",
+        "management.tcp.ip": address,
+        "management.tcp.port": MANAGEMENT_PORT,
+    }
+    return "".join(f"{key} = {text(value)}\n" for key, value in ours.items() if value is not None)
+
+
+def environment(host: str, address: str, data_dir: str) -> dict[str, str]:
+    """Return the environment variables of a node."""
+    home = home_folder(data_dir)
+    interface = "{" + address.replace(".", ",") + "}"
+    return {
+        "HOME": home,
+        "LANG": "C.UTF-8",
+        "ERL_EPMD_ADDRESS": address,
+        "RABBITMQ_CONFIG_FILE": f"{CONF_FOLDER}/rabbitmq.conf",
+        "RABBITMQ_ENABLED_PLUGINS_FILE": f"{CONF_FOLDER}/enabled_plugins",
+        "RABBITMQ_LOGS": "-",
+        "RABBITMQ_LOG_BASE": f"{home}/log",
+        "RABBITMQ_MNESIA_BASE": f"{home}/mnesia",
+        "RABBITMQ_NODENAME": node_name(host),
+        "RABBITMQ_PID_FILE": f"{home}/rabbitmq.pid",
+        "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": f"-kernel inet_dist_use_interface {interface}",
+    }
+
+
+def home_folder(data_dir: str) -> str:
+    """Return the folder of a node's data, on the host."""
+    return f"{data_dir}/{DATA_FOLDER}"

@@ -1,0 +1,99 @@
+"""The RabbitMQ plug-in: check, prepare, deploy, clients, guarantees, diagnose."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from chaoskit.base.errors import BadInput, Problems
+from chaoskit.contract.capability import Capability
+from chaoskit.contract.client import (
+    LogClients,
+    QueueClients,
+    SequencedClients,
+    SubscribingClients,
+    TransactionalClients,
+)
+from chaoskit.contract.cluster import DataFiles, Decommissioning, Leadership, Processes, Reassignment, Upgrade
+from chaoskit.contract.guarantee import Declared
+from chaoskit.contract.host import Root, ServiceHost
+from chaoskit.contract.ledger import LedgerClients
+from chaoskit.history.models import DataModel
+from clusters.hosts import roots
+from clusters.rabbitmq.client import RabbitClients
+from clusters.rabbitmq.connection import check_settings
+from clusters.rabbitmq.deploy import ROLES, RabbitCluster
+from clusters.rabbitmq.guarantees import GUARANTEES
+from clusters.rabbitmq.releases import parse_version, root_of
+from clusters.rabbitmq.settings import RabbitOptions
+
+_QUEUES = "RabbitMQ has queues; use workload.kind: queue"
+
+
+class System:
+    """Entry point `rabbitmq` of `chaoskit.clusters`."""
+
+    options = RabbitOptions
+    roles = ROLES
+    models = (DataModel.QUEUE,)
+    guarantees = GUARANTEES
+    given: Mapping[type, str] = {}
+    never: Mapping[type, str] = {
+        LedgerClients: _QUEUES,
+        SubscribingClients: _QUEUES,
+        TransactionalClients: "AMQP transactions cover one queue only and are slower than confirms",
+    }
+    notyet: Mapping[type, str] = {
+        LogClients: "streams are not implemented",
+        SequencedClients: "deduplication of streams is not implemented",
+        Leadership: "transfers of leadership are not implemented",
+        Reassignment: "grow and shrink of quorum queues are not implemented",
+        Decommissioning: "removing a node is not implemented",
+        Upgrade: "rolling upgrades are not implemented",
+        DataFiles: "queues cannot be mapped to files; use `files:` instead of `what:`",
+    }
+
+    def cluster_powers(self, options: RabbitOptions) -> tuple[type, ...]:
+        return (Processes,)
+
+    def client_powers(self, options: RabbitOptions) -> tuple[type, ...]:
+        return (QueueClients,)
+
+    def check(self, declared: Declared) -> None:
+        parse_version(declared.options.version)
+        problems = Problems()
+        problems.tried(check_settings, "producer", declared.producer)
+        problems.tried(check_settings, "consumer", declared.consumer)
+        if declared.replication > declared.brokers:
+            problems.add(
+                BadInput(
+                    f"workload.replication: {declared.replication} members require as many nodes; there are "
+                    f"{declared.brokers}"
+                )
+            )
+        problems.raise_any()
+
+    def prepare(self, options: RabbitOptions) -> None:
+        """Do nothing: the packages are in the root of the hosts."""
+
+    def root(self, options: RabbitOptions) -> Root:
+        """See `chaoskit.contract.cluster.Rooted`."""
+        return root_of(options.version)
+
+    def deployment(self, options: RabbitOptions) -> RabbitOptions:
+        return options
+
+    def deploy(self, hosts: Sequence[ServiceHost], options: RabbitOptions) -> RabbitCluster:
+        return RabbitCluster(hosts, options, roots.packages(root_of(options.version)))
+
+    def clients(self, settings: Mapping[str, Any]) -> RabbitClients:
+        return RabbitClients(settings)
+
+    def brokers(self, options: RabbitOptions, hosts: int) -> int:
+        return hosts
+
+    def diagnose(self) -> list[Capability]:
+        there = shutil.which("mmdebstrap") is not None
+        remedy = "" if there else "apt-get install mmdebstrap debian-archive-keyring"
+        return [Capability("roots of other Debian releases (RabbitMQ)", there, "mmdebstrap", remedy, required=False)]

@@ -1,0 +1,111 @@
+"""RabbitMQ's plug-in without a cluster: releases, files, what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chaoskit.base.errors import BadInput
+from chaoskit.contract.guarantee import Damage, Declared, Effect
+from chaoskit.contract.topic import Topic
+from chaoskit.contract.traits import Queueing
+from chaoskit.history.models import DataModel
+from chaoskit.scenario.plan import check_machine, read_plan
+from clusters.hosts.roots import _check
+from clusters.rabbitmq.guarantees import RULES
+from clusters.rabbitmq.releases import parse_version, root_of
+from clusters.rabbitmq.settings import RabbitOptions, environment, rabbitmq_conf
+from clusters.rabbitmq.system import System
+
+
+def _content(**changes: Any) -> dict[str, Any]:
+    small = {"name": "small", "cluster": {"system": "rabbitmq"}, "workload": {"kind": "queue", "duration": "5s"}}
+    return {**small, **changes}
+
+
+@pytest.mark.parametrize(("version", "release"), [("3.10.8", "bookworm"), ("4.0.5", "trixie"), ("4.3.9", "sid")])
+def test_a_release_is_in_one_of_debian(version: str, release: str) -> None:
+    assert root_of(version).release == release
+    assert root_of(version).packages == {"rabbitmq-server": version}
+
+
+@pytest.mark.parametrize("version", ["4", "4.0", "4.1.0", "3.13.7", "four.0.5"])
+def test_a_release_that_debian_does_not_have_is_refused_with_those_it_has(version: str) -> None:
+    with pytest.raises(BadInput, match=r"cluster\.version: .*3\.10\.8, 4\.0\.5, 4\.3\.6"):
+        parse_version(version)
+
+
+def test_a_release_that_the_archive_has_replaced_is_refused_with_the_new_one() -> None:
+    _check(root_of("4.3.6"), {"rabbitmq-server": "4.3.6-1"})
+    with pytest.raises(BadInput, match=r"cluster\.version: Debian sid has rabbitmq-server 4\.3\.7 now, not 4\.3\.6"):
+        _check(root_of("4.3.6"), {"rabbitmq-server": "4.3.7-2"})
+
+
+def test_a_node_listens_on_its_own_address_only() -> None:
+    options = RabbitOptions(config={"net_ticktime": 8, "loopback_users": None, "listeners.tcp.1": "0.0.0.0:1"})
+    lines = rabbitmq_conf(options, ["n1", "n2"], "10.0.0.1").splitlines()
+
+    assert "listeners.tcp.1 = 10.0.0.1:5672" in lines
+    assert "management.tcp.ip = 10.0.0.1" in lines
+    assert "cluster_formation.classic_config.nodes.2 = rabbit@n2" in lines
+    assert "net_ticktime = 8" in lines
+    assert not [line for line in lines if line.startswith("loopback_users") or "0.0.0.0" in line]
+    assert environment("n1", "10.0.0.1", "/data")["RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS"] == (
+        "-kernel inet_dist_use_interface {10,0,0,1}"
+    )
+
+
+def test_what_its_clients_do_not_have_is_refused() -> None:
+    with pytest.raises(BadInput) as refused:
+        read_plan(_content(workload={"kind": "queue", "rate": 0, "producer": {"hartbeat": 3}}), "bad.yaml")
+
+    assert str(refused.value).splitlines() == [
+        "bad.yaml: workload.rate: write a number of sends per second, such as 2000, or max (given: 0)",
+        "bad.yaml: workload.producer.hartbeat: chaoskit sets no such parameter of pika's connections; did you mean "
+        '"heartbeat"? Known: blocked_connection_timeout, connection_attempts, heartbeat, socket_timeout, stack_timeout',
+    ]
+
+
+def test_a_log_is_no_queue() -> None:
+    with pytest.raises(BadInput, match=r"workload\.kind: log needs a log; rabbitmq has these data models: queue"):
+        read_plan(_content(workload={"kind": "log"}), "bad.yaml")
+
+
+def test_packets_are_not_handled_one_by_one_on_hosts_with_another_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clusters.hosts.roots.make", str)
+    faults = [{"at": "1s", "inject": "packet-delay", "on": "n1", "delay": "5ms"}]
+
+    with pytest.raises(BadInput, match="needs this machine's Python on the hosts, which have another root"):
+        check_machine(read_plan(_content(faults=faults), "bad.yaml"))
+
+
+def _effect(damage: Damage, *, abrupt: bool = True) -> Effect:
+    return Effect("fault", ("n1",), True, damage, 0, 1, abrupt=abrupt)
+
+
+@pytest.mark.parametrize(
+    ("version", "queueing", "effect", "rules"),
+    [
+        ("4.0.5", Queueing("quorum", True, True, 0), _effect(Damage.FORGETS), set()),
+        ("4.0.5", Queueing("classic", True, True, 0), _effect(Damage.FORGETS), {"classic-queue"}),
+        ("3.10.8", Queueing("classic", True, True, 0), _effect(Damage.FORGETS), set()),
+        ("3.10.8", Queueing("classic", True, True, 0), _effect(Damage.DESTROYS), {"classic-queue"}),
+        ("4.0.5", Queueing("classic", True, True, 0), _effect(Damage.NONE), set()),
+        ("4.0.5", Queueing("classic", True, False, 0), _effect(Damage.NONE), {"transient"}),
+        ("4.0.5", Queueing("classic", True, False, 0), _effect(Damage.NONE, abrupt=False), set()),
+        ("4.0.5", Queueing("quorum", True, False, 0), _effect(Damage.NONE), set()),
+        ("4.0.5", Queueing("quorum", False, True, 0), _effect(Damage.NONE), {"no-confirms"}),
+        ("4.0.5", Queueing("quorum", True, True, 1), _effect(Damage.NONE), {"at-least-once"}),
+    ],
+)
+def test_what_allows_what(version: str, queueing: Queueing, effect: Effect, rules: set[str]) -> None:
+    topic = Topic("queue-0", DataModel.QUEUE, 1, 3 if queueing.type == "quorum" else 1, queueing.type)
+    declared = Declared(RabbitOptions(version=version), 3, 3, (topic,), {}, {}, (queueing,))
+
+    assert {rule.id for rule in RULES if rule.applies(declared, [effect])} == {f"rabbitmq.{name}" for name in rules}
+    assert not [rule.id for rule in RULES if rule.applies(declared, [])]
+
+
+def test_hosts_get_the_root_of_the_release() -> None:
+    assert System().root(RabbitOptions(version="3.10.8")) == root_of("3.10.8")

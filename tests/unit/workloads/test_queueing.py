@@ -1,0 +1,163 @@
+"""Clients of the queue workload: what is published, settled and drained, and how that is recorded."""
+
+from __future__ import annotations
+
+from collections import deque
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loads import RUN, Load, Powers, rows_of
+
+from chaoskit.contract.client import Unreachable
+from chaoskit.contract.workload import CONSUMER, Task
+from chaoskit.history import payload
+from chaoskit.history.audits import Drained
+from chaoskit.history.models import DataModel, write_topics
+from chaoskit.history.recorder import Delivery
+from chaoskit.history.schema import AUDITOR, OK
+from chaoskit.history.wal import NO_POSITION
+from workloads.queue import auditor
+from workloads.queue.options import QueueOptions
+from workloads.queue.workload import QueueWorkload
+
+PROBE = 1 << 40
+
+
+class Queue(Powers):
+    """A queue in memory: what is not acknowledged when its consumer ends comes again."""
+
+    def __init__(self, count: int = 0) -> None:
+        self.waiting = deque((value, 0) for value in range(count))
+        self.held: dict[int, tuple[int, int]] = {}
+        self.tags = 0
+        self.settled: list[tuple[int, str]] = []
+        self.consumers = 1
+        self.silent = False
+
+    def publisher(self, settings: Any, index: int, completed: Any, *, confirms: bool, persistent: bool) -> Any:
+        assert confirms
+        assert persistent
+        return _Publisher(self, completed)
+
+    def queue_consumer(self, settings: Any, index: int, prefetch: int) -> Queue:
+        return self
+
+    def consume(self, queues: Any) -> None:
+        assert list(queues) == ["queue-0"]
+
+    def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Delivery], list[int], str | None]:
+        if not self.waiting:
+            return [], [], None
+        value, count = self.waiting.popleft()
+        self.tags += 1
+        self.held[self.tags] = value, count
+        content = payload.Writer(RUN, 100).build(value, 1, 1)
+        return [Delivery("queue-0", 0, None, content, NO_POSITION, count)], [self.tags], None
+
+    def settle(self, tags: Any, how: str) -> tuple[int, str | None]:
+        for tag in tags:
+            value, count = self.held.pop(tag)
+            self.settled.append((value, how))
+            if how == "nack":
+                self.waiting.append((value, count + 1))
+        return OK, None
+
+    def left(self, queue: str) -> tuple[int, int]:
+        if self.silent:
+            raise Unreachable("nobody answers")
+        return len(self.waiting), self.consumers
+
+    def close(self, *, abruptly: bool = False) -> None:
+        self.waiting.extend((value, count + 1) for value, count in self.held.values())
+        self.held.clear()
+
+
+class _Publisher:
+    def __init__(self, queue: Queue, completed: Any) -> None:
+        self._queue, self._completed = queue, completed
+
+    def send(self, topic: str, partition: int, key: Any, content: bytes, token: int) -> bool:
+        _, value, _, _ = payload.read(content, RUN)
+        self._queue.waiting.append((value, 0))
+        self._completed(token, OK, None, None)
+        return True
+
+    def pending(self) -> int:
+        return 0
+
+    def poll(self, timeout_s: float) -> None:
+        """Everything is confirmed at once."""
+
+    def close(self, timeout_s: float) -> None:
+        """As above."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A run's folder; a drain asks at once, and gives up at once."""
+    monkeypatch.setattr(auditor, "_ASK_EVERY_S", 0.0)
+    monkeypatch.setattr(auditor, "_STALL_S", 0.0)
+    return tmp_path
+
+
+def _load(folder: Path, queue: Queue) -> Load:
+    load = Load(folder, QueueWorkload(), queue)
+    write_topics(folder / "wal", {"queue-0": DataModel.QUEUE})
+    return load
+
+
+def _options(**given: Any) -> QueueOptions:
+    return QueueOptions.model_validate({"drain": "1us", **given})
+
+
+def test_a_consumer_acknowledges_refuses_and_leaves(folder: Path) -> None:
+    queue = Queue(6)
+    load = _load(folder, queue)
+
+    load.work(Task(CONSUMER, 0), 20, _options(nack_every=3, leave_every=4))
+
+    assert [value for value, how in queue.settled if how == "nack"] == [2, 5]
+    assert sorted(value for value, how in queue.settled if how == "ack") == [0, 1, 2, 4, 5]
+    assert list(queue.waiting) == [(3, 1)]
+    messages, observations = rows_of(load.history(), "queue-0")
+    assert [(row["value"], row["delivery"], row["position"]) for row in messages][-2:] == [(2, 1, None), (5, 1, None)]
+    assert {(row["kind"], row["value"]) for row in observations if row["kind"] == "nacked"} == {
+        ("nacked", 2),
+        ("nacked", 5),
+    }
+
+
+def test_what_an_ended_consumer_had_comes_again(folder: Path) -> None:
+    queue = Queue(2)
+    load = _load(folder, queue)
+
+    load.work(Task(CONSUMER, 0), 2, _options(leave_every=1))
+
+    assert sorted(queue.waiting) == [(0, 1), (1, 1)]
+
+
+def test_the_final_read_drains_the_queue_and_its_probe(folder: Path) -> None:
+    queue = Queue(3)
+    load = _load(folder, queue)
+
+    told = load.work(Task(AUDITOR, 0), 1000, _options())
+
+    assert (told["accepted"], told["audited"], told["why"]) == (True, True, "")
+    assert queue.settled == [(0, "ack"), (1, "ack"), (2, "ack"), (PROBE, "ack")]
+    assert load.history().audit("queue-0", 0) == Drained(complete=True)
+
+
+@pytest.mark.parametrize(("consumers", "silent"), [(2, False), (1, True)])
+def test_a_queue_of_which_nobody_knows_that_it_is_empty_was_not_drained(
+    folder: Path, consumers: int, silent: bool
+) -> None:
+    queue = Queue(1)
+    queue.consumers, queue.silent = consumers, silent
+    load = _load(folder, queue)
+
+    told = load.work(Task(AUDITOR, 0), 1000, _options())
+
+    assert not told["audited"]
+    assert told["why"] == f"queue-0 {'nobody answers' if silent else 'has 2 consumers, which may hold messages'}"
+    assert load.history().audit("queue-0", 0) == Drained(complete=False)

@@ -1,0 +1,90 @@
+"""The last client of a run: checks that every queue works again, and drains it."""
+
+from __future__ import annotations
+
+import time
+
+from chaoskit.contract.client import QueueClients, Unreachable
+from chaoskit.contract.workload import Job
+from chaoskit.history.audits import Drained
+from chaoskit.history.schema import INFO, OK
+from workloads.log.auditor import Probes
+from workloads.queue.consumer import Receiver
+from workloads.queue.options import QueueOptions
+
+_STALL_S = 60
+"""A drain that receives nothing for this long, while the system says that something is left, ends incomplete."""
+
+_PREFETCH = 2000
+_ASK_EVERY_S = 0.5
+
+
+def audit(job: Job[QueueOptions]) -> None:
+    """Probe, drain every queue, and record whether the system says that nothing is left."""
+    job.control.wait_start()
+    job.control.result({"accepted": _probe(job)})
+    recorder = job.recorder
+    op = recorder.invoke("audit")
+    drain = _Drain(job)
+    drain.run()
+    left = {queue: why for queue in drain.receiver.queues if (why := drain.left.get(queue, "was not asked"))}
+    for queue in drain.receiver.queues:
+        recorder.audited(queue, 0, Drained(complete=queue not in left))
+    drain.receiver.close()
+    why = "; ".join(f"{recorder.in_history(queue)} {why}" for queue, why in left.items())
+    recorder.complete(op, INFO if left else OK, why or None)
+    job.control.report(recorder.report())
+    job.control.result({"audited": not left, "why": why})
+
+
+def _probe(job: Job[QueueOptions]) -> bool:
+    """Send one persistent message to every queue; return whether all were confirmed."""
+    probes = Probes(job)
+    clients = job.clients.power(QueueClients)
+    deadline = time.monotonic() + job.bound_ns / 1e9
+    producer = clients.publisher(job.options.producer, 0, probes.completed, confirms=True, persistent=True)
+    producer.poll(_ASK_EVERY_S)
+    probes.send(producer)
+    producer.close(max(deadline - time.monotonic(), 0.0))
+    return probes.accepted
+
+
+class _Drain:
+    """The final read.
+
+    Attributes:
+        receiver: receives and acknowledges everything.
+        left: why each queue may not be empty; an empty text for one that is.
+    """
+
+    def __init__(self, job: Job[QueueOptions]) -> None:
+        self.receiver = Receiver(job, _PREFETCH, settles_all=True)
+        self.left: dict[str, str] = {}
+        self._job = job
+
+    def run(self) -> None:
+        """Receive until nothing arrives any more and the system says that every queue is empty."""
+        idle_s = self._job.options.drain / 1e9
+        moved_at = asked_at = time.monotonic()
+        while not self._job.control.stopping:
+            now = time.monotonic()
+            if self.receiver.take():
+                moved_at = now
+            elif now - moved_at > idle_s and now - asked_at > _ASK_EVERY_S:
+                self.left = {queue: self._lacks(queue) for queue in self.receiver.queues}
+                asked_at = time.monotonic()
+                if not any(self.left.values()) or asked_at - moved_at > _STALL_S:
+                    return
+
+    def _lacks(self, queue: str) -> str:
+        """Return why a queue may hold messages; empty if it holds none.
+
+        What another consumer has and did not settle is in no number that the system tells, so there must be none.
+        """
+        try:
+            ready, consumers = self.receiver.consumer.left(queue)
+        except Unreachable as error:
+            return str(error)
+        if ready:
+            return f"has {ready:,} messages that are not delivered"
+        return f"has {consumers} consumers, which may hold messages" if consumers > 1 else ""
