@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from chaoskit.base.errors import BadInput
@@ -19,6 +19,9 @@ from clusters.rabbitmq.settings import RabbitOptions, host_name, node_name
 
 ADDRESSES = "addresses"
 ROLES = ("leader", "follower", "followers", "members")
+_KIND = "classic"
+"""RabbitMQ's own default."""
+
 _POLL_S = 0.1
 _CREATE_TIMEOUT_S = 30
 
@@ -78,7 +81,7 @@ class RabbitCluster:
         if self._options.policy and not self._queues:
             self._refusing(lambda: self._management.set_policy(self._options.policy), "cluster.policy")
         node = node_name(self.hosts[len(self._queues) % len(self.hosts)].name)
-        arguments: dict[str, Any] = {"x-queue-type": topic.kind}
+        arguments: dict[str, Any] = {"x-queue-type": topic.kind or _KIND}
         if topic.kind == "quorum":
             arguments["x-quorum-initial-group-size"] = topic.replication
         self._refusing(lambda: self._management.declare(topic.name, node, arguments), f"queue {topic.name}")
@@ -96,7 +99,8 @@ class RabbitCluster:
     def close(self) -> None:
         self._management.close()
 
-    def _refusing(self, request: Any, key: str) -> None:
+    def _refusing(self, request: Callable[[], None], key: str) -> None:
+        """Carry a request out; what the system refuses is bad input."""
         try:
             request()
         except Refused as error:
