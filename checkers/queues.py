@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from chaoskit.contract.anomaly import Anomaly
 from chaoskit.contract.checker import Part
 from chaoskit.history.audits import Drained
 from chaoskit.history.schema import KINDS, PRODUCER_SHIFT
@@ -26,6 +27,7 @@ from checkers.findings import findings_of, merged, no_findings
 from checkers.loss import FAILED_VISIBLE, LOST, UNSEEN, failed_visible_cases, send_evidence
 from checkers.models import QUEUE
 from checkers.origin import CORRUPT, MISROUTED, PHANTOM, corrupt_cases, phantom_cases, sends_of, settled, unsettled
+from checkers.rows import INTACT
 from checkers.subscriptions import ACK_NS, FIFO_VIOLATION, REDELIVERY_FLAG_MISSING, UNACKED_VANISHED
 from checkers.view import LogView
 
@@ -92,12 +94,12 @@ class QueueView:
         return first
 
     @cached_property
-    def redelivered(self) -> Flags:
-        """Whether each intact receive is marked as delivered before."""
+    def unmarked(self) -> Flags:
+        """Whether each intact receive is marked as the first delivery; not so where the system marks nothing."""
         messages = self.part.messages
         counts = integers(messages["delivery"])[np.flatnonzero(is_one_of(messages["direction"], ["received"]))]
-        marked: Flags = counts[self.log.receives.payload == 0] > 0
-        return marked
+        unmarked: Flags = counts[self.log.receives.payload == INTACT] == 0
+        return unmarked
 
     def _known(self, values: Ints) -> Ints:
         """Return those of the values that were sent or received."""
@@ -144,9 +146,12 @@ def lost_cases(view: QueueView) -> tuple[pa.Table, pa.Table]:
 def vanished_cases(view: QueueView) -> pa.Table:
     """Find messages that were received, that no consumer acknowledged, and that a drained queue does not have any more.
 
-    Evidence: `op` received it for the last time, at `at_ns`.
+    If no acknowledgement was recorded at all, whoever receives a message has settled it. Evidence: `op` received it for
+    the last time, at `at_ns`.
     """
     log = view.log
+    if not view.acks[0].size:
+        return no_findings()
     open_ = np.flatnonzero(~view.acked[log.intact_values] & log.sent[log.intact_values])
     if not view.drained or not open_.size:
         return no_findings()
@@ -171,7 +176,7 @@ def duplicate_cases(view: QueueView) -> pa.Table:
 
 def unflagged_cases(view: QueueView) -> pa.Table:
     """Find deliveries after the first one of a message that are not marked. Evidence: `op` received it at `at_ns`."""
-    return _received(view, REDELIVERY_FLAG_MISSING, (), np.flatnonzero(~view.first & ~view.redelivered))
+    return _received(view, REDELIVERY_FLAG_MISSING, (), np.flatnonzero(~view.first & view.unmarked))
 
 
 def order_cases(view: QueueView) -> pa.Table:
@@ -181,7 +186,7 @@ def order_cases(view: QueueView) -> pa.Table:
     Evidence: `op` received it at `at_ns`; `other_value` is the latest message of its producer received before.
     """
     log = view.log
-    row = np.flatnonzero(view.first & ~view.redelivered)
+    row = np.flatnonzero(view.first & view.unmarked)
     process = log.operations.process[log.intact.operation[row]]
     producer = log.intact.value[row] >> PRODUCER_SHIFT
     order = np.lexsort((row, producer, process))
@@ -196,11 +201,11 @@ def order_cases(view: QueueView) -> pa.Table:
     return _received(view, FIFO_VIOLATION, (), row[below], other_value=log.intact.value[above])
 
 
-def _received(view: QueueView, anomaly: object, details: tuple[str, ...], rows: Ints, **evidence: Ints) -> pa.Table:
+def _received(view: QueueView, anomaly: Anomaly, details: tuple[str, ...], rows: Ints, **evidence: Ints) -> pa.Table:
     log = view.log
     return findings_of(
         log.setting,
-        anomaly,  # type: ignore[arg-type]
+        anomaly,
         details=details,
         value=log.intact.value[rows],
         position=np.full(rows.size, NONE),

@@ -70,8 +70,9 @@ def unseen(broken: bool) -> Story:
 
 @shows("unacked-vanished")
 def unacked_vanished(broken: bool) -> Story:
-    story = Queue.of(1)
-    story.take("c", 0, start=100)
+    story = Queue.of(2)
+    story.take("c", 0, 1, start=100)
+    story.settle("c", 1, start=110)
     return story.end(*(() if broken else (0,)), delivery=1)
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from gallery import GALLERY
-from gallery_queues import QUEUES
+from gallery_queues import QUEUES, Q, Queue
 from gallery_table import table
-from story import Story
+from story import Story, received
 
 from chaoskit.contract.installed import checkers
 
@@ -45,3 +45,11 @@ def test_a_queue_shows_nothing_else(name: str) -> None:
 
 def test_the_documented_examples_are_what_is_printed() -> None:
     assert table() in DOCS.read_text(encoding="utf-8"), "run python tests/unit/checkers/gallery_table.py"
+
+
+def test_a_queue_that_settles_what_it_delivers_and_marks_nothing_is_judged_by_what_arrives() -> None:
+    story = Queue.of(3)
+    story.op("c", "poll", received(Q, 1, None), start=100)
+    story.op("c", "poll", received(Q, 0, None), received(Q, 0, None), start=200)
+
+    assert story.names() == {"lost"}

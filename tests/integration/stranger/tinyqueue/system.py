@@ -102,7 +102,7 @@ class TinyQueue:
         [
             Rule(
                 id="tinyqueue.memory",
-                allows=("vanished",),
+                allows=("vanished", "lost"),
                 applies=_forgets,
                 remedy="",
                 source="server.py",
