@@ -248,6 +248,7 @@ def check_machine(plan: Plan) -> None:
     """
     problems = Problems(plan.source)
     problems.tried(plan.provider.check, plan.scenario.cluster.hosts, plan.provider_options, plan.host_powers_needed)
+    problems.raise_any()  # who may make no hosts here may not read the cache either
     problems.tried(plan.system.check, plan.declared)
     problems.tried(plan.system.prepare, plan.system_options)
     if isinstance(plan.system, Rooted):

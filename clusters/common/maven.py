@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import os
 import re
 import shutil
 import subprocess
@@ -74,8 +75,8 @@ def fetch(release: Release) -> Path:
 
 
 def is_fetched(folder: str) -> bool:
-    """Return whether the jars of a release are in the cache; `folder` as in `Release`."""
-    return (cache_folder() / folder / _MANIFEST).exists()
+    """Return whether the jars of a release are in the cache, and may be read; `folder` as in `Release`."""
+    return os.access(cache_folder() / folder / _MANIFEST, os.R_OK)
 
 
 def release_number(system: str, version: str, example: str, minimum: tuple[int, int]) -> tuple[int, ...]:
