@@ -21,7 +21,8 @@ from checkers.columns import NONE, Ints, codes, group_numbers, integers, is_one_
 from checkers.rows import Operations, Rows
 from checkers.view import LogView
 
-_ENDING = ("subscribe", "crash", "close")
+ENDING = ("subscribe", "crash", "close")
+"""Operations that end a consumer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +119,7 @@ def subscriptions_of(part: Part) -> list[Subscription]:
                 deliveries=_until_settled(_until_settled(deliveries, acks), nacks),
                 acks=acks,
                 nacks=nacks,
-                changed_ns=np.sort(
-                    view.operations.start_ns[_of_members(operations, _ENDING, view.operations, members)]
-                ),
+                changed_ns=np.sort(view.operations.start_ns[_of_members(operations, ENDING, view.operations, members)]),
                 drained_ns=_drained_ns(drains, undrained, view.operations),
                 undrained=undrained,
             )
@@ -140,6 +139,13 @@ def following(group: Ints, at_ns: Ints, other_group: Ints, other_ns: Ints) -> In
     return np.where((given[found] >= wanted) & (other_group[found] == group), found, NONE)
 
 
+def last_ns(rows: Operations) -> Ints:
+    """Return when each process did something for the last time, by its number."""
+    found = np.zeros(int(rows.process.max(initial=0)) + 1, np.int64)
+    np.maximum.at(found, rows.process, np.maximum(rows.start_ns, rows.end_ns))
+    return found
+
+
 def by_process(process: Ints, position: Ints, other_process: Ints, other_position: Ints) -> tuple[Ints, Ints]:
     """Number pairs of process and position consistently in two tables."""
     positions, rank = np.unique(np.concatenate([position, other_position]), return_inverse=True)
@@ -153,11 +159,9 @@ def _taken(view: LogView, messages: pa.Table, operations: pa.Table) -> Deliverie
     row = np.flatnonzero(rows.takes[receives.operation] & (receives.position != NONE))
     row = row[np.lexsort((row, receives.received_ns[row]))]
     process, from_ns = rows.process[receives.operation[row]], receives.received_ns[row]
-    ending = np.flatnonzero(is_one_of(operations["f"], _ENDING))
+    ending = np.flatnonzero(is_one_of(operations["f"], ENDING))
     end = following(process, from_ns, rows.process[ending], rows.start_ns[ending])
-    last_ns = np.zeros(int(rows.process.max(initial=0)) + 1, np.int64)
-    np.maximum.at(last_ns, rows.process, np.maximum(rows.start_ns, rows.end_ns))
-    gone_ns = last_ns[process]
+    gone_ns = last_ns(rows)[process]
     gone_ns[end != NONE] = rows.start_ns[ending[end[end != NONE]]]
     return Deliveries(
         row=row,

@@ -7,7 +7,6 @@ message (`benchmarks/check_log.py` measures both). Memory is bounded by the mess
 from __future__ import annotations
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from chaoskit.contract.checker import Part
 from checkers.copies import (
@@ -35,7 +34,7 @@ from checkers.loss import (
 )
 from checkers.models import LOGS
 from checkers.order import REORDERED, REWOUND, SKIPPED, reordered_cases, rewound_cases, skipped_cases
-from checkers.origin import CORRUPT, MISROUTED, PHANTOM, corrupt_cases, phantom_cases, sends_of, settled, unsettled
+from checkers.origin import CORRUPT, MISROUTED, PHANTOM, SettlesPhantoms, corrupt_cases, phantom_cases
 from checkers.realtime import LATE, ORDER_VIOLATION, late_cases, order_violation_cases
 from checkers.sequence import SEQUENCE_JUMP, sequence_jump_cases
 from checkers.view import LogView
@@ -61,7 +60,7 @@ _CASES = (
 )
 
 
-class LogChecker:
+class LogChecker(SettlesPhantoms):
     """Detects all log anomalies of one topic partition; a `Checker` with the power `Settling`."""
 
     anomalies = (*(anomaly for anomaly, _ in _CASES), MISROUTED)
@@ -73,15 +72,3 @@ class LogChecker:
             return no_findings()
         view = part.view(LogView)
         return merged([cases(view) for _, cases in _CASES])
-
-    def open_values(self, findings: pa.Table) -> pa.Array:
-        """Return the distinct values of phantoms that may have been sent to another partition."""
-        return pc.unique(findings["value"].filter(unsettled(findings))).sort()
-
-    def sent_here(self, messages: pa.Table, values: pa.Array) -> pa.Table:
-        """Return value, topic, partition and op of the values that were sent here."""
-        return sends_of(messages, values)
-
-    def settle(self, findings: pa.Table, found: pa.Table) -> pa.Table:
-        """Return the findings with every open phantom decided: misrouted or never sent."""
-        return settled(findings, found)

@@ -107,6 +107,22 @@ def settled(findings: pa.Table, found: pa.Table) -> pa.Table:
     return findings
 
 
+class SettlesPhantoms:
+    """The power `Settling`: phantoms that may have been sent elsewhere are looked up there."""
+
+    def open_values(self, findings: pa.Table) -> pa.Array:
+        """Return the distinct values of phantoms that may have been sent elsewhere."""
+        return pc.unique(findings["value"].filter(unsettled(findings))).sort()
+
+    def sent_here(self, messages: pa.Table, values: pa.Array) -> pa.Table:
+        """Return value, topic, partition and op of the values that were sent here."""
+        return sends_of(messages, values)
+
+    def settle(self, findings: pa.Table, found: pa.Table) -> pa.Table:
+        """Return the findings with every open phantom decided: misrouted or never sent."""
+        return settled(findings, found)
+
+
 def _received(view: LogView, anomaly: Anomaly, chosen: Flags, details: Sequence[str]) -> pa.Table:
     """Report the chosen receives; only the first for each position, value and payload."""
     receives = view.receives.take(np.flatnonzero(chosen))

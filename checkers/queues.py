@@ -14,7 +14,6 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from chaoskit.contract.anomaly import Anomaly
 from chaoskit.contract.checker import Part
@@ -22,11 +21,12 @@ from chaoskit.history.audits import Drained
 from chaoskit.history.schema import KINDS, PRODUCER_SHIFT
 from checkers.columns import NONE, Flags, Ints, changes, codes, first_rows, integers, is_one_of, running_maximum
 from checkers.copies import DUPLICATE
+from checkers.deliveries import ENDING, following, last_ns
 from checkers.ends import FAIL
 from checkers.findings import findings_of, merged, no_findings
 from checkers.loss import FAILED_VISIBLE, LOST, UNSEEN, failed_visible_cases, send_evidence
 from checkers.models import QUEUE
-from checkers.origin import CORRUPT, MISROUTED, PHANTOM, corrupt_cases, phantom_cases, sends_of, settled, unsettled
+from checkers.origin import CORRUPT, MISROUTED, PHANTOM, SettlesPhantoms, corrupt_cases, phantom_cases
 from checkers.rows import INTACT
 from checkers.subscriptions import ACK_NS, FIFO_VIOLATION, REDELIVERY_FLAG_MISSING, UNACKED_VANISHED
 from checkers.view import LogView
@@ -35,8 +35,6 @@ LOST_DETAILS = ("the queue was drained, and nobody received it",)
 UNSEEN_DETAILS = ("the queue was not drained",)
 VANISHED_DETAILS = ("received, not acknowledged, and not delivered again",)
 DUPLICATE_DETAILS = ("delivered after its acknowledgement",)
-
-_ENDING = ("subscribe", "crash", "close")
 
 
 @dataclass(frozen=True)
@@ -78,7 +76,7 @@ class QueueView:
         values, operation = self.acks
         rows = self.log.operations
         until_ns = np.maximum(rows.end_ns[operation], rows.start_ns[operation])
-        sure = (rows.outcome[operation] != FAIL) & (self._gone_ns[rows.process[operation]] >= until_ns + ACK_NS)
+        sure = (rows.outcome[operation] != FAIL) & (last_ns(rows)[rows.process[operation]] >= until_ns + ACK_NS)
         sure &= np.isin(values, self.log.intact.value) & ~self._ended_soon(rows.process[operation], until_ns)
         ids, until_ns = self.log.values.ids(values[sure]), until_ns[sure]
         settled_ns = np.full(self.log.values.size, np.iinfo(np.int64).max)
@@ -106,41 +104,27 @@ class QueueView:
         known: Ints = values[np.isin(values, np.concatenate([self.log.sends.value, self.log.intact.value]))]
         return known
 
-    @cached_property
-    def _gone_ns(self) -> Ints:
-        """When each process did something for the last time, by its number."""
-        rows = self.log.operations
-        last_ns = np.zeros(int(rows.process.max(initial=0)) + 1, np.int64)
-        np.maximum.at(last_ns, rows.process, np.maximum(rows.start_ns, rows.end_ns))
-        return last_ns
-
     def _ended_soon(self, process: Ints, at_ns: Ints) -> Flags:
         """Return whether the process ended, or lost its connection, within the time that an acknowledgement takes."""
         rows = self.log.operations
-        ending = np.flatnonzero(is_one_of(self.part.operations["f"], _ENDING) | (rows.outcome == FAIL))
-        if not ending.size:
-            return np.zeros(process.size, np.bool_)
-        times, rank = np.unique(np.concatenate([at_ns, rows.start_ns[ending]]), return_inverse=True)
-        given = np.sort(rows.process[ending] * times.size + rank[process.size :])
-        next_one = np.minimum(np.searchsorted(given, process * times.size + rank[: process.size]), given.size - 1)
-        same = given[next_one] // times.size == process
-        soon: Flags = same & (times[given[next_one] % times.size] - at_ns < ACK_NS)
-        return soon & (given[next_one] >= process * times.size + rank[: process.size])
+        ending = np.flatnonzero(is_one_of(self.part.operations["f"], ENDING) | (rows.outcome == FAIL))
+        end = following(process, at_ns, rows.process[ending], rows.start_ns[ending])
+        soon = np.zeros(process.size, np.bool_)
+        ended = end != NONE
+        soon[ended] = rows.start_ns[ending[end[ended]]] - at_ns[ended] < ACK_NS
+        return soon
 
 
-def lost_cases(view: QueueView) -> tuple[pa.Table, pa.Table]:
+def lost_cases(view: QueueView) -> pa.Table:
     """Find acknowledged messages that nobody received: lost if the queue was drained, otherwise unseen.
 
     Evidence: `op` sent it and `at_ns` is its acknowledgement.
     """
     log = view.log
     rows = np.flatnonzero(log.acked & ~log.visible[log.sent_values])
-    if not rows.size:
-        return no_findings(), no_findings()
     rows = rows[np.sort(np.unique(log.sent_values[rows], return_index=True)[1])]
     anomaly, details = (LOST, LOST_DETAILS) if view.drained else (UNSEEN, UNSEEN_DETAILS)
-    found = findings_of(log.setting, anomaly, details=details, **send_evidence(log, rows))
-    return (found, no_findings()) if view.drained else (no_findings(), found)
+    return findings_of(log.setting, anomaly, details=details, **send_evidence(log, rows))
 
 
 def vanished_cases(view: QueueView) -> pa.Table:
@@ -215,7 +199,7 @@ def _received(view: QueueView, anomaly: Anomaly, details: tuple[str, ...], rows:
     )
 
 
-class QueueChecker:
+class QueueChecker(SettlesPhantoms):
     """Detects the anomalies of one queue; a `Checker` with the power `Settling`."""
 
     anomalies = (
@@ -230,7 +214,7 @@ class QueueChecker:
             return no_findings()
         view = part.view(QueueView)
         found = [
-            *lost_cases(view),
+            lost_cases(view),
             vanished_cases(view),
             duplicate_cases(view),
             unflagged_cases(view),
@@ -240,15 +224,3 @@ class QueueChecker:
             corrupt_cases(view.log),
         ]
         return merged(found)
-
-    def open_values(self, findings: pa.Table) -> pa.Array:
-        """Return the distinct values of phantoms that may have been sent to another queue."""
-        return pc.unique(findings["value"].filter(unsettled(findings))).sort()
-
-    def sent_here(self, messages: pa.Table, values: pa.Array) -> pa.Table:
-        """Return value, topic, partition and op of the values that were sent here."""
-        return sends_of(messages, values)
-
-    def settle(self, findings: pa.Table, found: pa.Table) -> pa.Table:
-        """Return the findings with every open phantom decided: misrouted or never sent."""
-        return settled(findings, found)

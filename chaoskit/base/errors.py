@@ -93,8 +93,17 @@ def nearest(word: str, known: Iterable[str]) -> str:
     'did you mean "kill"? Known: kill, pause'
     """
     names = sorted(set(known))
-    close = difflib.get_close_matches(word, names, n=1, cutoff=_CLOSE)
-    if close and len(names) > _MANY:
-        return f'did you mean "{close[0]}"?'
-    guess = f'did you mean "{close[0]}"? ' if close else ""
-    return f"{guess}Known: {', '.join(names)}"
+    guess = guessed(word, names)
+    if guess and len(names) > _MANY:
+        return guess
+    return f"{guess} Known: {', '.join(names)}".lstrip()
+
+
+def guessed(word: str, known: Iterable[str]) -> str:
+    """Return the question whether the closest known word is meant; empty if none is close.
+
+    >>> guessed("kil", ["kill", "pause"])
+    'did you mean "kill"?'
+    """
+    close = difflib.get_close_matches(word, sorted(known), n=1, cutoff=_CLOSE)
+    return f'did you mean "{close[0]}"?' if close else ""

@@ -34,8 +34,7 @@ def _told(plan: Plan, *, drawn: bool) -> Iterator[str]:
     scenario = plan.scenario
     cluster, load = scenario.cluster, scenario.workload
     given = [f"{key}: {_written(value)}" for key, value in (cluster.model_extra or {}).items()]
-    seed = "drawn when it runs; here, for example" if drawn else "seed"
-    yield f"{scenario.name}  {f'seed {seed}' if drawn else seed} {plan.seed}"
+    yield f"{scenario.name}  seed {'drawn when it runs; here, for example ' if drawn else ''}{plan.seed}"
     yield f"  cluster: {cluster.system} on {', '.join(plan.host_names)}{_listed(given)}"
     given = [f"{key}: {_written(value)}" for key, value in (load.model_extra or {}).items()]
     yield f"  load: {load.kind} for {format_duration(load.duration)}{_listed(given)}"

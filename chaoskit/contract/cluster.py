@@ -143,6 +143,15 @@ class Positions(Protocol):
 
 
 @runtime_checkable
+class Fetching(Protocol):
+    """Optional power of a system: tell whether its artifacts are in the cache."""
+
+    def is_fetched(self, options: Any) -> bool:
+        """Return whether `System.prepare` would download nothing."""
+        ...
+
+
+@runtime_checkable
 class Rooted(Protocol):
     """Optional power of a system: its hosts need a root file system of their own."""
 

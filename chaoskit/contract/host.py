@@ -185,10 +185,10 @@ class Rooting(Protocol):
         """
         ...
 
-    def provision_with(
-        self, root: Root, journal: Journal, count: int, options: Any, needed: Collection[type] = ()
+    def provision(
+        self, journal: Journal, count: int, options: Any, needed: Collection[type] = (), *, root: Root | None = None
     ) -> Lab:
-        """Create hosts with this root; see `HostProvider.provision`."""
+        """Create the hosts, with another root if one is given; see `HostProvider.provision`."""
         ...
 
 

@@ -104,7 +104,7 @@ class Deployment:
             watcher.on(PhaseBegun("hosts"))
             wanted = self.journal, plan.scenario.cluster.hosts, plan.provider_options, plan.host_powers_needed
             if isinstance(plan.system, Rooted):
-                return rooting(plan).provision_with(plan.system.root(plan.system_options), *wanted)
+                return rooting(plan).provision(*wanted, root=plan.system.root(plan.system_options))
             return plan.provider.provision(*wanted)
         except (ChaoskitError, TooEarly):
             self.journal.close()

@@ -97,12 +97,21 @@ def _kinds(annotation: Any) -> set[Any]:
 
 def without_wrong(model: type[Model], content: Mapping[str, Any]) -> Model | None:
     """Return the model without the keys that are wrong, so that the rest can be checked too; None if it needs them."""
+    rest = right_keys(model, content)
     try:
-        return model.model_validate(content)
+        return model.model_validate(rest)
+    except ValidationError:
+        return without_wrong(model, rest) if len(rest) < len(content) else None
+
+
+def right_keys(model: type[BaseModel], content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content without the keys that a model refuses."""
+    try:
+        model.model_validate(content)
     except ValidationError as error:
         wrong = {detail["loc"][0] for detail in error.errors() if detail["loc"]}
-    rest = {key: value for key, value in content.items() if key not in wrong}
-    return without_wrong(model, rest) if len(rest) < len(content) else None
+        return {key: value for key, value in content.items() if key not in wrong}
+    return dict(content)
 
 
 def _explain(

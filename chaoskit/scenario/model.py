@@ -23,7 +23,7 @@ from pydantic import (
 
 from chaoskit.base.quantities import MILLISECOND, SECOND, Duration, DurationRange
 from chaoskit.scenario.expected import Expected
-from chaoskit.scenario.mistakes import validated
+from chaoskit.scenario.mistakes import right_keys, validated
 
 Names = Annotated[list[str], Field(min_length=1)]
 
@@ -217,14 +217,10 @@ def salvage(content: Mapping[str, Any]) -> Salvaged | None:
 
 def _salvaged_fault(fault: Any) -> Any:
     """Return a fault without the keys that are wrong; at the start of the load, if its time is."""
-    try:
-        FaultSpec.model_validate(fault)
-    except ValidationError as error:
-        wrong = {detail["loc"][0] for detail in error.errors() if detail["loc"]}
-        if isinstance(fault, dict):
-            kept = {key: value for key, value in fault.items() if key not in wrong}
-            return kept if _TIMES.intersection(kept) else {**kept, "at": "0s"}
-    return fault
+    if not isinstance(fault, dict):
+        return fault
+    kept = right_keys(FaultSpec, fault)
+    return kept if _TIMES.intersection(kept) else {**kept, "at": "0s"}
 
 
 def merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

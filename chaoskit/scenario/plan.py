@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from chaoskit.base.errors import BadInput, Problems, nearest
 from chaoskit.contract import installed
-from chaoskit.contract.cluster import Rooted, System
+from chaoskit.contract.cluster import Fetching, Rooted, System
 from chaoskit.contract.guarantee import Declared, Guarantees
 from chaoskit.contract.host import HostProvider, Rooting
 from chaoskit.contract.installed import nemesis
@@ -162,7 +162,10 @@ class _Planning:
             self._fail()
         tried(_check_workload, scenario, system, options, workload, declared)
         if self._problems:
-            tried(system.check, declared)  # without a problem it is checked with the machine
+            # Without a problem both are done with the machine.
+            tried(system.check, declared)
+            if isinstance(system, Fetching) and system.is_fetched(options):
+                tried(system.prepare, options)
         provider_options = provider.seeded(disk, self._seed)
         allowed = _allowed(scenario, (provider, provider_options), (system, options), (workload, loading), declared)
         self._check_faults(allowed)

@@ -74,11 +74,13 @@ class System:
             problems.add(BadInput(f"cluster.system: bookkeeper needs py4j: {with_extra('bookkeeper')}"))
         problems.tried(check_java, _JAVA_MIN, f"BookKeeper {options.version}")
         problems.tried(check_topology, options, declared.hosts)
-        if artifacts.is_fetched(options.version):
-            problems.tried(self.prepare, options)
         given = {"producer": declared.producer, "consumer": declared.consumer}
         problems.tried(check_clients, options, given, lambda: artifacts.fetch(options.version))
         problems.raise_any()
+
+    def is_fetched(self, options: BookKeeperOptions) -> bool:
+        """See `chaoskit.contract.cluster.Fetching`."""
+        return artifacts.is_fetched(options.version)
 
     def prepare(self, options: BookKeeperOptions) -> None:
         check_names(options, artifacts.fetch(options.version))

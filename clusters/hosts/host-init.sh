@@ -1,7 +1,8 @@
 #!/bin/sh
 # First process of a local host, already in namespaces of its own (see local.py).
-# Arguments: lab folder, host name, IPv4 and IPv6 address with prefix length (or empty), root, folder of artifacts, user
-# id of services, and for each data disk NAME:FILE SYSTEM:PYTHON, with the Python that serves a programmable disk, or nothing.
+# Arguments: lab folder, host name, IPv4 and IPv6 address with prefix length (or empty), lower layer of the root, folder
+# of artifacts, user id of services, and for each data disk NAME:FILE SYSTEM:PYTHON, with the Python that serves a
+# programmable disk, or nothing.
 # Standard input: a line once the cable is plugged in.
 set -eu
 lab=$1 name=$2 address=$3 address6=$4 root=$5 artifacts=$6 user=$7

@@ -137,20 +137,19 @@ class LocalProvider:
             )
         capabilities.require({disk.filesystem for disk in options.each().values()})
 
-    def provision(self, journal: Journal, count: int, options: LocalOptions, needed: Collection[type] = ()) -> LocalLab:
-        return self._provision(journal, count, options, needed, Path("/"))
-
     def make_root(self, root: Root) -> None:
         roots.make(root)
 
-    def provision_with(
-        self, root: Root, journal: Journal, count: int, options: LocalOptions, needed: Collection[type] = ()
+    def provision(
+        self,
+        journal: Journal,
+        count: int,
+        options: LocalOptions,
+        needed: Collection[type] = (),
+        *,
+        root: Root | None = None,
     ) -> LocalLab:
-        return self._provision(journal, count, options, needed, roots.tree(root))
-
-    def _provision(
-        self, journal: Journal, count: int, options: LocalOptions, needed: Collection[type], root: Path
-    ) -> LocalLab:
+        lower = Path("/") if root is None else roots.tree(root)
         with choosing():
             taken = {link[:_NAME_LENGTH] for link in links()}
             name = next(name for name in iter(_draw_name, None) if name not in taken)
@@ -167,7 +166,7 @@ class LocalProvider:
             shield(name)
             if gateway6 := address6(str(gateway)):
                 ip(f"address add {gateway6}/{PREFIX_LENGTH6} dev {name} nodad")
-            hosts = _prepare(name, folder, network, count, options, root)
+            hosts = _prepare(name, folder, network, count, options, lower)
             lab = LocalLab(name, folder, hosts)
             if SettableClock in needed:
                 for host in hosts:

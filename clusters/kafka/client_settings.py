@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from confluent_kafka import KafkaException
 
-from chaoskit.base.errors import BadInput, Problems
+from chaoskit.base.errors import BadInput, Problems, guessed
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.traits import Transactions
 from clusters.kafka.consumer import KafkaConsumer
@@ -84,11 +83,7 @@ def _refusals(role: str, settings: dict[str, Any], connect: Callable[[Mapping[st
                 yield f"workload.{role}: rejected by librdkafka: {cause}"
                 return
             del settings[absent[1]]
-            yield f"workload.{role}.{absent[1]}: librdkafka has no such property{_guess(absent[1], _COMMON[role])}"
+            guess = guessed(absent[1], _COMMON[role])
+            yield f"workload.{role}.{absent[1]}: librdkafka has no such property{f'; {guess}' if guess else ''}"
         else:
             return
-
-
-def _guess(name: str, known: Collection[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
-    return f'; did you mean "{close[0]}"?' if close else ""

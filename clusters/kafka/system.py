@@ -73,11 +73,13 @@ class System:
         problems.tried(check_directories, options.log_dirs, declared.disks, "cluster.log_dirs")
         problems.tried(_check_topic, options, version)
         problems.tried(check_topology, options, declared.hosts)
-        if artifacts.is_fetched(options.version):
-            problems.tried(self.prepare, options)
         problems.tried(check_java, _JAVA_MIN[version >= (4,)], f"Kafka {options.version}")
         problems.tried(check_clients, declared)
         problems.raise_any()
+
+    def is_fetched(self, options: KafkaOptions) -> bool:
+        """See `chaoskit.contract.cluster.Fetching`."""
+        return artifacts.is_fetched(options.version)
 
     def prepare(self, options: KafkaOptions) -> None:
         check_names(options, artifacts.fetch(options.version))

@@ -71,12 +71,14 @@ class System:
         problems.tried(check_bookies, options, declared.disks)
         problems.tried(check_settings, options)
         problems.tried(check_topology, options, declared.hosts)
-        if artifacts.is_fetched(options.version):
-            problems.tried(self.prepare, options)
         problems.tried(resolve_producer, declared.producer)
         problems.tried(reader_settings if declared.get(Group) is None else group_settings, declared.consumer)
         problems.tried(check_java, _JAVA_MIN, f"Pulsar {options.version}")
         problems.raise_any()
+
+    def is_fetched(self, options: PulsarOptions) -> bool:
+        """See `chaoskit.contract.cluster.Fetching`."""
+        return artifacts.is_fetched(options.version)
 
     def prepare(self, options: PulsarOptions) -> None:
         check_names(options, artifacts.fetch(options.version))

@@ -122,12 +122,12 @@ class RabbitPublisher:
 
     def _channel_closed(self, channel: Channel, reason: Exception) -> None:
         """Connect again: a node closes a channel with an error, such as an unknown queue."""
-        self._lost(_name(reason))
+        self._lost(type(reason).__name__)
         if channel.connection.is_open:
             channel.connection.close()
 
     def _closed(self, connection: pika.SelectConnection, reason: Exception) -> None:
-        self._lost(_name(reason))
+        self._lost(type(reason).__name__)
         if not self._closing:
             self._loop.call_later(AGAIN_S, self._connect)
 
@@ -169,7 +169,3 @@ class RabbitPublisher:
         self._channel = None
         while self._open:
             self._complete(self._open.popleft(), INFO, why)
-
-
-def _name(reason: BaseException) -> str:
-    return type(reason).__name__

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from chaoskit.base.errors import BadInput
+from chaoskit.base.errors import BadInput, guessed
 from chaoskit.base.quantities import Size
 from chaoskit.contract.disk import DataDisk
 from clusters.common.directories import ON_DATA, Directories, check_directories, paths
@@ -44,7 +43,7 @@ class Config(BaseModel):
     def misplaced(cls, key: str) -> str:
         """Return that settings are below the role that reads them, unless the key is nearly a role."""
         roles = sorted(cls.model_fields)
-        if difflib.get_close_matches(key, roles):
+        if guessed(key, roles):
             return ""
         return f"settings are below the role that reads them: {', '.join(roles)}; such as {roles[0]}: {{{key}: ...}}"
 

@@ -35,6 +35,7 @@ class LoadOptions(BaseModel):
 
     Attributes:
         producers: number of producer processes.
+        consumers: number of consumer processes.
         rate: sends per second of all producers together, or `max`.
         message_size: size of each payload.
         in_flight: maximum number of sends in flight per producer.
@@ -45,6 +46,7 @@ class LoadOptions(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     producers: int = Field(default=1, ge=1, lt=2**20)
+    consumers: int = Field(default=1, ge=0, lt=2**20)
     rate: Rate = 5000
     message_size: MessageSize = 100
     in_flight: int = Field(default=20_000, ge=1)

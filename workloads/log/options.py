@@ -20,7 +20,6 @@ class LogOptions(LoadOptions):
         topics: number of topics, named `log-0`, `log-1`, ...
         partitions: number of partitions per topic.
         replication: replicas of each partition; default: 3, limited by the number of brokers.
-        consumers: number of consumer processes.
         consumption: `assigned` partitions, or as members of one `group`.
         keys: number of distinct keys; 0 sends without keys, round-robin to all partitions.
     """
@@ -28,7 +27,6 @@ class LogOptions(LoadOptions):
     topics: int = Field(default=1, ge=1, le=10_000)
     partitions: int = Field(default=1, ge=1, le=10_000)
     replication: int | None = Field(default=None, ge=1)
-    consumers: int = Field(default=1, ge=0, lt=2**20)
     consumption: Literal["assigned", "group"] = "assigned"
     keys: int = Field(default=0, ge=0, lt=2**24)
 

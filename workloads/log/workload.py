@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from chaoskit.contract.client import LogClients
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Group, Paced
-from chaoskit.contract.workload import CONSUMER, PRODUCER, Job, Task
+from chaoskit.contract.workload import CONSUMER, PRODUCER, Job
 from chaoskit.history.models import DataModel
 from chaoskit.history.schema import AUDITOR
 from workloads.common.options import per_second
+from workloads.common.workload import LoadWorkload
 from workloads.log.auditor import audit
 from workloads.log.consumer import consume
 from workloads.log.options import LogOptions
@@ -20,7 +20,7 @@ from workloads.log.producer import produce
 _REPLICATION = 3
 
 
-class LogWorkload:
+class LogWorkload(LoadWorkload):
     """Entry point `log` of `chaoskit.workloads`."""
 
     options: type[LogOptions] = LogOptions
@@ -29,13 +29,6 @@ class LogWorkload:
     def topics(self, options: LogOptions, brokers: int) -> list[Topic]:
         replication = options.replication or min(_REPLICATION, brokers)
         return [Topic(name, DataModel.LOG, options.partitions, replication) for name in options.topic_names()]
-
-    def tasks(self, options: LogOptions) -> list[Task]:
-        producers = [Task(PRODUCER, index) for index in range(options.producers)]
-        return producers + [Task(CONSUMER, index) for index in range(options.consumers)]
-
-    def client_settings(self, options: LogOptions, role: str) -> Mapping[str, Any]:
-        return options.producer if role == PRODUCER else options.consumer
 
     def traits(self, options: Any) -> tuple[object, ...]:
         paced = Paced(per_second(options.rate), options.producers, options.message_size)

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from chaoskit.contract.client import QueueClients, QueueConsumer, Settlement
 from chaoskit.contract.workload import Job
 from chaoskit.history.recorder import Delivery
-from chaoskit.history.schema import FAIL, OK, PRODUCER_SHIFT
+from chaoskit.history.schema import FAIL, OK
+from workloads.common.choices import Choices
 from workloads.common.reports import Reports
 from workloads.common.restarts import Restarts
 from workloads.queue.options import QueueOptions
@@ -17,7 +18,7 @@ _MESSAGES_MAX = 1000
 
 
 def consume(job: Job[QueueOptions]) -> None:
-    """Receive and settle until stopped; then settle what was left."""
+    """Receive and settle until stopped; what is not settled then goes back into its queue."""
     options = job.options
     receiver = Receiver(job, options.prefetch)
     job.control.wait_start()
@@ -47,8 +48,8 @@ class Receiver:
         self._recorder = job.recorder
         self._options = job.options
         self._prefetch = prefetch
-        self._settles_all = settles_all
-        self._refused: set[int] = set()
+        self._choices = Choices(job.options.nack_every, job.options.leave_every)
+        self._choices.settles_all = settles_all
         self.queues = [job.recorder.in_system(name) for name in job.options.queue_names()]
         self.consumer = self._connect()
 
@@ -60,9 +61,9 @@ class Receiver:
         self._recorder.complete(op, OK if error is None else FAIL, error, received_ns)
         acked, nacked = [], []
         for delivery, tag, value in zip(deliveries, tags, values, strict=True):
-            if self._refuses(value):
+            if self._choices.refuses(value):
                 nacked.append((delivery, tag, value))
-            elif not self._leaves(value):
+            elif not self._choices.leaves(value):
                 acked.append((delivery, tag, value))
         self._settle(nacked, "nack")
         self._settle(acked, "ack")
@@ -85,16 +86,6 @@ class Receiver:
             consumer.consume(self.queues)
         return consumer
 
-    def _refuses(self, value: int) -> bool:
-        """Return whether to refuse a message; at most once per message."""
-        if self._settles_all or value in self._refused or not _chosen(value, self._options.nack_every):
-            return False
-        self._refused.add(value)
-        return True
-
-    def _leaves(self, value: int) -> bool:
-        return not self._settles_all and _chosen(value, self._options.leave_every)
-
     def _settle(self, chosen: Sequence[tuple[Delivery, int, int]], how: Settlement) -> None:
         if not chosen:
             return
@@ -102,8 +93,3 @@ class Receiver:
         for delivery, _, value in chosen:
             self._recorder.observed(op, f"{how}ed", delivery.topic, delivery.partition, value=value)
         self._recorder.complete(op, *self.consumer.settle([tag for _, tag, _ in chosen], how))
-
-
-def _chosen(value: int, every: int) -> bool:
-    sequence = value & ((1 << PRODUCER_SHIFT) - 1)
-    return every > 0 and sequence % every == every - 1

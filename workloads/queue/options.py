@@ -12,13 +12,12 @@ from workloads.common.options import LoadOptions, Rate
 
 
 class QueueOptions(LoadOptions):
-    """The options of this workload, in addition to those of every load.
+    """The options of this workload, in addition to those of every load; each consumer consumes all queues.
 
     Attributes:
         type: type of the queues.
         queues: number of queues, named `queue-0`, `queue-1`, ...; producers send to them in turn.
         replication: members of each replicated queue; default: 3, limited by the number of nodes.
-        consumers: number of consumer processes; each consumes all queues.
         confirms: whether producers wait for confirms; otherwise a send counts as acknowledged once it was written.
         persistent: whether messages are persistent.
         prefetch: number of unsettled deliveries at which a consumer gets no more; 0: no limit.
@@ -34,7 +33,6 @@ class QueueOptions(LoadOptions):
     type: Literal["quorum", "classic"] = "quorum"
     queues: int = Field(default=1, ge=1, le=1000)
     replication: int | None = Field(default=None, ge=1)
-    consumers: int = Field(default=1, ge=0, lt=2**20)
     confirms: bool = True
     persistent: bool = True
     prefetch: int = Field(default=100, ge=0, le=65_535)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from chaoskit.contract.client import QueueClients
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Paced, Queueing
-from chaoskit.contract.workload import CONSUMER, PRODUCER, Job, Task
+from chaoskit.contract.workload import CONSUMER, PRODUCER, Job
 from chaoskit.history.models import DataModel
 from chaoskit.history.schema import AUDITOR
 from workloads.common.options import per_second
+from workloads.common.workload import LoadWorkload
 from workloads.queue.auditor import audit
 from workloads.queue.consumer import consume
 from workloads.queue.options import QueueOptions
@@ -20,7 +20,7 @@ from workloads.queue.producer import publish
 _REPLICATION = 3
 
 
-class QueueWorkload:
+class QueueWorkload(LoadWorkload):
     """Entry point `queue` of `chaoskit.workloads`."""
 
     options = QueueOptions
@@ -29,13 +29,6 @@ class QueueWorkload:
     def topics(self, options: QueueOptions, brokers: int) -> list[Topic]:
         copies = (options.replication or min(_REPLICATION, brokers)) if options.type == "quorum" else 1
         return [Topic(name, DataModel.QUEUE, 1, copies, options.type) for name in options.queue_names()]
-
-    def tasks(self, options: QueueOptions) -> list[Task]:
-        producers = [Task(PRODUCER, index) for index in range(options.producers)]
-        return producers + [Task(CONSUMER, index) for index in range(options.consumers)]
-
-    def client_settings(self, options: QueueOptions, role: str) -> Mapping[str, Any]:
-        return options.producer if role == PRODUCER else options.consumer
 
     def traits(self, options: QueueOptions) -> tuple[object, ...]:
         paced = Paced(per_second(options.rate), options.producers, options.message_size)

@@ -9,7 +9,8 @@ from chaoskit.contract.client import Settlement, Subscriber, SubscribingClients
 from chaoskit.contract.workload import Job
 from chaoskit.history.audits import Place
 from chaoskit.history.recorder import Delivery
-from chaoskit.history.schema import FAIL, INFO, OK, PRODUCER_SHIFT, SUBSCRIPTION_TYPES
+from chaoskit.history.schema import FAIL, INFO, OK, SUBSCRIPTION_TYPES
+from workloads.common.choices import Choices
 from workloads.common.reports import Reports
 from workloads.common.restarts import Restarts
 from workloads.log.reading import Poller
@@ -47,8 +48,7 @@ class _Member:
         self._recorder = job.recorder
         self._options = job.options
         self._left: dict[tuple[str, int, int], Delivery] = {}
-        self._refused: set[int] = set()
-        self._draining = False
+        self._choices = Choices(job.options.nack_every, job.options.leave_every)
         self._join()
 
     def take(self) -> int:
@@ -58,7 +58,9 @@ class _Member:
         left: list[Delivery] = []
         acked: list[Delivery] = []
         for value, delivery in received:
-            (nacked if self._refuses(value) else left if self._leaves(value) else acked).append(delivery)
+            (nacked if self._choices.refuses(value) else left if self._choices.leaves(value) else acked).append(
+                delivery
+            )
         self._left |= {(each.topic, each.partition, each.position): each for each in left}
         self._settle(nacked, "nack")
         self._settle(acked, "ack")
@@ -76,7 +78,7 @@ class _Member:
     def drain(self) -> None:
         """Acknowledge all messages that were left unacknowledged and all that still arrive."""
         op = self._recorder.invoke("drain")
-        self._draining = True
+        self._choices.settles_all = True
         self._settle(list(self._left.values()), "ack")
         idle_s = self._options.drain / 1e9
         deadline = time.monotonic() + _DRAIN_MAX_S
@@ -96,16 +98,6 @@ class _Member:
                 self._observe(op, "subscribed", place, value=SUBSCRIPTION_TYPES.index(kind))
             self.subscriber.join(places)
 
-    def _refuses(self, value: int) -> bool:
-        """Return whether to negatively acknowledge a message; at most once per message."""
-        if self._draining or value in self._refused or not _chosen(value, self._options.nack_every):
-            return False
-        self._refused.add(value)
-        return True
-
-    def _leaves(self, value: int) -> bool:
-        return not self._draining and _chosen(value, self._options.leave_every)
-
     def _settle(self, deliveries: Sequence[Delivery], how: Settlement) -> None:
         if not deliveries:
             return
@@ -123,8 +115,3 @@ class _Member:
         self, op: int, kind: str, place: Place, *, value: int | None = None, position: int | None = None
     ) -> None:
         self._recorder.observed(op, kind, *place, name=_SUBSCRIPTION, value=value, position=position)
-
-
-def _chosen(value: int, every: int) -> bool:
-    sequence = value & ((1 << PRODUCER_SHIFT) - 1)
-    return every > 0 and sequence % every == every - 1
