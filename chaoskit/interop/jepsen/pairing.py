@@ -11,6 +11,7 @@ import pyarrow as pa
 from chaoskit.base.errors import BadInput
 from chaoskit.history.schema import OPERATIONS, OUTCOMES
 from chaoskit.interop.jepsen.lines import FS, TYPES, Block
+from chaoskit.interop.jepsen.messages import UNSENT_PRODUCER
 
 INVOKE = TYPES.index("invoke")
 _TYPE = {name.encode(): number for number, name in enumerate(TYPES)}
@@ -20,6 +21,9 @@ _REBALANCE = FS.index("assign")
 _NAMES = [{"crash": "close"}.get(name, name) for name in FS]
 _NONE = -1
 _GROUP = 1_000_000
+_TIME_MAX_NS = 2**62
+_PROCESS_MAX = UNSENT_PRODUCER - 1
+"""A process is the producer of what it sends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +71,13 @@ class Pairing:
         """Number the operations of a block.
 
         Raises:
-            BadInput: a completion has no invocation, or a process invokes an operation before its last one completed.
+            BadInput: a number is too large, a completion has no invocation, or a process invokes an operation before its
+                last one completed.
         """
         columns = block.columns
-        time_ns = np.array(list(map(int, columns[0])), np.int64)
+        time_ns = self._numbers(block, 0, ":time", _TIME_MAX_NS)
         kind = np.array([_TYPE[each] for each in columns[1]], np.int8)
-        process = np.array(list(map(int, columns[2])), np.int64)
+        process = self._numbers(block, 2, ":process", _PROCESS_MAX)
         f = np.array([_F[each] for each in columns[3]], np.int8)
         kept = np.flatnonzero(f != IGNORED)
         partner, before = self._partners(kept, process, kind, f, block)
@@ -94,6 +99,15 @@ class Pairing:
         self._reopen(kept, process, op, invokes, f)
         self._count += born.size
         return Paired(op, invokes, kind, f, inserted)
+
+    def _numbers(self, block: Block, column: int, key: str, highest: int) -> np.ndarray:
+        """Return a column of whole numbers."""
+        numbers = list(map(int, block.columns[column]))
+        if numbers and max(numbers) > highest:
+            entry = next(entry for entry, number in enumerate(numbers) if number > highest)
+            line = f"{self._source}, line {block.lines[entry]}"
+            raise BadInput(f"{line}: {key} {numbers[entry]} is too large; the highest is {highest}")
+        return np.array(numbers, np.int64)
 
     def _partners(
         self, kept: np.ndarray, process: np.ndarray, kind: np.ndarray, f: np.ndarray, block: Block

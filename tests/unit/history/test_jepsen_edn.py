@@ -71,6 +71,12 @@ def test_micro_operations_of_many_operations_are_told_apart() -> None:
         (INVOKE + OK.replace("[[:send 5 [0 1]]]", "7"), 2, "is not a vector"),
         (INVOKE + OK.replace(":time 2, ", ""), 2, "has no :time"),
         (INVOKE + OK.replace(":f :send", ":f :poll"), 2, "completes a different operation as :poll"),
+        (
+            INVOKE.replace(":process 0", f":process {2**31}"),
+            1,
+            f":process {2**31} is too large; the highest is 4194303",
+        ),
+        (INVOKE + OK.replace(":time 2", f":time {2**70}"), 2, f":time {2**70} is too large"),
         ("7\n", 1, "is not an operation"),
         (INVOKE + "]\n", 2, "unbalanced"),
         (INVOKE + '{:a "b\n', 2, "unbalanced"),
