@@ -71,8 +71,8 @@ class Pairing:
         """Number the operations of a block.
 
         Raises:
-            BadInput: a number is too large, a completion has no invocation, or a process invokes an operation before its
-                last one completed.
+            BadInput: a number is too large, a completion has no invocation, or a process invokes an operation before
+                its last one completed.
         """
         columns = block.columns
         time_ns = self._numbers(block, 0, ":time", _TIME_MAX_NS)
