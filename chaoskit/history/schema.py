@@ -64,7 +64,14 @@ OBSERVATIONS = pa.schema(
 | `confirmed` | `create`, `open`, `lac` | | | one past the last confirmed entry of a ledger, as reported to a reader |
 | `ended` | `close`, `recover`, `lac` | | | one past the last entry of a closed ledger |
 | `subscribed` | `subscribe` | subscription | index into `SUBSCRIPTION_TYPES` | |
-| `acked`, `nacked` | `ack`, `nack` | subscription | | position of the settled message |
+| `acked`, `nacked`, `rejected` | `ack`, `nack`, `reject` | subscription | value, in a queue | position, in a log |
+| `declared` | `declare` | a setting of a queue, one of `QUEUE_SETTINGS` | | its number |
+| `prioritised` | `send` | | value | priority of the message |
+| `dead-lettered` | `receive` | reason, one of `DEAD_LETTER_REASONS`, or as told | value | times it was dead-lettered, as told |
+| `depth` | `audit` | | | messages that are ready in the queue, as the system reports |
+
+`nacked` asks for redelivery, `rejected` does not. A `dead-lettered` message belongs to the queue that it was sent to,
+and was received from the queue of that one's dead letters.
 """
 
 FAULTS = pa.schema(
@@ -97,7 +104,23 @@ owns it, `replica` stores it. The rows with one `at_ns` hold together until the 
 LEADER, REPLICA = "leader", "replica"
 
 DIRECTIONS = ("sent", "received")
-KINDS = ("committed", "assigned", "confirmed", "ended", "subscribed", "acked", "nacked", "unreadable")
+KINDS = (
+    "committed", "assigned", "confirmed", "ended", "subscribed", "acked", "nacked", "unreadable", "declared",
+    "prioritised", "rejected", "dead-lettered", "depth",
+)  # fmt: skip
+QUEUE_SETTINGS = (
+    "message-ttl", "delay", "max-length", "delivery-limit", "priorities", "prefetch", "single-active", "dead-letters",
+    "dead-letters-of", "unrouted",
+)  # fmt: skip
+"""What a queue can be declared with; times are in ms. `message-ttl`: how long messages live. `delay`: time from publish
+to delivery. `max-length`: messages that are kept; the oldest are dropped. `delivery-limit`: number of returns at which
+a message is dead-lettered. `priorities`: number of levels. `prefetch`: unsettled deliveries of each consumer.
+`single-active` (1): one consumer at a time. `dead-letters` (1): what is dropped goes to another queue.
+`dead-letters-of` (1): this is that queue. `unrouted` (1): no queue is bound to this routing key."""
+
+DEAD_LETTER_REASONS = ("rejected", "expired", "maxlen", "delivery_limit")
+"""Why a message was dead-lettered; RabbitMQ's own words."""
+
 SUBSCRIPTION_TYPES = ("exclusive", "failover", "shared", "key-shared")
 SENDING = ("send", "add")
 """Operations (`f`) that send one message; `add` sends it to a ledger."""
