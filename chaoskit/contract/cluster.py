@@ -161,6 +161,17 @@ class Rooted(Protocol):
 
 
 @runtime_checkable
+class Typed(Protocol):
+    """Optional power of a system: its topics have types of its own.
+
+    Attributes:
+        types: the types by data model.
+    """
+
+    types: Mapping[DataModel, Collection[str]]
+
+
+@runtime_checkable
 class Processes(Protocol):
     """Optional power: start the system's services on a host; signals are sent through the host."""
 

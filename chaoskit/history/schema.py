@@ -67,7 +67,7 @@ OBSERVATIONS = pa.schema(
 | `acked`, `nacked`, `rejected` | `ack`, `nack`, `reject` | subscription | value, in a queue | position, in a log |
 | `declared` | `declare` | a setting of a queue, one of `QUEUE_SETTINGS` | | its number |
 | `prioritised` | `send` | | value | priority of the message |
-| `dead-lettered` | `receive` | reason, one of `DEAD_LETTER_REASONS`, or as told | value | times it was dead-lettered, as told |
+| `dead-lettered` | `receive` | reason, such as those of `DEAD_LETTER_REASONS` | value | times it was, as told |
 | `depth` | `audit` | | | messages that are ready in the queue, as the system reports |
 
 `nacked` asks for redelivery, `rejected` does not. A `dead-lettered` message belongs to the queue that it was sent to,

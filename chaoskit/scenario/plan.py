@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from chaoskit.base.errors import BadInput, Problems, nearest
 from chaoskit.contract import installed
-from chaoskit.contract.cluster import Fetching, Rooted, System
+from chaoskit.contract.cluster import Fetching, Rooted, System, Typed
 from chaoskit.contract.guarantee import Declared, Guarantees
 from chaoskit.contract.host import HostProvider, Rooting
 from chaoskit.contract.installed import nemesis
@@ -300,6 +300,10 @@ def _check_workload(scenario: Scenario, system: System, options: Any, workload: 
         if topic.model not in system.models:
             kept = ", ".join(model.value for model in system.models)
             raise BadInput(f"workload.kind: {kind} needs a {topic.model.value}; {name} has these data models: {kept}")
+        types = system.types.get(topic.model, ()) if isinstance(system, Typed) else ()
+        if topic.kind and topic.kind not in types:
+            remedy = f"write one of {', '.join(types)}" if types else "remove it"
+            raise BadInput(f"workload.type: {name} has no {topic.model.value} of type {topic.kind!r}; {remedy}")
     offered = system.client_powers(options)
     for power in workload.client_powers:
         if power not in offered:

@@ -1,4 +1,4 @@
-"""RabbitMQ's clients, for worker processes."""
+"""RabbitMQ's clients, for worker processes: pika for queues, rstream for streams."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from clusters.rabbitmq.connection import Addresses
 from clusters.rabbitmq.consumer import RabbitConsumer
 from clusters.rabbitmq.deploy import ADDRESSES
 from clusters.rabbitmq.publisher import RabbitPublisher
+from clusters.rabbitmq.streams.consumer import StreamAuditor, StreamConsumer
+from clusters.rabbitmq.streams.publisher import StreamPublisher
 
 
 class RabbitClients:
-    """The power `QueueClients` of `chaoskit.contract.client`."""
+    """The powers `QueueClients`, `LogClients` and `SequencedClients` of `chaoskit.contract.client`."""
 
     def __init__(self, connection: Mapping[str, Any]) -> None:
         self._addresses: list[str] = connection[ADDRESSES]
@@ -30,3 +32,18 @@ class RabbitClients:
 
     def queue_consumer(self, settings: Mapping[str, Any], index: int, prefetch: int) -> RabbitConsumer:
         return RabbitConsumer(settings, Addresses(self._addresses, index), prefetch)
+
+    def producer(self, settings: Mapping[str, Any], completed: Completed) -> StreamPublisher:
+        return StreamPublisher(self._addresses, settings, completed)
+
+    def prober(self, settings: Mapping[str, Any], completed: Completed) -> StreamPublisher:
+        return self.producer(settings, completed)
+
+    def sequenced_producer(self, settings: Mapping[str, Any], name: str, completed: Completed) -> StreamPublisher:
+        return StreamPublisher(self._addresses, settings, completed, name)
+
+    def consumer(self, settings: Mapping[str, Any]) -> StreamConsumer:
+        return StreamConsumer(self._addresses, settings)
+
+    def auditor(self, settings: Mapping[str, Any]) -> StreamAuditor:
+        return StreamAuditor(self._addresses, settings)

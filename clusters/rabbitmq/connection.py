@@ -30,21 +30,31 @@ def parameters(settings: Mapping[str, Any], address: str) -> pika.ConnectionPara
 
 
 def check_settings(role: str, settings: Mapping[str, Any]) -> None:
-    """Reject client settings that pika does not have.
+    """Reject settings of queues' clients that pika does not have.
 
     Raises:
         BadInput: names each.
     """
     problems = Problems()
-    for name, value in settings.items():
-        if name not in _DEFAULTS:
-            why = f"chaoskit sets no such parameter of pika's connections; {nearest(name, _DEFAULTS)}"
-            problems.add(BadInput(f"workload.{role}.{name}: {why}"))
-            continue
+    problems.tried(check_names, role, settings, _DEFAULTS, "pika")
+    for name in settings.keys() & _DEFAULTS.keys():
         try:
-            pika.ConnectionParameters(**{name: value})
+            pika.ConnectionParameters(**{name: settings[name]})
         except (TypeError, ValueError) as error:
             problems.add(BadInput(f"workload.{role}.{name}: rejected by pika: {error}"))
+    problems.raise_any()
+
+
+def check_names(role: str, settings: Mapping[str, Any], known: Mapping[str, Any], library: str) -> None:
+    """Reject names of settings that are not known.
+
+    Raises:
+        BadInput: names each.
+    """
+    problems = Problems()
+    for name in settings.keys() - known.keys():
+        why = f"chaoskit sets no such parameter of {library}'s connections; {nearest(name, known)}"
+        problems.add(BadInput(f"workload.{role}.{name}: {why}"))
     problems.raise_any()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from chaoskit.base.errors import BadInput
@@ -15,13 +16,11 @@ from chaoskit.history.audits import Place
 from clusters.rabbitmq import probe
 from clusters.rabbitmq.management import Management, Refused
 from clusters.rabbitmq.nodes import Nodes
+from clusters.rabbitmq.queues import declarations, lacks, leader_of, mirroring
 from clusters.rabbitmq.settings import RabbitOptions, host_name, node_name
 
 ADDRESSES = "addresses"
 ROLES = ("leader", "follower", "followers", "members")
-_KIND = "classic"
-"""RabbitMQ's own default."""
-
 _POLL_S = 0.1
 _CREATE_TIMEOUT_S = 30
 
@@ -39,7 +38,7 @@ class RabbitCluster:
         self.hosts = hosts
         self._options = options
         self._packages = packages
-        self._queues: list[str] = []
+        self._queues: dict[str, Place] = {}
         self._nodes = Nodes(hosts, options)
         self._management = Management([host.address for host in hosts])
 
@@ -54,13 +53,15 @@ class RabbitCluster:
         if missing := wait_while(self._missing, timeout_s, every_s=_POLL_S):
             raise ClusterError(f"RabbitMQ was not ready within {timeout_s:g} s: {missing}")
         self._nodes.served()
+        self._nodes.use_khepri()
 
     def find(self, role: str, place: Place | None) -> tuple[str, ...]:
         if place is None:
             raise ClusterError(f"{role} is a role of a queue, but the workload has none")
-        placed = self._placed(place[0])
+        names = [name for name, stored in self._queues.items() if stored == place]
+        placed = self._placed(names[0]) if names else None
         if placed is None or not placed.leader:
-            raise ClusterError(f"queue {place[0]} has no leader at the moment")
+            raise ClusterError(f"{place[0]}/{place[1]} has no leader at the moment")
         followers = tuple(name for name in placed.holders if name != placed.leader)
         if role == "leader":
             return (placed.leader,)
@@ -78,21 +79,20 @@ class RabbitCluster:
         self._options = options
 
     def create_topic(self, topic: Topic) -> None:
-        if self._options.policy and not self._queues:
-            self._refusing(lambda: self._management.set_policy(self._options.policy), "cluster.policy")
-        node = node_name(self.hosts[len(self._queues) % len(self.hosts)].name)
-        arguments: dict[str, Any] = {"x-queue-type": topic.kind or _KIND}
-        if topic.kind == "quorum":
-            arguments["x-quorum-initial-group-size"] = topic.replication
-        self._refusing(lambda: self._management.declare(topic.name, node, arguments), f"queue {topic.name}")
-        self._queues.append(topic.name)
+        policy = {**mirroring(topic), **self._options.policy}
+        if policy and not self._queues:
+            self._refusing(lambda: self._management.set_policy(policy), "cluster.policy")
+        for each in declarations(topic):
+            node = node_name(self.hosts[len(self._queues) % len(self.hosts)].name)
+            self._refusing(partial(self._management.declare, each.name, node, each.arguments), f"queue {each.name}")
+            self._queues[each.name] = each.place
         self.wait_ready(_CREATE_TIMEOUT_S)
 
     def client_settings(self) -> dict[str, Any]:
         return {ADDRESSES: [host.address for host in self.hosts]}
 
     def end_trial(self) -> None:
-        queues, self._queues = self._queues, []
+        queues, self._queues = self._queues, {}
         for name in queues:
             self._management.delete(name)
 
@@ -114,26 +114,16 @@ class RabbitCluster:
             running = self._management.running()
             if absent := [host.name for host in self.hosts if node_name(host.name) not in running]:
                 return f"{', '.join(absent)} not part of the cluster"
-            return next((missing for name in self._queues if (missing := self._lacks(name))), "")
+            return next(
+                (missing for name in self._queues if (missing := lacks(name, self._management.queue(name)))), ""
+            )
         except ClusterError as error:
             return str(error)
-
-    def _lacks(self, name: str) -> str:
-        told = self._management.queue(name)
-        if told is None:
-            return f"queue {name} does not exist"
-        if told.get("type") == "quorum":
-            members, online = set(told.get("members", ())), set(told.get("online", ()))
-            if not told.get("leader") or members != online:
-                return f"queue {name} has the members {sorted(online)} of {sorted(members)} online"
-        elif told.get("state") not in ("running", "idle"):
-            return f"queue {name} is {told.get('state')}"
-        return ""
 
     def _placed(self, name: str) -> Placed | None:
         told = self._management.queue(name)
         if told is None:
             return None
-        leader = host_name(told.get("leader") or told.get("node") or "")
+        leader = host_name(leader_of(told))
         members = told.get("members") or [told["node"], *told.get("slave_nodes", ())]
-        return Placed((name, 0), leader, tuple(host_name(each) for each in members))
+        return Placed(self._queues[name], leader, tuple(host_name(each) for each in members))

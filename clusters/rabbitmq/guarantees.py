@@ -6,14 +6,16 @@ from collections.abc import Mapping, Sequence
 
 from chaoskit.contract.guarantee import Damage, Declared, Effect, Guarantees, Rule
 from chaoskit.contract.traits import Queueing
-from clusters.common.effects import LOSES, damaged
+from clusters.common.effects import LOSES, damaged, hosts_down_together
 from clusters.common.supervision import RUNS
+from clusters.rabbitmq.mirrors import MIRROR_RULES
+from clusters.rabbitmq.queues import CLASSIC, MIRRORED, QUORUM, STREAM, type_of
 from clusters.rabbitmq.releases import parse_version
 
 _NOT_FSYNCED_SINCE = (4, 0)
 """Classic queues of 3.10 synced their journal before a confirm; those of 4.0 (version 2) write, and do not sync."""
 
-_QUORUM = "quorum"
+
 _AT_LEAST_ONCE = "delivery is at least once: what is not acknowledged when a connection or a leader ends comes again"
 
 
@@ -26,7 +28,7 @@ def _no_confirms(declared: Declared, effects: Sequence[Effect]) -> str:
 
 def _transient(declared: Declared, effects: Sequence[Effect]) -> str:
     queueing = declared.get(Queueing)
-    if queueing is None or queueing.persistent or queueing.type == _QUORUM:
+    if queueing is None or queueing.persistent or type_of(declared) == QUORUM:
         return ""
     if not any(each.abrupt or each.damage for each in effects if each.on_hosts):
         return ""
@@ -34,8 +36,7 @@ def _transient(declared: Declared, effects: Sequence[Effect]) -> str:
 
 
 def _one_copy_not_fsynced(declared: Declared, effects: Sequence[Effect]) -> str:
-    queueing = declared.get(Queueing)
-    if queueing is None or queueing.type == _QUORUM or not damaged(effects, LOSES):
+    if type_of(declared) != CLASSIC or not damaged(effects, LOSES):
         return ""
     if parse_version(declared.options.version) >= _NOT_FSYNCED_SINCE:
         return "a classic queue is on one node, which confirms persistent messages before they are synced to its disk"
@@ -43,6 +44,17 @@ def _one_copy_not_fsynced(declared: Declared, effects: Sequence[Effect]) -> str:
         "a classic queue is on one node, and what that node had synced was destroyed"
         if damaged(effects, Damage.DESTROYS)
         else ""
+    )
+
+
+def _stream_not_synced(declared: Declared, effects: Sequence[Effect]) -> str:
+    majority = declared.replication // 2 + 1
+    cut = hosts_down_together(effects, LOSES)
+    if type_of(declared) != STREAM or cut < majority:
+        return ""
+    return (
+        f"a stream is confirmed when {majority} of {declared.replication} members have written it, and none has synced "
+        f"it; {cut} host(s) lost power at the same time"
     )
 
 
@@ -81,6 +93,16 @@ RULES = (
         "rabbitmq/power-all:quorum",
     ),
     Rule(
+        "rabbitmq.stream-not-synced",
+        ("truncated",),
+        _stream_not_synced,
+        "use type: quorum",
+        "RabbitMQ documentation, Streams, Data Safety",
+        "rabbitmq/power-all:stream",
+        "rabbitmq/power-leader:stream",
+    ),
+    *MIRROR_RULES,
+    Rule(
         "rabbitmq.at-least-once",
         ("duplicate", "redelivery-flag-missing", "fifo-violation"),
         _redelivers,
@@ -92,6 +114,13 @@ RULES = (
         alone=True,
     ),
 )
+
+_COPIES = {
+    QUORUM: "the quorum queue, on the synced disks of a majority of {} members",
+    CLASSIC: "the classic queue, on one node",
+    MIRRORED: "the mirrored queue, on all of its {} nodes that run",
+    STREAM: "the stream, written by a majority of {} members",
+}
 
 _PROMISED = {
     "crashed": RUNS,
@@ -108,10 +137,8 @@ _PROMISED = {
 
 def promises(declared: Declared) -> Mapping[str, str]:
     """Return, by anomaly, why it must not occur if no rule allows it."""
-    queueing = declared.get(Queueing)
-    kind = queueing.type if queueing else "queue"
-    copies = f"{declared.replication} members, synced by a majority" if kind == _QUORUM else "on one node"
-    return {**_PROMISED, "lost": f"a confirmed message is in the {kind} queue ({copies})"}
+    copies = _COPIES[type_of(declared)].format(declared.replication)
+    return {**_PROMISED, "lost": f"a confirmed message is in {copies}"}
 
 
 GUARANTEES = Guarantees(RULES, promises)

@@ -10,11 +10,14 @@ from chaoskit.contract.cluster import ClusterError, Revival
 from chaoskit.contract.host import ServiceHost, ServiceState
 from clusters.common.supervision import Supervisor
 from clusters.rabbitmq import probe
+from clusters.rabbitmq.releases import KHEPRI, metadata_of, parse_version
 from clusters.rabbitmq.settings import CONF_FOLDER, RabbitOptions, environment, home_folder, rabbitmq_conf
 
 SERVICE = "rabbitmq"
-_PROGRAM = "/usr/lib/rabbitmq/lib/rabbitmq_server-{version}/sbin/rabbitmq-server"
-_PLUGINS = "[rabbitmq_management].\n"
+_KHEPRI_SINCE = (4, 3)
+_PROGRAMS = "/usr/lib/rabbitmq/lib/rabbitmq_server-{version}/sbin"
+"""RabbitMQ's own programs; those in the path insist on a user called rabbitmq."""
+_PLUGINS = "[rabbitmq_management,rabbitmq_stream].\n"
 
 _PREPARE = """
 mkdir -p "$1/mnesia" "$1/log"
@@ -36,6 +39,7 @@ class Nodes:
         self._hosts = hosts
         self._options = options
         self._cookie = secrets.token_hex(16)
+        self._khepri = False
         self._supervisor = Supervisor(lambda host, _: self.start(host), ())
         with ThreadPoolExecutor(len(hosts)) as pool:
             list(pool.map(self._configure, hosts))
@@ -45,8 +49,7 @@ class Nodes:
             return
         home = home_folder(host.data_dir)
         host.run(host.as_service(["sh", "-c", _PREPARE, "prepare", home, self._cookie]))
-        program = _PROGRAM.format(version=self._options.version)
-        host.spawn(SERVICE, ["env", f"--chdir={home}", program], environment(host.name, host.address, host.data_dir))
+        host.spawn(SERVICE, ["env", f"--chdir={home}", self._program("rabbitmq-server")], environment(host.name, host.address, host.data_dir))
 
     def services(self, host: ServiceHost) -> tuple[str, ...]:
         return (SERVICE,)
@@ -75,10 +78,35 @@ class Nodes:
         """Note that the cluster was ready."""
         self._supervisor.served = True
 
+    def use_khepri(self) -> None:
+        """Have the cluster move its metadata to Khepri, where that is asked for: in 4.0."""
+        if metadata_of(self._options.version, self._options.metadata) != KHEPRI or self._khepri:
+            return
+        if parse_version(self._options.version) < _KHEPRI_SINCE:
+            self._control("enable_feature_flag", "--opt-in", "khepri_db")
+        self._khepri = True
+
+    def _control(self, *arguments: str) -> str:
+        """Carry out a command of rabbitmqctl on the first host; return its output.
+
+        Raises:
+            ClusterError: it failed.
+        """
+        host = self._hosts[0]
+        given = environment(host.name, host.address, host.data_dir)
+        command = ["env", *(f"{key}={value}" for key, value in given.items()), self._program("rabbitmqctl"), *arguments]
+        done = host.run(host.as_service(command), check=False)
+        if done.status != 0:
+            raise ClusterError(f"rabbitmqctl {' '.join(arguments)} failed: {(done.err or done.out).strip()[-300:]}")
+        return done.out
+
+    def _program(self, name: str) -> str:
+        return f"{_PROGRAMS.format(version=self._options.version)}/{name}"
+
     def _configure(self, host: ServiceHost) -> None:
         names = [each.name for each in self._hosts]
         host.put(rabbitmq_conf(self._options, names, host.address).encode(), f"{CONF_FOLDER}/rabbitmq.conf")
         host.put(_PLUGINS.encode(), f"{CONF_FOLDER}/enabled_plugins")
-        program = _PROGRAM.format(version=self._options.version)
+        program = self._program("rabbitmq-server")
         if host.run(["test", "-x", program], check=False).status != 0:
             raise ClusterError(f"host {host.name} has no {program}")

@@ -5,10 +5,14 @@ from __future__ import annotations
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.host import Root
 
+MNESIA, KHEPRI = "mnesia", "khepri"
 _PACKAGE = "rabbitmq-server"
 
 _DEBIAN = {(3, 10): "bookworm", (4, 0): "trixie", (4, 3): "sid"}
 """Which release of Debian has which branch of RabbitMQ."""
+
+_METADATA = {(3, 10): (MNESIA,), (4, 0): (MNESIA, KHEPRI), (4, 3): (KHEPRI,)}
+"""Which metadata stores a branch has, its default first."""
 
 _SEEN = "3.10.8, 4.0.5, 4.3.6"
 """What the archive had in November 2026; another number of the same branch is accepted if the archive has it."""
@@ -27,6 +31,14 @@ def parse_version(version: str) -> tuple[int, ...]:
     if _branch(numbers) not in _DEBIAN:
         raise BadInput(f"cluster.version: there is no Debian package of RabbitMQ {version}; there are {_SEEN}")
     return numbers
+
+
+def metadata_of(version: str, asked: str | None) -> str:
+    """Return where a release stores its metadata. Raises like `parse_version`, and if the release has no such store."""
+    stores = _METADATA[_branch(parse_version(version))]
+    if asked is not None and asked not in stores:
+        raise BadInput(f"cluster.metadata: RabbitMQ {version} has no {asked}; write {' or '.join(stores)}")
+    return asked or stores[0]
 
 
 def _branch(numbers: tuple[int, ...]) -> tuple[int, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -11,6 +11,7 @@ from clusters.common.properties import Scalar, text
 
 AMQP_PORT = 5672
 MANAGEMENT_PORT = 15672
+STREAM_PORT = 5552
 USER = PASSWORD = "guest"  # noqa: S105  # RabbitMQ's default; nobody else reaches the lab's addresses
 CONF_FOLDER = "/etc/chaoskit-rabbitmq"
 DATA_FOLDER = "rabbitmq"
@@ -24,6 +25,7 @@ class RabbitOptions(BaseModel):
         version: release number: 3.10.8, 4.0.5 or 4.3.6, or what Debian has of these branches today.
         config: settings of `rabbitmq.conf` by RabbitMQ's own names, for all nodes.
         policy: definition of a policy for all queues, such as `ha-mode: all`.
+        metadata: where queues, users and bindings are stored: `mnesia` or `khepri`; default: the release's own.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -31,6 +33,7 @@ class RabbitOptions(BaseModel):
     version: str = "4.0.5"
     config: dict[str, Scalar] = {}
     policy: dict[str, Any] = {}
+    metadata: Literal["mnesia", "khepri"] | None = None
 
     @classmethod
     def misplaced(cls, key: str) -> str:
@@ -70,6 +73,8 @@ def rabbitmq_conf(options: RabbitOptions, hosts: Sequence[str], address: str) ->
         "listeners.tcp.1": f"{address}:{AMQP_PORT}",
         "management.tcp.ip": address,
         "management.tcp.port": MANAGEMENT_PORT,
+        "stream.listeners.tcp.1": f"{address}:{STREAM_PORT}",
+        "stream.advertised_host": address,
     }
     return "".join(f"{key} = {text(value)}\n" for key, value in ours.items() if value is not None)
 

@@ -19,14 +19,17 @@ from chaoskit.contract.cluster import DataFiles, Decommissioning, Leadership, Pr
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.host import Root, ServiceHost
 from chaoskit.contract.ledger import LedgerClients
+from chaoskit.contract.traits import Group
 from chaoskit.history.models import DataModel
 from clusters.hosts import roots
+from clusters.rabbitmq import connection
 from clusters.rabbitmq.client import RabbitClients
-from clusters.rabbitmq.connection import check_settings
 from clusters.rabbitmq.deploy import ROLES, RabbitCluster
 from clusters.rabbitmq.guarantees import GUARANTEES
-from clusters.rabbitmq.releases import parse_version, root_of
+from clusters.rabbitmq.queues import TYPES, check_types
+from clusters.rabbitmq.releases import metadata_of, parse_version, root_of
 from clusters.rabbitmq.settings import RabbitOptions
+from clusters.rabbitmq.streams import link
 
 _QUEUES = "RabbitMQ has queues; use workload.kind: queue"
 
@@ -36,7 +39,8 @@ class System:
 
     options = RabbitOptions
     roles = ROLES
-    models = (DataModel.QUEUE,)
+    models = tuple(TYPES)
+    types = TYPES
     guarantees = GUARANTEES
     given: Mapping[type, str] = {}
     never: Mapping[type, str] = {
@@ -45,8 +49,6 @@ class System:
         TransactionalClients: "AMQP transactions cover one queue only and are slower than confirms",
     }
     notyet: Mapping[type, str] = {
-        LogClients: "streams are not implemented",
-        SequencedClients: "deduplication of streams is not implemented",
         Leadership: "transfers of leadership are not implemented",
         Reassignment: "grow and shrink of quorum queues are not implemented",
         Decommissioning: "removing a node is not implemented",
@@ -58,13 +60,19 @@ class System:
         return (Processes,)
 
     def client_powers(self, options: RabbitOptions) -> tuple[type, ...]:
-        return (QueueClients,)
+        return (QueueClients, LogClients, SequencedClients)
 
     def check(self, declared: Declared) -> None:
         parse_version(declared.options.version)
         problems = Problems()
-        problems.tried(check_settings, "producer", declared.producer)
-        problems.tried(check_settings, "consumer", declared.consumer)
+        problems.tried(metadata_of, declared.options.version, declared.options.metadata)
+        is_log = any(topic.model is DataModel.LOG for topic in declared.topics)
+        check = link.check_settings if is_log else connection.check_settings
+        problems.tried(check, "producer", declared.producer)
+        problems.tried(check, "consumer", declared.consumer)
+        if is_log and declared.get(Group) is not None:
+            problems.add(BadInput("workload.consumption: groups of consumers of streams are not implemented"))
+        problems.tried(check_types, declared)
         if declared.replication > declared.brokers:
             problems.add(
                 BadInput(

@@ -20,6 +20,7 @@ class LogOptions(LoadOptions):
         topics: number of topics, named `log-0`, `log-1`, ...
         partitions: number of partitions per topic.
         replication: replicas of each partition; default: 3, limited by the number of brokers.
+        type: the system's own type of log, such as `stream`, if it has one.
         consumption: `assigned` partitions, or as members of one `group`.
         keys: number of distinct keys; 0 sends without keys, round-robin to all partitions.
     """
@@ -27,6 +28,7 @@ class LogOptions(LoadOptions):
     topics: int = Field(default=1, ge=1, le=10_000)
     partitions: int = Field(default=1, ge=1, le=10_000)
     replication: int | None = Field(default=None, ge=1)
+    type: str = ""
     consumption: Literal["assigned", "group"] = "assigned"
     keys: int = Field(default=0, ge=0, lt=2**24)
 

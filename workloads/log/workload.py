@@ -28,7 +28,9 @@ class LogWorkload(LoadWorkload):
 
     def topics(self, options: LogOptions, brokers: int) -> list[Topic]:
         replication = options.replication or min(_REPLICATION, brokers)
-        return [Topic(name, DataModel.LOG, options.partitions, replication) for name in options.topic_names()]
+        return [
+            Topic(name, DataModel.LOG, options.partitions, replication, options.type) for name in options.topic_names()
+        ]
 
     def traits(self, options: Any) -> tuple[object, ...]:
         paced = Paced(per_second(options.rate), options.producers, options.message_size)

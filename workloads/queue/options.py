@@ -30,7 +30,7 @@ class QueueOptions(LoadOptions):
 
     rate: Rate = 1000
     in_flight: int = Field(default=1000, ge=1)
-    type: Literal["quorum", "classic"] = "quorum"
+    type: Literal["quorum", "classic", "mirrored"] = "quorum"
     queues: int = Field(default=1, ge=1, le=1000)
     replication: int | None = Field(default=None, ge=1)
     confirms: bool = True

@@ -27,7 +27,7 @@ class QueueWorkload(LoadWorkload):
     client_powers: tuple[type, ...] = (QueueClients,)
 
     def topics(self, options: QueueOptions, brokers: int) -> list[Topic]:
-        copies = (options.replication or min(_REPLICATION, brokers)) if options.type == "quorum" else 1
+        copies = (options.replication or min(_REPLICATION, brokers)) if options.type != "classic" else 1
         return [Topic(name, DataModel.QUEUE, 1, copies, options.type) for name in options.queue_names()]
 
     def traits(self, options: QueueOptions) -> tuple[object, ...]:

@@ -1,0 +1,62 @@
+"""The guarantees of mirrored queues, which ended with RabbitMQ 3."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from chaoskit.contract.guarantee import Declared, Effect, Rule
+from clusters.common.effects import hosts_hit
+from clusters.rabbitmq.queues import MIRRORED, mirroring, type_of
+
+_HANDLING = "cluster_partition_handling"
+_IGNORE, _AUTOHEAL = "ignore", "autoheal"
+
+
+def _policy(declared: Declared, key: str, default: str) -> str:
+    policies = [{**mirroring(topic), **declared.options.policy} for topic in declared.topics]
+    return str(policies[0].get(key, default)) if policies else default
+
+
+def _unsynchronised(declared: Declared, effects: Sequence[Effect]) -> str:
+    if type_of(declared) != MIRRORED or _policy(declared, "ha-promote-on-failure", "always") != "always":
+        return ""
+    if len(hosts_hit([each for each in effects if each.abrupt or each.damage])) < 2:
+        return ""
+    return (
+        "ha-promote-on-failure: always: when the leader's node fails, a mirror is promoted that need not have all its "
+        "messages: it was down before"
+    )
+
+
+def _apart(declared: Declared, effects: Sequence[Effect]) -> str:
+    handling = str(declared.options.config.get(_HANDLING, _IGNORE))
+    if type_of(declared) != MIRRORED or handling not in (_IGNORE, _AUTOHEAL):
+        return ""
+    if not any(each.on_links or each.delays for each in effects if each.on_hosts):
+        return ""
+    return (
+        f"{_HANDLING}: {handling}: both sides of a partition go on with a queue of their own, and those of the losing "
+        "side are deleted when it joins again"
+    )
+
+
+MIRROR_RULES = (
+    Rule(
+        "rabbitmq.unsynchronised-mirror",
+        ("lost",),
+        _unsynchronised,
+        "set cluster.policy: {ha-promote-on-failure: when-synced}, or use type: quorum",
+        "RabbitMQ 3.10 documentation, Classic Queue Mirroring, Unsynchronised Mirrors",
+        "rabbitmq/mirrored:unsynchronised",
+        "rabbitmq/mirrored:when-synced",
+    ),
+    Rule(
+        "rabbitmq.mirrors-apart",
+        ("lost", "duplicate", "unacked-vanished"),
+        _apart,
+        "set cluster.config: {cluster_partition_handling: pause_minority}, or use type: quorum",
+        "RabbitMQ documentation, Clustering and Network Partitions",
+        "rabbitmq/mirrored-partition:ignore",
+        "rabbitmq/mirrored-partition:pause-minority",
+    ),
+)

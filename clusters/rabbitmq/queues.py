@@ -1,0 +1,102 @@
+"""What RabbitMQ stores a topic in: its queues or streams, with their arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from chaoskit.base.errors import BadInput
+from chaoskit.contract.guarantee import Declared
+from chaoskit.contract.topic import Topic
+from chaoskit.history.audits import Place
+from chaoskit.history.models import DataModel
+from clusters.rabbitmq.releases import parse_version
+from clusters.rabbitmq.streams.names import stream_name
+
+QUORUM, CLASSIC, MIRRORED, STREAM = "quorum", "classic", "mirrored", "stream"
+TYPES: Mapping[DataModel, tuple[str, ...]] = {
+    DataModel.QUEUE: (QUORUM, CLASSIC, MIRRORED),
+    DataModel.LOG: (STREAM,),
+}
+
+_NOT_MIRRORED_SINCE = (4, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """One queue or stream.
+
+    Attributes:
+        name: its name.
+        place: the partition that it stores.
+        arguments: its `x-` arguments.
+    """
+
+    name: str
+    place: Place
+    arguments: dict[str, Any]
+
+
+def check_types(declared: Declared) -> None:
+    """Reject types of queues that a release does not have.
+
+    Raises:
+        BadInput: names the key and the remedy.
+    """
+    if parse_version(declared.options.version) >= _NOT_MIRRORED_SINCE:
+        if any(topic.kind == MIRRORED for topic in declared.topics):
+            raise BadInput("workload.type: mirrored queues ended with RabbitMQ 3; set cluster.version: 3.10.8")
+        if any(name.startswith("ha-") for name in declared.options.policy):
+            raise BadInput(
+                "cluster.policy: mirrored queues (ha-...) ended with RabbitMQ 3; set cluster.version: 3.10.8"
+            )
+
+
+def type_of(declared: Declared) -> str:
+    """Return the type of the workload's queues."""
+    return next((STREAM if topic.model is DataModel.LOG else topic.kind for topic in declared.topics), "")
+
+
+def declarations(topic: Topic) -> Sequence[Declaration]:
+    """Return the queues or streams of a topic."""
+    if topic.model is DataModel.LOG:
+        arguments = {"x-queue-type": STREAM, "x-initial-cluster-size": topic.replication}
+        return [Declaration(stream_name(*place), place, arguments) for place in topic.places]
+    place = topic.name, 0
+    return [Declaration(topic.name, place, _arguments(topic))]
+
+
+def mirroring(topic: Topic) -> dict[str, Any]:
+    """Return the policy by which a topic's queue is mirrored; a scenario's own policy has precedence."""
+    if topic.kind != MIRRORED:
+        return {}
+    return {"ha-mode": "exactly", "ha-params": topic.replication, "ha-sync-mode": "automatic"}
+
+
+def _arguments(topic: Topic) -> dict[str, Any]:
+    arguments: dict[str, Any] = {"x-queue-type": QUORUM if topic.kind == QUORUM else CLASSIC}
+    if topic.kind == QUORUM:
+        arguments["x-quorum-initial-group-size"] = topic.replication
+    return arguments
+
+
+def leader_of(told: Mapping[str, Any]) -> str:
+    """Return the Erlang node of a queue's leader, by what a node tells of it; empty if there is none.
+
+    Releases before 4.0 name it only as the queue's node, as they do of classic queues.
+    """
+    return str(told.get("leader") or told.get("node") or "")
+
+
+def lacks(name: str, told: Mapping[str, Any] | None) -> str:
+    """Return what a queue or stream lacks, by what a node tells of it; empty if all its members are there."""
+    if told is None:
+        return f"{name} does not exist"
+    if told.get("type") in (QUORUM, STREAM):
+        members, online = set(told.get("members", ())), set(told.get("online", ()))
+        if not leader_of(told) or members != online:
+            return f"{name} has the members {sorted(online)} of {sorted(members)} online"
+    elif told.get("state") not in ("running", "idle"):
+        return f"{name} is {told.get('state')}"
+    return ""

@@ -1,0 +1,1 @@
+"""RabbitMQ's streams: logs, over the stream protocol (rstream)."""
