@@ -37,7 +37,7 @@ def codes(column: pa.ChunkedArray, words: Sequence[str]) -> Ints:
     Raises:
         BadInput: an entry is not in `words`.
     """
-    known = _indices(column, words)
+    known = places_in(words, column)
     if known.size and known.min() < 0:
         strange = sorted({str(word) for word in column.unique().to_pylist()} - set(words))
         raise BadInput(f"the history has the value {strange[0]!r}; expected one of {', '.join(words)}")
@@ -46,10 +46,11 @@ def codes(column: pa.ChunkedArray, words: Sequence[str]) -> Ints:
 
 def is_one_of(column: pa.ChunkedArray, words: Sequence[str]) -> Flags:
     """Return for each entry whether it is one of these words."""
-    return _indices(column, words) >= 0
+    return places_in(words, column) >= 0
 
 
-def _indices(column: pa.ChunkedArray, words: Sequence[str]) -> Ints:
+def places_in(words: Sequence[str], column: pa.ChunkedArray) -> Ints:
+    """Return the index of each entry in `words`, `NONE` if it is not one of them."""
     parts = [np.empty(0, np.int8)]
     for chunk in _encoded(column).chunks:
         # A null entry has index NONE, which selects the last element: no word.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from chaoskit.history.schema import PRODUCER_SHIFT
-from checkers.columns import NONE, Ints, changes
+from checkers.columns import NONE, Flags, Ints, changes
 
 _SPREAD_MAX = 4
 """Maximum ratio of ids to numbers before sorting is used instead: tables indexed by id then cost at most 16 bytes
@@ -52,6 +52,7 @@ class Numbering:
             np.minimum.at(lows, block, part)
             np.maximum.at(highs, block, part)
         sizes = np.where(highs >= 0, highs - lows + 1, 0)
+        self._sizes = sizes
         self._ends = np.cumsum(sizes)
         self._shifts = self._ends - sizes - np.where(sizes > 0, lows, 0)
         self.size = int(self._ends[-1])
@@ -70,6 +71,19 @@ class Numbering:
             return np.searchsorted(self._sorted, numbers).astype(self._dtype)
         shifts: Ints = self._shifts if self._shifts.size == 1 else self._shifts[self._block(numbers)]
         return (numbers + shifts).astype(self._dtype)
+
+    def holds(self, numbers: Ints) -> Flags:
+        """Return whether each number has an id: all that were passed to the constructor, and those in between."""
+        if self._sorted is not None:
+            place = np.minimum(np.searchsorted(self._sorted, numbers), self._sorted.size - 1)
+            found: Flags = self._sorted[place] == numbers
+            return found
+        block = self._block(numbers)
+        inside = (numbers >= 0) & (block >= 0) & (block < self._ends.size)
+        block = np.where(inside, block, 0)
+        id_ = numbers + self._shifts[block]
+        held: Flags = inside & (id_ < self._ends[block]) & (id_ >= self._ends[block] - self._sizes[block])
+        return held
 
     def numbers(self, ids: Ints) -> Ints:
         """Return the numbers with these ids."""

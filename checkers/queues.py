@@ -1,174 +1,142 @@
 """The checker of queues: a message is there until a consumer settles it, and then it is gone.
 
 A queue has no positions: messages are identified by their values. The final read drains what is left, so an
-acknowledged message that nobody ever received is lost. What cannot be concluded: an acknowledgement has no receipt, so
-one counts only if its consumer lived on for a while.
+acknowledged message that nobody ever received is lost, unless a setting of the queue may have dropped it
+(`queue_fates`). What cannot be concluded: an acknowledgement has no receipt, so one counts only if its consumer lived
+on for a while. In a queue of dead letters, a message that was never sent anywhere is not found.
 
 Cost: O(n log n) for n deliveries.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.anomaly import Anomaly
 from chaoskit.contract.checker import Part
-from chaoskit.history.audits import Drained
-from chaoskit.history.schema import KINDS, PRODUCER_SHIFT
-from checkers.columns import NONE, Flags, Ints, changes, codes, first_rows, integers, is_one_of, running_maximum
+from chaoskit.history.schema import PRODUCER_SHIFT
+from checkers.columns import NONE, changes, is_one_of, marked, running_maximum
 from checkers.copies import DUPLICATE
-from checkers.deliveries import ENDING, following, last_ns
-from checkers.ends import FAIL
+from checkers.dead_letters import (
+    DEAD_LETTER_EARLY,
+    DEAD_LETTER_MISLABELLED,
+    DEAD_LETTER_MISSING,
+    DEAD_LETTER_TWICE,
+    EXPIRED_EARLY,
+    early_cases,
+    expired_early_cases,
+    mislabelled_cases,
+    missing_cases,
+    twice_cases,
+)
 from checkers.findings import findings_of, merged, no_findings
 from checkers.loss import FAILED_VISIBLE, LOST, UNSEEN, failed_visible_cases, send_evidence
 from checkers.models import QUEUE
-from checkers.origin import CORRUPT, MISROUTED, PHANTOM, SettlesPhantoms, corrupt_cases, phantom_cases
-from checkers.rows import INTACT
-from checkers.subscriptions import ACK_NS, FIFO_VIOLATION, REDELIVERY_FLAG_MISSING, UNACKED_VANISHED
-from checkers.view import LogView
+from checkers.origin import CORRUPT, MISROUTED, NOT_SENT_HERE, PHANTOM, SettlesPhantoms, corrupt_cases, phantom_cases
+from checkers.queue_activity import NO_FAILOVER, active_cases, failover_cases
+from checkers.queue_fates import reasons, waits
+from checkers.queue_limits import (
+    DELIVERY_LIMIT_EXCEEDED,
+    DEPTH_WRONG,
+    OVER_LENGTH,
+    UNROUTABLE_CONFIRMED,
+    depth_cases,
+    exceeded_cases,
+    over_length_cases,
+    unroutable_cases,
+)
+from checkers.queue_times import (
+    DELIVERED_EARLY,
+    EXPIRED_LATE,
+    PRIORITY_INVERSION,
+    delivered_early_cases,
+    expired_late_cases,
+    inversion_cases,
+)
+from checkers.queue_view import QueueView, delivery_findings
+from checkers.subscriptions import ACK_NS, FIFO_VIOLATION, REDELIVERY_FLAG_MISSING, TWO_ACTIVE, UNACKED_VANISHED
 
 LOST_DETAILS = ("the queue was drained, and nobody received it",)
 UNSEEN_DETAILS = ("the queue was not drained",)
 VANISHED_DETAILS = ("received, not acknowledged, and not delivered again",)
-DUPLICATE_DETAILS = ("delivered after its acknowledgement",)
-
-
-@dataclass(frozen=True)
-class QueueView:
-    """The messages of a queue, and what consumers acknowledged.
-
-    Attributes:
-        part: the queue.
-    """
-
-    part: Part
-
-    @cached_property
-    def log(self) -> LogView:
-        """Sends and receives, with ids of values."""
-        return self.part.view(LogView)
-
-    @cached_property
-    def drained(self) -> bool:
-        """Whether the final read emptied the queue."""
-        audit = self.part.setting.audit
-        return isinstance(audit, Drained) and audit.complete
-
-    @cached_property
-    def acks(self) -> tuple[Ints, Ints]:
-        """Value and row of the operation of each acknowledgement by a consumer, in order of time."""
-        observations = self.part.observations
-        own = np.flatnonzero(codes(observations["kind"], KINDS) == KINDS.index("acked"))
-        return integers(observations["value"])[own], self.log.operations.rows_of(integers(observations["op"])[own])
-
-    @cached_property
-    def acked(self) -> Flags:
-        """Whether a consumer acknowledged each value, by value id; whether that reached the system is unknown."""
-        return np.isin(np.arange(self.log.values.size), self.log.values.ids(self._known(self.acks[0])))
-
-    @cached_property
-    def settled_ns(self) -> Ints:
-        """When each value was first acknowledged by a consumer that lived on for a while, by value id; else `NONE`."""
-        values, operation = self.acks
-        rows = self.log.operations
-        until_ns = np.maximum(rows.end_ns[operation], rows.start_ns[operation])
-        sure = (rows.outcome[operation] != FAIL) & (last_ns(rows)[rows.process[operation]] >= until_ns + ACK_NS)
-        sure &= np.isin(values, self.log.intact.value) & ~self._ended_soon(rows.process[operation], until_ns)
-        ids, until_ns = self.log.values.ids(values[sure]), until_ns[sure]
-        settled_ns = np.full(self.log.values.size, np.iinfo(np.int64).max)
-        np.minimum.at(settled_ns, ids, until_ns)
-        return np.where(settled_ns == np.iinfo(np.int64).max, NONE, settled_ns)
-
-    @cached_property
-    def first(self) -> Flags:
-        """Whether each intact receive is the first one of its value."""
-        received = first_rows(self.log.values.size, self.log.intact_values)
-        first = np.zeros(self.log.intact.value.size, np.bool_)
-        first[received[received != NONE]] = True
-        return first
-
-    @cached_property
-    def unmarked(self) -> Flags:
-        """Whether each intact receive is marked as the first delivery; not so where the system marks nothing."""
-        messages = self.part.messages
-        counts = integers(messages["delivery"])[np.flatnonzero(is_one_of(messages["direction"], ["received"]))]
-        unmarked: Flags = counts[self.log.receives.payload == INTACT] == 0
-        return unmarked
-
-    def _known(self, values: Ints) -> Ints:
-        """Return those of the values that were sent or received."""
-        known: Ints = values[np.isin(values, np.concatenate([self.log.sends.value, self.log.intact.value]))]
-        return known
-
-    def _ended_soon(self, process: Ints, at_ns: Ints) -> Flags:
-        """Return whether the process ended, or lost its connection, within the time that an acknowledgement takes."""
-        rows = self.log.operations
-        ending = np.flatnonzero(is_one_of(self.part.operations["f"], ENDING) | (rows.outcome == FAIL))
-        end = following(process, at_ns, rows.process[ending], rows.start_ns[ending])
-        soon = np.zeros(process.size, np.bool_)
-        ended = end != NONE
-        soon[ended] = rows.start_ns[ending[end[ended]]] - at_ns[ended] < ACK_NS
-        return soon
+_UNORDERED = ("priorities", "delay", "dead-letters-of")
+DUPLICATE_DETAILS = ("delivered after it was settled", "delivered after it was dead-lettered")
 
 
 def lost_cases(view: QueueView) -> pa.Table:
-    """Find acknowledged messages that nobody received: lost if the queue was drained, otherwise unseen.
+    """Find acknowledged messages that nobody received, and that the queue had no reason to drop: lost if the queue was
+    drained, otherwise unseen.
 
     Evidence: `op` sent it and `at_ns` is its acknowledgement.
     """
     log = view.log
-    rows = np.flatnonzero(log.acked & ~log.visible[log.sent_values])
+    if view.has("unrouted"):
+        return no_findings()
+    rows = np.flatnonzero(log.acked & ~log.visible[log.sent_values] & (view.dead_ns[log.sent_values] == NONE))
     rows = rows[np.sort(np.unique(log.sent_values[rows], return_index=True)[1])]
+    values = log.sent_values[rows]
+    rows = rows[(reasons(view, values) == NONE) & ~waits(view, values)]
     anomaly, details = (LOST, LOST_DETAILS) if view.drained else (UNSEEN, UNSEEN_DETAILS)
     return findings_of(log.setting, anomaly, details=details, **send_evidence(log, rows))
 
 
 def vanished_cases(view: QueueView) -> pa.Table:
-    """Find messages that were received, that no consumer acknowledged, and that a drained queue does not have any more.
+    """Find messages that were received, that no consumer settled, that the queue had no reason to drop, and that it
+    does not have any more after it was drained.
 
-    If no acknowledgement was recorded at all, whoever receives a message has settled it. Evidence: `op` received it for
-    the last time, at `at_ns`.
+    If no settlement was recorded at all, whoever receives a message has settled it. Evidence: `op` received it for the
+    last time, at `at_ns`.
     """
     log = view.log
-    if not view.acks[0].size:
+    if not (view.drained and view.settles.value.size):
         return no_findings()
-    open_ = np.flatnonzero(~view.acked[log.intact_values] & log.sent[log.intact_values])
-    if not view.drained or not open_.size:
-        return no_findings()
+    open_ = log.visible & ~view.acked & (view.dead_ns == NONE)
+    if not view.has("dead-letters-of"):
+        open_ &= log.sent
+    values = np.flatnonzero(open_)
+    values = values[reasons(view, values) == NONE]
+    rows = np.flatnonzero(marked(log.values.size, values)[log.intact_values])
     last = np.full(log.values.size, NONE)
-    last[log.intact_values[open_]] = open_
-    return _received(view, UNACKED_VANISHED, VANISHED_DETAILS, last[last != NONE])
+    last[log.intact_values[rows]] = rows
+    return delivery_findings(view, UNACKED_VANISHED, last[values], VANISHED_DETAILS)
 
 
 def duplicate_cases(view: QueueView) -> pa.Table:
-    """Find deliveries of messages whose acknowledgement had reached the system.
+    """Find deliveries of messages whose acknowledgement or rejection had reached the system, or that had been
+    dead-lettered.
 
-    Evidence: `op` received it at `at_ns`.
+    A second delivery of a dead letter that is not marked is `dead-letter-twice` instead. Evidence: `op` received it at
+    `at_ns`.
     """
     log = view.log
-    again = np.flatnonzero(~view.first)
-    if not again.size:
-        return no_findings()
-    settled_ns = view.settled_ns[log.intact_values[again]]
-    late = (settled_ns != NONE) & (log.intact.received_ns[again] >= settled_ns + ACK_NS)
-    return _received(view, DUPLICATE, DUPLICATE_DETAILS, again[late])
+    again, twice = ~view.first, view.has("dead-letters-of")
+    late = [
+        (since_ns != NONE) & (log.intact.received_ns >= since_ns + ACK_NS)
+        for since_ns in (view.settled_ns[log.intact_values], view.dead_ns[log.intact_values])
+    ]
+    rows = np.flatnonzero((late[0] & again & ~(view.unmarked & twice)) | late[1])
+    return delivery_findings(view, DUPLICATE, rows, DUPLICATE_DETAILS, detail=late[1][rows].astype(np.int64))
 
 
 def unflagged_cases(view: QueueView) -> pa.Table:
-    """Find deliveries after the first one of a message that are not marked. Evidence: `op` received it at `at_ns`."""
-    return _received(view, REDELIVERY_FLAG_MISSING, (), np.flatnonzero(~view.first & view.unmarked))
+    """Find deliveries after the first one of a message that are not marked. Evidence: `op` received it at `at_ns`.
+
+    Not in a queue of dead letters, where this is `dead-letter-twice`.
+    """
+    if view.has("dead-letters-of"):
+        return no_findings()
+    return delivery_findings(view, REDELIVERY_FLAG_MISSING, np.flatnonzero(~view.first & view.unmarked))
 
 
 def order_cases(view: QueueView) -> pa.Table:
     """Find first deliveries to a consumer after a later message of the same producer. What is delivered again is
     marked, and may come at any time.
 
-    Evidence: `op` received it at `at_ns`; `other_value` is the latest message of its producer received before.
+    Not where messages have priorities or wait for their time, nor in a queue of dead letters. Evidence: `op` received
+    it at `at_ns`; `other_value` is the latest message of its producer received before.
     """
+    if any(view.has(setting) for setting in _UNORDERED):
+        return no_findings()
     log = view.log
     row = np.flatnonzero(view.first & view.unmarked)
     process = log.operations.process[log.intact.operation[row]]
@@ -182,45 +150,56 @@ def order_cases(view: QueueView) -> pa.Table:
     place, highest = running_maximum(group, rank, values.size)
     below = np.flatnonzero(place < highest)
     above = row[np.searchsorted(highest, highest[below])]
-    return _received(view, FIFO_VIOLATION, (), row[below], other_value=log.intact.value[above])
+    return delivery_findings(view, FIFO_VIOLATION, row[below], other_value=log.intact.value[above])
 
 
-def _received(view: QueueView, anomaly: Anomaly, details: tuple[str, ...], rows: Ints, **evidence: Ints) -> pa.Table:
-    log = view.log
-    return findings_of(
-        log.setting,
-        anomaly,
-        details=details,
-        value=log.intact.value[rows],
-        position=np.full(rows.size, NONE),
-        op=log.operations.op[log.intact.operation[rows]],
-        at_ns=log.intact.received_ns[rows],
-        **evidence,
-    )
+def strange_cases(view: QueueView) -> pa.Table:
+    """Find phantoms, see `phantom_cases`. In a queue of dead letters every message was sent to another queue, so only
+    those from another run are told."""
+    found = phantom_cases(view.log)
+    if view.has("dead-letters-of"):
+        return found.filter(pa.array(~is_one_of(found["detail"], [NOT_SENT_HERE])))
+    return found
+
+
+_CASES = (
+    lost_cases,
+    vanished_cases,
+    duplicate_cases,
+    unflagged_cases,
+    order_cases,
+    missing_cases,
+    early_cases,
+    mislabelled_cases,
+    twice_cases,
+    expired_early_cases,
+    expired_late_cases,
+    delivered_early_cases,
+    inversion_cases,
+    unroutable_cases,
+    over_length_cases,
+    depth_cases,
+    exceeded_cases,
+    active_cases,
+    failover_cases,
+)
 
 
 class QueueChecker(SettlesPhantoms):
     """Detects the anomalies of one queue; a `Checker` with the power `Settling`."""
 
     anomalies = (
-        LOST, UNSEEN, UNACKED_VANISHED, DUPLICATE, REDELIVERY_FLAG_MISSING, FIFO_VIOLATION, FAILED_VISIBLE, PHANTOM,
-        CORRUPT, MISROUTED,
+        LOST, UNSEEN, UNACKED_VANISHED, DUPLICATE, REDELIVERY_FLAG_MISSING, FIFO_VIOLATION, DEAD_LETTER_MISSING,
+        DEAD_LETTER_EARLY, DEAD_LETTER_MISLABELLED, DEAD_LETTER_TWICE, EXPIRED_EARLY, EXPIRED_LATE, DELIVERED_EARLY,
+        PRIORITY_INVERSION, UNROUTABLE_CONFIRMED, OVER_LENGTH, DEPTH_WRONG, DELIVERY_LIMIT_EXCEEDED, TWO_ACTIVE,
+        NO_FAILOVER, FAILED_VISIBLE, PHANTOM, CORRUPT, MISROUTED,
     )  # fmt: skip
     models = QUEUE
 
     def check(self, part: Part) -> pa.Table:
         """Return the findings in the order of `anomalies`."""
-        if not part.messages.num_rows:
+        if not (part.messages.num_rows or part.observations.num_rows):
             return no_findings()
         view = part.view(QueueView)
-        found = [
-            lost_cases(view),
-            vanished_cases(view),
-            duplicate_cases(view),
-            unflagged_cases(view),
-            order_cases(view),
-            failed_visible_cases(view.log),
-            phantom_cases(view.log),
-            corrupt_cases(view.log),
-        ]
-        return merged(found)
+        found = [cases(view) for cases in _CASES]
+        return merged([*found, failed_visible_cases(view.log), strange_cases(view), corrupt_cases(view.log)])

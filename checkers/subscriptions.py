@@ -146,7 +146,7 @@ def double_cases(view: LogView, subscription: Subscription) -> pa.Table:
 TWO_ACTIVE = Anomaly(
     "two-active",
     "two consumers were active at the same time where only one may be",
-    LOG,
+    DELIVERED,
     about=About.READING,
     shared=True,
 )

@@ -97,8 +97,8 @@ class Part:
     Attributes:
         setting: its context.
         messages: rows of this partition, schema `MESSAGES`, in `op` order.
-        operations: schema `OPERATIONS`, sorted by `op`; at least those that the rows refer to, and all whose `f` is
-            not in `schema.CARRYING`.
+        operations: schema `OPERATIONS`, sorted by `op`; at least those that the rows refer to, all whose `f` is not
+            in `schema.CARRYING`, and every `receive` that failed.
         observations: rows of this partition, schema `OBSERVATIONS`, in `op` order.
     """
 

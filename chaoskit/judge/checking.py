@@ -81,9 +81,11 @@ def find(history: History, bound_ns: int, load: Load | None = None) -> pa.Table:
 
 
 def controlling(operations: pa.Table) -> np.ndarray:
-    """Return for each operation whether it controls a client (rather than carrying messages)."""
-    carrying = pc.is_in(operations["f"].cast(pa.string()), value_set=pa.array(CARRYING))
-    return np.asarray(pc.invert(carrying))
+    """Return for each operation whether it controls a client, or found its connection gone, rather than carrying
+    messages."""
+    f = operations["f"].cast(pa.string())
+    gone = pc.and_(pc.equal(f, "receive"), pc.equal(operations["outcome"].cast(pa.string()), "fail"))
+    return np.asarray(pc.or_(pc.invert(pc.is_in(f, value_set=pa.array(CARRYING))), gone))
 
 
 def relevant(tables: Sequence[pa.Table], operations: pa.Table, control: np.ndarray) -> pa.Table:

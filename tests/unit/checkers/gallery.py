@@ -1,10 +1,17 @@
-"""All histories of the gallery, those of every family."""
+"""All histories of the gallery, those of every family; of queues, those of anomalies that only queues have."""
 
 from __future__ import annotations
 
-import gallery_ledgers  # noqa: F401  # hangs its histories
+import gallery_dead_letters  # noqa: F401  # hangs its histories
+import gallery_ledgers  # noqa: F401  # as above
+import gallery_queue_settings  # noqa: F401  # as above
+import gallery_queues  # noqa: F401  # as above
 import gallery_subscriptions  # noqa: F401  # as above
 import gallery_transactions  # noqa: F401  # as above
-from gallery_log import GALLERY
+from gallery_log import GALLERY as LOGS
+from queue_story import QUEUES
 
-__all__ = ["GALLERY"]
+GALLERY = QUEUES | LOGS
+GALLERY = {name: GALLERY[name] for name in [*LOGS, *(name for name in QUEUES if name not in LOGS)]}
+
+__all__ = ["GALLERY", "QUEUES"]

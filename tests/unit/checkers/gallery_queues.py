@@ -2,60 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from gallery_log import MS, OTHER
-from story import Row, Story, received, sent
+from gallery_log import OTHER
+from queue_story import Q, Queue, shows
+from story import Story, received, sent
 
 from chaoskit.history.audits import Drained
-from chaoskit.history.models import DataModel
 
-Q, R = "queue/0", "other/0"
-
-QUEUES: dict[str, Callable[[bool], Story]] = {}
-"""By anomaly: makes its history; told False, the one beside it."""
-
-
-def shows(name: str) -> Callable[[Callable[[bool], Story]], Callable[[bool], Story]]:
-    """Hang a history in the gallery."""
-
-    def hang(make: Callable[[bool], Story]) -> Callable[[bool], Story]:
-        QUEUES[name] = make
-        return make
-
-    return hang
-
-
-def acked(value: int) -> Row:
-    """A message that a consumer acknowledged."""
-    return {"kind": "acked", "topic": "queue", "partition": 0, "name": None, "value": value, "position": None}
-
-
-class Queue(Story):
-    """Messages 0 to count - 1 of one producer in a queue, and what consumers do with them."""
-
-    @classmethod
-    def of(cls, count: int, *, complete: bool = True) -> Queue:
-        story = cls(unit_ns=MS, model=DataModel.QUEUE, audits={Q: Drained(complete=complete)})
-        for value in range(count):
-            story.op("p", "send", sent(Q, value))
-        return story
-
-    def take(self, client: str, *values: int, start: int, delivery: int = 0, **more: object) -> int:
-        """A consumer is given messages."""
-        rows = [received(Q, value, None, delivery=delivery, **more) for value in values]
-        return self.op(client, "receive", *rows, start=start)
-
-    def settle(self, client: str, *values: int, start: int) -> int:
-        """A consumer acknowledges messages."""
-        return self.op(client, "ack", *map(acked, values), start=start)
-
-    def end(self, *values: int, delivery: int = 0) -> Queue:
-        """All is over at 5000 ms: the final read takes what is left."""
-        self.op("c", "close", start=4900)
-        self.take("auditor", *values, start=5000, delivery=delivery)
-        self.settle("auditor", *values, start=5100)
-        return self
+R = "other/0"
 
 
 @shows("lost")
@@ -127,5 +80,5 @@ def misrouted(broken: bool) -> Story:
     story.op("o", "send", sent(R, OTHER))
     place = Q if broken else R
     story.op("auditor", "receive", received(place, OTHER, None, delivery=0), start=4000)
-    story.op("auditor", "ack", {**acked(OTHER), "topic": place.partition("/")[0]}, start=4100)
+    story.settle("auditor", OTHER, start=4100, place=place)
     return story.end(0)

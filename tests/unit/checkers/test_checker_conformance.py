@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from gallery import GALLERY
-from gallery_queues import QUEUES
+from gallery import GALLERY, QUEUES
 
 from chaoskit.base import plugins
 from chaoskit.contract.anomaly import Anomaly

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from gallery import GALLERY
-from gallery_queues import QUEUES, Q, Queue
+from gallery import GALLERY, QUEUES
 from gallery_table import table
+from queue_story import Q, Queue
 from story import Story, received
 
 from chaoskit.contract.installed import checkers

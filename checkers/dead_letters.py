@@ -1,0 +1,201 @@
+"""Dead letters: what a queue drops goes to another queue, once, for a reason, and not too early.
+
+A dead letter is told with the queue that it was sent to (observation `dead-lettered`), so its whole fate is judged
+there. What cannot be concluded: how often a message was returned is known from above only, since a consumer that ended
+may have had it without having looked at it; and what a killed consumer did last was not recorded, so dead letters
+received after that are not judged by what consumers did.
+
+Cost: O(n log n) for n dead letters.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from chaoskit.contract.anomaly import About, Anomaly
+from checkers.columns import NONE, Flags, Ints, distinct
+from checkers.ends import OK
+from checkers.findings import findings_of, no_findings
+from checkers.models import QUEUE
+from checkers.queue_fates import DROPPED_DETAILS, reasons, waits
+from checkers.queue_view import (
+    DELIVERY_LIMIT,
+    ELSEWHERE,
+    EXPIRED,
+    MAXLEN,
+    MS,
+    REJECTED,
+    DeadLetters,
+    QueueView,
+    delivery_findings,
+)
+
+DEAD_LETTER_MISSING = Anomaly(
+    "dead-letter-missing", "a message that its queue dropped did not come to the dead letters", QUEUE
+)
+
+
+def missing_cases(view: QueueView) -> pa.Table:
+    """Find messages that are gone, that no consumer acknowledged, that the queue had a reason to drop, and that are not
+    among the dead letters.
+
+    Needs both queues drained. Evidence: `op` sent it; `at_ns` is when it was received for the last time, or, if it
+    never was, its acknowledgement.
+    """
+    log, rows = view.log, view.log.operations
+    if not (view.drained and view.has("dead-letters") and (rows.outcome[rows.asks] == OK).all() and rows.asks.any()):
+        return no_findings()
+    stored = np.zeros(log.values.size, np.bool_)
+    stored[log.sent_values[log.acked]] = True
+    settled = log.visible if not view.settles.value.size else view.acked
+    gone = np.flatnonzero((stored | (log.visible & log.sent)) & ~settled & (view.dead_ns == NONE))
+    why = reasons(view, gone)
+    chosen = (why != NONE) & ~waits(view, gone)
+    gone, why = gone[chosen], why[chosen]
+    last_ns = np.full(log.values.size, NONE)
+    np.maximum.at(last_ns, log.intact_values, log.intact.received_ns)
+    send = log.first_sends[gone]
+    operation = log.sends.operation[send]
+    return findings_of(
+        log.setting,
+        DEAD_LETTER_MISSING,
+        details=DROPPED_DETAILS,
+        detail=why,
+        value=log.sends.value[send],
+        position=np.full(gone.size, NONE),
+        op=rows.op[operation],
+        at_ns=np.where(last_ns[gone] == NONE, rows.end_ns[operation], last_ns[gone]),
+    )
+
+
+DEAD_LETTER_EARLY = Anomaly(
+    "dead-letter-early", "a message was dead-lettered although its reason did not hold yet", QUEUE, about=About.READING
+)
+EARLY_DETAILS = (
+    "no consumer rejected it",
+    "it was returned less often than the delivery limit",
+    "the queue was never that long",
+)
+
+
+def early_cases(view: QueueView) -> pa.Table:
+    """Find dead letters whose reason cannot have held: rejected by nobody, returned too seldom, in a queue that never
+    had so many messages.
+
+    Rejections are judged only where any are recorded. Evidence: `op` received it at `at_ns`.
+    """
+    dead = _first_receipts(view)
+    known = np.flatnonzero(dead.value != NONE)
+    dead = dead.take(known[view.sent_ns[dead.value[known]] != NONE])
+    if not dead.value.size:
+        return no_findings()
+    at_ns = _at_ns(view, dead)
+    starts_ns, _ = view.send_times_ns
+    limit, length = view.declared.get("delivery-limit", 0), view.declared.get("max-length", 0)
+    watched = ~_unwatched(view, at_ns)
+    wrong = [
+        (dead.reason == REJECTED) & watched & view.refused.any() & ~view.refused[dead.value],
+        (dead.reason == DELIVERY_LIMIT) & watched & (view.returns(dead.value, at_ns) < limit),
+        (dead.reason == MAXLEN) & (np.searchsorted(starts_ns, at_ns) < length),
+    ]
+    return _dead_findings(view, DEAD_LETTER_EARLY, dead, np.select(wrong, range(3), NONE), EARLY_DETAILS)
+
+
+DEAD_LETTER_MISLABELLED = Anomaly(
+    "dead-letter-mislabelled",
+    "a dead letter has a reason that its queue cannot have, another queue's name, or a wrong count",
+    QUEUE,
+    about=About.READING,
+)
+MISLABELLED_DETAILS = (
+    "the queue was not declared with what this reason needs",
+    "it names another queue",
+    "its reason is unknown",
+    "it was dead-lettered less than once",
+)
+_NEEDS = {EXPIRED: ("message-ttl", "delay"), MAXLEN: ("max-length",), DELIVERY_LIMIT: ("delivery-limit",)}
+
+
+def mislabelled_cases(view: QueueView) -> pa.Table:
+    """Find dead letters with a reason that the declared settings do not allow, or a count below 1.
+
+    Evidence: `op` received it at `at_ns`.
+    """
+    dead = _first_receipts(view)
+    unfounded = [reason for reason, needs in _NEEDS.items() if not view.declared.keys() & set(needs)]
+    wrong = [
+        np.isin(dead.reason, unfounded),
+        dead.reason == ELSEWHERE,
+        dead.reason == NONE,
+        (dead.count < 1) & (dead.count != NONE),
+    ]
+    return _dead_findings(view, DEAD_LETTER_MISLABELLED, dead, np.select(wrong, range(4), NONE), MISLABELLED_DETAILS)
+
+
+DEAD_LETTER_TWICE = Anomaly("dead-letter-twice", "a message came to the dead letters twice", QUEUE, about=About.READING)
+
+
+def twice_cases(view: QueueView) -> pa.Table:
+    """Find deliveries of a dead letter after its first one that are not marked: it is there twice.
+
+    Evidence: `op` received it at `at_ns`.
+    """
+    if not view.has("dead-letters-of"):
+        return no_findings()
+    return delivery_findings(view, DEAD_LETTER_TWICE, np.flatnonzero(~view.first & view.unmarked))
+
+
+EXPIRED_EARLY = Anomaly(
+    "expired-early", "a message expired before its time to live had passed", QUEUE, about=About.READING
+)
+
+
+def expired_early_cases(view: QueueView) -> pa.Table:
+    """Find dead letters that expired, and came sooner than their time to live after their send had begun.
+
+    A system counts in ms, so it may be one ms early. Evidence: `op` received it at `at_ns`.
+    """
+    lives = view.declared.get("message-ttl")
+    if lives is None:
+        return no_findings()
+    dead = _first_receipts(view)
+    dead = dead.take(np.flatnonzero((dead.reason == EXPIRED) & (dead.value != NONE)))
+    sent_ns = view.sent_ns[dead.value]
+    early = (sent_ns != NONE) & (_at_ns(view, dead) < sent_ns + (lives - 1) * MS)
+    return _dead_findings(view, EXPIRED_EARLY, dead, np.where(early, 0, NONE), ())
+
+
+def _first_receipts(view: QueueView) -> DeadLetters:
+    """Return the first receipt of each message with each reason."""
+    return view.dead.take(distinct(view.dead.number, view.dead.reason))
+
+
+def _at_ns(view: QueueView, dead: DeadLetters) -> Ints:
+    rows = view.log.operations
+    return np.maximum(rows.end_ns[dead.operation], rows.start_ns[dead.operation])
+
+
+def _unwatched(view: QueueView, at_ns: Ints) -> Flags:
+    """Return whether a consumer had been killed before: what it did last was not recorded."""
+    sessions = view.sessions
+    killed_ns = sessions.gone_ns[sessions.consuming & sessions.open & sessions.last]
+    unwatched: Flags = at_ns >= killed_ns.min(initial=np.iinfo(np.int64).max)
+    return unwatched
+
+
+def _dead_findings(
+    view: QueueView, anomaly: Anomaly, dead: DeadLetters, detail: Ints, details: tuple[str, ...]
+) -> pa.Table:
+    """Report those of the dead letters whose `detail` is not `NONE`."""
+    rows = np.flatnonzero(detail != NONE)
+    return findings_of(
+        view.log.setting,
+        anomaly,
+        details=details,
+        detail=detail[rows],
+        value=dead.number[rows],
+        position=np.full(rows.size, NONE),
+        op=view.log.operations.op[dead.operation[rows]],
+        at_ns=_at_ns(view, dead)[rows],
+    )

@@ -1,0 +1,131 @@
+"""Single active consumers: a queue delivers to one consumer, until that one ends.
+
+A session of a consumer was active at some time before its first delivery was received, and at some time after the
+message among its deliveries that was sent last. An active consumer stays active until it ends, so it was active all the
+time in between. Sessions that never received a message that was sent after their first receipt prove nothing.
+
+Cost: O(n + s log s) for n deliveries and s sessions.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from chaoskit.contract.anomaly import About, Anomaly
+from chaoskit.history.schema import KINDS
+from checkers.columns import NONE, Flags, Ints, codes, first_rows, integers
+from checkers.findings import findings_of, no_findings
+from checkers.models import QUEUE
+from checkers.queue_view import QueueView, delivery_findings
+from checkers.subscriptions import TWO_ACTIVE
+
+
+def active_cases(view: QueueView) -> pa.Table:
+    """Find sessions that began to receive while another one was surely active, and stayed so.
+
+    Evidence: `op` received the session's first message at `at_ns`; `other_` is the first message of the other one.
+    """
+    log = view.log
+    if not view.has("single-active") or not log.intact.value.size:
+        return no_findings()
+    sessions = view.sessions
+    session = sessions.of_operations(log.operations, log.intact.operation)
+    size = sessions.begin.size
+    sent_ns = np.full(size, NONE)
+    np.maximum.at(sent_ns, session, view.sent_ns[log.intact_values])
+    first = first_rows(size, session)
+    received_ns = log.intact.received_ns[first]
+    proper = np.flatnonzero(sessions.consuming & (first != NONE) & (sent_ns > received_ns))
+    proper = proper[np.lexsort((proper, received_ns[proper]))]
+    until_ns = np.maximum.accumulate(sent_ns[proper])
+    later = np.flatnonzero(received_ns[proper[1:]] < until_ns[:-1]) + 1
+    # the session that has been active the longest so far
+    holder = np.searchsorted(until_ns, until_ns[later - 1])
+    others = first[proper[holder]]
+    return delivery_findings(
+        view,
+        TWO_ACTIVE,
+        first[proper[later]],
+        other_value=log.intact.value[others],
+        other_op=log.operations.op[log.intact.operation[others]],
+    )
+
+
+FAILOVER_NS = 30_000_000_000
+"""How long another consumer may take to become active: longer than a system needs to notice that a connection ended."""
+
+NO_FAILOVER = Anomaly(
+    "no-failover",
+    "the active consumer ended, and no other one became active although messages were waiting",
+    QUEUE,
+    about=About.READING,
+)
+
+
+def failover_cases(view: QueueView) -> pa.Table:
+    """Find sessions that received nothing for more than 30 s of the load, after all those that had received something
+    had ended, although a message was waiting all that time.
+
+    Consumers are known from what they received, or from a `subscribed`. Not judged at the time of a fault or within the
+    bound after it. Evidence: `op` began the session, and `other_op` had sent `value`, which was waiting when the 30 s
+    were over, at `at_ns`.
+    """
+    log, sessions, end_ns = view.log, view.sessions, view.log.setting.load_end_ns
+    if not view.has("single-active") or "delay" in view.declared or end_ns is None:
+        return no_findings()
+    members = sessions.consuming & sessions.open & _consume_here(view)
+    found: list[tuple[int, int, int]] = []
+    for gap_ns in _gaps(view, end_ns):
+        from_ns, until_ns = np.maximum(sessions.from_ns, gap_ns[0]), np.minimum(sessions.until_ns, gap_ns[1])
+        quiet_ns = np.where(members, until_ns - from_ns, 0)
+        session = int(np.argmax(quiet_ns))
+        span_ns = int(from_ns[session]), int(until_ns[session])
+        waiting = (view.stored_ns != NONE) & (view.stored_ns <= span_ns[0]) & (view.received_ns >= span_ns[1])
+        if quiet_ns[session] > FAILOVER_NS and waiting.any() and not _disturbed(view, *span_ns):
+            values = np.flatnonzero(waiting)
+            found.append((session, int(values[np.argmin(view.stored_ns[values])]), span_ns[0] + FAILOVER_NS))
+    session_, value, at_ns = np.array(found, np.int64).reshape(-1, 3).T
+    send = log.first_acks[value]
+    return findings_of(
+        log.setting,
+        NO_FAILOVER,
+        value=log.sends.value[send],
+        position=np.full(value.size, NONE),
+        op=log.operations.op[sessions.begin[session_]],
+        other_op=log.operations.op[log.sends.operation[send]],
+        at_ns=at_ns,
+    )
+
+
+def _gaps(view: QueueView, end_ns: int) -> list[tuple[int, int]]:
+    """Return the times, longer than allowed, in which no session was open that had received something."""
+    log, sessions = view.log, view.sessions
+    session = sessions.of_operations(log.operations, log.intact.operation)
+    first_ns = np.full(sessions.begin.size, np.iinfo(np.int64).max)
+    np.minimum.at(first_ns, session, log.intact.received_ns)
+    receiving = np.flatnonzero(sessions.consuming & (first_ns < end_ns))
+    receiving = receiving[np.argsort(first_ns[receiving], kind="stable")]
+    ends_ns = np.maximum.accumulate(sessions.gone_ns[receiving])
+    next_ns = np.append(first_ns[receiving[1:]], np.full(min(receiving.size, 1), end_ns))
+    long = np.flatnonzero(next_ns - ends_ns > FAILOVER_NS)
+    return list(zip(ends_ns[long].tolist(), next_ns[long].tolist(), strict=True))
+
+
+def _consume_here(view: QueueView) -> Flags:
+    """Return whether the process of each session consumes from this queue."""
+    rows, observations = view.log.operations, view.part.observations
+    told = np.flatnonzero(codes(observations["kind"], KINDS) == KINDS.index("subscribed"))
+    subscribed: Ints = rows.rows_of(integers(observations["op"])[told])
+    here = rows.process[np.concatenate([subscribed, view.log.receives.operation])]
+    consume: Flags = np.isin(view.sessions.process, np.unique(here))
+    return consume
+
+
+def _disturbed(view: QueueView, from_ns: int, until_ns: int) -> bool:
+    """Return whether a fault, or the time after it in which the system may recover, falls into this time."""
+    return any(
+        fault.start_ns <= until_ns
+        and (fault.healed_ns is None or fault.healed_ns + view.log.setting.bound_ns >= from_ns)
+        for fault in view.log.setting.faults
+    )
