@@ -84,7 +84,7 @@ def inversion_cases(view: QueueView) -> pa.Table:
     order = np.flatnonzero(ready_ns != NONE)
     order = order[np.argsort(ready_ns[order], kind="stable")]
     inverted, others = [rows[:0]], [rows[:0]]
-    for level in np.unique(priority[consumed])[:-1]:
+    for level in np.unique(priority)[:-1]:
         higher, lower = order[priority[order] > level], np.flatnonzero((priority == level) & consumed)
         latest_ns = np.maximum.accumulate(pushed_ns[higher])
         count = np.searchsorted(ready_ns[higher] + ACK_NS, pushed_ns[lower], side="right")

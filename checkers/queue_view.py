@@ -245,10 +245,11 @@ class QueueView:
         return np.not_equal(self.log.operations.fate[self.log.sends.operation], FAIL)
 
     def _ids(self, numbers: Ints) -> Ints:
+        """Return the ids of values that were sent or received here, `NONE` for others."""
         held = self.log.values.holds(numbers)
-        if held.all():
-            return self.log.values.ids(numbers)
-        return self.log.values.ids(np.where(held, numbers, NONE))
+        ids = self.log.values.ids(numbers if held.all() else np.where(held, numbers, NONE))
+        known: Ints = np.where(held & (self.log.sent | self.log.visible)[ids], ids, NONE)
+        return known
 
     def _of_kind(self, kind: int) -> Ints:
         values: Ints = self.settles.value[(self.settles.kind == kind) & (self.settles.value != NONE)]

@@ -62,6 +62,9 @@ class Case:
         return replace(self, parts=tuple(each._replace(setting=setting(each.setting)) for each in self.parts))
 
 
+OF_MESSAGES = ["acked", "nacked", "rejected", "prioritised", "dead-lettered"]
+"""Kinds of observations whose value, if they have one, is a message's."""
+
 Change = Callable[[Draw, Case], tuple[Case, Undo]]
 CHANGES: dict[str, Change] = {}
 
@@ -161,7 +164,11 @@ def another_origin_of_time(draw: Draw, case: Case) -> tuple[Case, Undo]:
         times = {name: getattr(window, name) for name in ("start_ns", "effective_ns", "healed_ns")}
         return replace(window, **{name: at if at is None else at + by_ns for name, at in times.items()})
 
-    case = case.mapped(later, later).set_up(lambda each: replace(each, faults=tuple(map(moved, each.faults))))
+    def set_later(setting: Setting) -> Setting:
+        end_ns = None if setting.load_end_ns is None else setting.load_end_ns + by_ns
+        return replace(setting, faults=tuple(map(moved, setting.faults)), load_end_ns=end_ns)
+
+    case = case.mapped(later, later).set_up(set_later)
     return case, lambda row: row | {"at_ns": row["at_ns"] if row["at_ns"] is None else row["at_ns"] - by_ns}
 
 
@@ -175,18 +182,16 @@ def other_process_numbers(draw: Draw, case: Case) -> tuple[Case, Undo]:
 
 @change
 def other_producer_numbers(draw: Draw, case: Case) -> tuple[Case, Undo]:
-    known = sorted({producer for each in case.parts for producer in producers(each.messages)})
+    tables = [table for each in case.parts for table in (each.messages, each.observations)]
+    known = sorted({producer for table in tables for producer in producers(table)})
     numbers = draw(st.permutations([*known, *range(1000, 1003)]))[: len(known)]
     there, back = dict(zip(known, numbers, strict=True)), dict(zip(numbers, known, strict=True))
 
     def renamed(table: pa.Table) -> pa.Table:
-        if "direction" not in table.schema.names:
-            return table  # values of observations name no producer
-        value = table["value"].to_numpy().copy()
-        chosen = value >= 0
+        value, chosen = table["value"].fill_null(-1).to_numpy().copy(), of_messages(table)
         new = np.array([there.get(producer, 0) for producer in range(max(known, default=0) + 1)], np.int64)
         value[chosen] = new[value[chosen] >> PRODUCER_SHIFT] << PRODUCER_SHIFT | value[chosen] & SEQUENCE
-        return replaced(table, value=value)
+        return replaced(table, value=pa.array(value, mask=value == -1))
 
     def undone(value: int | None) -> int | None:
         if value is None or value < 0:
@@ -237,10 +242,17 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
-def producers(messages: pa.Table) -> list[int]:
-    """Return the numbers of all producers of a partition."""
-    value = messages["value"].to_numpy()
-    return np.unique(value[value >= 0] >> PRODUCER_SHIFT).tolist()
+def of_messages(table: pa.Table) -> np.ndarray:
+    """Return which rows, messages or observations, name a message by its value."""
+    named = table["value"].fill_null(-1).to_numpy() >= 0
+    if "kind" in table.schema.names:
+        named &= np.asarray(pc.is_in(table["kind"].cast(pa.string()), value_set=pa.array(OF_MESSAGES)))
+    return named
+
+
+def producers(table: pa.Table) -> list[int]:
+    """Return the numbers of all producers of messages that a table names."""
+    return np.unique(table["value"].to_numpy()[of_messages(table)].astype(np.int64) >> PRODUCER_SHIFT).tolist()
 
 
 def pieces(draw: Draw, table: pa.Table) -> Iterator[pa.Table]:

@@ -15,12 +15,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from changes import CHANGES, TIES, Case, Draw, Rows, Sheet, changed_by, pieces, replaced, unrelated, untied
-from gallery import GALLERY
+from gallery import GALLERY, QUEUES
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 from notation import History as Notated
 from story import Story
 from test_log_reference import arbitrary_histories, broker_histories
+from test_queue_reference import orderly_stories, queue_stories
 from test_spanning_reference import group_stories, transactional_stories
 
 from chaoskit.base import durable
@@ -34,7 +35,7 @@ from checkers.synthetic.strategies import anomalous_histories, histories
 
 Data = st.DataObject
 PATIENT = settings(suppress_health_check=list(HealthCheck))
-PRODUCING = {"send", "txn", "init", "begin", "end"}
+PRODUCING = {"send", "add", "txn", "init", "begin", "end"}
 
 
 def of_story(story: Story) -> Case:
@@ -54,8 +55,13 @@ def of_generated(history: Generated) -> Case:
 
 
 STORIES = st.one_of(
-    st.builds(lambda make, broken: of_story(make(broken)), st.sampled_from(list(GALLERY.values())), st.booleans()),
+    st.builds(
+        lambda make, broken: of_story(make(broken)),
+        st.sampled_from([*GALLERY.values(), *QUEUES.values()]),
+        st.booleans(),
+    ),
     st.one_of(transactional_stories(), group_stories()).map(of_story),
+    st.one_of(queue_stories(), orderly_stories()).map(of_story),
     st.one_of(arbitrary_histories(), broker_histories()).map(of_notation),
 )
 SYNTHETIC = st.one_of(histories(), anomalous_histories()).map(of_generated)
