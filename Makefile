@@ -59,6 +59,7 @@ bench: setup ## measure recording and checking, up to 100 million messages (an h
 	$(SUDO) $(BIN)/python benchmarks/wal.py
 	$(SUDO) $(BIN)/python benchmarks/recording.py
 	$(BIN)/python benchmarks/check_log.py
+	$(BIN)/python -m benchmarks.check_queue
 	$(BIN)/python -m benchmarks.check_scaling
 	$(BIN)/python -m benchmarks.check_transactions
 	$(BIN)/python -m benchmarks.edn

@@ -25,6 +25,8 @@ NONE = -1
 
 def integers(column: pa.Array | pa.ChunkedArray) -> Ints:
     """Return an integer column as one array, with `NONE` for null."""
+    if column.null_count == len(column):
+        return np.full(len(column), NONE, column.type.to_pandas_dtype())
     if column.null_count:
         column = pc.fill_null(column, NONE)
     array: Ints = column.to_numpy()
@@ -56,7 +58,8 @@ def places_in(words: Sequence[str], column: pa.ChunkedArray) -> Ints:
         # A null entry has index NONE, which selects the last element: no word.
         dictionary = [*chunk.dictionary.to_pylist(), None]
         lookup = np.array([words.index(word) if word in words else NONE for word in dictionary], np.int8)
-        parts.append(lookup[integers(chunk.indices)])
+        constant = len(chunk.dictionary) == 1 and not chunk.null_count
+        parts.append(np.full(len(chunk), lookup[0]) if constant else lookup[integers(chunk.indices)])
     return np.concatenate(parts)
 
 

@@ -85,12 +85,12 @@ def early_cases(view: QueueView) -> pa.Table:
 
     Rejections are judged only where any are recorded. Evidence: `op` received it at `at_ns`.
     """
+    if not view.dead.number.size:
+        return no_findings()
     dead = _first_receipts(view)
     known = np.flatnonzero(dead.value != NONE)
     dead = dead.take(known[view.sent_ns[dead.value[known]] != NONE])
-    if not dead.value.size:
-        return no_findings()
-    at_ns = _at_ns(view, dead)
+    at_ns = view.done_ns(dead.operation)
     starts_ns, _ = view.send_times_ns
     limit, length = view.declared.get("delivery-limit", 0), view.declared.get("max-length", 0)
     watched = ~_unwatched(view, at_ns)
@@ -162,18 +162,13 @@ def expired_early_cases(view: QueueView) -> pa.Table:
     dead = _first_receipts(view)
     dead = dead.take(np.flatnonzero((dead.reason == EXPIRED) & (dead.value != NONE)))
     sent_ns = view.sent_ns[dead.value]
-    early = (sent_ns != NONE) & (_at_ns(view, dead) < sent_ns + (lives - 1) * MS)
+    early = (sent_ns != NONE) & (view.done_ns(dead.operation) < sent_ns + (lives - 1) * MS)
     return _dead_findings(view, EXPIRED_EARLY, dead, np.where(early, 0, NONE), ())
 
 
 def _first_receipts(view: QueueView) -> DeadLetters:
     """Return the first receipt of each message with each reason."""
     return view.dead.take(distinct(view.dead.number, view.dead.reason))
-
-
-def _at_ns(view: QueueView, dead: DeadLetters) -> Ints:
-    rows = view.log.operations
-    return np.maximum(rows.end_ns[dead.operation], rows.start_ns[dead.operation])
 
 
 def _unwatched(view: QueueView, at_ns: Ints) -> Flags:
@@ -197,5 +192,5 @@ def _dead_findings(
         value=dead.number[rows],
         position=np.full(rows.size, NONE),
         op=view.log.operations.op[dead.operation[rows]],
-        at_ns=_at_ns(view, dead)[rows],
+        at_ns=view.done_ns(dead.operation)[rows],
     )

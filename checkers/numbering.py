@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from chaoskit.history.schema import PRODUCER_SHIFT
-from checkers.columns import NONE, Flags, Ints, changes
+from checkers.columns import NONE, Ints, changes
 
 _SPREAD_MAX = 4
 """Maximum ratio of ids to numbers before sorting is used instead: tables indexed by id then cost at most 16 bytes
@@ -52,7 +52,6 @@ class Numbering:
             np.minimum.at(lows, block, part)
             np.maximum.at(highs, block, part)
         sizes = np.where(highs >= 0, highs - lows + 1, 0)
-        self._sizes = sizes
         self._ends = np.cumsum(sizes)
         self._shifts = self._ends - sizes - np.where(sizes > 0, lows, 0)
         self.size = int(self._ends[-1])
@@ -72,18 +71,17 @@ class Numbering:
         shifts: Ints = self._shifts if self._shifts.size == 1 else self._shifts[self._block(numbers)]
         return (numbers + shifts).astype(self._dtype)
 
-    def holds(self, numbers: Ints) -> Flags:
-        """Return whether each number has an id: all that were passed to the constructor, and those in between."""
+    def near(self, numbers: Ints) -> Ints:
+        """Return the ids of any numbers; some id for those that were not passed to the constructor."""
         if self._sorted is not None:
-            place = np.minimum(np.searchsorted(self._sorted, numbers), self._sorted.size - 1)
-            found: Flags = self._sorted[place] == numbers
-            return found
+            return np.minimum(np.searchsorted(self._sorted, numbers), self.size - 1).astype(self._dtype)
         block = self._block(numbers)
-        inside = (numbers >= 0) & (block >= 0) & (block < self._ends.size)
-        block = np.where(inside, block, 0)
-        id_ = numbers + self._shifts[block]
-        held: Flags = inside & (id_ < self._ends[block]) & (id_ >= self._ends[block] - self._sizes[block])
-        return held
+        if block.min(initial=0) < 0 or block.max(initial=0) >= self._shifts.size:
+            block = np.clip(block, 0, self._shifts.size - 1)
+        ids: Ints = numbers + self._shifts[block]
+        if ids.min(initial=0) < 0 or ids.max(initial=0) >= self.size:
+            ids = np.clip(ids, 0, self.size - 1)
+        return ids.astype(self._dtype)
 
     def numbers(self, ids: Ints) -> Ints:
         """Return the numbers with these ids."""

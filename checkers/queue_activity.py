@@ -114,7 +114,7 @@ def _gaps(view: QueueView, end_ns: int) -> list[tuple[int, int]]:
 
 def _consume_here(view: QueueView) -> Flags:
     """Return whether the process of each session consumes from this queue."""
-    rows, observations = view.log.operations, view.part.observations
+    rows, observations = view.log.operations, view.observations
     told = np.flatnonzero(codes(observations["kind"], KINDS) == KINDS.index("subscribed"))
     subscribed: Ints = rows.rows_of(integers(observations["op"])[told])
     here = rows.process[np.concatenate([subscribed, view.log.receives.operation])]

@@ -59,7 +59,7 @@ def depth_cases(view: QueueView) -> pa.Table:
     the auditor received at all, unless messages may have expired or been dropped meanwhile. Only if the queue was
     drained, and not where messages wait for their time. Evidence: `op` is the final read, which began at `at_ns`.
     """
-    observations, log = view.part.observations, view.log
+    observations, log = view.observations, view.log
     told = np.flatnonzero(codes(observations["kind"], KINDS) == KINDS.index("depth"))[:1]
     if not (told.size and view.drained) or "delay" in view.declared:
         return no_findings()
@@ -89,11 +89,11 @@ def exceeded_cases(view: QueueView) -> pa.Table:
     Evidence: `op` received it at `at_ns`; `other_op` had returned it.
     """
     limit, log = view.declared.get("delivery-limit"), view.log
-    returned = np.flatnonzero(view.sure & (view.settles.kind == NACKED))
-    if limit is None or not returned.size:
+    if limit is None:
         return no_findings()
-    value, operation = view.settles.value[returned], view.settles.operation[returned]
-    until_ns = np.maximum(log.operations.end_ns[operation], log.operations.start_ns[operation])
+    returned = np.flatnonzero((view.settles.kind == NACKED) & (view.settles.value != NONE))
+    nacks = view.sure(view.settles.take(returned))
+    value, operation, until_ns = nacks.value, nacks.operation, view.done_ns(nacks.operation)
     order = np.lexsort((until_ns, value))
     last = order[np.arange(order.size) - run_starts(value[order]) == limit]
     final = np.full(log.values.size, NONE)

@@ -131,10 +131,10 @@ def pushed_after_ns(view: QueueView) -> Ints:
 
 def _priorities(view: QueueView) -> Ints:
     """Return the priority of each message, by value id; 0 unless told."""
-    observations = view.part.observations
+    observations = view.observations
     told = np.flatnonzero(codes(observations["kind"], KINDS) == KINDS.index("prioritised"))
     value, number = integers(observations["value"])[told], integers(observations["position"])[told]
-    known = view.log.values.holds(value)
+    ids = view.ids(value)
     priority = np.zeros(view.log.values.size, np.int64)
-    priority[view.log.values.ids(value[known])] = number[known]
+    priority[ids[ids != NONE]] = number[ids != NONE]
     return priority

@@ -71,31 +71,31 @@ class DeadLetters(Rows):
     operation: Ints
 
 
-@dataclass(frozen=True)
 class QueueView:
     """The messages of a queue, and what consumers did with them.
 
     Attributes:
-        part: the queue.
+        log: sends and receives, with ids of values.
+        observations: schema `OBSERVATIONS`.
     """
 
-    part: Part
-
-    @cached_property
-    def log(self) -> LogView:
-        """Sends and receives, with ids of values."""
-        return self.part.view(LogView)
+    def __init__(self, part: Part) -> None:
+        # It must not refer to the part, which refers to it: a cycle is freed late, and these arrays are large.
+        self.log = part.view(LogView)
+        self.observations = part.observations
+        self._messages = part.messages
+        self._operations = part.operations
 
     @cached_property
     def drained(self) -> bool:
         """Whether the final read emptied the queue."""
-        audit = self.part.setting.audit
+        audit = self.log.setting.audit
         return isinstance(audit, Drained) and audit.complete
 
     @cached_property
     def declared(self) -> dict[str, int]:
         """The settings that the queue was declared with, and their numbers."""
-        rows = self.part.observations.filter(pa.array(self._kind == KINDS.index("declared")))
+        rows = self.observations.filter(pa.array(self._kind == KINDS.index("declared")))
         return {
             name: number
             for name, number in zip(rows["name"].to_pylist(), rows["position"].to_pylist(), strict=True)
@@ -110,9 +110,9 @@ class QueueView:
     def settles(self) -> Settles:
         """What consumers did with deliveries."""
         chosen = np.flatnonzero((self._kind == ACKED) | (self._kind == NACKED) | (self._kind == REFUSED))
-        observations = self.part.observations
+        observations = self.observations
         operation = self.log.operations.rows_of(integers(observations["op"])[chosen])
-        return Settles(self._ids(integers(observations["value"])[chosen]), self._kind[chosen], operation)
+        return Settles(self.ids(integers(observations["value"])[chosen]), self._kind[chosen], operation)
 
     @cached_property
     def acked(self) -> Flags:
@@ -124,33 +124,36 @@ class QueueView:
         """Whether a consumer rejected each value, by value id; whether that reached the system is unknown."""
         return self._settled(REFUSED)
 
-    @cached_property
-    def sure(self) -> Flags:
-        """Whether each settlement reached the system: its consumer lived on, with its connection, for a while."""
-        rows, operation = self.log.operations, self.settles.operation
+    def sure(self, settles: Settles) -> Settles:
+        """Return those that reached the system: their consumer lived on, with its connection, for a while."""
+        rows, operation = self.log.operations, settles.operation
         session = self.sessions.of_operations(rows, operation)
-        until_ns = np.maximum(rows.end_ns[operation], rows.start_ns[operation])
-        sure: Flags = (rows.outcome[operation] != FAIL) & (self.sessions.until_ns[session] - until_ns >= ACK_NS)
-        sure &= self.settles.value != NONE
-        return sure
+        lasted_ns = self.sessions.until_ns[session] - self.done_ns(operation)
+        return settles.take(np.flatnonzero((rows.outcome[operation] != FAIL) & (lasted_ns >= ACK_NS)))
 
-    @cached_property
-    def settled_ns(self) -> Ints:
-        """When each value was first acknowledged or rejected by a consumer that lived on for a while, by value id."""
-        chosen = self.sure & (self.settles.kind != NACKED)
-        operation = self.settles.operation[chosen]
+    def settled_ns(self, values: Ints) -> Ints:
+        """Return when each of these values (ids) was first acknowledged or rejected by a consumer that lived on for a
+        while."""
+        wanted = marked(self.log.values.size, values)
+        settles = self.settles.take(np.flatnonzero(wanted[self.settles.value] & (self.settles.value != NONE)))
+        settles = self.sure(settles.take(np.flatnonzero(settles.kind != NACKED)))
+        return self._first_ns(settles.value, self.done_ns(settles.operation))[values]
+
+    def done_ns(self, operation: Ints) -> Ints:
+        """Return when operations (rows) had ended; of those that never completed, when they began."""
         rows = self.log.operations
-        return self._first_ns(self.settles.value[chosen], np.maximum(rows.end_ns[operation], rows.start_ns[operation]))
+        done_ns: Ints = np.maximum(rows.end_ns[operation], rows.start_ns[operation])
+        return done_ns
 
     @cached_property
     def dead(self) -> DeadLetters:
         """Receipts of this queue's messages as dead letters."""
-        observations = self.part.observations
+        observations = self.observations
         chosen = np.flatnonzero(self._kind == KINDS.index("dead-lettered"))
         number = integers(observations["value"])[chosen]
         return DeadLetters(
             number,
-            self._ids(number),
+            self.ids(number),
             places_in(REASONS, observations["name"])[chosen],
             integers(observations["position"])[chosen],
             self.log.operations.rows_of(integers(observations["op"])[chosen]),
@@ -160,8 +163,7 @@ class QueueView:
     def dead_ns(self) -> Ints:
         """When each value was first received as a dead letter, by value id."""
         known = np.flatnonzero(self.dead.value != NONE)
-        operation, rows = self.dead.operation[known], self.log.operations
-        return self._first_ns(self.dead.value[known], np.maximum(rows.end_ns[operation], rows.start_ns[operation]))
+        return self._first_ns(self.dead.value[known], self.done_ns(self.dead.operation[known]))
 
     @cached_property
     def sent_ns(self) -> Ints:
@@ -201,7 +203,7 @@ class QueueView:
     @cached_property
     def sessions(self) -> Sessions:
         """The sessions of consumers."""
-        return Sessions.of(self.part.operations, self.log.operations)
+        return Sessions.of(self._operations, self.log.operations)
 
     @cached_property
     def first(self) -> Flags:
@@ -221,7 +223,7 @@ class QueueView:
     @cached_property
     def unmarked(self) -> Flags:
         """Whether each intact receive is marked as the first delivery; not so where the system marks nothing."""
-        messages = self.part.messages
+        messages = self._messages
         counts = integers(messages["delivery"])[np.flatnonzero(is_one_of(messages["direction"], ["received"]))]
         unmarked: Flags = counts[self.log.receives.payload == INTACT] == 0
         return unmarked
@@ -237,19 +239,27 @@ class QueueView:
 
     @cached_property
     def _kind(self) -> Ints:
-        return codes(self.part.observations["kind"], KINDS)
+        return codes(self.observations["kind"], KINDS)
 
     @cached_property
     def _kept(self) -> Flags:
         """Whether each send may have been stored."""
         return np.not_equal(self.log.operations.fate[self.log.sends.operation], FAIL)
 
-    def _ids(self, numbers: Ints) -> Ints:
+    def ids(self, numbers: Ints) -> Ints:
         """Return the ids of values that were sent or received here, `NONE` for others."""
-        held = self.log.values.holds(numbers)
-        ids = self.log.values.ids(numbers if held.all() else np.where(held, numbers, NONE))
-        known: Ints = np.where(held & (self.log.sent | self.log.visible)[ids], ids, NONE)
+        ids = self.log.values.near(numbers)
+        known: Ints = np.where(self._numbers[ids] == numbers, ids, NONE)
         return known
+
+    @cached_property
+    def _numbers(self) -> Ints:
+        """The value with each id; `NONE` for ids of values that were neither sent nor received here."""
+        log = self.log
+        numbers = np.full(log.values.size, NONE)
+        numbers[log.sent_values] = log.sends.value
+        numbers[log.intact_values] = log.intact.value
+        return numbers
 
     def _of_kind(self, kind: int) -> Ints:
         values: Ints = self.settles.value[(self.settles.kind == kind) & (self.settles.value != NONE)]
@@ -259,6 +269,8 @@ class QueueView:
         return marked(self.log.values.size, self._of_kind(kind))
 
     def _first_ns(self, values: Ints, at_ns: Ints) -> Ints:
+        if not values.size:
+            return np.full(self.log.values.size, NONE)
         first_ns = np.full(self.log.values.size, _NEVER)
         np.minimum.at(first_ns, values, at_ns)
         return np.where(first_ns == _NEVER, NONE, first_ns)

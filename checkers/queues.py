@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from chaoskit.contract.checker import Part
 from chaoskit.history.schema import PRODUCER_SHIFT
-from checkers.columns import NONE, changes, is_one_of, marked, running_maximum
+from checkers.columns import NONE, is_one_of, marked, running_maximum, stable_order
 from checkers.copies import DUPLICATE
 from checkers.dead_letters import (
     DEAD_LETTER_EARLY,
@@ -109,13 +109,14 @@ def duplicate_cases(view: QueueView) -> pa.Table:
     `at_ns`.
     """
     log = view.log
-    again, twice = ~view.first, view.has("dead-letters-of")
-    late = [
-        (since_ns != NONE) & (log.intact.received_ns >= since_ns + ACK_NS)
-        for since_ns in (view.settled_ns[log.intact_values], view.dead_ns[log.intact_values])
-    ]
-    rows = np.flatnonzero((late[0] & again & ~(view.unmarked & twice)) | late[1])
-    return delivery_findings(view, DUPLICATE, rows, DUPLICATE_DETAILS, detail=late[1][rows].astype(np.int64))
+    again = np.flatnonzero(~view.first & ~(view.unmarked & view.has("dead-letters-of")))
+    dead = np.flatnonzero((view.dead_ns != NONE)[log.intact_values]) if view.dead.value.size else again[:0]
+    rows = np.concatenate([dead, again])
+    since_ns = np.concatenate([view.dead_ns[log.intact_values[dead]], view.settled_ns(log.intact_values[again])])
+    late = (since_ns != NONE) & (log.intact.received_ns[rows] >= since_ns + ACK_NS)
+    rows, first = np.unique(rows[late], return_index=True)
+    detail = (np.flatnonzero(late)[first] < dead.size).astype(np.int64)
+    return delivery_findings(view, DUPLICATE, rows, DUPLICATE_DETAILS, detail=detail)
 
 
 def unflagged_cases(view: QueueView) -> pa.Table:
@@ -139,15 +140,13 @@ def order_cases(view: QueueView) -> pa.Table:
         return no_findings()
     log = view.log
     row = np.flatnonzero(view.first & view.unmarked)
-    process = log.operations.process[log.intact.operation[row]]
-    producer = log.intact.value[row] >> PRODUCER_SHIFT
-    order = np.lexsort((row, producer, process))
-    row, process, producer = row[order], process[order], producer[order]
     if not row.size:
         return no_findings()
-    group = np.cumsum(changes(process, producer)).astype(np.int64)
-    values, rank = np.unique(log.intact.value[row], return_inverse=True)
-    place, highest = running_maximum(group, rank, values.size)
+    producer = log.intact.value[row] >> PRODUCER_SHIFT
+    group = log.operations.process[log.intact.operation[row]] * (producer.max() + 1) + producer
+    order = stable_order(group)
+    row, group = row[order], group[order]
+    place, highest = running_maximum(group, log.intact_values[row].astype(np.int64), log.values.size)
     below = np.flatnonzero(place < highest)
     above = row[np.searchsorted(highest, highest[below])]
     return delivery_findings(view, FIFO_VIOLATION, row[below], other_value=log.intact.value[above])

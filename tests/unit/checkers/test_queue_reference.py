@@ -8,7 +8,8 @@ from typing import Any
 from hypothesis import event, given
 from hypothesis import strategies as st
 from queue_story import D, Q, Queue, seen
-from reference_queues import CASES, MS, Row, findings
+from reference_queue import MS, Row
+from reference_queues import CASES, findings
 from story import Story, received, sent
 
 from chaoskit.contract.checker import FaultWindow
