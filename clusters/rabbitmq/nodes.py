@@ -94,7 +94,7 @@ class Nodes:
         """
         host = self._hosts[0]
         given = environment(host.name, host.address, host.data_dir)
-        command = ["env", *(f"{key}={value}" for key, value in given.items()), self._program("rabbitmqctl"), *arguments]
+        command = ["env", f"--chdir={home_folder(host.data_dir)}", *(f"{key}={value}" for key, value in given.items()), self._program("rabbitmqctl"), *arguments]
         done = host.run(host.as_service(command), check=False)
         if done.status != 0:
             raise ClusterError(f"rabbitmqctl {' '.join(arguments)} failed: {(done.err or done.out).strip()[-300:]}")

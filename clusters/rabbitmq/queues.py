@@ -68,7 +68,7 @@ def declarations(topic: Topic) -> Sequence[Declaration]:
 
 
 def mirroring(topic: Topic) -> dict[str, Any]:
-    """Return the policy by which a topic's queue is mirrored; a scenario's own policy has precedence."""
+    """Return the policy by which a topic's queue is mirrored, unless the scenario has another one."""
     if topic.kind != MIRRORED:
         return {}
     return {"ha-mode": "exactly", "ha-params": topic.replication, "ha-sync-mode": "automatic"}
