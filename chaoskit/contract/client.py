@@ -8,13 +8,14 @@ the system.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.history.recorder import Delivery
 
-Settlement = Literal["ack", "ack-cumulative", "nack"]
-"""What a subscription's consumer does with a delivery."""
+Settlement = Literal["ack", "ack-cumulative", "nack", "reject"]
+"""What a consumer does with a delivery: `nack` asks for redelivery, `reject` does not."""
 
 Completed = Callable[[int, int, str | None, int | None], None]
 """Called once per send: token, outcome code, error, position (None if not reported)."""
@@ -180,6 +181,59 @@ class Subscriber(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Publishing:
+    """How messages are published to queues.
+
+    Attributes:
+        confirms: whether a send completes when the system confirms it; otherwise when it was written.
+        persistent: whether messages are to survive a restart.
+        mandatory: whether a message that no queue takes is returned; its send has then failed.
+        ttl_ms: how long each message lives, in ms; None: for ever.
+    """
+
+    confirms: bool = True
+    persistent: bool = True
+    mandatory: bool = True
+    ttl_ms: int | None = None
+
+
+class Publisher(Producer, Protocol):
+    """Publishes messages to queues."""
+
+    def publish(self, topic: str, payload: bytes, token: int, priority: int) -> bool:
+        """Publish one message with a priority, like `send`, which has none."""
+        ...
+
+
+class Death(NamedTuple):
+    """Why a message is in a queue of dead letters, as the system tells.
+
+    Attributes:
+        reason: such as `rejected` or `expired`.
+        queue: the queue that it was in before, by its name in the system.
+        times: how often that happened.
+    """
+
+    reason: str
+    queue: str
+    times: int
+
+
+class Arrival(NamedTuple):
+    """A delivery of a queue.
+
+    Attributes:
+        delivery: the message.
+        tag: identifies the delivery when it is settled.
+        death: why it was dead-lettered, if it was.
+    """
+
+    delivery: Delivery
+    tag: int
+    death: Death | None = None
+
+
 class QueueConsumer(Protocol):
     """Receives messages of queues; each message stays with it until it is settled, or the connection ends."""
 
@@ -187,12 +241,12 @@ class QueueConsumer(Protocol):
         """Begin to receive from these queues; after a lost connection, `poll` connects again."""
         ...
 
-    def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Delivery], list[int], str | None]:
-        """Return deliveries in order of arrival, the tag of each, and an error to record, if any."""
+    def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Arrival], str | None]:
+        """Return deliveries in order of arrival, and an error to record, if any."""
         ...
 
     def settle(self, tags: Sequence[int], how: Settlement) -> tuple[int, str | None]:
-        """Acknowledge deliveries, or have them delivered again (`nack`); return the outcome code and the error.
+        """Settle deliveries; return the outcome code and the error.
 
         `FAIL`: the connection that they came on is gone, and the system will deliver them again.
         """
@@ -299,16 +353,15 @@ class QueueClients(Protocol):
     partition 0."""
 
     def publisher(
-        self, settings: Mapping[str, Any], index: int, completed: Completed, *, confirms: bool, persistent: bool
-    ) -> Producer:
+        self, settings: Mapping[str, Any], index: int, completed: Completed, publishing: Publishing
+    ) -> Publisher:
         """Connect a publisher.
 
         Args:
             settings: the system's own, by name.
             index: number of the client; clients with successive numbers connect to successive nodes.
             completed: called once per send.
-            confirms: whether a send completes when the system confirms it; otherwise when it was written.
-            persistent: whether messages are to survive a restart.
+            publishing: how it publishes.
         """
         ...
 

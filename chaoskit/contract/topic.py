@@ -17,6 +17,8 @@ class Topic:
         partitions: number of partitions; None if they are created during the run, as with ledgers.
         replication: number of copies of each message.
         kind: the system's own type of it, such as `quorum`, if it has several.
+        settings: what a queue is to do, with names of `chaoskit.history.schema.QUEUE_SETTINGS`.
+        exchange: type of the exchange to which messages for a queue are published; empty: directly to the queue.
     """
 
     name: str
@@ -24,6 +26,8 @@ class Topic:
     partitions: int | None = 1
     replication: int = 1
     kind: str = ""
+    settings: tuple[tuple[str, int], ...] = ()
+    exchange: str = ""
 
     @property
     def places(self) -> list[tuple[str, int]]:

@@ -45,6 +45,12 @@ class Writer:
         return head + _CHECK.pack(extend(crc32c(head), self._filler)) + self._filler
 
 
+def value_of(payload: bytes) -> int:
+    """Return the value of a payload that `Writer` has just built."""
+    value: int = _HEAD.unpack_from(payload)[2]
+    return value
+
+
 def read(payload: bytes | None, run_id: int) -> tuple[int, int, int, int]:
     """Return payload code, value, intended and actual send time.
 

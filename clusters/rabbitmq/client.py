@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from chaoskit.contract.client import Completed
+from chaoskit.contract.client import Completed, Publishing
 from chaoskit.contract.power import P, held
 from clusters.rabbitmq.connection import Addresses
 from clusters.rabbitmq.consumer import RabbitConsumer
-from clusters.rabbitmq.deploy import ADDRESSES
+from clusters.rabbitmq.deploy import ADDRESSES, ROUTES
 from clusters.rabbitmq.publisher import RabbitPublisher
+from clusters.rabbitmq.routing import Route
 from clusters.rabbitmq.streams.consumer import StreamAuditor, StreamConsumer
 from clusters.rabbitmq.streams.publisher import StreamPublisher
 
@@ -20,15 +21,15 @@ class RabbitClients:
 
     def __init__(self, connection: Mapping[str, Any]) -> None:
         self._addresses: list[str] = connection[ADDRESSES]
+        self._routes = {name: Route(*told) for name, told in connection[ROUTES].items()}
 
     def power(self, kind: type[P]) -> P:
         return held(kind, [self], "RabbitMQ's client")
 
     def publisher(
-        self, settings: Mapping[str, Any], index: int, completed: Completed, *, confirms: bool, persistent: bool
+        self, settings: Mapping[str, Any], index: int, completed: Completed, publishing: Publishing
     ) -> RabbitPublisher:
-        addresses = Addresses(self._addresses, index)
-        return RabbitPublisher(settings, addresses, completed, confirms=confirms, persistent=persistent)
+        return RabbitPublisher(settings, Addresses(self._addresses, index), completed, publishing, self._routes)
 
     def queue_consumer(self, settings: Mapping[str, Any], index: int, prefetch: int) -> RabbitConsumer:
         return RabbitConsumer(settings, Addresses(self._addresses, index), prefetch)

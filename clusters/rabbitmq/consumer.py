@@ -14,7 +14,7 @@ import pika
 from pika.adapters.blocking_connection import BlockingChannel
 from pika.exceptions import AMQPError
 
-from chaoskit.contract.client import Settlement, Unreachable
+from chaoskit.contract.client import Arrival, Death, Settlement, Unreachable
 from chaoskit.history.recorder import Delivery
 from chaoskit.history.schema import FAIL, OK
 from chaoskit.history.wal import NO_POSITION
@@ -23,6 +23,7 @@ from clusters.rabbitmq.connection import AGAIN_S, Addresses, parameters
 _EPOCH_SHIFT = 48
 """A tag has the number of its connection in the bits from here on."""
 
+_ACKS = ("ack", "ack-cumulative")
 _GONE = "the connection is gone"
 
 
@@ -45,21 +46,21 @@ class RabbitConsumer:
         self._epoch = 0
         self._again_at = 0.0
         self._queue_of: dict[str, str] = {}
-        self._arrived: list[tuple[Delivery, int]] = []
+        self._arrived: list[Arrival] = []
 
     def consume(self, queues: Sequence[str]) -> None:
         self._queues = list(queues)
 
-    def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Delivery], list[int], str | None]:
+    def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Arrival], str | None]:
         try:
             self._connected(timeout_s)
             if self._connection is not None and not self._arrived:
                 self._connection.process_data_events(timeout_s)
         except (AMQPError, OSError) as error:
             self._drop()
-            return [], [], type(error).__name__
+            return [], type(error).__name__
         taken, self._arrived = self._arrived[:messages_max], self._arrived[messages_max:]
-        return [delivery for delivery, _ in taken], [tag for _, tag in taken], None
+        return taken, None
 
     def settle(self, tags: Sequence[int], how: Settlement) -> tuple[int, str | None]:
         if self._channel is None or any(tag >> _EPOCH_SHIFT != self._epoch for tag in tags):
@@ -67,7 +68,10 @@ class RabbitConsumer:
         try:
             for tag in tags:
                 own = tag & ((1 << _EPOCH_SHIFT) - 1)
-                self._channel.basic_ack(own) if how == "ack" else self._channel.basic_nack(own, requeue=True)
+                if how in _ACKS:
+                    self._channel.basic_ack(own, multiple=how == "ack-cumulative")
+                else:
+                    self._channel.basic_nack(own, requeue=how == "nack")
         except (AMQPError, OSError) as error:
             self._drop()
             return FAIL, type(error).__name__
@@ -111,7 +115,7 @@ class RabbitConsumer:
         headers: dict[str, Any] = properties.headers or {}
         count = max(int(headers.get("x-delivery-count", 0)), int(method.redelivered))
         delivery = Delivery(self._queue_of[method.consumer_tag], 0, None, body, NO_POSITION, count)
-        self._arrived.append((delivery, self._epoch << _EPOCH_SHIFT | method.delivery_tag))
+        self._arrived.append(Arrival(delivery, self._epoch << _EPOCH_SHIFT | method.delivery_tag, _death(headers)))
 
     def _drop(self) -> None:
         """Forget the connection and what came on it: the node delivers it again."""
@@ -122,3 +126,11 @@ class RabbitConsumer:
                 connection.close()
             except (AMQPError, OSError):
                 return
+
+
+def _death(headers: Mapping[str, Any]) -> Death | None:
+    """Return why a message was dead-lettered the last time; None if it was not."""
+    deaths = headers.get("x-death")
+    if not deaths:
+        return None
+    return Death(str(deaths[0]["reason"]), str(deaths[0]["queue"]), int(deaths[0]["count"]))

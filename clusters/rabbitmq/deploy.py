@@ -17,9 +17,10 @@ from clusters.rabbitmq import probe
 from clusters.rabbitmq.management import Management, Refused
 from clusters.rabbitmq.nodes import Nodes
 from clusters.rabbitmq.queues import declarations, lacks, leader_of, mirroring
+from clusters.rabbitmq.routing import Route, binding, route
 from clusters.rabbitmq.settings import RabbitOptions, host_name, node_name
 
-ADDRESSES = "addresses"
+ADDRESSES, ROUTES = "addresses", "routes"
 ROLES = ("leader", "follower", "followers", "members")
 _POLL_S = 0.1
 _CREATE_TIMEOUT_S = 30
@@ -39,6 +40,7 @@ class RabbitCluster:
         self._options = options
         self._packages = packages
         self._queues: dict[str, Place] = {}
+        self._routes: dict[str, Route] = {}
         self._nodes = Nodes(hosts, options)
         self._management = Management([host.address for host in hosts])
 
@@ -82,17 +84,23 @@ class RabbitCluster:
         policy = {**mirroring(topic), **self._options.policy}
         if policy and not self._queues:
             self._refusing(lambda: self._management.set_policy(policy), "cluster.policy")
-        for each in declarations(topic):
+        declared = declarations(topic)
+        for each in declared:
             node = node_name(self.hosts[len(self._queues) % len(self.hosts)].name)
             self._refusing(partial(self._management.declare, each.name, node, each.arguments), f"queue {each.name}")
             self._queues[each.name] = each.place
+        if (bound := binding(topic)) is not None:
+            self._management.declare_exchange(bound.exchange, topic.exchange)
+            if declared:
+                self._management.bind(bound.exchange, topic.name, bound.key, bound.arguments)
+        self._routes[topic.name] = route(topic)
         self.wait_ready(_CREATE_TIMEOUT_S)
 
     def client_settings(self) -> dict[str, Any]:
-        return {ADDRESSES: [host.address for host in self.hosts]}
+        return {ADDRESSES: [host.address for host in self.hosts], ROUTES: self._routes}
 
     def end_trial(self) -> None:
-        queues, self._queues = self._queues, {}
+        queues, self._queues, self._routes = self._queues, {}, {}
         for name in queues:
             self._management.delete(name)
 

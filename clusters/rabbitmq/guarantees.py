@@ -98,8 +98,8 @@ RULES = (
         _stream_not_synced,
         "use type: quorum",
         "RabbitMQ documentation, Streams, Data Safety",
-        "rabbitmq/power-all:stream",
-        "rabbitmq/power-leader:stream",
+        "rabbitmq/stream-power:all",
+        "rabbitmq/stream-power:leader",
     ),
     *MIRROR_RULES,
     Rule(
@@ -137,7 +137,7 @@ _PROMISED = {
 
 def promises(declared: Declared) -> Mapping[str, str]:
     """Return, by anomaly, why it must not occur if no rule allows it."""
-    copies = _COPIES[type_of(declared)].format(declared.replication)
+    copies = _COPIES[type_of(declared) or CLASSIC].format(declared.replication)
     return {**_PROMISED, "lost": f"a confirmed message is in {copies}"}
 
 

@@ -49,6 +49,15 @@ class Management:
         body = {"durable": True, "arguments": dict(arguments), "node": node}
         self._ask("PUT", f"/api/queues/{_VHOST}/{quote(name, safe='')}", body)
 
+    def declare_exchange(self, name: str, kind: str) -> None:
+        """Declare a durable exchange of a type."""
+        self._ask("PUT", f"/api/exchanges/{_VHOST}/{quote(name, safe='')}", {"type": kind, "durable": True})
+
+    def bind(self, exchange: str, queue: str, key: str, arguments: Mapping[str, Any]) -> None:
+        """Bind a queue to an exchange."""
+        path = f"/api/bindings/{_VHOST}/e/{quote(exchange, safe='')}/q/{quote(queue, safe='')}"
+        self._ask("POST", path, {"routing_key": key, "arguments": dict(arguments)})
+
     def delete(self, name: str) -> None:
         """Delete a queue, if it exists."""
         self._ask("DELETE", f"/api/queues/{_VHOST}/{quote(name, safe='')}")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chaoskit.contract.guarantee import Declared, Effect, Rule
-from clusters.common.effects import hosts_hit
 from clusters.rabbitmq.queues import MIRRORED, mirroring, type_of
 
 _HANDLING = "cluster_partition_handling"
 _IGNORE, _AUTOHEAL = "ignore", "autoheal"
+_DOWN_BEFORE_AND_NOW = 2
 
 
 def _policy(declared: Declared, key: str, default: str) -> str:
@@ -20,7 +20,7 @@ def _policy(declared: Declared, key: str, default: str) -> str:
 def _unsynchronised(declared: Declared, effects: Sequence[Effect]) -> str:
     if type_of(declared) != MIRRORED or _policy(declared, "ha-promote-on-failure", "always") != "always":
         return ""
-    if len(hosts_hit([each for each in effects if each.abrupt or each.damage])) < 2:
+    if sum(each.on_hosts and (each.abrupt or bool(each.damage)) for each in effects) < _DOWN_BEFORE_AND_NOW:
         return ""
     return (
         "ha-promote-on-failure: always: when the leader's node fails, a mirror is promoted that need not have all its "
@@ -32,7 +32,7 @@ def _apart(declared: Declared, effects: Sequence[Effect]) -> str:
     handling = str(declared.options.config.get(_HANDLING, _IGNORE))
     if type_of(declared) != MIRRORED or handling not in (_IGNORE, _AUTOHEAL):
         return ""
-    if not any(each.on_links or each.delays for each in effects if each.on_hosts):
+    if not any(each.on_links or (each.delays and not each.abrupt) for each in effects if each.on_hosts):
         return ""
     return (
         f"{_HANDLING}: {handling}: both sides of a partition go on with a queue of their own, and those of the losing "

@@ -49,7 +49,11 @@ class Nodes:
             return
         home = home_folder(host.data_dir)
         host.run(host.as_service(["sh", "-c", _PREPARE, "prepare", home, self._cookie]))
-        host.spawn(SERVICE, ["env", f"--chdir={home}", self._program("rabbitmq-server")], environment(host.name, host.address, host.data_dir))
+        host.spawn(
+            SERVICE,
+            ["env", f"--chdir={home}", self._program("rabbitmq-server")],
+            environment(host.name, host.address, host.data_dir),
+        )
 
     def services(self, host: ServiceHost) -> tuple[str, ...]:
         return (SERVICE,)
@@ -94,7 +98,13 @@ class Nodes:
         """
         host = self._hosts[0]
         given = environment(host.name, host.address, host.data_dir)
-        command = ["env", *(f"{key}={value}" for key, value in given.items()), self._program("rabbitmqctl"), *arguments]
+        command = [
+            "env",
+            f"--chdir={home_folder(host.data_dir)}",
+            *(f"{key}={value}" for key, value in given.items()),
+            self._program("rabbitmqctl"),
+            *arguments,
+        ]
         done = host.run(host.as_service(command), check=False)
         if done.status != 0:
             raise ClusterError(f"rabbitmqctl {' '.join(arguments)} failed: {(done.err or done.out).strip()[-300:]}")

@@ -17,13 +17,15 @@ from pika.channel import Channel
 from pika.exceptions import AMQPError
 from pika.frame import Method
 
-from chaoskit.contract.client import Completed
+from chaoskit.contract.client import Completed, Publishing
 from chaoskit.history.schema import FAIL, INFO, OK
 from clusters.rabbitmq.connection import AGAIN_S, Addresses, parameters
+from clusters.rabbitmq.routing import Route
 
 _TRANSIENT, _PERSISTENT = 1, 2
 _NOT_CONNECTED = "not connected"
 _UNROUTABLE = "unroutable"
+_NO_PRIORITY = -1
 _TOKEN = "token"  # noqa: S105  # a header
 
 
@@ -34,8 +36,8 @@ class RabbitPublisher:
         settings: pika's parameters of the connection.
         addresses: the nodes.
         completed: called once per send.
-        confirms: whether to wait for confirms.
-        persistent: whether messages are persistent.
+        publishing: how to publish.
+        routes: how messages get to each queue; to others through the default exchange.
     """
 
     def __init__(
@@ -43,15 +45,18 @@ class RabbitPublisher:
         settings: Mapping[str, Any],
         addresses: Addresses,
         completed: Completed,
-        *,
-        confirms: bool,
-        persistent: bool,
+        publishing: Publishing,
+        routes: Mapping[str, Route],
     ) -> None:
         self._settings = settings
         self._addresses = addresses
         self._completed = completed
-        self._confirms = confirms
-        self._mode = _PERSISTENT if persistent else _TRANSIENT
+        self._confirms = publishing.confirms
+        self._mandatory = publishing.mandatory
+        self._common: dict[str, Any] = {"delivery_mode": _PERSISTENT if publishing.persistent else _TRANSIENT}
+        if publishing.ttl_ms is not None:
+            self._common["expiration"] = str(publishing.ttl_ms)
+        self._routes = routes
         self._loop = IOLoop()
         self._channel: Channel | None = None
         self._published = 0
@@ -62,14 +67,21 @@ class RabbitPublisher:
         self._connect()
 
     def send(self, topic: str, partition: int, key: bytes | None, payload: bytes, token: int) -> bool:
+        return self.publish(topic, payload, token, _NO_PRIORITY)
+
+    def publish(self, topic: str, payload: bytes, token: int, priority: int) -> bool:
+        """See `chaoskit.contract.client.Publisher`."""
         if self._channel is None or not self._channel.is_open:
             self._completed(token, FAIL, _NOT_CONNECTED, None)
             return True
-        properties = pika.BasicProperties(delivery_mode=self._mode, headers={_TOKEN: token})
+        route = self._routes.get(topic) or Route("", topic)
+        headers = {_TOKEN: token, **route.headers}
+        level = None if priority == _NO_PRIORITY else priority
+        properties = pika.BasicProperties(headers=headers, priority=level, **self._common)
         self._published += 1
         self._open.append((self._published, token))
         try:
-            self._channel.basic_publish("", topic, payload, properties, mandatory=self._confirms)
+            self._channel.basic_publish(route.exchange, route.key, payload, properties, mandatory=self._mandatory)
         except AMQPError as error:
             self._lost(type(error).__name__)
         if not self._confirms:

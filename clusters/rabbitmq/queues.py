@@ -12,6 +12,7 @@ from chaoskit.contract.topic import Topic
 from chaoskit.history.audits import Place
 from chaoskit.history.models import DataModel
 from clusters.rabbitmq.releases import parse_version
+from clusters.rabbitmq.routing import DELAYED
 from clusters.rabbitmq.streams.names import stream_name
 
 QUORUM, CLASSIC, MIRRORED, STREAM = "quorum", "classic", "mirrored", "stream"
@@ -19,6 +20,17 @@ TYPES: Mapping[DataModel, tuple[str, ...]] = {
     DataModel.QUEUE: (QUORUM, CLASSIC, MIRRORED),
     DataModel.LOG: (STREAM,),
 }
+
+DEAD = ".dead"
+"""Added to a queue's name: the queue of its dead letters, as workloads name it."""
+
+_ARGUMENTS = {
+    "message-ttl": "x-message-ttl",
+    "max-length": "x-max-length",
+    "delivery-limit": "x-delivery-limit",
+    "priorities": "x-max-priority",
+}
+"""The argument for each setting that is a number."""
 
 _NOT_MIRRORED_SINCE = (4, 0)
 
@@ -63,18 +75,37 @@ def declarations(topic: Topic) -> Sequence[Declaration]:
     if topic.model is DataModel.LOG:
         arguments = {"x-queue-type": STREAM, "x-initial-cluster-size": topic.replication}
         return [Declaration(stream_name(*place), place, arguments) for place in topic.places]
-    place = topic.name, 0
-    return [Declaration(topic.name, place, _arguments(topic))]
+    settings, place = dict(topic.settings), (topic.name, 0)
+    if "unrouted" in settings:
+        return []
+    queue = Declaration(topic.name, place, {**_type_arguments(topic), **_arguments(topic, settings)})
+    if "delay" not in settings:
+        return [queue]
+    waits = {"x-message-ttl": settings["delay"], **_dead_letters_to(topic.name)}
+    return [queue, Declaration(topic.name + DELAYED, place, {**_type_arguments(topic), **waits})]
 
 
 def mirroring(topic: Topic) -> dict[str, Any]:
-    """Return the policy by which a topic's queue is mirrored; a scenario's own policy has precedence."""
+    """Return the policy by which a topic's queue is mirrored, unless the scenario has another one."""
     if topic.kind != MIRRORED:
         return {}
     return {"ha-mode": "exactly", "ha-params": topic.replication, "ha-sync-mode": "automatic"}
 
 
-def _arguments(topic: Topic) -> dict[str, Any]:
+def _arguments(topic: Topic, settings: Mapping[str, int]) -> dict[str, Any]:
+    arguments: dict[str, Any] = {_ARGUMENTS[each]: settings[each] for each in settings.keys() & _ARGUMENTS.keys()}
+    if topic.kind == QUORUM:
+        arguments.pop("x-max-priority", None)  # its priorities need no declaration, and it refuses one
+    if "single-active" in settings:
+        arguments["x-single-active-consumer"] = True
+    return {**arguments, **(_dead_letters_to(topic.name + DEAD) if "dead-letters" in settings else {})}
+
+
+def _dead_letters_to(queue: str) -> dict[str, Any]:
+    return {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": queue}
+
+
+def _type_arguments(topic: Topic) -> dict[str, Any]:
     arguments: dict[str, Any] = {"x-queue-type": QUORUM if topic.kind == QUORUM else CLASSIC}
     if topic.kind == QUORUM:
         arguments["x-quorum-initial-group-size"] = topic.replication

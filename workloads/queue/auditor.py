@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from chaoskit.contract.client import QueueClients, Unreachable
+from chaoskit.contract.client import Publishing, QueueClients, Unreachable
 from chaoskit.contract.workload import Job
 from chaoskit.history.audits import Drained
 from chaoskit.history.schema import INFO, OK
@@ -25,6 +25,7 @@ def audit(job: Job[QueueOptions]) -> None:
     job.control.result({"accepted": _probe(job)})
     recorder = job.recorder
     op = recorder.invoke("audit")
+    _note_depths(job, op)
     drain = _Drain(job)
     drain.run()
     left = {queue: why for queue in drain.receiver.queues if (why := drain.left.get(queue, "was not asked"))}
@@ -42,11 +43,24 @@ def _probe(job: Job[QueueOptions]) -> bool:
     probes = Probes(job)
     clients = job.clients.power(QueueClients)
     deadline = time.monotonic() + job.bound_ns / 1e9
-    producer = clients.publisher(job.options.producer, 0, probes.completed, confirms=True, persistent=True)
+    producer = clients.publisher(job.options.producer, 0, probes.completed, Publishing())
     producer.poll(_ASK_EVERY_S)
     probes.send(producer)
     producer.close(max(deadline - time.monotonic(), 0.0))
     return probes.accepted
+
+
+def _note_depths(job: Job[QueueOptions], op: int) -> None:
+    """Record how many messages each queue has, as the system says, while nobody receives any."""
+    asking = job.clients.power(QueueClients).queue_consumer(job.options.consumer, job.task.index, _PREFETCH)
+    asking.consume([])
+    for queue in map(job.recorder.in_system, job.options.queue_names()):
+        try:
+            ready, _ = asking.left(queue)
+        except Unreachable:
+            continue
+        job.recorder.observed(op, "depth", queue, 0, position=ready)
+    asking.close()
 
 
 class _Drain:
@@ -58,13 +72,14 @@ class _Drain:
     """
 
     def __init__(self, job: Job[QueueOptions]) -> None:
-        self.receiver = Receiver(job, _PREFETCH, settles_all=True)
+        options = job.options
+        self.receiver = Receiver(job, [*options.dead_names(), *options.queue_names()], _PREFETCH, settles_all=True)
         self.left: dict[str, str] = {}
         self._job = job
 
     def run(self) -> None:
         """Receive until nothing arrives any more and the system says that every queue is empty."""
-        idle_s = self._job.options.drain / 1e9
+        idle_s = self._job.options.idle_ns / 1e9
         moved_at = asked_at = time.monotonic()
         while not self._job.control.stopping:
             now = time.monotonic()

@@ -4,23 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaoskit.contract.client import QueueClients, QueueConsumer, Settlement
+from chaoskit.contract.client import Arrival, QueueClients, QueueConsumer, Settlement
 from chaoskit.contract.workload import Job
-from chaoskit.history.recorder import Delivery
+from chaoskit.history import payload
 from chaoskit.history.schema import FAIL, OK
 from workloads.common.choices import Choices
 from workloads.common.reports import Reports
 from workloads.common.restarts import Restarts
-from workloads.queue.options import QueueOptions
+from workloads.queue.options import DEAD, QueueOptions
 
 _POLL_TIMEOUT_S = 0.1
 _MESSAGES_MAX = 1000
+_OTHER_QUEUE = "other-queue"
+"""The reason of a dead letter that the system says was in another queue."""
+
+_UNTOLD = "", 0
 
 
 def consume(job: Job[QueueOptions]) -> None:
     """Receive and settle until stopped; what is not settled then goes back into its queue."""
     options = job.options
-    receiver = Receiver(job, options.prefetch)
+    dead = job.task.index >= options.consumers
+    queues = options.dead_names() if dead else options.queue_names()
+    receiver = Receiver(job, queues, options.prefetch, settles_all=dead)
     job.control.wait_start()
     crashes = Restarts(options.crash_every, (options.crash_every or 0) * job.task.index // max(options.consumers, 1))
     reports = Reports(job.control, job.recorder)
@@ -34,40 +40,48 @@ def consume(job: Job[QueueOptions]) -> None:
 
 
 class Receiver:
-    """A consumer of all queues, across all its connections.
+    """A consumer of queues, across all its connections.
 
     Args:
         job: the client's job.
+        queues: their names.
         prefetch: see `QueueOptions`.
         settles_all: whether to acknowledge whatever arrives.
     """
 
-    def __init__(self, job: Job[QueueOptions], prefetch: int, *, settles_all: bool = False) -> None:
+    def __init__(
+        self, job: Job[QueueOptions], queues: Sequence[str], prefetch: int, *, settles_all: bool = False
+    ) -> None:
         self._clients = job.clients.power(QueueClients)
         self._job = job
         self._recorder = job.recorder
         self._options = job.options
         self._prefetch = prefetch
-        self._choices = Choices(job.options.nack_every, job.options.leave_every)
+        options = job.options
+        self._choices = Choices(options.nack_every, options.leave_every, options.return_every, options.reject_every)
         self._choices.settles_all = settles_all
-        self.queues = [job.recorder.in_system(name) for name in job.options.queue_names()]
+        self.queues = [job.recorder.in_system(name) for name in queues]
         self.consumer = self._connect()
 
     def take(self) -> int:
         """Receive and settle what is available; return the number of messages."""
         op = self._recorder.invoke("receive")
-        deliveries, tags, error = self.consumer.poll(_POLL_TIMEOUT_S, _MESSAGES_MAX)
-        received_ns, values = self._recorder.received(op, deliveries)
-        self._recorder.complete(op, OK if error is None else FAIL, error, received_ns)
-        acked, nacked = [], []
-        for delivery, tag, value in zip(deliveries, tags, values, strict=True):
+        arrivals, error = self.consumer.poll(_POLL_TIMEOUT_S, _MESSAGES_MAX)
+        received_ns, values = self._recorder.received(op, [arrival.delivery for arrival in arrivals])
+        chosen: dict[str, list[tuple[Arrival, int]]] = {"nack": [], "reject": [], "ack": []}
+        for arrival, value in zip(arrivals, values, strict=True):
+            self._note_death(op, arrival, value)
             if self._choices.refuses(value):
-                nacked.append((delivery, tag, value))
+                chosen["nack"].append((arrival, value))
+            elif self._choices.rejects(value):
+                chosen["reject"].append((arrival, value))
             elif not self._choices.leaves(value):
-                acked.append((delivery, tag, value))
-        self._settle(nacked, "nack")
-        self._settle(acked, "ack")
-        return len(deliveries)
+                chosen["ack"].append((arrival, value))
+        self._recorder.complete(op, OK if error is None else FAIL, error, received_ns)
+        self._settle(chosen["nack"], "nack")
+        self._settle(chosen["reject"], "reject")
+        self._settle(chosen["ack"], "ack")
+        return len(arrivals)
 
     def crash(self) -> None:
         """Disconnect without a word, and continue as a new client."""
@@ -86,10 +100,24 @@ class Receiver:
             consumer.consume(self.queues)
         return consumer
 
-    def _settle(self, chosen: Sequence[tuple[Delivery, int, int]], how: Settlement) -> None:
+    def _note_death(self, op: int, arrival: Arrival, value: int) -> None:
+        """Record why a dead letter was dead-lettered, with the queue that it was sent to."""
+        topic, death = arrival.delivery.topic, arrival.death
+        if not topic.endswith(DEAD) or value == payload.NO_VALUE:
+            return
+        source = topic.removesuffix(DEAD)
+        reason, count = _UNTOLD if death is None else (death.reason, death.times)
+        if death is not None and death.queue != source:
+            reason = _OTHER_QUEUE
+        self._recorder.observed(op, "dead-lettered", source, 0, name=reason, value=value, position=count)
+
+    def _settle(self, chosen: Sequence[tuple[Arrival, int]], how: Settlement) -> None:
         if not chosen:
             return
         op = self._recorder.invoke(how)
-        for delivery, _, value in chosen:
-            self._recorder.observed(op, f"{how}ed", delivery.topic, delivery.partition, value=value)
-        self._recorder.complete(op, *self.consumer.settle([tag for _, tag, _ in chosen], how))
+        for arrival, value in chosen:
+            self._recorder.observed(op, f"{how}ed", arrival.delivery.topic, 0, value=value)
+        tags = [arrival.tag for arrival, _ in chosen]
+        if how == "ack" and self._options.settle == "multiple":
+            tags, how = [max(tags)], "ack-cumulative"
+        self._recorder.complete(op, *self.consumer.settle(tags, how))

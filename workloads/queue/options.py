@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from chaoskit.base.quantities import MILLISECOND, SECOND, Duration
 from chaoskit.history.audits import Place
 from workloads.common.options import LoadOptions, Rate
+
+NOWHERE = "nowhere"
+"""The routing key that no queue is bound to."""
+
+DEAD = ".dead"
+"""Added to a queue's name: the queue of its dead letters."""
 
 
 class QueueOptions(LoadOptions):
@@ -18,11 +24,26 @@ class QueueOptions(LoadOptions):
         type: type of the queues.
         queues: number of queues, named `queue-0`, `queue-1`, ...; producers send to them in turn.
         replication: members of each replicated queue; default: 3, limited by the number of nodes.
+        exchange: type of the exchange that messages are published to; `default` names the queue itself.
         confirms: whether producers wait for confirms; otherwise a send counts as acknowledged once it was written.
+        mandatory: whether a message that no queue takes is returned to its producer; requires `confirms`.
+        unrouted_every: each producer sends every Nth message to a routing key that no queue is bound to; 0: none.
         persistent: whether messages are persistent.
+        priorities: number of priorities; the messages of each producer have them in turn; 0: none.
+        ttl: how long messages live in their queue; default: for ever.
+        message_ttl: the same, told with each message.
+        delay: messages wait this long in another queue, from which they are dead-lettered to their own.
+        max_length: number of messages that a queue keeps; the oldest are dropped.
         prefetch: number of unsettled deliveries at which a consumer gets no more; 0: no limit.
+        settle: whether consumers acknowledge `each` message, or `multiple` ones at once.
         nack_every: each consumer refuses every Nth message of each producer, once, so that it is requeued; 0: none.
+        return_every: each consumer refuses every Nth message of each producer, always; 0: none.
+        reject_every: each consumer rejects every Nth message of each producer, which drops or dead-letters it; 0: none.
         leave_every: each consumer leaves every Nth message of each producer unsettled until it exits; 0: none.
+        delivery_limit: number of returns at which a message is dropped, or dead-lettered.
+        dead_letters: whether messages that are dropped go to a queue of dead letters.
+        dead_consumers: number of further consumer processes, for dead letters.
+        single_active: whether only one consumer of a queue is active at a time.
         crash_every: how long a consumer runs before it exits abruptly and another one replaces it; default: forever.
         drain: how long nothing must arrive before the final read believes that a queue is empty; longer than the
             system keeps connections of clients that are gone.
@@ -33,20 +54,64 @@ class QueueOptions(LoadOptions):
     type: Literal["quorum", "classic", "mirrored"] = "quorum"
     queues: int = Field(default=1, ge=1, le=1000)
     replication: int | None = Field(default=None, ge=1)
+    exchange: Literal["default", "direct", "topic", "headers"] = "default"
     confirms: bool = True
+    mandatory: bool = True
+    unrouted_every: int = Field(default=0, ge=0)
     persistent: bool = True
+    priorities: int = Field(default=0, ge=0, le=32)
+    ttl: Duration | None = Field(default=None, ge=MILLISECOND)
+    message_ttl: Duration | None = Field(default=None, ge=MILLISECOND)
+    delay: Duration | None = Field(default=None, ge=MILLISECOND)
+    max_length: int | None = Field(default=None, ge=1)
     prefetch: int = Field(default=100, ge=0, le=65_535)
+    settle: Literal["each", "multiple"] = "each"
     nack_every: int = Field(default=0, ge=0)
+    return_every: int = Field(default=0, ge=0)
+    reject_every: int = Field(default=0, ge=0)
     leave_every: int = Field(default=0, ge=0)
+    delivery_limit: int | None = Field(default=None, ge=1)
+    dead_letters: bool = False
+    dead_consumers: int = Field(default=0, ge=0, lt=2**10)
+    single_active: bool = False
     crash_every: Duration | None = Field(default=None, ge=100 * MILLISECOND)
     drain: Duration = Field(default=3 * SECOND, le=60 * SECOND)
 
+    @model_validator(mode="after")
+    def _what_needs_what(self) -> Self:
+        if self.dead_consumers and not self.dead_letters:
+            raise ValueError("dead_consumers requires dead_letters: true")
+        if self.settle == "multiple" and self.leave_every:
+            raise ValueError("settle: multiple acknowledges what leave_every leaves; remove one of them")
+        if self.delay is not None and self.exchange != "default":
+            raise ValueError("delay requires exchange: default")
+        return self
+
+    @property
+    def lives_ns(self) -> int | None:
+        """How long messages live in their queue; None: for ever."""
+        return min((given for given in (self.ttl, self.message_ttl) if given is not None), default=None)
+
+    @property
+    def idle_ns(self) -> int:
+        """How long nothing must arrive before a queue can be empty: as `drain`, after what still waits has come."""
+        return self.drain + (self.delay or 0) + ((self.lives_ns or 0) if self.dead_letters else 0)
+
     def queue_names(self) -> list[str]:
-        """Return the names of all queues."""
+        """Return the names of all queues that messages are sent to."""
         return [f"queue-{number}" for number in range(self.queues)]
+
+    def dead_names(self) -> list[str]:
+        """Return the names of the queues of dead letters."""
+        return [name + DEAD for name in self.queue_names()] if self.dead_letters else []
 
     def all_partitions(self) -> list[Place]:
         return [(name, 0) for name in self.queue_names()]
 
     def routes(self) -> list[tuple[str, int, bytes | None]]:
-        return [(name, 0, None) for name in self.queue_names()]
+        names, every = self.queue_names(), self.unrouted_every
+        count = len(names) * max(every, 1)
+        return [
+            (NOWHERE if every and number % every == every - 1 else names[number % len(names)], 0, None)
+            for number in range(count)
+        ]

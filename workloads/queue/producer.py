@@ -2,27 +2,64 @@
 
 from __future__ import annotations
 
-from chaoskit.contract.client import Completed, Producer, QueueClients
+from chaoskit.base.quantities import MILLISECOND
+from chaoskit.contract.client import Completed, Producer, Publisher, Publishing, QueueClients
 from chaoskit.contract.workload import Job
+from chaoskit.history import payload
+from chaoskit.history.recorder import Recorder
 from workloads.log.producer import produce
 from workloads.log.sending import producer_settings
 from workloads.queue.options import QueueOptions
+from workloads.queue.topics import declare
+
+_CONNECT_S = 0.5
+"""Time that a new publisher is given to connect."""
 
 
 def publish(job: Job[QueueOptions]) -> None:
     """Send until stopped, then wait for every confirm."""
+    if job.task.index == job.task.incarnation == 0:
+        declare(job.recorder, job.options)
     produce(job, _connect)
 
 
+def publishing(options: QueueOptions) -> Publishing:
+    """Return how the load is published."""
+    ttl_ms = None if options.message_ttl is None else options.message_ttl // MILLISECOND
+    return Publishing(options.confirms, options.persistent, options.mandatory and options.confirms, ttl_ms)
+
+
 def _connect(job: Job[QueueOptions], completed: Completed) -> Producer:
-    options, clients = job.options, job.clients.power(QueueClients)
-    settings = producer_settings(job)
-    producer = clients.publisher(
-        settings, job.task.index, completed, confirms=options.confirms, persistent=options.persistent
-    )
+    clients, options = job.clients.power(QueueClients), job.options
+    producer = clients.publisher(producer_settings(job), job.task.index, completed, publishing(options))
     producer.poll(_CONNECT_S)
-    return producer
+    return _Prioritised(producer, job.recorder, options.priorities) if options.priorities else producer
 
 
-_CONNECT_S = 0.5
-"""Time that a new publisher is given to connect."""
+class _Prioritised:
+    """A producer whose messages have priorities in turn, which are recorded.
+
+    Args:
+        publisher: publishes them.
+        recorder: records them.
+        levels: number of priorities.
+    """
+
+    def __init__(self, publisher: Publisher, recorder: Recorder, levels: int) -> None:
+        self.pending = publisher.pending
+        self.poll = publisher.poll
+        self.close = publisher.close
+        self._publisher = publisher
+        self._recorder = recorder
+        self._levels = levels
+        self._next = 0
+
+    def send(self, topic: str, partition: int, key: bytes | None, content: bytes, token: int) -> bool:
+        """See `chaoskit.contract.client.Producer`."""
+        priority = self._next % self._levels
+        if not self._publisher.publish(topic, content, token, priority):
+            return False
+        self._next += 1
+        value = payload.value_of(content)
+        self._recorder.observed(token, "prioritised", topic, partition, value=value, position=priority)
+        return True

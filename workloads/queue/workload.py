@@ -7,8 +7,7 @@ from typing import Any
 from chaoskit.contract.client import QueueClients
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Paced, Queueing
-from chaoskit.contract.workload import CONSUMER, PRODUCER, Job
-from chaoskit.history.models import DataModel
+from chaoskit.contract.workload import CONSUMER, PRODUCER, Job, Task
 from chaoskit.history.schema import AUDITOR
 from workloads.common.options import per_second
 from workloads.common.workload import LoadWorkload
@@ -16,8 +15,7 @@ from workloads.queue.auditor import audit
 from workloads.queue.consumer import consume
 from workloads.queue.options import QueueOptions
 from workloads.queue.producer import publish
-
-_REPLICATION = 3
+from workloads.queue.topics import topics
 
 
 class QueueWorkload(LoadWorkload):
@@ -27,8 +25,11 @@ class QueueWorkload(LoadWorkload):
     client_powers: tuple[type, ...] = (QueueClients,)
 
     def topics(self, options: QueueOptions, brokers: int) -> list[Topic]:
-        copies = (options.replication or min(_REPLICATION, brokers)) if options.type != "classic" else 1
-        return [Topic(name, DataModel.QUEUE, 1, copies, options.type) for name in options.queue_names()]
+        return topics(options, brokers)
+
+    def tasks(self, options: Any) -> list[Task]:
+        others = range(options.consumers, options.consumers + options.dead_consumers)
+        return super().tasks(options) + [Task(CONSUMER, index) for index in others]
 
     def traits(self, options: QueueOptions) -> tuple[object, ...]:
         paced = Paced(per_second(options.rate), options.producers, options.message_size)

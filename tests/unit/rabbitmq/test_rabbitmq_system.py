@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -67,9 +68,27 @@ def test_what_its_clients_do_not_have_is_refused() -> None:
     ]
 
 
-def test_a_log_is_no_queue() -> None:
-    with pytest.raises(BadInput, match=r"workload\.kind: log needs a log; rabbitmq has these data models: queue"):
-        read_plan(_content(workload={"kind": "log"}), "bad.yaml")
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"workload": {"kind": "log", "type": "quorum"}}, "workload.type: rabbitmq has no log of type 'quorum'"),
+        ({"workload": {"kind": "log", "consumption": "group"}}, "workload.consumption: groups of consumers of streams"),
+        ({"workload": {"kind": "log", "producer": {"acks": 1}}}, "workload.producer.acks: chaoskit sets no such"),
+        ({"workload": {"kind": "log", "producer": {"heartbeat": "1s"}}}, "workload.producer.heartbeat: '1s' is"),
+        ({"workload": {"kind": "queue", "type": "mirrored"}}, "workload.type: mirrored queues ended with RabbitMQ 3"),
+        ({"cluster": {"policy": {"ha-mode": "all"}}}, "cluster.policy: mirrored queues"),
+        ({"cluster": {"metadata": "khepri", "version": "3.10.8"}}, "cluster.metadata: RabbitMQ 3.10.8 has no khepri"),
+    ],
+)  # fmt: skip
+def test_what_a_release_or_a_type_does_not_have_is_refused(given: dict[str, Any], why: str) -> None:
+    given = {**given, "cluster": {"system": "rabbitmq", **given.get("cluster", {})}}
+    with pytest.raises(BadInput, match=re.escape(why)):
+        _check_all(_content(**given))
+
+
+def _check_all(content: dict[str, Any]) -> None:
+    plan = read_plan(content, "bad.yaml")
+    plan.system.check(plan.declared)
 
 
 def test_packets_are_not_handled_one_by_one_on_hosts_with_another_root(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from loads import RUN, Load, Powers, rows_of
 
-from chaoskit.contract.client import Unreachable
-from chaoskit.contract.workload import CONSUMER, Task
+from chaoskit.contract.client import Arrival, Death, Publishing, Unreachable
+from chaoskit.contract.workload import CONSUMER, PRODUCER, Task
 from chaoskit.history import payload
 from chaoskit.history.audits import Drained
 from chaoskit.history.models import DataModel, write_topics
@@ -29,31 +29,39 @@ class Queue(Powers):
 
     def __init__(self, count: int = 0) -> None:
         self.waiting = deque((value, 0) for value in range(count))
+        self.dead: deque[tuple[int, Death]] = deque()
         self.held: dict[int, tuple[int, int]] = {}
+        self.consumed: set[str] = set()
         self.tags = 0
         self.settled: list[tuple[int, str]] = []
         self.consumers = 1
         self.silent = False
 
-    def publisher(self, settings: Any, index: int, completed: Any, *, confirms: bool, persistent: bool) -> Any:
-        assert confirms
-        assert persistent
+    def publisher(self, settings: Any, index: int, completed: Any, publishing: Publishing) -> Any:
+        assert publishing == Publishing()
         return _Publisher(self, completed)
 
     def queue_consumer(self, settings: Any, index: int, prefetch: int) -> Queue:
         return self
 
     def consume(self, queues: Any) -> None:
-        assert list(queues) == ["queue-0"]
+        assert set(queues) <= {"queue-0", "queue-0.dead"}
+        self.consumed = set(queues)
 
-    def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Delivery], list[int], str | None]:
+    def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Arrival], str | None]:
+        if self.dead and "queue-0.dead" in self.consumed:
+            self.tags += 1
+            value, death = self.dead.popleft()
+            self.held[self.tags] = value, 0
+            content = payload.Writer(RUN, 100).build(value, 1, 1)
+            return [Arrival(Delivery("queue-0.dead", 0, None, content, NO_POSITION, 0), self.tags, death)], None
         if not self.waiting:
-            return [], [], None
+            return [], None
         value, count = self.waiting.popleft()
         self.tags += 1
         self.held[self.tags] = value, count
         content = payload.Writer(RUN, 100).build(value, 1, 1)
-        return [Delivery("queue-0", 0, None, content, NO_POSITION, count)], [self.tags], None
+        return [Arrival(Delivery("queue-0", 0, None, content, NO_POSITION, count), self.tags)], None
 
     def settle(self, tags: Any, how: str) -> tuple[int, str | None]:
         for tag in tags:
@@ -61,6 +69,8 @@ class Queue(Powers):
             self.settled.append((value, how))
             if how == "nack":
                 self.waiting.append((value, count + 1))
+            if how == "reject":
+                self.dead.append((value, Death("rejected", "queue-0", 1)))
         return OK, None
 
     def left(self, queue: str) -> tuple[int, int]:
@@ -78,6 +88,9 @@ class _Publisher:
         self._queue, self._completed = queue, completed
 
     def send(self, topic: str, partition: int, key: Any, content: bytes, token: int) -> bool:
+        return self.publish(topic, content, token, 0)
+
+    def publish(self, topic: str, content: bytes, token: int, priority: int) -> bool:
         _, value, _, _ = payload.read(content, RUN)
         self._queue.waiting.append((value, 0))
         self._completed(token, OK, None, None)
@@ -161,3 +174,48 @@ def test_a_queue_of_which_nobody_knows_that_it_is_empty_was_not_drained(
     assert not told["audited"]
     assert told["why"] == f"queue-0 {'nobody answers' if silent else 'has 2 consumers, which may hold messages'}"
     assert load.history().audit("queue-0", 0) == Drained(complete=False)
+
+
+def test_rejected_messages_are_dead_letters_of_their_queue(folder: Path) -> None:
+    queue = Queue(4)
+    load = _load(folder, queue)
+
+    load.work(Task(CONSUMER, 0), 20, _options(reject_every=2, dead_letters=True))
+    told = load.work(Task(AUDITOR, 0), 1000, _options(dead_letters=True))
+
+    assert told["audited"]
+    assert [value for value, how in queue.settled if how == "reject"] == [1, 3]
+    _, observations = rows_of(load.history(), "queue-0")
+    dead = [row for row in observations if row["kind"] == "dead-lettered"]
+    assert [(row["value"], row["name"], row["position"]) for row in dead] == [(1, "rejected", 1), (3, "rejected", 1)]
+    assert {row["value"] for row in observations if row["kind"] == "rejected"} == {1, 3}
+
+
+def test_a_producer_declares_its_queues_and_gives_priorities_in_turn(folder: Path) -> None:
+    load = _load(folder, Queue())
+
+    load.work(Task(PRODUCER, 0), 3, _options(priorities=2, ttl="2s", rate=1000, max_length=10))
+
+    messages, observations = rows_of(load.history(), "queue-0")
+    declared = {row["name"]: row["position"] for row in observations if row["kind"] == "declared"}
+    assert declared == {"message-ttl": 2000, "max-length": 10, "priorities": 2, "prefetch": 100}
+    levels = [(row["value"], row["position"]) for row in observations if row["kind"] == "prioritised"]
+    assert levels == [(row["value"], row["value"] % 2) for row in messages]
+
+
+def test_every_nth_message_goes_nowhere() -> None:
+    routes = _options(unrouted_every=3, queues=2).routes()
+    assert [topic for topic, _, _ in routes] == ["queue-0", "queue-1", "nowhere", "queue-1", "queue-0", "nowhere"]
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"dead_consumers": 1}, "dead_consumers requires dead_letters"),
+        ({"settle": "multiple", "leave_every": 2}, "settle: multiple acknowledges"),
+        ({"delay": "1s", "exchange": "topic"}, "delay requires exchange: default"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(given: dict[str, Any], why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        _options(**given)
