@@ -25,12 +25,15 @@ _TOLD_FROM = 2_000_000
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="The same options and seed give the same history.")
 @click.option(
-    "--mode", default="log", show_default=True, help="`log`, `group` (consumer groups), `transactions` or `ledgers`."
+    "--mode",
+    default="log",
+    show_default=True,
+    help="`log`, `group` (consumer groups), `transactions`, `ledgers` or `queue`.",
 )
 @click.option(
     "--messages",
     help="Number of rows of messages. Each message is sent once and received twice: by a consumer and by the final "
-    "read (which reads `ledgers` twice). Not for mode `transactions`.  [default: 100k]",
+    "read (which reads `ledgers` twice), in a `queue` once in all. Not for mode `transactions`.  [default: 100k]",
 )
 @click.option("--transactions", help="Number of transactions in mode `transactions`.  [default: 10k]")
 @click.option("--topics", type=int, default=1, show_default=True, help="Number of topics.")

@@ -14,6 +14,7 @@ from chaoskit.history.schema import MESSAGES, OBSERVATIONS
 from checkers.synthetic.injection import CAUSES, check_injections
 from checkers.synthetic.ledgers import LedgerSimulation
 from checkers.synthetic.parameters import Parameters, make_parameters
+from checkers.synthetic.queues import QueueSimulation
 from checkers.synthetic.simulation import Simulation
 from checkers.synthetic.transactional import TransactionSimulation
 from checkers.synthetic.truth import truth_table
@@ -22,7 +23,7 @@ Progress = Callable[[int, int], None]
 
 
 class LogSynthesizer:
-    """Entry point `log` of `chaoskit.synthesizers`: append-only logs, consumer groups, transactions, ledgers."""
+    """Entry point `log` of `chaoskit.synthesizers`: logs, consumer groups, transactions, ledgers, queues."""
 
     causes: Mapping[str, str] = {name: f"{cause.words} ({', '.join(cause.modes)})" for name, cause in CAUSES.items()}
 
@@ -69,7 +70,7 @@ class LogSynthesizer:
         store.write_yaml(folder / store.SCENARIO, scenario(parameters, name))
 
 
-def simulate(parameters: Parameters) -> Simulation | TransactionSimulation | LedgerSimulation:
+def simulate(parameters: Parameters) -> Simulation | TransactionSimulation | LedgerSimulation | QueueSimulation:
     """Return the history of these parameters, which is computed lazily.
 
     Raises:
@@ -78,6 +79,8 @@ def simulate(parameters: Parameters) -> Simulation | TransactionSimulation | Led
     check_injections(parameters)
     if parameters.mode == "transactions":
         return TransactionSimulation(parameters)
+    if parameters.mode == "queue":
+        return QueueSimulation(parameters)
     return LedgerSimulation(parameters) if parameters.mode == "ledgers" else Simulation(parameters)
 
 
@@ -108,7 +111,7 @@ def scenario(parameters: Parameters, name: str) -> dict[str, Any]:
         "imported": {"from": "synthesize", **given},
         "cluster": {"system": "simulated", "version": "1", "hosts": 3, "config": {}},
         "workload": {
-            "kind": "ledger" if parameters.mode == "ledgers" else "log",
+            "kind": {"ledgers": "ledger", "queue": "queue"}.get(parameters.mode, "log"),
             "topics": parameters.topics,
             "partitions": parameters.partitions,
             "producers": parameters.producers,

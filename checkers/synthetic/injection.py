@@ -11,15 +11,17 @@ from checkers.synthetic.edits import Edits
 from checkers.synthetic.layout import Layout
 from checkers.synthetic.ledgers import LEDGER_CAUSES, LedgerCause
 from checkers.synthetic.parameters import Parameters
+from checkers.synthetic.queue_causes import QUEUE_CAUSES, QueueCause
 from checkers.synthetic.sends import Sender
 from checkers.synthetic.windows import Windows
 
 _STREAMED: dict[str, Cause] = {"stuck": GROUP_CAUSES["stuck"], **LOG_CAUSES, **GROUP_CAUSES}
-CAUSES: dict[str, Cause | TransactionCause | LedgerCause] = {
+CAUSES: dict[str, Cause | TransactionCause | LedgerCause | QueueCause] = {
     **LOG_CAUSES,
     **GROUP_CAUSES,
     **TRANSACTION_CAUSES,
     **LEDGER_CAUSES,
+    **QUEUE_CAUSES,
 }
 
 

@@ -38,6 +38,12 @@ FS = (
     "recover",
     "lac",
     "read",
+    "receive",
+    "ack",
+    "nack",
+    "reject",
+    "declare",
+    "crash",
 )
 F = {name: number for number, name in enumerate(FS)}
 ERRORS = ["NOT_ENOUGH_REPLICAS", "_MSG_TIMED_OUT"]

@@ -34,7 +34,8 @@ class Parameters(BaseModel):
 
     Attributes:
         mode: `log`: consumers have assigned partitions; `group`: they are members of one consumer group;
-            `transactions`: producers are transactional; `ledgers`: each partition is a ledger.
+            `transactions`: producers are transactional; `ledgers`: each partition is a ledger; `queue`: each
+            partition is a queue.
         seed: the same parameters and seed give the same history.
         messages: number of rows of messages. Each message is sent once, received by a consumer, and received by the
             final read. Rounded to whole slots.
@@ -54,7 +55,7 @@ class Parameters(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    mode: Literal["log", "group", "transactions", "ledgers"] = "log"
+    mode: Literal["log", "group", "transactions", "ledgers", "queue"] = "log"
     seed: int = Field(default=0, ge=0, lt=2**63)
     messages: int = Field(default=100_000, ge=1, le=10**11)
     transactions: int = Field(default=10_000, ge=1, le=20_000_000)

@@ -11,7 +11,7 @@ from checkers.synthetic.injection import CAUSES
 from checkers.synthetic.memory import Generated, generate
 from checkers.synthetic.parameters import make_parameters
 
-MODES = ("log", "group", "transactions", "ledgers")
+MODES = ("log", "group", "transactions", "ledgers", "queue")
 
 
 @st.composite

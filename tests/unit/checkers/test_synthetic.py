@@ -21,11 +21,13 @@ from chaoskit.base.errors import BadInput
 from chaoskit.cli.synthesize import command
 from chaoskit.contract.installed import anomalies
 from chaoskit.history.reader import History, read_messages, read_observations
+from chaoskit.history.schema import DEAD_LETTER_REASONS, QUEUE_SETTINGS
 from chaoskit.judge.checking import found_in
 from chaoskit.judge.subject import read_subject
 from checkers.synthetic.injection import CAUSES
 from checkers.synthetic.memory import Generated, generate
 from checkers.synthetic.parameters import make_parameters, parse_count
+from checkers.synthetic.queue_causes import QUEUE_CAUSES
 from checkers.synthetic.strategies import anomalous_histories, histories
 
 NEVER = 2**62
@@ -70,7 +72,31 @@ def test_every_cause_can_be_injected_several_times(cause: str) -> None:
     assert set(history.truth["cause"].to_pylist()) == {cause}
 
 
-@pytest.mark.parametrize("mode", ["log", "group", "transactions", "ledgers"])
+CONSEQUENCES = {"long-life": {"fifo-violation"}}
+"""What else is found: a message that is held back comes after later ones."""
+
+
+@pytest.mark.parametrize("cause", QUEUE_CAUSES)
+def test_nothing_else_is_found_in_a_queue(cause: str) -> None:
+    given_ = {"mode": "queue", "messages": 20_000, "partitions": 9, "errors": 0.01, "inject": {cause: 1}}
+
+    found = set(found_in(generate(make_parameters(given_)).parts)["anomaly"].to_pylist())
+
+    known = {QUEUE_CAUSES[cause].anomaly} | CONSEQUENCES.get(cause, set())
+    assert {name for name in found if not anomalies()[name].measured} == known
+
+
+def test_every_kind_of_queue_is_simulated() -> None:
+    history = generate(make_parameters({"mode": "queue", "messages": 20_000, "partitions": 9}))
+
+    observed = [row for part in history.parts for row in part.observations.to_pylist()]
+    assert {row["name"] for row in observed if row["kind"] == "declared"} == set(QUEUE_SETTINGS)
+    reasons = {row["name"] for row in observed if row["kind"] == "dead-lettered"}
+    assert reasons == set(DEAD_LETTER_REASONS)
+    assert {row["kind"] for row in observed} >= {"acked", "nacked", "rejected", "prioritised", "depth"}
+
+
+@pytest.mark.parametrize("mode", ["log", "group", "transactions", "ledgers", "queue"])
 def test_operations_are_in_order_and_take_time(mode: str) -> None:
     history = generate(make_parameters({"mode": mode, "messages": 30_000, "transactions": 2_000}))
 
@@ -173,10 +199,12 @@ def test_a_run_folder_is_written_that_can_be_read(tmp_path: Path) -> None:
     assert json.dumps(read_subject(folder).name) == '"made"'
 
 
-def test_files_and_memory_hold_the_same(tmp_path: Path) -> None:
-    done = CliRunner().invoke(command, ["--store", str(tmp_path), "--messages", "9k"], standalone_mode=False)
+@pytest.mark.parametrize("mode", ["log", "queue"])
+def test_files_and_memory_hold_the_same(tmp_path: Path, mode: str) -> None:
+    arguments = ["--store", str(tmp_path), "--messages", "9k", "--mode", mode]
+    done = CliRunner().invoke(command, arguments, standalone_mode=False)
     history = History.open(Path(done.stdout.strip()))
-    made = generate(make_parameters({"messages": 9_000}))
+    made = generate(make_parameters({"messages": 9_000, "mode": mode}))
 
     assert history.operations.to_pylist() == made.operations.to_pylist()
     for part, partition in zip(made.parts, history.partitions, strict=True):
@@ -192,6 +220,8 @@ def test_files_and_memory_hold_the_same(tmp_path: Path) -> None:
         ({"inject": {"zombie": 1}}, "needs --mode transactions, not log"),
         ({"inject": {"lost-tail": 5}}, "too few partitions have enough messages"),
         ({"messages": "many"}, "--messages"),
+        ({"mode": "queue", "inject": {"forgotten-ack": 5}}, "each injection needs its own queue"),
+        ({"mode": "queue", "consumers": 1, "inject": {"second-active": 1}}, "needs --consumers 2"),
         ({"skew": 0.5, "partitions": 1}, "skew: requires more than one partition"),
     ],
 )
