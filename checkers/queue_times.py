@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from chaoskit.contract.anomaly import About, Anomaly
 from chaoskit.history.schema import KINDS
-from checkers.columns import NONE, Ints, codes, integers, run_starts
+from checkers.columns import NONE, Ints, codes, integers, marked, run_starts
 from checkers.findings import no_findings
 from checkers.models import QUEUE
 from checkers.queue_view import MS, QueueView, delivery_findings
@@ -30,13 +30,17 @@ EXPIRED_LATE = Anomaly(
 def expired_late_cases(view: QueueView) -> pa.Table:
     """Find first deliveries that were surely pushed 1 s or more after the message had expired.
 
-    Its time to live counts from its acknowledgement at the latest. Evidence: `op` received it at `at_ns`.
+    Its time to live counts from its acknowledgement at the latest, or from when its delay had passed then. The
+    auditor's own message may live longer than others. Evidence: `op` received it at `at_ns`.
     """
+    log = view.log
     lives = view.declared.get("message-ttl")
     if lives is None:
         return no_findings()
-    stored_ns = view.stored_ns[view.log.intact_values]
-    late = (stored_ns != NONE) & (pushed_after_ns(view) >= stored_ns + lives * MS + ACK_NS)
+    stored_ns = view.stored_ns[log.intact_values]
+    until_ns = stored_ns + (lives + view.declared.get("delay", 0)) * MS + ACK_NS
+    probes = marked(log.values.size, log.sent_values[log.operations.audits[log.sends.operation]])[log.intact_values]
+    late = (stored_ns != NONE) & ~probes & (pushed_after_ns(view) >= until_ns)
     return delivery_findings(view, EXPIRED_LATE, np.flatnonzero(late & view.first & view.unmarked))
 
 

@@ -24,6 +24,7 @@ FOCUSED: list[dict[str, int]] = [
     {"priorities": 3, "prefetch": 1},
     {"priorities": 3, "prefetch": 2, "message_ttl": 3000},
     {"message_ttl": 500},
+    {"message_ttl": 500, "delay": 3000},
     {"max_length": 2},
     {"single_active": 1},
     {"single_active": 1},
@@ -115,6 +116,8 @@ class _Maker:
             self.settle("d", D)
 
     def audit(self) -> None:
+        if self.draw(st.booleans()):
+            self.op("auditor", "send", sent(Q, 3))
         depth = self.draw(st.sampled_from([None, 0, 1, 2, 5]))
         told = () if depth is None else (seen("depth", position=depth),)
         self.op("auditor", "audit", *told, outcome=self.draw(st.sampled_from(["ok", "ok", "info"])))
