@@ -78,9 +78,13 @@ class Queueing:
         confirms: whether producers wait for confirms.
         persistent: whether messages are persistent.
         consumers: number of consumers during the load.
+        mandatory: whether a message that no queue takes is returned to its producer.
+        settings: what the queues are declared with, names of `chaoskit.history.schema.QUEUE_SETTINGS`.
     """
 
     type: str
     confirms: bool
     persistent: bool
     consumers: int
+    mandatory: bool = True
+    settings: tuple[tuple[str, int], ...] = ()

@@ -6,6 +6,8 @@ an acknowledgement is of no use any more.
 
 from __future__ import annotations
 
+import socket
+import struct
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -93,8 +95,10 @@ class RabbitConsumer:
         if connection is None:
             return
         if abruptly:
-            connection._impl._transport.abort()  # pika has no other way to end without a word
-        self._drop()
+            _reset(connection)
+            self._forget()
+        else:
+            self._drop()
 
     def _connected(self, timeout_s: float) -> None:
         """Connect, unless that was tried a moment ago."""
@@ -117,15 +121,25 @@ class RabbitConsumer:
         delivery = Delivery(self._queue_of[method.consumer_tag], 0, None, body, NO_POSITION, count)
         self._arrived.append(Arrival(delivery, self._epoch << _EPOCH_SHIFT | method.delivery_tag, _death(headers)))
 
+    def _forget(self) -> None:
+        self._connection, self._channel, self._arrived = None, None, []
+
     def _drop(self) -> None:
         """Forget the connection and what came on it: the node delivers it again."""
-        connection, self._connection, self._channel = self._connection, None, None
-        self._arrived = []
+        connection = self._connection
+        self._forget()
         if connection is not None and connection.is_open:
             try:
                 connection.close()
             except (AMQPError, OSError):
                 return
+
+
+def _reset(connection: pika.BlockingConnection) -> None:
+    """End a connection as the kernel does when a process dies; pika has no such thing."""
+    sock = connection._impl._transport._sock
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    sock.close()
 
 
 def _death(headers: Mapping[str, Any]) -> Death | None:

@@ -11,6 +11,7 @@ from clusters.common.supervision import RUNS
 from clusters.rabbitmq.mirrors import MIRROR_RULES
 from clusters.rabbitmq.queues import CLASSIC, MIRRORED, QUORUM, STREAM, type_of
 from clusters.rabbitmq.releases import parse_version
+from clusters.rabbitmq.settled import SETTLED_PROMISES, SETTLED_RULES
 
 _NOT_FSYNCED_SINCE = (4, 0)
 """Classic queues of 3.10 synced their journal before a confirm; those of 4.0 (version 2) write, and do not sync."""
@@ -102,9 +103,10 @@ RULES = (
         "rabbitmq/stream-power:leader",
     ),
     *MIRROR_RULES,
+    *SETTLED_RULES,
     Rule(
         "rabbitmq.at-least-once",
-        ("duplicate", "redelivery-flag-missing", "fifo-violation"),
+        ("duplicate", "redelivery-flag-missing", "fifo-violation", "dead-letter-twice", "expired-late"),
         _redelivers,
         "",
         "RabbitMQ documentation, Reliability Guide, Acknowledgements and Confirms",
@@ -138,7 +140,7 @@ _PROMISED = {
 def promises(declared: Declared) -> Mapping[str, str]:
     """Return, by anomaly, why it must not occur if no rule allows it."""
     copies = _COPIES[type_of(declared) or CLASSIC].format(declared.replication)
-    return {**_PROMISED, "lost": f"a confirmed message is in {copies}"}
+    return {**_PROMISED, **SETTLED_PROMISES, "lost": f"a confirmed message is in {copies}"}
 
 
 GUARANTEES = Guarantees(RULES, promises)

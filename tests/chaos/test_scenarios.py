@@ -22,6 +22,8 @@ SHORT = {
     "kafka/transactions-zombie:one-id",
     "pulsar/power-all:journal-os",
     "bookkeeper/fencing",
+    "rabbitmq/restart:persistent",
+    "rabbitmq/restart:transient",
 }
 """Those that `make test` runs: a short trial of each system; `make chaos` runs all but the nightly ones."""
 

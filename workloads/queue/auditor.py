@@ -10,7 +10,7 @@ from chaoskit.history.audits import Drained
 from chaoskit.history.schema import INFO, OK
 from workloads.log.auditor import Probes
 from workloads.queue.consumer import Receiver
-from workloads.queue.options import QueueOptions
+from workloads.queue.options import NOWHERE, QueueOptions
 
 _STALL_S = 60
 """A drain that receives nothing for this long, while the system says that something is left, ends incomplete."""
@@ -31,6 +31,8 @@ def audit(job: Job[QueueOptions]) -> None:
     left = {queue: why for queue in drain.receiver.queues if (why := drain.left.get(queue, "was not asked"))}
     for queue in drain.receiver.queues:
         recorder.audited(queue, 0, Drained(complete=queue not in left))
+    if job.options.unrouted_every:
+        recorder.audited(recorder.in_system(NOWHERE), 0, Drained(complete=True))
     drain.receiver.close()
     why = "; ".join(f"{recorder.in_history(queue)} {why}" for queue, why in left.items())
     recorder.complete(op, INFO if left else OK, why or None)

@@ -15,7 +15,7 @@ from workloads.queue.auditor import audit
 from workloads.queue.consumer import consume
 from workloads.queue.options import QueueOptions
 from workloads.queue.producer import publish
-from workloads.queue.topics import topics
+from workloads.queue.topics import settings_of, topics
 
 
 class QueueWorkload(LoadWorkload):
@@ -33,7 +33,18 @@ class QueueWorkload(LoadWorkload):
 
     def traits(self, options: QueueOptions) -> tuple[object, ...]:
         paced = Paced(per_second(options.rate), options.producers, options.message_size)
-        return (paced, Queueing(options.type, options.confirms, options.persistent, options.consumers))
+        return (paced, _queueing(options))
 
     def run(self, job: Job[Any]) -> None:
         {PRODUCER: publish, CONSUMER: consume, AUDITOR: audit}[job.task.role](job)
+
+
+def _queueing(options: QueueOptions) -> Queueing:
+    return Queueing(
+        options.type,
+        options.confirms,
+        options.persistent,
+        options.consumers + options.dead_consumers,
+        mandatory=options.mandatory and options.confirms,
+        settings=tuple(settings_of(options).items()),
+    )

@@ -1,0 +1,110 @@
+"""The guarantees of what queues do with messages besides keeping them: dead letters, priorities, limits, routing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from chaoskit.contract.guarantee import Declared, Effect, Rule
+from chaoskit.contract.traits import Queueing
+from clusters.rabbitmq.queues import QUORUM, type_of
+from clusters.rabbitmq.releases import parse_version
+
+_STRICT_SINCE = _NACKS_FREE_SINCE = (4, 3)
+
+
+def _setting(declared: Declared, name: str) -> int:
+    queueing = declared.get(Queueing)
+    return dict(queueing.settings).get(name, 0) if queueing else 0
+
+
+def _dead_letters_once(declared: Declared, effects: Sequence[Effect]) -> str:
+    if not effects or not _setting(declared, "dead-letters"):
+        return ""
+    return "dead letters are published without confirms (at most once): a failure in between loses them"
+
+
+def _two_levels(declared: Declared, effects: Sequence[Effect]) -> str:
+    if not _setting(declared, "priorities") or type_of(declared) != QUORUM:
+        return ""
+    if parse_version(declared.options.version) >= _STRICT_SINCE:
+        return ""
+    return "quorum queues before 4.3 have no strict priorities: 3.10 has none, 4.0 delivers two high ones to a low one"
+
+
+def _nacks_are_free(declared: Declared, effects: Sequence[Effect]) -> str:
+    if not _setting(declared, "delivery-limit") or type_of(declared) != QUORUM:
+        return ""
+    if parse_version(declared.options.version) < _NACKS_FREE_SINCE:
+        return ""
+    return "since 4.3 a message that a consumer returns (basic.nack) does not count towards the delivery limit"
+
+
+def _not_mandatory(declared: Declared, effects: Sequence[Effect]) -> str:
+    queueing = declared.get(Queueing)
+    if queueing is None or queueing.mandatory:
+        return ""
+    return "mandatory: false: a message that no queue takes is dropped and confirmed"
+
+
+SETTLED_RULES = (
+    Rule(
+        "rabbitmq.dead-letters-at-most-once",
+        ("dead-letter-missing",),
+        _dead_letters_once,
+        "",
+        "RabbitMQ documentation, Dead Letter Exchanges, Safety",
+        "rabbitmq/dead-letters:kill",
+        "rabbitmq/dead-letters:quiet",
+        anywhere=True,
+        alone=True,
+    ),
+    Rule(
+        "rabbitmq.quorum-priorities",
+        ("priority-inversion",),
+        _two_levels,
+        "use type: classic, or RabbitMQ 4.3",
+        "RabbitMQ documentation, Quorum Queues, Priorities",
+        "rabbitmq/priorities:quorum",
+        "rabbitmq/priorities:classic",
+        anywhere=True,
+        alone=True,
+    ),
+    Rule(
+        "rabbitmq.returns-not-counted",
+        ("delivery-limit-exceeded",),
+        _nacks_are_free,
+        "",
+        "RabbitMQ 4.3 release notes, Quorum Queues, Delivery Limit; docs/rabbitmq.md, Delivery limits",
+        "rabbitmq/delivery-limit:v4-3",
+        "rabbitmq/delivery-limit:v4-0",
+        anywhere=True,
+    ),
+    Rule(
+        "rabbitmq.not-mandatory",
+        ("unroutable-confirmed",),
+        _not_mandatory,
+        "set mandatory: true",
+        "RabbitMQ documentation, Consumer Acknowledgements and Publisher Confirms, When Will Published Messages Be "
+        "Confirmed",
+        "rabbitmq/unroutable:not-mandatory",
+        "rabbitmq/unroutable:mandatory",
+        anywhere=True,
+    ),
+)
+
+SETTLED_PROMISES = {
+    "dead-letter-missing": "a message that is dropped is published to the queue of dead letters",
+    "dead-letter-early": "a message is dead-lettered only for the reason that is told with it",
+    "dead-letter-mislabelled": "a dead letter tells its reason, its queue and its count",
+    "dead-letter-twice": "without a failure a message is dead-lettered once",
+    "expired-early": "a message is kept until its time to live has passed",
+    "expired-late": "an expired message is not delivered",
+    "delivered-early": "a message waits until its time to live has passed, and is then dead-lettered",
+    "priority-inversion": "of the messages that are ready, those with the highest priority are delivered first",
+    "unroutable-confirmed": "mandatory: true: a message that no queue takes is returned before it is confirmed",
+    "over-length": "a queue drops its oldest messages when it is longer than its maximum",
+    "depth-wrong": "a queue counts the messages that are ready",
+    "delivery-limit-exceeded": "a message that was returned more often than the limit is dropped or dead-lettered",
+    "two-active": "a queue delivers to one consumer until that one is cancelled, or its channel ends",
+    "no-failover": "when the active consumer is gone, the next one becomes active",
+}
