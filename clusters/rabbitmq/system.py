@@ -31,7 +31,7 @@ from clusters.rabbitmq.releases import metadata_of, parse_version, root_of
 from clusters.rabbitmq.settings import RabbitOptions
 from clusters.rabbitmq.streams import link
 
-_QUEUES = "RabbitMQ has queues; use workload.kind: queue"
+_QUEUES = "RabbitMQ has queues and streams; use workload.kind: queue, or log"
 
 
 class System:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from chaoskit.base.journal import Journal
+from chaoskit.contract.cluster import Rooted
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.installed import provider, system
 from chaoskit.report.support import support
@@ -16,15 +17,16 @@ pytestmark = [pytest.mark.chaos, pytest.mark.long]
 
 
 @pytest.fixture
-def hosts() -> Iterator[Sequence[ServiceHost]]:
-    local = provider("local", "provider")
+def hosts(name: str) -> Iterator[Sequence[ServiceHost]]:
+    local, found = provider("local", "provider"), system(name, "system")
+    root = found.root(found.options()) if isinstance(found, Rooted) else None
     with Journal("test-conformance") as journal:
-        lab = local.provision(journal, 3, local.options())
+        lab = local.provision(journal, 3, local.options(), root=root)
         yield lab.hosts
         lab.close()
         journal.close()
 
 
-@pytest.mark.parametrize("name", ["kafka", "pulsar", "bookkeeper"])
+@pytest.mark.parametrize("name", ["kafka", "pulsar", "bookkeeper", "rabbitmq"])
 def test_a_system_is_whole(name: str, hosts: Sequence[ServiceHost]) -> None:
     check_cluster(name, hosts, workloads={workload: {} for workload in support(system(name, "system")).workloads})

@@ -7,11 +7,15 @@ from typing import Any, NamedTuple
 
 from chaoskit.base.waiting import wait_until
 from chaoskit.contract.client import (
+    Arrival,
     Auditor,
     Completed,
     Consumer,
     LogClients,
     Producer,
+    Publishing,
+    QueueClients,
+    QueueConsumer,
     SequencedClients,
     SubscribingClients,
     TransactionalClients,
@@ -19,6 +23,7 @@ from chaoskit.contract.client import (
 from chaoskit.contract.ledger import LedgerClients
 from chaoskit.contract.power import Powered, optional
 from chaoskit.contract.topic import Topic
+from chaoskit.history.models import DataModel
 from chaoskit.history.recorder import Delivery
 from chaoskit.history.schema import FAIL, INFO, OK
 from chaoskit.testing.conformance.wants import Wants
@@ -43,12 +48,15 @@ class _Told(list[_Completion]):
         self.append(_Completion(token, outcome, error, position))
 
 
+_Suite = Callable[[Any, Topic, dict[str, Any], Wants], None]
+
+
 def check_clients(clients: Powered, topic: Topic, settings: Mapping[str, Any] | None = None) -> None:
     """Check clients on a running system.
 
     Args:
         clients: clients of a cluster in a trial; every power of `chaoskit.contract.client` and `.ledger` that they
-            have is tested.
+            have for the topic's data model is tested.
         topic: an existing empty topic, by its name in the system.
         settings: the system's own client settings.
 
@@ -56,15 +64,18 @@ def check_clients(clients: Powered, topic: Topic, settings: Mapping[str, Any] | 
         AssertionError: lists what is missing.
     """
     given = dict(settings or {})
-    suites: dict[type, Callable[[Any, Topic, dict[str, Any], Wants], None]] = {
-        LogClients: _check_log,
-        TransactionalClients: _check_transactions,
-        SequencedClients: _check_sequences,
-        SubscribingClients: _check_subscription,
-        LedgerClients: _check_ledgers,
+    suites: dict[DataModel, dict[type, _Suite]] = {
+        DataModel.LOG: {
+            LogClients: _check_log,
+            TransactionalClients: _check_transactions,
+            SequencedClients: _check_sequences,
+            SubscribingClients: _check_subscription,
+        },
+        DataModel.LEDGER: {LedgerClients: _check_ledgers},
+        DataModel.QUEUE: {QueueClients: _check_queue},
     }
     with Wants(f"clients {type(clients).__name__}") as wants:
-        for power, suite in suites.items():
+        for power, suite in suites.get(topic.model, {}).items():
             implemented = optional(clients, power)
             if implemented is not None:
                 with wants.step(power.__name__):
@@ -178,6 +189,43 @@ def _check_ledgers(clients: LedgerClients, topic: Topic, settings: dict[str, Any
         wants.that(writer.ledger not in client.open_for_writing(), "a closed ledger is among the open ones")
     finally:
         client.close()
+
+
+def _check_queue(clients: QueueClients, topic: Topic, settings: dict[str, Any], wants: Wants) -> None:
+    sent = _send(lambda told: clients.publisher(settings, 0, told, Publishing()), topic.name, b"queue", wants)
+    first = clients.queue_consumer(settings, 0, _COUNT)
+    try:
+        first.consume([topic.name])
+        arrivals = _arrive(first, _COUNT)
+        received = [arrival.delivery.payload for arrival in arrivals]
+        wants.that(received == sent, f"a consumer received {received} of {sent}")
+        wants.that(not any(arrival.delivery.delivery for arrival in arrivals), "first deliveries are marked")
+        outcome, error = first.settle([arrival.tag for arrival in arrivals[1:]], "ack")
+        wants.that(outcome == OK, f"an acknowledgement failed: {error}")
+    finally:
+        first.close(abruptly=True)
+    second = clients.queue_consumer(settings, 1, _COUNT)
+    try:
+        second.consume([topic.name])
+        again = _arrive(second, 1)
+        payloads = [arrival.delivery.payload for arrival in again]
+        wants.that(payloads == sent[:1], f"after a consumer ended, what it had not settled came again: {payloads}")
+        wants.that(all(arrival.delivery.delivery for arrival in again), "a second delivery is not marked")
+        second.settle([arrival.tag for arrival in again], "ack")
+        wants.that(wait_until(lambda: second.left(topic.name)[0] == 0, _WITHIN_S), "a drained queue is not empty")
+    finally:
+        second.close()
+
+
+def _arrive(consumer: QueueConsumer, count: int) -> list[Arrival]:
+    arrivals: list[Arrival] = []
+
+    def all_of_them() -> bool:
+        arrivals.extend(consumer.poll(0.1, count)[0])
+        return len(arrivals) >= count
+
+    wait_until(all_of_them, _WITHIN_S)
+    return arrivals
 
 
 def _send(connect: Callable[[Completed], Producer], topic: str, prefix: bytes, wants: Wants) -> list[bytes]:

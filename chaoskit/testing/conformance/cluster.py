@@ -132,8 +132,9 @@ def _check_deployment(
         with wants.step("starting it"):
             start(cluster)
         with wants.step("a trial"):
-            topic = _begin_trial(found, cluster, options, wants)
-            check_clients(found.clients(cluster.client_settings()), topic)
+            topics = _begin_trial(found, cluster, options, wants)
+            for topic in topics:
+                check_clients(found.clients(cluster.client_settings()), topic)
             cluster.end_trial()
         with wants.step("a service that is killed"):
             _check_processes(found, cluster, options, wants)
@@ -150,22 +151,24 @@ def _check_deployment(
         cluster.close()
 
 
-def _begin_trial(found: System, cluster: Cluster, options: Any, wants: Wants) -> Topic:
-    """Begin a trial; return an empty topic of it."""
+def _begin_trial(found: System, cluster: Cluster, options: Any, wants: Wants) -> list[Topic]:
+    """Begin a trial; return an empty topic of it for each data model."""
     cluster.begin_trial(_NAMESPACE, options)
     cluster.wait_ready(_READY_S)
     for host in cluster.hosts:
         wants.that(cluster.answers(host), f"{host.name} does not answer after `wait_ready`")
     settings = cluster.client_settings()
     wants.that(json.loads(json.dumps(settings)) == settings, "`client_settings` are not JSON values")
-    model = next(iter(found.models))
-    partitions = None if model is DataModel.LEDGER else 1
-    topic = Topic(f"{_NAMESPACE}t", model, partitions, min(3, found.brokers(options, len(cluster.hosts))))
-    cluster.create_topic(topic)
-    _check_placements(cluster, topic, wants)
+    copies = min(3, found.brokers(options, len(cluster.hosts)))
+    topics = [
+        Topic(f"{_NAMESPACE}{model}", model, None if model is DataModel.LEDGER else 1, copies) for model in found.models
+    ]
+    for topic in topics:
+        cluster.create_topic(topic)
+        _check_placements(cluster, topic, wants)
     _check_held(found, cluster, options, wants)
-    _check_roles(found, cluster, topic, wants)
-    return topic
+    _check_roles(found, cluster, topics[0], wants)
+    return topics
 
 
 def _check_placements(cluster: Cluster, topic: Topic, wants: Wants) -> None:
