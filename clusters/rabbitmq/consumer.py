@@ -10,6 +10,7 @@ import socket
 import struct
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import pika
@@ -140,6 +141,8 @@ def _reset(connection: pika.BlockingConnection) -> None:
     sock = connection._impl._transport._sock
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     sock.close()
+    with suppress(AMQPError, OSError, ValueError, KeyError):
+        connection._cleanup()
 
 
 def _death(headers: Mapping[str, Any]) -> Death | None:

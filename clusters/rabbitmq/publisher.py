@@ -7,6 +7,7 @@ connection that is lost is unknown, and the publisher's to know: pika forgets it
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Mapping
 from typing import Any
@@ -26,6 +27,10 @@ _TRANSIENT, _PERSISTENT = 1, 2
 _NOT_CONNECTED = "not connected"
 _UNROUTABLE = "unroutable"
 _NO_PRIORITY = -1
+_CONNECT_S = 2.0
+"""Time that a new publisher takes to connect at most; after that it goes on trying while it is polled."""
+
+_STEP_S = 0.02
 _TOKEN = "token"  # noqa: S105  # a header
 
 
@@ -65,6 +70,9 @@ class RabbitPublisher:
         self._closing = False
         self._connection: pika.SelectConnection | None = None
         self._connect()
+        deadline = time.monotonic() + _CONNECT_S
+        while self._channel is None and time.monotonic() < deadline:
+            self.poll(_STEP_S)
 
     def send(self, topic: str, partition: int, key: bytes | None, payload: bytes, token: int) -> bool:
         return self.publish(topic, payload, token, _NO_PRIORITY)

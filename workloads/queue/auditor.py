@@ -17,6 +17,8 @@ _STALL_S = 60
 
 _PREFETCH = 2000
 _ASK_EVERY_S = 0.5
+_RENEWED_S = 1.0
+"""How long nothing must arrive from an empty queue after the final read connected again."""
 
 
 def audit(job: Job[QueueOptions]) -> None:
@@ -46,7 +48,6 @@ def _probe(job: Job[QueueOptions]) -> bool:
     clients = job.clients.power(QueueClients)
     deadline = time.monotonic() + job.bound_ns / 1e9
     producer = clients.publisher(job.options.producer, 0, probes.completed, Publishing())
-    producer.poll(_ASK_EVERY_S)
     probes.send(producer)
     producer.close(max(deadline - time.monotonic(), 0.0))
     return probes.accepted
@@ -83,6 +84,7 @@ class _Drain:
         """Receive until nothing arrives any more and the system says that every queue is empty."""
         idle_s = self._job.options.idle_ns / 1e9
         moved_at = asked_at = time.monotonic()
+        renewed = False
         while not self._job.control.stopping:
             now = time.monotonic()
             if self.receiver.take():
@@ -90,8 +92,12 @@ class _Drain:
             elif now - moved_at > idle_s and now - asked_at > _ASK_EVERY_S:
                 self.left = {queue: self._lacks(queue) for queue in self.receiver.queues}
                 asked_at = time.monotonic()
-                if not any(self.left.values()) or asked_at - moved_at > _STALL_S:
+                if asked_at - moved_at > _STALL_S or (renewed and not any(self.left.values())):
                     return
+                if not renewed and not any(self.left.values()):
+                    # What was delivered to this consumer and did not arrive comes again to another one.
+                    self.receiver.renew()
+                    renewed, idle_s, moved_at = True, _RENEWED_S, asked_at
 
     def _lacks(self, queue: str) -> str:
         """Return why a queue may hold messages; empty if it holds none.

@@ -89,6 +89,11 @@ class Receiver:
             self.consumer.close(abruptly=True)
         self.consumer = self._connect()
 
+    def renew(self) -> None:
+        """Disconnect, and continue as a new client."""
+        self.close()
+        self.consumer = self._connect()
+
     def close(self) -> None:
         """Disconnect; what is not settled goes back into its queue."""
         with self._recorder.operation("close"):

@@ -12,9 +12,6 @@ from workloads.log.sending import producer_settings
 from workloads.queue.options import QueueOptions
 from workloads.queue.topics import declare
 
-_CONNECT_S = 0.5
-"""Time that a new publisher is given to connect."""
-
 
 def publish(job: Job[QueueOptions]) -> None:
     """Send until stopped, then wait for every confirm."""
@@ -32,7 +29,6 @@ def publishing(options: QueueOptions) -> Publishing:
 def _connect(job: Job[QueueOptions], completed: Completed) -> Producer:
     clients, options = job.clients.power(QueueClients), job.options
     producer = clients.publisher(producer_settings(job), job.task.index, completed, publishing(options))
-    producer.poll(_CONNECT_S)
     return _Prioritised(producer, job.recorder, options.priorities) if options.priorities else producer
 
 

@@ -10,6 +10,7 @@ import asyncio
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from rstream import schema
@@ -39,6 +40,7 @@ def check_settings(role: str, settings: Mapping[str, Any]) -> None:
 
 
 _CONNECT_S = 4
+_CLOSE_S = 1
 _SILENT_HEARTBEATS = 2.5
 """A node that is silent for so many intervals is gone; rstream itself only writes a warning."""
 
@@ -158,8 +160,9 @@ class Link(ABC):
 
 
 async def _closed(client: Client) -> None:
-    try:
-        async with asyncio.timeout(1):
+    connection = client._conn  # rstream leaves the socket of a connection open that it found broken
+    with suppress(Exception):
+        async with asyncio.timeout(_CLOSE_S):
             await client.close()
-    except Exception:  # noqa: BLE001 - it is given up
-        return
+    if connection is not None and connection._writer is not None:
+        connection._writer.close()

@@ -8,6 +8,8 @@ from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
 _STEP_S = 0.001
+_END_S = 1.5
+"""Time for connections that are being closed."""
 
 
 class Loop:
@@ -39,5 +41,9 @@ async def _until(deadline: float, done: Callable[[], bool], keep: Callable[[], N
 
 async def _all(coroutines: Iterable[Coroutine[Any, Any, None]]) -> None:
     await asyncio.gather(*coroutines, return_exceptions=True)
-    for task in asyncio.all_tasks() - {asyncio.current_task()}:
-        task.cancel()
+    rest = asyncio.all_tasks() - {asyncio.current_task()}
+    if rest:
+        _, late = await asyncio.wait(rest, timeout=_END_S)
+        for task in late:
+            task.cancel()
+    await asyncio.sleep(0)

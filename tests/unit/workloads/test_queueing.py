@@ -29,6 +29,7 @@ class Queue(Powers):
 
     def __init__(self, count: int = 0) -> None:
         self.waiting = deque((value, 0) for value in range(count))
+        self.stuck: list[tuple[int, int]] = []
         self.dead: deque[tuple[int, Death]] = deque()
         self.held: dict[int, tuple[int, int]] = {}
         self.consumed: set[str] = set()
@@ -79,8 +80,9 @@ class Queue(Powers):
         return len(self.waiting), self.consumers
 
     def close(self, *, abruptly: bool = False) -> None:
-        self.waiting.extend((value, count + 1) for value, count in self.held.values())
+        self.waiting.extend((value, count + 1) for value, count in [*self.held.values(), *self.stuck])
         self.held.clear()
+        self.stuck.clear()
 
 
 class _Publisher:
@@ -159,6 +161,22 @@ def test_the_final_read_drains_the_queue_and_its_probe(folder: Path) -> None:
     assert (told["accepted"], told["audited"], told["why"]) == (True, True, "")
     assert queue.settled == [(0, "ack"), (1, "ack"), (2, "ack"), (PROBE, "ack")]
     assert load.history().audit("queue-0", 0) == Drained(complete=True)
+
+
+def test_what_was_delivered_to_the_final_read_and_did_not_arrive_comes_to_its_next_connection(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(auditor, "_RENEWED_S", 1e-6)
+    monkeypatch.setattr(auditor, "_STALL_S", 10.0)
+    queue = Queue(1)
+    queue.stuck = [(7, 0)]
+    monkeypatch.setattr(auditor, "_note_depths", lambda *_: None)
+    load = _load(folder, queue)
+
+    told = load.work(Task(AUDITOR, 0), 1000, _options())
+
+    assert told["audited"]
+    assert (7, "ack") in queue.settled
 
 
 @pytest.mark.parametrize(("consumers", "silent"), [(2, False), (1, True)])
