@@ -30,9 +30,6 @@ _SUBSCRIPTION = 1
 _CREDIT = 10
 """Chunks that a node may send ahead; rstream's own default."""
 
-_EMPTY_S = 2
-"""A stream that delivers nothing for so long from its beginning is empty."""
-
 
 class StreamConsumer:
     """See `chaoskit.contract.client.Consumer`.
@@ -88,22 +85,22 @@ class StreamAuditor(StreamConsumer):
     def bounds(self, topic: str, partition: int, timeout_s: float) -> tuple[int, int]:
         first = self._chunk(topic, partition, OffsetType.FIRST, timeout_s)
         last = self._chunk(topic, partition, OffsetType.LAST, timeout_s)
-        if first is None or last is None:
-            return 0, 0
         return first.chunk_first_offset, last.chunk_first_offset + last.num_records
 
     def position(self, topic: str, partition: int) -> int:
         return self._links[topic, partition].next
 
-    def _chunk(self, topic: str, partition: int, where: OffsetType, timeout_s: float) -> schema.Deliver | None:
-        """Return the first or last chunk of a stream, according to its leader; None if it has none."""
+    def _chunk(self, topic: str, partition: int, where: OffsetType, timeout_s: float) -> schema.Deliver:
+        """Return the first or last chunk of a stream, according to its leader.
+
+        A stream without one says nothing, as one that is late: nobody can tell its bounds.
+        """
         link = _ChunkLink(Addresses(self._addresses, 0), stream_name(topic, partition), self._settings, where)
-        self._loop.run(timeout_s, lambda: link.client is not None, link.keep)
-        reached = link.client is not None
-        self._loop.run(_EMPTY_S, lambda: link.chunk is not None, lambda: None)
+        self._loop.run(timeout_s, lambda: link.chunk is not None, link.keep)
+        why = "delivers nothing" if link.client is not None else link.error
         self._loop.run(0, lambda: True, lambda: link.drop(""))
-        if not reached:
-            raise Unreachable(f"stream {link.stream}: {link.error}")
+        if link.chunk is None:
+            raise Unreachable(f"stream {link.stream}: {why}")
         return link.chunk
 
 

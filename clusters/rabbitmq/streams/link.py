@@ -116,7 +116,11 @@ class Link(ABC):
     async def _connect(self) -> None:
         try:
             async with asyncio.timeout(_CONNECT_S):
-                self.client = await self._open()
+                client = await self._open()
+            if client is self.latest:
+                self.client = client
+            else:  # the leader moved meanwhile
+                await _closed(client)
         except Exception as error:  # noqa: BLE001 - rstream raises assertions and KeyError, too
             self.error = type(error).__name__
             self.latest = None
