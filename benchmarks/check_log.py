@@ -12,19 +12,17 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
-import statistics
-import time
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
+from benchmarks.rounds import measured
 from chaoskit.contract.checker import Part, Setting
 from chaoskit.history.audits import Bounds
 from chaoskit.history.models import DataModel
 from chaoskit.history.schema import MESSAGES, OBSERVATIONS, OPERATIONS, PRODUCER_SHIFT
 from checkers.log import LogChecker
+from checkers.synthetic.rows import words
 
 
 def main() -> None:
@@ -40,19 +38,17 @@ def main() -> None:
     rounds = options.pop("rounds")
     messages, operations = history(**options)
     setting = Setting("t", 0, DataModel.LOG, Bounds(low=0, end=options["sends"], complete=True))
-    Path("/proc/self/clear_refs").write_text("5")  # forget the peak of building the tables
-    before_bytes, rates = _status_bytes("VmRSS"), []
-    for _ in range(rounds):
-        part = Part(setting, messages, operations, OBSERVATIONS.empty_table())
-        started_s = time.process_time()
-        findings = LogChecker().check(part)
-        rates.append(round(messages.num_rows / (time.process_time() - started_s)))
-        assert findings.num_rows == 0, findings.to_pylist()[:3]
+    rates, row_bytes = measured(
+        LogChecker().check,
+        lambda: Part(setting, messages, operations, OBSERVATIONS.empty_table()),
+        messages.num_rows,
+        rounds,
+    )
     figures = {
         **options,
         "messages": messages.num_rows,
-        "messages_per_cpu_s": {"median": round(statistics.median(rates)), "first": rates[0], "lowest": min(rates)},
-        "bytes_per_message": round((_status_bytes("VmHWM") - before_bytes) / messages.num_rows, 1),
+        "messages_per_cpu_s": rates,
+        "bytes_per_message": row_bytes,
     }
     print(json.dumps(figures))
 
@@ -69,8 +65,8 @@ def history(sends: int, producers: int, partitions: int, keys: int, batch: int) 
     order = np.argsort(op, kind="stable")
     columns = {
         "op": op[order],
-        "direction": _words(np.repeat([0, 1], sends)[order], ["sent", "received"]),
-        "topic": _words(np.zeros(2 * sends), ["t"]),
+        "direction": words(np.repeat([0, 1], sends)[order], ["sent", "received"]),
+        "topic": words(np.zeros(2 * sends), ["t"]),
         "partition": np.zeros(2 * sends, np.int32),
         "key": _keys(np.tile(index, 2)[order], keys),
         "value": np.tile(value, 2)[order],
@@ -79,7 +75,7 @@ def history(sends: int, producers: int, partitions: int, keys: int, batch: int) 
         "sent_ns": op[order] * 1000,
         "received_ns": pa.array(op[order] * 1000 + 900, mask=order < sends),
         "delivery": pa.nulls(2 * sends, pa.int32()),
-        "payload": _words(np.zeros(2 * sends), ["ok"]),
+        "payload": words(np.zeros(2 * sends), ["ok"]),
     }
     messages = pa.table([pa.array(columns[name]) for name in MESSAGES.names], MESSAGES)
     return messages, _operations(int(op.max()) + 1, send_op, value >> PRODUCER_SHIFT)
@@ -93,11 +89,11 @@ def _operations(count: int, send_op: np.ndarray, producer: np.ndarray) -> pa.Tab
     columns = {
         "op": np.arange(count),
         "process": process,
-        "client": _words(process > 0, ["auditor", "producer"]),
-        "f": _words(process > 0, ["poll", "send"]),
+        "client": words(process > 0, ["auditor", "producer"]),
+        "f": words(process > 0, ["poll", "send"]),
         "start_ns": start_ns,
         "end_ns": start_ns + 900,
-        "outcome": _words(np.zeros(count), ["ok"]),
+        "outcome": words(np.zeros(count), ["ok"]),
         "error": pa.nulls(count, OPERATIONS.field("error").type),
         "txn": pa.nulls(count, pa.int64()),
     }
@@ -107,16 +103,7 @@ def _operations(count: int, send_op: np.ndarray, producer: np.ndarray) -> pa.Tab
 def _keys(index: np.ndarray, keys: int) -> pa.Array:
     if not keys:
         return pa.nulls(index.size, MESSAGES.field("key").type)
-    return _words(index % keys, [f"k{number}" for number in range(keys)])
-
-
-def _words(indices: np.ndarray, words: list[str]) -> pa.Array:
-    return pa.DictionaryArray.from_arrays(pa.array(indices.astype(np.int32)), pa.array(words))
-
-
-def _status_bytes(name: str) -> int:
-    status = Path("/proc/self/status").read_text()
-    return int(re.findall(rf"{name}:\s+(\d+) kB", status)[0]) * 1024
+    return words(index % keys, [f"k{number}" for number in range(keys)])
 
 
 if __name__ == "__main__":

@@ -14,19 +14,17 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
-import statistics
-import time
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
+from benchmarks.rounds import measured
 from chaoskit.contract.checker import Part, Setting
 from chaoskit.history.audits import Drained
 from chaoskit.history.models import DataModel
 from chaoskit.history.schema import KINDS, MESSAGES, OBSERVATIONS, OPERATIONS, PRODUCER_SHIFT
 from checkers.queues import QueueChecker
+from checkers.synthetic.rows import words
 
 SETTINGS = {"message-ttl": 3_600_000, "max-length": 10**9, "priorities": 2, "prefetch": 10_000}
 _STEP_NS = 1000
@@ -47,19 +45,14 @@ def main() -> None:
     messages, operations, observations = history(**options)
     deliveries = messages.num_rows - options["sends"]
     setting = Setting("q", 0, DataModel.QUEUE, Drained(complete=True))
-    Path("/proc/self/clear_refs").write_text("5")  # forget the peak of building the tables
-    before_bytes, rates = _status_bytes("VmRSS"), []
-    for _ in range(rounds):
-        part = Part(setting, messages, operations, observations)
-        started_s = time.process_time()
-        findings = QueueChecker().check(part)
-        rates.append(round(deliveries / (time.process_time() - started_s)))
-        assert findings.num_rows == 0, findings.to_pylist()[:3]
+    rates, row_bytes = measured(
+        QueueChecker().check, lambda: Part(setting, messages, operations, observations), deliveries, rounds
+    )
     figures = {
         **options,
         "deliveries": deliveries,
-        "deliveries_per_cpu_s": {"median": round(statistics.median(rates)), "first": rates[0], "lowest": min(rates)},
-        "bytes_per_delivery": round((_status_bytes("VmHWM") - before_bytes) / deliveries, 1),
+        "deliveries_per_cpu_s": rates,
+        "bytes_per_delivery": row_bytes,
     }
     print(json.dumps(figures))
 
@@ -85,8 +78,8 @@ def history(
     delivered, first = np.arange(op.size) >= sends, np.arange(op.size) < 2 * sends
     columns = {
         "op": op[order],
-        "direction": _words(delivered[order], ["sent", "received"]),
-        "topic": _words(np.zeros(op.size), ["q"]),
+        "direction": words(delivered[order], ["sent", "received"]),
+        "topic": words(np.zeros(op.size), ["q"]),
         "partition": np.zeros(op.size, np.int32),
         "key": pa.nulls(op.size, MESSAGES.field("key").type),
         "value": value[row][order],
@@ -95,7 +88,7 @@ def history(
         "sent_ns": op[order] * _STEP_NS,
         "received_ns": pa.array(op[order] * _STEP_NS + 900, mask=~delivered[order]),
         "delivery": pa.array((~first).astype(np.int32)[order], mask=~delivered[order]),
-        "payload": _words(np.zeros(op.size), ["ok"]),
+        "payload": words(np.zeros(op.size), ["ok"]),
     }
     messages = pa.table([pa.array(columns[name]) for name in MESSAGES.names], MESSAGES)
     nacks = np.isin(np.concatenate([index, again]), again) & first[sends:]
@@ -117,11 +110,11 @@ def _operations(rounds: int, batch: int, producers: int, consumers: int) -> pa.T
     columns = {
         "op": number,
         "process": process.astype(np.int32),
-        "client": _words(client, ["producer", "consumer", "auditor"]),
-        "f": _words(f, ["send", "receive", "ack", "nack", "audit"]),
+        "client": words(client, ["producer", "consumer", "auditor"]),
+        "f": words(f, ["send", "receive", "ack", "nack", "audit"]),
         "start_ns": start_ns,
         "end_ns": start_ns + 900,
-        "outcome": _words(np.zeros(number.size), ["ok"]),
+        "outcome": words(np.zeros(number.size), ["ok"]),
         "error": pa.nulls(number.size, OPERATIONS.field("error").type),
         "txn": pa.nulls(number.size, pa.int64()),
     }
@@ -136,23 +129,14 @@ def _observations(op: np.ndarray, nacks: np.ndarray, value: np.ndarray, settings
     kinds = np.where(nacks, KINDS.index("nacked"), KINDS.index("acked"))[order]
     columns = {
         "op": np.concatenate([np.zeros(len(told), np.int64), op[order]]),
-        "kind": _words(np.concatenate([np.full(len(told), KINDS.index("declared")), kinds]), list(KINDS)),
-        "topic": _words(np.zeros(count), ["q"]),
+        "kind": words(np.concatenate([np.full(len(told), KINDS.index("declared")), kinds]), list(KINDS)),
+        "topic": words(np.zeros(count), ["q"]),
         "partition": np.zeros(count, np.int32),
         "name": pa.array([*told, *[None] * op.size], pa.string()).dictionary_encode(),
         "value": np.concatenate([np.zeros(len(told), np.int64), value[order]]),
         "position": pa.array([*told.values(), *[None] * op.size], pa.int64()),
     }
     return pa.table([pa.array(columns[name]) for name in OBSERVATIONS.names], OBSERVATIONS)
-
-
-def _words(indices: np.ndarray, words: list[str]) -> pa.Array:
-    return pa.DictionaryArray.from_arrays(pa.array(indices.astype(np.int32)), pa.array(words))
-
-
-def _status_bytes(name: str) -> int:
-    status = Path("/proc/self/status").read_text()
-    return int(re.findall(rf"{name}:\s+(\d+) kB", status)[0]) * 1024
 
 
 if __name__ == "__main__":

@@ -13,8 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.contract.anomaly import About, Anomaly
-from chaoskit.history.schema import KINDS
-from checkers.columns import NONE, Flags, Ints, codes, first_rows, integers
+from checkers.columns import NONE, Flags, Ints, first_rows, integers
 from checkers.findings import findings_of, no_findings
 from checkers.models import QUEUE
 from checkers.queue_view import QueueView, delivery_findings
@@ -114,9 +113,8 @@ def _gaps(view: QueueView, end_ns: int) -> list[tuple[int, int]]:
 
 def _consume_here(view: QueueView) -> Flags:
     """Return whether the process of each session consumes from this queue."""
-    rows, observations = view.log.operations, view.observations
-    told = np.flatnonzero(codes(observations["kind"], KINDS) == KINDS.index("subscribed"))
-    subscribed: Ints = rows.rows_of(integers(observations["op"])[told])
+    rows = view.log.operations
+    subscribed: Ints = rows.rows_of(integers(view.observations["op"])[view.told("subscribed")])
     here = rows.process[np.concatenate([subscribed, view.log.receives.operation])]
     consume: Flags = np.isin(view.sessions.process, np.unique(here))
     return consume

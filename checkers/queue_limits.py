@@ -10,8 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.contract.anomaly import About, Anomaly
-from chaoskit.history.schema import KINDS
-from checkers.columns import NONE, Ints, codes, integers, run_starts
+from checkers.columns import NONE, Ints, integers, run_starts
 from checkers.findings import findings_of, no_findings
 from checkers.loss import send_evidence
 from checkers.models import QUEUE
@@ -60,7 +59,7 @@ def depth_cases(view: QueueView) -> pa.Table:
     drained, and not where messages wait for their time. Evidence: `op` is the final read, which began at `at_ns`.
     """
     observations, log = view.observations, view.log
-    told = np.flatnonzero(codes(observations["kind"], KINDS) == KINDS.index("depth"))[:1]
+    told = view.told("depth")[:1]
     if not (told.size and view.drained) or "delay" in view.declared:
         return no_findings()
     operation = log.operations.rows_of(integers(observations["op"])[told])

@@ -14,8 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.contract.anomaly import About, Anomaly
-from chaoskit.history.schema import KINDS
-from checkers.columns import NONE, Ints, codes, integers, marked, run_starts
+from checkers.columns import NONE, Ints, integers, marked, run_starts
 from checkers.findings import no_findings
 from checkers.models import QUEUE
 from checkers.queue_view import MS, QueueView, delivery_findings
@@ -136,7 +135,7 @@ def pushed_after_ns(view: QueueView) -> Ints:
 def _priorities(view: QueueView) -> Ints:
     """Return the priority of each message, by value id; 0 unless told."""
     observations = view.observations
-    told = np.flatnonzero(codes(observations["kind"], KINDS) == KINDS.index("prioritised"))
+    told = view.told("prioritised")
     value, number = integers(observations["value"])[told], integers(observations["position"])[told]
     ids = view.ids(value)
     priority = np.zeros(view.log.values.size, np.int64)

@@ -17,7 +17,7 @@ import pyarrow as pa
 from chaoskit.contract.anomaly import Anomaly
 from chaoskit.contract.checker import Part
 from chaoskit.history.audits import Drained
-from chaoskit.history.schema import DEAD_LETTER_REASONS, KINDS
+from chaoskit.history.schema import DEAD_LETTER_REASONS, KINDS, OTHER_QUEUE
 from checkers.columns import NONE, Flags, Ints, changes, codes, integers, is_one_of, marked, places_in
 from checkers.ends import FAIL, OK
 from checkers.findings import findings_of
@@ -29,7 +29,6 @@ from checkers.view import LogView
 MS = 1_000_000
 """Times of settings are in ms."""
 
-OTHER_QUEUE = "other-queue"
 REASONS = (*DEAD_LETTER_REASONS, OTHER_QUEUE)
 REJECTED, EXPIRED, MAXLEN, DELIVERY_LIMIT, ELSEWHERE = range(len(REASONS))
 
@@ -95,12 +94,16 @@ class QueueView:
     @cached_property
     def declared(self) -> dict[str, int]:
         """The settings that the queue was declared with, and their numbers."""
-        rows = self.observations.filter(pa.array(self._kind == KINDS.index("declared")))
+        rows = self.observations.take(pa.array(self.told("declared")))
         return {
             name: number
             for name, number in zip(rows["name"].to_pylist(), rows["position"].to_pylist(), strict=True)
             if name is not None and number is not None
         }
+
+    def told(self, kind: str) -> Ints:
+        """Return the rows of the observations of one kind."""
+        return np.flatnonzero(self._kind == KINDS.index(kind))
 
     def has(self, setting: str) -> bool:
         """Return whether a setting that is on or off is on."""
@@ -149,7 +152,7 @@ class QueueView:
     def dead(self) -> DeadLetters:
         """Receipts of this queue's messages as dead letters."""
         observations = self.observations
-        chosen = np.flatnonzero(self._kind == KINDS.index("dead-lettered"))
+        chosen = self.told("dead-lettered")
         number = integers(observations["value"])[chosen]
         return DeadLetters(
             number,

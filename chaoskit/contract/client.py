@@ -201,8 +201,8 @@ class Publishing:
 class Publisher(Producer, Protocol):
     """Publishes messages to queues."""
 
-    def publish(self, topic: str, payload: bytes, token: int, priority: int) -> bool:
-        """Publish one message with a priority, like `send`, which has none."""
+    def publish(self, topic: str, payload: bytes, token: int, priority: int | None) -> bool:
+        """Publish one message with a priority, or none, like `send`."""
         ...
 
 

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from chaoskit.history.models import DataModel
 
+DEAD = ".dead"
+"""Added to the name of a queue: the name of the queue of its dead letters."""
+
 
 @dataclass(frozen=True, slots=True)
 class Topic:

@@ -121,6 +121,9 @@ a message is dead-lettered. `priorities`: number of levels. `prefetch`: unsettle
 DEAD_LETTER_REASONS = ("rejected", "expired", "maxlen", "delivery_limit")
 """Why a message was dead-lettered; RabbitMQ's own words."""
 
+OTHER_QUEUE = "other-queue"
+"""The reason of a dead letter that, as told, was in another queue than the one that it was sent to."""
+
 SUBSCRIPTION_TYPES = ("exclusive", "failover", "shared", "key-shared")
 SENDING = ("send", "add")
 """Operations (`f`) that send one message; `add` sends it to a ledger."""

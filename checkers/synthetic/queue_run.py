@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from chaoskit.contract.topic import DEAD
 from chaoskit.history.schema import PRODUCER_SHIFT
 from checkers.synthetic.layout import ORIGIN_NS
 from checkers.synthetic.queue_broker import MS, TICK_NS, Broker, Message
@@ -48,7 +49,7 @@ class QueueRun:
         self._rng = np.random.default_rng([run.parameters.seed, 8, number])
         self._broker = Broker(kind, cause)
         self._own = QueueRows((f"{TOPIC}-{number}", 0))
-        self._dead = QueueRows((f"{TOPIC}-{number}.dead", 0))
+        self._dead = QueueRows((f"{TOPIC}-{number}{DEAD}", 0))
         self._offset = number << _NUMBER_SHIFT
         self._active = list(range(run.parameters.consumers))
         self.rows = [self._own, self._dead] if "dead-letters" in SETTINGS[kind] else [self._own]

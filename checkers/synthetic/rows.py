@@ -66,7 +66,7 @@ class Observed:
     position: Ints
 
 
-def words(indices: Ints, known: tuple[str, ...] | list[str] | pa.Array, missing: bool = False) -> pa.Array:
+def words(indices: np.ndarray, known: tuple[str, ...] | list[str] | pa.Array, missing: bool = False) -> pa.Array:
     """Return a dictionary column; if `missing`, negative indices are null."""
     values = known if isinstance(known, pa.Array) else pa.array(known, pa.string())
     mask = indices < 0 if missing else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pika
@@ -35,27 +35,39 @@ def check_settings(role: str, settings: Mapping[str, Any]) -> None:
     Raises:
         BadInput: names each.
     """
-    problems = Problems()
-    problems.tried(check_names, role, settings, _DEFAULTS, "pika")
-    for name in settings.keys() & _DEFAULTS.keys():
-        try:
-            pika.ConnectionParameters(**{name: settings[name]})
-        except (TypeError, ValueError) as error:
-            problems.add(BadInput(f"workload.{role}.{name}: rejected by pika: {error}"))
-    problems.raise_any()
+    check_each(role, settings, _DEFAULTS, "pika", _rejected)
 
 
-def check_names(role: str, settings: Mapping[str, Any], known: Mapping[str, Any], library: str) -> None:
-    """Reject names of settings that are not known.
+def check_each(
+    role: str,
+    settings: Mapping[str, Any],
+    known: Mapping[str, Any],
+    library: str,
+    wrong: Callable[[str, Any], str],
+) -> None:
+    """Reject settings that are not known, or of which `wrong` returns what is wrong with their value.
 
     Raises:
         BadInput: names each.
     """
     problems = Problems()
-    for name in settings.keys() - known.keys():
-        why = f"chaoskit sets no such parameter of {library}'s connections; {nearest(name, known)}"
-        problems.add(BadInput(f"workload.{role}.{name}: {why}"))
+    for name, value in settings.items():
+        why = (
+            wrong(name, value)
+            if name in known
+            else f"chaoskit sets no such parameter of {library}'s connections; {nearest(name, known)}"
+        )
+        if why:
+            problems.add(BadInput(f"workload.{role}.{name}: {why}"))
     problems.raise_any()
+
+
+def _rejected(name: str, value: Any) -> str:
+    try:
+        pika.ConnectionParameters(**{name: value})
+    except (TypeError, ValueError) as error:
+        return f"rejected by pika: {error}"
+    return ""
 
 
 class Addresses:

@@ -5,20 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chaoskit.contract.guarantee import Declared, Effect, Rule
-from clusters.rabbitmq.queues import MIRRORED, mirroring, type_of
+from clusters.rabbitmq.queues import MIRRORED, type_of
 
 _HANDLING = "cluster_partition_handling"
 _IGNORE, _AUTOHEAL = "ignore", "autoheal"
 _DOWN_BEFORE_AND_NOW = 2
 
 
-def _policy(declared: Declared, key: str, default: str) -> str:
-    policies = [{**mirroring(topic), **declared.options.policy} for topic in declared.topics]
-    return str(policies[0].get(key, default)) if policies else default
-
-
 def _unsynchronised(declared: Declared, effects: Sequence[Effect]) -> str:
-    if type_of(declared) != MIRRORED or _policy(declared, "ha-promote-on-failure", "always") != "always":
+    if type_of(declared) != MIRRORED or declared.options.policy.get("ha-promote-on-failure", "always") != "always":
         return ""
     if sum(each.on_hosts and (each.abrupt or bool(each.damage)) for each in effects) < _DOWN_BEFORE_AND_NOW:
         return ""

@@ -90,8 +90,8 @@ class Nodes:
             self._control("enable_feature_flag", "--opt-in", "khepri_db")
         self._khepri = True
 
-    def _control(self, *arguments: str) -> str:
-        """Carry out a command of rabbitmqctl on the first host; return its output.
+    def _control(self, *arguments: str) -> None:
+        """Carry out a command of rabbitmqctl on the first host.
 
         Raises:
             ClusterError: it failed.
@@ -108,7 +108,6 @@ class Nodes:
         done = host.run(host.as_service(command), check=False)
         if done.status != 0:
             raise ClusterError(f"rabbitmqctl {' '.join(arguments)} failed: {(done.err or done.out).strip()[-300:]}")
-        return done.out
 
     def _program(self, name: str) -> str:
         return f"{_PROGRAMS.format(version=self._options.version)}/{name}"

@@ -26,7 +26,6 @@ from clusters.rabbitmq.routing import Route
 _TRANSIENT, _PERSISTENT = 1, 2
 _NOT_CONNECTED = "not connected"
 _UNROUTABLE = "unroutable"
-_NO_PRIORITY = -1
 _CONNECT_S = 2.0
 """Time that a new publisher takes to connect at most; after that it goes on trying while it is polled."""
 
@@ -75,17 +74,16 @@ class RabbitPublisher:
             self.poll(_STEP_S)
 
     def send(self, topic: str, partition: int, key: bytes | None, payload: bytes, token: int) -> bool:
-        return self.publish(topic, payload, token, _NO_PRIORITY)
+        return self.publish(topic, payload, token, None)
 
-    def publish(self, topic: str, payload: bytes, token: int, priority: int) -> bool:
+    def publish(self, topic: str, payload: bytes, token: int, priority: int | None) -> bool:
         """See `chaoskit.contract.client.Publisher`."""
         if self._channel is None or not self._channel.is_open:
             self._completed(token, FAIL, _NOT_CONNECTED, None)
             return True
         route = self._routes.get(topic) or Route("", topic)
         headers = {_TOKEN: token, **route.headers}
-        level = None if priority == _NO_PRIORITY else priority
-        properties = pika.BasicProperties(headers=headers, priority=level, **self._common)
+        properties = pika.BasicProperties(headers=headers, priority=priority, **self._common)
         self._published += 1
         self._open.append((self._published, token))
         try:

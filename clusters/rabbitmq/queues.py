@@ -8,7 +8,7 @@ from typing import Any
 
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.guarantee import Declared
-from chaoskit.contract.topic import Topic
+from chaoskit.contract.topic import DEAD, Topic
 from chaoskit.history.audits import Place
 from chaoskit.history.models import DataModel
 from clusters.rabbitmq.releases import parse_version
@@ -20,9 +20,6 @@ TYPES: Mapping[DataModel, tuple[str, ...]] = {
     DataModel.QUEUE: (QUORUM, CLASSIC, MIRRORED),
     DataModel.LOG: (STREAM,),
 }
-
-DEAD = ".dead"
-"""Added to a queue's name: the queue of its dead letters, as workloads name it."""
 
 _ARGUMENTS = {
     "message-ttl": "x-message-ttl",

@@ -74,7 +74,7 @@ SETTLED_RULES = (
         ("delivery-limit-exceeded",),
         _nacks_are_free,
         "",
-        "RabbitMQ 4.3 release notes, Quorum Queues, Delivery Limit; docs/rabbitmq.md, Delivery limits",
+        "RabbitMQ 4.3 release notes, Quorum Queues, Delivery Limit; docs/rabbitmq.md, Dead letters, limits, priorities",
         "rabbitmq/delivery-limit:v4-3",
         "rabbitmq/delivery-limit:v4-0",
         anywhere=True,

@@ -92,9 +92,10 @@ class _Drain:
             elif now - moved_at > idle_s and now - asked_at > _ASK_EVERY_S:
                 self.left = {queue: self._lacks(queue) for queue in self.receiver.queues}
                 asked_at = time.monotonic()
-                if asked_at - moved_at > _STALL_S or (renewed and not any(self.left.values())):
+                empty = not any(self.left.values())
+                if asked_at - moved_at > _STALL_S or (renewed and empty):
                     return
-                if not renewed and not any(self.left.values()):
+                if empty:
                     # What was delivered to this consumer and did not arrive comes again to another one.
                     self.receiver.renew()
                     renewed, idle_s, moved_at = True, _RENEWED_S, asked_at

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chaoskit.contract.client import Arrival, QueueClients, QueueConsumer, Settlement
+from chaoskit.contract.topic import DEAD
 from chaoskit.contract.workload import Job
 from chaoskit.history import payload
-from chaoskit.history.schema import FAIL, OK
+from chaoskit.history.schema import FAIL, OK, OTHER_QUEUE
 from workloads.common.choices import Choices
 from workloads.common.reports import Reports
 from workloads.common.restarts import Restarts
-from workloads.queue.options import DEAD, QueueOptions
+from workloads.queue.options import QueueOptions
 
 _POLL_TIMEOUT_S = 0.1
 _MESSAGES_MAX = 1000
-_OTHER_QUEUE = "other-queue"
-"""The reason of a dead letter that the system says was in another queue."""
-
 _UNTOLD = "", 0
 
 
@@ -113,7 +111,7 @@ class Receiver:
         source = topic.removesuffix(DEAD)
         reason, count = _UNTOLD if death is None else (death.reason, death.times)
         if death is not None and death.queue != source:
-            reason = _OTHER_QUEUE
+            reason = OTHER_QUEUE
         self._recorder.observed(op, "dead-lettered", source, 0, name=reason, value=value, position=count)
 
     def _settle(self, chosen: Sequence[tuple[Arrival, int]], how: Settlement) -> None:

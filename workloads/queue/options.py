@@ -7,14 +7,12 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from chaoskit.base.quantities import MILLISECOND, SECOND, Duration
+from chaoskit.contract.topic import DEAD
 from chaoskit.history.audits import Place
 from workloads.common.options import LoadOptions, Rate
 
 NOWHERE = "nowhere"
 """The routing key that no queue is bound to."""
-
-DEAD = ".dead"
-"""Added to a queue's name: the queue of its dead letters."""
 
 
 class QueueOptions(LoadOptions):

@@ -17,8 +17,7 @@ from rstream import schema
 from rstream.client import Client
 from rstream.schema import Broker
 
-from chaoskit.base.errors import BadInput, Problems
-from clusters.rabbitmq.connection import AGAIN_S, Addresses, check_names
+from clusters.rabbitmq.connection import AGAIN_S, Addresses, check_each
 from clusters.rabbitmq.settings import PASSWORD, STREAM_PORT, USER
 
 DEFAULTS: dict[str, Any] = {"heartbeat": 4, "frame_max": 1 << 20}
@@ -31,12 +30,11 @@ def check_settings(role: str, settings: Mapping[str, Any]) -> None:
     Raises:
         BadInput: names each.
     """
-    problems = Problems()
-    problems.tried(check_names, role, settings, DEFAULTS, "rstream")
-    for name in settings.keys() & DEFAULTS.keys():
-        if type(settings[name]) is not int or settings[name] < 1:
-            problems.add(BadInput(f"workload.{role}.{name}: {settings[name]!r} is not a number of at least 1"))
-    problems.raise_any()
+    check_each(role, settings, DEFAULTS, "rstream", _no_number)
+
+
+def _no_number(_: str, value: Any) -> str:
+    return "" if type(value) is int and value >= 1 else f"{value!r} is not a number of at least 1"
 
 
 _CONNECT_S = 4
