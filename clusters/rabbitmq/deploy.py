@@ -14,14 +14,18 @@ from chaoskit.contract.power import P, held
 from chaoskit.contract.topic import Topic
 from chaoskit.history.audits import Place
 from clusters.rabbitmq import probe
+from clusters.rabbitmq.control import Control
 from clusters.rabbitmq.management import Management, Refused
 from clusters.rabbitmq.nodes import Nodes
-from clusters.rabbitmq.queues import declarations, lacks, leader_of, mirroring
+from clusters.rabbitmq.operator import Operator
+from clusters.rabbitmq.queues import declarations, mirroring
+from clusters.rabbitmq.releases import metadata_of
+from clusters.rabbitmq.roles import Roles
 from clusters.rabbitmq.routing import Route, binding, route
-from clusters.rabbitmq.settings import RabbitOptions, host_name, node_name
+from clusters.rabbitmq.settings import RabbitOptions, node_name
+from clusters.rabbitmq.stored import Stored
 
 ADDRESSES, ROUTES = "addresses", "routes"
-ROLES = ("leader", "follower", "followers", "members")
 _POLL_S = 0.1
 _CREATE_TIMEOUT_S = 30
 
@@ -39,13 +43,18 @@ class RabbitCluster:
         self.hosts = hosts
         self._options = options
         self._packages = packages
-        self._queues: dict[str, Place] = {}
         self._routes: dict[str, Route] = {}
-        self._nodes = Nodes(hosts, options)
         self._management = Management([host.address for host in hosts])
+        self._stored = Stored(self._management)
+        control = Control(hosts, options.version)
+        self._nodes = Nodes(hosts, options, control)
+        self._operator = Operator(hosts, self._stored, control)
+        metadata = metadata_of(options.version, options.metadata)
+        self._roles = Roles(self._stored, self._management, control, metadata)
 
     def power(self, kind: type[P]) -> P:
-        return held(kind, [self._nodes, self], f"this cluster of RabbitMQ {self._options.version}")
+        powers = [self._nodes, self._operator, self]
+        return held(kind, powers, f"this cluster of RabbitMQ {self._options.version}")
 
     def answers(self, host: ServiceHost, timeout_s: float = 0.5) -> bool:
         return probe.answers(host.address, timeout_s)
@@ -58,23 +67,14 @@ class RabbitCluster:
         self._nodes.use_khepri()
 
     def find(self, role: str, place: Place | None) -> tuple[str, ...]:
-        if place is None:
-            raise ClusterError(f"{role} is a role of a queue, but the workload has none")
-        names = [name for name, stored in self._queues.items() if stored == place]
-        placed = self._placed(names[0]) if names else None
-        if placed is None or not placed.leader:
-            raise ClusterError(f"{place[0]}/{place[1]} has no leader at the moment")
-        followers = tuple(name for name in placed.holders if name != placed.leader)
-        if role == "leader":
-            return (placed.leader,)
-        return placed.holders if role == "members" else followers
+        return self._roles.find(role, place)
 
     def placements(self) -> list[Placed]:
-        return [placed for name in self._queues if (placed := self._placed(name)) is not None]
+        return self._stored.placements()
 
     def settings_in_effect(self) -> dict[str, Mapping[str, Any]]:
         """See `chaoskit.contract.cluster.Reporting`."""
-        told = {f"queue {name}": self._management.queue(name) or {} for name in self._queues}
+        told = {f"queue {name}": self._stored.told(name) for name in self._stored.places}
         return {"packages of every host": self._packages, **told}
 
     def begin_trial(self, namespace: str, options: RabbitOptions) -> None:
@@ -82,13 +82,13 @@ class RabbitCluster:
 
     def create_topic(self, topic: Topic) -> None:
         policy = {**mirroring(topic), **self._options.policy}
-        if policy and not self._queues:
+        if policy and not self._stored.places:
             self._refusing(lambda: self._management.set_policy(policy), "cluster.policy")
         declared = declarations(topic)
         for each in declared:
-            node = node_name(self.hosts[len(self._queues) % len(self.hosts)].name)
+            node = node_name(self.hosts[len(self._stored.places) % len(self.hosts)].name)
             self._refusing(partial(self._management.declare, each.name, node, each.arguments), f"queue {each.name}")
-            self._queues[each.name] = each.place
+            self._stored.places[each.name] = each.place
         if (bound := binding(topic)) is not None:
             self._management.declare_exchange(bound.exchange, topic.exchange)
             if declared:
@@ -100,7 +100,7 @@ class RabbitCluster:
         return {ADDRESSES: [host.address for host in self.hosts], ROUTES: self._routes}
 
     def end_trial(self) -> None:
-        queues, self._queues, self._routes = self._queues, {}, {}
+        queues, self._stored.places, self._routes = self._stored.places, {}, {}
         for name in queues:
             self._management.delete(name)
 
@@ -122,16 +122,6 @@ class RabbitCluster:
             running = self._management.running()
             if absent := [host.name for host in self.hosts if node_name(host.name) not in running]:
                 return f"{', '.join(absent)} not part of the cluster"
-            return next(
-                (missing for name in self._queues if (missing := lacks(name, self._management.queue(name)))), ""
-            )
+            return self._stored.missing()
         except ClusterError as error:
             return str(error)
-
-    def _placed(self, name: str) -> Placed | None:
-        told = self._management.queue(name)
-        if told is None:
-            return None
-        leader = host_name(leader_of(told))
-        members = told.get("members") or [told["node"], *told.get("slave_nodes", ())]
-        return Placed(self._queues[name], leader, tuple(host_name(each) for each in members))

@@ -38,6 +38,11 @@ class Management:
         """Return the names of the Erlang nodes that run, as one of them sees it."""
         return [node["name"] for node in self._ask("GET", "/api/nodes") if node.get("running")]
 
+    def connections(self) -> list[dict[str, Any]]:
+        """Return what is told about each connection of a client."""
+        found: list[dict[str, Any]] = self._ask("GET", "/api/connections") or []
+        return found
+
     def declare(self, name: str, node: str, arguments: Mapping[str, Any]) -> None:
         """Declare a durable queue.
 

@@ -10,13 +10,12 @@ from chaoskit.contract.cluster import ClusterError, Revival
 from chaoskit.contract.host import ServiceHost, ServiceState
 from clusters.common.supervision import Supervisor
 from clusters.rabbitmq import probe
+from clusters.rabbitmq.control import Control
 from clusters.rabbitmq.releases import KHEPRI, metadata_of, parse_version
 from clusters.rabbitmq.settings import CONF_FOLDER, RabbitOptions, environment, home_folder, rabbitmq_conf
 
 SERVICE = "rabbitmq"
 _KHEPRI_SINCE = (4, 3)
-_PROGRAMS = "/usr/lib/rabbitmq/lib/rabbitmq_server-{version}/sbin"
-"""RabbitMQ's own programs; those in the path insist on a user called rabbitmq."""
 _PLUGINS = "[rabbitmq_management,rabbitmq_stream].\n"
 
 _PREPARE = """
@@ -33,11 +32,13 @@ class Nodes:
     Args:
         hosts: the hosts.
         options: as in the scenario.
+        control: RabbitMQ's programs.
     """
 
-    def __init__(self, hosts: Sequence[ServiceHost], options: RabbitOptions) -> None:
+    def __init__(self, hosts: Sequence[ServiceHost], options: RabbitOptions, control: Control) -> None:
         self._hosts = hosts
         self._options = options
+        self._control = control
         self._cookie = secrets.token_hex(16)
         self._khepri = False
         self._supervisor = Supervisor(lambda host, _: self.start(host), ())
@@ -51,7 +52,7 @@ class Nodes:
         host.run(host.as_service(["sh", "-c", _PREPARE, "prepare", home, self._cookie]))
         host.spawn(
             SERVICE,
-            ["env", f"--chdir={home}", self._program("rabbitmq-server")],
+            ["env", f"--chdir={home}", self._control.program("rabbitmq-server")],
             environment(host.name, host.address, host.data_dir),
         )
 
@@ -87,35 +88,13 @@ class Nodes:
         if metadata_of(self._options.version, self._options.metadata) != KHEPRI or self._khepri:
             return
         if parse_version(self._options.version) < _KHEPRI_SINCE:
-            self._control("enable_feature_flag", "--opt-in", "khepri_db")
+            self._control.run("rabbitmqctl", "enable_feature_flag", "--opt-in", "khepri_db")
         self._khepri = True
-
-    def _control(self, *arguments: str) -> None:
-        """Carry out a command of rabbitmqctl on the first host.
-
-        Raises:
-            ClusterError: it failed.
-        """
-        host = self._hosts[0]
-        given = environment(host.name, host.address, host.data_dir)
-        command = [
-            "env",
-            f"--chdir={home_folder(host.data_dir)}",
-            *(f"{key}={value}" for key, value in given.items()),
-            self._program("rabbitmqctl"),
-            *arguments,
-        ]
-        done = host.run(host.as_service(command), check=False)
-        if done.status != 0:
-            raise ClusterError(f"rabbitmqctl {' '.join(arguments)} failed: {(done.err or done.out).strip()[-300:]}")
-
-    def _program(self, name: str) -> str:
-        return f"{_PROGRAMS.format(version=self._options.version)}/{name}"
 
     def _configure(self, host: ServiceHost) -> None:
         names = [each.name for each in self._hosts]
         host.put(rabbitmq_conf(self._options, names, host.address).encode(), f"{CONF_FOLDER}/rabbitmq.conf")
         host.put(_PLUGINS.encode(), f"{CONF_FOLDER}/enabled_plugins")
-        program = self._program("rabbitmq-server")
+        program = self._control.program("rabbitmq-server")
         if host.run(["test", "-x", program], check=False).status != 0:
             raise ClusterError(f"host {host.name} has no {program}")

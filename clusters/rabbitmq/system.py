@@ -24,10 +24,11 @@ from chaoskit.history.models import DataModel
 from clusters.hosts import roots
 from clusters.rabbitmq import connection
 from clusters.rabbitmq.client import RabbitClients
-from clusters.rabbitmq.deploy import ROLES, RabbitCluster
+from clusters.rabbitmq.deploy import RabbitCluster
 from clusters.rabbitmq.guarantees import GUARANTEES
 from clusters.rabbitmq.queues import TYPES, check_types
 from clusters.rabbitmq.releases import metadata_of, parse_version, root_of
+from clusters.rabbitmq.roles import ROLES
 from clusters.rabbitmq.settings import RabbitOptions
 from clusters.rabbitmq.streams import link
 
@@ -47,17 +48,14 @@ class System:
         LedgerClients: _QUEUES,
         SubscribingClients: _QUEUES,
         TransactionalClients: "AMQP transactions cover one queue only and are slower than confirms",
+        Upgrade: "4.3 can be reached from 4.2 only, and 4.0 from 3.13 (their release notes); Debian has neither",
     }
     notyet: Mapping[type, str] = {
-        Leadership: "transfers of leadership are not implemented",
-        Reassignment: "grow and shrink of quorum queues are not implemented",
-        Decommissioning: "removing a node is not implemented",
-        Upgrade: "rolling upgrades are not implemented",
         DataFiles: "queues cannot be mapped to files; use `files:` instead of `what:`",
     }
 
     def cluster_powers(self, options: RabbitOptions) -> tuple[type, ...]:
-        return (Processes,)
+        return (Processes, Leadership, Reassignment, Decommissioning)
 
     def client_powers(self, options: RabbitOptions) -> tuple[type, ...]:
         return (QueueClients, LogClients, SequencedClients)

@@ -1,0 +1,83 @@
+"""The current holders of roles in a RabbitMQ cluster."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from chaoskit.contract.cluster import ClusterError
+from chaoskit.history.audits import Place
+from clusters.rabbitmq.control import Control
+from clusters.rabbitmq.management import Management
+from clusters.rabbitmq.releases import KHEPRI
+from clusters.rabbitmq.settings import host_name
+from clusters.rabbitmq.stored import Stored
+
+ROLES = (
+    "leader", "followers", "follower", "members", "active-consumer", "connected", "coordinator", "stream-coordinator",
+)  # fmt: skip
+
+_RAFT_CLUSTERS = {"coordinator": "rabbitmq_metadata", "stream-coordinator": "rabbit_stream_coordinator"}
+"""The Raft cluster whose leader has the role."""
+
+_NODE = re.compile(r"rabbit@[\w.-]+")
+
+
+class Roles:
+    """Finds the holders of roles.
+
+    Args:
+        stored: the queues and streams of the trial.
+        management: the management API.
+        control: the command line tools.
+        metadata: where the cluster stores its metadata.
+    """
+
+    def __init__(self, stored: Stored, management: Management, control: Control, metadata: str) -> None:
+        self._stored = stored
+        self._management = management
+        self._control = control
+        self._metadata = metadata
+
+    def find(self, role: str, place: Place | None) -> tuple[str, ...]:
+        """See `chaoskit.contract.cluster.Cluster.find`."""
+        if role in _RAFT_CLUSTERS:
+            return (self._coordinator(role),)
+        if role == "connected":
+            return self._connected()
+        if role == "active-consumer":
+            return (self._active_consumer(self._stored.of(place)),)
+        name = self._stored.of(place)
+        placed = self._stored.placed(name)
+        if placed is None or not placed.leader:
+            raise ClusterError(f"{name} has no leader at the moment")
+        if role == "leader":
+            return (placed.leader,)
+        if role == "members":
+            return placed.holders
+        return tuple(holder for holder in placed.holders if holder != placed.leader)
+
+    def _coordinator(self, role: str) -> str:
+        if role == "coordinator" and self._metadata != KHEPRI:
+            raise ClusterError("Mnesia has no coordinator; set cluster.metadata: khepri")
+        told = self._control.evaluate(f"ra_leaderboard:lookup_leader({_RAFT_CLUSTERS[role]}).")
+        found = _NODE.search(told)
+        if found is None:
+            raise ClusterError(f"{_RAFT_CLUSTERS[role]} has no leader at the moment")
+        return host_name(found[0])
+
+    def _connected(self) -> tuple[str, ...]:
+        """Return the hosts that clients are connected to, those with most connections first."""
+        nodes = Counter(each["node"] for each in self._management.connections() if "node" in each)
+        if not nodes:
+            raise ClusterError("no client is connected")
+        return tuple(host_name(node) for node, _ in nodes.most_common())
+
+    def _active_consumer(self, name: str) -> str:
+        """Return the host whose node the queue's only active consumer is connected to."""
+        consumers = self._stored.told(name).get("consumer_details", ())
+        active = [each for each in consumers if each.get("activity_status") in ("single_active", "up")]
+        active = [each for each in active if each.get("active", True)]
+        if not active:
+            raise ClusterError(f"{name} has no active consumer at the moment")
+        return host_name(active[0]["channel_details"]["node"])
