@@ -26,16 +26,20 @@ def show_plans(plans: Sequence[Plan], *, drawn: bool) -> None:
     """
     for plan in plans:
         check_machine(plan)
-        click.echo("\n".join(_told(plan, drawn=drawn and plan.scenario.seed is None)))
+        click.echo("\n".join(told(plan, drawn=drawn and plan.scenario.seed is None)))
     click.echo("nothing was started (--dry-run)")
 
 
-def _told(plan: Plan, *, drawn: bool) -> Iterator[str]:
+def told(plan: Plan, *, drawn: bool) -> Iterator[str]:
+    """Yield what a run would do, line by line; see `show_plans`."""
     scenario = plan.scenario
     cluster, load = scenario.cluster, scenario.workload
     given = [f"{key}: {_written(value)}" for key, value in (cluster.model_extra or {}).items()]
     yield f"{scenario.name}  seed {'drawn when it runs; here, for example ' if drawn else ''}{plan.seed}"
-    yield f"  cluster: {cluster.system} on {', '.join(plan.host_names)}{_listed(given)}"
+    where = (
+        f"that runs already, {scalar(cluster.hosts)} nodes" if cluster.attach else f"on {', '.join(plan.host_names)}"
+    )
+    yield f"  cluster: {cluster.system} {where}{_listed(given)}"
     given = [f"{key}: {_written(value)}" for key, value in (load.model_extra or {}).items()]
     yield f"  load: {load.kind} for {format_duration(load.duration)}{_listed(given)}"
     if not plan.faults:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ import click
 from chaoskit.base import durable
 from chaoskit.base.errors import BadInput
 from chaoskit.cli.options import PATH, json_option, store_option
-from chaoskit.cli.planned import show_plans
+from chaoskit.cli.planned import show_plans, told
 from chaoskit.cli.progress import LiveProgress
 from chaoskit.cli.summary import comparison, show_summary, worst_exit_code
 from chaoskit.report.junit import Case, junit
@@ -30,6 +31,7 @@ from chaoskit.scenario.plan import Plan
 @click.option(
     "--dry-run", is_flag=True, help="Check the scenarios and this machine, print what would be done, and start nothing."
 )
+@click.option("--yes", is_flag=True, help="Do not ask before faults of a system that runs already.")
 @click.option("--junit", "junit_file", type=PATH, help="Also write the results to this file, as JUnit XML.")
 def command(
     scenarios: tuple[str, ...],
@@ -39,6 +41,7 @@ def command(
     as_json: bool,
     keep: bool,
     dry_run: bool,
+    yes: bool,
     junit_file: Path | None,
 ) -> int:
     """Run SCENARIOS on real clusters and report lost, duplicated and reordered messages.
@@ -60,6 +63,8 @@ def command(
             raise BadInput("--dry-run prints no verdict; leave out --json")
         show_plans(plans, drawn=seed is None)
         return 0
+    if not yes:
+        _confirm(plans)
     return run_all(plans, store, as_json=as_json, keep=keep, report=junit_file)
 
 
@@ -103,6 +108,23 @@ def run_all(
     elif len(verdicts) > 1:
         comparison(plans, verdicts)
     return worst_exit_code(verdicts)
+
+
+def _confirm(plans: Sequence[Plan]) -> None:
+    """Ask before faults of systems that run already.
+
+    Raises:
+        BadInput: the answer is no, or there is nobody to ask.
+    """
+    for plan in plans:
+        if not plan.scenario.cluster.attach or not plan.faults:
+            continue
+        lines = "\n".join(told(plan, drawn=False))
+        if not sys.stdin.isatty():
+            raise BadInput(f"{plan.source}: has faults for a system that runs already; pass --yes\n{lines}")
+        click.echo(lines, err=True)
+        if not click.confirm("Run this against a system that runs already?", err=True):
+            raise BadInput(f"{plan.source}: not confirmed; nothing was started")
 
 
 def _write(path: Path, cases: Sequence[Case]) -> None:

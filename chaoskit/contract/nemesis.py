@@ -138,6 +138,7 @@ class Nemesis(Protocol):
         summary: what it does, in one line.
         family: its family in the catalogue: process, network, disk, clock, client or membership.
         hits: type of its targets.
+        on_hosts: whether it works on the target hosts themselves; otherwise it needs only their names.
         parameters: model of its own keys.
         lasts: whether it lasts until it is healed; otherwise it is instantaneous and does not accept `for`.
         abrupt: whether processes on the targets end, or may end, without a shutdown.
@@ -150,6 +151,7 @@ class Nemesis(Protocol):
     summary: str
     family: str
     hits: Literal["hosts", "clients"] = "hosts"
+    on_hosts: bool = True
     parameters: type[BaseModel] = NoParameters
     lasts: bool = True
     abrupt: bool = False
@@ -161,6 +163,10 @@ class Nemesis(Protocol):
     def damage(self, parameters: Any) -> Damage:
         """Return the damage that it may do to the targets' data, with these validated parameters."""
         return Damage.NONE
+
+    def is_abrupt(self, parameters: Any) -> bool:
+        """Return whether processes on the targets end, or may end, without a shutdown, with these parameters."""
+        return self.abrupt or bool(self.damage(parameters))
 
     def ahead_ns(self, parameters: Any, lasted_ns: int) -> int:
         """Return how far it moves the targets' wall clocks ahead at most, with these validated parameters."""

@@ -50,7 +50,7 @@ def _effect(row: Mapping[str, Any]) -> Effect:
         number=row["fault"],
         on_links=kind.family == "network",
         delays=kind.family != "clock",
-        abrupt=kind.abrupt or bool(kind.damage(parameters)),
+        abrupt=kind.is_abrupt(parameters),
         ahead_ns=kind.ahead_ns(parameters, lasted_ns),
         partitions=frozenset(damaged),
     )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import secrets
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,11 +14,14 @@ from typing import Any
 from chaoskit.base import store
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.base.journal import Journal
+from chaoskit.contract.attach import Attaching
 from chaoskit.contract.cluster import Cluster, Processes, Rooted
-from chaoskit.contract.event import HostsKept, PhaseBegun, Watcher
+from chaoskit.contract.event import HostsKept, PhaseBegun, Problem, Watcher
 from chaoskit.contract.host import Lab, ServiceHost
 from chaoskit.contract.power import optional
+from chaoskit.contract.topic import Topic
 from chaoskit.run.interruption import TooEarly
+from chaoskit.scenario.model import ATTACHED
 from chaoskit.scenario.plan import Plan, rooting
 
 
@@ -31,13 +35,14 @@ class Ground:
     system: str
     system_options: Any
     sync: bool
+    attach: Mapping[str, Any]
 
     @classmethod
     def of(cls, plan: Plan) -> Ground:
         """Return what a plan requires."""
-        cluster = plan.scenario.cluster
+        spec = plan.scenario.cluster
         options = plan.system.deployment(plan.system_options)
-        return cls(cluster.provider, cluster.hosts, plan.provider_options, cluster.system, options, cluster.sync)
+        return cls(spec.provider, spec.hosts, plan.provider_options, spec.system, options, spec.sync, spec.attach)
 
 
 class Deployment:
@@ -53,13 +58,15 @@ class Deployment:
     def __init__(self, plan: Plan, watcher: Watcher) -> None:
         self.id = f"{os.getpid()}-{id(self):x}"
         self.trials: list[str] = []
+        self._leftovers = False
+        self._attached = plan.scenario.cluster if plan.scenario.cluster.attach else None
         self._ground = Ground.of(plan)
         self._powers = plan.host_powers_needed
         self.journal = Journal(f"run-{self.id}")
         self._lab = self._provision(plan, watcher)
         try:
             watcher.on(PhaseBegun("deploy"))
-            self.cluster: Cluster = plan.system.deploy(self._lab.hosts, plan.system_options)
+            self.cluster: Cluster = self._deploy(plan)
         except BaseException:
             self._remove_hosts()
             raise
@@ -72,12 +79,42 @@ class Deployment:
         """Return whether a trial of this plan can run on it."""
         return self._ground == Ground.of(plan) and plan.host_powers_needed <= self._powers
 
+    def namespace(self) -> str:
+        """Return what the names of the next trial's topics begin with.
+
+        The first trial has a deployment of our own to itself; a later one's names must not collide with earlier ones.
+        A system that runs already has topics of others.
+        """
+        number = len(self.trials)
+        if self._attached is not None:
+            return f"{self._attached.prefix}{secrets.token_hex(3)}-"
+        return f"t{number}-" if number else ""
+
+    def create_topics(self, topics: Sequence[Topic]) -> None:
+        """Create the topics of a trial; in a system that runs already they are journalled before."""
+        if self._attached is not None:
+            names = [topic.name for topic in topics]
+            given = {"system": self._attached.system, "settings": self._attached.attach}
+            self.journal.record(ATTACHED, **given, names=names)
+        for topic in topics:
+            self.cluster.create_topic(topic)
+
+    def end_trial(self, watcher: Watcher) -> None:
+        """Leave nothing of the last trial in a system that runs already."""
+        if self._attached is None:
+            return
+        try:
+            self.cluster.end_trial()
+        except ChaoskitError as error:
+            self._leftovers = True
+            watcher.on(Problem(f"{error}; `chaoskit heal` tries again"))
+
     def sync(self) -> None:
         """Sync the disks of all hosts.
 
         Formatting tools do not fsync everything; an early power cut would test the set-up, not the load.
         """
-        if self._ground.sync:
+        if self._ground.sync and self._attached is None:
             for host in self.cluster.hosts:
                 host.run(["sync", "-f", *(disk.path for disk in host.disks.values())])
 
@@ -103,7 +140,7 @@ class Deployment:
         try:
             watcher.on(PhaseBegun("hosts"))
             wanted = self.journal, plan.scenario.cluster.hosts, plan.provider_options, plan.host_powers_needed
-            if isinstance(plan.system, Rooted):
+            if isinstance(plan.system, Rooted) and self._attached is None:
                 return rooting(plan).provision(*wanted, root=plan.system.root(plan.system_options))
             return plan.provider.provision(*wanted)
         except (ChaoskitError, TooEarly):
@@ -113,13 +150,22 @@ class Deployment:
             self.journal.release()
             raise
 
+    def _deploy(self, plan: Plan) -> Cluster:
+        if self._attached is None:
+            return plan.system.deploy(self._lab.hosts, plan.system_options)
+        assert isinstance(plan.system, Attaching)
+        return plan.system.attach(self._attached.attach, plan.system_options)
+
     def _remove_hosts(self) -> None:
         try:
             self._lab.close()
         except BaseException:
             self.journal.release()
             raise
-        self.journal.close()
+        if self._leftovers:
+            self.journal.release()
+        else:
+            self.journal.close()
 
 
 def start(cluster: Cluster) -> None:

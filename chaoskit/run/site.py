@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
 from chaoskit.base import owner, store
 from chaoskit.base.errors import BadInput, ChaoskitError, RunFailed, RunInterrupted
+from chaoskit.contract.attach import Attaching
 from chaoskit.contract.event import Interrupted, PhaseBegun, Problem, Watcher
 from chaoskit.history.compact import drop_wal
 from chaoskit.history.finish import finish
@@ -63,6 +65,7 @@ class Site:
         """Execute a plan; return the run folder and its verdict. Raises like `run`."""
         watcher.on(PhaseBegun("check the scenario"))
         check_machine(plan)
+        plan = observed(plan)
         folder = store.new_run_folder(self._store, plan.scenario.name)
         store.write_yaml(folder / store.SCENARIO, plan.resolved())
         origin_ns = write_origin(folder / "wal")
@@ -129,6 +132,7 @@ class Site:
         """Save what was recorded; then keep or close the deployment, even if saving failed."""
         reusable = False
         try:
+            deployment.end_trial(watcher)
             recorded = deployment.collect(folder)
             if self._shared and trial.restored and not recorded:
                 with suppress(ChaoskitError):  # the next trial gets another deployment
@@ -140,6 +144,20 @@ class Site:
                 deployment.leave(watcher)
             elif not reusable:
                 self.close()
+
+
+def observed(plan: Plan) -> Plan:
+    """Return a plan with the settings that are in effect in a system that runs already.
+
+    Raises:
+        BadInput: the system cannot be reached, or has other settings than the scenario says.
+    """
+    spec = plan.scenario.cluster
+    if not spec.attach or not isinstance(plan.system, Attaching):
+        return plan
+    with _naming(plan.source):
+        options = plan.system.observe(spec.attach, spec.hosts, plan.system_options)
+    return replace(plan, system_options=options, declared=replace(plan.declared, options=options))
 
 
 @contextmanager

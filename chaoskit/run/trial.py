@@ -75,9 +75,7 @@ class Trial:
         self._origin_ns = origin_ns
         self._watcher = watcher
         self._interrupted = interrupted
-        # The first trial has the system to itself; names in later trials must not collide with earlier ones.
-        number = len(deployment.trials)
-        self._namespace = f"t{number}-" if number else ""
+        self._namespace = deployment.namespace()
         self._load_start_ns = 0
         self._problems: list[str] = []
         self._revived_before = 0
@@ -106,8 +104,7 @@ class Trial:
         self._watcher.on(PhaseBegun("ready"))
         cluster.begin_trial(self._namespace, self._plan.system_options)
         cluster.wait_ready(self._plan.scenario.cluster.ready_within / 1e9)
-        for topic in topics:
-            cluster.create_topic(replace(topic, name=self._in_system(topic.name)))
+        self._deployment.create_topics([replace(topic, name=self._in_system(topic.name)) for topic in topics])
         self._report_settings()
         self._deployment.sync()
 

@@ -29,6 +29,7 @@ class Allowed:
         host_powers, cluster_powers: what hosts and cluster can do.
         disk_powers: what each data disk of a host can do, by its name.
         missing: why powers are missing, or which options they require.
+        attached: whether the system runs already, on hosts that only commands of its owner reach.
     """
 
     targets: Targets
@@ -38,6 +39,7 @@ class Allowed:
     disk_powers: Mapping[str, Collection[type]]
     cluster_powers: Collection[type]
     missing: Mapping[type, str]
+    attached: bool = False
 
 
 def check_fault(spec: FaultSpec, place: str, source: str, allowed: Allowed | None) -> None:
@@ -93,6 +95,11 @@ def _prefix(choice: Choice, key: str) -> str:
 
 
 def _check_choice(choice: Choice, key: str, fault: Nemesis, allowed: Allowed) -> None:
+    if allowed.attached and fault.hits == "hosts" and fault.on_hosts:
+        raise BadInput(
+            f"{key}: {choice.kind} works on hosts, and those of a system that runs already are not given; use "
+            "inject: command, or a fault of clients"
+        )
     _check_powers(f"{key}: {choice.kind}", fault.host_powers, allowed.host_powers, "these hosts", allowed.missing)
     _check_powers(
         f"{key}: {choice.kind}", fault.cluster_powers, allowed.cluster_powers, "this cluster", allowed.missing

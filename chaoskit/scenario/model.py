@@ -44,23 +44,45 @@ def _not_nothing(duration_ns: int) -> int:
     return duration_ns
 
 
+LOCAL, ATTACHED = "local", "attached"
+"""The provider of hosts on this machine, and that of systems that run already, which makes none."""
+
+
 class ClusterSpec(BaseModel):
     """Which system, on how many hosts; further keys are the system's options.
 
     Attributes:
         zones: hosts by zone, such as a rack; targets are `zone:<name>`. A system whose options have the field `zones`
             is told.
+        attach: how clients reach a system that runs already; then `hosts` is the number of its nodes, and nothing is
+            deployed.
+        prefix: how the names of all topics begin that are made in a system that runs already.
+        max_rate: the highest rate that a load may declare, in messages per second.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
     system: str
+    attach: dict[str, Any] = {}
+    prefix: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]+$")] = "chaoskit-"
+    max_rate: float | None = Field(default=None, gt=0)
     hosts: int = Field(default=3, ge=1, le=200)
     zones: dict[Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$")], Names] = {}
-    provider: str = "local"
+    provider: str = LOCAL
     disk: dict[str, Any] = {}
     ready_within: Duration = 60 * SECOND
     sync: bool = True
+
+    @model_validator(mode="after")
+    def _nothing_is_deployed(self) -> ClusterSpec:
+        if self.attach and (self.disk or self.provider != LOCAL):
+            raise ValueError("attach deploys nothing; remove provider and disk")
+        return self
+
+    @property
+    def host_provider(self) -> str:
+        """The provider of the hosts."""
+        return ATTACHED if self.attach else self.provider
 
 
 class WorkloadSpec(BaseModel):

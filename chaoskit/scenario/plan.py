@@ -9,11 +9,13 @@ from typing import Any, NoReturn
 
 from chaoskit.base.errors import BadInput, Problems, nearest
 from chaoskit.contract import installed
+from chaoskit.contract.attach import Attaching
 from chaoskit.contract.cluster import Fetching, Rooted, System, Typed
 from chaoskit.contract.guarantee import Declared, Guarantees
 from chaoskit.contract.host import HostProvider, Rooting
 from chaoskit.contract.installed import nemesis
 from chaoskit.contract.nemesis import Preparing
+from chaoskit.contract.traits import Paced
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Workload
 from chaoskit.scenario.expected import check_expected
 from chaoskit.scenario.faults import Allowed, check_fault, without_zones
@@ -141,7 +143,7 @@ class _Planning:
         """
         scenario, tried = self._scenario, self._problems.tried
         cluster, load = scenario.cluster, scenario.workload
-        provider = tried(installed.provider, cluster.provider, "cluster.provider")
+        provider = tried(installed.provider, cluster.host_provider, "cluster.provider")
         system = tried(installed.system, cluster.system, "cluster.system")
         workload = tried(installed.workload, load.kind, "workload.kind")
         tried(check_zones, cluster.zones, host_names(cluster.hosts))
@@ -161,6 +163,9 @@ class _Planning:
         if declared is None:
             self._fail()
         tried(_check_workload, scenario, system, options, workload, declared)
+        tried(_check_rate, cluster, declared)
+        if cluster.attach:
+            tried(_check_attach, cluster, system, declared)
         if self._problems:
             # Without a problem both are done with the machine.
             tried(system.check, declared)
@@ -234,13 +239,34 @@ def _allowed(
     )
     return Allowed(
         targets=targets,
-        roles=cluster[0].roles,
+        roles=_roles(scenario.cluster, cluster[0]),
         partitions=[f"{topic}/{number}" for each in declared.topics for topic, number in each.places],
         host_powers=hosts[0].host_powers(hosts[1]),
         disk_powers=hosts[0].disk_powers(hosts[1]),
-        cluster_powers=cluster[0].cluster_powers(cluster[1]),
+        cluster_powers=() if scenario.cluster.attach else cluster[0].cluster_powers(cluster[1]),
         missing=_missing(cluster[0]),
+        attached=bool(scenario.cluster.attach),
     )
+
+
+def _roles(cluster: ClusterSpec, system: System) -> Sequence[str]:
+    return tuple(system.attached_roles) if cluster.attach and isinstance(system, Attaching) else system.roles
+
+
+def _check_attach(cluster: ClusterSpec, system: System, declared: Declared) -> None:
+    if not isinstance(system, Attaching):
+        raise BadInput(f"cluster.attach: connecting to a {cluster.system} that runs already is not implemented")
+    system.check_attach(cluster.attach, declared)
+
+
+def _check_rate(cluster: ClusterSpec, declared: Declared) -> None:
+    paced = declared.get(Paced)
+    if cluster.max_rate is None or paced is None:
+        return
+    rate = paced.per_second
+    if rate is None or rate > cluster.max_rate:
+        given = "max" if rate is None else f"{rate}/s"
+        raise BadInput(f"workload.rate: {given} is above cluster.max_rate, {cluster.max_rate:g}/s; reduce it")
 
 
 def check_machine(plan: Plan) -> None:
@@ -252,6 +278,9 @@ def check_machine(plan: Plan) -> None:
     problems = Problems(plan.source)
     problems.tried(plan.provider.check, plan.scenario.cluster.hosts, plan.provider_options, plan.host_powers_needed)
     problems.raise_any()  # who may make no hosts here may not read the cache either
+    if plan.scenario.cluster.attach:
+        problems.raise_any()
+        return
     problems.tried(plan.system.check, plan.declared)
     problems.tried(plan.system.prepare, plan.system_options)
     if isinstance(plan.system, Rooted):

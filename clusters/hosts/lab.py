@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import shutil
 import subprocess
@@ -180,6 +181,8 @@ class LocalProvider:
         return lab
 
     def undo(self, entry: Mapping[str, Any]) -> list[str]:
+        if os.geteuid() != 0:
+            raise BadInput("removing the hosts that were left behind requires root: sudo chaoskit heal")
         return _remove(entry["lab"], Path(entry["folder"]))
 
     def operation_times(self, recording: Path) -> list[int]:

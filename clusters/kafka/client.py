@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from chaoskit.base.secrets import resolved
 from chaoskit.contract.client import Completed
 from chaoskit.contract.power import P, held
 from clusters.kafka.connection import NAMESPACE, group, librdkafka
@@ -17,7 +18,7 @@ class KafkaClients:
     """The powers `LogClients` and `TransactionalClients` of `chaoskit.contract.client`."""
 
     def __init__(self, connection: Mapping[str, Any]) -> None:
-        self._connection = librdkafka(connection)
+        self._connection = resolved(librdkafka(connection), "cluster.attach")
         self._group = group(connection[NAMESPACE])
 
     def power(self, kind: type[P]) -> P:

@@ -9,7 +9,6 @@ from confluent_kafka.admin import AdminClient, ConfigResource  # type: ignore[at
 
 from chaoskit.base.waiting import wait_while
 from chaoskit.contract.cluster import ClusterError
-from chaoskit.contract.host import ServiceHost
 
 _TIMEOUT_S = 20
 _ANSWER_S = 5
@@ -19,12 +18,12 @@ class Reporter:
     """The power `Reporting` of `chaoskit.contract.cluster`.
 
     Args:
-        brokers: hosts of the brokers; the first is node 1.
+        brokers: id of each broker's node, by the name of its host.
         admin: client for requests.
         topics: returns the topics of the trial.
     """
 
-    def __init__(self, brokers: Sequence[ServiceHost], admin: AdminClient, topics: Callable[[], Sequence[str]]) -> None:
+    def __init__(self, brokers: Mapping[str, str], admin: AdminClient, topics: Callable[[], Sequence[str]]) -> None:
         self._brokers = brokers
         self._admin = admin
         self._topics = topics
@@ -38,8 +37,7 @@ class Reporter:
     def _ask(self, told: dict[str, Mapping[str, str | None]]) -> str:
         """Add what brokers tell; return why one did not, which a closed connection is reason enough for."""
         asked = {
-            f"broker {host.name}": ConfigResource(ConfigResource.Type.BROKER, str(node))
-            for node, host in enumerate(self._brokers, 1)
+            f"broker {name}": ConfigResource(ConfigResource.Type.BROKER, node) for name, node in self._brokers.items()
         }
         asked |= {f"topic {topic}": ConfigResource(ConfigResource.Type.TOPIC, topic) for topic in self._topics()}
         try:

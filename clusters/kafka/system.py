@@ -22,7 +22,7 @@ from chaoskit.history.models import DataModel
 from clusters.common.diagnosis import java_and_jars
 from clusters.common.directories import check_directories
 from clusters.common.java import check_java
-from clusters.kafka import artifacts
+from clusters.kafka import artifacts, attached
 from clusters.kafka.client import KafkaClients
 from clusters.kafka.client_settings import check_clients
 from clusters.kafka.deploy import KafkaCluster
@@ -95,6 +95,29 @@ class System:
 
     def brokers(self, options: KafkaOptions, hosts: int) -> int:
         return broker_count(options, hosts)
+
+    attached_roles = attached.ROLES
+
+    def check_attach(self, settings: Mapping[str, Any], declared: Declared) -> None:
+        """See `chaoskit.contract.attach.Attaching`."""
+        problems = Problems()
+        problems.tried(attached.check, settings)
+        problems.tried(artifacts.parse_version, declared.options.version)
+        problems.tried(_check_sizes, declared)
+        problems.tried(check_clients, declared)
+        problems.raise_any()
+
+    def observe(self, settings: Mapping[str, Any], nodes: int, options: KafkaOptions) -> KafkaOptions:
+        """See `chaoskit.contract.attach.Attaching`."""
+        return attached.observe(settings, nodes, options)
+
+    def attach(self, settings: Mapping[str, Any], options: KafkaOptions) -> attached.AttachedKafka:
+        """See `chaoskit.contract.attach.Attaching`."""
+        return attached.AttachedKafka(settings, options)
+
+    def remove(self, settings: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+        """See `chaoskit.contract.attach.Attaching`."""
+        return attached.remove(settings, names)
 
     def diagnose(self) -> list[Capability]:
         return java_and_jars("Kafka", 17, "Kafka 4")

@@ -28,8 +28,13 @@ _MEMBERS = {
 
 _TRANSFER = """
 {{ok, Queue}} = rabbit_amqqueue:lookup(rabbit_misc:r(<<"/">>, queue, <<"{name}">>)),
-{{migrated, _}} = {module}:transfer_leadership(Queue, '{node}').
+{{migrated, Node}} = {module}:transfer_leadership(Queue, '{node}'),
+Node.
 """
+"""Its value is the node that leads. It may be the same as before: of a stream the member with the latest data is
+preferred, which under load is often the one that led."""
+
+_TRANSFERS_MAX = 20
 
 _IN_SYNC_S = 60
 _GONE_S = 20
@@ -62,7 +67,7 @@ class Operator:
             others = [node for node in told.get("online", told.get("slave_nodes", ())) if host_name(node) != host.name]
             if kind not in _MODULES or not others:
                 raise ClusterError(f"{name} ({told.get('type')}) has no other member to lead it")
-            self._control.evaluate(_TRANSFER.format(name=name, module=_MODULES[kind], node=others[0]))
+            self._transfer(name, _MODULES[kind], node_name(host.name), others)
 
     def replicas_on(self, host: ServiceHost) -> tuple[str, ...]:
         return tuple(self._text(name) for name in self._stored_on(host))
@@ -102,6 +107,14 @@ class Operator:
         host.run(["rm", "-rf", home_folder(host.data_dir)])
         self._removed.discard(host.name)
 
+    def _transfer(self, name: str, module: str, node: str, others: Sequence[str]) -> None:
+        """Transfer the leadership of a queue to one of the other nodes, which are tried in turn."""
+        for attempt in range(_TRANSFERS_MAX):
+            wanted = _TRANSFER.format(name=name, module=module, node=others[attempt % len(others)])
+            if self._control.evaluate(wanted).strip("'") != node:
+                return
+        raise ClusterError(f"{name}: {node} was elected again {_TRANSFERS_MAX} times")
+
     def _still_known(self, host: ServiceHost) -> str:
         """Have the cluster forget a node that was stopped; return why that failed."""
         try:
@@ -111,12 +124,18 @@ class Operator:
         return ""
 
     def _move(self, name: str, kind: str, source: str, target: str) -> None:
-        """Add a member, wait until it is in sync, and remove another one."""
+        """Add a member, wait until it is in sync, remove another one, and wait until it is gone."""
         tool, add, delete = _MEMBERS[kind]
         self._control.run(tool, add, name, node_name(target))
         if why := wait_while(lambda: self._lacks(name, target), _IN_SYNC_S, every_s=_POLL_S):
             raise ClusterError(why)
         self._control.run(tool, delete, name, node_name(source))
+        if why := wait_while(lambda: self._has(name, source), _IN_SYNC_S, every_s=_POLL_S):
+            raise ClusterError(why)
+
+    def _has(self, name: str, host: str) -> str:
+        placed = self._stored.placed(name)
+        return f"{name} still has a member on {host}" if placed is not None and host in placed.holders else ""
 
     def _lacks(self, name: str, host: str) -> str:
         online = self._stored.told(name).get("online", ())

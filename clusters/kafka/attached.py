@@ -1,0 +1,208 @@
+"""A Kafka cluster that runs already, reached as its clients reach it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient
+
+from chaoskit.base.errors import BadInput
+from chaoskit.base.secrets import check_secrets, resolved
+from chaoskit.base.waiting import wait_while
+from chaoskit.contract.attach import Node, in_place_of_hosts
+from chaoskit.contract.cluster import ClusterError, Placed
+from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.power import P, held
+from chaoskit.contract.topic import Topic
+from chaoskit.history.audits import Place
+from clusters.common.properties import text
+from clusters.kafka import roles
+from clusters.kafka.connection import BOOTSTRAP, CONNECTION_DEFAULTS, NAMESPACE, group
+from clusters.kafka.effective import Reporter
+from clusters.kafka.settings import KafkaOptions
+from clusters.kafka.topics import Topics, delete_topics
+
+ROLES = ("leader", "followers", "follower", "isr", "coordinator")
+_KEY = "cluster.attach"
+_SECRET = (
+    "sasl.password", "sasl.oauthbearer.client.secret", "ssl.key.password", "ssl.key.pem", "ssl.keystore.password",
+)  # fmt: skip
+_OBSERVED = (
+    "log.cleanup.policy", "log.flush.interval.messages", "log.retention.bytes", "log.retention.hours",
+    "log.retention.minutes", "log.retention.ms", "min.insync.replicas", "unclean.leader.election.enable",
+)  # fmt: skip
+"""The brokers' settings that guarantees depend on."""
+
+_ANSWER_S = 10
+_IN_SYNC_S = 20
+
+
+def connect(settings: Mapping[str, Any]) -> AdminClient:
+    """Return an admin client.
+
+    Raises:
+        BadInput: librdkafka rejects the settings, or a secret is not there.
+    """
+    try:
+        return AdminClient({**CONNECTION_DEFAULTS, **resolved(settings, _KEY)}, logger=None)
+    except (KafkaException, TypeError, ValueError) as error:
+        why = error.args[0].str() if isinstance(error, KafkaException) else str(error)
+        raise BadInput(f"{_KEY}: rejected by librdkafka: {why}") from error
+
+
+def check(settings: Mapping[str, Any]) -> None:
+    """Reject settings of the connection that cannot work, without connecting.
+
+    Raises:
+        BadInput: names each.
+    """
+    if not settings.get(BOOTSTRAP):
+        raise BadInput(f'{_KEY}.{BOOTSTRAP}: is missing; write addresses of brokers, such as "k1:9092,k2:9092"')
+    check_secrets(settings, _KEY, _SECRET)
+    connect(settings)
+
+
+def observe(settings: Mapping[str, Any], brokers: int, options: KafkaOptions) -> KafkaOptions:
+    """See `chaoskit.contract.attach.Attaching`."""
+    admin = connect(settings)
+    nodes = _nodes(admin, settings)
+    if len(nodes) != brokers:
+        raise BadInput(f"cluster.hosts: the cluster has {len(nodes)} brokers; write hosts: {len(nodes)}")
+    try:
+        told = Reporter({node.name: node.id for node in nodes}, admin, lambda: ()).settings_in_effect()
+    except ClusterError as error:
+        raise BadInput(f"{_KEY}: the settings of the brokers cannot be read: {error}") from error
+    effective = [{name: value for name, value in each.items() if value is not None} for each in told.values()]
+    config = dict(options.config)
+    for name in {*config, *_OBSERVED}:
+        values = sorted({str(each[name]) for each in effective if name in each})
+        if len(values) > 1:
+            raise BadInput(f"cluster.config.{name}: brokers have different values: {', '.join(values)}")
+        declared = config.get(name)
+        if declared is not None and values and text(declared) != values[0]:
+            raise BadInput(f"cluster.config.{name}: the brokers have {values[0]}, not {text(declared)}; write that")
+        if values:
+            config[name] = values[0]
+    return options.model_copy(update={"config": config})
+
+
+def _nodes(admin: AdminClient, settings: Mapping[str, Any]) -> list[Node]:
+    """Return the brokers in the order of their ids.
+
+    Raises:
+        BadInput: none answers.
+    """
+    try:
+        brokers = admin.list_topics(timeout=_ANSWER_S).brokers
+    except KafkaException as error:
+        raise BadInput(f"{_KEY}: no broker answers at {settings[BOOTSTRAP]}: {error.args[0].str()}") from error
+    known = sorted(brokers.values(), key=lambda broker: int(broker.id))
+    return [Node(f"n{n}", f"{broker.host}:{broker.port}", str(broker.id)) for n, broker in enumerate(known, 1)]
+
+
+class AttachedKafka:
+    """See `chaoskit.contract.cluster.Cluster`.
+
+    Args:
+        settings: librdkafka's settings of the connection; secrets are references.
+        options: as in the scenario, completed by `observe`.
+    """
+
+    def __init__(self, settings: Mapping[str, Any], options: KafkaOptions) -> None:
+        self._settings = settings
+        self._options = options
+        self._admin = connect(settings)
+        self._nodes = _nodes(self._admin, settings)
+        self._names = {int(node.id): node.name for node in self._nodes}
+        self._topics = Topics(self._admin)
+        self._namespace = ""
+        self.hosts: Sequence[ServiceHost] = in_place_of_hosts(self._nodes)
+        ids = {node.name: node.id for node in self._nodes}
+        self._reporter = Reporter(ids, self._admin, lambda: self._topics.names)
+
+    def power(self, kind: type[P]) -> P:
+        return held(kind, [self._reporter], "a Kafka cluster that runs already")
+
+    def answers(self, host: ServiceHost, timeout_s: float = 0.5) -> bool:
+        """Return whether the broker can be reached by a client of its own, with the settings of all."""
+        try:
+            direct = connect({**self._settings, BOOTSTRAP: host.address})
+            direct.list_topics(timeout=timeout_s)
+        except (KafkaException, BadInput):
+            return False
+        return True
+
+    def wait_ready(self, timeout_s: float) -> None:
+        if missing := wait_while(lambda: self._topics.missing(len(self._nodes)), timeout_s):
+            raise ClusterError(f"Kafka was not ready within {timeout_s:g} s: {missing}")
+
+    def find(self, role: str, place: Place | None) -> tuple[str, ...]:
+        if role == "coordinator":
+            return (self._names[roles.coordinator_node(self._admin, group(self._namespace))],)
+        if place is None:
+            raise ClusterError(f"{role} is a role of a partition, but the workload has no partitions")
+        state = self._states().get(place)
+        if state is None or state.leader < 0:
+            raise ClusterError(f"{place[0]}/{place[1]} currently has no leader")
+        followers = [node for node in state.replicas if node != state.leader]
+        holders = {"leader": [state.leader], "isr": state.isrs}.get(role, followers)
+        return tuple(self._names[node] for node in holders)
+
+    def placements(self) -> list[Placed]:
+        return [
+            Placed(place, self._names.get(state.leader, ""), tuple(self._names[node] for node in state.replicas))
+            for place, state in self._states().items()
+        ]
+
+    def begin_trial(self, namespace: str, options: KafkaOptions) -> None:
+        self._namespace = namespace
+        self._options = options
+
+    def create_topic(self, topic: Topic) -> None:
+        self._topics.create(topic, self._options.topic)
+        self.wait_ready(_IN_SYNC_S)
+
+    def client_settings(self) -> dict[str, Any]:
+        return {**self._settings, NAMESPACE: self._namespace}
+
+    def end_trial(self) -> None:
+        self._topics.delete()
+        _delete_groups(self._admin, self._namespace)
+
+    def close(self) -> None:
+        self._admin.poll(0)
+
+    def _states(self) -> dict[Place, Any]:
+        try:
+            topics = self._admin.list_topics(timeout=2).topics
+        except KafkaException as error:
+            raise ClusterError(f"no metadata from Kafka: {error.args[0].str()}") from error
+        return {
+            (name, number): state
+            for name in self._topics.names
+            if name in topics
+            for number, state in topics[name].partitions.items()
+        }
+
+
+def remove(settings: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+    """See `chaoskit.contract.attach.Attaching`."""
+    return delete_topics(connect(settings), names)
+
+
+def _delete_groups(admin: AdminClient, namespace: str) -> None:
+    """Delete the groups of a trial; those of others have other names.
+
+    Raises:
+        ClusterError: one could not be deleted.
+    """
+    try:
+        listed = admin.list_consumer_groups(request_timeout=_ANSWER_S).result()
+        own = [each.group_id for each in listed.valid if namespace and each.group_id.startswith(namespace)]
+        for done in admin.delete_consumer_groups(own, request_timeout=_ANSWER_S).values() if own else ():
+            done.result()
+    except KafkaException as error:
+        if error.args[0].code() != KafkaError.GROUP_ID_NOT_FOUND:
+            raise ClusterError(f"groups {namespace}*: {error.args[0].str()}") from error

@@ -1,0 +1,172 @@
+"""Faults by commands of the user's: `kubectl`, a cloud's command line, a vendor's tool."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from chaoskit.base.quantities import SECOND, Duration
+from chaoskit.contract.guarantee import Damage
+from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
+from nemeses.services import on_each
+
+_AGAIN_S = 0.5
+_TOLD = 300
+"""How much of a command's output is told, in letters."""
+
+_DAMAGE = {
+    "none": Damage.NONE,
+    "forgets": Damage.FORGETS,
+    "destroys": Damage.DESTROYS,
+    "corrupts": Damage.CORRUPTS,
+}
+_SWITCH = 'read -r _ || exec "$@"'
+"""The dead-man's switch: it undoes the fault when its pipe is closed, because the harness died."""
+
+
+def _as_shell(given: Any) -> Any:
+    return ["sh", "-c", given] if isinstance(given, str) else given
+
+
+Command = Annotated[list[str], Field(min_length=1), BeforeValidator(_as_shell)]
+"""A command with its arguments; a text is one for the shell."""
+
+
+class CommandOptions(BaseModel):
+    """Parameters of a fault by commands.
+
+    Each is run once for each target, on the harness's machine, with `CHAOSKIT_HOST` (its name), `CHAOSKIT_ADDRESS` (its
+    address), and `CHAOSKIT_NODE` (its id in a system that runs already) in the environment.
+
+    Attributes:
+        do: causes the fault.
+        verify: exits with 0 once the fault has taken effect; it is tried again until `timeout`.
+        undo: undoes it. It must do no harm if the fault is not there.
+        verify_undone: exits with 0 once it is undone; it is tried again until `timeout`.
+        timeout: how long each of them may take.
+        environment: further environment variables.
+        damage: what it may do to data: nothing; `forgets` (what was not synced), `destroys` (what was), `corrupts`.
+        abrupt: whether processes end without a shutdown.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    do: Command
+    verify: Command
+    undo: Command
+    verify_undone: Command
+    timeout: Duration = 60 * SECOND
+    environment: dict[str, str] = {}
+    damage: Literal["none", "forgets", "destroys", "corrupts"] = "none"
+    abrupt: bool = False
+
+
+class UserCommand(Nemesis):
+    """Runs commands of the user's; each step is proved by another command. Undone also if the harness dies."""
+
+    summary = "run a command of yours, prove it by another one; undo it by a third, and prove that"
+    family = "process"
+    parameters = CommandOptions
+    on_hosts = False
+
+    def damage(self, parameters: CommandOptions) -> Damage:
+        return _DAMAGE[parameters.damage]
+
+    def is_abrupt(self, parameters: CommandOptions) -> bool:
+        return parameters.abrupt or bool(self.damage(parameters))
+
+    def inject(self, strike: Strike) -> None:
+        options = strike.parameters
+        strike.notes["switches"] = [_arm(host, options) for host in strike.hosts]
+        on_each(strike.hosts, lambda host: _run("do", options.do, host, options))
+
+    def verify(self, strike: Strike) -> str:
+        options = strike.parameters
+        return "; ".join(on_each(strike.hosts, lambda host: _await("verify", options.verify, host, options)))
+
+    def heal(self, strike: Strike) -> None:
+        options = strike.parameters
+        on_each(strike.hosts, lambda host: _run("undo", options.undo, host, options))
+        for switch in strike.notes.pop("switches", ()):
+            _disarm(switch)
+
+    def verify_healed(self, strike: Strike) -> str:
+        options = strike.parameters
+        return "; ".join(
+            on_each(strike.hosts, lambda host: _await("verify_undone", options.verify_undone, host, options))
+        )
+
+
+def _environment(host: ServiceHost, options: CommandOptions) -> dict[str, str]:
+    known = {"CHAOSKIT_HOST": host.name, "CHAOSKIT_ADDRESS": host.address, "CHAOSKIT_NODE": getattr(host, "id", "")}
+    return {**os.environ, **known, **options.environment}
+
+
+def _arm(host: ServiceHost, options: CommandOptions) -> subprocess.Popen[bytes]:
+    """Start the dead-man's switch in a session of its own, so that what ends the harness does not end it."""
+    return subprocess.Popen(
+        ["sh", "-c", _SWITCH, "switch", *options.undo],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=_environment(host, options),
+        start_new_session=True,
+    )
+
+
+def _disarm(switch: subprocess.Popen[bytes]) -> None:
+    assert switch.stdin is not None
+    switch.stdin.write(b"undone\n")
+    switch.stdin.close()
+    switch.wait()
+
+
+def _run(step: str, command: list[str], host: ServiceHost, options: CommandOptions) -> str:
+    """Run a command; return the end of its output.
+
+    Raises:
+        NemesisError: it failed, took too long, or does not exist.
+    """
+    told = f"{step} of {host.name}"
+    try:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            env=_environment(host, options),
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise NemesisError(f"{told}: {command[0]}: {error.strerror}") from error
+    try:
+        said, _ = process.communicate(timeout=options.timeout / 1e9)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        raise NemesisError(f"{told}: no end after {options.timeout / 1e9:g} s, so it was killed") from None
+    if process.returncode != 0:
+        raise NemesisError(f"{told}: exit status {process.returncode}: {said.strip()[-_TOLD:]}")
+    return said.strip()[-_TOLD:]
+
+
+def _await(step: str, command: list[str], host: ServiceHost, options: CommandOptions) -> str:
+    """Run a command again and again until it succeeds; return evidence. Raises like `_run`."""
+    deadline = time.monotonic() + options.timeout / 1e9
+    while True:
+        try:
+            said = _run(step, command, host, options)
+        except NemesisError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(_AGAIN_S)
+        else:
+            return f"{step} of {host.name} succeeded{f': {said}' if said else ''}"
