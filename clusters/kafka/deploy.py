@@ -21,6 +21,7 @@ from clusters.kafka.effective import Reporter
 from clusters.kafka.nodes import Nodes
 from clusters.kafka.operator import Operator, has_tools
 from clusters.kafka.probe import answers
+from clusters.kafka.security import Credentials
 from clusters.kafka.settings import BROKER_PORT, CONTROLLER_PORT, KafkaOptions
 from clusters.kafka.topics import Topics
 from clusters.kafka.upgrade import Upgrader
@@ -43,6 +44,9 @@ class KafkaCluster:
         self._brokers = hosts[: settings.broker_count(options, len(hosts))]
         self._namespace = ""
         self._nodes = Nodes(hosts, options, jars)
+        self._credentials = Credentials(options.security, self._brokers) if options.security else None
+        if self._credentials is not None:
+            self._credentials.install()
         self._bootstrap = ",".join(f"{host.address}:{BROKER_PORT}" for host in self._brokers)
         quiet = {"topic.metadata.refresh.interval.ms": -1, "log_level": 0}
         self._admin = AdminClient({BOOTSTRAP: self._bootstrap, **quiet}, logger=None)
@@ -85,7 +89,8 @@ class KafkaCluster:
         self.wait_ready(_IN_SYNC_S)
 
     def client_settings(self) -> dict[str, Any]:
-        return {BOOTSTRAP: self._bootstrap, NAMESPACE: self._namespace}
+        secured = self._credentials.client_settings() if self._credentials else {}
+        return {BOOTSTRAP: self._bootstrap, **secured, NAMESPACE: self._namespace}
 
     def end_trial(self) -> None:
         self._topics.delete()

@@ -17,6 +17,7 @@ from clusters.common.directories import paths
 from clusters.common.java import java
 from clusters.common.supervision import last_errors
 from clusters.kafka import artifacts, settings
+from clusters.kafka.security import users
 from clusters.kafka.settings import KafkaOptions
 
 SERVICE = "kafka"
@@ -112,6 +113,7 @@ class Nodes:
         host.run(host.as_service(["mkdir", "-p", *self._log_dirs(host)]))
         tool = ["kafka.tools.StorageTool", "format", "--ignore-formatted", "-t", self._cluster_id, "-c", PROPERTIES]
         tool += [each for name, level in self._options.features.items() for each in ("--feature", f"{name}={level}")]
+        tool += users(self._options.security)
         done = host.run(host.as_service([*self._java(host), *tool]), timeout_s=60, check=False)
         if done.status != 0:
             refusals = [

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from chaoskit.base.quantities import Size
 from clusters.common.directories import ON_DATA, Directories
 from clusters.common.properties import Scalar, properties, setting
+from clusters.kafka.security import Security, listener, listener_properties, protocols
 
 BROKER_PORT = 9092
 CONTROLLER_PORT = 9093
@@ -44,6 +45,7 @@ class KafkaOptions(BaseModel):
         log_dirs: Kafka's `log.dirs`, as disks of the hosts: `[one, two]`, or `[data/a, data/b]` on one disk. The first
             one has the metadata log.
         zones: the scenario's `cluster.zones`; a broker's rack is its zone.
+        security: how clients connect; default: without encryption, without a login.
         heap: JVM heap of each process.
         jvm: further JVM options.
     """
@@ -58,6 +60,7 @@ class KafkaOptions(BaseModel):
     features: dict[str, Annotated[int, Field(ge=0)]] = {}
     log_dirs: Directories = list(ON_DATA)
     zones: dict[str, list[str]] = {}
+    security: Security | None = None
     heap: Size = 400 * 2**20
     jvm: list[str] = []
 
@@ -124,6 +127,8 @@ def server_properties(options: KafkaOptions, addresses: Sequence[str], index: in
     address = addresses[index]
     voters = range(len(addresses)) if combined else range(brokers, len(addresses))
     listeners = [f"PLAINTEXT://{address}:{BROKER_PORT}"] * is_broker
+    clients = listener(options.security, address) if is_broker else {}
+    listeners += [f"{name}://{where}" for name, where in clients.items()]
     listeners += [f"CONTROLLER://{address}:{CONTROLLER_PORT}"] * is_controller
     roles = ["broker"] * is_broker + ["controller"] * is_controller
     replication = min(3, brokers)
@@ -140,10 +145,12 @@ def server_properties(options: KafkaOptions, addresses: Sequence[str], index: in
         "node.id": index + 1,
         "controller.quorum.voters": ",".join(f"{voter + 1}@{addresses[voter]}:{CONTROLLER_PORT}" for voter in voters),
         "listeners": ",".join(listeners),
-        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "listener.security.protocol.map": f"PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT{protocols(options.security)}",
         "controller.listener.names": "CONTROLLER",
         "log.dirs": ",".join(log_dirs),
     }
     if is_broker:
-        fixed["advertised.listeners"] = f"PLAINTEXT://{address}:{BROKER_PORT}"
+        known = {"PLAINTEXT": f"{address}:{BROKER_PORT}", **clients}
+        fixed["advertised.listeners"] = ",".join(f"{name}://{where}" for name, where in known.items())
+        fixed |= listener_properties(options.security)
     return properties(ours, options.config, fixed)

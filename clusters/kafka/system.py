@@ -31,6 +31,7 @@ from clusters.kafka.known import check_names, check_topology
 from clusters.kafka.operator import has_tools
 from clusters.kafka.retention import compacts
 from clusters.kafka.roles import ROLES
+from clusters.kafka.security import check_security
 from clusters.kafka.settings import KafkaOptions, broker_count
 
 _JAVA_MIN = {True: 17, False: 8}
@@ -72,6 +73,7 @@ class System:
         problems.tried(_check_sizes, declared)
         problems.tried(check_directories, options.log_dirs, declared.disks, "cluster.log_dirs")
         problems.tried(_check_topic, options, version)
+        problems.tried(check_security, options.security, version)
         problems.tried(check_topology, options, declared.hosts)
         problems.tried(check_java, _JAVA_MIN[version >= (4,)], f"Kafka {options.version}")
         problems.tried(check_clients, declared)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 from chaoskit.base.waiting import wait_while
@@ -127,7 +128,7 @@ class Operator:
         """Add a member, wait until it is in sync, remove another one, and wait until it is gone."""
         tool, add, delete = _MEMBERS[kind]
         self._control.run(tool, add, name, node_name(target))
-        if why := wait_while(lambda: self._lacks(name, target), _IN_SYNC_S, every_s=_POLL_S):
+        if why := wait_while(lambda: self._lacks(name, kind, target), _IN_SYNC_S, every_s=_POLL_S):
             raise ClusterError(why)
         self._control.run(tool, delete, name, node_name(source))
         if why := wait_while(lambda: self._has(name, source), _IN_SYNC_S, every_s=_POLL_S):
@@ -137,9 +138,14 @@ class Operator:
         placed = self._stored.placed(name)
         return f"{name} still has a member on {host}" if placed is not None and host in placed.holders else ""
 
-    def _lacks(self, name: str, host: str) -> str:
-        online = self._stored.told(name).get("online", ())
+    def _lacks(self, name: str, kind: str, host: str) -> str:
+        online = self._running(name) if kind == STREAM else self._stored.told(name).get("online", ())
         return "" if node_name(host) in online else f"{name} has no member on {host} after {_IN_SYNC_S} s"
+
+    def _running(self, name: str) -> list[str]:
+        """Return the nodes whose replica of a stream runs. The management API may tell of a new one a minute later."""
+        told = json.loads(self._control.run("rabbitmq-streams", "stream_status", name, "--formatter", "json"))
+        return [each["node"] for each in told]
 
     def _led_by(self, host: ServiceHost) -> list[str]:
         return [name for name in self._stored.places if leader_of(self._stored.told(name)) == node_name(host.name)]
