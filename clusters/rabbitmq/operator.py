@@ -131,19 +131,19 @@ class Operator:
         if why := wait_while(lambda: self._lacks(name, kind, target), _IN_SYNC_S, every_s=_POLL_S):
             raise ClusterError(why)
         self._control.run(tool, delete, name, node_name(source))
-        if why := wait_while(lambda: self._has(name, source), _IN_SYNC_S, every_s=_POLL_S):
+        if why := wait_while(lambda: self._has(name, kind, source), _IN_SYNC_S, every_s=_POLL_S):
             raise ClusterError(why)
 
-    def _has(self, name: str, host: str) -> str:
-        placed = self._stored.placed(name)
-        return f"{name} still has a member on {host}" if placed is not None and host in placed.holders else ""
+    def _has(self, name: str, kind: str, host: str) -> str:
+        members = self._replicas(name) if kind == STREAM else self._stored.told(name).get("members", ())
+        return f"{name} still has a member on {host}" if node_name(host) in members else ""
 
     def _lacks(self, name: str, kind: str, host: str) -> str:
-        online = self._running(name) if kind == STREAM else self._stored.told(name).get("online", ())
+        online = self._replicas(name) if kind == STREAM else self._stored.told(name).get("online", ())
         return "" if node_name(host) in online else f"{name} has no member on {host} after {_IN_SYNC_S} s"
 
-    def _running(self, name: str) -> list[str]:
-        """Return the nodes whose replica of a stream runs. The management API may tell of a new one a minute later."""
+    def _replicas(self, name: str) -> list[str]:
+        """Return the nodes with a replica of a stream. The management API may tell of a change a minute later."""
         told = json.loads(self._control.run("rabbitmq-streams", "stream_status", name, "--formatter", "json"))
         return [each["node"] for each in told]
 

@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.chaos, pytest.mark.long]
 
 _ANSWERS = 'timeout 1 bash -c "</dev/tcp/${CHAOSKIT_ADDRESS%:*}/9092"'
 _KILL = {
-    "do": "touch $DOWN/$CHAOSKIT_HOST; $(cat $DOWN/ssh-$CHAOSKIT_HOST) pkill -9 -f kafka.Kafka",
+    "do": "touch $DOWN/$CHAOSKIT_HOST; $(cat $DOWN/ssh-$CHAOSKIT_HOST) pkill -9 -f kafka[.]Kafka",
     "verify": f"! {_ANSWERS} 2>/dev/null",
     "undo": "rm -f $DOWN/$CHAOSKIT_HOST",
     "verify_undone": _ANSWERS,
