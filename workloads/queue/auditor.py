@@ -17,6 +17,9 @@ _STALL_S = 60
 
 _PREFETCH = 2000
 _ASK_EVERY_S = 0.5
+_RENEWALS = 2
+"""How often the final read of a queue that is empty connects again, to another node each time."""
+
 _RENEWED_S = 1.0
 """How long nothing must arrive from an empty queue after the final read connected again."""
 
@@ -84,7 +87,7 @@ class _Drain:
         """Receive until nothing arrives any more and the system says that every queue is empty."""
         idle_s = self._job.options.idle_ns / 1e9
         moved_at = asked_at = time.monotonic()
-        renewed = False
+        renewed = 0
         while not self._job.control.stopping:
             now = time.monotonic()
             if self.receiver.take():
@@ -93,12 +96,12 @@ class _Drain:
                 self.left = {queue: self._lacks(queue) for queue in self.receiver.queues}
                 asked_at = time.monotonic()
                 empty = not any(self.left.values())
-                if asked_at - moved_at > _STALL_S or (renewed and empty):
+                if asked_at - moved_at > _STALL_S or (renewed == _RENEWALS and empty):
                     return
                 if empty:
-                    # What was delivered to this consumer and did not arrive comes again to another one.
+                    # What was delivered to this consumer and did not arrive comes again to another one, on another node.
                     self.receiver.renew()
-                    renewed, idle_s, moved_at = True, _RENEWED_S, asked_at
+                    renewed, idle_s, moved_at = renewed + 1, _RENEWED_S, asked_at
 
     def _lacks(self, queue: str) -> str:
         """Return why a queue may hold messages; empty if it holds none.

@@ -55,6 +55,7 @@ class Receiver:
         self._recorder = job.recorder
         self._options = job.options
         self._prefetch = prefetch
+        self._index = job.task.index
         options = job.options
         self._choices = Choices(options.nack_every, options.leave_every, options.return_every, options.reject_every)
         self._choices.settles_all = settles_all
@@ -88,8 +89,9 @@ class Receiver:
         self.consumer = self._connect()
 
     def renew(self) -> None:
-        """Disconnect, and continue as a new client."""
+        """Disconnect, and continue as a new client, which begins with the next node."""
         self.close()
+        self._index += 1
         self.consumer = self._connect()
 
     def close(self) -> None:
@@ -98,7 +100,7 @@ class Receiver:
             self.consumer.close()
 
     def _connect(self) -> QueueConsumer:
-        consumer = self._clients.queue_consumer(self._options.consumer, self._job.task.index, self._prefetch)
+        consumer = self._clients.queue_consumer(self._options.consumer, self._index, self._prefetch)
         with self._recorder.operation("subscribe"):
             consumer.consume(self.queues)
         return consumer

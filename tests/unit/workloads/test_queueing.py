@@ -179,6 +179,29 @@ def test_what_was_delivered_to_the_final_read_and_did_not_arrive_comes_to_its_ne
     assert (7, "ack") in queue.settled
 
 
+class SickNodes(Queue):
+    """Its first two nodes take messages for their consumers and do not deliver them, as where a member is down."""
+
+    def queue_consumer(self, settings: Any, index: int, prefetch: int) -> Queue:
+        self.stuck += [self.waiting.popleft() for _ in range(len(self.waiting))] if index % 3 < 2 else []
+        return self
+
+
+def test_the_final_read_connects_to_other_nodes_before_it_believes_that_a_queue_is_empty(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(auditor, "_RENEWED_S", 1e-6)
+    monkeypatch.setattr(auditor, "_STALL_S", 10.0)
+    monkeypatch.setattr(auditor, "_note_depths", lambda *_: None)
+    queue = SickNodes(1)
+    load = _load(folder, queue)
+
+    told = load.work(Task(AUDITOR, 0), 1000, _options())
+
+    assert told["audited"]
+    assert (0, "ack") in queue.settled
+
+
 @pytest.mark.parametrize(("consumers", "silent"), [(2, False), (1, True)])
 def test_a_queue_of_which_nobody_knows_that_it_is_empty_was_not_drained(
     folder: Path, consumers: int, silent: bool
