@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from chaoskit.contract.host import HostError, ServiceHost
 from chaoskit.contract.nemesis import NemesisError, Strike
+from chaoskit.contract.switch import FOLDER, RELEASE, SAY, UNDO
 from nemeses.services import on_each
 from nemeses.shell import bash
 
@@ -21,15 +22,10 @@ DEAD_MAN_S = 30.0
 
 _PULSE_S = 1.0
 _PULSE_TIMEOUT_S = 5
-_FOLDER = "/run/chaoskit/held"
 _EARLY = "undone early"
 
-_UNDO = """
-undo() { flock "$held.undo" bash -c '[ ! -e "$1" ] || { bash "$1" && rm "$1"; }' undo "$held.undo"; }
-"""
-
 _WATCHDOG = (
-    _UNDO
+    UNDO
     + """
 while read -r -t "$seconds" -u 3 pulse; do [ "$pulse" = over ] && exit; done
 [ -e "$held.undo" ] || exit
@@ -50,24 +46,7 @@ eval "$3"
 """
 """The watchdog inherits the open pipe, so it misses no message and cannot open the pipe of another fault."""
 
-_SAY = """
-say() { dd of="$held.pulse" conv=nocreat,notrunc oflag=nonblock status=none <<< "$1"; }
-"""
-"""Sends a word to the watchdog; fails if there is none. Unlike a redirection, it does not create a file."""
-
-_PULSE = _SAY + "held=$1; say alive"
-
-_RELEASE = (
-    _UNDO
-    + _SAY
-    + """
-held=$1
-say over 2> /dev/null
-if [ -e "$held.undo" ]; then undo || exit; fi
-if [ -e "$held.early" ]; then echo early; fi
-rm -f "$held".*
-"""
-)
+_PULSE = SAY + "held=$1; say alive"
 
 
 def hold(strike: Strike, host: ServiceHost, act: str, undo: str) -> str:
@@ -82,7 +61,7 @@ def hold(strike: Strike, host: ServiceHost, act: str, undo: str) -> str:
     Raises:
         HostError: `act` failed.
     """
-    held = f"{_FOLDER}/{strike.name}"
+    held = f"{FOLDER}/{strike.name}"
     done = bash(host, _HOLD, held, str(DEAD_MAN_S), act, undo, _WATCHDOG)
     over = strike.notes.setdefault(f"pulse of {host.name}", threading.Event())
     threading.Thread(target=_keep_alive, args=(host, held, over), name=f"pulse of {strike.name}", daemon=True).start()
@@ -95,7 +74,7 @@ def release(strike: Strike, hosts: Sequence[ServiceHost] | None = None) -> None:
     def act(host: ServiceHost) -> None:
         if pulse := strike.notes.get(f"pulse of {host.name}"):
             pulse.set()
-        printed = bash(host, _RELEASE, f"{_FOLDER}/{strike.name}").out
+        printed = bash(host, RELEASE, f"{FOLDER}/{strike.name}").out
         if printed.endswith("early\n"):
             strike.notes.setdefault(_EARLY, []).append(host.name)
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from chaoskit.contract.cluster import Cluster, Processes
+from collections.abc import Iterable
+
+from chaoskit.contract.cluster import Processes
 from chaoskit.contract.host import ServiceHost, ServiceState
 from chaoskit.contract.nemesis import Nemesis, Strike
+from chaoskit.contract.owned import Owned
+from chaoskit.contract.power import optional
 from nemeses.holding import check_held, hold, release
 from nemeses.services import (
     ANSWER_TIMEOUT_S,
@@ -23,21 +27,31 @@ class Kill(Nemesis):
     summary = "kill -9 the system's processes on the hosts; restart them afterwards"
     family = "process"
     abrupt = True
+    held = True
     cluster_powers = (Processes,)
 
     def inject(self, strike: Strike) -> None:
+        def act(host: ServiceHost) -> None:
+            if (owned := optional(host, Owned)) is None:
+                signal_services([host], strike.cluster, "KILL")
+            else:
+                hold(strike, host, _joined(map(owned.kill_script, owned.services)), _start_script(owned))
+
         check_running(strike)
-        signal_services(strike.hosts, strike.cluster, "KILL")
+        on_each(strike.hosts, act)
 
     def verify(self, strike: Strike) -> str:
         await_state(strike.hosts, strike.cluster, ServiceState.GONE)
         return f"no process of the system is running on {strike.names}, and it does not answer"
 
     def heal(self, strike: Strike) -> None:
+        release(strike, [host for host in strike.hosts if optional(host, Owned)])
         on_each(strike.hosts, strike.cluster.power(Processes).start)
 
     def verify_healed(self, strike: Strike) -> str:
-        return await_answers(strike.hosts, strike.cluster)
+        answers = await_answers(strike.hosts, strike.cluster)
+        check_held(strike)
+        return answers
 
 
 class Pause(Nemesis):
@@ -45,6 +59,7 @@ class Pause(Nemesis):
 
     summary = "pause the system's processes with SIGSTOP; resume them afterwards"
     family = "process"
+    held = True
     cluster_powers = (Processes,)
 
     def inject(self, strike: Strike) -> None:
@@ -71,17 +86,19 @@ class Restart(Nemesis):
 
     summary = "shut the system's processes down cleanly and start them again, on all hosts simultaneously"
     family = "process"
+    held = True
     cluster_powers = (Processes,)
     lasts = False
 
     def inject(self, strike: Strike) -> None:
         check_running(strike)
-        on_each(strike.hosts, lambda host: _restart(host, strike.cluster))
+        on_each(strike.hosts, lambda host: _restart(host, strike))
 
     def verify(self, strike: Strike) -> str:
         return f"processes on {strike.names} exited and were started again"
 
     def heal(self, strike: Strike) -> None:
+        release(strike, [host for host in strike.hosts if optional(host, Owned)])
         on_each(strike.hosts, strike.cluster.power(Processes).start)
 
     def verify_healed(self, strike: Strike) -> str:
@@ -96,16 +113,31 @@ class RollingRestart(Restart):
     def inject(self, strike: Strike) -> None:
         check_running(strike)
         for host in strike.hosts:
-            _restart(host, strike.cluster)
+            _restart(host, strike)
             strike.cluster.wait_ready(ANSWER_TIMEOUT_S)
 
 
 def signal_script(strike: Strike, host: ServiceHost, signal: str) -> str:
     """Return the script that signals every running service of the system on a host."""
+    if (owned := optional(host, Owned)) is not None:
+        return _joined(owned.signal_script(service, signal) for service in owned.services)
     groups = " ".join(f"$(cat {host.pid_path(service)})" for service in strike.cluster.power(Processes).services(host))
     return f'for group in {groups}; do kill -s {signal} -- "-$group"; done 2> /dev/null; true'
 
 
-def _restart(host: ServiceHost, cluster: Cluster) -> None:
-    stop_in_order(host, cluster)
-    cluster.power(Processes).start(host)
+def _restart(host: ServiceHost, strike: Strike) -> None:
+    if (owned := optional(host, Owned)) is not None:
+        hold(strike, host, "true", _start_script(owned))
+    stop_in_order(host, strike.cluster)
+    strike.cluster.power(Processes).start(host)
+    if owned is not None:
+        release(strike, [host])
+
+
+def _start_script(owned: Owned) -> str:
+    return _joined(map(owned.start_script, owned.services), "&&")
+
+
+def _joined(scripts: Iterable[str], by: str = ";") -> str:
+    """Join scripts, each in a shell of its own."""
+    return f" {by} ".join(f"(\n{script}\n)" for script in scripts)

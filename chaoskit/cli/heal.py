@@ -1,19 +1,30 @@
-"""`chaoskit heal`: removes what a killed run left on this machine."""
+"""`chaoskit heal`: removes what a killed run left on this machine, or on hosts of an inventory."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
+from chaoskit.cli.options import PATH
 from chaoskit.run.heal import heal as heal_machine
+from chaoskit.run.heal import heal_hosts
+from chaoskit.scenario.files import read_inventory
 
 
 @click.command("heal")
-def command() -> None:
+@click.option(
+    "--hosts",
+    "inventory",
+    type=PATH,
+    help="Instead, undo what any run left on the hosts of this inventory, active or not.",
+)
+def command(inventory: Path | None) -> None:
     """Stop the hosts and processes, and remove the bridges, disks and folders, of runs whose harness has died.
 
     Active runs are left alone. On a clean machine this does nothing.
     """
-    removed = heal_machine()
+    removed = heal_machine() if inventory is None else heal_hosts(read_inventory(inventory))
     for item in removed:
         click.echo(f"removed {item}")
     if not removed:

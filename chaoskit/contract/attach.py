@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, cast, runtime_checkable
 
+from chaoskit.base.errors import BadInput, Problems
 from chaoskit.contract.cluster import Cluster
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.host import HostError, ServiceHost
+from chaoskit.contract.owned import Owned
 from chaoskit.contract.power import P, held
+
+_HOSTS = "cluster.inventory.hosts"
 
 
 @dataclass(frozen=True)
@@ -39,9 +44,39 @@ class Node:
         raise HostError(f"{self.name} ({self.address}) runs already: nothing can be done on it (cluster.attach)")
 
 
-def in_place_of_hosts(nodes: Sequence[Node]) -> Sequence[ServiceHost]:
-    """Return nodes as the hosts of their cluster."""
-    return cast("Sequence[ServiceHost]", nodes)
+def on_hosts(nodes: Sequence[Node], hosts: Sequence[ServiceHost]) -> list[tuple[Node, ServiceHost]]:
+    """Return each node, with the name of its host, beside that host. Without hosts, nodes stand in for them.
+
+    A node's host is the one whose inventory says its id, or has its address.
+
+    Raises:
+        BadInput: a node has no host, or a host has no node.
+    """
+    if not hosts:
+        return [(node, cast("ServiceHost", node)) for node in nodes]
+    problems, found, left = Problems(), [], list(hosts)
+    for node in nodes:
+        where = node.address.rpartition(":")[0].strip("[]")
+        known = {where, *_addresses(where)}
+        match = [host for host in left if host.power(Owned).id == node.id]
+        match += [host for host in left if not host.power(Owned).id and known & {host.name, host.address}]
+        if not match:
+            problems.add(BadInput(f"{_HOSTS}: none is that of node {node.id} at {node.address}; add it, or set node"))
+            continue
+        left.remove(match[0])
+        match[0].power(Owned).id = node.id
+        found.append((replace(node, name=match[0].name), match[0]))
+    for host in left:
+        problems.add(BadInput(f"{_HOSTS}.{host.name}: no node runs on it ({host.address}); remove it, or set node"))
+    problems.raise_any()
+    return found
+
+
+def _addresses(name: str) -> set[str]:
+    try:
+        return {str(info[4][0]) for info in socket.getaddrinfo(name, None)}
+    except OSError:
+        return set()
 
 
 @runtime_checkable
@@ -73,11 +108,17 @@ class Attaching(Protocol):
         """
         ...
 
-    def attach(self, settings: Mapping[str, Any], options: Any) -> Cluster:
-        """Connect; `Cluster.hosts` are `Node`s. Creates nothing.
+    def attach(self, settings: Mapping[str, Any], options: Any, hosts: Sequence[ServiceHost]) -> Cluster:
+        """Connect. Creates nothing.
+
+        Args:
+            settings: where to connect.
+            options: the system's options.
+            hosts: the hosts of its nodes, as their owner's inventory names them (`chaoskit.contract.owned.Owned`); if
+                there are none, `Cluster.hosts` are `Node`s.
 
         Raises:
-            BadInput: as `observe`.
+            BadInput: as `observe`, or hosts and nodes do not match.
         """
         ...
 

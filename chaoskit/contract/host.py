@@ -192,6 +192,23 @@ class Rooting(Protocol):
         ...
 
 
+@runtime_checkable
+class Equipped(Protocol):
+    """Optional power of a provider: its hosts are those of others, and may lack a tool that faults use."""
+
+    def check_tools(self, options: Any, tools: Mapping[str, Collection[str]]) -> None:
+        """Reject what a host cannot do.
+
+        Args:
+            options: the provider's options.
+            tools: the programs that each kind of fault of a run needs on its hosts.
+
+        Raises:
+            BadInput: names each host and what it lacks.
+        """
+        ...
+
+
 class Lab(Protocol):
     """The hosts of one run."""
 

@@ -139,6 +139,8 @@ class Nemesis(Protocol):
         family: its family in the catalogue: process, network, disk, clock, client or membership.
         hits: type of its targets.
         on_hosts: whether it works on the target hosts themselves; otherwise it needs only their names.
+        held: whether its hosts undo it themselves if the harness dies; hosts of others take no other fault.
+        tools: programs that it needs on its hosts, besides those of `chaoskit.contract.switch`.
         parameters: model of its own keys.
         lasts: whether it lasts until it is healed; otherwise it is instantaneous and does not accept `for`.
         abrupt: whether processes on the targets end, or may end, without a shutdown.
@@ -152,6 +154,8 @@ class Nemesis(Protocol):
     family: str
     hits: Literal["hosts", "clients"] = "hosts"
     on_hosts: bool = True
+    held: bool = False
+    tools: tuple[str, ...] = ()
     parameters: type[BaseModel] = NoParameters
     lasts: bool = True
     abrupt: bool = False

@@ -154,7 +154,7 @@ class Deployment:
         if self._attached is None:
             return plan.system.deploy(self._lab.hosts, plan.system_options)
         assert isinstance(plan.system, Attaching)
-        return plan.system.attach(self._attached.attach, plan.system_options)
+        return plan.system.attach(self._attached.attach, plan.system_options, self._lab.hosts)
 
     def _remove_hosts(self) -> None:
         try:

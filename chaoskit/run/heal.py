@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
 import psutil
 
 from chaoskit.base import plugins
+from chaoskit.base.errors import ChaoskitError
 from chaoskit.base.journal import abandoned
-from chaoskit.contract.host import HostError, HostProvider
+from chaoskit.contract.host import HostProvider
+from chaoskit.scenario.model import REMOTE
 
 PROCESS = "process"
 """Provider of entries that identify a worker process by a word in its command line."""
 
 WORKER_MODULE = "chaoskit.run.worker"
+
+_STARTED_S = 60
 
 
 def heal() -> list[str]:
@@ -29,12 +34,23 @@ def heal() -> list[str]:
         for entry in journal.entries:
             try:
                 removed += _undo(entry)
-            except HostError:  # for example a `sync` on its hosts that waits for a frozen disk of another entry
+            except (
+                ChaoskitError
+            ):  # another entry is in the way, such as a disk that it froze, or brokers that it stopped
                 held_up.append(entry)
         for entry in held_up:
-            removed += _undo(entry)
+            removed += _undo_in_time(entry)
         journal.close()
     return removed
+
+
+def heal_hosts(inventory: Mapping[str, Any]) -> list[str]:
+    """Undo what any run left on the hosts of an inventory, from whatever machine; return what was undone.
+
+    Raises:
+        BadInput: a host cannot be reached.
+    """
+    return _undo({"provider": REMOTE, "inventory": inventory})
 
 
 def _undo(entry: Mapping[str, Any]) -> list[str]:
@@ -42,6 +58,18 @@ def _undo(entry: Mapping[str, Any]) -> list[str]:
         return _end_process(entry["mark"])
     provider: HostProvider = plugins.load("host", entry["provider"], "journal")
     return provider.undo(entry)
+
+
+def _undo_in_time(entry: Mapping[str, Any]) -> list[str]:
+    """Undo an entry as soon as that is possible: what was just started again needs a while."""
+    deadline = time.monotonic() + _STARTED_S
+    while True:
+        try:
+            return _undo(entry)
+        except ChaoskitError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(1)
 
 
 def _end_process(mark: str) -> list[str]:

@@ -29,7 +29,8 @@ class Allowed:
         host_powers, cluster_powers: what hosts and cluster can do.
         disk_powers: what each data disk of a host can do, by its name.
         missing: why powers are missing, or which options they require.
-        attached: whether the system runs already, on hosts that only commands of its owner reach.
+        attached: whether the system runs already.
+        inventory: whether an inventory names its hosts; otherwise only commands of its owner reach them.
     """
 
     targets: Targets
@@ -40,6 +41,7 @@ class Allowed:
     cluster_powers: Collection[type]
     missing: Mapping[type, str]
     attached: bool = False
+    inventory: bool = False
 
 
 def check_fault(spec: FaultSpec, place: str, source: str, allowed: Allowed | None) -> None:
@@ -96,16 +98,25 @@ def _prefix(choice: Choice, key: str) -> str:
 
 def _check_choice(choice: Choice, key: str, fault: Nemesis, allowed: Allowed) -> None:
     if allowed.attached and fault.hits == "hosts" and fault.on_hosts:
-        raise BadInput(
-            f"{key}: {choice.kind} works on hosts, and those of a system that runs already are not given; use "
-            "inject: command, or a fault of clients"
-        )
+        _check_hosts_of_others(f"{key}: {choice.kind}", fault, allowed)
     _check_powers(f"{key}: {choice.kind}", fault.host_powers, allowed.host_powers, "these hosts", allowed.missing)
     _check_powers(
         f"{key}: {choice.kind}", fault.cluster_powers, allowed.cluster_powers, "this cluster", allowed.missing
     )
     if choice.duration is not None and not fault.lasts:
         raise BadInput(f"{key}.for: {choice.kind} is instantaneous; remove `for:`")
+
+
+def _check_hosts_of_others(what: str, fault: Nemesis, allowed: Allowed) -> None:
+    if not allowed.inventory:
+        raise BadInput(
+            f"{what} works on hosts, and those of a system that runs already are not given; add cluster.inventory, or "
+            "use inject: command, or a fault of clients"
+        )
+    if not fault.held:
+        raise BadInput(
+            f"{what} would stay if chaoskit died, since nothing on the host undoes it; it works in a local lab only"
+        )
 
 
 def _check_disk(parameters: BaseModel, at: tuple[str, Choice], fault: Nemesis, allowed: Allowed) -> None:

@@ -120,11 +120,28 @@ def variants_of(path: Path) -> Iterator[tuple[str, Written]]:
     content.setdefault("name", path.name.split(".")[0])
     given = content.pop(VARIANTS, None)
     if given is None:
-        yield "", Written(str(path), content)
+        yield "", Written(str(path), _with_inventory(content, path))
         return
     for name, changes in validated(_Variants, {VARIANTS: given}, str(path), "").variants.items():
         named = {"name": f"{content['name']}.{name}"}
-        yield name, Written(f"{path}:{name}", merge(content, named | changes))
+        yield name, Written(f"{path}:{name}", _with_inventory(merge(content, named | changes), path))
+
+
+def _with_inventory(content: dict[str, Any], path: Path) -> dict[str, Any]:
+    """Replace the name of an inventory, which is relative to the scenario's file, by what is in it."""
+    cluster = content.get("cluster")
+    if isinstance(cluster, dict) and isinstance(name := cluster.get("inventory"), str):
+        return {**content, "cluster": {**cluster, "inventory": read_inventory(path.parent / name)}}
+    return content
+
+
+def read_inventory(path: Path) -> dict[str, Any]:
+    """Read an inventory from its file.
+
+    Raises:
+        BadInput: names the file.
+    """
+    return load_mapping(path, "an inventory is a mapping with the key hosts; see docs/attach.md")
 
 
 def summary_of(path: Path) -> str:

@@ -44,8 +44,8 @@ def _not_nothing(duration_ns: int) -> int:
     return duration_ns
 
 
-LOCAL, ATTACHED = "local", "attached"
-"""The provider of hosts on this machine, and that of systems that run already, which makes none."""
+LOCAL, ATTACHED, REMOTE = "local", "attached", "ssh"
+"""The providers of hosts on this machine; of none, for systems that run already; and of hosts of an inventory."""
 
 
 class ClusterSpec(BaseModel):
@@ -56,6 +56,7 @@ class ClusterSpec(BaseModel):
             is told.
         attach: how clients reach a system that runs already; then `hosts` is the number of its nodes, and nothing is
             deployed.
+        inventory: the hosts of the nodes, which faults may then hit; see docs/attach.md.
         prefix: how the names of all topics begin that are made in a system that runs already.
         max_rate: the highest rate that a load may declare, in messages per second.
     """
@@ -64,6 +65,7 @@ class ClusterSpec(BaseModel):
 
     system: str
     attach: dict[str, Any] = {}
+    inventory: dict[str, Any] = {}
     prefix: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]+$")] = "chaoskit-"
     max_rate: float | None = Field(default=None, gt=0)
     hosts: int = Field(default=3, ge=1, le=200)
@@ -73,16 +75,40 @@ class ClusterSpec(BaseModel):
     ready_within: Duration = 60 * SECOND
     sync: bool = True
 
+    @model_validator(mode="before")
+    @classmethod
+    def _as_many_as_named(cls, given: Any) -> Any:
+        named = given.get("inventory") if isinstance(given, dict) else None
+        if isinstance(named, dict) and isinstance(named.get("hosts"), dict):
+            return {"hosts": len(named["hosts"]), **given}
+        return given
+
     @model_validator(mode="after")
     def _nothing_is_deployed(self) -> ClusterSpec:
         if self.attach and (self.disk or self.provider != LOCAL):
             raise ValueError("attach deploys nothing; remove provider and disk")
+        if self.inventory and not self.attach:
+            raise ValueError("an inventory names the hosts of a system that runs already; add attach")
         return self
 
     @property
     def host_provider(self) -> str:
         """The provider of the hosts."""
+        if self.inventory:
+            return REMOTE
         return ATTACHED if self.attach else self.provider
+
+    @property
+    def host_options(self) -> tuple[str, dict[str, Any]]:
+        """The key with the options of the provider, and its content."""
+        return ("inventory", self.inventory) if self.inventory else ("disk", self.disk)
+
+    @property
+    def host_names(self) -> list[str]:
+        """The names of the hosts: those of the inventory, or n1, n2, ..."""
+        if self.inventory:
+            return [str(name) for name in self.inventory.get("hosts") or ()]
+        return [f"n{index}" for index in range(1, self.hosts + 1)]
 
 
 class WorkloadSpec(BaseModel):

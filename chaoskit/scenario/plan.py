@@ -10,9 +10,9 @@ from typing import Any, NoReturn
 from chaoskit.base.errors import BadInput, Problems, nearest
 from chaoskit.contract import installed
 from chaoskit.contract.attach import Attaching
-from chaoskit.contract.cluster import Fetching, Rooted, System, Typed
+from chaoskit.contract.cluster import Fetching, Processes, Rooted, System, Typed
 from chaoskit.contract.guarantee import Declared, Guarantees
-from chaoskit.contract.host import HostProvider, Rooting
+from chaoskit.contract.host import Equipped, HostProvider, Rooting
 from chaoskit.contract.installed import nemesis
 from chaoskit.contract.nemesis import Preparing
 from chaoskit.contract.traits import Paced
@@ -46,7 +46,7 @@ class Plan:
     @property
     def host_names(self) -> list[str]:
         """Names of the lab's hosts."""
-        return host_names(self.scenario.cluster.hosts)
+        return self.scenario.cluster.host_names
 
     @property
     def roles(self) -> list[str]:
@@ -60,19 +60,21 @@ class Plan:
         kinds = [nemesis(fault.kind) for fault in self.faults]
         return frozenset(power for kind in kinds for power in (*kind.host_powers, *kind.disk_powers))
 
+    @property
+    def tools_needed(self) -> dict[str, tuple[str, ...]]:
+        """The programs that each kind of fault needs on its hosts."""
+        kinds = {fault.kind: nemesis(fault.kind) for fault in self.faults}
+        return {kind: each.tools for kind, each in kinds.items() if each.hits == "hosts" and each.on_hosts}
+
     def resolved(self) -> dict[str, Any]:
         """Return the scenario with all defaults and the seed filled in; it can be run again."""
         content = self.scenario.model_dump(mode="json", by_alias=True, exclude_none=True)
         options = [("cluster", self.system_options), ("workload", self.workload_options)]
         for key, model in options:
             content[key] |= model.model_dump(mode="json", by_alias=True)
-        content["cluster"]["disk"] = self.provider_options.model_dump(mode="json")
+        key, _ = self.scenario.cluster.host_options
+        content["cluster"][key] = self.provider_options.model_dump(mode="json")
         return {**content, "seed": self.seed}
-
-
-def host_names(count: int) -> list[str]:
-    """Return the host names of a lab of this size."""
-    return [f"n{index}" for index in range(1, count + 1)]
 
 
 def make_plan(scenario: Scenario, source: str, seed: int | None = None) -> Plan:
@@ -146,8 +148,9 @@ class _Planning:
         provider = tried(installed.provider, cluster.host_provider, "cluster.provider")
         system = tried(installed.system, cluster.system, "cluster.system")
         workload = tried(installed.workload, load.kind, "workload.kind")
-        tried(check_zones, cluster.zones, host_names(cluster.hosts))
-        disk = provider and self._validated(provider.options, cluster.disk, "cluster.disk.")
+        tried(check_zones, cluster.zones, cluster.host_names)
+        key, content = cluster.host_options
+        disk = provider and self._validated(provider.options, content, f"cluster.{key}.")
         options = system and self._validated(
             system.options, _given(cluster, system), "cluster.", ClusterSpec.model_fields
         )
@@ -231,7 +234,7 @@ def _allowed(
 ) -> Allowed:
     """Return what faults may target and do, given the provider, the system and the workload with their options."""
     targets = Targets(
-        hosts=host_names(scenario.cluster.hosts),
+        hosts=scenario.cluster.host_names,
         clients=[task.client for task in load[0].tasks(load[1])],
         hits_clients=lambda kind: nemesis(kind).hits == "clients",
         lasts=lambda kind: nemesis(kind).lasts,
@@ -243,10 +246,17 @@ def _allowed(
         partitions=[f"{topic}/{number}" for each in declared.topics for topic, number in each.places],
         host_powers=hosts[0].host_powers(hosts[1]),
         disk_powers=hosts[0].disk_powers(hosts[1]),
-        cluster_powers=() if scenario.cluster.attach else cluster[0].cluster_powers(cluster[1]),
+        cluster_powers=_cluster_powers(scenario.cluster, *cluster),
         missing=_missing(cluster[0]),
         attached=bool(scenario.cluster.attach),
+        inventory=bool(scenario.cluster.inventory),
     )
+
+
+def _cluster_powers(cluster: ClusterSpec, system: System, options: Any) -> tuple[type, ...]:
+    if cluster.attach:
+        return (Processes,) if cluster.inventory else ()
+    return system.cluster_powers(options)
 
 
 def _roles(cluster: ClusterSpec, system: System) -> Sequence[str]:
@@ -278,6 +288,8 @@ def check_machine(plan: Plan) -> None:
     problems = Problems(plan.source)
     problems.tried(plan.provider.check, plan.scenario.cluster.hosts, plan.provider_options, plan.host_powers_needed)
     problems.raise_any()  # who may make no hosts here may not read the cache either
+    if isinstance(plan.provider, Equipped):
+        problems.tried(plan.provider.check_tools, plan.provider_options, plan.tools_needed)
     if plan.scenario.cluster.attach:
         problems.raise_any()
         return

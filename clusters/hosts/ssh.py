@@ -27,7 +27,7 @@ LOG_FOLDER = "/var/log/chaoskit"
 SERVICE_USER = 64042
 """User and group id that services run as. Debian leaves 60000 to 64999 to packages, which hardly use it."""
 
-_CONNECT_TIMEOUT_S = 5
+CONNECT_TIMEOUT_S = 5
 _NO_STATUS = -1
 """The exit status that paramiko returns if the connection was lost."""
 
@@ -51,6 +51,7 @@ class SshHost:
         self.address = address
         self.address6 = address6
         self.data_dir = data_dir
+        self._port = 22
         self._key_file = key_file
         self._connection: Connection | None = None
         self._connecting = threading.Lock()
@@ -83,7 +84,7 @@ class SshHost:
 
     def reachable(self, timeout_s: float = 0.5) -> bool:
         try:
-            with socket.create_connection((self.address, 22), timeout=timeout_s) as probe:
+            with socket.create_connection((self.address, self._port), timeout=timeout_s) as probe:
                 probe.settimeout(timeout_s)
                 return probe.recv(4) == b"SSH-"
         except OSError:
@@ -127,7 +128,15 @@ class SshHost:
             connection.close()
 
     def _execute(self, argv: Sequence[str], stdin: bytes, timeout_s: float, check: bool) -> Result:
-        command = shlex.join(argv)
+        status, out, err = self._raw(argv, stdin, timeout_s)
+        if check and status != 0:
+            told = (err.strip() or out.strip()).decode(errors="replace")
+            raise HostError(f"host {self.name}: exit status {status} from: {shlex.join(argv)}\n{told}")
+        return Result(status, out.decode(errors="replace"), err.decode(errors="replace"))
+
+    def _raw(self, argv: Sequence[str], stdin: bytes, timeout_s: float) -> tuple[int, bytes, bytes]:
+        """Run a command; return its exit status and both outputs."""
+        command = self._command(argv)
         try:
             transport = self._transport()
             channel = transport.open_session(timeout=timeout_s)
@@ -148,23 +157,21 @@ class SshHost:
         except (OSError, EOFError, paramiko.SSHException) as error:
             self.disconnect()
             raise HostError(f"host {self.name} ({self.address}) did not answer: {error!r}; ran: {command}") from error
-        if check and status != 0:
-            raise HostError(f"host {self.name}: exit status {status} from: {command}\n{err.strip() or out.strip()}")
-        return Result(status, out, err)
+        return status, out, err
+
+    def _command(self, argv: Sequence[str]) -> str:
+        """Return the command line that runs a command as root."""
+        return shlex.join(argv)
+
+    def _connect(self) -> Connection:
+        """Return a connection that is not open yet."""
+        keys = {"key_filename": str(self._key_file), "allow_agent": False, "look_for_keys": False}
+        return Connection(self.address, user="root", connect_timeout=CONNECT_TIMEOUT_S, connect_kwargs=keys)
 
     def _transport(self) -> paramiko.Transport:
         with self._connecting:
             if self._connection is None or not self._connection.is_connected:
-                self._connection = Connection(
-                    self.address,
-                    user="root",
-                    connect_timeout=_CONNECT_TIMEOUT_S,
-                    connect_kwargs={
-                        "key_filename": str(self._key_file),
-                        "allow_agent": False,
-                        "look_for_keys": False,
-                    },
-                )
+                self._connection = self._connect()
                 try:
                     self._connection.open()
                 except (OSError, EOFError, paramiko.SSHException) as error:
@@ -172,13 +179,13 @@ class SshHost:
                     raise HostError(f"host {self.name} ({self.address}) cannot be reached: {error!r}") from error
             transport: paramiko.Transport | None = self._connection.transport
             assert transport is not None
-            assert isinstance(transport.sock, socket.socket)
-            # Otherwise every command waits 40 ms for a delayed acknowledgement.
-            transport.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if isinstance(transport.sock, socket.socket):
+                # Otherwise every command waits 40 ms for a delayed acknowledgement.
+                transport.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             return transport
 
 
-def _drain(channel: paramiko.Channel) -> tuple[str, str]:
+def _drain(channel: paramiko.Channel) -> tuple[bytes, bytes]:
     """Read both outputs to the end; the smaller one (stderr) stays in the channel's own buffer meanwhile."""
     out = bytearray()
     while chunk := channel.recv(1 << 16):
@@ -186,4 +193,4 @@ def _drain(channel: paramiko.Channel) -> tuple[str, str]:
     err = bytearray()
     while chunk := channel.recv_stderr(1 << 16):
         err += chunk
-    return out.decode(errors="replace"), err.decode(errors="replace")
+    return bytes(out), bytes(err)

@@ -11,9 +11,10 @@ from confluent_kafka.admin import AdminClient
 from chaoskit.base.errors import BadInput
 from chaoskit.base.secrets import check_secrets, resolved
 from chaoskit.base.waiting import wait_while
-from chaoskit.contract.attach import Node, in_place_of_hosts
+from chaoskit.contract.attach import Node, on_hosts
 from chaoskit.contract.cluster import ClusterError, Placed
 from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.owned import OwnedProcesses
 from chaoskit.contract.power import P, held
 from chaoskit.contract.topic import Topic
 from chaoskit.history.audits import Place
@@ -36,6 +37,8 @@ _OBSERVED = (
 """The brokers' settings that guarantees depend on."""
 
 _ANSWER_S = 10
+_LOGIN_S = 2
+"""How long a connection with TLS and a login may take on a busy machine."""
 _IN_SYNC_S = 20
 
 
@@ -108,34 +111,37 @@ class AttachedKafka:
     Args:
         settings: librdkafka's settings of the connection; secrets are references.
         options: as in the scenario, completed by `observe`.
+        hosts: the brokers' hosts, if an inventory names them.
     """
 
-    def __init__(self, settings: Mapping[str, Any], options: KafkaOptions) -> None:
+    def __init__(self, settings: Mapping[str, Any], options: KafkaOptions, hosts: Sequence[ServiceHost]) -> None:
         self._settings = settings
         self._options = options
         self._admin = connect(settings)
-        self._nodes = _nodes(self._admin, settings)
-        self._names = {int(node.id): node.name for node in self._nodes}
+        paired = on_hosts(_nodes(self._admin, settings), hosts)
+        self._addresses = {node.name: node.address for node, _ in paired}
+        self._names = {int(node.id): node.name for node, _ in paired}
         self._topics = Topics(self._admin)
         self._namespace = ""
-        self.hosts: Sequence[ServiceHost] = in_place_of_hosts(self._nodes)
-        ids = {node.name: node.id for node in self._nodes}
-        self._reporter = Reporter(ids, self._admin, lambda: self._topics.names)
+        self.hosts: Sequence[ServiceHost] = [host for _, host in paired]
+        ids = {node.name: node.id for node, _ in paired}
+        reporter = Reporter(ids, self._admin, lambda: self._topics.names)
+        self._holders = [reporter, *([OwnedProcesses()] if hosts else [])]
 
     def power(self, kind: type[P]) -> P:
-        return held(kind, [self._reporter], "a Kafka cluster that runs already")
+        return held(kind, self._holders, "a Kafka cluster that runs already")
 
     def answers(self, host: ServiceHost, timeout_s: float = 0.5) -> bool:
         """Return whether the broker can be reached by a client of its own, with the settings of all."""
         try:
-            direct = connect({**self._settings, BOOTSTRAP: host.address})
-            direct.list_topics(timeout=timeout_s)
+            direct = connect({**self._settings, BOOTSTRAP: self._addresses[host.name]})
+            direct.list_topics(timeout=max(timeout_s, _LOGIN_S))
         except (KafkaException, BadInput):
             return False
         return True
 
     def wait_ready(self, timeout_s: float) -> None:
-        if missing := wait_while(lambda: self._topics.missing(len(self._nodes)), timeout_s):
+        if missing := wait_while(lambda: self._topics.missing(len(self.hosts)), timeout_s):
             raise ClusterError(f"Kafka was not ready within {timeout_s:g} s: {missing}")
 
     def find(self, role: str, place: Place | None) -> tuple[str, ...]:

@@ -113,9 +113,11 @@ class System:
         """See `chaoskit.contract.attach.Attaching`."""
         return attached.observe(settings, nodes, options)
 
-    def attach(self, settings: Mapping[str, Any], options: KafkaOptions) -> attached.AttachedKafka:
+    def attach(
+        self, settings: Mapping[str, Any], options: KafkaOptions, hosts: Sequence[ServiceHost]
+    ) -> attached.AttachedKafka:
         """See `chaoskit.contract.attach.Attaching`."""
-        return attached.AttachedKafka(settings, options)
+        return attached.AttachedKafka(settings, options, hosts)
 
     def remove(self, settings: Mapping[str, Any], names: Sequence[str]) -> list[str]:
         """See `chaoskit.contract.attach.Attaching`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from functools import partial
 
 from chaoskit.base.quantities import Size, format_size
@@ -10,6 +11,7 @@ from chaoskit.contract.cluster import Processes
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, OnDisk, Strike
 from nemeses.disk.chosen import chosen
+from nemeses.holding import check_held, hold, release
 from nemeses.services import await_answers, on_each
 from nemeses.shell import bash
 
@@ -25,7 +27,14 @@ folder=$1/.chaoskit size=$(( $({_AVAILABLE}) - $2 ))
 mkdir -p "$folder" && [ "$size" -le 0 ] || fallocate -l "$size" "$folder/ballast"
 {_AVAILABLE}
 """
-_WRITE = 'head -c "$2" /dev/zero > "$1/.chaoskit/probe"; status=$?; rm -f "$1/.chaoskit/probe"; exit $status'
+_LEAVE = '[ ! -d "$1/.chaoskit" ] || rmdir --ignore-fail-on-non-empty "$1/.chaoskit"'
+_EMPTY = f'rm -f "$1/.chaoskit/ballast" "$1/.chaoskit/probe"; {_LEAVE}'
+_WRITE = f"""
+mkdir -p "$1/.chaoskit"
+head -c "$2" /dev/zero > "$1/.chaoskit/probe"; status=$?
+rm -f "$1/.chaoskit/probe"; {_LEAVE}
+exit $status
+"""
 
 
 class Fill(OnDisk):
@@ -44,11 +53,17 @@ class DiskFull(Nemesis):
     summary = "fill the data disk so that writes fail with ENOSPC; free the space afterwards"
     family = "disk"
     abrupt = True
+    held = True
+    tools = ("fallocate",)
     cluster_powers = (Processes,)
     parameters = Fill
 
     def inject(self, strike: Strike) -> None:
-        on_each(strike.hosts, lambda host: bash(host, _FILL, chosen(host, strike).path, str(strike.parameters.leave)))
+        def act(host: ServiceHost) -> None:
+            folder = shlex.quote(chosen(host, strike).path)
+            hold(strike, host, f"set -- {folder} {strike.parameters.leave}\n{_FILL}", f"set -- {folder}\n{_EMPTY}")
+
+        on_each(strike.hosts, act)
 
     def verify(self, strike: Strike) -> str:
         leave = strike.parameters.leave
@@ -66,9 +81,10 @@ class DiskFull(Nemesis):
 
     def heal(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:
-            bash(host, 'rm -f "$1/.chaoskit/ballast"', chosen(host, strike).path)
+            bash(host, _EMPTY, chosen(host, strike).path)
             strike.cluster.power(Processes).start(host)
 
+        release(strike)
         on_each(strike.hosts, act)
 
     def verify_healed(self, strike: Strike) -> str:
@@ -81,7 +97,9 @@ class DiskFull(Nemesis):
             if not has_room or bash(host, _WRITE, chosen(host, strike).path, str(wanted), check=False).status != 0:
                 raise NemesisError(f"{host.name} has only {available} bytes free after healing")
             seen.append(f"{host.name}: {format_size(available >> 20 << 20)} free")
-        return "; ".join([*seen, await_answers(strike.hosts, strike.cluster)])
+        answers = await_answers(strike.hosts, strike.cluster)
+        check_held(strike)
+        return "; ".join([*seen, answers])
 
 
 def _has_room(host: ServiceHost, strike: Strike, wanted: int) -> bool:

@@ -56,6 +56,7 @@ class Bandwidth(PacketFault):
     """Packets beyond the rate wait in a queue of 1000; when it is full they are dropped, as on a slow link."""
 
     summary = "limit the bytes per second that hosts receive from, or send to, their peers"
+    held = False
     parameters = BandwidthParameters
 
     def scripts(self, strike: Strike, host: ServiceHost, peers: Peers) -> tuple[str, str]:

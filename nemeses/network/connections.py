@@ -16,6 +16,9 @@ from nemeses.services import on_each
 from nemeses.shell import bash
 
 _SSH = 22
+_NOT_OURS = "not sport = :'${SSH_CONNECTION##* }'"
+"""Leaves the harness's connection alone; the quotes end and begin again those of the command."""
+
 _PROBE_S = 0.5
 _NO_RST = ("tcp flags & rst == rst counter name {hit} drop",)
 
@@ -37,6 +40,8 @@ class ResetConnections(Nemesis):
 
     summary = "reset the established TCP connections between hosts and their peers"
     family = "network"
+    held = True
+    tools = ("ss",)
     parameters = ConnectionParameters
     lasts = False
 
@@ -66,6 +71,8 @@ class HalfOpen(Nemesis):
         "drop established TCP connections only at the hosts' end, as a machine crash does; for peers they stay open"
     )
     family = "network"
+    held = True
+    tools = ("ss", "nft")
     parameters = ConnectionParameters
 
     def inject(self, strike: Strike) -> None:
@@ -125,7 +132,7 @@ def _kill(strike: Strike, peers: Peers) -> str:
         ]
         ends.append(f"( {' and '.join(strangers)} )")
     ports = [f"sport = :{port} or dport = :{port}" for port in strike.parameters.ports]
-    conditions = [f"( {' or '.join(ends)} )", f"not sport = :{_SSH}", *([f"( {' or '.join(ports)} )"] if ports else [])]
+    conditions = [f"( {' or '.join(ends)} )", _NOT_OURS, *([f"( {' or '.join(ports)} )"] if ports else [])]
     return f"ss -HtnK state established '{' and '.join(conditions)}'"
 
 

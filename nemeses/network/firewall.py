@@ -34,8 +34,8 @@ _ANSWERS_OF_REJECT = (
 
 _LOAD = """
 case $SSH_CONNECTION in *.*) family=ip;; *) family=ip6;; esac
-harness="$family saddr ${{SSH_CONNECTION%% *}} tcp dport 22"
-to_harness="$family daddr ${{SSH_CONNECTION%% *}} tcp sport 22"
+harness="$family saddr ${{SSH_CONNECTION%% *}} tcp dport ${{SSH_CONNECTION##* }}"
+to_harness="$family daddr ${{SSH_CONNECTION%% *}} tcp sport ${{SSH_CONNECTION##* }}"
 devices=
 for device in /sys/class/net/*/ifindex; do
     device=${{device%/ifindex}} device=${{device##*/}}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -38,6 +39,8 @@ class PacketFault(Nemesis):
     """Base of packet faults: resolves peers at injection, holds the fault on each target, proves it with pings."""
 
     family = "network"
+    held = True
+    tools: tuple[str, ...] = ("nft", "ping")
 
     @abstractmethod
     def scripts(self, strike: Strike, host: ServiceHost, peers: Peers) -> tuple[str, str]:
@@ -82,6 +85,8 @@ class PacketFault(Nemesis):
 
 class QueuedFault(PacketFault):
     """A fault implemented by a process on the target that handles every packet that arrives from the peers."""
+
+    tools = ("ping", sys.executable)
 
     def prepare(self, system: System, options: Any, parameters: Any) -> None:
         """See `chaoskit.contract.nemesis.Preparing`: refuse it where packets cannot be passed to a process."""

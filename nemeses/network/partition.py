@@ -61,6 +61,8 @@ class Partition(Nemesis):
 
     summary = "cut hosts off from others: both ways or one way, all ports or some, silently or with resets"
     family = "network"
+    held = True
+    tools = ("nft", "ping")
     parameters = PartitionParameters
 
     def inject(self, strike: Strike) -> None:

@@ -1,118 +1,82 @@
-"""A secured Kafka that runs already: attached to without its hosts, hit by commands, left as it was."""
+"""A secured Kafka that runs already, on machines of somebody else's: attached to, hit, and left as it was."""
 
 from __future__ import annotations
 
-import threading
+import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka.admin import AdminClient
+from remote.kafka import PASSWORD, Theirs, jars
+from remote.machines import machines
 
-from chaoskit.base.journal import Journal
-from chaoskit.contract.cluster import Cluster, Processes
-from chaoskit.contract.host import Lab
-from chaoskit.contract.installed import provider, system
-from chaoskit.run.deployment import start
+from chaoskit.base import yaml
+from chaoskit.scenario.files import find
 
 pytestmark = [pytest.mark.chaos, pytest.mark.long]
 
+_QUICK = {"broker.session.timeout.ms": 3000, "broker.heartbeat.interval.ms": 500}
 _ANSWERS = 'timeout 1 bash -c "</dev/tcp/${CHAOSKIT_ADDRESS%:*}/9092"'
 _KILL = {
-    "do": "touch $DOWN/$CHAOSKIT_HOST; $(cat $DOWN/ssh-$CHAOSKIT_HOST) pkill -9 -f kafka[.]Kafka",
+    "do": "$THEIRS/k$CHAOSKIT_NODE down",
     "verify": f"! {_ANSWERS} 2>/dev/null",
-    "undo": "rm -f $DOWN/$CHAOSKIT_HOST",
+    "undo": "$THEIRS/k$CHAOSKIT_NODE up",
     "verify_undone": _ANSWERS,
     "abrupt": True,
 }
-
-
-@dataclass
-class Theirs:
-    """A cluster of somebody else's, with their own supervisor: brokers run unless a file says that they are down.
-
-    Attributes:
-        attach: how clients connect.
-        password: that of their user, which is in the environment, too.
-        down: folder of these files, and of the command that reaches each host.
-    """
-
-    attach: dict[str, Any]
-    password: str
-    down: Path
-
-    def admin(self) -> AdminClient:
-        """Return an administrator's client."""
-        return AdminClient({**self.attach, "sasl.password": self.password}, logger=None)
-
-    def topics(self) -> list[str]:
-        """Return the topics that are no internal ones."""
-        return sorted(name for name in self.admin().list_topics(timeout=10).topics if not name.startswith("__"))
-
-    def kill(self, **more: Any) -> dict[str, Any]:
-        """Return the fault that kills the leader's process by a command."""
-        return {"inject": "command", "on": "leader", "environment": {"DOWN": str(self.down)}, **_KILL, **more}
+_SWITCHED_S = 75
+"""The dead man's switch waits for 30 s; then the services start."""
 
 
 @pytest.fixture(scope="module")
-def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Theirs]:
-    down = tmp_path_factory.mktemp("down")
-    kafka, local = system("kafka", "system"), provider("local", "provider")
-    options = kafka.options(security={"tls": True, "sasl": "scram-sha-512"})
-    kafka.prepare(options)
-    with Journal("test-attach") as journal:
-        lab = local.provision(journal, 3, local.options())
-        for host, access in zip(lab.hosts, lab.access(), strict=True):
-            unknown = " -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR"
-            (down / f"ssh-{host.name}").write_text(access + unknown)
-        cluster = kafka.deploy(lab.hosts, options)
-        start(cluster)
-        cluster.wait_ready(60)
-        stop = threading.Event()
-        supervisor = threading.Thread(target=_supervise, args=(cluster, lab, down, stop))
-        supervisor.start()
-        yield _reached(cluster.client_settings(), down)
-        stop.set()
-        supervisor.join()
-        cluster.close()
-        lab.close()
-        journal.close()
-
-
-def _reached(settings: dict[str, Any], down: Path) -> Theirs:
-    (down / "ca.pem").write_text(settings.pop("ssl.ca.pem"))
-    password = settings.pop("sasl.password")
-    attach = {name: value for name, value in settings.items() if not name.startswith("chaoskit")}
-    return Theirs({**attach, "ssl.ca.location": str(down / "ca.pem")}, password, down)
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Theirs]:
+    with machines(tmp_path_factory.mktemp("theirs"), 3, jars()) as theirs:
+        yield Theirs(theirs, _QUICK)
 
 
 @pytest.fixture
-def theirs(secured: Theirs, monkeypatch: pytest.MonkeyPatch) -> Theirs:
-    monkeypatch.setenv("KAFKA_PASSWORD", secured.password)
-    return secured
+def theirs(running: Theirs, monkeypatch: pytest.MonkeyPatch) -> Theirs:
+    monkeypatch.setenv("KAFKA_PASSWORD", PASSWORD)
+    return running
 
 
 def _attached(theirs: Theirs, **more: Any) -> dict[str, Any]:
-    attach = {**theirs.attach, "sasl.password": {"env": "KAFKA_PASSWORD"}}
-    return {"system": "kafka", "attach": attach, "hosts": 3, **more}
+    return {"system": "kafka", "attach": theirs.attach, **more}
 
 
-def _supervise(cluster: Cluster, lab: Lab, down: Path, stop: threading.Event) -> None:
-    while not stop.wait(0.3):
-        for host in lab.hosts:
-            if not (down / host.name).exists():
-                cluster.power(Processes).start(host)
+def _with_hosts(theirs: Theirs, **more: Any) -> dict[str, Any]:
+    return _attached(theirs, inventory=theirs.inventory, **more)
+
+
+@pytest.fixture
+def commands(theirs: Theirs, tmp_path: Path) -> Path:
+    """A folder with a command for each host, such as a team has: `k1 down`, `k1 up`."""
+    for name in theirs.machines.names:
+        down, up = "sudo pkill -9 -f kafka[.]Kafka", "sudo /opt/system/start"
+        if name != "k3":
+            down, up = f"{down}; sudo supervisorctl stop kafka", "sudo supervisorctl start kafka"
+        reach = f"ssh -i {theirs.machines.key} -o UserKnownHostsFile={theirs.machines.known_hosts}"
+        script = f'#!/bin/sh\n[ "$1" = down ] && act="{down}" || act="{up}"\n'
+        script += f'{reach} deploy@{theirs.machines.addresses[name]} "$act"; true\n'
+        (tmp_path / name).write_text(script)
+        (tmp_path / name).chmod(0o755)
+    return tmp_path
 
 
 @pytest.mark.parametrize(("acks", "lost"), [("all", False), ("1", True)])
-def test_the_leader_is_killed_by_a_command(theirs: Theirs, chaos: Any, acks: str, lost: bool) -> None:
+def test_the_leader_is_killed_by_a_command(theirs: Theirs, commands: Path, chaos: Any, acks: str, lost: bool) -> None:
+    kill = {"inject": "command", "on": "leader", "environment": {"THEIRS": str(commands)}, **_KILL}
+
     run = chaos(
         cluster=_attached(theirs, topic={"min.insync.replicas": 2 if acks == "all" else 1}),
         workload={"kind": "log", "producers": 2, "rate": 3000, "producer": {"acks": acks}, "duration": "14s"},
-        faults=[{"at": "4s", "for": "3s", **theirs.kill()}],
-    )  # fmt: skip
+        faults=[{"at": "4s", "for": "3s", **kill}],
+    )
 
     run.assert_valid()
     (fault,) = run.verdict.faults
@@ -120,6 +84,38 @@ def test_the_leader_is_killed_by_a_command(theirs: Theirs, chaos: Any, acks: str
     if not lost:
         assert run.anomalies["lost"].count == 0
     assert theirs.topics() == [], "its topics are gone"
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        "kafka/kill-leader:acks-one",
+        "kafka/kill-leader:acks-all",
+        "kafka/rolling-restart",
+        "kafka/isolate-leader:acks-all",
+    ],
+)
+def test_a_scenario_of_a_lab_has_the_same_verdict_on_their_hosts(theirs: Theirs, chaos: Any, scenario: str) -> None:
+    (written,) = find(scenario)
+    given = written.content
+    before = theirs.machines.listing()
+
+    run = chaos(**{**given, "cluster": _with_hosts(theirs, topic=given["cluster"].get("topic", {}))})
+
+    run.assert_valid()
+    assert all(fault["effective"] and fault["healed"] for fault in run.verdict.faults)
+    assert theirs.machines.listing() == before
+
+
+def test_their_disk_is_filled(theirs: Theirs, chaos: Any) -> None:
+    run = chaos(
+        cluster=_with_hosts(theirs, topic={"min.insync.replicas": 2}),
+        workload={"kind": "log", "rate": 500, "producer": {"acks": "all"}, "duration": "12s"},
+        faults=[{"at": "3s", "inject": "disk-full", "on": "leader", "for": "4s"}],
+    )
+
+    run.assert_valid()
+    assert run.anomalies["lost"].count == 0
 
 
 def test_a_group_and_transactions_leave_nothing(theirs: Theirs, chaos: Any) -> None:
@@ -146,10 +142,101 @@ def test_what_the_cluster_has_counts_not_what_the_scenario_says(theirs: Theirs, 
 
 
 def test_secrets_are_in_no_file_of_a_run(theirs: Theirs, chaos: Any, capfd: pytest.CaptureFixture[str]) -> None:
-    run = chaos(cluster=_attached(theirs), workload={"kind": "log", "rate": 200, "duration": "2s"})
+    run = chaos(cluster=_with_hosts(theirs), workload={"kind": "log", "rate": 200, "duration": "2s"})
 
     run.assert_valid()
     files = [path for path in run.folder.rglob("*") if path.is_file()]
-    assert [path for path in files if theirs.password.encode() in path.read_bytes()] == []
+    assert [path for path in files if PASSWORD.encode() in path.read_bytes()] == []
     assert "env: KAFKA_PASSWORD" in (run.folder / "scenario.yaml").read_text()
-    assert theirs.password not in run.summary + "".join(capfd.readouterr())
+    assert PASSWORD not in run.summary + "".join(capfd.readouterr())
+
+
+def _changed(theirs: Theirs, **keys: Any) -> dict[str, Any]:
+    given = theirs.inventory
+    return {**given, "defaults": {**given["defaults"], **keys}}
+
+
+def test_refusals_name_host_and_remedy(theirs: Theirs, chaos: Any, tmp_path: Path) -> None:
+    (tmp_path / "nobody").write_text("")
+    mine = tmp_path / "mine"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(mine)], check=True)
+
+    def refused(inventory: dict[str, Any], why: str, **fault: Any) -> None:
+        faults = [{"at": "1s", "inject": "partition", "on": "k1", "for": "1s", **fault}]
+        with pytest.raises(Exception, match=why):
+            chaos(
+                cluster=_attached(theirs, inventory=inventory),
+                workload={"kind": "log", "duration": "3s"},
+                faults=faults,
+            )
+
+    every = theirs.inventory
+    refused(
+        _changed(theirs, known_hosts=str(tmp_path / "nobody")), r"hosts\.k1: its host key is not known; log in once"
+    )
+    refused(_changed(theirs, key=str(mine)), r"hosts\.k2: it refuses the login; check user and key")
+    refused(_changed(theirs, become="none"), r"hosts\.k3: the user is not root; leave out become: none")
+    refused(every, r"faults\.0\.on: .*'k9'", on="k9")
+    refused(every, "clock-jump .*these hosts cannot do|works in a local lab only", inject="clock-jump", by="1h")
+    refused(every, "works in a local lab only", inject="crash-loop")
+    two = {**every, "hosts": {name: every["hosts"][name] for name in ("k1", "k2")}}
+    refused(two, r"hosts: the cluster has 3 brokers|none is that of node 3 at ")
+    theirs.machines.ssh("k2", "sudo mv /usr/sbin/nft /usr/sbin/nft.away")
+    refused(every, r"hosts\.k2: has no nft, which partition needs; install it")
+    theirs.machines.ssh("k2", "sudo mv /usr/sbin/nft.away /usr/sbin/nft")
+    theirs.machines.ssh("k1", "sudo mkdir -p /run/chaoskit && echo other 12ab | sudo tee /run/chaoskit/used-by")
+    refused(every, r"hosts\.k1: a run of chaoskit on other uses it")
+    theirs.machines.ssh("k1", "sudo rm -r /run/chaoskit")
+    rule = "/etc/sudoers.d/deploy"
+    theirs.machines.ssh("k2", f"echo 'deploy ALL=(ALL) NOPASSWD: /bin/sed' | sudo tee {rule}")
+    refused(every, r"hosts\.k2: sudo: .*allow it without a password")
+    theirs.machines.ssh("k2", f"sudo sed -i 's#/bin/sed#ALL#' {rule}")
+
+
+@pytest.mark.parametrize("how", ["switch", "heal"])
+def test_a_killed_harness_leaves_their_hosts_as_they_were(theirs: Theirs, tmp_path: Path, how: str) -> None:
+    before = theirs.machines.listing()
+    inventory = tmp_path / "hosts.yaml"
+    inventory.write_text(yaml.dump(theirs.inventory))
+    faults = [
+        {"at": "1s", "for": "90s", "inject": "kill", "on": "k1"},
+        {"at": "1s", "for": "90s", "inject": "pause", "on": "k2"},
+        {"at": "1s", "for": "90s", "inject": "partition", "on": "k3"},
+        {"at": "1s", "for": "90s", "inject": "disk-full", "on": "k3"},
+    ]
+    scenario = {"name": "killed", "workload": {"kind": "log", "rate": 10, "duration": "100s"}, "faults": faults}
+    (tmp_path / "killed.yaml").write_text(yaml.dump({**scenario, "cluster": _attached(theirs, inventory="hosts.yaml")}))
+    chaoskit = [str(Path(sys.executable).with_name("chaoskit"))]
+    with (tmp_path / "log").open("wb") as log:
+        harness = subprocess.Popen(
+            [*chaoskit, "run", str(tmp_path / "killed.yaml"), "--yes", "--store", str(tmp_path / "runs")],
+            stdout=log, stderr=log, start_new_session=True,
+        )  # fmt: skip
+    _await(lambda: (tmp_path / "log").read_text().count(" on k") == 4, 60, (tmp_path / "log").read_text)
+    os.kill(harness.pid, signal.SIGKILL)
+    harness.wait()
+    assert theirs.machines.listing() != before
+
+    if how == "heal":
+        argv = [*chaoskit, "heal", "--hosts", str(inventory)]
+        healed = subprocess.run(argv, text=True, capture_output=True, check=True).stdout
+        assert [f"fault {number}-" in healed for number in range(4)] == [True] * 4
+    _await(lambda: _undone(theirs), _SWITCHED_S, lambda: str(theirs.machines.listing()))
+    told = subprocess.run([*chaoskit, "heal"], text=True, capture_output=True, check=True).stdout
+    assert "topic" in told
+    _await(lambda: theirs.machines.listing() == before, 30, lambda: f"{before}\n{theirs.machines.listing()}")
+    assert theirs.topics() == []
+
+
+def _undone(theirs: Theirs) -> bool:
+    running = [theirs.machines.ssh(name, "ps -C java -o stat= || true").split() for name in theirs.machines.names]
+    rules = [theirs.machines.ssh(name, "sudo nft list ruleset") for name in theirs.machines.names]
+    full = [theirs.machines.ssh(name, "sudo ls -A /var/lib/system/.chaoskit 2> /dev/null || true") for name in ("k3",)]
+    return all(states and not states[0].startswith("T") for states in running) and not any([*rules, *full])
+
+
+def _await(condition: Any, timeout_s: float, told: Any) -> None:
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < deadline, told()
+        time.sleep(0.5)

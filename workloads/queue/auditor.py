@@ -99,7 +99,7 @@ class _Drain:
                 if asked_at - moved_at > _STALL_S or (renewed == _RENEWALS and empty):
                     return
                 if empty:
-                    # What was delivered to this consumer and did not arrive comes again to another one, on another node.
+                    # What was delivered to this consumer and did not arrive comes again to one on another node.
                     self.receiver.renew()
                     renewed, idle_s, moved_at = renewed + 1, _RENEWED_S, asked_at
 

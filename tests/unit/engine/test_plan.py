@@ -14,7 +14,7 @@ from chaoskit.base.store import write_yaml
 from chaoskit.contract.traits import Group, Paced, Resends, Subscription
 from chaoskit.scenario.files import find, ready_made
 from chaoskit.scenario.model import parse_scenario
-from chaoskit.scenario.plan import host_names, make_plan
+from chaoskit.scenario.plan import make_plan
 
 
 def _refusal(**changes: Any) -> str:
@@ -28,7 +28,7 @@ def _fault_refusal(**fault: Any) -> str:
 
 
 def test_hosts_count_from_one() -> None:
-    assert host_names(3) == ["n1", "n2", "n3"]
+    assert plan(cluster={"system": "kafka", "hosts": 3}).host_names == ["n1", "n2", "n3"]
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,12 @@ from typing import Any, cast
 
 import pytest
 
-from chaoskit.contract.attach import Node, in_place_of_hosts
+from chaoskit.contract.attach import Node, on_hosts
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.nemesis import NemesisError, Strike
 from nemeses.command import CommandOptions, UserCommand
 
-_NODES = in_place_of_hosts([Node("n1", "k1:9092", "101"), Node("n2", "k2:9092", "102")])
+_NODES = [host for _, host in on_hosts([Node("n1", "k1:9092", "101"), Node("n2", "k2:9092", "102")], [])]
 
 
 def _strike(folder: Path, **given: Any) -> Strike:

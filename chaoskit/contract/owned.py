@@ -1,0 +1,49 @@
+"""Hosts of others: services under a supervisor of their owner's, and what chaoskit may leave on a host."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+from chaoskit.contract.host import ServiceHost
+
+_START_S = 120
+"""How long a supervisor of theirs may take to start a service."""
+
+
+@runtime_checkable
+class Owned(Protocol):
+    """Optional power of a host: it belongs to somebody, whose services have a supervisor that starts them again.
+
+    Scripts are for a shell on the host, as root.
+
+    Attributes:
+        id: id of its node in the system; empty if it is not known.
+        services: names of the services.
+    """
+
+    id: str
+    services: tuple[str, ...]
+
+    def start_script(self, name: str) -> str:
+        """Return the script that has the supervisor start a service; it does nothing if it runs."""
+        ...
+
+    def kill_script(self, name: str) -> str:
+        """Return the script that kills a service, and keeps its supervisor from starting it until `start_script`."""
+        ...
+
+    def signal_script(self, name: str, signal: str) -> str:
+        """Return the script that sends a signal to every process of a service."""
+        ...
+
+
+class OwnedProcesses:
+    """The power `Processes` of a cluster whose hosts are all `Owned`."""
+
+    def start(self, host: ServiceHost) -> None:
+        owned = host.power(Owned)
+        for name in owned.services:
+            host.run(["bash", "--norc", "-c", owned.start_script(name)], timeout_s=_START_S)
+
+    def services(self, host: ServiceHost) -> tuple[str, ...]:
+        return host.power(Owned).services

@@ -1,0 +1,1 @@
+"""Hosts of others, named in an inventory and reached over SSH."""

@@ -1,0 +1,135 @@
+"""A host of somebody else's, reached over SSH as its inventory says."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import paramiko
+from fabric import Connection
+
+from chaoskit.contract.disk import DATA, DataDisk
+from chaoskit.contract.host import HostError, ServiceState
+from chaoskit.contract.power import P, held
+from clusters.hosts.remote.inventory import HostSpec
+from clusters.hosts.ssh import CONNECT_TIMEOUT_S, SshHost
+
+_LOG_COPY_S = 120
+
+_STATE = """
+for id in $({ids}); do cut -d')' -f2 "/proc/$id/stat" 2> /dev/null | cut -c2; done
+"""
+
+
+@dataclass
+class NamedDisk:
+    """A data disk of which only a folder is known."""
+
+    name: str
+    path: str
+
+    def power(self, kind: type[P]) -> P:
+        """Raise `PowerMissing`; see `chaoskit.contract.power.Powered`."""
+        return held(kind, [], f"disk {self.name} of a host of the inventory")
+
+
+class RemoteHost(SshHost):
+    """A machine that its owner runs; see `chaoskit.contract.host.ServiceHost` and `chaoskit.contract.owned.Owned`.
+
+    Args:
+        name: its name in the inventory.
+        address: its IP address.
+        spec: what the inventory says of it.
+    """
+
+    def __init__(self, name: str, address: str, spec: HostSpec) -> None:
+        super().__init__(name, address, Path(spec.key or "").expanduser(), spec.data or "")
+        self.id = spec.node
+        self.services = tuple(spec.services)
+        self._spec = spec
+        self._port = spec.port or 22
+
+    @property
+    def disks(self) -> Mapping[str, DataDisk]:
+        return {DATA: NamedDisk(DATA, self._spec.data)} if self._spec.data else {}
+
+    def access(self) -> str:
+        """Return the command that opens a shell."""
+        spec = self._spec
+        given = [f"-i {spec.key}"] * bool(spec.key) + [f"-p {spec.port}"] * bool(spec.port)
+        given += [f"-J {spec.jump}"] * bool(spec.jump)
+        user = f"{spec.user}@" if spec.user else ""
+        return " ".join(["ssh", *given, f"{user}{spec.ssh or spec.address or self.name}"])
+
+    def reachable(self, timeout_s: float = 0.5) -> bool:
+        if not self._spec.jump:
+            return super().reachable(timeout_s)
+        try:
+            self.run(["true"], timeout_s=timeout_s)
+        except HostError:
+            return False
+        return True
+
+    def get(self, path: str, local: Path) -> None:
+        status, content, errors = self._raw(["cat", path], b"", _LOG_COPY_S)
+        if status != 0:
+            raise HostError(f"host {self.name}: {errors.decode(errors='replace').strip()}")
+        local.parent.mkdir(parents=True, exist_ok=True)
+        local.write_bytes(content)
+
+    def spawn(self, name: str, argv: Sequence[str], env: Mapping[str, str]) -> None:
+        """Refuse: an attached system has its own supervisor."""
+        raise HostError(f"{self.name} belongs to its owner: nothing is deployed on it")
+
+    def signal(self, name: str, signal: str) -> None:
+        self.run(["bash", "--norc", "-c", self.signal_script(name, signal)], check=False)
+
+    def state(self, name: str) -> ServiceState:
+        script = _STATE.format(ids=self._spec.services[name].ids)
+        states = set(self.run(["bash", "--norc", "-c", script], check=False).out.split()) - {"Z", "X"}
+        if not states:
+            return ServiceState.GONE
+        return ServiceState.PAUSED if states <= {"T", "t"} else ServiceState.RUNNING
+
+    def start_script(self, name: str) -> str:
+        return self._spec.services[name].start_script
+
+    def kill_script(self, name: str) -> str:
+        return self._spec.services[name].kill_script
+
+    def signal_script(self, name: str, signal: str) -> str:
+        return self._spec.services[name].signal_script(signal)
+
+    def pid_path(self, name: str) -> str:
+        raise HostError(f"{self.name}: the processes of {name} are found by its supervisor")
+
+    def log_path(self, name: str) -> str:
+        log = self._spec.services[name].log
+        if log is None:
+            raise HostError(f"the inventory does not say where {name} on {self.name} writes its log")
+        return log
+
+    def _command(self, argv: Sequence[str]) -> str:
+        command = shlex.join(argv)
+        if self._spec.become == "none":
+            return command
+        return f'sudo -n -- env SSH_CONNECTION="$SSH_CONNECTION" {command}'
+
+    def _connect(self) -> Connection:
+        spec = self._spec
+        keys = {"key_filename": str(self._key_file)} if spec.key else {}
+        through = Connection(spec.jump, connect_timeout=CONNECT_TIMEOUT_S, connect_kwargs=keys) if spec.jump else None
+        given = {
+            name: value for name, value in (("user", spec.user), ("port", spec.port), ("gateway", through)) if value
+        }
+        connection = Connection(
+            spec.ssh or spec.address or self.name, connect_timeout=CONNECT_TIMEOUT_S, connect_kwargs=keys, **given
+        )
+        for each in (connection, *([through] if through is not None else [])):
+            each.client.load_system_host_keys()
+            if spec.known_hosts:
+                each.client.load_host_keys(str(Path(spec.known_hosts).expanduser()))
+            each.client.set_missing_host_key_policy(paramiko.RejectPolicy())
+        return connection

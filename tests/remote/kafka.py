@@ -1,0 +1,120 @@
+"""A Kafka of somebody else's on their machines: TLS, SCRAM; under supervisord on two hosts, with a pid file on one."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+from remote.machines import Machines
+
+from clusters.common.certificates import Authority
+from clusters.kafka import artifacts, security, settings
+from clusters.kafka.nodes import cluster_id
+from clusters.kafka.settings import KafkaOptions
+
+PASSWORD = security._PASSWORD
+VERSION = KafkaOptions().version
+_DATA = "/var/lib/system/kafka"
+_JAVA = "java -cp '/opt/system/*' -Xmx300m -Dlog4j2.configurationFile=/etc/kafka/log4j2.properties"
+_SUPERVISED = """\
+[program:kafka]
+command={java} kafka.Kafka /etc/kafka/server.properties
+user=system
+autorestart=true
+stopwaitsecs=30
+redirect_stderr=true
+stdout_logfile=/var/log/kafka.log
+"""
+_START = f"""\
+#!/bin/sh
+setsid setpriv --reuid=system --regid=system --clear-groups \\
+    {_JAVA} kafka.Kafka /etc/kafka/server.properties < /dev/null >> /var/log/kafka.log 2>&1 &
+echo $! > /run/kafka.pid
+"""
+_READY_S = 60
+
+
+class Theirs:
+    """Their Kafka.
+
+    Attributes:
+        attach: how its clients connect; the password is in the environment variable `KAFKA_PASSWORD`.
+        inventory: the inventory of its machines.
+    """
+
+    def __init__(self, machines: Machines, config: dict[str, Any]) -> None:
+        self.machines = machines
+        self._authority = Authority()
+        secured = {"tls": True, "sasl": "scram-sha-512"}
+        options = KafkaOptions.model_validate({"security": secured, "config": config})
+        formatted = cluster_id()
+        with ThreadPoolExecutor(len(machines.names)) as pool:
+            list(pool.map(lambda index: self._install(index, options, formatted), range(len(machines.names))))
+        ca = machines.folder / "ca.pem"
+        ca.write_text(self._authority.pem)
+        self.attach: dict[str, Any] = {
+            "bootstrap.servers": ",".join(f"{a}:{security.CLIENTS_PORT}" for a in machines.addresses.values()),
+            "security.protocol": "SASL_SSL",
+            "sasl.mechanism": "SCRAM-SHA-512",
+            "sasl.username": "chaoskit",
+            "sasl.password": {"env": "KAFKA_PASSWORD"},
+            "ssl.ca.location": str(ca),
+        }
+        self.inventory = machines.inventory(_services)
+        self._await()
+
+    def admin(self) -> AdminClient:
+        """Return an administrator's client."""
+        return AdminClient({**self.attach, "sasl.password": PASSWORD}, logger=None)
+
+    def topics(self) -> list[str]:
+        """Return the topics that are no internal ones."""
+        return sorted(name for name in self.admin().list_topics(timeout=10).topics if not name.startswith("__"))
+
+    def _install(self, index: int, options: KafkaOptions, formatted: str) -> None:
+        machines, name = self.machines, self.machines.names[index]
+        addresses = list(machines.addresses.values())
+        certificate, key = self._authority.issue(name, machines.addresses[name])
+        machines.put(name, "/etc/kafka/broker.pem", key + certificate)
+        machines.put(name, "/etc/kafka/authority.pem", self._authority.pem)
+        machines.put(
+            name, "/etc/kafka/server.properties", settings.server_properties(options, addresses, index, [_DATA])
+        )
+        for file, content in settings.LOGGING.items():
+            machines.put(name, f"/etc/kafka/{file}", content)
+        tool = f"kafka.tools.StorageTool format -t {formatted} -c /etc/kafka/server.properties"
+        users = " ".join(f"'{each}'" for each in security.users(options.security))
+        machines.ssh(name, f"sudo -u system {_JAVA} {tool} {users}")
+        if index == len(addresses) - 1:
+            machines.put(name, "/opt/system/start", _START)
+            machines.ssh(name, "sudo chmod +x /opt/system/start && sudo /opt/system/start")
+        else:
+            machines.put(name, "/etc/supervisor/conf.d/kafka.conf", _SUPERVISED.format(java=_JAVA))
+            machines.ssh(name, "sudo supervisord -c /etc/supervisor/supervisord.conf")
+
+    def _await(self) -> None:
+        deadline = time.monotonic() + _READY_S
+        while True:
+            try:
+                if len(self.admin().list_topics(timeout=2).brokers) == len(self.machines.names):
+                    return
+            except KafkaException:
+                pass
+            assert time.monotonic() < deadline, self.machines.ssh("k1", "tail -30 /var/log/kafka.log")
+            time.sleep(0.5)
+
+
+def jars() -> Path:
+    """Return the folder with Kafka's jars."""
+    return artifacts.fetch(VERSION)
+
+
+def _services(name: str) -> dict[str, Any]:
+    log = {"log": "/var/log/kafka.log"}
+    if name == "k3":
+        return {"kafka": {"pid_file": "/run/kafka.pid", "start": "/opt/system/start", **log}}
+    return {"kafka": {"supervisor": "kafka", **log}}

@@ -1,0 +1,167 @@
+"""Machines as a team has them: an SSH server, a user with a key and sudo, nothing that they share with the harness.
+
+They are namespaces of this machine, made by hand and not by chaoskit's provider. Their root is Debian's, with packages.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from chaoskit.contract.host import Root
+from clusters.hosts import roots
+
+BRIDGE = "ckremote"
+_NETWORK = "10.196.77"
+_INIT = Path(__file__).with_name("machine.sh")
+_ROOT = Root("trixie", dict.fromkeys(("openjdk-21-jre-headless", "sudo", "supervisor"), ""))
+_BOOT_S = 20
+
+
+class Machines:
+    """Running machines `k1`, `k2`, ...
+
+    Attributes:
+        folder: keys and system disks.
+        names: the machines' names.
+        addresses: their addresses.
+        known_hosts: file with their host keys.
+    """
+
+    def __init__(self, folder: Path, count: int, copied: Path) -> None:
+        roots.make(_ROOT)
+        self.folder = folder
+        self.names = [f"k{number}" for number in range(1, count + 1)]
+        self.addresses = {name: f"{_NETWORK}.{number}" for number, name in enumerate(self.names, 1)}
+        self.known_hosts = folder / "known_hosts"
+        self.key = folder / "key"
+        self._running: list[subprocess.Popen[bytes]] = []
+        self._prepare()
+        _run("ip", "link", "add", BRIDGE, "type", "bridge")
+        _run("ip", "address", "add", f"{_NETWORK}.254/24", "dev", BRIDGE)
+        _run("ip", "link", "set", BRIDGE, "up")
+        for name in self.names:
+            self._boot(name, copied)
+        for name in self.names:
+            self._await(name)
+
+    def ssh(self, name: str, command: str, content: bytes = b"") -> str:
+        """Run a command on a machine as its user `deploy`, with OpenSSH; return its output."""
+        argv = ["ssh", "-i", str(self.key), "-o", f"UserKnownHostsFile={self.known_hosts}", "-o", "BatchMode=yes"]
+        done = subprocess.run(
+            [*argv, f"deploy@{self.addresses[name]}", command], input=content, capture_output=True, check=False
+        )
+        assert done.returncode == 0, f"{name}: {command}: {done.stderr.decode()}"
+        return done.stdout.decode()
+
+    def put(self, name: str, path: str, content: str) -> None:
+        """Write a file as root."""
+        self.ssh(name, f"sudo mkdir -p $(dirname {path}) && sudo tee {path} > /dev/null", content.encode())
+
+    def inventory(self, services: Any) -> dict[str, Any]:
+        """Return the inventory of all machines; `services` returns those of a machine."""
+        return {
+            "defaults": {
+                "user": "deploy",
+                "key": str(self.key),
+                "known_hosts": str(self.known_hosts),
+                "data": "/var/lib/system",
+            },
+            "hosts": {
+                name: {"address": address, "services": services(name)} for name, address in self.addresses.items()
+            },
+        }
+
+    def listing(self) -> dict[str, list[str]]:
+        """Return what there is on each machine that chaoskit could have left."""
+        script = (
+            "sudo sh -c 'ls -A /run/chaoskit /var/lib/system/.chaoskit 2> /dev/null; nft list ruleset; tc qdisc show; "
+            'ps -eo stat=,args= | grep -v "ps -eo\\|sshd\\|grep\\|sudo" | cut -c1-60; ls -A /run /tmp /home/deploy\''
+        )
+        return {name: self.ssh(name, script).splitlines() for name in self.names}
+
+    def close(self) -> None:
+        """Stop the machines and remove everything of them."""
+        for machine in self._running:
+            machine.kill()
+            machine.wait()
+        remove()
+
+    def __enter__(self) -> Machines:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _prepare(self) -> None:
+        keys = [self.key, *(self.folder / name / "host_key" for name in self.names)]
+        for key in keys:
+            key.parent.mkdir(parents=True, exist_ok=True)
+            _run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key))
+        known = [f"{self.addresses[name]} {(self.folder / name / 'host_key.pub').read_text()}" for name in self.names]
+        self.known_hosts.write_text("".join(known))
+        table = "".join(f"{address} {name}\n" for name, address in self.addresses.items())
+        (self.folder / "hosts").write_text(f"127.0.0.1 localhost\n{table}")
+
+    def _boot(self, name: str, copied: Path) -> None:
+        namespaces = ["--net", "--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child"]
+        script = ["sh", str(_INIT), str(self.folder), name, f"{self.addresses[name]}/24", str(roots.tree(_ROOT))]
+        machine = subprocess.Popen(
+            ["setpriv", "--pdeathsig", "KILL", "unshare", *namespaces, *script, str(copied)],
+            stdin=subprocess.PIPE,
+            stderr=(self.folder / f"{name}.log").open("ab"),
+            env={"PATH": os.environ["PATH"]},
+            start_new_session=True,
+        )
+        self._running.append(machine)
+        children = Path(f"/proc/{machine.pid}/task/{machine.pid}/children")
+        while not (pids := children.read_text().split()):
+            time.sleep(0.01)
+        _run("ip", "link", "add", f"{BRIDGE}{name}", "type", "veth", "peer", "name", "eth0", "netns", pids[0])
+        _run("ip", "link", "set", f"{BRIDGE}{name}", "master", BRIDGE, "up")
+        assert machine.stdin is not None
+        machine.stdin.write(b"plugged in\n")
+        machine.stdin.close()
+
+    def _await(self, name: str) -> None:
+        deadline = time.monotonic() + _BOOT_S
+        while True:
+            try:
+                self.ssh(name, "true")
+            except AssertionError:
+                log = self.folder / f"{name}.log"
+                assert time.monotonic() < deadline, f"{name} does not answer:\n{log.read_text()}"
+                time.sleep(0.1)
+            else:
+                return
+
+
+@contextmanager
+def machines(folder: Path, count: int, copied: Path) -> Iterator[Machines]:
+    """Run machines for a while; first remove what a test that was killed left behind."""
+    remove()
+    if folder.exists():
+        shutil.rmtree(folder)
+    with Machines(folder, count, copied) as running:
+        yield running
+
+
+def remove() -> None:
+    """Remove the network of the machines; their processes end with the test's."""
+    listed = subprocess.run(["ip", "-br", "link"], text=True, capture_output=True, check=True).stdout.splitlines()
+    for name in (line.split()[0].partition("@")[0] for line in listed):
+        if name.startswith(BRIDGE):
+            subprocess.run(["ip", "link", "delete", name], check=False, capture_output=True)
+
+
+def _run(*argv: str) -> None:
+    subprocess.run(argv, check=True, capture_output=True)
