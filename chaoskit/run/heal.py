@@ -12,6 +12,7 @@ from chaoskit.base import plugins
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.base.journal import abandoned
 from chaoskit.contract.host import HostProvider
+from chaoskit.scenario.mistakes import validated
 from chaoskit.scenario.model import REMOTE
 
 PROCESS = "process"
@@ -44,13 +45,18 @@ def heal() -> list[str]:
     return removed
 
 
-def heal_hosts(inventory: Mapping[str, Any]) -> list[str]:
+def heal_hosts(inventory: Mapping[str, Any], source: str) -> list[str]:
     """Undo what any run left on the hosts of an inventory, from whatever machine; return what was undone.
 
+    Args:
+        inventory: the inventory.
+        source: its file, for error messages.
+
     Raises:
-        BadInput: a host cannot be reached.
+        BadInput: the inventory is wrong, or a host cannot be reached.
     """
-    return _undo({"provider": REMOTE, "inventory": inventory})
+    provider: HostProvider = plugins.load("host", REMOTE, source)
+    return provider.undo({"inventory": validated(provider.options, inventory, source, "").model_dump(mode="json")})
 
 
 def _undo(entry: Mapping[str, Any]) -> list[str]:

@@ -15,11 +15,12 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 import chaoskit
-from chaoskit.base import yaml
 from chaoskit.base.errors import BadInput, Problems, nearest
+from chaoskit.scenario.inventory import read_inventory
 from chaoskit.scenario.mistakes import validated
 from chaoskit.scenario.model import Scenario, merge, parse_scenario
 from chaoskit.scenario.plan import Plan, read_plan
+from chaoskit.scenario.reading import load_mapping
 
 VARIANTS = "variants"
 _EXPECTED = "a scenario is a mapping with the keys cluster and workload, and others such as faults"
@@ -135,15 +136,6 @@ def _with_inventory(content: dict[str, Any], path: Path) -> dict[str, Any]:
     return content
 
 
-def read_inventory(path: Path) -> dict[str, Any]:
-    """Read an inventory from its file.
-
-    Raises:
-        BadInput: names the file.
-    """
-    return load_mapping(path, "an inventory is a mapping with the key hosts; see docs/attach.md")
-
-
 def summary_of(path: Path) -> str:
     """Return the first sentence of the comment at the head of a file."""
     lines = takewhile(lambda line: line.startswith("#"), path.read_text(encoding="utf-8").splitlines())
@@ -173,25 +165,6 @@ def find_sweep(spec: str) -> Path:
     if spec not in known:
         raise BadInput(f"{spec}: no such file or ready-made sweep; {nearest(spec, list(known))}")
     return known[spec]
-
-
-def load_mapping(path: Path, expected: str) -> dict[str, Any]:
-    """Read a YAML file that contains a mapping; `expected` describes it in the error message.
-
-    Raises:
-        BadInput: names the file.
-    """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: cannot be read: {error}") from error
-    try:
-        content = yaml.load(text)
-    except yaml.NotYaml as error:
-        raise BadInput(f"{path}: is not valid YAML: {error}") from error
-    if not isinstance(content, dict):
-        raise BadInput(f"{path}: {expected}")
-    return content
 
 
 def _locate(spec: str, folder: Path) -> tuple[Path, str]:

@@ -137,11 +137,15 @@ def _explain(
 
 def _owner(model: type[BaseModel], location: Sequence[Any]) -> type[BaseModel]:
     """Return the model of a part of a model."""
+    kind: Any = model
     for part in location:
-        field = model.model_fields.get(str(part))
-        if field is None or not isinstance(field.annotation, type) or not issubclass(field.annotation, BaseModel):
-            break
-        model = field.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            field = kind.model_fields.get(str(part))
+            kind = field.annotation if field is not None else None
+        else:
+            kind = next(iter(get_args(kind)[-1:]), None)
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            model = kind
     return model
 
 

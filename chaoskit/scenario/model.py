@@ -23,6 +23,7 @@ from pydantic import (
 
 from chaoskit.base.quantities import MILLISECOND, SECOND, Duration, DurationRange
 from chaoskit.scenario.expected import Expected
+from chaoskit.scenario.inventory import with_defaults
 from chaoskit.scenario.mistakes import right_keys, validated
 
 Names = Annotated[list[str], Field(min_length=1)]
@@ -78,10 +79,12 @@ class ClusterSpec(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _as_many_as_named(cls, given: Any) -> Any:
-        named = given.get("inventory") if isinstance(given, dict) else None
-        if isinstance(named, dict) and isinstance(named.get("hosts"), dict):
-            return {"hosts": len(named["hosts"]), **given}
-        return given
+        if not isinstance(given, dict) or not given.get("inventory"):
+            return given
+        inventory = with_defaults(given["inventory"])
+        named = inventory.get("hosts") if isinstance(inventory, dict) else None
+        count = {"hosts": len(named)} if isinstance(named, dict) and named else {}
+        return {**count, **given, "inventory": inventory}
 
     @model_validator(mode="after")
     def _nothing_is_deployed(self) -> ClusterSpec:

@@ -24,10 +24,11 @@ from chaoskit.judge.verdict_file import read_verdict
 from chaoskit.run.deployment import Ground
 from chaoskit.run.interruption import INTERRUPTED
 from chaoskit.run.site import Site
-from chaoskit.scenario.files import find, load_mapping
+from chaoskit.scenario.files import find
 from chaoskit.scenario.mistakes import validated
 from chaoskit.scenario.model import merge
 from chaoskit.scenario.plan import Plan, check_machine, read_plan
+from chaoskit.scenario.reading import load_mapping
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 Overrides = dict[str, Any]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
@@ -56,19 +55,6 @@ class Inventory(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     hosts: Annotated[dict[Name, HostSpec], Field(min_length=1)]
-
-    @model_validator(mode="before")
-    @classmethod
-    def _with_defaults(cls, given: Any) -> Any:
-        """Give each host the keys of `defaults` that it does not have itself."""
-        if not isinstance(given, Mapping) or not isinstance(given.get("hosts"), Mapping):
-            return given
-        rest = {key: value for key, value in given.items() if key != "defaults"}
-        defaults = given.get("defaults") or {}
-        if not isinstance(defaults, Mapping):
-            raise ValueError("defaults: write a mapping of the keys that hosts have")
-        hosts = {str(name): {**defaults, **(each or {})} for name, each in given["hosts"].items()}
-        return {**rest, "hosts": hosts}
 
     @model_validator(mode="after")
     def _no_word_of_scenarios(self) -> Inventory:

@@ -1,0 +1,43 @@
+"""Inventories as they are written: in a file of their own, with keys that all hosts share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from chaoskit.base.errors import BadInput
+from chaoskit.scenario.reading import load_mapping
+
+_DEFAULTS, _HOSTS = "defaults", "hosts"
+
+
+def read_inventory(path: Path) -> dict[str, Any]:
+    """Read an inventory from its file.
+
+    Raises:
+        BadInput: names the file.
+    """
+    content = load_mapping(path, "an inventory is a mapping with the key hosts; see docs/attach.md")
+    try:
+        return dict(with_defaults(content))
+    except ValueError as error:
+        raise BadInput(f"{path}: {error}") from error
+
+
+def with_defaults(inventory: Any) -> Any:
+    """Give each host the keys of `defaults` that it does not have itself.
+
+    Raises:
+        ValueError: `defaults` is not a mapping.
+    """
+    if not isinstance(inventory, Mapping) or not isinstance(inventory.get(_HOSTS), Mapping):
+        return inventory
+    defaults = inventory.get(_DEFAULTS) or {}
+    if not isinstance(defaults, Mapping):
+        raise ValueError("defaults: write a mapping of the keys that hosts share")
+    hosts = {
+        str(name): {**defaults, **(each or {})} if isinstance(each, Mapping | None) else each
+        for name, each in inventory[_HOSTS].items()
+    }
+    return {**{key: value for key, value in inventory.items() if key != _DEFAULTS}, _HOSTS: hosts}
