@@ -69,7 +69,7 @@ class Theirs:
 
     def admin(self) -> AdminClient:
         """Return an administrator's client."""
-        return AdminClient({**self.attach, "sasl.password": PASSWORD}, logger=None)
+        return AdminClient({**self.attach, "sasl.password": PASSWORD, "log_level": 0}, logger=None)
 
     def topics(self) -> list[str]:
         """Return the topics that are no internal ones."""

@@ -115,13 +115,14 @@ class Machines:
     def _boot(self, name: str, copied: Path) -> None:
         namespaces = ["--net", "--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child"]
         script = ["sh", str(_INIT), str(self.folder), name, f"{self.addresses[name]}/24", str(roots.tree(_ROOT))]
-        machine = subprocess.Popen(
-            ["setpriv", "--pdeathsig", "KILL", "unshare", *namespaces, *script, str(copied)],
-            stdin=subprocess.PIPE,
-            stderr=(self.folder / f"{name}.log").open("ab"),
-            env={"PATH": os.environ["PATH"]},
-            start_new_session=True,
-        )
+        with (self.folder / f"{name}.log").open("ab") as log:
+            machine = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", "unshare", *namespaces, *script, str(copied)],
+                stdin=subprocess.PIPE,
+                stderr=log,
+                env={"PATH": os.environ["PATH"]},
+                start_new_session=True,
+            )
         self._running.append(machine)
         children = Path(f"/proc/{machine.pid}/task/{machine.pid}/children")
         while not (pids := children.read_text().split()):
