@@ -47,13 +47,16 @@ def await_state(targets: Sequence[ServiceHost], cluster: Cluster, state: Service
         NemesisError: a service is in another state, or still answers.
     """
     deadline = time.monotonic() + 5
-    for host in targets:
+
+    def wait(host: ServiceHost) -> None:
         while (seen := states(host, cluster)) != {state}:
             if time.monotonic() > deadline:
                 raise NemesisError(f"services on {host.name} should be {state.value}, but are {seen}")
             time.sleep(_POLL_S)
         if cluster.answers(host, timeout_s=0.2):
             raise NemesisError(f"{host.name} still answers")
+
+    on_each(targets, wait)
 
 
 def check_running(strike: Strike) -> None:

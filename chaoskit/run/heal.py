@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import psutil
 
 from chaoskit.base import plugins
-from chaoskit.base.errors import ChaoskitError
+from chaoskit.base.errors import BadInput, ChaoskitError, Problems
 from chaoskit.base.journal import abandoned
 from chaoskit.contract.host import HostProvider
 from chaoskit.scenario.mistakes import validated
@@ -27,21 +27,32 @@ def heal() -> list[str]:
     """Undo every abandoned journal; return what was removed.
 
     Raises:
-        BadInput: hosts were left behind, and this is not root.
+        BadInput: something could not be removed, for example because that needs root; the rest was.
     """
-    removed = []
+    removed: list[str] = []
+    problems = Problems()
     for journal in abandoned():
-        held_up = []
-        for entry in journal.entries:
-            try:
-                removed += _undo(entry)
-            except (
-                ChaoskitError
-            ):  # another entry is in the way, such as a disk that it froze, or brokers that it stopped
-                held_up.append(entry)
-        for entry in held_up:
-            removed += _undo_in_time(entry)
-        journal.close()
+        try:
+            removed += _undo_all(journal.entries)
+        except ChaoskitError as error:
+            problems.add(BadInput(f"{error} (in {journal.path}, which you may delete if nothing of it exists)"))
+        else:
+            journal.close()
+    if problems:
+        raise BadInput("\n".join([*(f"removed {item}" for item in removed), str(problems.error())]))
+    return removed
+
+
+def _undo_all(entries: Sequence[Mapping[str, Any]]) -> list[str]:
+    removed, held_up = [], []
+    for entry in entries:
+        try:
+            removed += _undo(entry)
+        except ChaoskitError:
+            # Another entry may be in the way: a disk that it froze, or brokers that it stopped.
+            held_up.append(entry)
+    for entry in held_up:
+        removed += _undo_in_time(entry)
     return removed
 
 
@@ -72,8 +83,8 @@ def _undo_in_time(entry: Mapping[str, Any]) -> list[str]:
     while True:
         try:
             return _undo(entry)
-        except ChaoskitError:
-            if time.monotonic() > deadline:
+        except ChaoskitError as error:
+            if isinstance(error, BadInput) or time.monotonic() > deadline:
                 raise
             time.sleep(1)
 

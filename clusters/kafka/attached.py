@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, ConfigResource  # type: ignore[attr-defined]
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.secrets import check_secrets, resolved
@@ -37,8 +37,6 @@ _OBSERVED = (
 """The brokers' settings that guarantees depend on."""
 
 _ANSWER_S = 10
-_LOGIN_S = 2
-"""How long a connection with TLS and a login may take on a busy machine."""
 _IN_SYNC_S = 20
 
 
@@ -119,24 +117,23 @@ class AttachedKafka:
         self._options = options
         self._admin = connect(settings)
         paired = on_hosts(_nodes(self._admin, settings), hosts)
-        self._addresses = {node.name: node.address for node, _ in paired}
+        self._ids = {node.name: node.id for node, _ in paired}
         self._names = {int(node.id): node.name for node, _ in paired}
         self._topics = Topics(self._admin)
         self._namespace = ""
         self.hosts: Sequence[ServiceHost] = [host for _, host in paired]
-        ids = {node.name: node.id for node, _ in paired}
-        reporter = Reporter(ids, self._admin, lambda: self._topics.names)
+        reporter = Reporter(self._ids, self._admin, lambda: self._topics.names)
         self._holders = [reporter, *([OwnedProcesses()] if hosts else [])]
 
     def power(self, kind: type[P]) -> P:
         return held(kind, self._holders, "a Kafka cluster that runs already")
 
     def answers(self, host: ServiceHost, timeout_s: float = 0.5) -> bool:
-        """Return whether the broker can be reached by a client of its own, with the settings of all."""
+        """Return whether the broker tells its settings: a request that no other one answers, on an open connection."""
+        asked = ConfigResource(ConfigResource.Type.BROKER, self._ids[host.name])
         try:
-            direct = connect({**self._settings, BOOTSTRAP: self._addresses[host.name]})
-            direct.list_topics(timeout=max(timeout_s, _LOGIN_S))
-        except (KafkaException, BadInput):
+            self._admin.describe_configs([asked], request_timeout=timeout_s)[asked].result()
+        except KafkaException:
             return False
         return True
 

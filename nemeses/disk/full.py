@@ -23,10 +23,18 @@ _TOLERANCE = 2**20
 
 _AVAILABLE = 'df --output=avail -B1 "$1" | tail -n1'
 _FILL = f"""
-folder=$1/.chaoskit size=$(( $({_AVAILABLE}) - $2 ))
-mkdir -p "$folder" && [ "$size" -le 0 ] || fallocate -l "$size" "$folder/ballast"
-{_AVAILABLE}
+folder=$1/.chaoskit
+mkdir -p "$folder"
+for spared in 0 0 65536 131072 262144 524288; do
+    size=$(( $({_AVAILABLE}) - $2 - spared ))
+    [ "$size" -gt 0 ] || break
+    had=$(stat -c %b "$folder/ballast" 2> /dev/null || echo 0)
+    fallocate -l $(( had * 512 + size )) "$folder/ballast" 2> /dev/null
+done
+true
 """
+"""What is free becomes less in the meantime, and then a file system may give nothing at all."""
+
 _LEAVE = '[ ! -d "$1/.chaoskit" ] || rmdir --ignore-fail-on-non-empty "$1/.chaoskit"'
 _EMPTY = f'rm -f "$1/.chaoskit/ballast" "$1/.chaoskit/probe"; {_LEAVE}'
 _WRITE = f"""

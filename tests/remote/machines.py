@@ -82,10 +82,14 @@ class Machines:
     def listing(self) -> dict[str, list[str]]:
         """Return what there is on each machine that chaoskit could have left."""
         script = (
-            "sudo sh -c 'ls -A /run/chaoskit /var/lib/system/.chaoskit 2> /dev/null; nft list ruleset; tc qdisc show; "
-            'ps -eo stat=,args= | grep -v "ps -eo\\|sshd\\|grep\\|sudo" | cut -c1-60; ls -A /run /tmp /home/deploy\''
+            "sudo sh -c 'ls -A /run /run/chaoskit /var/lib/system/.chaoskit /tmp /home/deploy 2> /dev/null; "
+            "nft list ruleset; tc qdisc show; ps -eo stat=,args='"
         )
-        return {name: self.ssh(name, script).splitlines() for name in self.names}
+        own = ("sshd", "ps -eo", "sudo ")
+        return {
+            name: sorted(line[:60] for line in self.ssh(name, script).splitlines() if not any(o in line for o in own))
+            for name in self.names
+        }
 
     def close(self) -> None:
         """Stop the machines and remove everything of them."""
