@@ -6,14 +6,15 @@ import os
 import signal
 import subprocess
 import time
-from typing import Annotated, Any, Literal
+from typing import Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from chaoskit.base.quantities import SECOND, Duration
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.options import Command
 from nemeses.services import on_each
 
 _AGAIN_S = 0.5
@@ -28,14 +29,6 @@ _DAMAGE = {
 }
 _SWITCH = 'read -r _ || exec "$@"'
 """The dead-man's switch: it undoes the fault when its pipe is closed, because the harness died."""
-
-
-def _as_shell(given: Any) -> Any:
-    return ["sh", "-c", given] if isinstance(given, str) else given
-
-
-Command = Annotated[list[str], Field(min_length=1), BeforeValidator(_as_shell)]
-"""A command with its arguments; a text is one for the shell."""
 
 
 class CommandOptions(BaseModel):

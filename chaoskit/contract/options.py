@@ -1,8 +1,18 @@
-"""What the options of a plug-in may offer besides their fields."""
+"""What options of plug-ins have in common besides pydantic's own types."""
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from typing import Annotated, Any, Protocol, runtime_checkable
+
+from pydantic import BeforeValidator, Field
+
+
+def _as_shell(given: Any) -> Any:
+    return ["sh", "-c", given] if isinstance(given, str) else given
+
+
+Command = Annotated[list[str], Field(min_length=1), BeforeValidator(_as_shell)]
+"""A command with its arguments; a text is one for the shell."""
 
 
 @runtime_checkable

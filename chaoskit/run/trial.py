@@ -29,6 +29,7 @@ from chaoskit.run.deployment import Deployment
 from chaoskit.run.fleet import Client, ClientGroup, Fleet
 from chaoskit.run.groups import await_probes
 from chaoskit.run.interruption import INTERRUPTED, Interruption
+from chaoskit.run.stopping import Stopping
 from chaoskit.run.survey import Survey
 from chaoskit.scenario.plan import Plan
 from chaoskit.scenario.timeline import PlannedFault
@@ -197,9 +198,15 @@ class Trial:
     def _wait_for_load(self, fleet: Fleet, conductor: Conductor, start_ns: int) -> int:
         """Wait for the end of the load; return when it was due, or when the load had to end before."""
         end_ns = start_ns + self._plan.scenario.workload.duration
+        stopping = Stopping(self._plan.scenario.stop_when)
         while time.monotonic_ns() < end_ns and not self._interrupted.wait(_TICK_S):
             elapsed_s = (time.monotonic_ns() - start_ns) / 1e9
             self._watcher.on(LoadTick(elapsed_s, fleet.progress(), tuple(conductor.active.values())))
+            if why := stopping.reason(fleet.progress()):
+                self._problems.append(f"stopped early: {why}")
+                self._watcher.on(Problem(f"stopping: {why}; healing faults"))
+                conductor.heal_now()
+                break
             if conductor.full or fleet.full():
                 self._watcher.on(Problem("no space for more history: healing faults, then ending the run"))
                 break
@@ -207,6 +214,7 @@ class Trial:
                 self._problems += failures
                 self._watcher.on(Problem("; ".join(failures)))
                 break
+        stopping.close()
         if self._interrupted.is_set():
             self._problems.append(INTERRUPTED)
         return min(end_ns, time.monotonic_ns())

@@ -25,6 +25,7 @@ from chaoskit.base.quantities import MILLISECOND, SECOND, Duration, DurationRang
 from chaoskit.scenario.expected import Expected
 from chaoskit.scenario.inventory import with_defaults
 from chaoskit.scenario.mistakes import right_keys, validated
+from chaoskit.scenario.stopping import StopWhen
 
 Names = Annotated[list[str], Field(min_length=1)]
 
@@ -219,6 +220,7 @@ class Scenario(BaseModel):
     expect: dict[str, Expected] = {}
     accept: list[str] = []
     recovery: Duration = 60 * SECOND
+    stop_when: StopWhen | None = None
 
 
 def parse_scenario(content: Mapping[str, Any], source: str) -> Scenario:

@@ -151,8 +151,13 @@ class Operator:
         return [name for name in self._stored.places if leader_of(self._stored.told(name)) == node_name(host.name)]
 
     def _stored_on(self, host: ServiceHost) -> list[str]:
-        placed = {name: self._stored.placed(name) for name in self._stored.places}
-        return [name for name, each in placed.items() if each is not None and host.name in each.holders]
+        return [name for name in self._stored.places if host.name in self._holders(name)]
+
+    def _holders(self, name: str) -> Sequence[str]:
+        if self._stored.told(name).get("type") == STREAM:
+            return [host_name(node) for node in self._replicas(name)]
+        placed = self._stored.placed(name)
+        return () if placed is None else placed.holders
 
     def _text(self, name: str) -> str:
         topic, number = self._stored.places[name]

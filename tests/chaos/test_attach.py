@@ -242,3 +242,18 @@ def _await(condition: Any, timeout_s: float, told: Any) -> None:
     while not condition():
         assert time.monotonic() < deadline, told()
         time.sleep(0.5)
+
+
+def test_a_run_stops_when_sends_are_not_acknowledged(theirs: Theirs, chaos: Any) -> None:
+    run = chaos(
+        cluster=_with_hosts(theirs, topic={"min.insync.replicas": 2}),
+        workload={"kind": "log", "rate": 500, "producer": {"acks": "all"}, "duration": "60s"},
+        faults=[{"at": "3s", "inject": "pause", "on": ["k1", "k2"], "for": "50s"}],
+        stop_when={"unavailable": "4s"},
+    )
+
+    assert run.verdict.verdict == "unknown"
+    assert any("no send was acknowledged for 4s" in reason for reason in run.verdict.reasons)
+    (fault,) = run.verdict.faults
+    assert fault["healed"]
+    assert fault["undone_at_ms"] - fault["at_ms"] < 20_000
