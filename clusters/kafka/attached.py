@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
@@ -37,6 +38,8 @@ _OBSERVED = (
 """The brokers' settings that guarantees depend on."""
 
 _ANSWER_S = 10
+_SOON_S = 0.25
+_ASK_S = 2
 _IN_SYNC_S = 20
 
 
@@ -118,6 +121,7 @@ class AttachedKafka:
         self._admin = connect(settings)
         paired = on_hosts(_nodes(self._admin, settings), hosts)
         self._ids = {node.name: node.id for node, _ in paired}
+        self._addresses = [node.address for node, _ in paired]
         self._names = {int(node.id): node.name for node, _ in paired}
         self._topics = Topics(self._admin)
         self._namespace = ""
@@ -179,15 +183,29 @@ class AttachedKafka:
 
     def _states(self) -> dict[Place, Any]:
         try:
-            topics = self._admin.list_topics(timeout=2).topics
-        except KafkaException as error:
-            raise ClusterError(f"no metadata from Kafka: {error.args[0].str()}") from error
+            topics = self._admin.list_topics(timeout=_SOON_S).topics
+        except KafkaException:
+            topics = self._told_by_any()
         return {
             (name, number): state
             for name in self._topics.names
             if name in topics
             for number, state in topics[name].partitions.items()
         }
+
+    def _told_by_any(self) -> Mapping[str, Any]:
+        """Ask all brokers at once: a client's request may be with one that is paused, and nobody tells it."""
+        pool = ThreadPoolExecutor(len(self._addresses))
+        asked = [pool.submit(self._told_by, address) for address in self._addresses]
+        pool.shutdown(wait=False)
+        for done in as_completed(asked):
+            if done.exception() is None:
+                return done.result()
+        raise ClusterError(f"no metadata from Kafka: {asked[0].exception()}")
+
+    def _told_by(self, address: str) -> Mapping[str, Any]:
+        topics: Mapping[str, Any] = connect({**self._settings, BOOTSTRAP: address}).list_topics(timeout=_ASK_S).topics
+        return topics
 
 
 def remove(settings: Mapping[str, Any], names: Sequence[str]) -> list[str]:

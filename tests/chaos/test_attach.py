@@ -92,6 +92,7 @@ def test_the_leader_is_killed_by_a_command(theirs: Theirs, commands: Path, chaos
         "kafka/kill-leader:acks-one",
         "kafka/kill-leader:acks-all",
         "kafka/rolling-restart",
+        "kafka/isolate-leader:acks-one",
         "kafka/isolate-leader:acks-all",
     ],
 )
