@@ -182,6 +182,7 @@ class AttachedKafka:
         self._admin.poll(0)
 
     def _states(self) -> dict[Place, Any]:
+        topics: Mapping[str, Any]
         try:
             topics = self._admin.list_topics(timeout=_SOON_S).topics
         except KafkaException:
