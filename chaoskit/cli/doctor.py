@@ -1,6 +1,8 @@
-"""`chaoskit doctor`: checks what this machine can do, and how to fix what it cannot."""
+"""`chaoskit doctor`: checks what this machine, or hosts of an inventory, can do, and how to fix what they cannot."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import click
 from rich.table import Table
@@ -8,20 +10,35 @@ from rich.table import Table
 from chaoskit.base import plugins
 from chaoskit.base.errors import BadInput
 from chaoskit.cli.console import wide_console
+from chaoskit.cli.options import PATH
 from chaoskit.contract.capability import Capability
+from chaoskit.contract.host import Equipped
+from chaoskit.contract.installed import nemesis, provider
+from chaoskit.scenario.inventory import read_inventory
+from chaoskit.scenario.mistakes import validated
+from chaoskit.scenario.model import REMOTE
 
 
 @click.command("doctor")
-def command() -> int:
+@click.option("--hosts", "inventory", type=PATH, help="Check the hosts of this inventory instead of this machine.")
+def command(inventory: Path | None) -> int:
     """Check every capability that runs on this machine need; exit with 1 if a required one is missing."""
     table = Table("capability", "", "found", "how to fix", box=None, pad_edge=False)
     healthy = True
-    for finding in _findings():
+    for finding in _findings() if inventory is None else _of_hosts(inventory):
         mark = "works" if finding.works else ("MISSING" if finding.required else "not available")
         table.add_row(finding.name, mark, finding.detail, "" if finding.works else finding.remedy)
         healthy &= finding.works or not finding.required
     wide_console().print(table)
     return 0 if healthy else 1
+
+
+def _of_hosts(inventory: Path) -> list[Capability]:
+    found = provider(REMOTE, "--hosts")
+    assert isinstance(found, Equipped)
+    options = validated(found.options, read_inventory(inventory), str(inventory), "")
+    kinds = {name: nemesis(name) for name in plugins.names("nemesis")}
+    return found.survey(options, {name: kind.tools for name, kind in kinds.items() if kind.held and kind.on_hosts})
 
 
 def _findings() -> list[Capability]:

@@ -208,6 +208,10 @@ class Equipped(Protocol):
         """
         ...
 
+    def survey(self, options: Any, tools: Mapping[str, Collection[str]]) -> list[Capability]:
+        """Return what each host can do; arguments as of `check_tools`."""
+        ...
+
 
 class Lab(Protocol):
     """The hosts of one run."""

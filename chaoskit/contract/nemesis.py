@@ -139,7 +139,8 @@ class Nemesis(Protocol):
         family: its family in the catalogue: process, network, disk, clock, client or membership.
         hits: type of its targets.
         on_hosts: whether it works on the target hosts themselves; otherwise it needs only their names.
-        held: whether its hosts undo it themselves if the harness dies; hosts of others take no other fault.
+        held: whether hosts of others take it: they undo it themselves if the harness dies, and it needs nothing there
+            but `tools`.
         tools: programs that it needs on its hosts, besides those of `chaoskit.contract.switch`.
         parameters: model of its own keys.
         lasts: whether it lasts until it is healed; otherwise it is instantaneous and does not accept `for`.

@@ -115,7 +115,7 @@ def _check_hosts_of_others(what: str, fault: Nemesis, allowed: Allowed) -> None:
         )
     if not fault.held:
         raise BadInput(
-            f"{what} would stay if chaoskit died, since nothing on the host undoes it; it works in a local lab only"
+            f"{what} works in a local lab only: other hosts could not undo it if chaoskit died, or lack what it needs"
         )
 
 

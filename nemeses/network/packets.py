@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -86,7 +85,7 @@ class PacketFault(Nemesis):
 class QueuedFault(PacketFault):
     """A fault implemented by a process on the target that handles every packet that arrives from the peers."""
 
-    tools = ("ping", sys.executable)
+    held = False
 
     def prepare(self, system: System, options: Any, parameters: Any) -> None:
         """See `chaoskit.contract.nemesis.Preparing`: refuse it where packets cannot be passed to a process."""

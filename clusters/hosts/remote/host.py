@@ -52,6 +52,11 @@ class RemoteHost(SshHost):
         self._port = spec.port or 22
 
     @property
+    def tools(self) -> set[str]:
+        """The programs that the scripts of its services need."""
+        return {tool for service in self._spec.services.values() for tool in service.tools}
+
+    @property
     def disks(self) -> Mapping[str, DataDisk]:
         return {DATA: NamedDisk(DATA, self._spec.data)} if self._spec.data else {}
 

@@ -1,0 +1,110 @@
+"""Connections to the hosts of an inventory, and why one cannot be used."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TypeVar
+
+from chaoskit.base.errors import BadInput, Problems
+from chaoskit.contract.host import HostError
+from clusters.hosts.remote.host import RemoteHost
+from clusters.hosts.remote.inventory import Inventory
+
+KEY = "cluster.inventory.hosts"
+Result = TypeVar("Result")
+
+_SCRIPT_S = 120
+_MISSING = 'for tool; do command -v "$tool" > /dev/null || echo "$tool"; done'
+
+_REFUSED = (
+    ("not found in known_hosts", "its host key is not known", "log in once with ssh, and compare the key"),
+    ("does not match", "it has another host key than the known one", "find out why before you trust it"),
+    ("uthentication", "it refuses the login", "check user and key by logging in with ssh"),
+)
+"""Errors of paramiko by a part of their text, each with what is wrong and the remedy."""
+
+
+@contextmanager
+def reached(inventory: Inventory) -> Iterator[list[RemoteHost]]:
+    """Connect to all hosts for a while; raises like `connected`."""
+    hosts = connected(inventory)
+    try:
+        yield hosts
+    finally:
+        disconnect(hosts)
+
+
+def connected(inventory: Inventory) -> list[RemoteHost]:
+    """Connect to all hosts.
+
+    Raises:
+        BadInput: names each host that cannot be reached, or on which nobody becomes root.
+    """
+    problems = Problems()
+    hosts = [
+        RemoteHost(name, str(problems.tried(address_of, name, spec.address or name)), spec)
+        for name, spec in inventory.hosts.items()
+    ]
+    problems.raise_any()
+    for why in filter(None, on_each(hosts, why_not)):
+        problems.add(BadInput(why))
+    if problems:
+        disconnect(hosts)
+    problems.raise_any()
+    return hosts
+
+
+def disconnect(hosts: Sequence[RemoteHost]) -> None:
+    """Close the connections."""
+    for host in hosts:
+        host.disconnect()
+
+
+def address_of(name: str, given: str) -> str:
+    """Return the IP address of a host.
+
+    Raises:
+        BadInput: it has none.
+    """
+    try:
+        found = socket.getaddrinfo(given, None, type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise BadInput(f"{KEY}.{name}.address: {given!r} has no IP address ({error.strerror}); write one") from error
+    return str(found[0][4][0])
+
+
+def why_not(host: RemoteHost) -> str:
+    """Return why a host cannot be used; empty if it can."""
+    key = f"{KEY}.{host.name}"
+    try:
+        seen = host.run(["id", "-u"], check=False)
+    except HostError as error:
+        told = str(error)
+        return next(
+            (f"{key}: {why}; {remedy}" for sign, why, remedy in _REFUSED if sign in told),
+            f"{key}: {told}; check its address, port and network",
+        )
+    if seen.status != 0 and "sudo" in seen.err:
+        return f"{key}: sudo: {seen.err.strip().removeprefix('sudo: ')}; allow it without a password (NOPASSWD)"
+    if seen.out.strip() != "0":
+        return f"{key}: the user is not root; leave out become: none"
+    return ""
+
+
+def lacking(host: RemoteHost, tools: Collection[str]) -> list[str]:
+    """Return the programs that a host does not have."""
+    return run_script(host, _MISSING, *sorted(tools)).split()
+
+
+def run_script(host: RemoteHost, script: str, *arguments: str) -> str:
+    """Run a script of bash with positional parameters; return its output."""
+    return host.run(["bash", "--norc", "-c", script, "chaoskit", *arguments], timeout_s=_SCRIPT_S).out
+
+
+def on_each(hosts: Sequence[RemoteHost], act: Callable[[RemoteHost], Result]) -> list[Result]:
+    """Call `act` for all hosts in parallel; return the results in order."""
+    with ThreadPoolExecutor(len(hosts)) as pool:
+        return list(pool.map(act, hosts))

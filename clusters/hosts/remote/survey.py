@@ -1,0 +1,92 @@
+"""`chaoskit doctor --hosts`: what each host of an inventory can do."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping
+from functools import partial
+
+from chaoskit.base.errors import BadInput
+from chaoskit.contract.capability import Capability
+from chaoskit.contract.host import ServiceState
+from chaoskit.contract.switch import TOOLS
+from clusters.hosts.remote.host import RemoteHost
+from clusters.hosts.remote.inventory import Inventory
+from clusters.hosts.remote.reach import address_of, disconnect, lacking, on_each, run_script, why_not
+
+_CLOCK_TRIES = 5
+_CLOCK_OFF_S = 1.0
+_FREE = 'df --output=avail -BM "$1" | tail -n1'
+
+
+def survey(inventory: Inventory, tools: Mapping[str, Collection[str]]) -> list[Capability]:
+    """Return what each host can do, found out by trying it.
+
+    Args:
+        inventory: the inventory.
+        tools: the programs that each kind of fault needs.
+    """
+    found: list[Capability] = []
+    hosts = []
+    for name, spec in inventory.hosts.items():
+        try:
+            hosts.append(RemoteHost(name, address_of(name, spec.address or name), spec))
+        except BadInput as error:
+            found.append(Capability(f"{name}: address", False, str(error), "write its address"))
+    if hosts:
+        for each in on_each(hosts, partial(_survey, tools=tools)):
+            found += each
+    disconnect(hosts)
+    return found
+
+
+def _survey(host: RemoteHost, tools: Mapping[str, Collection[str]]) -> list[Capability]:
+    if why := why_not(host):
+        what, _, remedy = why.partition(": ")[2].rpartition("; ")
+        return [Capability(f"{host.name}: root over SSH", False, what or remedy, remedy)]
+    return [
+        Capability(f"{host.name}: root over SSH", True, host.access()),
+        *(_service(host, name) for name in host.services),
+        *_faults(host, tools),
+        *([_data(host)] if host.disks else []),
+        _clock(host),
+    ]
+
+
+def _service(host: RemoteHost, name: str) -> Capability:
+    state = host.state(name)
+    remedy = "" if state is not ServiceState.GONE else "start it, or correct how the inventory finds it"
+    return Capability(f"{host.name}: {name}", not remedy, state.value, remedy)
+
+
+def _faults(host: RemoteHost, tools: Mapping[str, Collection[str]]) -> list[Capability]:
+    """Return the faults that its tools allow, and each tool that is missing."""
+    missing = set(lacking(host, {*TOOLS, *host.tools, *(tool for each in tools.values() for tool in each)}))
+    for_all = missing & {*TOOLS, *host.tools}
+    possible = [] if for_all else sorted(kind for kind, each in tools.items() if not missing & set(each))
+    told = [Capability(f"{host.name}: faults", bool(possible), ", ".join(possible) or "none", "see below")]
+    for tool in sorted(missing):
+        users = ["all"] if tool in for_all else sorted(kind for kind, each in tools.items() if tool in each)
+        needed = f"{', '.join(users)} cannot be injected"
+        told.append(Capability(f"{host.name}: {tool}", False, needed, "install it", required=tool in for_all))
+    return told
+
+
+def _data(host: RemoteHost) -> Capability:
+    seen = host.run(["sh", "-c", _FREE, "free", host.data_dir], check=False)
+    remedy = "" if seen.status == 0 else "correct data in the inventory"
+    return Capability(f"{host.name}: {host.data_dir}", not remedy, f"{seen.out.strip()} free", remedy)
+
+
+def _clock(host: RemoteHost) -> Capability:
+    """Return how far its clock is ahead of this machine's, by the quickest of some questions."""
+    seen = []
+    for _ in range(_CLOCK_TRIES):
+        before_ns = time.time_ns()
+        told_ns = int(run_script(host, "date +%s%N"))
+        after_ns = time.time_ns()
+        seen.append((after_ns - before_ns, told_ns - (before_ns + after_ns) // 2))
+    took_ns, ahead_ns = min(seen)
+    off = abs(ahead_ns) - took_ns / 2 > _CLOCK_OFF_S * 1e9
+    detail = f"{ahead_ns / 1e6:+.1f} ms from this machine's, ± {took_ns / 2e6:.1f} ms"
+    return Capability(f"{host.name}: clock", not off, detail, "synchronise it, for example by chrony", required=False)
