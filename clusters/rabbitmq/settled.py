@@ -46,6 +46,15 @@ def _not_mandatory(declared: Declared, effects: Sequence[Effect]) -> str:
     return "mandatory: false: a message that no queue takes is dropped and confirmed"
 
 
+def _suspected(declared: Declared, effects: Sequence[Effect]) -> str:
+    if type_of(declared) != QUORUM or not any(each.on_links and each.on_hosts for each in effects):
+        return ""
+    return (
+        "a quorum queue that loses the connection to a consumer's node takes the consumer for down and lets the next "
+        "one become active, although the first may run on"
+    )
+
+
 SETTLED_RULES = (
     Rule(
         "rabbitmq.dead-letters-at-most-once",
@@ -78,6 +87,17 @@ SETTLED_RULES = (
         "rabbitmq/delivery-limit:v4-3",
         "rabbitmq/delivery-limit:v4-0",
         anywhere=True,
+    ),
+    Rule(
+        "rabbitmq.suspected-consumer",
+        ("two-active",),
+        _suspected,
+        "",
+        "RabbitMQ's source, deps/rabbit/src/rabbit_fifo.erl, command {down, Pid, noconnection}",
+        "rabbitmq/single-active:node-isolated",
+        "rabbitmq/single-active:node-killed",
+        anywhere=True,
+        alone=True,
     ),
     Rule(
         "rabbitmq.not-mandatory",

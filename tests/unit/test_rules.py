@@ -42,9 +42,9 @@ def _allowed(plan: Plan) -> dict[str, Allowance]:
             ahead_ns = kind.ahead_ns(parameters, lasts_ns)
             abrupt = kind.abrupt or bool(damage)
             on_hosts, end_ns = kind.hits == "hosts", fault.at_ns + lasts_ns
-            effects.append(
-                Effect(fault.kind, hosts, on_hosts, damage, fault.at_ns, end_ns, ahead_ns=ahead_ns, abrupt=abrupt)
-            )
+            links = kind.family == "network"
+            given = {"ahead_ns": ahead_ns, "abrupt": abrupt, "on_links": links}
+            effects.append(Effect(fault.kind, hosts, on_hosts, damage, fault.at_ns, end_ns, **given))
     return allowances(plan.system.guarantees, anomalies(), plan.declared, effects, plan.scenario.accept)
 
 
