@@ -7,9 +7,9 @@ from typing import Any
 
 from chaoskit.contract.client import Completed, Publishing
 from chaoskit.contract.power import P, held
-from clusters.rabbitmq.connection import Addresses
+from clusters.rabbitmq.attached import login_of
+from clusters.rabbitmq.connection import ADDRESSES, LOGIN, ROUTES, Addresses, Login
 from clusters.rabbitmq.consumer import RabbitConsumer
-from clusters.rabbitmq.deploy import ADDRESSES, ROUTES
 from clusters.rabbitmq.publisher import RabbitPublisher
 from clusters.rabbitmq.routing import Route
 from clusters.rabbitmq.streams.consumer import StreamAuditor, StreamConsumer
@@ -21,6 +21,7 @@ class RabbitClients:
 
     def __init__(self, connection: Mapping[str, Any]) -> None:
         self._addresses: list[str] = connection[ADDRESSES]
+        self._login = login_of(connection[LOGIN]) if LOGIN in connection else Login()
         self._routes = {name: Route(*told) for name, told in connection[ROUTES].items()}
 
     def power(self, kind: type[P]) -> P:
@@ -29,10 +30,11 @@ class RabbitClients:
     def publisher(
         self, settings: Mapping[str, Any], index: int, completed: Completed, publishing: Publishing
     ) -> RabbitPublisher:
-        return RabbitPublisher(settings, Addresses(self._addresses, index), completed, publishing, self._routes)
+        addresses = Addresses(self._addresses, index, self._login)
+        return RabbitPublisher(settings, addresses, completed, publishing, self._routes)
 
     def queue_consumer(self, settings: Mapping[str, Any], index: int, prefetch: int) -> RabbitConsumer:
-        return RabbitConsumer(settings, Addresses(self._addresses, index), prefetch)
+        return RabbitConsumer(settings, Addresses(self._addresses, index, self._login), prefetch)
 
     def producer(self, settings: Mapping[str, Any], completed: Completed) -> StreamPublisher:
         return StreamPublisher(self._addresses, settings, completed)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import pika
 
@@ -23,10 +24,48 @@ AGAIN_S = 0.2
 """Time between two attempts to connect."""
 
 
-def parameters(settings: Mapping[str, Any], address: str) -> pika.ConnectionParameters:
+ADDRESSES, ROUTES, LOGIN = "addresses", "routes", "login"
+"""What clients are told: the nodes, how messages get to queues, and, unless it is a lab, `cluster.attach`."""
+
+
+class Login(NamedTuple):
+    """Who connects, and how.
+
+    Attributes:
+        user, password, vhost: as for the node.
+        tls: whether the connection is encrypted.
+        ca: file of the authority that signed the nodes' certificates; empty: those that the machine trusts.
+    """
+
+    user: str = USER
+    password: str = PASSWORD
+    vhost: str = "/"
+    tls: bool = False
+    ca: str = ""
+
+    def context(self) -> ssl.SSLContext | None:
+        """Return the context of an encrypted connection; None if it is plain."""
+        return ssl.create_default_context(cafile=self.ca or None) if self.tls else None
+
+
+def host_and_port(address: str) -> tuple[str, int]:
+    """Return the parts of `host:port`; without a port it is AMQP's."""
+    host, _, port = address.rpartition(":")
+    return (host, int(port)) if host else (address, AMQP_PORT)
+
+
+def parameters(settings: Mapping[str, Any], address: str, login: Login) -> pika.ConnectionParameters:
     """Return pika's parameters for a node."""
-    credentials = pika.PlainCredentials(USER, PASSWORD)
-    return pika.ConnectionParameters(address, AMQP_PORT, credentials=credentials, **{**_DEFAULTS, **settings})
+    host, port = host_and_port(address)
+    context = login.context()
+    return pika.ConnectionParameters(
+        host,
+        port,
+        login.vhost,
+        pika.PlainCredentials(login.user, login.password),
+        ssl_options=None if context is None else pika.SSLOptions(context, host),
+        **{**_DEFAULTS, **settings},
+    )
 
 
 def check_settings(role: str, settings: Mapping[str, Any]) -> None:
@@ -74,17 +113,23 @@ class Addresses:
     """The nodes that a client tries one after the other.
 
     Args:
-        addresses: addresses of all nodes.
+        addresses: addresses of all nodes, with or without a port.
         index: number of the client, which decides where it begins.
+        login: who connects.
     """
 
-    def __init__(self, addresses: list[str], index: int) -> None:
+    def __init__(self, addresses: list[str], index: int, login: Login = Login()) -> None:  # noqa: B008
+        self._login = login
         first = index % len(addresses)
         self._addresses = addresses[first:] + addresses[:first]
         self._tried = 0
 
     def next(self) -> str:
-        """Return the node to try next."""
+        """Return the address of the node to try next."""
         address = self._addresses[self._tried % len(self._addresses)]
         self._tried += 1
         return address
+
+    def parameters(self, settings: Mapping[str, Any]) -> pika.ConnectionParameters:
+        """Return pika's parameters for the node to try next."""
+        return parameters(settings, self.next(), self._login)

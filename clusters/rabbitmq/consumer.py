@@ -21,7 +21,7 @@ from chaoskit.contract.client import Arrival, Death, Settlement, Unreachable
 from chaoskit.history.recorder import Delivery
 from chaoskit.history.schema import FAIL, OK
 from chaoskit.history.wal import NO_POSITION
-from clusters.rabbitmq.connection import AGAIN_S, Addresses, parameters
+from clusters.rabbitmq.connection import AGAIN_S, Addresses
 
 _EPOCH_SHIFT = 48
 """A tag has the number of its connection in the bits from here on."""
@@ -109,7 +109,7 @@ class RabbitConsumer:
             time.sleep(min(wait_s, timeout_s))
             return
         self._again_at = time.monotonic() + AGAIN_S
-        self._connection = pika.BlockingConnection(parameters(self._settings, self._addresses.next()))
+        self._connection = pika.BlockingConnection(self._addresses.parameters(self._settings))
         channel = self._connection.channel()
         channel.basic_qos(prefetch_count=self._prefetch)
         self._epoch += 1

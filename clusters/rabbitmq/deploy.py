@@ -14,18 +14,18 @@ from chaoskit.contract.power import P, held
 from chaoskit.contract.topic import Topic
 from chaoskit.history.audits import Place
 from clusters.rabbitmq import probe
+from clusters.rabbitmq.connection import ADDRESSES, ROUTES, Login
 from clusters.rabbitmq.control import Control
 from clusters.rabbitmq.management import Management, Refused
 from clusters.rabbitmq.nodes import Nodes
 from clusters.rabbitmq.operator import Operator
 from clusters.rabbitmq.queues import declarations, mirroring
 from clusters.rabbitmq.releases import metadata_of
-from clusters.rabbitmq.roles import Roles
+from clusters.rabbitmq.roles import Coordinators, Roles
 from clusters.rabbitmq.routing import Route, binding, route
-from clusters.rabbitmq.settings import RabbitOptions, node_name
+from clusters.rabbitmq.settings import MANAGEMENT_PORT, RabbitOptions, host_name, node_name
 from clusters.rabbitmq.stored import Stored
 
-ADDRESSES, ROUTES = "addresses", "routes"
 _POLL_S = 0.1
 _CREATE_TIMEOUT_S = 30
 
@@ -44,13 +44,13 @@ class RabbitCluster:
         self._options = options
         self._packages = packages
         self._routes: dict[str, Route] = {}
-        self._management = Management([host.address for host in hosts])
-        self._stored = Stored(self._management)
+        self._management = Management([f"http://{host.address}:{MANAGEMENT_PORT}" for host in hosts], Login())
+        self._stored = Stored(self._management, host_name)
         control = Control(hosts, options.version)
         self._nodes = Nodes(hosts, options, control)
         self._operator = Operator(hosts, self._stored, control)
         metadata = metadata_of(options.version, options.metadata)
-        self._roles = Roles(self._stored, self._management, control, metadata)
+        self._roles = Roles(self._stored, self._management, host_name, Coordinators(control, metadata))
 
     def power(self, kind: type[P]) -> P:
         powers = [self._nodes, self._operator, self]

@@ -9,9 +9,8 @@ from urllib.parse import quote
 import httpx
 
 from chaoskit.contract.cluster import ClusterError
-from clusters.rabbitmq.settings import MANAGEMENT_PORT, PASSWORD, USER
+from clusters.rabbitmq.connection import Login
 
-_VHOST = "%2F"
 _NOT_FOUND = 404
 _TIMEOUT_S = 5
 _QUICK_S = 1.0
@@ -25,18 +24,36 @@ class Management:
     """Sends each request to the nodes, one after the other, until one answers.
 
     Args:
-        addresses: addresses of the nodes.
+        urls: addresses of the nodes, such as `http://10.0.0.1:15672`.
+        login: who asks.
     """
 
-    def __init__(self, addresses: Sequence[str]) -> None:
-        self._addresses = tuple(addresses)
+    def __init__(self, urls: Sequence[str], login: Login) -> None:
+        self._urls = tuple(urls)
+        self._vhost = quote(login.vhost, safe="")
         # No connection is kept: a request on a connection to an unreachable node would block.
         limits = httpx.Limits(max_keepalive_connections=0)
-        self._client = httpx.Client(trust_env=False, limits=limits, auth=(USER, PASSWORD))
+        self._client = httpx.Client(trust_env=False, limits=limits, auth=login[:2], verify=login.context() or False)
 
     def running(self) -> list[str]:
         """Return the names of the Erlang nodes that run, as one of them sees it."""
         return [node["name"] for node in self._ask("GET", "/api/nodes") if node.get("running")]
+
+    def node(self) -> str:
+        """Return the name of the Erlang node that answers."""
+        return str(self._ask("GET", "/api/overview")["node"])
+
+    def release(self) -> str:
+        """Return the release that the node runs that answers."""
+        return str(self._ask("GET", "/api/overview")["rabbitmq_version"])
+
+    def feature_flags(self) -> dict[str, str]:
+        """Return the states of the feature flags by name."""
+        return {each["name"]: each["state"] for each in self._ask("GET", "/api/feature-flags")}
+
+    def queues(self) -> list[str]:
+        """Return the names of all queues and streams."""
+        return [each["name"] for each in self._ask("GET", f"/api/queues/{self._vhost}?columns=name") or []]
 
     def connections(self) -> list[dict[str, Any]]:
         """Return what is told about each connection of a client."""
@@ -52,29 +69,29 @@ class Management:
             arguments: its `x-` arguments.
         """
         body = {"durable": True, "arguments": dict(arguments), "node": node}
-        self._ask("PUT", f"/api/queues/{_VHOST}/{quote(name, safe='')}", body)
+        self._ask("PUT", f"/api/queues/{self._vhost}/{quote(name, safe='')}", body)
 
     def declare_exchange(self, name: str, kind: str) -> None:
         """Declare a durable exchange of a type."""
-        self._ask("PUT", f"/api/exchanges/{_VHOST}/{quote(name, safe='')}", {"type": kind, "durable": True})
+        self._ask("PUT", f"/api/exchanges/{self._vhost}/{quote(name, safe='')}", {"type": kind, "durable": True})
 
     def bind(self, exchange: str, queue: str, key: str, arguments: Mapping[str, Any]) -> None:
         """Bind a queue to an exchange."""
-        path = f"/api/bindings/{_VHOST}/e/{quote(exchange, safe='')}/q/{quote(queue, safe='')}"
+        path = f"/api/bindings/{self._vhost}/e/{quote(exchange, safe='')}/q/{quote(queue, safe='')}"
         self._ask("POST", path, {"routing_key": key, "arguments": dict(arguments)})
 
     def delete(self, name: str) -> None:
         """Delete a queue, if it exists."""
-        self._ask("DELETE", f"/api/queues/{_VHOST}/{quote(name, safe='')}")
+        self._ask("DELETE", f"/api/queues/{self._vhost}/{quote(name, safe='')}")
 
     def set_policy(self, definition: Mapping[str, Any]) -> None:
         """Set a policy for all queues."""
         body = {"pattern": ".*", "definition": dict(definition), "apply-to": "queues"}
-        self._ask("PUT", f"/api/policies/{_VHOST}/chaoskit", body)
+        self._ask("PUT", f"/api/policies/{self._vhost}/chaoskit", body)
 
     def queue(self, name: str) -> dict[str, Any] | None:
         """Return what a node tells about a queue; None if it does not exist."""
-        found: dict[str, Any] | None = self._ask("GET", f"/api/queues/{_VHOST}/{quote(name, safe='')}")
+        found: dict[str, Any] | None = self._ask("GET", f"/api/queues/{self._vhost}/{quote(name, safe='')}")
         return found
 
     def close(self) -> None:
@@ -89,19 +106,17 @@ class Management:
             ClusterError: no node answers.
         """
         why = ""
-        for address in self._addresses:
+        for url in self._urls:
             timeout = httpx.Timeout(_TIMEOUT_S, connect=_QUICK_S)
             try:
-                told = self._client.request(
-                    method, f"http://{address}:{MANAGEMENT_PORT}{path}", json=body, timeout=timeout
-                )
+                told = self._client.request(method, f"{url}{path}", json=body, timeout=timeout)
             except httpx.HTTPError as error:
-                why = f"{address}: {type(error).__name__}"
+                why = f"{url}: {type(error).__name__}: {error}"
                 continue
             if told.status_code == _NOT_FOUND:
                 return None
             if told.status_code >= httpx.codes.INTERNAL_SERVER_ERROR:
-                why = f"{address}: status {told.status_code}"
+                why = f"{url}: status {told.status_code}"
                 continue
             if told.is_error:
                 raise Refused(f"RabbitMQ refused {method} {path}: {told.text.strip()[:300]}")

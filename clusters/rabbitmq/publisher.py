@@ -20,7 +20,7 @@ from pika.frame import Method
 
 from chaoskit.contract.client import Completed, Publishing
 from chaoskit.history.schema import FAIL, INFO, OK
-from clusters.rabbitmq.connection import AGAIN_S, Addresses, parameters
+from clusters.rabbitmq.connection import AGAIN_S, Addresses
 from clusters.rabbitmq.routing import Route
 
 _TRANSIENT, _PERSISTENT = 1, 2
@@ -116,7 +116,7 @@ class RabbitPublisher:
 
     def _connect(self) -> None:
         self._connection = pika.SelectConnection(
-            parameters(self._settings, self._addresses.next()),
+            self._addresses.parameters(self._settings),
             on_open_callback=self._opened,
             on_open_error_callback=self._closed,
             on_close_callback=self._closed,

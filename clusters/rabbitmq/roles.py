@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable
 
 from chaoskit.contract.cluster import ClusterError
 from chaoskit.history.audits import Place
@@ -23,26 +24,60 @@ _RAFT_CLUSTERS = {"coordinator": "rabbitmq_metadata", "stream-coordinator": "rab
 _NODE = re.compile(r"rabbit@[\w.-]+")
 
 
+class Coordinators:
+    """Finds the leaders of the Raft clusters that nodes have for themselves.
+
+    Args:
+        control: the command line tools.
+        metadata: where the cluster stores its metadata.
+    """
+
+    def __init__(self, control: Control, metadata: str) -> None:
+        self._control = control
+        self._metadata = metadata
+
+    def find(self, role: str) -> str:
+        """Return the name of the leader's host.
+
+        Raises:
+            ClusterError: there is none.
+        """
+        if role == "coordinator" and self._metadata != KHEPRI:
+            raise ClusterError("Mnesia has no coordinator; set cluster.metadata: khepri")
+        told = self._control.evaluate(f"ra_leaderboard:lookup_leader({_RAFT_CLUSTERS[role]}).")
+        found = _NODE.search(told)
+        if found is None:
+            raise ClusterError(f"{_RAFT_CLUSTERS[role]} has no leader at the moment")
+        return host_name(found[0])
+
+
 class Roles:
     """Finds the holders of roles.
 
     Args:
         stored: the queues and streams of the trial.
         management: the management API.
-        control: the command line tools.
-        metadata: where the cluster stores its metadata.
+        named: returns the name of the host of an Erlang node.
+        coordinators: finds the leaders of the nodes' own Raft clusters; None where that cannot be asked.
     """
 
-    def __init__(self, stored: Stored, management: Management, control: Control, metadata: str) -> None:
+    def __init__(
+        self,
+        stored: Stored,
+        management: Management,
+        named: Callable[[str], str],
+        coordinators: Coordinators | None = None,
+    ) -> None:
         self._stored = stored
         self._management = management
-        self._control = control
-        self._metadata = metadata
+        self._named = named
+        self._coordinators = coordinators
 
     def find(self, role: str, place: Place | None) -> tuple[str, ...]:
         """See `chaoskit.contract.cluster.Cluster.find`."""
         if role in _RAFT_CLUSTERS:
-            return (self._coordinator(role),)
+            assert self._coordinators is not None
+            return (self._coordinators.find(role),)
         if role == "connected":
             return self._connected()
         if role == "active-consumer":
@@ -57,21 +92,12 @@ class Roles:
             return placed.holders
         return tuple(holder for holder in placed.holders if holder != placed.leader)
 
-    def _coordinator(self, role: str) -> str:
-        if role == "coordinator" and self._metadata != KHEPRI:
-            raise ClusterError("Mnesia has no coordinator; set cluster.metadata: khepri")
-        told = self._control.evaluate(f"ra_leaderboard:lookup_leader({_RAFT_CLUSTERS[role]}).")
-        found = _NODE.search(told)
-        if found is None:
-            raise ClusterError(f"{_RAFT_CLUSTERS[role]} has no leader at the moment")
-        return host_name(found[0])
-
     def _connected(self) -> tuple[str, ...]:
         """Return the hosts that clients are connected to, those with most connections first."""
         nodes = Counter(each["node"] for each in self._management.connections() if "node" in each)
         if not nodes:
             raise ClusterError("no client is connected")
-        return tuple(host_name(node) for node, _ in nodes.most_common())
+        return tuple(self._named(node) for node, _ in nodes.most_common())
 
     def _active_consumer(self, name: str) -> str:
         """Return the host whose node the queue's only active consumer is connected to."""
@@ -80,4 +106,4 @@ class Roles:
         active = [each for each in active if each.get("active", True)]
         if not active:
             raise ClusterError(f"{name} has no active consumer at the moment")
-        return host_name(active[0]["channel_details"]["node"])
+        return self._named(active[0]["channel_details"]["node"])

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from chaoskit.contract.cluster import ClusterError, Placed
 from chaoskit.history.audits import Place
 from clusters.rabbitmq.management import Management
 from clusters.rabbitmq.queues import lacks, leader_of
-from clusters.rabbitmq.settings import host_name
 
 
 class Stored:
@@ -17,12 +16,14 @@ class Stored:
 
     Args:
         management: the management API.
+        named: returns the name of the host of an Erlang node.
 
     Attributes:
         places: the partition that each queue or stream stores.
     """
 
-    def __init__(self, management: Management) -> None:
+    def __init__(self, management: Management, named: Callable[[str], str]) -> None:
+        self._named = named
         self.places: dict[str, Place] = {}
         self._management = management
 
@@ -48,9 +49,10 @@ class Stored:
         told = self.told(name)
         if not told:
             return None
-        leader = host_name(leader_of(told))
+        led = leader_of(told)
+        leader = self._named(led) if led else ""
         members = told.get("members") or [told["node"], *told.get("slave_nodes", ())]
-        return Placed(self.places[name], leader, tuple(host_name(each) for each in members))
+        return Placed(self.places[name], leader, tuple(self._named(each) for each in members))
 
     def placements(self) -> list[Placed]:
         """Return where all of them are stored, without those that do not exist."""

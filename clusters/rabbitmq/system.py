@@ -22,7 +22,7 @@ from chaoskit.contract.ledger import LedgerClients
 from chaoskit.contract.traits import Group
 from chaoskit.history.models import DataModel
 from clusters.hosts import roots
-from clusters.rabbitmq import connection
+from clusters.rabbitmq import attached, connection
 from clusters.rabbitmq.client import RabbitClients
 from clusters.rabbitmq.deploy import RabbitCluster
 from clusters.rabbitmq.guarantees import GUARANTEES
@@ -98,6 +98,29 @@ class System:
 
     def brokers(self, options: RabbitOptions, hosts: int) -> int:
         return hosts
+
+    attached_roles = attached.ROLES
+
+    def check_attach(self, settings: Mapping[str, Any], declared: Declared) -> None:
+        """See `chaoskit.contract.attach.Attaching`."""
+        problems = Problems()
+        problems.tried(attached.check, settings, declared)
+        problems.tried(self.check, declared)
+        problems.raise_any()
+
+    def observe(self, settings: Mapping[str, Any], nodes: int, options: RabbitOptions) -> RabbitOptions:
+        """See `chaoskit.contract.attach.Attaching`."""
+        return attached.observe(settings, nodes, options)
+
+    def attach(
+        self, settings: Mapping[str, Any], options: RabbitOptions, hosts: Sequence[ServiceHost]
+    ) -> attached.AttachedRabbit:
+        """See `chaoskit.contract.attach.Attaching`."""
+        return attached.AttachedRabbit(settings, hosts)
+
+    def remove(self, settings: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+        """See `chaoskit.contract.attach.Attaching`."""
+        return attached.remove(settings, names)
 
     def diagnose(self) -> list[Capability]:
         there = shutil.which("mmdebstrap") is not None

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from remote.kafka import PASSWORD, Theirs, jars
+from remote.kafka import PACKAGES, PASSWORD, Theirs, jars
 from remote.machines import machines
 
 from chaoskit.base import yaml
@@ -35,7 +35,7 @@ _SWITCHED_S = 75
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Theirs]:
-    with machines(tmp_path_factory.mktemp("theirs"), 3, jars()) as theirs:
+    with machines(tmp_path_factory.mktemp("theirs"), 3, jars(), PACKAGES) as theirs:
         yield Theirs(theirs, _QUICK)
 
 

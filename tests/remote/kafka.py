@@ -19,6 +19,7 @@ from clusters.kafka.settings import KafkaOptions
 PASSWORD = security._PASSWORD
 VERSION = KafkaOptions().version
 _DATA = "/var/lib/system/kafka"
+PACKAGES = ("openjdk-21-jre-headless",)
 _JAVA = "java -cp '/opt/system/*' -Xmx300m -Dlog4j2.configurationFile=/etc/kafka/log4j2.properties"
 _SUPERVISED = """\
 [program:kafka]

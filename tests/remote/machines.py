@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -21,7 +21,7 @@ from clusters.hosts import roots
 BRIDGE = "ckremote"
 _NETWORK = "10.196.77"
 _INIT = Path(__file__).with_name("machine.sh")
-_ROOT = Root("trixie", dict.fromkeys(("openjdk-21-jre-headless", "sudo", "supervisor"), ""))
+_BASIC = ("sudo", "supervisor")
 _BOOT_S = 20
 
 
@@ -35,8 +35,9 @@ class Machines:
         known_hosts: file with their host keys.
     """
 
-    def __init__(self, folder: Path, count: int, copied: Path) -> None:
-        roots.make(_ROOT)
+    def __init__(self, folder: Path, count: int, copied: Path, packages: Sequence[str]) -> None:
+        self._root = Root("trixie", dict.fromkeys((*packages, *_BASIC), ""))
+        roots.make(self._root)
         self.folder = folder
         self.names = [f"k{number}" for number in range(1, count + 1)]
         self.addresses = {name: f"{_NETWORK}.{number}" for number, name in enumerate(self.names, 1)}
@@ -118,7 +119,7 @@ class Machines:
 
     def _boot(self, name: str, copied: Path) -> None:
         namespaces = ["--net", "--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child"]
-        script = ["sh", str(_INIT), str(self.folder), name, f"{self.addresses[name]}/24", str(roots.tree(_ROOT))]
+        script = ["sh", str(_INIT), str(self.folder), name, f"{self.addresses[name]}/24", str(roots.tree(self._root))]
         with (self.folder / f"{name}.log").open("ab") as log:
             machine = subprocess.Popen(
                 ["setpriv", "--pdeathsig", "KILL", "unshare", *namespaces, *script, str(copied)],
@@ -151,12 +152,19 @@ class Machines:
 
 
 @contextmanager
-def machines(folder: Path, count: int, copied: Path) -> Iterator[Machines]:
-    """Run machines for a while; first remove what a test that was killed left behind."""
+def machines(folder: Path, count: int, copied: Path, packages: Sequence[str]) -> Iterator[Machines]:
+    """Run machines for a while; first remove what a test that was killed left behind.
+
+    Args:
+        folder: for keys and system disks.
+        count: how many.
+        copied: a folder whose content each of them gets as /opt/system.
+        packages: packages of Debian that they have.
+    """
     remove()
     if folder.exists():
         shutil.rmtree(folder)
-    with Machines(folder, count, copied) as running:
+    with Machines(folder, count, copied, packages) as running:
         yield running
 
 

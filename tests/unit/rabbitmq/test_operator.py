@@ -11,7 +11,8 @@ from chaoskit.contract.host import ServiceHost
 from clusters.rabbitmq.control import Control
 from clusters.rabbitmq.management import Management
 from clusters.rabbitmq.operator import Operator
-from clusters.rabbitmq.roles import Roles
+from clusters.rabbitmq.roles import Coordinators, Roles
+from clusters.rabbitmq.settings import host_name
 from clusters.rabbitmq.stored import Stored
 
 PLACE = ("queue-0", 0)
@@ -51,7 +52,7 @@ class _Nodes:
 
 
 def _stored(nodes: _Nodes) -> Stored:
-    stored = Stored(cast("Management", nodes))
+    stored = Stored(cast("Management", nodes), host_name)
     stored.places["queue-0"] = PLACE
     return stored
 
@@ -62,7 +63,7 @@ def _operator(nodes: _Nodes, hosts: int) -> tuple[Operator, list[ServiceHost]]:
 
 
 def _roles(nodes: _Nodes, metadata: str = "khepri") -> Roles:
-    return Roles(_stored(nodes), cast("Management", nodes), cast("Control", nodes), metadata)
+    return Roles(_stored(nodes), cast("Management", nodes), host_name, Coordinators(cast("Control", nodes), metadata))
 
 
 def test_a_member_is_moved_to_the_host_without_one_and_back() -> None:

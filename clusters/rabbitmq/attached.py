@@ -1,0 +1,258 @@
+"""A RabbitMQ cluster that runs already, reached by AMQP and by its management API. Queues only, no streams yet."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from chaoskit.base.errors import BadInput, Problems
+from chaoskit.base.secrets import check_secrets, resolved
+from chaoskit.base.waiting import wait_while
+from chaoskit.contract.attach import Node, on_hosts
+from chaoskit.contract.cluster import ClusterError, Placed
+from chaoskit.contract.guarantee import Declared
+from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.owned import OwnedProcesses
+from chaoskit.contract.power import P, held
+from chaoskit.contract.topic import Topic
+from chaoskit.history.audits import Place
+from chaoskit.history.models import DataModel
+from chaoskit.scenario.mistakes import validated
+from clusters.rabbitmq import probe
+from clusters.rabbitmq.connection import ADDRESSES, LOGIN, ROUTES, Login
+from clusters.rabbitmq.management import Management
+from clusters.rabbitmq.queues import MIRRORED, declarations
+from clusters.rabbitmq.releases import KHEPRI, MNESIA
+from clusters.rabbitmq.roles import Roles
+from clusters.rabbitmq.routing import Route, route
+from clusters.rabbitmq.settings import AMQP_PORT, MANAGEMENT_PORT, RabbitOptions
+from clusters.rabbitmq.stored import Stored
+
+ROLES = ("leader", "followers", "follower", "members", "active-consumer", "connected")
+_KEY = "cluster.attach"
+_TLS_OFFSET = -1
+"""The ports with TLS are one below the plain ones: 5671 and 15671."""
+
+_READY_S = 30
+_POLL_S = 0.1
+
+
+class Attach(BaseModel):
+    """The keys of `cluster.attach`.
+
+    Attributes:
+        hosts: names or addresses of all nodes.
+        username, password: of a user who may configure, write and read what begins with the prefix, and who may use the
+            management API.
+        vhost: virtual host.
+        tls: whether AMQP and the management API use TLS.
+        ca: file of the authority that signed the nodes' certificates; default: those that the machine trusts.
+        port, management_port: default: 5672 and 15672, with TLS 5671 and 15671.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    hosts: Annotated[list[str], Field(min_length=1)]
+    username: str
+    password: str
+    vhost: str = "/"
+    tls: bool = False
+    ca: str = ""
+    port: Annotated[int | None, Field(ge=1, le=65535)] = None
+    management_port: Annotated[int | None, Field(ge=1, le=65535)] = None
+
+    @property
+    def login(self) -> Login:
+        """Who connects, and how."""
+        return Login(self.username, self.password, self.vhost, self.tls, self.ca)
+
+    @property
+    def addresses(self) -> list[str]:
+        """The addresses of the nodes for AMQP, as `host:port`."""
+        port = self.port or AMQP_PORT + self.tls * _TLS_OFFSET
+        return [f"{host}:{port}" for host in self.hosts]
+
+    @property
+    def urls(self) -> list[str]:
+        """The addresses of the nodes' management API."""
+        port = self.management_port or MANAGEMENT_PORT + self.tls * _TLS_OFFSET
+        return [f"http{'s' * self.tls}://{host}:{port}" for host in self.hosts]
+
+
+def _read(settings: Mapping[str, Any]) -> Attach:
+    return validated(Attach, resolved(settings, _KEY), "", f"{_KEY}.")
+
+
+def _management(attach: Attach, urls: Sequence[str]) -> Management:
+    return Management(urls, attach.login)
+
+
+def check(settings: Mapping[str, Any], declared: Declared) -> None:
+    """Reject settings, and a load, that cannot work, without connecting.
+
+    Raises:
+        BadInput: names each.
+    """
+    check_secrets(settings, _KEY, ("password",))
+    attach = _read(settings)
+    problems = Problems()
+    problems.tried(_context, attach)
+    if declared.options.policy:
+        problems.add(BadInput("cluster.policy: would change queues of others; set it yourself for the prefix"))
+    if declared.options.config:
+        problems.add(BadInput("cluster.config: cannot be compared with what runs; remove it"))
+    for topic in declared.topics:
+        if topic.model is not DataModel.QUEUE or topic.kind == MIRRORED:
+            problems.add(BadInput("workload.type: in a RabbitMQ that runs already use quorum or classic queues"))
+        if topic.exchange:
+            problems.add(BadInput("workload.exchange: no exchange is made in a RabbitMQ that runs already; remove it"))
+    problems.raise_any()
+
+
+def _context(attach: Attach) -> None:
+    try:
+        ssl.create_default_context(cafile=attach.ca or None)
+    except OSError as error:
+        raise BadInput(f"{_KEY}.ca: {attach.ca}: {error}") from error
+
+
+def observe(settings: Mapping[str, Any], nodes: int, options: RabbitOptions) -> RabbitOptions:
+    """See `chaoskit.contract.attach.Attaching`."""
+    attach = _read(settings)
+    found = _nodes(attach)
+    management = _management(attach, attach.urls)
+    try:
+        running = management.running()
+        release = management.release()
+        flags = management.feature_flags()
+    except ClusterError as error:
+        raise BadInput(f"{_KEY}: {error}") from error
+    finally:
+        management.close()
+    if missing := sorted(set(running) - {node.id for node in found}):
+        raise BadInput(f"{_KEY}.hosts: the cluster has further nodes: {', '.join(missing)}; name their hosts, too")
+    if len(found) != nodes:
+        raise BadInput(f"cluster.hosts: the cluster has {len(found)} nodes; write hosts: {len(found)}")
+    if release != options.version:
+        raise BadInput(f"cluster.version: the nodes run {release}, not {options.version}; write version: {release}")
+    metadata = KHEPRI if flags.get("khepri_db") == "enabled" else MNESIA
+    if options.metadata not in (None, metadata):
+        raise BadInput(f"cluster.metadata: the nodes use {metadata}; write that")
+    return options.model_copy(update={"metadata": metadata})
+
+
+def _nodes(attach: Attach) -> list[Node]:
+    """Return the nodes, each asked for its own name.
+
+    Raises:
+        BadInput: one does not answer.
+    """
+    problems, found = Problems(), []
+    for number, (address, url) in enumerate(zip(attach.addresses, attach.urls, strict=True), 1):
+        management = _management(attach, [url])
+        try:
+            found.append(Node(f"n{number}", address, management.node()))
+        except ClusterError as error:
+            problems.add(BadInput(f"{_KEY}.hosts: {error}"))
+        finally:
+            management.close()
+    problems.raise_any()
+    return found
+
+
+class AttachedRabbit:
+    """See `chaoskit.contract.cluster.Cluster`.
+
+    Args:
+        settings: as in `cluster.attach`; secrets are references.
+        hosts: the nodes' hosts, if an inventory names them.
+    """
+
+    def __init__(self, settings: Mapping[str, Any], hosts: Sequence[ServiceHost]) -> None:
+        self._settings = settings
+        self._attach = _read(settings)
+        self._management = _management(self._attach, self._attach.urls)
+        paired = on_hosts(_nodes(self._attach), hosts)
+        self._nodes = {node.name: node for node, _ in paired}
+        self.hosts: Sequence[ServiceHost] = [host for _, host in paired]
+        names = {node.id: node.name for node, _ in paired}
+        self._stored = Stored(self._management, names.__getitem__)
+        self._roles = Roles(self._stored, self._management, names.__getitem__)
+        self._routes: dict[str, Route] = {}
+        self._holders = [OwnedProcesses()] if hosts else []
+
+    def power(self, kind: type[P]) -> P:
+        return held(kind, [*self._holders, self], "a RabbitMQ cluster that runs already")
+
+    def answers(self, host: ServiceHost, timeout_s: float = 0.5) -> bool:
+        return probe.answers(self._nodes[host.name].address, timeout_s, self._attach.login)
+
+    def wait_ready(self, timeout_s: float) -> None:
+        if missing := wait_while(self._missing, timeout_s, every_s=_POLL_S):
+            raise ClusterError(f"RabbitMQ was not ready within {timeout_s:g} s: {missing}")
+
+    def find(self, role: str, place: Place | None) -> tuple[str, ...]:
+        return self._roles.find(role, place)
+
+    def placements(self) -> list[Placed]:
+        return self._stored.placements()
+
+    def settings_in_effect(self) -> dict[str, Mapping[str, Any]]:
+        """See `chaoskit.contract.cluster.Reporting`."""
+        return {f"queue {name}": self._stored.told(name) for name in self._stored.places}
+
+    def begin_trial(self, namespace: str, options: RabbitOptions) -> None:
+        """Do nothing: the names of queues tell of which trial they are."""
+
+    def create_topic(self, topic: Topic) -> None:
+        nodes = [node.id for node in self._nodes.values()]
+        for each in declarations(topic):
+            self._management.declare(each.name, nodes[len(self._stored.places) % len(nodes)], each.arguments)
+            self._stored.places[each.name] = each.place
+        self._routes[topic.name] = route(topic)
+        self.wait_ready(_READY_S)
+
+    def client_settings(self) -> dict[str, Any]:
+        return {ADDRESSES: self._attach.addresses, ROUTES: self._routes, LOGIN: dict(self._settings)}
+
+    def end_trial(self) -> None:
+        queues, self._stored.places, self._routes = self._stored.places, {}, {}
+        for name in queues:
+            self._management.delete(name)
+
+    def close(self) -> None:
+        self._management.close()
+
+    def _missing(self) -> str:
+        try:
+            running = self._management.running()
+            if absent := [node.name for node in self._nodes.values() if node.id not in running]:
+                return f"{', '.join(absent)} not part of the cluster"
+            return self._stored.missing()
+        except ClusterError as error:
+            return str(error)
+
+
+def login_of(settings: Mapping[str, Any]) -> Login:
+    """Return who connects, with the secrets."""
+    return _read(settings).login
+
+
+def remove(settings: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+    """See `chaoskit.contract.attach.Attaching`."""
+    attach = _read(settings)
+    management = _management(attach, attach.urls)
+    try:
+        found = [name for name in management.queues() if any(_belongs(name, topic) for topic in names)]
+        for name in found:
+            management.delete(name)
+    finally:
+        management.close()
+    return found
+
+
+def _belongs(queue: str, topic: str) -> bool:
+    return queue == topic or queue.startswith(f"{topic}.")
