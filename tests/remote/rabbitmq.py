@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 import time
 from typing import Any
 
@@ -34,6 +35,7 @@ log.console = true
 _SUPERVISED = """\
 [program:rabbitmq]
 command=/usr/lib/rabbitmq/bin/rabbitmq-server
+directory=/var/lib/rabbitmq
 user=rabbitmq
 environment=HOME="/var/lib/rabbitmq",LANG="C.UTF-8",RABBITMQ_NODENAME="rabbit@{name}",RABBITMQ_LOGS="-"
 autorestart=true
@@ -79,7 +81,7 @@ class Theirs:
 
     def _ask(self, path: str) -> Any:
         address = self.machines.addresses["k1"]
-        with httpx.Client(trust_env=False, verify=str(self._ca), auth=(USER, PASSWORD)) as client:
+        with httpx.Client(trust_env=False, verify=ssl.create_default_context(cafile=self._ca), auth=(USER, PASSWORD)) as client:
             return client.get(f"https://{address}:15671{path}", timeout=5).raise_for_status().json()
 
     def _install(self, name: str) -> None:
