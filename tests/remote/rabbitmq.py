@@ -81,7 +81,9 @@ class Theirs:
 
     def _ask(self, path: str) -> Any:
         address = self.machines.addresses["k1"]
-        with httpx.Client(trust_env=False, verify=ssl.create_default_context(cafile=self._ca), auth=(USER, PASSWORD)) as client:
+        with httpx.Client(
+            trust_env=False, verify=ssl.create_default_context(cafile=self._ca), auth=(USER, PASSWORD)
+        ) as client:
             return client.get(f"https://{address}:15671{path}", timeout=5).raise_for_status().json()
 
     def _install(self, name: str) -> None:
