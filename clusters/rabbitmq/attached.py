@@ -179,8 +179,8 @@ class AttachedRabbit:
         self._nodes = {node.name: node for node, _ in paired}
         self.hosts: Sequence[ServiceHost] = [host for _, host in paired]
         names = {node.id: node.name for node, _ in paired}
-        self._stored = Stored(self._management, names.__getitem__)
-        self._roles = Roles(self._stored, self._management, names.__getitem__)
+        self._stored = Stored(self._management, lambda node: names.get(node, node))
+        self._roles = Roles(self._stored, self._management, lambda node: names.get(node, node))
         self._routes: dict[str, Route] = {}
         self._holders = [OwnedProcesses()] if hosts else []
 
