@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from chaoskit.base import plugins
 from chaoskit.base.errors import BadInput, Problems, nearest
 from chaoskit.contract.installed import nemesis
 from chaoskit.contract.nemesis import HostNames, Nemesis, OnDisk
@@ -115,14 +116,27 @@ def _check_hosts_of_others(what: str, fault: Nemesis, allowed: Allowed) -> None:
         )
     if not fault.held:
         raise BadInput(
-            f"{what} works in a local lab only: other hosts could not undo it if chaoskit died, or lack what it needs"
+            f"{what} works in a local lab only, since other hosts could not undo it if chaoskit died, or cannot do it; "
+            f"on hosts of an inventory use one of: {', '.join(_taken_by_others())}"
         )
+
+
+def _taken_by_others() -> list[str]:
+    """Return the kinds of faults that hosts of others take."""
+    kinds = {name: nemesis(name) for name in plugins.names("nemesis")}
+    return [name for name, each in kinds.items() if each.held and each.on_hosts]
 
 
 def _check_disk(parameters: BaseModel, at: tuple[str, Choice], fault: Nemesis, allowed: Allowed) -> None:
     """Reject a disk that the hosts do not have, or that cannot do what the fault needs."""
     if isinstance(parameters, OnDisk):
         (key, choice), disk = at, parameters.disk
+        if allowed.attached and (not fault.held or not allowed.disk_powers):
+            if fault.held and allowed.inventory:
+                raise BadInput(
+                    f"{key}: {choice.kind} needs a folder on the disk of each host: add data to the inventory"
+                )
+            return
         if disk not in allowed.disk_powers:
             names = nearest(disk, allowed.disk_powers)
             raise BadInput(f"{_prefix(choice, key)}disk: the hosts have no disk {disk!r}; {names}")

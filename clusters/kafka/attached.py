@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
@@ -37,6 +38,7 @@ _OBSERVED = (
 )  # fmt: skip
 """The brokers' settings that guarantees depend on."""
 
+_FILE = ".location"
 _ANSWER_S = 10
 _SOON_S = 0.25
 _ASK_S = 2
@@ -65,6 +67,9 @@ def check(settings: Mapping[str, Any]) -> None:
     if not settings.get(BOOTSTRAP):
         raise BadInput(f'{_KEY}.{BOOTSTRAP}: is missing; write addresses of brokers, such as "k1:9092,k2:9092"')
     check_secrets(settings, _KEY, _SECRET)
+    for name, value in settings.items():
+        if name.endswith(_FILE) and isinstance(value, str) and not Path(value).exists():
+            raise BadInput(f"{_KEY}.{name}: {value}: there is no such file")
     connect(settings)
 
 

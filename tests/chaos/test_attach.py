@@ -175,6 +175,7 @@ def test_refusals_name_host_and_remedy(theirs: Theirs, chaos: Any, tmp_path: Pat
     refused(
         _changed(theirs, known_hosts=str(tmp_path / "nobody")), r"hosts\.k1: its host key is not known; log in once"
     )
+    refused(_changed(theirs, key=str(tmp_path / "gone")), r"hosts\.k1\.key: .*gone: there is no such file")
     refused(_changed(theirs, key=str(mine)), r"hosts\.k2: it refuses the login; check user and key")
     refused(_changed(theirs, become="none"), r"hosts\.k3: the user is not root; leave out become: none")
     refused(every, r"faults\.0\.on: .*'k9'", on="k9")

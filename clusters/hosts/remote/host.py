@@ -42,34 +42,37 @@ class RemoteHost(SshHost):
         name: its name in the inventory.
         address: its IP address.
         spec: what the inventory says of it.
+
+    Attributes:
+        spec: see above.
     """
 
     def __init__(self, name: str, address: str, spec: HostSpec) -> None:
         super().__init__(name, address, Path(spec.key or "").expanduser(), spec.data or "")
         self.id = spec.node
         self.services = tuple(spec.services)
-        self._spec = spec
+        self.spec = spec
         self._port = spec.port or 22
 
     @property
     def tools(self) -> set[str]:
         """The programs that the scripts of its services need."""
-        return {tool for service in self._spec.services.values() for tool in service.tools}
+        return {tool for service in self.spec.services.values() for tool in service.tools}
 
     @property
     def disks(self) -> Mapping[str, DataDisk]:
-        return {DATA: NamedDisk(DATA, self._spec.data)} if self._spec.data else {}
+        return {DATA: NamedDisk(DATA, self.spec.data)} if self.spec.data else {}
 
     def access(self) -> str:
         """Return the command that opens a shell."""
-        spec = self._spec
+        spec = self.spec
         given = [f"-i {spec.key}"] * bool(spec.key) + [f"-p {spec.port}"] * bool(spec.port)
         given += [f"-J {spec.jump}"] * bool(spec.jump)
         user = f"{spec.user}@" if spec.user else ""
         return " ".join(["ssh", *given, f"{user}{spec.ssh or spec.address or self.name}"])
 
     def reachable(self, timeout_s: float = 0.5) -> bool:
-        if not self._spec.jump:
+        if not self.spec.jump:
             return super().reachable(timeout_s)
         try:
             self.run(["true"], timeout_s=timeout_s)
@@ -92,38 +95,38 @@ class RemoteHost(SshHost):
         self.run(["bash", "--norc", "-c", self.signal_script(name, signal)], check=False)
 
     def state(self, name: str) -> ServiceState:
-        script = _STATE.format(ids=self._spec.services[name].ids)
+        script = _STATE.format(ids=self.spec.services[name].ids)
         states = set(self.run(["bash", "--norc", "-c", script], check=False).out.split()) - {"Z", "X"}
         if not states:
             return ServiceState.GONE
         return ServiceState.PAUSED if states <= {"T", "t"} else ServiceState.RUNNING
 
     def start_script(self, name: str) -> str:
-        return self._spec.services[name].start_script
+        return self.spec.services[name].start_script
 
     def kill_script(self, name: str) -> str:
-        return self._spec.services[name].kill_script
+        return self.spec.services[name].kill_script
 
     def signal_script(self, name: str, signal: str) -> str:
-        return self._spec.services[name].signal_script(signal)
+        return self.spec.services[name].signal_script(signal)
 
     def pid_path(self, name: str) -> str:
         raise HostError(f"{self.name}: the processes of {name} are found by its supervisor")
 
     def log_path(self, name: str) -> str:
-        log = self._spec.services[name].log
+        log = self.spec.services[name].log
         if log is None:
             raise HostError(f"the inventory does not say where {name} on {self.name} writes its log")
         return log
 
     def _command(self, argv: Sequence[str]) -> str:
         command = shlex.join(argv)
-        if self._spec.become == "none":
+        if self.spec.become == "none":
             return command
         return f'sudo -n -- env SSH_CONNECTION="$SSH_CONNECTION" {command}'
 
     def _connect(self) -> Connection:
-        spec = self._spec
+        spec = self.spec
         keys = {"key_filename": str(self._key_file)} if spec.key else {}
         through = Connection(spec.jump, connect_timeout=CONNECT_TIMEOUT_S, connect_kwargs=keys) if spec.jump else None
         given = {

@@ -69,7 +69,10 @@ class SshProvider:
 
     def check(self, count: int, options: Inventory, needed: Collection[type]) -> None:
         if count != len(options.hosts):
-            raise BadInput(f"cluster.hosts is {count}, but the inventory has {len(options.hosts)}; leave hosts out")
+            raise BadInput(
+                f"cluster.inventory: names {len(options.hosts)} hosts, but cluster.hosts is {count}; name the host of "
+                "every node, and leave cluster.hosts out"
+            )
         with reached(options) as hosts:
             on_each(hosts, _check_free)
 

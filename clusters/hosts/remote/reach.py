@@ -6,12 +6,13 @@ import socket
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TypeVar
 
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.contract.host import HostError
 from clusters.hosts.remote.host import RemoteHost
-from clusters.hosts.remote.inventory import Inventory
+from clusters.hosts.remote.inventory import HostSpec, Inventory
 
 KEY = "cluster.inventory.hosts"
 Result = TypeVar("Result")
@@ -23,6 +24,7 @@ _REFUSED = (
     ("not found in known_hosts", "its host key is not known", "log in once with ssh, and compare the key"),
     ("does not match", "it has another host key than the known one", "find out why before you trust it"),
     ("uthentication", "it refuses the login", "check user and key by logging in with ssh"),
+    ("cannot be reached", "no SSH server answers", "check its address, port and network"),
 )
 """Errors of paramiko by a part of their text, each with what is wrong and the remedy."""
 
@@ -48,6 +50,8 @@ def connected(inventory: Inventory) -> list[RemoteHost]:
         RemoteHost(name, str(problems.tried(address_of, name, spec.address or name)), spec)
         for name, spec in inventory.hosts.items()
     ]
+    for name, spec in inventory.hosts.items():
+        problems.tried(_check_files, name, spec)
     problems.raise_any()
     for why in filter(None, on_each(hosts, why_not)):
         problems.add(BadInput(why))
@@ -55,6 +59,12 @@ def connected(inventory: Inventory) -> list[RemoteHost]:
         disconnect(hosts)
     problems.raise_any()
     return hosts
+
+
+def _check_files(name: str, spec: HostSpec) -> None:
+    for key, path in (("key", spec.key), ("known_hosts", spec.known_hosts)):
+        if path and not Path(path).expanduser().is_file():
+            raise BadInput(f"{KEY}.{name}.{key}: {path}: there is no such file")
 
 
 def disconnect(hosts: Sequence[RemoteHost]) -> None:
@@ -79,6 +89,10 @@ def address_of(name: str, given: str) -> str:
 def why_not(host: RemoteHost) -> str:
     """Return why a host cannot be used; empty if it can."""
     key = f"{KEY}.{host.name}"
+    try:
+        _check_files(host.name, host.spec)
+    except BadInput as error:
+        return f"{error}; correct it"
     try:
         seen = host.run(["id", "-u"], check=False)
     except HostError as error:
