@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
 
+from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import MILLISECOND, Duration, format_duration, parse_duration
 from chaoskit.base.waiting import wait_until
 from chaoskit.contract.clock import SettableClock
@@ -19,7 +20,7 @@ from chaoskit.contract.cluster import Processes
 from chaoskit.contract.host import ServiceHost, ServiceState
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
 from chaoskit.contract.power import optional
-from nemeses.services import await_answers, on_each
+from nemeses.services import await_answers
 
 _TOLERANCE_NS = 20 * MILLISECOND
 """Accuracy of reading a clock by starting a process."""

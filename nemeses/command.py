@@ -10,12 +10,12 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import SECOND, Duration
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
 from chaoskit.contract.options import Command
-from nemeses.services import on_each
 
 _AGAIN_S = 0.5
 _TOLD = 300

@@ -11,11 +11,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
+from chaoskit.base.parallel import on_each
 from chaoskit.contract.host import HostError, ServiceHost
 from chaoskit.contract.nemesis import NemesisError, Strike
+from chaoskit.contract.shell import bash
 from chaoskit.contract.switch import FOLDER, RELEASE, SAY, UNDO
-from nemeses.services import on_each
-from nemeses.shell import bash
 
 DEAD_MAN_S = 30.0
 """How long a host waits for the harness's heartbeat before it undoes a fault."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from chaoskit.base.parallel import on_each
 from chaoskit.contract.cluster import Processes
 from chaoskit.contract.host import ServiceHost, ServiceState
 from chaoskit.contract.nemesis import Nemesis, Strike
@@ -15,7 +16,6 @@ from nemeses.services import (
     await_answers,
     await_state,
     check_running,
-    on_each,
     signal_services,
     stop_in_order,
 )

@@ -8,13 +8,14 @@ from typing import Annotated, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import Size
 from chaoskit.contract.cluster import Processes
 from chaoskit.contract.host import ResourceLimits, ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.shell import bash
 from nemeses.holding import check_held, hold, release
-from nemeses.services import await_answers, on_each
-from nemeses.shell import bash
+from nemeses.services import await_answers
 
 _BUSY_S = 2
 _BURN = """

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from collections.abc import Sequence
 
+from chaoskit.base.parallel import on_each
 from chaoskit.contract.cluster import Cluster, Processes
 from chaoskit.contract.host import ServiceHost, ServiceState
 from chaoskit.contract.nemesis import NemesisError, Strike
 from chaoskit.contract.power import optional
-
-Result = TypeVar("Result")
-Target = TypeVar("Target")
 
 ANSWER_TIMEOUT_S = 60
 """How long a system may take to answer after it was started."""
@@ -22,12 +18,6 @@ _GRACE_S = 20
 """How long a service may take to exit after SIGTERM."""
 
 _POLL_S = 0.01
-
-
-def on_each(targets: Sequence[Target], act: Callable[[Target], Result]) -> list[Result]:
-    """Call `act` for all targets in parallel; return the results in order, or raise the first error."""
-    with ThreadPoolExecutor(max(1, len(targets))) as pool:
-        return list(pool.map(act, targets))
 
 
 def signal_services(targets: Sequence[ServiceHost], cluster: Cluster, signal: str) -> None:

@@ -10,14 +10,15 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from chaoskit.base.errors import ChaoskitError
+from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import MILLISECOND, SECOND, Duration, format_duration
 from chaoskit.contract.cluster import Processes
 from chaoskit.contract.host import ServiceHost, ServiceState
 from chaoskit.contract.nemesis import HostNames, Nemesis, NemesisError, Strike
+from chaoskit.contract.shell import bash
 from nemeses.holding import check_held, hold, release
 from nemeses.process import Pause, signal_script
-from nemeses.services import await_answers, await_state, on_each, signal_services, states
-from nemeses.shell import bash
+from nemeses.services import await_answers, await_state, signal_services, states
 
 _POLL_S = 0.05
 _JOIN_S = 30

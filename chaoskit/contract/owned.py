@@ -1,10 +1,11 @@
-"""Hosts of others: services under a supervisor of their owner's, and what chaoskit may leave on a host."""
+"""Hosts of others, with services under a supervisor of their owner's."""
 
 from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
 from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.shell import bash
 
 _START_S = 120
 """How long a supervisor of theirs may take to start a service."""
@@ -43,7 +44,7 @@ class OwnedProcesses:
     def start(self, host: ServiceHost) -> None:
         owned = host.power(Owned)
         for name in owned.services:
-            host.run(["bash", "--norc", "-c", owned.start_script(name)], timeout_s=_START_S)
+            bash(host, owned.start_script(name), timeout_s=_START_S)
 
     def services(self, host: ServiceHost) -> tuple[str, ...]:
         return host.power(Owned).services

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 from chaoskit.base import store
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.base.journal import Journal
+from chaoskit.base.parallel import on_each
 from chaoskit.contract.attach import Attaching
 from chaoskit.contract.cluster import Cluster, Processes, Rooted
 from chaoskit.contract.event import HostsKept, PhaseBegun, Problem, Watcher
@@ -172,12 +172,7 @@ def start(cluster: Cluster) -> None:
     """Start a system on all its hosts at once, where it is not running: hosts may wait for each other."""
     processes = optional(cluster, Processes)
     if processes is not None:
-        _on_each(cluster, processes.start)
-
-
-def _on_each(cluster: Cluster, act: Callable[[ServiceHost], None]) -> None:
-    with ThreadPoolExecutor(len(cluster.hosts)) as pool:
-        list(pool.map(act, cluster.hosts))
+        on_each(cluster.hosts, processes.start)
 
 
 def _collect_logs(cluster: Cluster, folder: Path) -> None:
@@ -195,4 +190,4 @@ def _collect_logs(cluster: Cluster, folder: Path) -> None:
                     target.parent.mkdir(parents=True, exist_ok=True)
                     target.with_suffix(".missing").write_text(f"{error}\n", encoding="utf-8")
 
-    _on_each(cluster, collect)
+    on_each(cluster.hosts, collect)

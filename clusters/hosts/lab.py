@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import time
 from collections.abc import Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from ipaddress import IPv4Network
 from pathlib import Path
@@ -19,6 +18,7 @@ import psutil
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.journal import Journal, claims
+from chaoskit.base.parallel import on_each
 from chaoskit.base.state import state_folder
 from chaoskit.contract.capability import Capability
 from chaoskit.contract.clock import SettableClock
@@ -101,8 +101,7 @@ class LocalLab:
         return kept
 
     def close(self) -> None:
-        with ThreadPoolExecutor(len(self.hosts)) as pool:
-            list(pool.map(lambda host: host.kill(), self.hosts))
+        on_each(self.hosts, lambda host: host.kill())
         _remove(self.name, self.folder)
 
 
@@ -172,9 +171,8 @@ class LocalProvider:
             if SettableClock in needed:
                 for host in hosts:
                     host.make_clock_settable()
-            with ThreadPoolExecutor(count) as pool:
-                list(pool.map(lambda host: host.boot(), hosts))
-                list(pool.map(lambda host: host.wait_booted(), hosts))
+            on_each(hosts, lambda host: host.boot())
+            on_each(hosts, lambda host: host.wait_booted())
         except BaseException:
             _remove(name, folder)
             raise

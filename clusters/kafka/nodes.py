@@ -6,10 +6,10 @@ import base64
 import re
 import uuid
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from chaoskit.base.errors import BadInput
+from chaoskit.base.parallel import on_each
 from chaoskit.contract.cluster import ClusterError
 from chaoskit.contract.host import ServiceHost, ServiceState
 from chaoskit.history.audits import Place
@@ -41,8 +41,7 @@ class Nodes:
         self._options = options
         self._cluster_id = self._given_id() or cluster_id()
         self._jars: dict[str, str] = {}
-        with ThreadPoolExecutor(len(hosts)) as pool:
-            list(pool.map(lambda index: self._install(index, jars), range(len(hosts))))
+        on_each(range(len(hosts)), lambda index: self._install(index, jars))
 
     def start(self, host: ServiceHost) -> None:
         if host.state(SERVICE) is not ServiceState.GONE:

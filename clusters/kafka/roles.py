@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
+from chaoskit.base.parallel import on_each
 from chaoskit.contract.cluster import ClusterError
 from chaoskit.contract.host import HostError, ServiceHost
 from chaoskit.history.audits import Place
@@ -55,10 +55,9 @@ def states(brokers: Sequence[ServiceHost], topics: Sequence[str]) -> dict[Place,
             return []
 
     newest: dict[Place, PartitionState] = {}
-    with ThreadPoolExecutor(len(brokers)) as pool:
-        for place, state in (each for told in pool.map(ask, brokers) for each in told):
-            if place not in newest or state.epoch > newest[place].epoch:
-                newest[place] = state
+    for place, state in (each for told in on_each(brokers, ask) for each in told):
+        if place not in newest or state.epoch > newest[place].epoch:
+            newest[place] = state
     return newest
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import httpx
 
+from chaoskit.base.parallel import on_each
 from chaoskit.contract.cluster import ClusterError
 from clusters.pulsar.settings import TOPICS, WEB_PORT
 
@@ -157,8 +157,7 @@ class Admin:
             except (ClusterError, KeyError, TypeError):
                 return None
 
-        with ThreadPoolExecutor(len(self._brokers)) as pool:
-            told = [address for address in pool.map(ask, self._brokers) if address]
+        told = [address for address in on_each(self._brokers, ask) if address]
         if not told:
             raise ClusterError(f"no broker knows the owner of {topic}/{partition}")
         return max(set(told), key=told.count)

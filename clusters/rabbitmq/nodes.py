@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 
+from chaoskit.base.parallel import on_each
 from chaoskit.contract.cluster import ClusterError, Revival
 from chaoskit.contract.host import ServiceHost, ServiceState
 from clusters.common.supervision import Supervisor
@@ -42,8 +42,7 @@ class Nodes:
         self._cookie = secrets.token_hex(16)
         self._khepri = False
         self._supervisor = Supervisor(lambda host, _: self.start(host), ())
-        with ThreadPoolExecutor(len(hosts)) as pool:
-            list(pool.map(self._configure, hosts))
+        on_each(hosts, self._configure)
 
     def start(self, host: ServiceHost) -> None:
         if host.state(SERVICE) is not ServiceState.GONE:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 
+from chaoskit.base.parallel import on_each
 from chaoskit.contract.cluster import ClusterError
 from chaoskit.contract.host import ServiceHost
 from chaoskit.history.audits import Place
@@ -58,9 +58,7 @@ class StorageRoles(ABC):
 
     def zookeeper_modes(self) -> list[str]:
         """Return the current mode of each ZooKeeper server; empty for one that does not serve."""
-        servers = self.zookeepers()
-        with ThreadPoolExecutor(len(servers)) as pool:
-            return list(pool.map(_mode, servers))
+        return on_each(self.zookeepers(), _mode)
 
     def zookeeper_leader(self) -> tuple[str, ...]:
         """Return the name of the host with the ZooKeeper leader.

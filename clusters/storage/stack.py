@@ -6,10 +6,10 @@ import re
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from chaoskit.base.parallel import on_each
 from chaoskit.base.waiting import wait_until, wait_while
 from chaoskit.contract.cluster import ClusterError, Revival
 from chaoskit.contract.host import HostError, ServiceHost, ServiceState
@@ -81,8 +81,7 @@ class StorageStack(ABC, Generic[Options]):
         self._holders: list[object] = [self]
         if decommissioning(options):
             self._holders.append(Decommissioner(options, roles, self._bookkeeper_shell))
-        with ThreadPoolExecutor(len(hosts)) as pool:
-            self._jars = dict(pool.map(lambda index: self._install(index, jars), range(len(hosts))))
+        self._jars = dict(on_each(range(len(hosts)), lambda index: self._install(index, jars)))
 
     def power(self, kind: type[P]) -> P:
         return held(kind, self._holders, f"this {self._system} cluster")

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from chaoskit.base.parallel import on_each
 from chaoskit.contract.cluster import Processes
 from chaoskit.contract.disk import BreakableDisk
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import PowerSwitch, ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, OnDisk, Strike
+from chaoskit.contract.shell import bash
 from nemeses.disk.chosen import chosen
 from nemeses.disk.mending import check_writable, mend, write_error
-from nemeses.services import await_answers, on_each
-from nemeses.shell import bash
+from nemeses.services import await_answers
 
 _ABORT = '[ "$(stat -f -c %T "$1")" = ext2/ext3 ] || exit 95; exec mount -o remount,abort "$1"'
 _UNSUPPORTED = 95

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from chaoskit.base.parallel import on_each
 from chaoskit.contract.cluster import DataFiles
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
 from chaoskit.contract.power import optional
+from chaoskit.contract.shell import bash
 from nemeses.disk.files import FileChoice, Place, draw_places
-from nemeses.services import on_each
-from nemeses.shell import bash
 
 _TIMEOUT_S = 120
 

@@ -13,8 +13,8 @@ from chaoskit.contract.cluster import DataFiles
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.nemesis import NemesisError, OnDisk, Strike
 from chaoskit.contract.power import optional
+from chaoskit.contract.shell import bash
 from nemeses.disk.chosen import chosen
-from nemeses.shell import bash
 
 _BY_GLOB = 'find "$1" -type f -size +0 -not -path "$1/.chaoskit/*" -path "$1/$2" -printf "%s %p\\n"'
 _BY_NAME = 'for file; do [ ! -s "$file" ] || stat -c "%s %n" "$file"; done'

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import time
 
+from chaoskit.base.parallel import on_each
 from chaoskit.contract.disk import ProgrammableDisk
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, OnDisk, Strike
 from chaoskit.contract.power import optional
+from chaoskit.contract.shell import bash
 from nemeses.disk.chosen import chosen
 from nemeses.disk.mending import check_writable
-from nemeses.services import await_answers, on_each
-from nemeses.shell import bash
+from nemeses.services import await_answers
 
 _PATIENCE_S = 0.3
 

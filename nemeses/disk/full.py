@@ -5,15 +5,16 @@ from __future__ import annotations
 import shlex
 from functools import partial
 
+from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import Size, format_size
 from chaoskit.base.waiting import wait_until
 from chaoskit.contract.cluster import Processes
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, OnDisk, Strike
+from chaoskit.contract.shell import bash
 from nemeses.disk.chosen import chosen
 from nemeses.holding import check_held, hold, release
-from nemeses.services import await_answers, on_each
-from nemeses.shell import bash
+from nemeses.services import await_answers
 
 _FREED_S = 10
 """How long the space of a deleted file may take to become free."""

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from chaoskit.base.parallel import on_each
 from chaoskit.contract.cluster import Processes
 from chaoskit.contract.disk import ReplaceableDisk
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import PowerSwitch, ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, OnDisk, Strike
+from chaoskit.contract.shell import bash
 from nemeses.disk.chosen import chosen
 from nemeses.disk.mending import restore
 from nemeses.disk.power import check_dark
-from nemeses.services import await_answers, on_each
-from nemeses.shell import bash
+from nemeses.services import await_answers
 
 _MARK = 'mkdir -p "$1/.chaoskit" && touch "$1/.chaoskit/$2" && sync "$1/.chaoskit/$2" "$1/.chaoskit" "$1"'
 _MARKED = '[ ! -e "$1/.chaoskit/$2" ]'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from chaoskit.base.parallel import on_each
 from chaoskit.base.waiting import wait_while
 from chaoskit.contract.cluster import Processes
 from chaoskit.contract.disk import ProgrammableDisk
@@ -12,7 +13,7 @@ from chaoskit.contract.host import PowerSwitch, ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, OnDisk, Strike
 from nemeses.disk.chosen import chosen, programmable
 from nemeses.disk.mending import check_writable, restore, write_error
-from nemeses.services import await_answers, on_each
+from nemeses.services import await_answers
 
 _FLUSHED_S = 10
 

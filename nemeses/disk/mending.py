@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from chaoskit.base.parallel import on_each
 from chaoskit.contract.cluster import Cluster, Processes
 from chaoskit.contract.host import PowerSwitch, ServiceHost
 from chaoskit.contract.nemesis import NemesisError, Strike
+from chaoskit.contract.shell import bash
 from nemeses.disk.chosen import chosen
-from nemeses.services import on_each
-from nemeses.shell import bash
 
 _WRITE = """
 folder=$1/.chaoskit

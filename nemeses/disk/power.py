@@ -7,13 +7,14 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import MILLISECOND, Duration
 from chaoskit.contract.cluster import Processes
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import PowerSwitch
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
 from nemeses.disk.mending import restore
-from nemeses.services import await_answers, on_each
+from nemeses.services import await_answers
 
 
 class Cuts(BaseModel):

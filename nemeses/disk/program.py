@@ -7,15 +7,16 @@ from typing import Any
 
 from pydantic import model_validator
 
+from chaoskit.base.parallel import on_each
 from chaoskit.contract.cluster import Processes
 from chaoskit.contract.disk import DiskSettings, ProgrammableDisk, Rate
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import PowerSwitch, ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, OnDisk, Strike
+from chaoskit.contract.shell import bash
 from nemeses.disk.chosen import chosen, programmable
 from nemeses.disk.mending import check_writable, mend, write_error
-from nemeses.services import await_answers, on_each
-from nemeses.shell import bash
+from nemeses.services import await_answers
 
 _ROUNDS = 20
 

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 from pydantic import model_validator
 
+from chaoskit.base.parallel import on_each
 from chaoskit.contract.disk import DiskLimits, SlowDisk
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, OnDisk, Strike
+from chaoskit.contract.shell import bash
 from nemeses.disk.chosen import chosen
-from nemeses.services import await_answers, on_each
-from nemeses.shell import bash
+from nemeses.services import await_answers
 
 _PROBE_S = 1.0
 """Duration of a probe at the limit."""

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict
 
+from chaoskit.base.parallel import on_each
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.shell import bash
 from nemeses.holding import check_held, hold, release
 from nemeses.network.firewall import Rules, check_gone, counted
 from nemeses.network.peers import PeerNames, Peers, Ports, addresses, find_peers
-from nemeses.services import on_each
-from nemeses.shell import bash
 
 _SSH = 22
 _NOT_OURS = "not sport = :'${SSH_CONNECTION##* }'"

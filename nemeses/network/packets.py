@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.installing import with_extra
+from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import MILLISECOND, Duration, format_duration
 from chaoskit.contract.cluster import Rooted, System
 from chaoskit.contract.host import ServiceHost
@@ -20,7 +21,6 @@ from nemeses.network.firewall import Rules, check_gone, counted
 from nemeses.network.peers import PeerNames, Peers, find_peers
 from nemeses.network.pings import Pings, nearest, ping
 from nemeses.network.queueing import queue_package, queue_scripts
-from nemeses.services import on_each
 
 _EVENTS = 12
 """Expected number of events in a series of pings; the probability of seeing none is e^-12."""

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from chaoskit.base.parallel import on_each
 from chaoskit.contract.host import HostError, ServiceHost
 from chaoskit.contract.nemesis import HostNames, Nemesis, NemesisError, Strike
 from nemeses.holding import check_held, hold, release
@@ -14,7 +15,6 @@ from nemeses.network.firewall import DROP, REJECT, Rules, check_gone, counted
 from nemeses.network.peers import HARNESS, PeerNames, Ports
 from nemeses.network.probes import Pair, both_families, knock, reached, unreached
 from nemeses.network.shapes import Cuts, Shape, cuts_around_targets, cuts_between, cuts_of_shape
-from nemeses.services import on_each
 
 _DISCARD = 9
 """The port that a probe from outside contacts if the partition covers all ports."""

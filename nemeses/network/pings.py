@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.nemesis import NemesisError
+from chaoskit.contract.shell import bash
 from nemeses.network.peers import HARNESS, Peers
-from nemeses.shell import bash
 
 _REPLY = re.compile(r"icmp_seq=(\d+) .*time=([\d.]+) ms( \(DUP!\))?")
 _SENT = re.compile(r"(\d+) packets transmitted, (\d+) received")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterable, Sequence
 
+from chaoskit.base.parallel import on_each
 from chaoskit.contract.host import ServiceHost
-from nemeses.services import on_each
-from nemeses.shell import bash
+from chaoskit.contract.shell import bash
 
 _PING = """
 for each; do

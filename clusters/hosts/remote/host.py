@@ -13,6 +13,7 @@ from fabric import Connection
 from chaoskit.contract.disk import DATA, DataDisk
 from chaoskit.contract.host import HostError, ServiceState
 from chaoskit.contract.power import P, held
+from chaoskit.contract.shell import bash
 from clusters.hosts.remote.inventory import HostSpec
 from clusters.hosts.ssh import CONNECT_TIMEOUT_S, SshHost
 
@@ -92,11 +93,11 @@ class RemoteHost(SshHost):
         raise HostError(f"{self.name} belongs to its owner: nothing is deployed on it")
 
     def signal(self, name: str, signal: str) -> None:
-        self.run(["bash", "--norc", "-c", self.signal_script(name, signal)], check=False)
+        bash(self, self.signal_script(name, signal), check=False)
 
     def state(self, name: str) -> ServiceState:
         script = _STATE.format(ids=self.spec.services[name].ids)
-        states = set(self.run(["bash", "--norc", "-c", script], check=False).out.split()) - {"Z", "X"}
+        states = set(bash(self, script, check=False).out.split()) - {"Z", "X"}
         if not states:
             return ServiceState.GONE
         return ServiceState.PAUSED if states <= {"T", "t"} else ServiceState.RUNNING

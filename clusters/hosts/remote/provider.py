@@ -10,12 +10,13 @@ from typing import Any
 
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.base.journal import Journal
+from chaoskit.base.parallel import on_each
 from chaoskit.contract.capability import Capability
 from chaoskit.contract.disk import DATA
 from chaoskit.contract.switch import RELEASE, RELEASE_ALL, TOOLS
 from clusters.hosts.remote.host import RemoteHost
 from clusters.hosts.remote.inventory import Inventory
-from clusters.hosts.remote.reach import KEY, connected, disconnect, lacking, on_each, reached, run_script
+from clusters.hosts.remote.reach import KEY, connected, disconnect, lacking, reached, run_script
 from clusters.hosts.remote.survey import survey
 
 _PROVIDER = "ssh"
@@ -105,7 +106,7 @@ class SshProvider:
         with reached(Inventory.model_validate(entry["inventory"])) as hosts:
             mark = entry.get("mark")
             left = [host for host in hosts if mark is None or _user(host) == mark]
-            undone = on_each(left, _released) if left else []
+            undone = on_each(left, _released)
         return [f"{what} of host {host.name}" for host, each in zip(left, undone, strict=True) for what in each]
 
     def diagnose(self) -> list[Capability]:

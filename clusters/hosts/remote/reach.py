@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Collection, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
 
 from chaoskit.base.errors import BadInput, Problems
+from chaoskit.base.parallel import on_each
 from chaoskit.contract.host import HostError
+from chaoskit.contract.shell import bash
 from clusters.hosts.remote.host import RemoteHost
 from clusters.hosts.remote.inventory import HostSpec, Inventory
 
 KEY = "cluster.inventory.hosts"
-Result = TypeVar("Result")
 
 _SCRIPT_S = 120
 _MISSING = 'for tool; do command -v "$tool" > /dev/null || echo "$tool"; done'
@@ -115,10 +114,4 @@ def lacking(host: RemoteHost, tools: Collection[str]) -> list[str]:
 
 def run_script(host: RemoteHost, script: str, *arguments: str) -> str:
     """Run a script of bash with positional parameters; return its output."""
-    return host.run(["bash", "--norc", "-c", script, "chaoskit", *arguments], timeout_s=_SCRIPT_S).out
-
-
-def on_each(hosts: Sequence[RemoteHost], act: Callable[[RemoteHost], Result]) -> list[Result]:
-    """Call `act` for all hosts in parallel; return the results in order."""
-    with ThreadPoolExecutor(len(hosts)) as pool:
-        return list(pool.map(act, hosts))
+    return bash(host, script, *arguments, timeout_s=_SCRIPT_S).out

@@ -7,12 +7,13 @@ from collections.abc import Collection, Mapping
 from functools import partial
 
 from chaoskit.base.errors import BadInput
+from chaoskit.base.parallel import on_each
 from chaoskit.contract.capability import Capability
 from chaoskit.contract.host import ServiceState
 from chaoskit.contract.switch import TOOLS
 from clusters.hosts.remote.host import RemoteHost
 from clusters.hosts.remote.inventory import Inventory
-from clusters.hosts.remote.reach import address_of, disconnect, lacking, on_each, run_script, why_not
+from clusters.hosts.remote.reach import address_of, disconnect, lacking, run_script, why_not
 
 _CLOCK_TRIES = 5
 _CLOCK_OFF_S = 1.0
@@ -33,9 +34,8 @@ def survey(inventory: Inventory, tools: Mapping[str, Collection[str]]) -> list[C
             hosts.append(RemoteHost(name, address_of(name, spec.address or name), spec))
         except BadInput as error:
             found.append(Capability(f"{name}: address", False, str(error), "write its address"))
-    if hosts:
-        for each in on_each(hosts, partial(_survey, tools=tools)):
-            found += each
+    for each in on_each(hosts, partial(_survey, tools=tools)):
+        found += each
     disconnect(hosts)
     return found
 
