@@ -45,8 +45,7 @@ class Kill(Nemesis):
         return f"no process of the system is running on {strike.names}, and it does not answer"
 
     def heal(self, strike: Strike) -> None:
-        release(strike, [host for host in strike.hosts if optional(host, Owned)])
-        on_each(strike.hosts, strike.cluster.power(Processes).start)
+        _start_again(strike)
 
     def verify_healed(self, strike: Strike) -> str:
         answers = await_answers(strike.hosts, strike.cluster)
@@ -98,8 +97,7 @@ class Restart(Nemesis):
         return f"processes on {strike.names} exited and were started again"
 
     def heal(self, strike: Strike) -> None:
-        release(strike, [host for host in strike.hosts if optional(host, Owned)])
-        on_each(strike.hosts, strike.cluster.power(Processes).start)
+        _start_again(strike)
 
     def verify_healed(self, strike: Strike) -> str:
         return await_answers(strike.hosts, strike.cluster)
@@ -132,6 +130,12 @@ def _restart(host: ServiceHost, strike: Strike) -> None:
     strike.cluster.power(Processes).start(host)
     if owned is not None:
         release(strike, [host])
+
+
+def _start_again(strike: Strike) -> None:
+    """Start the services of all targets; of a host of others, by what undoes the fault there."""
+    release(strike, [host for host in strike.hosts if optional(host, Owned)])
+    on_each(strike.hosts, strike.cluster.power(Processes).start)
 
 
 def _start_script(owned: Owned) -> str:

@@ -13,10 +13,8 @@ from chaoskit.cli.console import wide_console
 from chaoskit.cli.options import PATH
 from chaoskit.contract.capability import Capability
 from chaoskit.contract.host import Equipped
-from chaoskit.contract.installed import nemesis, provider
-from chaoskit.scenario.inventory import read_inventory
-from chaoskit.scenario.mistakes import validated
-from chaoskit.scenario.model import REMOTE
+from chaoskit.contract.installed import taken_by_others
+from chaoskit.scenario.remote import named_in
 
 
 @click.command("doctor")
@@ -34,11 +32,9 @@ def command(inventory: Path | None) -> int:
 
 
 def _of_hosts(inventory: Path) -> list[Capability]:
-    found = provider(REMOTE, "--hosts")
-    assert isinstance(found, Equipped)
-    options = validated(found.options, read_inventory(inventory), str(inventory), "")
-    kinds = {name: nemesis(name) for name in plugins.names("nemesis")}
-    return found.survey(options, {name: kind.tools for name, kind in kinds.items() if kind.held and kind.on_hosts})
+    hosts, options = named_in(inventory)
+    assert isinstance(hosts, Equipped)
+    return hosts.survey(options, {name: kind.tools for name, kind in taken_by_others().items()})
 
 
 def _findings() -> list[Capability]:

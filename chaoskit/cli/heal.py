@@ -9,7 +9,6 @@ import click
 from chaoskit.cli.options import PATH
 from chaoskit.run.heal import heal as heal_machine
 from chaoskit.run.heal import heal_hosts
-from chaoskit.scenario.inventory import read_inventory
 
 
 @click.command("heal")
@@ -24,7 +23,7 @@ def command(inventory: Path | None) -> None:
 
     Active runs are left alone. On a clean machine this does nothing.
     """
-    removed = heal_machine() if inventory is None else heal_hosts(read_inventory(inventory), str(inventory))
+    removed = heal_machine() if inventory is None else heal_hosts(inventory)
     for item in removed:
         click.echo(f"removed {item}")
     if not removed:

@@ -61,6 +61,12 @@ def nemesis(kind: str, key: str = "faults.inject") -> Nemesis:
     return found
 
 
+def taken_by_others() -> dict[str, Nemesis]:
+    """Return the kinds of faults that hosts of others take, by name; see `Nemesis.held`."""
+    kinds = {name: nemesis(name) for name in plugins.names("nemesis")}
+    return {name: each for name, each in kinds.items() if each.held and each.on_hosts}
+
+
 def synthesizer(name: str, key: str) -> Synthesizer:
     """Return the synthesizer of this name; raises like `provider`."""
     found: Synthesizer = plugins.load("synthesizer", name, key)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import psutil
 
-from chaoskit.base import plugins
 from chaoskit.base.errors import BadInput, ChaoskitError, Problems
 from chaoskit.base.journal import abandoned
-from chaoskit.contract.host import HostProvider
-from chaoskit.scenario.mistakes import validated
-from chaoskit.scenario.model import REMOTE
+from chaoskit.contract.installed import provider
+from chaoskit.scenario.remote import named_in
 
 PROCESS = "process"
 """Provider of entries that identify a worker process by a word in its command line."""
@@ -56,25 +55,20 @@ def _undo_all(entries: Sequence[Mapping[str, Any]]) -> list[str]:
     return removed
 
 
-def heal_hosts(inventory: Mapping[str, Any], source: str) -> list[str]:
+def heal_hosts(inventory: Path) -> list[str]:
     """Undo what any run left on the hosts of an inventory, from whatever machine; return what was undone.
-
-    Args:
-        inventory: the inventory.
-        source: its file, for error messages.
 
     Raises:
         BadInput: the inventory is wrong, or a host cannot be reached.
     """
-    provider: HostProvider = plugins.load("host", REMOTE, source)
-    return provider.undo({"inventory": validated(provider.options, inventory, source, "").model_dump(mode="json")})
+    hosts, options = named_in(inventory)
+    return hosts.undo({"inventory": options.model_dump(mode="json")})
 
 
 def _undo(entry: Mapping[str, Any]) -> list[str]:
     if entry["provider"] == PROCESS:
         return _end_process(entry["mark"])
-    provider: HostProvider = plugins.load("host", entry["provider"], "journal")
-    return provider.undo(entry)
+    return provider(entry["provider"], "journal").undo(entry)
 
 
 def _undo_in_time(entry: Mapping[str, Any]) -> list[str]:

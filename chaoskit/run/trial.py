@@ -9,6 +9,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -198,23 +199,23 @@ class Trial:
     def _wait_for_load(self, fleet: Fleet, conductor: Conductor, start_ns: int) -> int:
         """Wait for the end of the load; return when it was due, or when the load had to end before."""
         end_ns = start_ns + self._plan.scenario.workload.duration
-        stopping = Stopping(self._plan.scenario.stop_when)
-        while time.monotonic_ns() < end_ns and not self._interrupted.wait(_TICK_S):
-            elapsed_s = (time.monotonic_ns() - start_ns) / 1e9
-            self._watcher.on(LoadTick(elapsed_s, fleet.progress(), tuple(conductor.active.values())))
-            if why := stopping.reason(fleet.progress()):
-                self._problems.append(f"stopped early: {why}")
-                self._watcher.on(Problem(f"stopping: {why}; healing faults"))
-                conductor.heal_now()
-                break
-            if conductor.full or fleet.full():
-                self._watcher.on(Problem("no space for more history: healing faults, then ending the run"))
-                break
-            if failures := fleet.failures():
-                self._problems += failures
-                self._watcher.on(Problem("; ".join(failures)))
-                break
-        stopping.close()
+        with closing(Stopping(self._plan.scenario.stop_when)) as stopping:
+            while time.monotonic_ns() < end_ns and not self._interrupted.wait(_TICK_S):
+                elapsed_s = (time.monotonic_ns() - start_ns) / 1e9
+                progress = fleet.progress()
+                self._watcher.on(LoadTick(elapsed_s, progress, tuple(conductor.active.values())))
+                if why := stopping.reason(progress):
+                    self._problems.append(f"stopped early: {why}")
+                    self._watcher.on(Problem(f"stopping: {why}; healing faults"))
+                    conductor.heal_now()
+                    break
+                if conductor.full or fleet.full():
+                    self._watcher.on(Problem("no space for more history: healing faults, then ending the run"))
+                    break
+                if failures := fleet.failures():
+                    self._problems += failures
+                    self._watcher.on(Problem("; ".join(failures)))
+                    break
         if self._interrupted.is_set():
             self._problems.append(INTERRUPTED)
         return min(end_ns, time.monotonic_ns())

@@ -8,9 +8,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from chaoskit.base import plugins
 from chaoskit.base.errors import BadInput, Problems, nearest
-from chaoskit.contract.installed import nemesis
+from chaoskit.contract.installed import nemesis, taken_by_others
 from chaoskit.contract.nemesis import HostNames, Nemesis, OnDisk
 from chaoskit.contract.power import words
 from chaoskit.scenario.mistakes import validated
@@ -117,14 +116,8 @@ def _check_hosts_of_others(what: str, fault: Nemesis, allowed: Allowed) -> None:
     if not fault.held:
         raise BadInput(
             f"{what} works in a local lab only, since other hosts could not undo it if chaoskit died, or cannot do it; "
-            f"on hosts of an inventory use one of: {', '.join(_taken_by_others())}"
+            f"on hosts of an inventory use one of: {', '.join(taken_by_others())}"
         )
-
-
-def _taken_by_others() -> list[str]:
-    """Return the kinds of faults that hosts of others take."""
-    kinds = {name: nemesis(name) for name in plugins.names("nemesis")}
-    return [name for name, each in kinds.items() if each.held and each.on_hosts]
 
 
 def _check_disk(parameters: BaseModel, at: tuple[str, Choice], fault: Nemesis, allowed: Allowed) -> None:

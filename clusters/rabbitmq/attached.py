@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
@@ -114,7 +113,7 @@ def check(settings: Mapping[str, Any], declared: Declared) -> None:
 
 def _context(attach: Attach) -> None:
     try:
-        ssl.create_default_context(cafile=attach.ca or None)
+        attach.login._replace(tls=True).context()
     except OSError as error:
         raise BadInput(f"{_KEY}.ca: {attach.ca}: {error}") from error
 
@@ -176,11 +175,16 @@ class AttachedRabbit:
         self._attach = _read(settings)
         self._management = _management(self._attach, self._attach.urls)
         paired = on_hosts(_nodes(self._attach), hosts)
-        self._nodes = {node.name: node for node, _ in paired}
+        self._ids = {node.name: node.id for node, _ in paired}
+        self._addresses = {node.name: node.address for node, _ in paired}
         self.hosts: Sequence[ServiceHost] = [host for _, host in paired]
-        names = {node.id: node.name for node, _ in paired}
-        self._stored = Stored(self._management, lambda node: names.get(node, node))
-        self._roles = Roles(self._stored, self._management, lambda node: names.get(node, node))
+        names = {node: name for name, node in self._ids.items()}
+
+        def named(node: str) -> str:
+            return names.get(node, node)
+
+        self._stored = Stored(self._management, named)
+        self._roles = Roles(self._stored, self._management, named)
         self._routes: dict[str, Route] = {}
         self._holders = [OwnedProcesses()] if hosts else []
 
@@ -188,10 +192,10 @@ class AttachedRabbit:
         return held(kind, [*self._holders, self], "a RabbitMQ cluster that runs already")
 
     def answers(self, host: ServiceHost, timeout_s: float = 0.5) -> bool:
-        return probe.answers(self._nodes[host.name].address, timeout_s, self._attach.login)
+        return probe.answers(self._addresses[host.name], timeout_s, self._attach.login)
 
     def wait_ready(self, timeout_s: float) -> None:
-        if missing := wait_while(self._missing, timeout_s, every_s=_POLL_S):
+        if missing := wait_while(lambda: self._stored.missing(self._ids), timeout_s, every_s=_POLL_S):
             raise ClusterError(f"RabbitMQ was not ready within {timeout_s:g} s: {missing}")
 
     def find(self, role: str, place: Place | None) -> tuple[str, ...]:
@@ -202,16 +206,14 @@ class AttachedRabbit:
 
     def settings_in_effect(self) -> dict[str, Mapping[str, Any]]:
         """See `chaoskit.contract.cluster.Reporting`."""
-        return {f"queue {name}": self._stored.told(name) for name in self._stored.places}
+        return self._stored.in_effect()
 
     def begin_trial(self, namespace: str, options: RabbitOptions) -> None:
         """Do nothing: the names of queues tell of which trial they are."""
 
     def create_topic(self, topic: Topic) -> None:
-        nodes = [node.id for node in self._nodes.values()]
         for each in declarations(topic):
-            self._management.declare(each.name, nodes[len(self._stored.places) % len(nodes)], each.arguments)
-            self._stored.places[each.name] = each.place
+            self._stored.declare(each, list(self._ids.values()))
         self._routes[topic.name] = route(topic)
         self.wait_ready(_READY_S)
 
@@ -219,21 +221,11 @@ class AttachedRabbit:
         return {ADDRESSES: self._attach.addresses, ROUTES: self._routes, LOGIN: dict(self._settings)}
 
     def end_trial(self) -> None:
-        queues, self._stored.places, self._routes = self._stored.places, {}, {}
-        for name in queues:
-            self._management.delete(name)
+        self._routes = {}
+        self._stored.delete()
 
     def close(self) -> None:
         self._management.close()
-
-    def _missing(self) -> str:
-        try:
-            running = self._management.running()
-            if absent := [node.name for node in self._nodes.values() if node.id not in running]:
-                return f"{', '.join(absent)} not part of the cluster"
-            return self._stored.missing()
-        except ClusterError as error:
-            return str(error)
 
 
 def login_of(settings: Mapping[str, Any]) -> Login:

@@ -8,7 +8,7 @@ from typing import Any
 from chaoskit.contract.client import Completed, Publishing
 from chaoskit.contract.power import P, held
 from clusters.rabbitmq.attached import login_of
-from clusters.rabbitmq.connection import ADDRESSES, LOGIN, ROUTES, Addresses, Login
+from clusters.rabbitmq.connection import ADDRESSES, LAB, LOGIN, ROUTES, Addresses
 from clusters.rabbitmq.consumer import RabbitConsumer
 from clusters.rabbitmq.publisher import RabbitPublisher
 from clusters.rabbitmq.routing import Route
@@ -21,7 +21,7 @@ class RabbitClients:
 
     def __init__(self, connection: Mapping[str, Any]) -> None:
         self._addresses: list[str] = connection[ADDRESSES]
-        self._login = login_of(connection[LOGIN]) if LOGIN in connection else Login()
+        self._login = login_of(connection[LOGIN]) if LOGIN in connection else LAB
         self._routes = {name: Route(*told) for name, told in connection[ROUTES].items()}
 
     def power(self, kind: type[P]) -> P:

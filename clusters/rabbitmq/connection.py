@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 import pika
@@ -45,27 +46,23 @@ class Login(NamedTuple):
 
     def context(self) -> ssl.SSLContext | None:
         """Return the context of an encrypted connection; None if it is plain."""
-        return ssl.create_default_context(cafile=self.ca or None) if self.tls else None
+        return _trusting(self.ca) if self.tls else None
+
+
+@cache
+def _trusting(ca: str) -> ssl.SSLContext:
+    """Return a context that is used for all connections: making one reads the certificates of authorities."""
+    return ssl.create_default_context(cafile=ca or None)
+
+
+LAB = Login()
+"""The user that every node of a lab has."""
 
 
 def host_and_port(address: str) -> tuple[str, int]:
     """Return the parts of `host:port`; without a port it is AMQP's."""
     host, _, port = address.rpartition(":")
     return (host, int(port)) if host else (address, AMQP_PORT)
-
-
-def parameters(settings: Mapping[str, Any], address: str, login: Login) -> pika.ConnectionParameters:
-    """Return pika's parameters for a node."""
-    host, port = host_and_port(address)
-    context = login.context()
-    return pika.ConnectionParameters(
-        host,
-        port,
-        login.vhost,
-        pika.PlainCredentials(login.user, login.password),
-        ssl_options=None if context is None else pika.SSLOptions(context, host),
-        **{**_DEFAULTS, **settings},
-    )
 
 
 def check_settings(role: str, settings: Mapping[str, Any]) -> None:
@@ -118,7 +115,7 @@ class Addresses:
         login: who connects.
     """
 
-    def __init__(self, addresses: list[str], index: int, login: Login = Login()) -> None:  # noqa: B008
+    def __init__(self, addresses: list[str], index: int, login: Login = LAB) -> None:
         self._login = login
         first = index % len(addresses)
         self._addresses = addresses[first:] + addresses[:first]
@@ -132,4 +129,13 @@ class Addresses:
 
     def parameters(self, settings: Mapping[str, Any]) -> pika.ConnectionParameters:
         """Return pika's parameters for the node to try next."""
-        return parameters(settings, self.next(), self._login)
+        host, port = host_and_port(self.next())
+        context, login = self._login.context(), self._login
+        return pika.ConnectionParameters(
+            host,
+            port,
+            login.vhost,
+            pika.PlainCredentials(login.user, login.password),
+            ssl_options=None if context is None else pika.SSLOptions(context, host),
+            **{**_DEFAULTS, **settings},
+        )

@@ -14,7 +14,7 @@ from chaoskit.contract.power import P, held
 from chaoskit.contract.topic import Topic
 from chaoskit.history.audits import Place
 from clusters.rabbitmq import probe
-from clusters.rabbitmq.connection import ADDRESSES, ROUTES, Login
+from clusters.rabbitmq.connection import ADDRESSES, LAB, ROUTES
 from clusters.rabbitmq.control import Control
 from clusters.rabbitmq.management import Management, Refused
 from clusters.rabbitmq.nodes import Nodes
@@ -44,7 +44,8 @@ class RabbitCluster:
         self._options = options
         self._packages = packages
         self._routes: dict[str, Route] = {}
-        self._management = Management([f"http://{host.address}:{MANAGEMENT_PORT}" for host in hosts], Login())
+        self._names = {host.name: node_name(host.name) for host in hosts}
+        self._management = Management([f"http://{host.address}:{MANAGEMENT_PORT}" for host in hosts], LAB)
         self._stored = Stored(self._management, host_name)
         control = Control(hosts, options.version)
         self._nodes = Nodes(hosts, options, control)
@@ -74,8 +75,7 @@ class RabbitCluster:
 
     def settings_in_effect(self) -> dict[str, Mapping[str, Any]]:
         """See `chaoskit.contract.cluster.Reporting`."""
-        told = {f"queue {name}": self._stored.told(name) for name in self._stored.places}
-        return {"packages of every host": self._packages, **told}
+        return {"packages of every host": self._packages, **self._stored.in_effect()}
 
     def begin_trial(self, namespace: str, options: RabbitOptions) -> None:
         self._options = options
@@ -86,9 +86,7 @@ class RabbitCluster:
             self._refusing(lambda: self._management.set_policy(policy), "cluster.policy")
         declared = declarations(topic)
         for each in declared:
-            node = node_name(self.hosts[len(self._stored.places) % len(self.hosts)].name)
-            self._refusing(partial(self._management.declare, each.name, node, each.arguments), f"queue {each.name}")
-            self._stored.places[each.name] = each.place
+            self._refusing(partial(self._stored.declare, each, list(self._names.values())), f"queue {each.name}")
         if (bound := binding(topic)) is not None:
             self._management.declare_exchange(bound.exchange, topic.exchange)
             if declared:
@@ -100,9 +98,8 @@ class RabbitCluster:
         return {ADDRESSES: [host.address for host in self.hosts], ROUTES: self._routes}
 
     def end_trial(self) -> None:
-        queues, self._stored.places, self._routes = self._stored.places, {}, {}
-        for name in queues:
-            self._management.delete(name)
+        self._routes = {}
+        self._stored.delete()
 
     def close(self) -> None:
         self._management.close()
@@ -116,12 +113,4 @@ class RabbitCluster:
 
     def _missing(self) -> str:
         """Return why the cluster is not ready; empty if it is."""
-        if silent := self._nodes.silent():
-            return silent
-        try:
-            running = self._management.running()
-            if absent := [host.name for host in self.hosts if node_name(host.name) not in running]:
-                return f"{', '.join(absent)} not part of the cluster"
-            return self._stored.missing()
-        except ClusterError as error:
-            return str(error)
+        return self._nodes.silent() or self._stored.missing(self._names)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from chaoskit.contract.cluster import ClusterError, Placed
 from chaoskit.history.audits import Place
 from clusters.rabbitmq.management import Management
-from clusters.rabbitmq.queues import lacks, leader_of
+from clusters.rabbitmq.queues import Declaration, lacks, leader_of
 
 
 class Stored:
@@ -26,6 +26,25 @@ class Stored:
         self._named = named
         self.places: dict[str, Place] = {}
         self._management = management
+
+    def declare(self, declared: Declaration, nodes: Sequence[str]) -> None:
+        """Declare a queue or stream; the Erlang nodes take turns in leading one.
+
+        Raises:
+            Refused: the system refuses it.
+        """
+        self._management.declare(declared.name, nodes[len(self.places) % len(nodes)], declared.arguments)
+        self.places[declared.name] = declared.place
+
+    def delete(self) -> None:
+        """Delete all queues and streams."""
+        for name in self.places:
+            self._management.delete(name)
+        self.places = {}
+
+    def in_effect(self) -> dict[str, Mapping[str, Any]]:
+        """Return what a node tells about each of them, as `chaoskit.contract.cluster.Reporting` wants it."""
+        return {f"queue {name}": self.told(name) for name in self.places}
 
     def told(self, name: str) -> Mapping[str, Any]:
         """Return what a node tells about a queue or stream; empty if it does not exist."""
@@ -58,6 +77,12 @@ class Stored:
         """Return where all of them are stored, without those that do not exist."""
         return [placed for name in self.places if (placed := self.placed(name)) is not None]
 
-    def missing(self) -> str:
-        """Return what the first queue or stream that is not whole lacks; empty if all are whole."""
-        return next((why for name in self.places if (why := lacks(name, self._management.queue(name)))), "")
+    def missing(self, nodes: Mapping[str, str]) -> str:
+        """Return what the cluster lacks: a node, by its host's name, or a member; empty if it is whole."""
+        try:
+            running = self._management.running()
+            if absent := [host for host, node in nodes.items() if node not in running]:
+                return f"{', '.join(absent)} not part of the cluster"
+            return next((why for name in self.places if (why := lacks(name, self._management.queue(name)))), "")
+        except ClusterError as error:
+            return str(error)

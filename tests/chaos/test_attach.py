@@ -6,8 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from remote.kafka import PACKAGES, PASSWORD, Theirs, jars
 from remote.machines import machines
 
 from chaoskit.base import yaml
+from chaoskit.base.waiting import wait_until
 from chaoskit.scenario.files import find
 
 pytestmark = [pytest.mark.chaos, pytest.mark.long]
@@ -239,11 +239,8 @@ def _undone(theirs: Theirs) -> bool:
     return all(states and not states[0].startswith("T") for states in running) and not any([*rules, *full])
 
 
-def _await(condition: Any, timeout_s: float, told: Any) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline, told()
-        time.sleep(0.5)
+def _await(condition: Callable[[], bool], timeout_s: float, told: Callable[[], str]) -> None:
+    assert wait_until(condition, timeout_s, every_s=0.5), told()
 
 
 def test_a_run_stops_when_sends_are_not_acknowledged(theirs: Theirs, chaos: Any) -> None:

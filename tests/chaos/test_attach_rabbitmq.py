@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -58,14 +57,14 @@ def test_their_leader_is_cut_off(theirs: Theirs, chaos: Any) -> None:
     run.assert_valid()
 
 
-def test_their_classic_queue_restarts_without_hosts(theirs: Theirs, chaos: Any) -> None:
+def test_their_classic_queue_is_tested_without_their_hosts(theirs: Theirs, chaos: Any) -> None:
     run = chaos(cluster=_attached(theirs), workload={"kind": "queue", "type": "classic", "rate": 500, "duration": "4s"})
 
     run.assert_valid()
     assert run.anomalies["lost"].count == 0
 
 
-def test_what_their_cluster_is_counts(theirs: Theirs, chaos: Any, tmp_path: Path) -> None:
+def test_what_their_cluster_is_counts(theirs: Theirs, chaos: Any) -> None:
     load = {"kind": "queue", "type": "quorum", "duration": "2s"}
 
     def refused(why: str, workload: Any = load, **given: Any) -> None:

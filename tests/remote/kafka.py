@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 from remote.machines import Machines
 
+from chaoskit.base.waiting import wait_until
 from clusters.common.certificates import Authority
 from clusters.kafka import artifacts, security, settings
 from clusters.kafka.nodes import cluster_id
@@ -98,15 +98,14 @@ class Theirs:
             machines.ssh(name, "sudo supervisord -c /etc/supervisor/supervisord.conf")
 
     def _await(self) -> None:
-        deadline = time.monotonic() + _READY_S
-        while True:
-            try:
-                if len(self.admin().list_topics(timeout=2).brokers) == len(self.machines.names):
-                    return
-            except KafkaException:
-                pass
-            assert time.monotonic() < deadline, self.machines.ssh("k1", "tail -30 /var/log/kafka.log")
-            time.sleep(0.5)
+        ready = wait_until(lambda: self._running() == len(self.machines.names), _READY_S, every_s=0.5)
+        assert ready, self.machines.ssh("k1", "tail -30 /var/log/kafka.log")
+
+    def _running(self) -> int:
+        try:
+            return len(self.admin().list_topics(timeout=2).brokers)
+        except KafkaException:
+            return 0
 
 
 def jars() -> Path:

@@ -10,11 +10,11 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
+from chaoskit.base.waiting import wait_until
 from chaoskit.contract.host import Root
 from clusters.hosts import roots
 
@@ -99,14 +99,6 @@ class Machines:
             machine.wait()
         remove()
 
-    def __enter__(self) -> Machines:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def _prepare(self) -> None:
         keys = [self.key, *(self.folder / name / "host_key" for name in self.names)]
         for key in keys:
@@ -139,16 +131,14 @@ class Machines:
         machine.stdin.close()
 
     def _await(self, name: str) -> None:
-        deadline = time.monotonic() + _BOOT_S
-        while True:
+        def answers() -> bool:
             try:
-                self.ssh(name, "true")
+                return self.ssh(name, "true") == ""
             except AssertionError:
-                log = self.folder / f"{name}.log"
-                assert time.monotonic() < deadline, f"{name} does not answer:\n{log.read_text()}"
-                time.sleep(0.1)
-            else:
-                return
+                return False
+
+        booted = wait_until(answers, _BOOT_S)
+        assert booted, f"{name} does not answer:\n{(self.folder / f'{name}.log').read_text()}"
 
 
 @contextmanager
@@ -164,7 +154,7 @@ def machines(folder: Path, count: int, copied: Path, packages: Sequence[str]) ->
     remove()
     if folder.exists():
         shutil.rmtree(folder)
-    with Machines(folder, count, copied, packages) as running:
+    with closing(Machines(folder, count, copied, packages)) as running:
         yield running
 
 

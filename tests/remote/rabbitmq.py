@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ssl
-import time
 from typing import Any
 
 import httpx
 from remote.machines import Machines
 
+from chaoskit.base.waiting import wait_until
 from clusters.common.certificates import Authority
 
 PACKAGES = ("rabbitmq-server",)
@@ -108,12 +108,11 @@ class Theirs:
         )
 
     def _await(self) -> None:
-        deadline = time.monotonic() + _READY_S
-        while True:
-            try:
-                if sum(bool(node.get("running")) for node in self._ask("/api/nodes")) == len(self.machines.names):
-                    return
-            except httpx.HTTPError:
-                pass
-            assert time.monotonic() < deadline, self.machines.ssh("k1", "tail -30 /var/log/rabbitmq.log")
-            time.sleep(0.5)
+        ready = wait_until(lambda: self._running() == len(self.machines.names), _READY_S, every_s=0.5)
+        assert ready, self.machines.ssh("k1", "tail -30 /var/log/rabbitmq.log")
+
+    def _running(self) -> int:
+        try:
+            return sum(bool(node.get("running")) for node in self._ask("/api/nodes"))
+        except httpx.HTTPError:
+            return 0

@@ -43,9 +43,6 @@ class RemoteHost(SshHost):
         name: its name in the inventory.
         address: its IP address.
         spec: what the inventory says of it.
-
-    Attributes:
-        spec: see above.
     """
 
     def __init__(self, name: str, address: str, spec: HostSpec) -> None:

@@ -79,9 +79,11 @@ class SshProvider:
 
     def check_tools(self, options: Inventory, tools: Mapping[str, Collection[str]]) -> None:
         """See `chaoskit.contract.host.Equipped`."""
+        if not tools:
+            return
         wanted = {tool for each in tools.values() for tool in each}
         with reached(options) as hosts:
-            found = on_each(hosts, lambda host: lacking(host, {*wanted, *host.tools, *TOOLS}) if tools else [])
+            found = on_each(hosts, lambda host: lacking(host, {*wanted, *host.tools, *TOOLS}))
         problems = Problems()
         for host, missing in zip(hosts, found, strict=True):
             for tool in missing:

@@ -6,13 +6,14 @@ import socket
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.base.parallel import on_each
 from chaoskit.contract.host import HostError
 from chaoskit.contract.shell import bash
 from clusters.hosts.remote.host import RemoteHost
-from clusters.hosts.remote.inventory import HostSpec, Inventory
+from clusters.hosts.remote.inventory import Inventory
 
 KEY = "cluster.inventory.hosts"
 
@@ -26,6 +27,20 @@ _REFUSED = (
     ("cannot be reached", "no SSH server answers", "check its address, port and network"),
 )
 """Errors of paramiko by a part of their text, each with what is wrong and the remedy."""
+
+
+class Obstacle(NamedTuple):
+    """Why a host cannot be used.
+
+    Attributes:
+        key: the key of the inventory that is concerned.
+        what: what is wrong.
+        remedy: what to do.
+    """
+
+    key: str
+    what: str
+    remedy: str
 
 
 @contextmanager
@@ -49,21 +64,13 @@ def connected(inventory: Inventory) -> list[RemoteHost]:
         RemoteHost(name, str(problems.tried(address_of, name, spec.address or name)), spec)
         for name, spec in inventory.hosts.items()
     ]
-    for name, spec in inventory.hosts.items():
-        problems.tried(_check_files, name, spec)
     problems.raise_any()
-    for why in filter(None, on_each(hosts, why_not)):
-        problems.add(BadInput(why))
+    for obstacle in filter(None, on_each(hosts, obstacle_to)):
+        problems.add(BadInput(f"{obstacle.key}: {obstacle.what}; {obstacle.remedy}"))
     if problems:
         disconnect(hosts)
     problems.raise_any()
     return hosts
-
-
-def _check_files(name: str, spec: HostSpec) -> None:
-    for key, path in (("key", spec.key), ("known_hosts", spec.known_hosts)):
-        if path and not Path(path).expanduser().is_file():
-            raise BadInput(f"{KEY}.{name}.{key}: {path}: there is no such file")
 
 
 def disconnect(hosts: Sequence[RemoteHost]) -> None:
@@ -85,26 +92,24 @@ def address_of(name: str, given: str) -> str:
     return str(found[0][4][0])
 
 
-def why_not(host: RemoteHost) -> str:
-    """Return why a host cannot be used; empty if it can."""
+def obstacle_to(host: RemoteHost) -> Obstacle | None:
+    """Return why a host cannot be used; None if it can."""
     key = f"{KEY}.{host.name}"
-    try:
-        _check_files(host.name, host.spec)
-    except BadInput as error:
-        return f"{error}; correct it"
+    for name, path in (("key", host.spec.key), ("known_hosts", host.spec.known_hosts)):
+        if path and not Path(path).expanduser().is_file():
+            return Obstacle(f"{key}.{name}", f"{path}: there is no such file", "correct it")
     try:
         seen = host.run(["id", "-u"], check=False)
     except HostError as error:
         told = str(error)
-        return next(
-            (f"{key}: {why}; {remedy}" for sign, why, remedy in _REFUSED if sign in told),
-            f"{key}: {told}; check its address, port and network",
-        )
+        why = ((what, remedy) for sign, what, remedy in _REFUSED if sign in told)
+        return Obstacle(key, *next(why, (told, "check its address, port and network")))
     if seen.status != 0 and "sudo" in seen.err:
-        return f"{key}: sudo: {seen.err.strip().removeprefix('sudo: ')}; allow it without a password (NOPASSWD)"
+        why_not = seen.err.strip().removeprefix("sudo: ")
+        return Obstacle(key, f"sudo: {why_not}", "allow it without a password (NOPASSWD)")
     if seen.out.strip() != "0":
-        return f"{key}: the user is not root; leave out become: none"
-    return ""
+        return Obstacle(key, "the user is not root", "leave out become: none")
+    return None
 
 
 def lacking(host: RemoteHost, tools: Collection[str]) -> list[str]:

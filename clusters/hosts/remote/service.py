@@ -93,10 +93,8 @@ class Service(BaseModel):
             return f"{_TREE}ids=$({self.ids})\n{unwatched}\n{kill}"
         if self.supervisor:
             # A service that is being stopped is not started again; a paused one does not notice that it is asked to.
-            name = shlex.quote(self.supervisor)
-            stopping = f"supervisorctl stop {name} > /dev/null 2>&1 < /dev/null &"
-            told = f"until supervisorctl status {name} | grep -q STOP; do sleep 0.05; done"
-            return f"{_TREE}ids=$({self.ids})\nkill -s STOP $(tree $ids)\n{stopping}\n{told}\n{kill}"
+            told = f"until supervisorctl status {shlex.quote(self.supervisor)} | grep -q STOP; do sleep 0.05; done"
+            return f"{_TREE}ids=$({self.ids})\nkill -s STOP $(tree $ids)\n{self._stopping}\n{told}\n{kill}"
         return f"{_TREE}ids=$({self.ids})\n{kill}"
 
     def signal_script(self, signal: str) -> str:
@@ -106,8 +104,13 @@ class Service(BaseModel):
         if signal == "TERM" and self.systemd:
             return f"systemctl stop --no-block {self._unit}"
         if signal == "TERM" and self.supervisor:
-            return f"supervisorctl stop {shlex.quote(self.supervisor)} > /dev/null 2>&1 < /dev/null &"
+            return self._stopping
         return f"{_TREE}kill -s {signal} $(tree $({self.ids})) 2> /dev/null; true"
+
+    @property
+    def _stopping(self) -> str:
+        """The command that begins to have supervisord stop it."""
+        return f"supervisorctl stop {shlex.quote(str(self.supervisor))} > /dev/null 2>&1 < /dev/null &"
 
     @property
     def _kind(self) -> str:

@@ -13,7 +13,7 @@ from chaoskit.contract.host import ServiceState
 from chaoskit.contract.switch import TOOLS
 from clusters.hosts.remote.host import RemoteHost
 from clusters.hosts.remote.inventory import Inventory
-from clusters.hosts.remote.reach import address_of, disconnect, lacking, run_script, why_not
+from clusters.hosts.remote.reach import address_of, disconnect, lacking, obstacle_to, run_script
 
 _CLOCK_TRIES = 5
 _CLOCK_OFF_S = 1.0
@@ -41,9 +41,8 @@ def survey(inventory: Inventory, tools: Mapping[str, Collection[str]]) -> list[C
 
 
 def _survey(host: RemoteHost, tools: Mapping[str, Collection[str]]) -> list[Capability]:
-    if why := why_not(host):
-        what, _, remedy = why.partition(": ")[2].rpartition("; ")
-        return [Capability(f"{host.name}: root over SSH", False, what or remedy, remedy)]
+    if (obstacle := obstacle_to(host)) is not None:
+        return [Capability(f"{host.name}: root over SSH", False, obstacle.what, obstacle.remedy)]
     return [
         Capability(f"{host.name}: root over SSH", True, host.access()),
         *(_service(host, name) for name in host.services),

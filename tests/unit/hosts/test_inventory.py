@@ -14,6 +14,7 @@ import pytest
 from pydantic import ValidationError
 
 from chaoskit.base.errors import BadInput
+from chaoskit.base.waiting import wait_until
 from chaoskit.contract.attach import Node, on_hosts
 from chaoskit.scenario.files import find
 from chaoskit.scenario.inventory import with_defaults
@@ -146,8 +147,13 @@ def _bash(script: str) -> str:
 
 
 def _tree(service: Service) -> list[psutil.Process]:
+    """Return its processes, once the shell has its child."""
     first = psutil.Process(int(_bash(service.ids)))
-    return [first, *first.children(recursive=True)]
+    return [first, *wait_until(lambda: first.children(recursive=True), 10)]
+
+
+def _stopped(service: Service) -> set[bool]:
+    return {process.status() == psutil.STATUS_STOPPED for process in _tree(service)}
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="writes to /run/chaoskit, as on a host")
@@ -160,9 +166,9 @@ def test_a_service_is_started_once_signalled_as_a_whole_and_killed(service: Serv
     assert children
 
     _bash(service.signal_script("STOP"))
-    assert {process.status() for process in _tree(service)} == {psutil.STATUS_STOPPED}
+    assert wait_until(lambda: _stopped(service) == {True}, 10)
     _bash(service.signal_script("CONT"))
-    assert psutil.STATUS_STOPPED not in {process.status() for process in _tree(service)}
+    assert wait_until(lambda: _stopped(service) == {False}, 10)
 
     _bash(service.kill_script)
     psutil.wait_procs([before, *children], timeout=5)

@@ -1,0 +1,22 @@
+"""The hosts of an inventory, without a scenario."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from chaoskit.contract.host import HostProvider
+from chaoskit.contract.installed import provider
+from chaoskit.scenario.inventory import read_inventory
+from chaoskit.scenario.mistakes import validated
+from chaoskit.scenario.model import REMOTE
+
+
+def named_in(path: Path) -> tuple[HostProvider, Any]:
+    """Return the provider of the hosts that an inventory names, and its options.
+
+    Raises:
+        BadInput: names the file, the key and the remedy.
+    """
+    found = provider(REMOTE, str(path))
+    return found, validated(found.options, read_inventory(path), str(path), "")
