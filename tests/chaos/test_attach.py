@@ -42,6 +42,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Theirs]:
 @pytest.fixture
 def theirs(running: Theirs, monkeypatch: pytest.MonkeyPatch) -> Theirs:
     monkeypatch.setenv("KAFKA_PASSWORD", PASSWORD)
+    running.wait_whole()
     return running
 
 

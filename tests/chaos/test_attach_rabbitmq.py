@@ -22,6 +22,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Theirs]:
 @pytest.fixture
 def theirs(running: Theirs, monkeypatch: pytest.MonkeyPatch) -> Theirs:
     monkeypatch.setenv("RABBIT_PASSWORD", PASSWORD)
+    running.wait_whole()
     return running
 
 

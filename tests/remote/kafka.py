@@ -66,7 +66,7 @@ class Theirs:
             "ssl.ca.location": str(ca),
         }
         self.inventory = machines.inventory(_services)
-        self._await()
+        self.wait_whole()
 
     def admin(self) -> AdminClient:
         """Return an administrator's client."""
@@ -97,7 +97,8 @@ class Theirs:
             machines.put(name, "/etc/supervisor/conf.d/kafka.conf", _SUPERVISED.format(java=_JAVA))
             machines.ssh(name, "sudo supervisord -c /etc/supervisor/supervisord.conf")
 
-    def _await(self) -> None:
+    def wait_whole(self) -> None:
+        """Wait until every node is part of the cluster: one that was just started runs before it is."""
         ready = wait_until(lambda: self._running() == len(self.machines.names), _READY_S, every_s=0.5)
         assert ready, self.machines.ssh("k1", "tail -30 /var/log/kafka.log")
 

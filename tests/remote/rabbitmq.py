@@ -73,7 +73,7 @@ class Theirs:
         self.inventory = machines.inventory(
             lambda _: {"rabbitmq": {"supervisor": "rabbitmq", "log": "/var/log/rabbitmq.log"}}
         )
-        self._await()
+        self.wait_whole()
 
     def queues(self) -> list[str]:
         """Return the names of all queues."""
@@ -107,7 +107,8 @@ class Theirs:
             "sudo supervisord -c /etc/supervisor/supervisord.conf",
         )
 
-    def _await(self) -> None:
+    def wait_whole(self) -> None:
+        """Wait until every node is part of the cluster: one that was just started runs before it is."""
         ready = wait_until(lambda: self._running() == len(self.machines.names), _READY_S, every_s=0.5)
         assert ready, self.machines.ssh("k1", "tail -30 /var/log/rabbitmq.log")
 
