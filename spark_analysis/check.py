@@ -21,9 +21,10 @@ from pyspark.sql import SparkSession
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.checker import FINDINGS, Settling
 from chaoskit.contract.installed import checkers
+from chaoskit.history.drivers import apart_ns
 from chaoskit.history.reader import History, group_sizes, read_operations
 from chaoskit.judge import judging
-from chaoskit.judge.checking import Checked, settle_and_conclude
+from chaoskit.judge.checking import Checked, certain, settle_and_conclude
 from chaoskit.judge.counting import COUNTS, WAITS, merged
 from chaoskit.judge.metrics import figures
 from chaoskit.judge.verdict import Verdict
@@ -76,7 +77,11 @@ def findings_of(spark: SparkSession, run: Run, outcome: Outcome) -> pa.Table:
         rows = run_tasks(spark, tasks, partial(_ask, checker=index, values=values))
         return [unpacked(content) for content in rows.sort_by("place")["content"].to_pylist()]
 
-    return settle_and_conclude(outcome.checked, sent, lambda: History.open(run.folder).operations)
+    def operations() -> pa.Table:
+        history = History.open(run.folder)
+        return certain(history.operations, apart_ns(history.drivers))
+
+    return settle_and_conclude(outcome.checked, sent, operations)
 
 
 def judge(run: Run, outcome: Outcome, findings: pa.Table) -> Verdict:

@@ -6,7 +6,7 @@ References are what scenarios, run folders, journals and orders of workers hold.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,27 @@ def check_secrets(settings: Mapping[str, Any], key: str, secret: Collection[str]
             problems.add(BadInput(f"{key}.{name}: a scenario is stored with each run, so {_HOW}"))
     problems.tried(resolved, settings, key)
     problems.raise_any()
+
+
+def environment_in(settings: Any) -> dict[str, str]:
+    """Return the environment variables that settings refer to, at any depth, with their values."""
+    if is_reference(settings):
+        ((kind, where),) = settings.items()
+        return {where: os.environ[where]} if kind == "env" and where in os.environ else {}
+    return {name: value for each in _inside(settings) for name, value in environment_in(each).items()}
+
+
+def files_in(settings: Any) -> list[str]:
+    """Return the files that settings name or refer to, at any depth."""
+    if isinstance(settings, str):
+        return [settings] if os.sep in settings and Path(settings).is_file() else []
+    return [path for each in _inside(settings) for path in files_in(each)]
+
+
+def _inside(settings: Any) -> Iterable[Any]:
+    if isinstance(settings, Mapping):
+        return settings.values()
+    return settings if isinstance(settings, list | tuple) else ()
 
 
 def _resolve(reference: Mapping[str, Any], key: str) -> str:

@@ -41,7 +41,8 @@ def told(plan: Plan, *, drawn: bool) -> Iterator[str]:
     )
     yield f"  cluster: {cluster.system} {where}{_listed(given)}"
     given = [f"{key}: {_written(value)}" for key, value in (load.model_extra or {}).items()]
-    yield f"  load: {load.kind} for {format_duration(load.duration)}{_listed(given)}"
+    on = f" on {', '.join(load.drivers)}" if load.drivers else ""
+    yield f"  load: {load.kind} for {format_duration(load.duration)}{on}{_listed(given)}"
     if not plan.faults:
         yield "  no faults"
     for fault in plan.faults[:_FAULTS_SHOWN]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, cast, runtime_checkable
 
@@ -70,6 +70,16 @@ def on_hosts(nodes: Sequence[Node], hosts: Sequence[ServiceHost]) -> list[tuple[
         problems.add(BadInput(f"{_HOSTS}.{host.name}: no node runs on it ({host.address}); remove it, or set node"))
     problems.raise_any()
     return found
+
+
+def check_free(namespace: str, names: Iterable[str]) -> None:
+    """Reject a namespace that is in use: what it holds would be written to, and deleted at the end.
+
+    Raises:
+        BadInput: one of the names begins with it.
+    """
+    if taken := sorted(name for name in names if name.startswith(namespace)):
+        raise BadInput(f"cluster.prefix: {taken[0]} exists already, and is not this run's; run again")
 
 
 def _addresses(name: str) -> set[str]:

@@ -72,6 +72,7 @@ class Setting:
         load_end_ns: until when sends were due; None if that is not known.
         stuck_ns: from when on sends were due until then and none was made; None if that was not so.
         load_start_ns: since when sends were due; what was sent before warmed the clients up.
+        apart_ns: by how much the times of two clients may be wrong against each other; 0 if one clock told all.
     """
 
     topic: str
@@ -83,6 +84,7 @@ class Setting:
     load_end_ns: int | None = None
     stuck_ns: int | None = None
     load_start_ns: int = 0
+    apart_ns: int = 0
 
     @property
     def bounds(self) -> Bounds | None:

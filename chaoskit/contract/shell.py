@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from chaoskit.contract.host import Result, ServiceHost
+from collections.abc import Sequence
+from typing import Protocol
+
+from chaoskit.contract.host import Result
 
 
-def bash(host: ServiceHost, script: str, *arguments: str, check: bool = True, timeout_s: float = 30) -> Result:
+class Runner(Protocol):
+    """What runs commands, such as a host."""
+
+    def run(self, argv: Sequence[str], *, timeout_s: float = 30, check: bool = True) -> Result:
+        """Run a command; see `chaoskit.contract.host.Host`."""
+        ...
+
+
+def bash(host: Runner, script: str, *arguments: str, check: bool = True, timeout_s: float = 30) -> Result:
     """Run a script with positional parameters.
 
     Start-up files are skipped: for a command over SSH, bash would read root's, which may take 100 ms.

@@ -20,6 +20,7 @@ from chaoskit.base import durable
 from chaoskit.base.errors import BadInput, RunFailed
 from chaoskit.history.audits import Audit, Bounds, Drained, Place
 from chaoskit.history.dataset import ROW_GROUP_ROWS, PartitionsWriter, write_operations
+from chaoskit.history.drivers import DriverClocks
 from chaoskit.history.gather import Messages, Observations
 from chaoskit.history.models import DataModel, read_topics
 from chaoskit.history.naming import Names, dictionary
@@ -59,13 +60,15 @@ def compact(run_folder: Path) -> Compacted:
     Raises:
         BadInput: the folder has no logs (any more), or they are damaged beyond a torn tail.
         HistoryFull: there is no space for the files; the logs are kept.
-        RunFailed: the files do not match the logs; the logs are kept.
+        RunFailed: the files do not match the logs, or some logs are still on a driver; the logs are kept.
     """
     wal = run_folder / "wal"
     if (wal / _DROPPED).exists():
         raise BadInput(f"the logs in {wal} were deleted because {run_folder} is already compacted; check it as it is")
     origin_ns = read_origin(wal)
-    logs = recover(wal)
+    clocks = DriverClocks(wal)
+    clocks.require_gathered()
+    logs = clocks.aligned(recover(wal))
     names = Names(logs)
     operations = Operations(logs, names)
     messages = Messages(logs, names, operations, origin_ns)
@@ -79,6 +82,7 @@ def compact(run_folder: Path) -> Compacted:
             _operation_groups(logs, names, operations, origin_ns),
             _audits(logs, names),
             _models(wal, {topic for topic, _ in (*messages.partitions, *observations.partitions)}),
+            clocks.told(),
         )
         for name, schema, gathered in ((_MESSAGES, MESSAGES, messages), (_OBSERVATIONS, OBSERVATIONS, observations)):
             with PartitionsWriter(unfinished / name, schema) as writer:

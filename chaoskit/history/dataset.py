@@ -7,9 +7,10 @@ in the footers. Counters and times rise slowly, so they are delta-encoded and ta
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,8 +21,8 @@ from chaoskit.history.models import DataModel
 from chaoskit.history.schema import OPERATIONS
 
 ROW_GROUP_ROWS = 1_000_000
-AUDITS_KEY, TOPICS_KEY = b"chaoskit.audits", b"chaoskit.topics"
-"""Metadata of operations.parquet: the final read of each partition, and the model of each topic."""
+AUDITS_KEY, TOPICS_KEY, DRIVERS_KEY = b"chaoskit.audits", b"chaoskit.topics", b"chaoskit.drivers"
+"""Metadata of operations.parquet: the final read of each partition, the model of each topic, and the drivers."""
 
 
 def _writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
@@ -37,7 +38,11 @@ def _writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
 
 
 def write_operations(
-    path: Path, groups: Iterable[pa.Table], audits: Mapping[Place, Audit], models: Mapping[str, DataModel]
+    path: Path,
+    groups: Iterable[pa.Table],
+    audits: Mapping[Place, Audit],
+    models: Mapping[str, DataModel],
+    drivers: Sequence[Mapping[str, Any]] = (),
 ) -> None:
     """Write operations.parquet, durably.
 
@@ -46,8 +51,11 @@ def write_operations(
         groups: tables of schema OPERATIONS, at most ROW_GROUP_ROWS each, in `op` order.
         audits: the final read of each partition; stored in the file's metadata.
         models: the model of each topic; also stored there.
+        drivers: the machines that ran clients, with the state of their clocks; also stored there.
     """
     metadata = {AUDITS_KEY: audits_json(audits), TOPICS_KEY: json.dumps(models)}
+    if drivers:
+        metadata[DRIVERS_KEY] = json.dumps(drivers)
     with _writer(path, OPERATIONS.with_metadata(metadata)) as writer:
         for group in groups:
             writer.write_table(group, row_group_size=ROW_GROUP_ROWS)

@@ -17,7 +17,8 @@ from chaoskit.base import parquet
 from chaoskit.base.errors import BadInput
 from chaoskit.base.reading import reading
 from chaoskit.history.audits import Audit, Place, parse_audits
-from chaoskit.history.dataset import AUDITS_KEY, TOPICS_KEY
+from chaoskit.history.dataset import AUDITS_KEY, DRIVERS_KEY, TOPICS_KEY
+from chaoskit.history.drivers import DriverTold, parse_drivers
 from chaoskit.history.models import DataModel, parse_topics
 from chaoskit.history.placements import FILE as PLACEMENTS_FILE
 from chaoskit.history.placements import Placements
@@ -142,6 +143,13 @@ class History:
     def audit(self, topic: str, partition: int) -> Audit | None:
         """Return the result of the final read of a partition; None if it was not reached."""
         return self._audits.get((topic, partition))
+
+    @cached_property
+    def drivers(self) -> list[DriverTold]:
+        """The machines that ran clients, if the harness did not."""
+        path = self.folder / "operations.parquet"
+        with history_file(path):
+            return parse_drivers(_metadata(path).get(DRIVERS_KEY, b"[]"))
 
     @cached_property
     def _audits(self) -> dict[Place, Audit]:

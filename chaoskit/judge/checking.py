@@ -7,7 +7,7 @@ each partition, then `settle_and_conclude` over all of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,7 @@ from chaoskit.base.errors import BadInput
 from chaoskit.base.memory import keep_freed_memory
 from chaoskit.contract.checker import FINDINGS, Checker, FaultWindow, Part, Setting, Settling, Spanning
 from chaoskit.contract.installed import checkers
+from chaoskit.history.drivers import apart_ns
 from chaoskit.history.reader import History, read_messages, read_observations
 from chaoskit.history.schema import CARRYING
 from chaoskit.judge.dating import dated
@@ -58,6 +59,7 @@ def settings(history: History, bound_ns: int, load: Load | None = None) -> list[
             load.end_ns if load else None,
             load.stuck_ns if load else None,
             load.begin_ns if load else 0,
+            apart_ns(history.drivers),
         )
         for each in history.partitions
     ]
@@ -77,7 +79,7 @@ def find(history: History, bound_ns: int, load: Load | None = None) -> pa.Table:
     def sent(checker: Settling, values: pa.Array) -> list[pa.Table]:
         return [checker.sent_here(read_messages(partition), values) for partition in history.partitions]
 
-    return settle_and_conclude(checked, sent, lambda: operations)
+    return settle_and_conclude(checked, sent, lambda: certain(operations, apart_ns(history.drivers)))
 
 
 def controlling(operations: pa.Table) -> np.ndarray:
@@ -105,8 +107,26 @@ def relevant(tables: Sequence[pa.Table], operations: pa.Table, control: np.ndarr
 
 def check_partition(part: Part) -> list[Checked]:
     """Return the findings of all checkers, in order, in one partition; empty if a checker does not handle its model."""
-    checked = [_check(checker, part) for checker in checkers()]
+    known = replace(part, operations=certain(part.operations, part.setting.apart_ns))
+    checked = [_check(checker, known) for checker in checkers()]
     return [Checked(dated(part, each.findings), each.extract) for each in checked]
+
+
+def certain(operations: pa.Table, error_ns: int) -> pa.Table:
+    """Return operations that surely were not running before their start or after their end.
+
+    What is ordered by these times is so in real time, although clients have clocks of their own.
+
+    Args:
+        operations: schema `OPERATIONS`.
+        error_ns: by how much the times of two clients may be wrong against each other.
+    """
+    if not error_ns:
+        return operations
+    for name, shift_ns in (("start_ns", -error_ns), ("end_ns", error_ns)):
+        shifted = pc.add(operations[name], pa.scalar(shift_ns, pa.int64()))
+        operations = operations.set_column(operations.schema.get_field_index(name), operations.field(name), shifted)
+    return operations
 
 
 def _check(checker: Checker, part: Part) -> Checked:

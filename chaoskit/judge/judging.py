@@ -19,6 +19,7 @@ from chaoskit.base.reading import RESTORE
 from chaoskit.contract import installed
 from chaoskit.contract.guarantee import Allowance
 from chaoskit.history.audits import Bounds
+from chaoskit.history.drivers import apart_ns
 from chaoskit.history.faults import FAULTS_FILE
 from chaoskit.history.finish import finish
 from chaoskit.history.manifest import JUDGED, RECORDED, seal, verify
@@ -129,8 +130,16 @@ def _verdict(
         audit=audit,
         bounds=bounded,
         liveness={key: value for key, value in liveness.items() if key not in _NO_LIVENESS},
-        **{**load, "availability": availability},
+        drivers=tuple(history.drivers),
+        **{**load, "availability": availability, "latency": _with_uncertainty(load["latency"], history)},
     )
+
+
+def _with_uncertainty(latency: Mapping[str, Any], history: History) -> dict[str, Any]:
+    """Say by how much latencies from one client to another may be wrong, if these ran on several machines."""
+    if not history.drivers:
+        return dict(latency)
+    return {**latency, "end_to_end": {**latency["end_to_end"], "uncertainty_ms": apart_ns(history.drivers) / 1e6}}
 
 
 def _fault(row: Mapping[str, Any], times: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from chaoskit.contract.guarantee import Allowance
+from chaoskit.history.drivers import DriverTold
 from chaoskit.judge.attribution import Cause
 from chaoskit.judge.bounds import Bounded, describe
 from chaoskit.judge.headline import EXPIRED, LOSSES, headline
@@ -58,6 +59,7 @@ class Verdict:
         faults: kind, targets, effective, healed of each fault.
         liveness, availability, latency, counts, audit: as in verdict.json.
         bounds: the times that the scenario expects to be bounded.
+        drivers: the machines that ran clients, if the harness did not.
         replayable: whether `chaoskit replay` can repeat it; false for an imported history.
     """
 
@@ -76,6 +78,7 @@ class Verdict:
     bounds: Mapping[str, Bounded] = field(default_factory=dict)
     rates: Mapping[str, float] = field(default_factory=dict)
     load_start_s: float = 0.0
+    drivers: tuple[DriverTold, ...] = ()
     replayable: bool = True
 
     @property
@@ -121,6 +124,7 @@ class Verdict:
             "availability": dict(self.availability),
             "latency": dict(self.latency),
             "bounds": {name: asdict(each) for name, each in self.bounds.items()},
+            **({"drivers": list(self.drivers)} if self.drivers else {}),
         }
 
 

@@ -11,6 +11,7 @@ from typing_extensions import TypedDict
 
 from chaoskit.base import parquet, store
 from chaoskit.base.errors import BadInput
+from chaoskit.history.drivers import DriverTold
 from chaoskit.history.sound import sound
 from chaoskit.judge.attribution import JUDGED
 
@@ -131,9 +132,11 @@ class _Point(TypedDict, total=False):
 
 @_Further
 class PointTold(_Point, total=False):
-    """Latencies of some messages; `all_due` also counts those without one."""
+    """Latencies of some messages; `all_due` also counts those without one. `uncertainty_ms`: by how much they may be
+    wrong, since several machines measured them."""
 
     all_due: _Point | None
+    uncertainty_ms: float
 
 
 class PhaseTold(TypedDict, total=False):
@@ -182,6 +185,7 @@ class VerdictTold(TypedDict):
     availability: AvailabilityTold
     latency: LatencyTold
     bounds: NotRequired[dict[str, BoundTold]]
+    drivers: NotRequired[list[DriverTold]]
 
 
 def read_verdict(folder: Path) -> Any:

@@ -103,7 +103,9 @@ def _latencies(told: Mapping[str, Any], *, with_faults: bool) -> list[tuple[str,
     if with_faults:
         rows += [(f"send, {words}", told.get(name, {}).get("send", {})) for name, words in PHASE_WORDS.items()]
     rows.append(("send, from the call", told.get("send_from_actual", {})))
-    rows.append(("end to end, due to first received", told.get("end_to_end", {})))
+    end_to_end = told.get("end_to_end", {})
+    unsure = f" (± {end_to_end['uncertainty_ms']:.1f} ms: two clocks)" if "uncertainty_ms" in end_to_end else ""
+    rows.append((f"end to end, due to first received{unsure}", end_to_end))
     return [(text, point) for text, point in rows if point]
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from chaoskit.history.drivers import DriverTold
 from chaoskit.history.schema import PRODUCER_SHIFT
 from chaoskit.judge.bounds import describe
 from chaoskit.judge.verdict import VALID, Found, Verdict
@@ -20,6 +21,7 @@ _FAULTS_SHOWN = 8
 
 _PARTITIONS_SHOWN = 3
 
+_WALL_OFF_S = 1
 _AT_ONCE_MS = 50
 """An acknowledgement this soon after the undoing of a fault began is not due to it: the system served already."""
 
@@ -145,6 +147,7 @@ def _done(verdict: Verdict) -> list[str]:
         f"{counts['received']:,} received, probes of the final read included",
         f"  times are relative to the start of the run{began}",
     ]
+    lines += [_driver(driver) for driver in verdict.drivers]
     for equal in _equal_faults(verdict.faults):
         lines += _fault(equal[0]) if len(equal) == 1 else _faults(equal)
     if dropped := verdict.liveness.get("dropped_faults"):
@@ -169,6 +172,15 @@ def _done(verdict: Verdict) -> list[str]:
         behind = f"received nothing new of {', '.join(group['behind'])}" if group["behind"] else "received new messages"
         lines.append(f"  consumer group: {behind}, {group['took_s']:.1f} s after the final read")
     return lines
+
+
+def _driver(driver: DriverTold) -> str:
+    wall = driver["wall_ahead_s"]
+    wrong = f"; its wall clock is {wall:+.3f} s off" if abs(wall) > _WALL_OFF_S else ""
+    return (
+        f"  {', '.join(driver['clients'])} ran on {driver['driver']}, whose clock is {driver['ahead_s']:+.3f} s from "
+        f"the harness's (corrected, ± {driver['uncertainty_ms']:.1f} ms){wrong}"
+    )
 
 
 def _in_spite(verdict: Verdict) -> str:
@@ -287,7 +299,8 @@ def _measured(verdict: Verdict) -> list[str]:
 def _latency(name: str, point: Mapping[str, Any]) -> list[str]:
     if not point:
         return []
-    lines = [f"  {name}: {_percentiles(point)}"]
+    unsure = f"  (± {point['uncertainty_ms']:.1f} ms: two clocks)" if "uncertainty_ms" in point else ""
+    lines = [f"  {name}: {_percentiles(point)}{unsure}"]
     if without := point.get("without"):
         whole = point.get("all_due")
         counted = f"; with these, counted until given up: {_percentiles(whole)}" if whole else ""

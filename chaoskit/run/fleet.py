@@ -14,6 +14,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import IO, Any
@@ -21,10 +22,14 @@ from typing import IO, Any
 from chaoskit.base import latency
 from chaoskit.base.errors import RunFailed
 from chaoskit.base.journal import Journal
-from chaoskit.contract.workload import Task
+from chaoskit.base.secrets import environment_in
+from chaoskit.contract.driver import Driver
+from chaoskit.contract.workload import CONSUMER, PRODUCER, Task
 from chaoskit.history.recorder import Progress
 from chaoskit.history.segment import HistoryFull
+from chaoskit.run.crew import Crew
 from chaoskit.run.heal import PROCESS, WORKER_MODULE
+from chaoskit.run.worker import ON_DRIVER
 
 _READY_TIMEOUT_S = 30
 _HEAD_START_NS = 100_000_000
@@ -33,7 +38,10 @@ _HEAD_START_NS = 100_000_000
 
 @dataclass(slots=True, eq=False)
 class Worker:
-    """One worker process (an incarnation of a client) and what it reported."""
+    """One worker process (an incarnation of a client) and what it reported.
+
+    `ahead_ns` returns by how much its clock is ahead of this machine's.
+    """
 
     task: Task
     process: subprocess.Popen[bytes]
@@ -43,6 +51,7 @@ class Worker:
     progress: Progress = field(default_factory=Progress)
     latencies: deque[str] = field(default_factory=deque)
     result: dict[str, Any] = field(default_factory=dict)
+    ahead_ns: Callable[[], int] = lambda: 0
 
     def listen(self) -> None:
         """Process the worker's messages until it exits."""
@@ -57,6 +66,10 @@ class Worker:
                     if self.progress.latency:
                         self.latencies.append(self.progress.latency)
                 self.result |= message.get("result", {})
+
+    def start_at(self, start_ns: int) -> None:
+        """Have it begin then, CLOCK_MONOTONIC of this machine."""
+        self.tell(f"start {start_ns + self.ahead_ns()}")
 
     def tell(self, order: str) -> None:
         """Send an order; does nothing if the worker has exited."""
@@ -127,7 +140,7 @@ class Client:
             self._crashed.append(following)
             self.workers.insert(0, self.workers.pop())  # the previous incarnation remains the current one
             raise
-        following.tell(f"start {time.monotonic_ns()}")
+        following.start_at(time.monotonic_ns())
         if self._stopped:
             following.tell("stop")
 
@@ -218,12 +231,14 @@ class Fleet:
         folder: the run folder; orders and write-ahead logs are stored in its `wal`.
         journal: journal for the processes.
         order: the order for all workers; see `chaoskit.run.worker`.
+        crew: the drivers that run clients.
     """
 
-    def __init__(self, folder: Path, journal: Journal, order: dict[str, Any]) -> None:
+    def __init__(self, folder: Path, journal: Journal, order: dict[str, Any], crew: Crew) -> None:
         self._folder = folder
         self._journal = journal
         self._order = order
+        self._crew = crew
         self._started = count()
         self.clients: list[Client] = []
 
@@ -244,7 +259,7 @@ class Fleet:
         """Start the clients simultaneously; return the start time, CLOCK_MONOTONIC ns."""
         start_ns = time.monotonic_ns() + _HEAD_START_NS
         for client in clients:
-            client.worker.tell(f"start {start_ns}")
+            client.worker.start_at(start_ns)
         return start_ns
 
     def stop(self, clients: Sequence[Client]) -> None:
@@ -283,11 +298,18 @@ class Fleet:
         return total
 
     def _start(self, task: Task) -> Worker:
-        order_path = self._folder / "wal" / f"{task.client}.order.json"
         order = {**self._order, "task": asdict(task), "process": next(self._started)}
-        order_path.write_text(json.dumps(order), encoding="utf-8")
         log = self._folder / "logs" / "clients" / f"{task.client}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
+        driver = self._crew.next_for(task.client) if task.role in (PRODUCER, CONSUMER) else None
+        worker = self._start_here(task, order, log) if driver is None else self._start_on(driver, task, order, log)
+        worker.listener = threading.Thread(target=worker.listen, daemon=True)
+        worker.listener.start()
+        return worker
+
+    def _start_here(self, task: Task, order: dict[str, Any], log: Path) -> Worker:
+        order_path = self._folder / "wal" / f"{task.client}.order.json"
+        order_path.write_text(json.dumps(order), encoding="utf-8")
         self._journal.record(PROCESS, mark=str(order_path))
         with log.open("wb") as errors:
             process = subprocess.Popen(
@@ -297,9 +319,13 @@ class Fleet:
                 stderr=errors,
                 start_new_session=True,
             )
-        worker = Worker(task, process, log)
-        worker.listener = threading.Thread(target=worker.listen, daemon=True)
-        worker.listener.start()
+        return Worker(task, process, log)
+
+    def _start_on(self, driver: Driver, task: Task, order: dict[str, Any], log: Path) -> Worker:
+        order |= {"wal": driver.folder, "environment": environment_in(order["connection"])}
+        process = driver.spawn(task.client, [WORKER_MODULE, ON_DRIVER], log)
+        worker = Worker(task, process, log, ahead_ns=partial(self._crew.ahead_ns, driver))
+        worker.tell(json.dumps(order))
         return worker
 
 

@@ -26,6 +26,7 @@ from chaoskit.contract.workload import PRODUCER, Task
 from chaoskit.history.models import DataModel, write_topics
 from chaoskit.history.schema import AUDITOR
 from chaoskit.run.conductor import Conductor
+from chaoskit.run.crew import crew_of
 from chaoskit.run.deployment import Deployment
 from chaoskit.run.fleet import Client, ClientGroup, Fleet
 from chaoskit.run.groups import await_probes
@@ -119,14 +120,15 @@ class Trial:
                 self._watcher.on(Problem(str(error)))
 
     def _with_cluster(self) -> None:
-        fleet = Fleet(self._folder, self._deployment.journal, self._order())
-        survey = Survey(self._cluster, self._folder / "wal", self._origin_ns, self._in_history)
-        try:
-            self._drive(fleet, survey)
-        finally:
-            fleet.stop(fleet.clients)
-            fleet.join(fleet.clients, _STOP_TIMEOUT_S)
-            survey.close()
+        with crew_of(self._plan, self._folder) as crew:
+            fleet = Fleet(self._folder, self._deployment.journal, self._order(), crew)
+            survey = Survey(self._cluster, self._folder / "wal", self._origin_ns, self._in_history)
+            try:
+                self._drive(fleet, survey)
+            finally:
+                fleet.stop(fleet.clients)
+                fleet.join(fleet.clients, _STOP_TIMEOUT_S)
+                survey.close()
 
     def _drive(self, fleet: Fleet, survey: Survey) -> None:
         self._watcher.on(PhaseBegun("clients"))

@@ -3,11 +3,15 @@
 The harness starts it with the path of its order (JSON) and exchanges JSON lines with it: the worker
 reports `ready`, receives the start time, and reports progress and, if it is an auditor, its result. It
 exits when it receives `stop`, or when its standard input closes because the harness has died.
+
+On a driver the path is `-`: the order is the first line, with the environment variables of its secrets, which
+so are never on the driver's disk.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 import threading
@@ -22,6 +26,8 @@ from chaoskit.history.recorder import Progress, Recorder
 from chaoskit.history.segment import HistoryFull
 from chaoskit.history.wal import WalWriter
 
+ON_DRIVER = "-"
+
 
 class HarnessLink:
     """The worker's end of its link to the harness; see `chaoskit.contract.workload.Control`."""
@@ -30,6 +36,14 @@ class HarnessLink:
         self.stopping = False
         # Unbuffered: a thread blocked in a buffered read would hold its lock when the interpreter exits.
         self._orders = open(0, "rb", buffering=0, closefd=False)  # noqa: SIM115
+
+    def order(self, path: str) -> dict[str, Any]:
+        """Return the order of this worker."""
+        if path != ON_DRIVER:
+            return dict(json.loads(Path(path).read_text(encoding="utf-8")))
+        order = json.loads(self._orders.readline())
+        os.environ.update(order["environment"])
+        return dict(order)
 
     def wait_start(self) -> int:
         self._say(ready=True)
@@ -71,7 +85,8 @@ def main(order_path: str) -> None:
 
 def _run(order_path: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the harness, which stops the workers
-    order = json.loads(Path(order_path).read_text(encoding="utf-8"))
+    link = HarnessLink()
+    order = link.order(order_path)
     system = installed.system(order["system"], "cluster.system")
     workload = installed.workload(order["workload"], "workload.kind")
     task = Task(**order["task"])
@@ -82,7 +97,7 @@ def _run(order_path: str) -> None:
                 options=workload.options.model_validate(order["options"]),
                 clients=system.clients(order["connection"]),
                 recorder=Recorder(wal, order["run_id"], order["namespace"]),
-                control=HarnessLink(),
+                control=link,
                 bound_ns=order["bound_ns"],
             )
         )

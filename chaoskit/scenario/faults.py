@@ -31,6 +31,7 @@ class Allowed:
         missing: why powers are missing, or which options they require.
         attached: whether the system runs already.
         inventory: whether an inventory names its hosts; otherwise only commands of its owner reach them.
+        drivers: whether other machines run the clients.
     """
 
     targets: Targets
@@ -42,6 +43,7 @@ class Allowed:
     missing: Mapping[type, str]
     attached: bool = False
     inventory: bool = False
+    drivers: bool = False
 
 
 def check_fault(spec: FaultSpec, place: str, source: str, allowed: Allowed | None) -> None:
@@ -97,6 +99,8 @@ def _prefix(choice: Choice, key: str) -> str:
 
 
 def _check_choice(choice: Choice, key: str, fault: Nemesis, allowed: Allowed) -> None:
+    if allowed.drivers and fault.hits == "clients":
+        raise BadInput(f"{key}: {choice.kind} hits clients of this machine, not those on drivers; remove one of both")
     if allowed.attached and fault.hits == "hosts" and fault.on_hosts:
         _check_hosts_of_others(f"{key}: {choice.kind}", fault, allowed)
     _check_powers(f"{key}: {choice.kind}", fault.host_powers, allowed.host_powers, "these hosts", allowed.missing)

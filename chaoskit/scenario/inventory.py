@@ -9,7 +9,9 @@ from typing import Any
 from chaoskit.base.errors import BadInput
 from chaoskit.scenario.reading import load_mapping
 
-_DEFAULTS, _HOSTS = "defaults", "hosts"
+_DEFAULTS, _HOSTS, _DRIVERS = "defaults", "hosts", "drivers"
+_REACHING = ("user", "port", "key", "jump", "known_hosts")
+"""The keys that drivers share with hosts."""
 
 
 def read_inventory(path: Path) -> dict[str, Any]:
@@ -26,18 +28,26 @@ def read_inventory(path: Path) -> dict[str, Any]:
 
 
 def with_defaults(inventory: Any) -> Any:
-    """Give each host the keys of `defaults` that it does not have itself.
+    """Give each host the keys of `defaults` that it does not have itself, and each driver those of the connection.
 
     Raises:
         ValueError: `defaults` is not a mapping.
     """
-    if not isinstance(inventory, Mapping) or not isinstance(inventory.get(_HOSTS), Mapping):
+    if not isinstance(inventory, Mapping):
         return inventory
     defaults = inventory.get(_DEFAULTS) or {}
     if not isinstance(defaults, Mapping):
         raise ValueError("defaults: write a mapping of the keys that hosts share")
-    hosts = {
-        str(name): {**defaults, **(each or {})} if isinstance(each, Mapping | None) else each
-        for name, each in inventory[_HOSTS].items()
+    shared = {_HOSTS: defaults, _DRIVERS: {key: defaults[key] for key in _REACHING if key in defaults}}
+    return {
+        key: _completed(value, shared.get(key, {})) if isinstance(value, Mapping) else value
+        for key, value in inventory.items()
+        if key != _DEFAULTS
     }
-    return {**{key: value for key, value in inventory.items() if key != _DEFAULTS}, _HOSTS: hosts}
+
+
+def _completed(machines: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        str(name): {**defaults, **(each or {})} if isinstance(each, Mapping | None) else each
+        for name, each in machines.items()
+    }

@@ -16,12 +16,13 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    PlainSerializer,
     StringConstraints,
     ValidationError,
     model_validator,
 )
 
-from chaoskit.base.quantities import MILLISECOND, SECOND, Duration, DurationRange
+from chaoskit.base.quantities import MILLISECOND, SECOND, Duration, DurationRange, format_size, parse_size
 from chaoskit.scenario.expected import Expected
 from chaoskit.scenario.inventory import with_defaults
 from chaoskit.scenario.mistakes import right_keys, validated
@@ -38,6 +39,10 @@ Kinds = Annotated[
     str | Annotated[list[str | dict[str, dict[str, Any]]], Field(min_length=1)], BeforeValidator(_as_list)
 ]
 """A kind of fault, a mapping of one kind to its keys, or several of both."""
+
+
+def _size(given: Any) -> Any:
+    return parse_size(given) if isinstance(given, str) else given
 
 
 def _not_nothing(duration_ns: int) -> int:
@@ -61,6 +66,7 @@ class ClusterSpec(BaseModel):
         inventory: the hosts of the nodes, which faults may then hit; see docs/attach.md.
         prefix: how the names of all topics begin that are made in a system that runs already.
         max_rate: the highest rate that a load may declare, in messages per second.
+        max_bytes: the same in bytes of payloads per second.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True)
@@ -70,6 +76,7 @@ class ClusterSpec(BaseModel):
     inventory: dict[str, Any] = {}
     prefix: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]+$")] = "chaoskit-"
     max_rate: float | None = Field(default=None, gt=0)
+    max_bytes: Annotated[int, Field(gt=0), BeforeValidator(_size), PlainSerializer(format_size)] | None = None
     hosts: int = Field(default=3, ge=1, le=200)
     zones: dict[Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$")], Names] = {}
     provider: str = LOCAL
@@ -83,6 +90,8 @@ class ClusterSpec(BaseModel):
         if not isinstance(given, dict) or not given.get("inventory"):
             return given
         inventory = with_defaults(given["inventory"])
+        if not inventory:
+            raise ValueError("inventory: names nobody; name hosts or drivers")
         named = inventory.get("hosts") if isinstance(inventory, dict) else None
         count = {"hosts": len(named)} if isinstance(named, dict) and named else {}
         return {**count, **given, "inventory": inventory}
@@ -94,6 +103,11 @@ class ClusterSpec(BaseModel):
         if self.inventory and not self.attach:
             raise ValueError("an inventory names the hosts of a system that runs already; add attach")
         return self
+
+    @property
+    def names_hosts(self) -> bool:
+        """Whether an inventory names the hosts of the nodes; it may name drivers only."""
+        return bool(self.inventory.get("hosts"))
 
     @property
     def host_provider(self) -> str:
@@ -110,18 +124,24 @@ class ClusterSpec(BaseModel):
     @property
     def host_names(self) -> list[str]:
         """The names of the hosts: those of the inventory, or n1, n2, ..."""
-        if self.inventory:
-            return [str(name) for name in self.inventory.get("hosts") or ()]
+        if self.names_hosts:
+            return [str(name) for name in self.inventory["hosts"]]
         return [f"n{index}" for index in range(1, self.hosts + 1)]
 
 
 class WorkloadSpec(BaseModel):
-    """Which load, for how long; further keys are the workload's options."""
+    """Which load, for how long; further keys are the workload's options.
+
+    Attributes:
+        drivers: the machines that run its producers and consumers, as the inventory names them; by default the
+            harness runs them.
+    """
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
     kind: str
     duration: Annotated[Duration, AfterValidator(_not_nothing)] = 20 * SECOND
+    drivers: Names | None = None
 
 
 class FaultSpec(BaseModel):

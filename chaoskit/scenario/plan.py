@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from chaoskit.base.errors import BadInput, Problems, nearest
+from chaoskit.base.secrets import files_in
 from chaoskit.contract import installed
 from chaoskit.contract.attach import Attaching
 from chaoskit.contract.cluster import Fetching, Processes, Rooted, System, Typed
+from chaoskit.contract.driver import Driving
 from chaoskit.contract.guarantee import Declared, Guarantees
 from chaoskit.contract.host import Equipped, HostProvider, Rooting
 from chaoskit.contract.installed import nemesis
@@ -167,9 +169,10 @@ class _Planning:
             self._fail()
         tried(_check_workload, scenario, system, options, workload, declared)
         tried(_check_rate, cluster, declared)
+        tried(_check_drivers, scenario, provider, disk)
         if cluster.attach:
             tried(_check_attach, cluster, system, declared)
-        if self._problems:
+        if self._problems and not cluster.attach:
             # Without a problem both are done with the machine.
             tried(system.check, declared)
             if isinstance(system, Fetching) and system.is_fetched(options):
@@ -249,13 +252,14 @@ def _allowed(
         cluster_powers=_cluster_powers(scenario.cluster, *cluster),
         missing=_missing(cluster[0]),
         attached=bool(scenario.cluster.attach),
-        inventory=bool(scenario.cluster.inventory),
+        inventory=scenario.cluster.names_hosts,
+        drivers=bool(scenario.workload.drivers),
     )
 
 
 def _cluster_powers(cluster: ClusterSpec, system: System, options: Any) -> tuple[type, ...]:
     if cluster.attach:
-        return (Processes,) if cluster.inventory else ()
+        return (Processes,) if cluster.names_hosts else ()
     return system.cluster_powers(options)
 
 
@@ -270,13 +274,30 @@ def _check_attach(cluster: ClusterSpec, system: System, declared: Declared) -> N
 
 
 def _check_rate(cluster: ClusterSpec, declared: Declared) -> None:
+    quotas = {"max_rate": cluster.max_rate, "max_bytes": cluster.max_bytes}
+    limits = {name: limit for name, limit in quotas.items() if limit is not None}
     paced = declared.get(Paced)
-    if cluster.max_rate is None or paced is None:
-        return
-    rate = paced.per_second
-    if rate is None or rate > cluster.max_rate:
-        given = "max" if rate is None else f"{rate}/s"
-        raise BadInput(f"workload.rate: {given} is above cluster.max_rate, {cluster.max_rate:g}/s; reduce it")
+    if limits and paced is None:
+        raise BadInput(
+            f"cluster.{next(iter(limits))}: this kind of workload has no rate of messages to compare; remove it"
+        )
+    for name, limit in limits.items():
+        assert paced is not None
+        rate = paced.per_second and paced.per_second * (paced.size if name == "max_bytes" else 1)
+        if rate is None or rate > limit:
+            given = "max" if rate is None else f"{rate:,}/s"
+            raise BadInput(f"workload.rate: {given} is above cluster.{name}, {limit:,.0f}/s; reduce it")
+
+
+def _check_drivers(scenario: Scenario, provider: HostProvider, options: Any) -> None:
+    names = scenario.workload.drivers or []
+    if names and not scenario.cluster.attach:
+        raise BadInput("workload.drivers: other machines reach a system that runs already only; add cluster.attach")
+    known = provider.driver_names(options) if isinstance(provider, Driving) else ()
+    for index, name in enumerate(names):
+        if name not in known:
+            where = nearest(name, known) if known else "name it there, below drivers"
+            raise BadInput(f"workload.drivers.{index}: the inventory has no driver {name!r}; {where}")
 
 
 def check_machine(plan: Plan) -> None:
@@ -290,6 +311,9 @@ def check_machine(plan: Plan) -> None:
     problems.raise_any()  # who may make no hosts here may not read the cache either
     if isinstance(plan.provider, Equipped):
         problems.tried(plan.provider.check_tools, plan.provider_options, plan.tools_needed)
+    if plan.scenario.workload.drivers and isinstance(plan.provider, Driving):
+        files = files_in(plan.scenario.cluster.attach)
+        problems.tried(plan.provider.check_drivers, plan.provider_options, plan.scenario.workload.drivers, files)
     if plan.scenario.cluster.attach:
         problems.raise_any()
         return

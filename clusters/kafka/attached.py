@@ -13,7 +13,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource  # type: ignore[at
 from chaoskit.base.errors import BadInput
 from chaoskit.base.secrets import check_secrets, resolved
 from chaoskit.base.waiting import wait_while
-from chaoskit.contract.attach import Node, on_hosts
+from chaoskit.contract.attach import Node, check_free, on_hosts
 from chaoskit.contract.cluster import ClusterError, Placed
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.owned import OwnedProcesses
@@ -169,6 +169,7 @@ class AttachedKafka:
         ]
 
     def begin_trial(self, namespace: str, options: KafkaOptions) -> None:
+        check_free(namespace, self._admin.list_topics(timeout=_ANSWER_S).topics)
         self._namespace = namespace
         self._options = options
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.base.secrets import check_secrets, resolved
 from chaoskit.base.waiting import wait_while
-from chaoskit.contract.attach import Node, on_hosts
+from chaoskit.contract.attach import Node, check_free, on_hosts
 from chaoskit.contract.cluster import ClusterError, Placed
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.host import ServiceHost
@@ -209,7 +209,8 @@ class AttachedRabbit:
         return self._stored.in_effect()
 
     def begin_trial(self, namespace: str, options: RabbitOptions) -> None:
-        """Do nothing: the names of queues tell of which trial they are."""
+        """Check that there is no such queue yet; the names of queues tell of which trial they are."""
+        check_free(namespace, self._management.queues())
 
     def create_topic(self, topic: Topic) -> None:
         for each in declarations(topic):

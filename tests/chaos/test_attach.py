@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka.cimpl import NewTopic
 from remote.kafka import PACKAGES, PASSWORD, Theirs, jars
 from remote.machines import machines
 
@@ -257,3 +258,16 @@ def test_a_run_stops_when_sends_are_not_acknowledged(theirs: Theirs, chaos: Any)
     (fault,) = run.verdict.faults
     assert fault["healed"]
     assert fault["undone_at_ms"] - fault["at_ms"] < 20_000
+
+
+def test_what_exists_already_is_refused_and_kept(theirs: Theirs, chaos: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    admin, name = theirs.admin(), "team-b-drawn-orders"
+    admin.create_topics([NewTopic(name, 1, 3)])[name].result()
+    monkeypatch.setattr("chaoskit.run.deployment.secrets.token_hex", lambda _: "drawn")
+
+    with pytest.raises(Exception, match=r"cluster\.prefix: team-b-drawn-orders exists already, and is not this run's"):
+        chaos(cluster=_attached(theirs, prefix="team-b-"), workload={"kind": "log", "duration": "2s"})
+
+    assert theirs.topics() == [name]
+    admin.delete_topics([name])[name].result()
+    assert wait_until(lambda: theirs.topics() == [], 20)

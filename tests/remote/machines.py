@@ -32,15 +32,19 @@ class Machines:
         folder: keys and system disks.
         names: the machines' names.
         addresses: their addresses.
+        drivers: the addresses of further machines, `d1`, `d2`, ..., for load.
         known_hosts: file with their host keys.
     """
 
-    def __init__(self, folder: Path, count: int, copied: Path, packages: Sequence[str]) -> None:
+    def __init__(self, folder: Path, count: int, copied: Path, packages: Sequence[str], ahead_s: Sequence[int]) -> None:
         self._root = Root("trixie", dict.fromkeys((*packages, *_BASIC), ""))
         roots.make(self._root)
         self.folder = folder
         self.names = [f"k{number}" for number in range(1, count + 1)]
         self.addresses = {name: f"{_NETWORK}.{number}" for number, name in enumerate(self.names, 1)}
+        self._ahead_s = {f"d{number}": each for number, each in enumerate(ahead_s, 1)}
+        self.drivers = {name: f"{_NETWORK}.{100 + number}" for number, name in enumerate(self._ahead_s)}
+        self._all = {**self.addresses, **self.drivers}
         self.known_hosts = folder / "known_hosts"
         self.key = folder / "key"
         self._running: list[subprocess.Popen[bytes]] = []
@@ -48,16 +52,16 @@ class Machines:
         _run("ip", "link", "add", BRIDGE, "type", "bridge")
         _run("ip", "address", "add", f"{_NETWORK}.254/24", "dev", BRIDGE)
         _run("ip", "link", "set", BRIDGE, "up")
-        for name in self.names:
+        for name in self._all:
             self._boot(name, copied)
-        for name in self.names:
+        for name in self._all:
             self._await(name)
 
     def ssh(self, name: str, command: str, content: bytes = b"") -> str:
         """Run a command on a machine as its user `deploy`, with OpenSSH; return its output."""
         argv = ["ssh", "-i", str(self.key), "-o", f"UserKnownHostsFile={self.known_hosts}", "-o", "BatchMode=yes"]
         done = subprocess.run(
-            [*argv, f"deploy@{self.addresses[name]}", command], input=content, capture_output=True, check=False
+            [*argv, f"deploy@{self._all[name]}", command], input=content, capture_output=True, check=False
         )
         assert done.returncode == 0, f"{name}: {command}: {done.stderr.decode()}"
         return done.stdout.decode()
@@ -100,18 +104,20 @@ class Machines:
         remove()
 
     def _prepare(self) -> None:
-        keys = [self.key, *(self.folder / name / "host_key" for name in self.names)]
+        keys = [self.key, *(self.folder / name / "host_key" for name in self._all)]
         for key in keys:
             key.parent.mkdir(parents=True, exist_ok=True)
             _run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key))
-        known = [f"{self.addresses[name]} {(self.folder / name / 'host_key.pub').read_text()}" for name in self.names]
+        known = [f"{self._all[name]} {(self.folder / name / 'host_key.pub').read_text()}" for name in self._all]
         self.known_hosts.write_text("".join(known))
-        table = "".join(f"{address} {name}\n" for name, address in self.addresses.items())
+        table = "".join(f"{address} {name}\n" for name, address in self._all.items())
         (self.folder / "hosts").write_text(f"127.0.0.1 localhost\n{table}")
 
     def _boot(self, name: str, copied: Path) -> None:
         namespaces = ["--net", "--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child"]
-        script = ["sh", str(_INIT), str(self.folder), name, f"{self.addresses[name]}/24", str(roots.tree(self._root))]
+        if ahead_s := self._ahead_s.get(name, 0):
+            namespaces += ["--time", "--monotonic", str(ahead_s), "--boottime", str(ahead_s)]
+        script = ["sh", str(_INIT), str(self.folder), name, f"{self._all[name]}/24", str(roots.tree(self._root))]
         with (self.folder / f"{name}.log").open("ab") as log:
             machine = subprocess.Popen(
                 ["setpriv", "--pdeathsig", "KILL", "unshare", *namespaces, *script, str(copied)],
@@ -142,7 +148,9 @@ class Machines:
 
 
 @contextmanager
-def machines(folder: Path, count: int, copied: Path, packages: Sequence[str]) -> Iterator[Machines]:
+def machines(
+    folder: Path, count: int, copied: Path, packages: Sequence[str], ahead_s: Sequence[int] = ()
+) -> Iterator[Machines]:
     """Run machines for a while; first remove what a test that was killed left behind.
 
     Args:
@@ -150,11 +158,12 @@ def machines(folder: Path, count: int, copied: Path, packages: Sequence[str]) ->
         count: how many.
         copied: a folder whose content each of them gets as /opt/system.
         packages: packages of Debian that they have.
+        ahead_s: for each further machine for load, by how much its clock is ahead.
     """
     remove()
     if folder.exists():
         shutil.rmtree(folder)
-    with closing(Machines(folder, count, copied, packages)) as running:
+    with closing(Machines(folder, count, copied, packages, ahead_s)) as running:
         yield running
 
 

@@ -7,15 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import paramiko
-from fabric import Connection
-
 from chaoskit.contract.disk import DATA, DataDisk
 from chaoskit.contract.host import HostError, ServiceState
 from chaoskit.contract.power import P, held
 from chaoskit.contract.shell import bash
 from clusters.hosts.remote.inventory import HostSpec
-from clusters.hosts.ssh import CONNECT_TIMEOUT_S, SshHost
+from clusters.hosts.remote.machine import RemoteMachine
 
 _LOG_COPY_S = 120
 
@@ -36,7 +33,7 @@ class NamedDisk:
         return held(kind, [], f"disk {self.name} of a host of the inventory")
 
 
-class RemoteHost(SshHost):
+class RemoteHost(RemoteMachine):
     """A machine that its owner runs; see `chaoskit.contract.host.ServiceHost` and `chaoskit.contract.owned.Owned`.
 
     Args:
@@ -46,11 +43,10 @@ class RemoteHost(SshHost):
     """
 
     def __init__(self, name: str, address: str, spec: HostSpec) -> None:
-        super().__init__(name, address, Path(spec.key or "").expanduser(), spec.data or "")
+        super().__init__(name, address, spec, spec.data or "")
         self.id = spec.node
         self.services = tuple(spec.services)
         self.spec = spec
-        self._port = spec.port or 22
 
     @property
     def tools(self) -> set[str]:
@@ -60,23 +56,6 @@ class RemoteHost(SshHost):
     @property
     def disks(self) -> Mapping[str, DataDisk]:
         return {DATA: NamedDisk(DATA, self.spec.data)} if self.spec.data else {}
-
-    def access(self) -> str:
-        """Return the command that opens a shell."""
-        spec = self.spec
-        given = [f"-i {spec.key}"] * bool(spec.key) + [f"-p {spec.port}"] * bool(spec.port)
-        given += [f"-J {spec.jump}"] * bool(spec.jump)
-        user = f"{spec.user}@" if spec.user else ""
-        return " ".join(["ssh", *given, f"{user}{spec.ssh or spec.address or self.name}"])
-
-    def reachable(self, timeout_s: float = 0.5) -> bool:
-        if not self.spec.jump:
-            return super().reachable(timeout_s)
-        try:
-            self.run(["true"], timeout_s=timeout_s)
-        except HostError:
-            return False
-        return True
 
     def get(self, path: str, local: Path) -> None:
         status, content, errors = self._raw(["cat", path], b"", _LOG_COPY_S)
@@ -122,20 +101,3 @@ class RemoteHost(SshHost):
         if self.spec.become == "none":
             return command
         return f'sudo -n -- env SSH_CONNECTION="$SSH_CONNECTION" {command}'
-
-    def _connect(self) -> Connection:
-        spec = self.spec
-        keys = {"key_filename": str(self._key_file)} if spec.key else {}
-        through = Connection(spec.jump, connect_timeout=CONNECT_TIMEOUT_S, connect_kwargs=keys) if spec.jump else None
-        given = {
-            name: value for name, value in (("user", spec.user), ("port", spec.port), ("gateway", through)) if value
-        }
-        connection = Connection(
-            spec.ssh or spec.address or self.name, connect_timeout=CONNECT_TIMEOUT_S, connect_kwargs=keys, **given
-        )
-        for each in (connection, *([through] if through is not None else [])):
-            each.client.load_system_host_keys()
-            if spec.known_hosts:
-                each.client.load_host_keys(str(Path(spec.known_hosts).expanduser()))
-            each.client.set_missing_host_key_policy(paramiko.RejectPolicy())
-        return connection

@@ -1,4 +1,4 @@
-"""An inventory: the hosts that chaoskit may touch, how it reaches them, and what runs on them."""
+"""An inventory: the machines that chaoskit may touch, how it reaches them, and what runs on them."""
 
 from __future__ import annotations
 
@@ -13,21 +13,17 @@ _RESERVED = {"all", "clients", "harness", "hosts", "majority", "minority", "one"
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 
 
-class HostSpec(BaseModel):
-    """One host. What OpenSSH's own configuration says of it holds, unless a key here says otherwise.
+class Reach(BaseModel):
+    """How a machine is reached. What OpenSSH's own configuration says of it holds, unless a key here says otherwise.
 
     Attributes:
-        address: IP address, or a name that has one, at which the other hosts reach it; its name by default.
+        address: IP address, or a name that has one; its name by default.
         ssh: name or alias by which SSH reaches it; the address by default.
         user: whom SSH logs in as.
         port: port of its SSH server.
         key: file of a private key, besides those of the agent.
         jump: host that SSH goes through, as `user@host:port`.
         known_hosts: file of known host keys, besides OpenSSH's.
-        become: how to become root: `sudo` without a password, or not at all (`none`) if the user is root.
-        node: id of its node in the system; needed where the node's address is not the host's.
-        services: the services that faults may stop, by name.
-        data: folder on its data disk, which `disk-full` may fill.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -39,6 +35,30 @@ class HostSpec(BaseModel):
     key: str | None = None
     jump: str | None = None
     known_hosts: str | None = None
+
+
+class DriverSpec(Reach):
+    """A machine that runs clients.
+
+    Attributes:
+        python: the Python in which chaoskit is installed there, in the version of the harness.
+        folder: where its clients record; each run has a folder of its own in it, until that has been fetched.
+    """
+
+    python: str = "python3"
+    folder: Annotated[str, StringConstraints(pattern="^/.")] = "/var/tmp/chaoskit"  # noqa: S108  # runs have random names
+
+
+class HostSpec(Reach):
+    """One host; other hosts reach it at `address`.
+
+    Attributes:
+        become: how to become root: `sudo` without a password, or not at all (`none`) if the user is root.
+        node: id of its node in the system; needed where the node's address is not the host's.
+        services: the services that faults may stop, by name.
+        data: folder on its data disk, which `disk-full` may fill.
+    """
+
     become: Literal["sudo", "none"] = "sudo"
     node: str = ""
     services: Annotated[dict[Name, Service], Field(min_length=1)]
@@ -49,12 +69,20 @@ class Inventory(BaseModel):
     """The content of an inventory. Nothing that it does not name is touched.
 
     Attributes:
-        hosts: the hosts, by their names.
+        hosts: the hosts of the system's nodes, by their names.
+        drivers: machines that run clients, by their names.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    hosts: Annotated[dict[Name, HostSpec], Field(min_length=1)]
+    hosts: dict[Name, HostSpec] = {}
+    drivers: dict[Name, DriverSpec] = {}
+
+    @model_validator(mode="after")
+    def _names_something(self) -> Inventory:
+        if not self.hosts and not self.drivers:
+            raise ValueError("hosts: name at least one host, or at least one of drivers")
+        return self
 
     @model_validator(mode="after")
     def _no_word_of_scenarios(self) -> Inventory:

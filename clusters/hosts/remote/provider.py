@@ -13,7 +13,9 @@ from chaoskit.base.journal import Journal
 from chaoskit.base.parallel import on_each
 from chaoskit.contract.capability import Capability
 from chaoskit.contract.disk import DATA
+from chaoskit.contract.driver import Driver
 from chaoskit.contract.switch import RELEASE, RELEASE_ALL, TOOLS
+from clusters.hosts.remote.driver import check_drivers, opened, undo_driver
 from clusters.hosts.remote.host import RemoteHost
 from clusters.hosts.remote.inventory import Inventory
 from clusters.hosts.remote.reach import KEY, connected, disconnect, lacking, reached, run_script
@@ -69,7 +71,7 @@ class SshProvider:
         return options
 
     def check(self, count: int, options: Inventory, needed: Collection[type]) -> None:
-        if count != len(options.hosts):
+        if options.hosts and count != len(options.hosts):
             raise BadInput(
                 f"cluster.inventory: names {len(options.hosts)} hosts, but cluster.hosts is {count}; name the host of "
                 "every node, and leave cluster.hosts out"
@@ -91,6 +93,18 @@ class SshProvider:
                 problems.add(BadInput(f"{KEY}.{host.name}: has no {tool}, which {', '.join(users)} needs; install it"))
         problems.raise_any()
 
+    def driver_names(self, options: Inventory) -> Collection[str]:
+        """See `chaoskit.contract.driver.Driving`."""
+        return options.drivers
+
+    def check_drivers(self, options: Inventory, names: Sequence[str], files: Collection[str]) -> None:
+        """See `chaoskit.contract.driver.Driving`."""
+        check_drivers(options, names, files)
+
+    def drivers(self, journal: Journal, options: Inventory, names: Sequence[str], wal: Path) -> Sequence[Driver]:
+        """See `chaoskit.contract.driver.Driving`."""
+        return opened(journal, _PROVIDER, options, names, wal)
+
     def provision(self, journal: Journal, count: int, options: Inventory, needed: Collection[type] = ()) -> RemoteLab:
         mark = f"{socket.gethostname()} {secrets.token_hex(4)}"
         journal.record(_PROVIDER, inventory=options.model_dump(mode="json"), mark=mark)
@@ -104,7 +118,12 @@ class SshProvider:
         return RemoteLab(hosts)
 
     def undo(self, entry: Mapping[str, Any]) -> list[str]:
-        """Undo what a run left on its hosts, or, if the entry has no `mark`, what any run left."""
+        """Undo what a run left on its hosts, or, if the entry has no `mark`, what any run left.
+
+        What clients of a run recorded on a driver is fetched.
+        """
+        if "driver" in entry:
+            return undo_driver(entry)
         with reached(Inventory.model_validate(entry["inventory"])) as hosts:
             mark = entry.get("mark")
             left = [host for host in hosts if mark is None or _user(host) == mark]

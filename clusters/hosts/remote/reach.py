@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.host import HostError
+from chaoskit.contract.host import HostError, Result
 from chaoskit.contract.shell import bash
 from clusters.hosts.remote.host import RemoteHost
 from clusters.hosts.remote.inventory import Inventory
+from clusters.hosts.remote.machine import RemoteMachine
 
 KEY = "cluster.inventory.hosts"
 
@@ -73,14 +74,14 @@ def connected(inventory: Inventory) -> list[RemoteHost]:
     return hosts
 
 
-def disconnect(hosts: Sequence[RemoteHost]) -> None:
+def disconnect(hosts: Sequence[RemoteMachine]) -> None:
     """Close the connections."""
     for host in hosts:
         host.disconnect()
 
 
-def address_of(name: str, given: str) -> str:
-    """Return the IP address of a host.
+def address_of(name: str, given: str, key: str = KEY) -> str:
+    """Return the IP address of a host, or of another machine below another key of the inventory.
 
     Raises:
         BadInput: it has none.
@@ -88,28 +89,41 @@ def address_of(name: str, given: str) -> str:
     try:
         found = socket.getaddrinfo(given, None, type=socket.SOCK_STREAM)
     except OSError as error:
-        raise BadInput(f"{KEY}.{name}.address: {given!r} has no IP address ({error.strerror}); write one") from error
+        raise BadInput(f"{key}.{name}.address: {given!r} has no IP address ({error.strerror}); write one") from error
     return str(found[0][4][0])
 
 
 def obstacle_to(host: RemoteHost) -> Obstacle | None:
     """Return why a host cannot be used; None if it can."""
     key = f"{KEY}.{host.name}"
-    for name, path in (("key", host.spec.key), ("known_hosts", host.spec.known_hosts)):
-        if path and not Path(path).expanduser().is_file():
-            return Obstacle(f"{key}.{name}", f"{path}: there is no such file", "correct it")
-    try:
-        seen = host.run(["id", "-u"], check=False)
-    except HostError as error:
-        told = str(error)
-        why = ((what, remedy) for sign, what, remedy in _REFUSED if sign in told)
-        return Obstacle(key, *next(why, (told, "check its address, port and network")))
+    seen = logged_in(host, key, ["id", "-u"])
+    if isinstance(seen, Obstacle):
+        return seen
     if seen.status != 0 and "sudo" in seen.err:
         why_not = seen.err.strip().removeprefix("sudo: ")
         return Obstacle(key, f"sudo: {why_not}", "allow it without a password (NOPASSWD)")
     if seen.out.strip() != "0":
         return Obstacle(key, "the user is not root", "leave out become: none")
     return None
+
+
+def logged_in(machine: RemoteMachine, key: str, argv: Sequence[str]) -> Result | Obstacle:
+    """Run a command on a machine; return its result, or why nobody can log in there.
+
+    Args:
+        machine: the machine.
+        key: its key in the inventory.
+        argv: the command; its exit status is not examined.
+    """
+    for name, path in (("key", machine.reach.key), ("known_hosts", machine.reach.known_hosts)):
+        if path and not Path(path).expanduser().is_file():
+            return Obstacle(f"{key}.{name}", f"{path}: there is no such file", "correct it")
+    try:
+        return machine.run(argv, check=False)
+    except HostError as error:
+        told = str(error)
+        why = ((what, remedy) for sign, what, remedy in _REFUSED if sign in told)
+        return Obstacle(key, *next(why, (told, "check its address, port and network")))
 
 
 def lacking(host: RemoteHost, tools: Collection[str]) -> list[str]:

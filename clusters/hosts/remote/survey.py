@@ -11,6 +11,7 @@ from chaoskit.base.parallel import on_each
 from chaoskit.contract.capability import Capability
 from chaoskit.contract.host import ServiceState
 from chaoskit.contract.switch import TOOLS
+from clusters.hosts.remote.driver import survey_drivers
 from clusters.hosts.remote.host import RemoteHost
 from clusters.hosts.remote.inventory import Inventory
 from clusters.hosts.remote.reach import address_of, disconnect, lacking, obstacle_to, run_script
@@ -37,7 +38,7 @@ def survey(inventory: Inventory, tools: Mapping[str, Collection[str]]) -> list[C
     for each in on_each(hosts, partial(_survey, tools=tools)):
         found += each
     disconnect(hosts)
-    return found
+    return found + survey_drivers(inventory)
 
 
 def _survey(host: RemoteHost, tools: Mapping[str, Collection[str]]) -> list[Capability]:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from notation import Step, assign, finding, history, poll, seek, send
+from story import Story, sent
+
+from chaoskit.judge.checking import check_partition
 
 
 def test_reordered_sends_that_followed_each_other() -> None:
@@ -173,3 +178,17 @@ def test_message_that_only_a_later_send_of_it_acknowledged_can_be_late() -> None
     steps = [send(1, "info"), send(1, at=1), send(2, at=0), send(3, at=2), poll("c", (0, 2), (2, 3)), poll("d", (1, 1))]
 
     assert [(row["value"], row["op"]) for row in history(*steps).only("late")] == [(1, 1)]
+
+
+@pytest.mark.parametrize(("apart_ns", "certain"), [(0, True), (2, True), (3, False), (1000, False)])
+def test_an_order_in_real_time_must_be_certain(apart_ns: int, certain: bool) -> None:
+    """Two clients whose clocks may differ: the first one's send ended 5 ns before the second's began."""
+    story = Story()
+    story.op("p", "send", sent("t/0", 1, 1), lasts=5)
+    story.op("q", "send", sent("t/0", 1 << 40, 0))
+    (part,) = story.parts()
+
+    checked = check_partition(replace(part, setting=replace(part.setting, apart_ns=apart_ns)))
+
+    found = {name for each in checked for name in each.findings["anomaly"].to_pylist()}
+    assert ("order-violation" in found) is certain

@@ -17,6 +17,7 @@ from chaoskit.history.origin import write_origin
 from chaoskit.history.reader import History
 from chaoskit.history.recorder import Progress
 from chaoskit.history.schema import AUDITOR
+from chaoskit.run.crew import Crew
 from chaoskit.run.fleet import Fleet
 
 _THIRD_PARTY = """
@@ -101,7 +102,7 @@ def _fleet(run: Path, journal: Journal, fail: str = "") -> Fleet:
         "namespace": "",
         "bound_ns": 0,
     }
-    return Fleet(run, journal, order)
+    return Fleet(run, journal, order, Crew([], run))
 
 
 def _await_sent(fleet: Fleet, sent: int) -> None:

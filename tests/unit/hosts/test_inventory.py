@@ -68,7 +68,7 @@ def test_an_inventory_is_looked_for_beside_the_scenario(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("inventory", "why"),
     [
-        ({"hosts": {}}, r"cluster\.inventory\.hosts: is empty"),
+        ({"hosts": {}}, r"cluster\.inventory: hosts: name at least one host, or at least one of drivers"),
         (_inventory("one"), r"hosts\.one: faults use this word for something else"),
         (_inventory("7"), r"hosts\.7: faults use this word"),
         (_inventory("k1", user=None, colour="red"), r"cluster\.inventory\.hosts\.k1\.colour"),
