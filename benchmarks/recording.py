@@ -1,8 +1,8 @@
-"""How fast a producer runs with everything recorded, against the bare client in the same loop.
+"""How fast producers and consumers run with everything recorded, against the bare client in the same loop.
 
-A real three-broker Kafka on the same cores; 100-byte messages at the maximum rate, acks=all. Rounds
-alternate bare and recorded, each in a process of its own, so that a drift of the machine hits both.
-Prints one JSON line.
+100-byte messages at the maximum rate, acks=all. Rounds alternate bare and recorded, each in a process of its own, so
+that a drift of the machine hits both. Sends go to librdkafka's mock cluster, which costs little, and to a real
+three-broker Kafka on the same cores, from which they are then read. Prints one JSON line.
 
     sudo .venv/bin/python benchmarks/recording.py [ROUNDS] [SECONDS]
 """
@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka import Producer
+from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 
 from chaoskit.base.journal import Journal
 from chaoskit.contract.cluster import Processes
@@ -33,13 +33,16 @@ from clusters.hosts.lab import LocalOptions, LocalProvider
 from clusters.kafka import System
 from clusters.kafka.client import KafkaClients
 from clusters.kafka.connection import librdkafka
+from clusters.kafka.consumer import CONSUMER_DEFAULTS
 from clusters.kafka.producer import resolve_producer
 from clusters.kafka.settings import KafkaOptions
+from workloads.log.consumer import consume
 from workloads.log.options import LogOptions
 from workloads.log.producer import produce
 
 _SIZE = 100
 _TOPIC = "log-0"
+_MOCK = {"test.mock.num.brokers": 3, "log_level": 0}
 
 
 class _Timer:
@@ -95,6 +98,28 @@ def bare(connection: dict[str, Any], seconds: float) -> float:
     return acked / (time.monotonic() - began)
 
 
+def received(connection: dict[str, Any], seconds: float) -> float:
+    """Return messages a second of the log workload's consumer."""
+    timer = _Timer(seconds)
+    options = LogOptions(rate="max", message_size=_SIZE)
+    with tempfile.TemporaryDirectory() as folder, WalWriter(Path(folder), "consumer-0", 0) as wal:
+        began = time.monotonic()
+        consume(Job(Task("consumer", 0), options, KafkaClients(connection), Recorder(wal, 1), timer, 0))
+        return timer.progress.received / (time.monotonic() - began)
+
+
+def bare_received(connection: dict[str, Any], seconds: float) -> float:
+    """Return messages a second of confluent-kafka alone: messages are only counted."""
+    settings = {**librdkafka(connection), **CONSUMER_DEFAULTS, "group.id": "bare", "auto.offset.reset": "error"}
+    consumer, count = Consumer(settings), 0
+    consumer.assign([TopicPartition(_TOPIC, 0, OFFSET_BEGINNING)])
+    began = time.monotonic()
+    while time.monotonic() - began < seconds:
+        count += len(consumer.consume(1000, 0.1))
+    consumer.close()
+    return count / (time.monotonic() - began)
+
+
 def main(rounds: int, seconds: float) -> None:
     """Measure and print."""
     system, options = System(), KafkaOptions(topic={"min.insync.replicas": 2})
@@ -110,22 +135,32 @@ def main(rounds: int, seconds: float) -> None:
             cluster.create_topic(Topic(_TOPIC, DataModel.LOG, 1, 3))
             connection = cluster.client_settings()
             _in_process(bare, connection, seconds)  # brokers warm up
-            pairs = [
-                (_in_process(bare, connection, seconds), _in_process(recorded, connection, seconds))
-                for _ in range(rounds)
-            ]
+            told = {
+                "mock": _rounds(bare, recorded, {**connection, **_MOCK}, rounds, seconds),
+                "sends": _rounds(bare, recorded, connection, rounds, seconds),
+                "receives": _rounds(bare_received, received, connection, rounds, seconds),
+            }
         finally:
             lab.close()
             journal.close()
-    print(
-        json.dumps(
-            {
-                "bare_sends_per_s": [round(a) for a, _ in pairs],
-                "recorded_sends_per_s": [round(b) for _, b in pairs],
-                "median_ratio": round(statistics.median(b / a for a, b in pairs), 3),
-            }
-        )
-    )
+    print(json.dumps(told))
+
+
+def _rounds(
+    plain: Callable[[dict[str, Any], float], float],
+    measured: Callable[[dict[str, Any], float], float],
+    connection: dict[str, Any],
+    rounds: int,
+    seconds: float,
+) -> dict[str, Any]:
+    pairs = [
+        (_in_process(plain, connection, seconds), _in_process(measured, connection, seconds)) for _ in range(rounds)
+    ]
+    return {
+        "bare_per_s": [round(a) for a, _ in pairs],
+        "recorded_per_s": [round(b) for _, b in pairs],
+        "median_ratio": round(statistics.median(b / a for a, b in pairs), 3),
+    }
 
 
 def _in_process(measure: Callable[[dict[str, Any], float], float], connection: dict[str, Any], seconds: float) -> float:

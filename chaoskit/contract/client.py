@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from chaoskit.base.errors import ChaoskitError
-from chaoskit.history.recorder import Delivery
+from chaoskit.history.recorder import Delivery, DeliveryReports
 
 Settlement = Literal["ack", "ack-cumulative", "nack", "reject"]
 """What a consumer does with a delivery: `nack` asks for redelivery, `reject` does not."""
@@ -63,6 +63,17 @@ class Producer(Protocol):
     def close(self, timeout_s: float) -> None:
         """Wait for all completions; report the remaining sends as never sent or as unknown."""
         ...
+
+
+@runtime_checkable
+class Reporting(Producer, DeliveryReports, Protocol):
+    """A producer that can send bursts; see `chaoskit.history.recorder.DeliveryReports`.
+
+    Attributes:
+        tells_positions: whether positions are true, as they are not without acknowledgements.
+    """
+
+    tells_positions: bool
 
 
 class ProducerFenced(ChaoskitError):

@@ -27,22 +27,39 @@ NO_VALUE = -1
 """Value and times of a message with an invalid header."""
 
 
+def filler(size: int) -> bytes:
+    """Return random bytes that make a payload as large as declared.
+
+    Args:
+        size: size of the payload in bytes, at least `SIZE_MIN`.
+    """
+    return os.urandom(size - SIZE_MIN)
+
+
+def build(run_id: int, value: int, intended_ns: int, sent_ns: int, filler: bytes) -> bytes:
+    """Return a payload; see the layout above."""
+    head = _HEAD.pack(_MAGIC, run_id, value, intended_ns, sent_ns)
+    return head + _CHECK.pack(extend(crc32c(head), filler)) + filler
+
+
 class Writer:
     """Builds the payloads of one client.
 
     Args:
         run_id: id of the run, below 2**64.
         size: size of each payload in bytes, at least `SIZE_MIN`.
+
+    Attributes:
+        filler: what every payload ends with.
     """
 
     def __init__(self, run_id: int, size: int) -> None:
         self._run_id = run_id
-        self._filler = os.urandom(size - SIZE_MIN)
+        self.filler = filler(size)
 
     def build(self, value: int, intended_ns: int, sent_ns: int) -> bytes:
         """Return a payload."""
-        head = _HEAD.pack(_MAGIC, self._run_id, value, intended_ns, sent_ns)
-        return head + _CHECK.pack(extend(crc32c(head), self._filler)) + self._filler
+        return build(self._run_id, value, intended_ns, sent_ns, self.filler)
 
 
 def value_of(payload: bytes) -> int:

@@ -7,19 +7,20 @@ trial, so that trials on one deployment do not see each other's messages. Client
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from chaoskit.base import latency
 from chaoskit.base.errors import ChaoskitError
-from chaoskit.history import payload
 from chaoskit.history.audits import Audit
+from chaoskit.history.hot import Lane
 from chaoskit.history.schema import FAIL, INFO, KINDS, OK
-from chaoskit.history.wal import NO_DELIVERY, NO_POSITION, WalWriter
+from chaoskit.history.wal import NO_POSITION, WalWriter
 
 
 class Delivery(NamedTuple):
@@ -31,6 +32,19 @@ class Delivery(NamedTuple):
     payload: bytes
     position: int
     delivery: int | None
+
+
+class DeliveryReports(Protocol):
+    """A producer whose client library calls a callable of its own for each message, with an error or None, and the
+    message, whose `offset()` is its position."""
+
+    def send_reported(self, topic: str, partition: int, key: bytes | None, payload: bytes, report: Any) -> bool:
+        """Enqueue one message whose delivery is told to `report`, unless the client's queue is full."""
+        ...
+
+    def delivered(self, token: int, error: Any, message: Any) -> None:
+        """Report a completion, given what the client library told of it."""
+        ...
 
 
 class OperationFailed(ChaoskitError):
@@ -80,6 +94,8 @@ class Recorder:
         self._topics: dict[str, int] = {}
         self._due_ns: dict[int, int] = {}
         self._took_ns: list[int] = []
+        self._lane = Lane(wal, run_id, self._delivered, self.topic_id, self.key_id)
+        self._classify: Callable[[int, Any, Any], None] | None = None
 
     def in_system(self, name: str) -> str:
         """Return the name in the system of a topic, or of anything else that clients name."""
@@ -112,6 +128,20 @@ class Recorder:
         self._due_ns[op] = intended_ns
         self.progress.sent += 1
         return op
+
+    def burst_through(self, producer: DeliveryReports) -> Callable[..., None]:
+        """Return `chaoskit.history.lane.Lane.burst` for a producer; its first argument is given.
+
+        What was sent in bursts counts in `report` only.
+        """
+        self._classify = producer.delivered
+        return partial(self._lane.burst, producer.send_reported)
+
+    def _delivered(self, op: int, due_ns: int, error: Any, message: Any) -> None:
+        """Record a delivery that has an error or no position."""
+        assert self._classify is not None
+        self._due_ns[op] = due_ns
+        self._classify(op, error, message)
 
     def completed(self, op: int, outcome: int, error: str | None, position: int | None) -> None:
         """Record the completion of a send; see `chaoskit.contract.client.Completed`."""
@@ -155,15 +185,8 @@ class Recorder:
 
     def received(self, op: int, deliveries: Sequence[Delivery]) -> tuple[int, list[int]]:
         """Record the messages that an operation received, in order; return the time and their values."""
-        now, wal, run_id, read = time.monotonic_ns(), self._wal, self.run_id, payload.read
-        values = []
-        for topic, partition, key, content, position, count in deliveries:
-            code, value, intended_ns, sent_ns = read(content, run_id)
-            wal.received(
-                op, self.topic_id(topic), partition, 0 if key is None else self.key_id(key), value, position,
-                intended_ns, sent_ns, now, code, NO_DELIVERY if count is None else count,
-            )  # fmt: skip
-            values.append(value)
+        now = time.monotonic_ns()
+        values = self._lane.deliveries(op, list(deliveries), now)
         self.progress.received += len(deliveries)
         return now, values
 
@@ -192,6 +215,10 @@ class Recorder:
 
     def report(self) -> Progress:
         """Return the progress so far, with the latency of the sends acknowledged since the last report."""
-        took_ns, self._took_ns = self._took_ns, []
-        self.progress.latency = latency.encoded(latency.histogram(np.array(took_ns, np.int64))) if took_ns else ""
+        sent, acked, latencies = self._lane.drain()
+        self.progress.sent += sent
+        self.progress.acked += acked
+        took_ns = np.concatenate([np.array(self._took_ns, np.int64), np.frombuffer(latencies, np.int64)])
+        self._took_ns = []
+        self.progress.latency = latency.encoded(latency.histogram(took_ns)) if took_ns.size else ""
         return self.progress

@@ -21,6 +21,7 @@ from pathlib import Path
 from types import TracebackType
 
 from chaoskit.history.audits import Audit, Bounds
+from chaoskit.history.hot import Cursor
 from chaoskit.history.names import NameLog
 from chaoskit.history.record import (
     AUDIT,
@@ -53,7 +54,7 @@ _pack_received = RECEIVED_FIELDS.pack_into
 _pack_audit = AUDIT_FIELDS.pack_into
 
 
-class WalWriter:
+class WalWriter(Cursor):
     """Writes the log of one client.
 
     Args:
@@ -68,14 +69,10 @@ class WalWriter:
     """
 
     __slots__ = (
-        "_admitted_end",
         "_client",
-        "_end",
         "_folder",
         "_ids",
         "_names",
-        "_next_op",
-        "_offset",
         "_process",
         "_segment",
         "_segment_bytes",
@@ -99,6 +96,7 @@ class WalWriter:
         self._admitted_end = 0
         try:
             self._segment = self._create(0)
+            self._map(self._segment)
             self._admit()
         except HistoryFull:
             self._names.close()
@@ -245,6 +243,7 @@ class WalWriter:
         """Close the log and release unused space."""
         if self._segment.closed:
             return
+        self._map(None)
         self._segment.close()
         os.truncate(self._path(self._segment_index), self._offset)
         if self._spare is not None:
@@ -271,6 +270,7 @@ class WalWriter:
     def _advance(self) -> int:
         """Switch to the next segment; the next invocation must allocate a new reserve."""
         following = self._spare or self._create(self._segment_index + 1)
+        self._map(following)
         self._segment.close()
         self._segment = following
         self._segment_index += 1

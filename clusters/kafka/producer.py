@@ -77,13 +77,26 @@ class KafkaProducer:
 
     def send(self, topic: str, partition: int, key: bytes | None, payload: bytes, token: int) -> bool:
         try:
-            self._producer.produce(topic, payload, key, partition, partial(self._delivered, token))
+            self._producer.produce(topic, payload, key, partition, partial(self.delivered, token))
         except BufferError:
             return False
-        except KafkaException as error:  # raised by the call itself: nothing was enqueued
-            self._completed(token, FAIL, error.args[0].name(), None)
-            if error.args[0].fatal():
-                self._replace()
+        except KafkaException as error:
+            self._refused(token, error)
+        return True
+
+    @property
+    def tells_positions(self) -> bool:
+        """See `chaoskit.contract.client.Reporting`."""
+        return self._told_offsets
+
+    def send_reported(self, topic: str, partition: int, key: bytes | None, payload: bytes, report: Any) -> bool:
+        """See `chaoskit.contract.client.Reporting`."""
+        try:
+            self._producer.produce(topic, payload, key, partition, report)
+        except BufferError:
+            return False
+        except KafkaException as error:
+            self._refused(report.op, error)
         return True
 
     def pending(self) -> int:
@@ -95,6 +108,12 @@ class KafkaProducer:
     def close(self, timeout_s: float) -> None:
         if self._serve(self._producer.flush, timeout_s) > 0:
             self._purge()
+
+    def _refused(self, token: int, error: KafkaException) -> None:
+        """Report a send that the call itself refused: nothing was enqueued."""
+        self._completed(token, FAIL, error.args[0].name(), None)
+        if error.args[0].fatal():
+            self._replace()
 
     def _serve(self, call: Callable[[float], int], timeout_s: float) -> int:
         """Poll or flush. Both may raise a fatal error, also through a delivery report (SystemError)."""
@@ -117,7 +136,8 @@ class KafkaProducer:
         with suppress(KafkaException, SystemError):
             self._producer.flush(5)
 
-    def _delivered(self, token: int, error: KafkaError | None, message: Message) -> None:
+    def delivered(self, token: int, error: KafkaError | None, message: Message) -> None:
+        """See `chaoskit.contract.client.Reporting`."""
         if error is None:
             offset = message.offset() if self._told_offsets else None
             if offset is not None and offset < 0:  # a duplicate that the broker dropped

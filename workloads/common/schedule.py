@@ -21,24 +21,28 @@ class Schedule:
         producers: number of producers.
         start_ns: start of the load, CLOCK_MONOTONIC.
         first: sequence of the first send of the load.
+
+    Attributes:
+        interval_ns: time from one send of this producer to the next; None at the maximum rate.
+        start_ns, first: as given.
     """
 
     def __init__(self, rate: int | str, producers: int, start_ns: int, first: int) -> None:
-        self._interval_ns = None if isinstance(rate, str) else 1e9 * producers / rate
-        self._start_ns = start_ns
-        self._first = first
+        self.interval_ns = None if isinstance(rate, str) else 1e9 * producers / rate
+        self.start_ns = start_ns
+        self.first = first
 
     def intended_ns(self, sequence: int) -> int | None:
         """Return when a send is due; None at the maximum rate."""
-        if self._interval_ns is None:
+        if self.interval_ns is None:
             return None
-        return self._start_ns + int((sequence - self._first) * self._interval_ns)
+        return self.start_ns + int((sequence - self.first) * self.interval_ns)
 
     def due(self, now_ns: int) -> float:
         """Return the sequence up to which sends are due; infinite at the maximum rate."""
-        if self._interval_ns is None:
+        if self.interval_ns is None:
             return math.inf
-        return self._first + 1 + (now_ns - self._start_ns) // self._interval_ns
+        return self.first + 1 + (now_ns - self.start_ns) // self.interval_ns
 
 
 def wait_s(next_ns: int | None, room: int) -> float:

@@ -31,8 +31,7 @@ def produce(job: Job[Options], connect: Callable[[Job[Options], Completed], Prod
     while not job.control.stopping:
         now = time.monotonic_ns()
         room = options.in_flight - sender.producer.pending()
-        for _ in range(int(min(schedule.due(now) - sender.sequence, room, _BURST))):
-            sender.send(schedule.intended_ns(sender.sequence))
+        sender.burst(max(0, int(min(schedule.due(now) - sender.sequence, room, _BURST))), schedule)
         sender.producer.poll(wait_s(schedule.intended_ns(sender.sequence), room))
         reports.tell()
     sender.producer.close(CLOSE_TIMEOUT_S)

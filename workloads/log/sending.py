@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from itertools import cycle
 from typing import Any, Generic, TypeVar
 
-from chaoskit.contract.client import Completed, Producer
+from chaoskit.contract.client import Completed, Producer, Reporting
 from chaoskit.contract.workload import Job
 from chaoskit.history import payload
 from chaoskit.history.schema import PRODUCER_SHIFT
 from workloads.common.options import LoadOptions
-from workloads.common.schedule import WARM_UP_TIMEOUT_S
+from workloads.common.schedule import WARM_UP_TIMEOUT_S, Schedule
 
 P = TypeVar("P", bound=Producer)
 Options = TypeVar("Options", bound=LoadOptions)
@@ -37,9 +36,13 @@ class Sender(Generic[P]):
         number = job.task.index + job.task.incarnation * (options.producers + 1)
         self._first_value = number << PRODUCER_SHIFT
         named = ((recorder.in_system(topic), partition, key) for topic, partition, key in options.routes())
-        self._routes = cycle(
-            [(topic, recorder.topic_id(topic), partition, recorder.key_id(key), key) for topic, partition, key in named]
+        self._routes = tuple(
+            (topic, recorder.topic_id(topic), partition, recorder.key_id(key), key) for topic, partition, key in named
         )
+        producer = self.producer
+        self._burst = None
+        if isinstance(producer, Reporting) and producer.tells_positions:
+            self._burst = recorder.burst_through(producer)
 
     def warm_up(self, count: int) -> None:
         """Send `count` messages and wait for them, so that connections, producer ids and the brokers' compiled code
@@ -50,9 +53,19 @@ class Sender(Generic[P]):
         while self.producer.pending() and time.monotonic() < deadline:
             self.producer.poll(0.01)
 
+    def burst(self, count: int, schedule: Schedule) -> None:
+        """Send the next messages."""
+        if self._burst is None:
+            for _ in range(count):
+                self.send(schedule.intended_ns(self.sequence))
+            return
+        times = schedule.start_ns, schedule.first, schedule.interval_ns or 0.0
+        self._burst(self._wait, self._routes, self._writer.filler, self._first_value, self.sequence, count, *times)
+        self.sequence += count
+
     def send(self, intended_ns: int | None) -> None:
         """Send the next message, which is due at `intended_ns`, or now if that is None."""
-        topic, topic_id, partition, key_id, key = next(self._routes)
+        topic, topic_id, partition, key_id, key = self._routes[self.sequence % len(self._routes)]
         value = self._first_value | self.sequence
         self.sequence += 1
         sent_ns = time.monotonic_ns()
@@ -60,7 +73,11 @@ class Sender(Generic[P]):
         content = self._writer.build(value, intended_ns, sent_ns)
         op = self._recorder.send(topic_id, partition, key_id, value, intended_ns, sent_ns)
         while not self.producer.send(topic, partition, key, content, op):
-            self.producer.poll(0.01)
+            self._wait()
+
+    def _wait(self) -> None:
+        """Wait for room in the client's queue."""
+        self.producer.poll(0.01)
 
 
 def producer_settings(job: Job[Options]) -> dict[str, Any]:
