@@ -1,7 +1,11 @@
-"""Compiles chaoskit/history/hot.c when chaoskit is installed; without a compiler, its Python counterpart is used."""
+"""Compiles chaoskit/history/hot.c when chaoskit is installed; without a compiler, its Python counterpart is used.
+
+`CHAOSKIT_PURE=1` leaves it out, for a wheel that every Python takes.
+"""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import sysconfig
@@ -18,7 +22,7 @@ class CompileHook(BuildHookInterface[Any]):
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile beside the source, and say that the wheel is for this platform."""
-        if self.target_name != "wheel":
+        if self.target_name != "wheel" or os.environ.get("CHAOSKIT_PURE"):
             return
         source = Path(self.root) / "chaoskit" / "history" / "hot.c"
         target = source.with_name(f"_hot{sysconfig.get_config_var('EXT_SUFFIX')}")
@@ -30,5 +34,6 @@ class CompileHook(BuildHookInterface[Any]):
             target.unlink(missing_ok=True)
             sys.stderr.write(f"recording will be slower: {source} was not compiled: {error}\n")
             return
+        build_data["artifacts"].append(str(target.relative_to(self.root)))
         build_data["pure_python"] = False
         build_data["infer_tag"] = True

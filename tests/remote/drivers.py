@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from importlib.metadata import version
@@ -41,7 +42,7 @@ def install(machines: Machines, folder: Path) -> None:
 def _fetch(folder: Path, site: Path) -> None:
     pip = [sys.executable, "-m", "pip"]
     wheel = [*pip, "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(folder), str(_PROJECT)]
-    subprocess.run(wheel, check=True)
+    subprocess.run(wheel, check=True, env={**os.environ, "CHAOSKIT_PURE": "1"})
     pinned = [f"{name}=={version(name)}" for name in _NEEDED]
     target = ["--target", str(site), "--python-version", _THEIR_PYTHON, "--only-binary=:all:", "--no-deps"]
     subprocess.run([*pip, "install", "-q", *target, *pinned, *map(str, folder.glob("*.whl"))], check=True)
