@@ -112,7 +112,7 @@ def _distribution(recorded: HdrHistogram) -> Iterator[str]:
     yield f"{'Value':>12} {'Percentile':>14} {'TotalCount':>10} {'1/(1-Percentile)':>14}\n\n"
     if total:
         running = np.cumsum(count)
-        for index, level in _levels(100.0 * running / total):
+        for index, level in _levels(100.0 * running / total, _TICKS):
             line = f"{(lowest + size - 1)[index] / 1000:12.3f} {level / 100:2.12f} {running[index]:10d}"
             yield line + (f" {1 / (1 - level / 100):14.2f}\n" if level != 100 else "\n")
     middle = lowest + (size >> 1)
@@ -130,11 +130,28 @@ def _values(bucket: Ints) -> tuple[Ints, Ints]:
     return within << shift, np.left_shift(1, shift)
 
 
-def _levels(reached: npt.NDArray[np.float64]) -> Iterator[tuple[int, float]]:
+def quantiles(recorded: HdrHistogram, ticks: int) -> list[tuple[float, int]]:
+    """Return percentiles with their values, us, as HdrHistogram's iteration by percentiles does; empty without values.
+
+    Args:
+        recorded: the histogram.
+        ticks: number of percentiles in each half of the distance to 100 %.
+    """
+    used, count = _used(recorded)
+    if not used.size:
+        return []
+    running = np.cumsum(count)
+    lowest, size = _values(used)
+    highest = (lowest + size - 1).tolist()
+    return [(level, highest[index]) for index, level in _levels(100.0 * running / running[-1], ticks)]
+
+
+def _levels(reached: npt.NDArray[np.float64], ticks: int) -> Iterator[tuple[int, float]]:
     """Yield the levels of the distribution, %, each with the first bucket that reaches it; halving towards 100 %.
 
     Args:
         reached: the level that each bucket reaches.
+        ticks: number of levels in each half of the distance to 100 %.
     """
     index, level, last = 0, 0.0, len(reached) - 1
     while True:
@@ -143,5 +160,5 @@ def _levels(reached: npt.NDArray[np.float64]) -> Iterator[tuple[int, float]]:
         if index == last:
             break
         halved = math.pow(2, math.log(100 / (100.0 - level)) / math.log(2) + 1)
-        level += 100.0 / (_TICKS * halved)
+        level += 100.0 / (ticks * halved)
     yield last, 100.0

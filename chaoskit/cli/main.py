@@ -21,6 +21,7 @@ BAD_INPUT, CRASH = BadInput.exit_code, ChaoskitError.exit_code
 VERBS = {
     "run": "Run scenarios on real clusters and judge them.",
     "sweep": "Run a scenario in many variants and count the anomalies.",
+    "bench": "Run workloads of the OpenMessaging Benchmark, and write its results, with a verdict.",
     "check": "Judge a recorded run, or a Jepsen history, again.",
     "replay": "Repeat a recorded run: the same faults at the same times, roles looked up again.",
     "shrink": "Find the smallest timeline that still makes a failed run fail.",

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chaoskit.base.errors import BadInput, Problems
+from chaoskit.contract.benchmark import Driven
 from chaoskit.contract.capability import Capability
 from chaoskit.contract.client import (
     LogClients,
@@ -23,6 +24,7 @@ from clusters.common.diagnosis import java_and_jars
 from clusters.common.directories import check_directories
 from clusters.common.java import check_java
 from clusters.kafka import artifacts, attached
+from clusters.kafka.benchmark import DRIVER_CLASS, driven
 from clusters.kafka.client import KafkaClients
 from clusters.kafka.client_settings import check_clients
 from clusters.kafka.deploy import KafkaCluster
@@ -48,6 +50,7 @@ class System:
     roles = ROLES
     models = (DataModel.LOG,)
     guarantees = GUARANTEES
+    driver_class = DRIVER_CLASS
     given: Mapping[type, str] = dict.fromkeys((Leadership, Reassignment), "version: 4.0.0 or later")
     never: Mapping[type, str] = {
         SequencedClients: "applications cannot set sequence ids; a new producer starts a new sequence",
@@ -122,6 +125,10 @@ class System:
     def remove(self, settings: Mapping[str, Any], names: Sequence[str]) -> list[str]:
         """See `chaoskit.contract.attach.Attaching`."""
         return attached.remove(settings, names)
+
+    def driven(self, content: Mapping[str, Any]) -> Driven:
+        """See `chaoskit.contract.benchmark.Benchmarked`."""
+        return driven(content)
 
     def diagnose(self) -> list[Capability]:
         return java_and_jars("Kafka", 17, "Kafka 4")

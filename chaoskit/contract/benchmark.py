@@ -1,0 +1,45 @@
+"""Drivers of the OpenMessaging Benchmark (OMB): its configuration files of a system, in a scenario's words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+
+@dataclass(frozen=True, slots=True)
+class Driven:
+    """What a driver's file says.
+
+    Attributes:
+        attach: `cluster.attach`: where the system runs.
+        cluster: further keys of `cluster`.
+        workload: keys of `workload`, such as `producer` and `consumer`.
+        hosts: the least number of hosts of a lab.
+        ignored: what the clients of Python have no counterpart for, each with the reason.
+    """
+
+    attach: Mapping[str, Any]
+    cluster: Mapping[str, Any]
+    workload: Mapping[str, Any]
+    hosts: int
+    ignored: tuple[str, ...] = field(default=())
+
+
+@runtime_checkable
+class Benchmarked(Protocol):
+    """Optional power of a system: run what a driver of OMB describes.
+
+    Attributes:
+        driver_class: the driver's `driverClass`, without its package.
+    """
+
+    driver_class: str
+
+    def driven(self, content: Mapping[str, Any]) -> Driven:
+        """Translate a driver's file.
+
+        Raises:
+            BadInput: names the key and the remedy, without the file.
+        """
+        ...

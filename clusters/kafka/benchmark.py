@@ -1,0 +1,98 @@
+"""OMB's driver of Kafka: settings of the Java client by the names that librdkafka has for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from confluent_kafka import KafkaException
+
+from chaoskit.base.errors import BadInput, nearest
+from chaoskit.contract.benchmark import Driven
+from clusters.kafka.consumer import KafkaConsumer
+from clusters.kafka.producer import KafkaProducer
+
+DRIVER_CLASS = "KafkaBenchmarkDriver"
+
+_TEXTS = ("topicConfig", "commonConfig", "producerConfig", "consumerConfig")
+_KEYS = ("name", "driverClass", "replicationFactor", *_TEXTS)
+_BOOTSTRAP = "bootstrap.servers"
+_REPLACED = {
+    "auto.offset.reset": "consumers read everything from the beginning",
+    "group.id": "consumers have a group of the run's",
+}
+"""Settings that the workload has itself."""
+
+_CONNECTION = ("security.", "sasl.", "ssl.")
+
+
+def driven(content: Mapping[str, Any]) -> Driven:
+    """See `chaoskit.contract.benchmark.Benchmarked`."""
+    for key in content:
+        if key not in _KEYS:
+            raise BadInput(f"{key}: OMB's driver of Kafka has no such key; {nearest(key, _KEYS)}")
+    topic, common, producer, consumer = (_properties(content, key) for key in _TEXTS)
+    servers = common.pop(_BOOTSTRAP, None)
+    if not servers:
+        raise BadInput(f"commonConfig: {_BOOTSTRAP} is missing; name the brokers")
+    ignored = [f"{name}: {why}" for name, why in _REPLACED.items() if consumer.pop(name, None) is not None]
+    common.pop("client.id", None)
+    known = {"producer": {**common, **producer}, "consumer": {**common, **consumer}}
+    known["producer"] = _taken(known["producer"], lambda given: KafkaProducer(given, lambda *_: None), ignored)
+    known["consumer"] = _taken({**known["consumer"]}, _consumer, ignored)
+    replication = content.get("replicationFactor", 1)
+    if not isinstance(replication, int) or replication < 1:
+        raise BadInput(f"replicationFactor: {replication!r} is no number of replicas; write 1 or more")
+    attach = {_BOOTSTRAP: servers, **{key: value for key, value in common.items() if key.startswith(_CONNECTION)}}
+    clients = {
+        role: {key: value for key, value in given.items() if not key.startswith(_CONNECTION)}
+        for role, given in known.items()
+    }
+    return Driven(
+        attach=attach,
+        cluster={"topic": topic},
+        workload={"replication": replication, **clients},
+        hosts=replication,
+        ignored=tuple(dict.fromkeys(ignored)),
+    )
+
+
+def _properties(content: Mapping[str, Any], key: str) -> dict[str, str]:
+    """Return the properties of a text, as Java reads them."""
+    text = content.get(key)
+    if text is None:
+        raise BadInput(f"{key}: is missing; write it, with at least one property")
+    found = {}
+    for line in str(text).splitlines():
+        name, separator, value = line.strip().partition("=")
+        if not name or name.startswith(("#", "!")):
+            continue
+        if not separator:
+            raise BadInput(f"{key}: {line.strip()!r} is no property; write name=value")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def _taken(
+    settings: dict[str, Any], connect: Callable[[Mapping[str, Any]], object], ignored: list[str]
+) -> dict[str, Any]:
+    """Return the settings that librdkafka has; add the others to `ignored`."""
+    taken: dict[str, Any] = {}
+    for name, value in settings.items():
+        try:
+            connect({name: value})
+        except KafkaException as error:
+            why = error.args[0].str()
+            if "No such configuration property" in why:
+                ignored.append(f"{name}: librdkafka has no such property")
+            elif "outside allowed range" in why:
+                ignored.append(f"{name}: {value} is outside librdkafka's range; its default is used")
+            else:
+                raise BadInput(f"{name}: rejected by librdkafka: {why}") from error
+        else:
+            taken[name] = value
+    return taken
+
+
+def _consumer(settings: Mapping[str, Any]) -> None:
+    KafkaConsumer({"group.id": "check", **settings}).close()

@@ -1,0 +1,102 @@
+"""OMB's files: what they mean for a scenario, and what is refused or told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chaoskit.base import yaml
+from chaoskit.base.errors import BadInput
+from chaoskit.omb.plans import Bench, Wishes, read_benches
+
+_WORKLOAD: dict[str, Any] = {
+    "name": "1 topic / 6 partitions", "topics": 1, "partitionsPerTopic": 6, "messageSize": 100,
+    "payloadFile": "payload/payload-100b.data", "subscriptionsPerTopic": 1, "consumerPerSubscription": 2,
+    "producersPerTopic": 3, "producerRate": 50_000, "consumerBacklogSizeGB": 0, "testDurationMinutes": 0.5,
+}  # fmt: skip
+_DRIVER: dict[str, Any] = {
+    "name": "Kafka",
+    "driverClass": "io.openmessaging.benchmark.driver.kafka.KafkaBenchmarkDriver",
+    "replicationFactor": 3,
+    "topicConfig": "min.insync.replicas=2\nflush.messages=1\n",
+    "commonConfig": "bootstrap.servers=k1:9092,k2:9092\n# a remark\nsecurity.protocol = PLAINTEXT\n",
+    "producerConfig": "acks=all\nlinger.ms=1\nbatch.size=131072\nmax.request.size=9\nrequest.timeout.ms=1200000\n",
+    "consumerConfig": "auto.offset.reset=earliest\nenable.auto.commit=false\nmax.partition.fetch.bytes=10485760\n",
+}
+_ALL = Wishes(lab=False, hosts=None, warm_up_ns=None, length_ns=None)
+
+
+def _benches(folder: Path, wishes: Wishes = _ALL, workload: Any = _WORKLOAD, driver: Any = _DRIVER) -> list[Bench]:
+    (folder / "work.yaml").write_text(yaml.dump(workload))
+    (folder / "kafka.yaml").write_text(yaml.dump(driver))
+    return read_benches([folder / "kafka.yaml", folder / "work.yaml"], wishes)
+
+
+def test_a_workload_with_a_driver(tmp_path: Path) -> None:
+    (bench,) = _benches(tmp_path)
+
+    cluster, load = bench.plan.scenario.cluster, bench.plan.workload_options
+    assert (cluster.system, cluster.hosts) == ("kafka", 3)
+    assert cluster.attach == {"bootstrap.servers": "k1:9092,k2:9092", "security.protocol": "PLAINTEXT"}
+    assert bench.plan.system_options.topic == {"min.insync.replicas": "2", "flush.messages": "1"}
+    assert (load.topics, load.partitions, load.replication, load.message_size) == (1, 6, 3, 100)
+    assert (load.producers, load.consumers, load.consumption, load.rate) == (3, 2, "group", 50_000)
+    assert load.producer == {"acks": "all", "linger.ms": "1", "batch.size": "131072"}
+    assert load.consumer == {"enable.auto.commit": "false", "max.partition.fetch.bytes": "10485760"}
+    assert (bench.warm_up_ns, bench.length_ns) == (60_000_000_000, 30_000_000_000), "fractions of minutes count"
+    assert bench.plan.scenario.workload.duration == 90_000_000_000
+    assert bench.driver.driven.ignored == (
+        "auto.offset.reset: consumers read everything from the beginning",
+        "max.request.size: librdkafka has no such property",
+        "request.timeout.ms: 1200000 is outside librdkafka's range; its default is used",
+    )
+
+
+def test_a_lab_instead_of_the_drivers_cluster(tmp_path: Path) -> None:
+    (bench,) = _benches(tmp_path, Wishes(lab=True, hosts=5, warm_up_ns=0, length_ns=2_000_000_000))
+
+    assert bench.plan.host_names == ["n1", "n2", "n3", "n4", "n5"]
+    assert not bench.plan.scenario.cluster.attach
+    assert bench.plan.scenario.workload.duration == 2_000_000_000
+
+
+@pytest.mark.parametrize("rate", [0, 10_000_000])
+def test_the_rates_of_omb_that_mean_as_fast_as_possible(tmp_path: Path, rate: int) -> None:
+    (bench,) = _benches(tmp_path, workload={**_WORKLOAD, "producerRate": rate, "keyDistributor": "RANDOM_NANO"})
+
+    assert bench.plan.workload_options.rate == "max"
+    assert bench.plan.workload_options.keys == 10_000
+    told = " ".join(bench.workload.remarks())
+    assert "keys take turns" in told
+    assert ("instead of searching" in told) is (rate == 0)
+
+
+@pytest.mark.parametrize(
+    ("workload", "driver", "why"),
+    [
+        ({"produserRate": 1}, {}, r"work\.yaml: produserRate: .*producerRate"),
+        ({"producerRate": None}, {}, r"work\.yaml: producerRate"),
+        ({"consumerBacklogSizeGB": 5}, {}, r"work\.yaml: consumerBacklogSizeGB: backlogs are not supported yet"),
+        ({"subscriptionsPerTopic": 3}, {}, r"work\.yaml: subscriptionsPerTopic: one subscription"),
+        ({"messageSize": 10}, {}, r"work\.yaml: workload\.message_size"),
+        ({}, {"driverClass": "a.b.NatsDriver"}, r"kafka\.yaml: driverClass: NatsDriver is not supported; .*Kafka"),
+        ({}, {"topicconfig": "x=1"}, r"kafka\.yaml: topicconfig: OMB's driver of Kafka has no such key; .*topicConfig"),
+        ({}, {"producerConfig": None}, r"kafka\.yaml: producerConfig: is missing"),
+        ({}, {"producerConfig": "acks"}, r"kafka\.yaml: producerConfig: 'acks' is no property; write name=value"),
+        ({}, {"commonConfig": "a=b"}, r"kafka\.yaml: commonConfig: bootstrap\.servers is missing"),
+        ({}, {"producerConfig": "acks=some"}, r"kafka\.yaml: acks: rejected by librdkafka"),
+        ({}, {"replicationFactor": 0}, r"kafka\.yaml: replicationFactor: 0 is no number of replicas"),
+    ],
+)
+def test_what_cannot_work_is_refused(tmp_path: Path, workload: Any, driver: Any, why: str) -> None:
+    with pytest.raises(BadInput, match=why):
+        _benches(tmp_path, workload={**_WORKLOAD, **workload}, driver={**_DRIVER, **driver})
+
+
+def test_both_kinds_of_files_are_needed(tmp_path: Path) -> None:
+    (tmp_path / "work.yaml").write_text(yaml.dump(_WORKLOAD))
+
+    with pytest.raises(BadInput, match=r"no driver \(with driverClass\) among .*work\.yaml"):
+        read_benches([tmp_path / "work.yaml"], _ALL)
