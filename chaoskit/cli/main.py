@@ -23,6 +23,7 @@ VERBS = {
     "sweep": "Run a scenario in many variants and count the anomalies.",
     "bench": "Run workloads of the OpenMessaging Benchmark, and write its results, with a verdict.",
     "check": "Judge a recorded run, or a Jepsen history, again.",
+    "compare": "Show runs beside each other.",
     "replay": "Repeat a recorded run: the same faults at the same times, roles looked up again.",
     "shrink": "Find the smallest timeline that still makes a failed run fail.",
     "explore": "Test recovery from power cuts at many points of a recorded disk.",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from chaoskit.report.charts import BLUE, RED, Rows, Spec, chart, value_y
 
 _LEGEND: Spec = {"orient": "top", "direction": "horizontal", "title": None}
-_PALETTE = ("#d1495b", "#3f88c5", "#e08a1e", "#3a9d6e", "#8e6bbf", "#8a8f98", "#c46fa5", "#5aa9a3")
+PALETTE = ("#d1495b", "#3f88c5", "#e08a1e", "#3a9d6e", "#8e6bbf", "#8a8f98", "#c46fa5", "#5aa9a3")
 _ROW = 30
 _BAR, _FEW_BARS = 48, 8
 """Width of a bar where there are few, which would fill the page otherwise."""
@@ -68,7 +68,7 @@ def grouped_bars(rows: Rows, title: str, series: Sequence[str], colours: Sequenc
 def histogram(rows: Rows, names: Sequence[str], x_title: str, y_title: str) -> Spec:
     """Return counts by bin, stacked by series: rows of name (the bin), series, value."""
     series = list(dict.fromkeys(row["series"] for row in rows))
-    colours = [_PALETTE[index % len(_PALETTE)] for index in range(len(series))]
+    colours = [PALETTE[index % len(PALETTE)] for index in range(len(series))]
     encoding = {
         "x": {
             "field": "name",

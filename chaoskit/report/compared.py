@@ -1,0 +1,183 @@
+"""Runs beside each other: what differs in their scenarios, and what each of them did, lost and cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from chaoskit.base import store
+from chaoskit.base.errors import BadInput
+from chaoskit.judge.subject import Declared
+from chaoskit.judge.verdict_file import read_verdict
+from chaoskit.report.words import PHASE_WORDS, milliseconds, number, scalar
+
+_NAMES = ("seed", "name")
+"""Keys that say which run it is."""
+
+_LETTERS = 26
+_POINTS = (("p50", "p50_ms"), ("p99", "p99_ms"), ("p99.9", "p999_ms"), ("max", "max_ms"))
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A judged run.
+
+    Attributes:
+        name: scenario and folder.
+        folder: the run folder.
+        scenario: its resolved scenario.
+        verdict: its verdict.json.
+    """
+
+    name: str
+    folder: Path
+    scenario: Mapping[str, Any]
+    verdict: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One figure of all runs.
+
+    Attributes:
+        name: what it is.
+        values: one text for each run.
+        differs: whether they are not all equal.
+    """
+
+    name: str
+    values: tuple[str, ...]
+
+    @property
+    def differs(self) -> bool:
+        return len(set(self.values)) > 1
+
+
+def read_compared(given: Sequence[Path]) -> list[Compared]:
+    """Read runs: run folders, or folders of a scenario in a store, which stand for all its judged runs.
+
+    Raises:
+        BadInput: there are fewer than two, one is given twice, or one is damaged.
+    """
+    folders = [folder for path in given for folder in _folders(path)]
+    if again := sorted({str(folder) for folder in folders if folders.count(folder) > 1}):
+        raise BadInput(f"{again[0]}: is given twice; name different runs")
+    if len(folders) < 2:
+        raise BadInput("a comparison needs at least two judged runs; name more, or the folder of a scenario in a store")
+    return [
+        Compared(
+            store.run_name(folder),
+            folder,
+            store.read_yaml(folder / store.SCENARIO, Declared),
+            read_verdict(folder),
+        )
+        for folder in folders
+    ]
+
+
+def _folders(given: Path) -> list[Path]:
+    if (given / store.SCENARIO).exists():
+        return [given.resolve()]
+    several = sorted(path.parent.resolve() for path in given.glob(f"*/{store.VERDICT}") if not path.parent.is_symlink())
+    return several or [store.find_run(given)]
+
+
+def differences(runs: Sequence[Compared]) -> list[Row]:
+    """Return the keys of the scenarios that differ, with their values; empty if all did the same."""
+    flat = [dict(_flat(run.scenario)) for run in runs]
+    names = list(dict.fromkeys(name for each in flat for name in each if name not in _NAMES))
+    rows = [Row(name, tuple(each.get(name, "") for each in flat)) for name in names]
+    return [row for row in rows if row.differs]
+
+
+def letter(index: int) -> str:
+    """Return what a run is called in tables: A, B, ..., Z, and numbers beyond.
+
+    >>> letter(0), letter(25), letter(26)
+    ('A', 'Z', '27')
+    """
+    return chr(ord("A") + index) if index < _LETTERS else str(index + 1)
+
+
+def figures(runs: Sequence[Compared]) -> dict[str, list[Row]]:
+    """Return rows under their titles: first what differs in the scenarios, then what the runs did and cost."""
+
+    def rows(**getters: Any) -> list[Row]:
+        return [Row(name.replace("_", " "), tuple(get(run.verdict) for run in runs)) for name, get in getters.items()]
+
+    anomalies = list(
+        dict.fromkeys(name for run in runs for name, each in run.verdict["anomalies"].items() if each["count"])
+    )
+    told = {
+        "what happened": rows(
+            verdict=lambda v: v["verdict"].upper(),
+            faults=lambda v: ", ".join(dict.fromkeys(each["kind"] for each in v["faults"])) or "none",
+            sent=lambda v: number(v["counts"]["sent"]),
+            acknowledged=lambda v: number(v["counts"]["acked"]),
+            failed=lambda v: number(v["counts"]["failed"]),
+            unknown=lambda v: number(v["counts"]["indeterminate"]),
+        ),
+        "anomalies": [Row(name, tuple(_anomaly(run.verdict, name) for run in runs)) for name in anomalies],
+        "throughput": rows(
+            sends_per_s=lambda v: number(v["rates"].get("sends_per_s")),
+            acknowledged_per_s=lambda v: number(v["rates"].get("acks_per_s")),
+            longest_time_without_an_acknowledgement=lambda v: milliseconds(
+                v["availability"].get("longest_unavailable_ms")
+            ),
+        ),
+    }
+    phases = {"": "all sends", **PHASE_WORDS}
+    for phase, words in phases.items():
+        points = [(run.verdict["latency"].get(phase, {}) if phase else run.verdict["latency"]) for run in runs]
+        told[f"send latency, {words}"] = _latencies([each.get("send", {}) for each in points])
+    told["end-to-end latency"] = _latencies([run.verdict["latency"].get("end_to_end", {}) for run in runs])
+    kept = {title: each for title, each in told.items() if any(any(row.values) for row in each)}
+    return {"what differs in their scenarios": differences(runs), **kept}
+
+
+def document(runs: Sequence[Compared]) -> dict[str, Any]:
+    """Return the comparison for `--json`."""
+    names = [run.name for run in runs]
+    return {
+        "runs": [
+            {
+                "run": run.name,
+                "folder": str(run.folder),
+                **{key: run.verdict[key] for key in ("verdict", "counts", "rates", "availability", "latency")},
+                "anomalies": {
+                    name: {"count": each["count"], "allowed": each["allowed"]}
+                    for name, each in run.verdict["anomalies"].items()
+                },
+            }
+            for run in runs
+        ],
+        "differs": {row.name: dict(zip(names, row.values, strict=True)) for row in differences(runs)},
+    }
+
+
+def _latencies(points: Sequence[Mapping[str, Any]]) -> list[Row]:
+    rows = [
+        Row(name, tuple(milliseconds(each[key]) if each.get(key) is not None else "" for each in points))
+        for name, key in _POINTS
+    ]
+    return [row for row in rows if any(row.values)]
+
+
+def _anomaly(verdict: Mapping[str, Any], name: str) -> str:
+    found = verdict["anomalies"].get(name, {"count": 0, "allowed": True})
+    return number(found["count"]) + ("" if found["allowed"] else ", NOT allowed")
+
+
+def _flat(content: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(content, Mapping) and content:
+        for key, value in content.items():
+            yield from _flat(value, f"{prefix}{key}.")
+    elif isinstance(content, list) and any(isinstance(each, Mapping) for each in content):
+        for index, value in enumerate(content):
+            yield from _flat(value, f"{prefix}{index}.")
+    elif isinstance(content, list):
+        yield prefix[:-1], ", ".join(map(scalar, content))
+    elif not isinstance(content, Mapping):
+        yield prefix[:-1], scalar(content)

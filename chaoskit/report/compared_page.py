@@ -1,0 +1,78 @@
+"""The page that shows runs beside each other, on one time axis from the start of each load."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from chaoskit.base import durable, owner
+from chaoskit.base.errors import BadInput
+from chaoskit.history.reader import History
+from chaoskit.judge.timing import Timing, faults_of, load_of
+from chaoskit.report import charts
+from chaoskit.report.compared import Compared, figures, letter
+from chaoskit.report.comparisons import PALETTE
+from chaoskit.report.series import series_of
+
+
+def write_compared(runs: Sequence[Compared], out: Path) -> Path:
+    """Write the page of some runs; return its path.
+
+    Raises:
+        BadInput: a run is damaged, the packages of chaoskit[report] are missing, or the file cannot be written.
+    """
+    from chaoskit.report.html import render  # noqa: PLC0415  # loads optional packages
+
+    content = render(
+        "compared.html.j2",
+        title=f"{len(runs)} runs",
+        runs=runs,
+        colours=[_colour(index) for index in range(len(runs))],
+        letters=[letter(index) for index in range(len(runs))],
+        groups=figures(runs),
+        figures=_figures(runs),
+    )
+    try:
+        durable.write(out, content.encode())
+        owner.give([out])
+    except OSError as error:
+        raise BadInput(f"--html {out}: cannot be written: {error.strerror}; choose another file") from error
+    return out
+
+
+def _figures(runs: Sequence[Compared]) -> list[dict[str, Any]]:
+    latency: list[dict[str, Any]] = []
+    rates: list[dict[str, Any]] = []
+    for index, run in enumerate(runs):
+        history = History.open(run.folder)
+        load = load_of(run.folder)
+        series = series_of(history, Timing(load, faults_of(history.faults.to_pylist())))
+        start_s = load.begin_ns / 1e9
+        key = f"r{index}"
+        latency += [{"t": round(row["t"] - start_s, 3), "part": f"{index}-{row['part']}", key: row["p99"]}
+            for row in series.send]  # fmt: skip
+        rates += [{"t": round(row["t"] - start_s, 3), "part": str(index), key: row["acked"]}
+            for row in series.throughput]  # fmt: skip
+    names = {f"r{index}": (letter(index), _colour(index)) for index in range(len(runs))}
+    title = "time since the start of the load (s)"
+    domain = [0.0, max((row["t"] for row in (*latency, *rates)), default=1.0)]
+    told = [charts.told(t="at s")[0], *({"field": key, "title": name} for key, (name, _) in names.items())]
+    specs = []
+    for id_, heading, rows in (
+        ("send", "Send latency, p99 (ms), from when a message was due to its acknowledgement", latency),
+        ("throughput", "Acknowledged messages per second", rates),
+    ):
+        if not rows:
+            continue
+        values = [{key: row[key]} for row in rows for key in names if key in row]
+        axis = charts.value_y("messages/s")
+        if id_ == "send":
+            axis = charts.log_y("p99 (ms)", [{"v": value} for each in values for value in each.values()], ["v"])
+        lines = charts.lines(rows, names, charts.time_x(domain, title), axis, told)
+        specs.append({"id": id_, "title": heading, "spec": charts.chart(heading, 230, lines)})
+    return specs
+
+
+def _colour(index: int) -> str:
+    return PALETTE[index % len(PALETTE)]

@@ -1,0 +1,83 @@
+"""Runs beside each other: every figure of verdict.json, what differs, and a page with their courses."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from test_report_page import specs
+
+from chaoskit.base.errors import BadInput
+from chaoskit.base.store import read_json
+from chaoskit.report.compared import differences, document, figures, letter, read_compared
+from chaoskit.report.compared_page import write_compared
+
+
+def test_figures_are_those_of_the_verdicts(judged: Path, calm: Path) -> None:
+    runs = read_compared([judged, calm])
+    told = figures(runs)
+    verdicts = [read_json(folder / "verdict.json") for folder in (judged, calm)]
+
+    happened = {row.name: row for row in told["what happened"]}
+    assert happened["acknowledged"].values == tuple(f"{each['counts']['acked']:,}" for each in verdicts)
+    assert happened["acknowledged"].differs
+    anomalies = {row.name: row.values for row in told["anomalies"]}
+    for name, found in verdicts[0]["anomalies"].items():
+        if found["count"]:
+            assert anomalies[name][0] == f"{found['count']:,}" + ("" if found["allowed"] else ", NOT allowed")
+            assert anomalies[name][1].startswith(f"{verdicts[1]['anomalies'].get(name, {}).get('count', 0):,}")
+    under = {row.name: row.values for row in told["send latency, under faults"]}
+    assert under["p99"][0]
+    assert under["p99"][1] == "", "the calm run has no faults"
+
+
+def test_what_differs_between_scenarios(judged: Path, calm: Path) -> None:
+    rows = {row.name: row.values for row in differences(read_compared([judged, calm]))}
+
+    assert rows
+    assert not {"seed", "name"} & rows.keys()
+    assert all(len(set(values)) > 1 for values in rows.values())
+
+
+def test_a_folder_of_a_scenario_stands_for_its_runs(judged: Path, calm: Path) -> None:
+    assert [run.folder for run in read_compared([judged.parent, calm])] == [judged, calm]
+
+
+def test_too_few_and_equal_runs_are_refused(judged: Path, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="needs at least two judged runs"):
+        read_compared([judged])
+    with pytest.raises(BadInput, match="is given twice"):
+        read_compared([judged, judged.parent])
+    with pytest.raises(BadInput, match="nothing"):
+        read_compared([judged, tmp_path / "nothing"])
+
+
+def test_the_page_shows_each_run_over_time(judged: Path, calm: Path, tmp_path: Path) -> None:
+    runs = read_compared([judged, calm])
+    page = write_compared(runs, tmp_path / "page.html").read_text(encoding="utf-8")
+
+    assert set(specs(page)) == {"send", "throughput"}
+    values = specs(page)["send"]["layer"][0]["data"]["values"]
+    assert {key for row in values for key in row if key.startswith("r")} == {"r0", "r1"}
+    assert min(row["t"] for row in values) <= 1, "times are since the start of each load"
+    assert "&lt;b&gt;" in page, "names are escaped"
+
+
+def test_the_verb(judged: Path, calm: Path, tmp_path: Path) -> None:
+    command = [str(Path(sys.executable).with_name("chaoskit")), "compare", str(judged), str(calm)]
+    shown = subprocess.run(
+        [*command, "--html", str(tmp_path / "page.html")], text=True, capture_output=True, check=True
+    )
+    told = subprocess.run([*command, "--json"], text=True, capture_output=True, check=True)
+
+    assert shown.stdout.startswith("A  ")
+    assert "what differs in their scenarios" in shown.stdout
+    assert (tmp_path / "page.html").exists()
+    assert json.loads(told.stdout) == document(read_compared([judged, calm]))
+
+
+def test_letters() -> None:
+    assert [letter(index) for index in (0, 1, 25, 26)] == ["A", "B", "Z", "27"]
