@@ -27,7 +27,8 @@ def show_plans(plans: Sequence[Plan], *, drawn: bool) -> None:
     for plan in plans:
         check_machine(plan)
         click.echo("\n".join(told(plan, drawn=drawn and plan.scenario.seed is None)))
-    click.echo("nothing was started (--dry-run)")
+    asked = any(plan.scenario.cluster.attach for plan in plans)
+    click.echo(f"nothing was started{', and no broker was asked' if asked else ''} (--dry-run)")
 
 
 def told(plan: Plan, *, drawn: bool) -> Iterator[str]:

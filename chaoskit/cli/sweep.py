@@ -19,6 +19,7 @@ from chaoskit.contract.event import Event, LoadTick
 from chaoskit.judge.verdict import EXIT_CODES
 from chaoskit.report.telling import told
 from chaoskit.scenario.files import find_sweep
+from chaoskit.search import cost
 from chaoskit.search.sweep import Results, RunEnded, Sweep, load_sweep, run_sweep
 from chaoskit.search.table import LEGEND, document, header, markdown, rows, worst
 
@@ -87,7 +88,12 @@ def write_table(planned: Sweep, found: dict[str, Results], folder: Path) -> None
     content = document(planned, found)
     as_data, as_text = folder / f"{planned.name}-sweep.json", folder / f"{planned.name}-sweep.md"
     stores.write_json(as_data, content)
-    durable.write(as_text, markdown(planned, content).encode())
+    text = markdown(planned, content)
+    if planned.across:
+        lines = [cost.header(planned), ["---"] * len(cost.header(planned)), *cost.rows(planned, found)]
+        text += "\n".join(["## Cost of durability", "", *(f"| {' | '.join(line)} |" for line in lines), "",
+            *cost.LEGEND, ""])  # fmt: skip
+    durable.write(as_text, text.encode())
     owner.give([as_data, as_text])
 
 
@@ -103,3 +109,16 @@ def _show(planned: Sweep, found: dict[str, Results], *, as_json: bool) -> None:
         table.add_row(*row)
     wide_console().print(table)
     click.echo("\n".join(["", *LEGEND]))
+    if planned.across:
+        _show_cost(planned, found)
+
+
+def _show_cost(planned: Sweep, found: dict[str, Results]) -> None:
+    table = Table(box=None, pad_edge=False, title="cost of durability", title_justify="left")
+    for index, name in enumerate(cost.header(planned)):
+        table.add_column(name, no_wrap=True, justify="left" if index < len(planned.axes) - 1 else "right")
+    for row in cost.rows(planned, found):
+        table.add_row(*row)
+    click.echo()
+    wide_console().print(table)
+    click.echo("\n".join(["", *cost.LEGEND]))

@@ -126,6 +126,7 @@ class _Point(TypedDict, total=False):
     p50_ms: float | None
     p99_ms: float | None
     p999_ms: float | None
+    p9999_ms: float | None
     max_ms: float | None
     without: int
 

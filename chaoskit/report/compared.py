@@ -17,7 +17,7 @@ _NAMES = ("seed", "name")
 """Keys that say which run it is."""
 
 _LETTERS = 26
-_POINTS = (("p50", "p50_ms"), ("p99", "p99_ms"), ("p99.9", "p999_ms"), ("max", "max_ms"))
+_POINTS = (("p50", "p50_ms"), ("p99", "p99_ms"), ("p99.9", "p999_ms"), ("p99.99", "p9999_ms"), ("max", "max_ms"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,7 @@ class SweepSpec(BaseModel):
             an additional first axis.
         seeds: number of runs per cell, with the seeds 1, 2, ...
         count: the anomalies that the table counts.
+        cost_across: an axis of faults, whose first variant has none: a second table has its variants as columns.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -61,6 +62,7 @@ class SweepSpec(BaseModel):
     scenarios: list[str] = []
     seeds: int = Field(default=1, ge=1)
     count: list[str] = ["duplicate", "lost", "reordered"]
+    cost_across: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +85,13 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """A sweep whose runs are all planned."""
+    """A sweep whose runs are all planned. `across`: see `SweepSpec.cost_across`."""
 
     name: str
     axes: tuple[str, ...]
     count: tuple[str, ...]
     cells: tuple[Cell, ...]
+    across: str = ""
 
 
 @dataclass(slots=True)
@@ -146,13 +149,15 @@ def load_sweep(path: Path, seeds: int | None = None, only: Sequence[str] = ()) -
     known = installed.anomalies()
     if strange := [name for name in spec.count if name not in known]:
         raise BadInput(f"{path}: count: unknown anomaly {strange[0]!r}; {nearest(strange[0], known)}")
+    if spec.cost_across and spec.cost_across not in spec.axes:
+        raise BadInput(f"{path}: cost_across: no axis {spec.cost_across!r}; {nearest(spec.cost_across, spec.axes)}")
     chosen = _chosen(spec, only, path)
     numbers = range(1, (seeds or spec.seeds) + 1)
     cells = [
         Cell(names, {seed: _plan(spec, names, overrides, seed, path) for seed in numbers})
         for names, overrides in chosen
     ]
-    return Sweep(spec.name, tuple(spec.axes), tuple(spec.count), tuple(cells))
+    return Sweep(spec.name, tuple(spec.axes), tuple(spec.count), tuple(cells), spec.cost_across)
 
 
 def run_sweep(sweep: Sweep, store_folder: Path, watcher: Watcher) -> Iterator[dict[str, Results]]:

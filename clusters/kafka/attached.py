@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from clusters.kafka.connection import BOOTSTRAP, CONNECTION_DEFAULTS, NAMESPACE,
 from clusters.kafka.effective import Reporter
 from clusters.kafka.settings import KafkaOptions
 from clusters.kafka.topics import Topics, delete_topics
+from clusters.kafka.witnesses import Witnesses
 
 ROLES = ("leader", "followers", "follower", "isr", "coordinator")
 _KEY = "cluster.attach"
@@ -40,19 +40,25 @@ _OBSERVED = (
 
 _FILE = ".location"
 _ANSWER_S = 10
-_SOON_S = 0.25
-_ASK_S = 2
+_TOLD_S, _TOLD_MAX = 0.5, 3
 _IN_SYNC_S = 20
 
 
-def connect(settings: Mapping[str, Any]) -> AdminClient:
+def connect(settings: Mapping[str, Any], told: list[str] | None = None) -> AdminClient:
     """Return an admin client.
+
+    Args:
+        settings: as in `cluster.attach`.
+        told: gets what goes wrong with connections, whenever the client is polled.
 
     Raises:
         BadInput: librdkafka rejects the settings, or a secret is not there.
     """
     try:
-        return AdminClient({**CONNECTION_DEFAULTS, **resolved(settings, _KEY)}, logger=None)
+        known: dict[str, Any] = {**CONNECTION_DEFAULTS, **resolved(settings, _KEY)}
+        if told is not None:
+            known["error_cb"] = lambda error: told.append(error.str())
+        return AdminClient(known, logger=None)
     except (KafkaException, TypeError, ValueError) as error:
         why = error.args[0].str() if isinstance(error, KafkaException) else str(error)
         raise BadInput(f"{_KEY}: rejected by librdkafka: {why}") from error
@@ -75,8 +81,9 @@ def check(settings: Mapping[str, Any]) -> None:
 
 def observe(settings: Mapping[str, Any], brokers: int, options: KafkaOptions) -> KafkaOptions:
     """See `chaoskit.contract.attach.Attaching`."""
-    admin = connect(settings)
-    nodes = _nodes(admin, settings)
+    problems: list[str] = []
+    admin = connect(settings, problems)
+    nodes = _nodes(admin, settings, problems)
     if len(nodes) != brokers:
         raise BadInput(f"cluster.hosts: the cluster has {len(nodes)} brokers; write hosts: {len(nodes)}")
     try:
@@ -97,8 +104,13 @@ def observe(settings: Mapping[str, Any], brokers: int, options: KafkaOptions) ->
     return options.model_copy(update={"config": config})
 
 
-def _nodes(admin: AdminClient, settings: Mapping[str, Any]) -> list[Node]:
+def _nodes(admin: AdminClient, settings: Mapping[str, Any], problems: Sequence[str] = ()) -> list[Node]:
     """Return the brokers in the order of their ids.
+
+    Args:
+        admin: an admin client.
+        settings: as in `cluster.attach`.
+        problems: what goes wrong with its connections; see `connect`.
 
     Raises:
         BadInput: none answers.
@@ -106,7 +118,9 @@ def _nodes(admin: AdminClient, settings: Mapping[str, Any]) -> list[Node]:
     try:
         brokers = admin.list_topics(timeout=_ANSWER_S).brokers
     except KafkaException as error:
-        raise BadInput(f"{_KEY}: no broker answers at {settings[BOOTSTRAP]}: {error.args[0].str()}") from error
+        admin.poll(_TOLD_S)
+        why = "; ".join(list(dict.fromkeys(problems))[:_TOLD_MAX]) or error.args[0].str()
+        raise BadInput(f"{_KEY}: no broker answers at {settings[BOOTSTRAP]}: {why}") from error
     known = sorted(brokers.values(), key=lambda broker: int(broker.id))
     return [Node(f"n{n}", f"{broker.host}:{broker.port}", str(broker.id)) for n, broker in enumerate(known, 1)]
 
@@ -129,6 +143,7 @@ class AttachedKafka:
         self._addresses = [node.address for node, _ in paired]
         self._names = {int(node.id): node.name for node, _ in paired}
         self._topics = Topics(self._admin)
+        self._witnesses = Witnesses(lambda address: connect({**settings, BOOTSTRAP: address}), self._addresses)
         self._namespace = ""
         self.hosts: Sequence[ServiceHost] = [host for _, host in paired]
         reporter = Reporter(self._ids, self._admin, lambda: self._topics.names)
@@ -188,31 +203,7 @@ class AttachedKafka:
         self._admin.poll(0)
 
     def _states(self) -> dict[Place, Any]:
-        topics: Mapping[str, Any]
-        try:
-            topics = self._admin.list_topics(timeout=_SOON_S).topics
-        except KafkaException:
-            topics = self._told_by_any()
-        return {
-            (name, number): state
-            for name in self._topics.names
-            if name in topics
-            for number, state in topics[name].partitions.items()
-        }
-
-    def _told_by_any(self) -> Mapping[str, Any]:
-        """Ask all brokers at once: a client's request may be with one that is paused, and nobody tells it."""
-        pool = ThreadPoolExecutor(len(self._addresses))
-        asked = [pool.submit(self._told_by, address) for address in self._addresses]
-        pool.shutdown(wait=False)
-        for done in as_completed(asked):
-            if done.exception() is None:
-                return done.result()
-        raise ClusterError(f"no metadata from Kafka: {asked[0].exception()}")
-
-    def _told_by(self, address: str) -> Mapping[str, Any]:
-        topics: Mapping[str, Any] = connect({**self._settings, BOOTSTRAP: address}).list_topics(timeout=_ASK_S).topics
-        return topics
+        return self._witnesses.states(self._topics.names)
 
 
 def remove(settings: Mapping[str, Any], names: Sequence[str]) -> list[str]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka.cimpl import NewTopic
+from pyarrow.parquet import read_table
 from remote.kafka import PACKAGES, PASSWORD, Theirs, jars
 from remote.machines import machines
 
@@ -121,6 +122,21 @@ def test_their_disk_is_filled(theirs: Theirs, chaos: Any) -> None:
     assert run.anomalies["lost"].count == 0
 
 
+def test_a_leader_that_is_cut_off_does_not_say_who_leads(theirs: Theirs, chaos: Any) -> None:
+    """Clients still reach it, and it goes on believing that it leads."""
+    run = chaos(
+        cluster=_with_hosts(theirs, topic={"min.insync.replicas": 2}),
+        workload={"kind": "log", "rate": 200, "producer": {"acks": "all"}, "duration": "18s"},
+        faults=[{"at": "3s", "inject": "partition", "on": "leader", "peers": "hosts", "for": "12s"}],
+    )
+
+    run.assert_valid()
+    (fault,) = run.verdict.faults
+    led = [row for row in read_table(run.folder / "placements.parquet").to_pylist() if row["role"] == "leader"]
+    changed = next(row for row in led if row["host"] != led[0]["host"])
+    assert changed["at_ns"] / 1e6 - fault["at_ms"] < 9000, "Kafka elects after 3 s"
+
+
 def test_a_group_and_transactions_leave_nothing(theirs: Theirs, chaos: Any) -> None:
     attach = _attached(theirs, prefix="team-a-")
     load = {"producers": 1, "consumers": 2, "rate": 500, "duration": "5s"}
@@ -142,6 +158,15 @@ def test_what_the_cluster_has_counts_not_what_the_scenario_says(theirs: Theirs, 
         attached(config={"min.insync.replicas": 2})
     with pytest.raises(Exception, match="no broker answers at 127"):
         attached(attach={"bootstrap.servers": "127.0.0.1:1"})
+
+
+def test_a_refused_login_is_told(theirs: Theirs, chaos: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KAFKA_PASSWORD", "wrong")
+
+    with pytest.raises(Exception, match=r"no broker answers at .*uthentication") as refused:
+        chaos(cluster=_attached(theirs), workload={"kind": "log", "duration": "2s"})
+
+    assert "wrong" not in str(refused.value)
 
 
 def test_secrets_are_in_no_file_of_a_run(theirs: Theirs, chaos: Any, capfd: pytest.CaptureFixture[str]) -> None:

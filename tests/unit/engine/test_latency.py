@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from chaoskit.base.latency import histogram, percentiles, summary, write_histogram
 
-POINTS = {"p50_ms": 50.0, "p90_ms": 90.0, "p99_ms": 99.0, "p999_ms": 99.9, "max_ms": 100.0}
+POINTS = {"p50_ms": 50.0, "p90_ms": 90.0, "p99_ms": 99.0, "p999_ms": 99.9, "p9999_ms": 99.99, "max_ms": 100.0}
 durations = st.lists(st.integers(0, 4 * 10**12), max_size=60)
 
 

@@ -1,0 +1,81 @@
+"""Where partitions are, as told by every broker: one that is cut off from the others tells what it last knew."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from typing import Any
+
+from confluent_kafka.admin import AdminClient
+
+from chaoskit.contract.cluster import ClusterError
+from chaoskit.history.audits import Place
+
+_ASK_S = 2
+
+
+class Witnesses:
+    """Clients of one broker each.
+
+    Args:
+        connect: connects to a broker, given its address.
+        addresses: the brokers' addresses.
+    """
+
+    def __init__(self, connect: Callable[[str], AdminClient], addresses: Sequence[str]) -> None:
+        self._connect = connect
+        self._addresses = addresses
+        self._clients: dict[str, AdminClient] = {}
+
+    def states(self, topics: Sequence[str]) -> dict[Place, Any]:
+        """Return the metadata of all partitions of some topics, as most brokers tell it.
+
+        Raises:
+            ClusterError: no broker answers.
+        """
+        pool = ThreadPoolExecutor(len(self._addresses))
+        asked = [pool.submit(self._ask, address, topics) for address in self._addresses]
+        pool.shutdown(wait=False)
+        told: list[Mapping[Place, Any]] = []
+        failed: Future[Any] | None = None
+        for done in as_completed(asked):
+            if done.exception() is not None:
+                failed = done
+                continue
+            told.append(done.result())
+            agreed, unsure = majority(told, len(self._addresses))
+            if not unsure:
+                return agreed
+        if not told:
+            raise ClusterError(f"no metadata from Kafka: {failed and failed.exception()}")
+        return majority(told, len(self._addresses))[0]
+
+    def _ask(self, address: str, topics: Sequence[str]) -> dict[Place, Any]:
+        # It knows no other broker yet, and connects to none: nothing but metadata is ever asked of it.
+        if address not in self._clients:
+            self._clients[address] = self._connect(address)
+        found = self._clients[address].list_topics(timeout=_ASK_S).topics
+        return {
+            (name, number): state
+            for name in topics
+            if name in found
+            for number, state in found[name].partitions.items()
+        }
+
+
+def majority(told: Sequence[Mapping[Place, Any]], brokers: int) -> tuple[dict[Place, Any], bool]:
+    """Return the state of each partition whose leader most answers name, and whether an answer to come may change it.
+
+    Args:
+        told: the answers.
+        brokers: number of brokers.
+    """
+    agreed: dict[Place, Any] = {}
+    unsure = False
+    for place in dict.fromkeys(place for each in told for place in each):
+        states = [each[place] for each in told if place in each]
+        ((leader, count),) = Counter(state.leader for state in states).most_common(1)
+        agreed[place] = next(state for state in states if state.leader == leader)
+        unsure |= 2 * count <= brokers
+    return agreed, unsure or (not agreed and 2 * len(told) <= brokers)

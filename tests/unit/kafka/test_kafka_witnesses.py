@@ -1,0 +1,61 @@
+"""Who leads a partition, when brokers tell different things."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from chaoskit.contract.cluster import ClusterError
+from clusters.kafka.witnesses import Witnesses, majority
+
+_PLACE = ("t", 0)
+
+
+def _says(leader: int) -> dict[Any, Any]:
+    return {_PLACE: SimpleNamespace(leader=leader)}
+
+
+@pytest.mark.parametrize(
+    ("leaders", "brokers", "leader", "unsure"),
+    [
+        ([1], 3, 1, True),
+        ([1, 1], 3, 1, False),
+        ([1, 2], 3, 1, True),
+        ([1, 2, 2], 3, 2, False),
+        ([1], 1, 1, False),
+        ([1, 2], 2, 1, True),
+        ([-1, 2, 2], 3, 2, False),
+    ],
+)
+def test_most_brokers_are_believed(leaders: list[int], brokers: int, leader: int, unsure: bool) -> None:
+    agreed, open_ = majority([_says(each) for each in leaders], brokers)
+
+    assert (agreed[_PLACE].leader, open_) == (leader, unsure)
+
+
+def test_the_word_of_one_that_is_cut_off_does_not_count() -> None:
+    told = {"a": 1, "b": 2, "c": 2}
+    connected = []
+
+    def connect(address: str) -> Any:
+        connected.append(address)
+        partitions = {0: SimpleNamespace(leader=told[address])}
+        topics = {"t": SimpleNamespace(partitions=partitions), "other": SimpleNamespace(partitions=partitions)}
+        return SimpleNamespace(list_topics=lambda **_: SimpleNamespace(topics=topics))
+
+    witnesses = Witnesses(connect, ["a", "b", "c"])
+
+    for _ in range(2):
+        states = witnesses.states(["t", "gone"])
+        assert {place: state.leader for place, state in states.items()} == {_PLACE: 2}
+    assert sorted(connected) == ["a", "b", "c"], "connections are kept"
+
+
+def test_nobody_answers() -> None:
+    def connect(address: str) -> Any:
+        raise OSError(f"{address} is down")
+
+    with pytest.raises(ClusterError, match="no metadata from Kafka: . is down"):
+        Witnesses(connect, ["a", "b"]).states(["t"])
