@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chaoskit.base.errors import Problems
+from chaoskit.contract.benchmark import Driven
 from chaoskit.contract.capability import Capability
 from chaoskit.contract.client import (
     LogClients,
@@ -23,6 +24,7 @@ from chaoskit.history.models import DataModel
 from clusters.common.diagnosis import java_and_jars
 from clusters.common.java import check_java
 from clusters.pulsar import artifacts
+from clusters.pulsar.benchmark import DRIVER_CLASS, driven
 from clusters.pulsar.client import PulsarClients
 from clusters.pulsar.consumer import group_settings, reader_settings
 from clusters.pulsar.deploy import PulsarCluster
@@ -45,6 +47,7 @@ class System:
     roles = ROLES
     models = (DataModel.LOG,)
     guarantees = GUARANTEES
+    driver_class = DRIVER_CLASS
     given = GIVEN_AUTO_RECOVERY
     never: Mapping[type, str] = {
         Reassignment: "topics have no replicas of their own; bookies store their ledgers",
@@ -98,6 +101,10 @@ class System:
     def describe_position(self, position: int) -> str:
         """See `chaoskit.contract.cluster.Positions`."""
         return describe(position)
+
+    def driven(self, content: Mapping[str, Any]) -> Driven:
+        """See `chaoskit.contract.benchmark.Benchmarked`."""
+        return driven(content)
 
     def diagnose(self) -> list[Capability]:
         return java_and_jars("Pulsar", _JAVA_MIN, "Pulsar")

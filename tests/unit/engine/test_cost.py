@@ -73,7 +73,7 @@ def test_settings_are_rows_and_faults_are_columns(path: Path) -> None:
 def test_the_axis_must_be_there(path: Path) -> None:
     path.write_text(SWEEP.replace("cost_across: fault", "cost_across: faults"))
 
-    with pytest.raises(BadInput, match="cost_across: no axis 'faults'; .*fault"):
+    with pytest.raises(BadInput, match=r"cost_across: no axis 'faults'; .*fault"):
         load_sweep(path)
 
 

@@ -57,5 +57,5 @@ def test_nobody_answers() -> None:
     def connect(address: str) -> Any:
         raise OSError(f"{address} is down")
 
-    with pytest.raises(ClusterError, match="no metadata from Kafka: . is down"):
+    with pytest.raises(ClusterError, match=r"no metadata from Kafka: . is down"):
         Witnesses(connect, ["a", "b"]).states(["t"])

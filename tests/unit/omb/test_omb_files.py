@@ -100,3 +100,47 @@ def test_both_kinds_of_files_are_needed(tmp_path: Path) -> None:
 
     with pytest.raises(BadInput, match=r"no driver \(with driverClass\) among .*work\.yaml"):
         read_benches([tmp_path / "work.yaml"], _ALL)
+
+
+_PULSAR: dict[str, Any] = {
+    "name": "Pulsar",
+    "driverClass": "io.openmessaging.benchmark.driver.pulsar.PulsarBenchmarkDriver",
+    "client": {
+        "serviceUrl": "pulsar://localhost:6650", "ioThreads": 16, "topicType": "persistent",
+        "persistence": {"ensembleSize": 4, "writeQuorum": 3, "ackQuorum": 2, "deduplicationEnabled": True},
+    },
+    "producer": {"batchingEnabled": True, "batchingMaxPublishDelayMs": 1, "batchingMaxBytes": 131_072,
+        "blockIfQueueFull": True, "pendingQueueSize": 0},
+    "consumer": {"receiverQueueSize": 10_000, "subscriptionType": "Failover"},
+}  # fmt: skip
+_LAB = Wishes(lab=True, hosts=None, warm_up_ns=None, length_ns=None)
+
+
+def test_a_driver_of_pulsar(tmp_path: Path) -> None:
+    (bench,) = _benches(tmp_path, _LAB, driver=_PULSAR)
+
+    options, load = bench.plan.system_options, bench.plan.workload_options
+    assert bench.plan.scenario.cluster.hosts == 4
+    kept = options.persistence
+    assert (kept.ensemble, kept.write_quorum, kept.ack_quorum, options.deduplication) == (4, 3, 2, True)
+    assert load.producer == {
+        "batching_enabled": True,
+        "batching_max_publish_delay_ms": 1,
+        "batching_max_allowed_size_in_bytes": 131_072,
+    }
+    assert load.consumer == {"receiver_queue_size": 10_000}
+    assert bench.driver.driven.ignored == ("client.ioThreads: pulsar-client, or the lab, has no such setting",)
+
+
+@pytest.mark.parametrize(
+    ("driver", "why"),
+    [
+        ({"producers": {}}, r"kafka\.yaml: producers: OMB's driver of Pulsar has no such key; .*producer"),
+        ({"consumer": {"receiverQueueSise": 1}}, r"consumer\.receiverQueueSise: .*receiverQueueSize"),
+        ({"client": {"topicType": "non_persistent"}}, r"client\.topicType: only persistent topics"),
+        ({"client": {"persistence": {"acks": 1}}}, r"client\.persistence\.acks: .*ackQuorum"),
+    ],
+)
+def test_what_a_driver_of_pulsar_cannot_say(tmp_path: Path, driver: Any, why: str) -> None:
+    with pytest.raises(BadInput, match=why):
+        _benches(tmp_path, _LAB, driver={**_PULSAR, **driver})
