@@ -90,9 +90,7 @@ def write_table(planned: Sweep, found: dict[str, Results], folder: Path) -> None
     stores.write_json(as_data, content)
     text = markdown(planned, content)
     if planned.across:
-        lines = [cost.header(planned), ["---"] * len(cost.header(planned)), *cost.rows(planned, found)]
-        text += "\n".join(["## Cost of durability", "", *(f"| {' | '.join(line)} |" for line in lines), "",
-            *cost.LEGEND, ""])  # fmt: skip
+        text += cost.markdown(planned, found)
     durable.write(as_text, text.encode())
     owner.give([as_data, as_text])
 

@@ -40,6 +40,12 @@ def rows(sweep: Sweep, found: Mapping[str, Results]) -> Iterator[list[str]]:
         yield [*names, *_cost(calm), *(_lost(runs.get(fault, [])) for fault in faults[1:])]
 
 
+def markdown(sweep: Sweep, found: Mapping[str, Results]) -> str:
+    """Return the table in Markdown, with a legend."""
+    lines = [header(sweep), ["---"] * len(header(sweep)), *rows(sweep, found)]
+    return "\n".join(["## Cost of durability", "", *(f"| {' | '.join(line)} |" for line in lines), "", *LEGEND, ""])
+
+
 LEGEND = (
     "Cost: of the runs without a fault; latency: of acknowledged sends, from when they were due, median over the runs.",
     "Lost: acknowledged messages that were lost, of those acknowledged, in all runs; ?: a run does not tell.",

@@ -16,7 +16,7 @@ _ASK_S = 2
 
 
 class Witnesses:
-    """Clients of one broker each.
+    """Asks brokers one by one.
 
     Args:
         connect: connects to a broker, given its address.
@@ -26,7 +26,6 @@ class Witnesses:
     def __init__(self, connect: Callable[[str], AdminClient], addresses: Sequence[str]) -> None:
         self._connect = connect
         self._addresses = addresses
-        self._clients: dict[str, AdminClient] = {}
 
     def states(self, topics: Sequence[str]) -> dict[Place, Any]:
         """Return the metadata of all partitions of some topics, as most brokers tell it.
@@ -52,10 +51,9 @@ class Witnesses:
         return majority(told, len(self._addresses))[0]
 
     def _ask(self, address: str, topics: Sequence[str]) -> dict[Place, Any]:
-        # It knows no other broker yet, and connects to none: nothing but metadata is ever asked of it.
-        if address not in self._clients:
-            self._clients[address] = self._connect(address)
-        found = self._clients[address].list_topics(timeout=_ASK_S).topics
+        # A new client each time: only the first question goes to the address that it was given, since its answer names
+        # the other brokers, and librdkafka then asks any of them.
+        found = self._connect(address).list_topics(timeout=_ASK_S).topics
         return {
             (name, number): state
             for name in topics

@@ -134,6 +134,20 @@ def test_a_driver_that_cannot_run_clients_is_refused(
         chaos(cluster=_cluster(theirs, **wrong), workload=_load())
 
 
+def test_doctor_says_whether_drivers_work(theirs: Theirs, tmp_path: Path) -> None:
+    inventory = _cluster(theirs)["inventory"]
+    inventory["drivers"]["d2"]["python"] = "python3"
+    (tmp_path / "hosts.yaml").write_text(yaml.dump(inventory))
+
+    command = [str(Path(sys.executable).with_name("chaoskit")), "doctor", "--hosts", str(tmp_path / "hosts.yaml")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    told = {line.split("  ")[0]: line for line in done.stdout.splitlines()}
+    assert "works" in told["d1: driver"]
+    assert "MISSING" in told["d2: driver"]
+    assert done.returncode == 1
+
+
 def test_a_file_that_clients_read_must_be_on_the_driver(theirs: Theirs, chaos: Any, tmp_path: Path) -> None:
     (tmp_path / "here.pem").write_text((theirs.machines.folder / "ca.pem").read_text())
     cluster = _cluster(theirs)

@@ -50,7 +50,7 @@ def test_the_word_of_one_that_is_cut_off_does_not_count() -> None:
     for _ in range(2):
         states = witnesses.states(["t", "gone"])
         assert {place: state.leader for place, state in states.items()} == {_PLACE: 2}
-    assert sorted(connected) == ["a", "b", "c"], "connections are kept"
+    assert {"a", "b", "c"} <= set(connected)
 
 
 def test_nobody_answers() -> None:
