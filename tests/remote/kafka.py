@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 from remote.machines import Machines
 
 from chaoskit.base.waiting import wait_until
@@ -37,6 +39,7 @@ setsid setpriv --reuid=system --regid=system --clear-groups \\
 echo $! > /run/kafka.pid
 """
 _READY_S = 60
+_PROBE_MS = 5000
 
 
 class Theirs:
@@ -98,9 +101,29 @@ class Theirs:
             machines.ssh(name, "sudo supervisord -c /etc/supervisor/supervisord.conf")
 
     def wait_whole(self) -> None:
-        """Wait until every node is part of the cluster: one that was just started runs before it is."""
+        """Wait until every node is part of the cluster, and replicates.
+
+        One that was just started runs before it is, and one whose connections broke asks for messages again only
+        when its request has timed out.
+        """
         ready = wait_until(lambda: self._running() == len(self.machines.names), _READY_S, every_s=0.5)
         assert ready, self.machines.ssh("k1", "tail -30 /var/log/kafka.log")
+        assert wait_until(self._replicates, _READY_S, every_s=0.5), "a message is not replicated"
+
+    def _replicates(self) -> bool:
+        """Return whether every broker replicates what each other one leads."""
+        admin, name, count = self.admin(), f"probe-{token_hex(3)}", len(self.machines.names)
+        told: list[bool] = []
+        admin.create_topics([NewTopic(name, count, count, config={"min.insync.replicas": str(count)})])[name].result()
+        producer = Producer(
+            {**self.attach, "sasl.password": PASSWORD, "acks": "all", "delivery.timeout.ms": _PROBE_MS, "log_level": 0}
+        )
+        for partition in range(count):
+            producer.produce(name, b"", partition=partition, on_delivery=lambda error, _: told.append(error is None))
+        producer.flush(2 * _PROBE_MS / 1000)
+        admin.delete_topics([name])[name].result()
+        gone = wait_until(lambda: name not in self.topics(), _READY_S, every_s=0.1)
+        return gone and told == [True] * count
 
     def _running(self) -> int:
         try:
