@@ -103,7 +103,7 @@ def _show(told: list[tuple[Bench, dict[str, Any], Verdict]]) -> None:
         travel = [document[f"aggregatedEndToEndLatency{point}"] for point in ("50pct", "99pct")]
         table.add_row(
             bench.stem,
-            bench.driver.name,
+            bench.driver.stem,
             f"{rate:,.0f}",
             *(f"{each:,.2f}" for each in publish),
             " / ".join(f"{each:,.2f}" for each in travel),
@@ -113,7 +113,7 @@ def _show(told: list[tuple[Bench, dict[str, Any], Verdict]]) -> None:
         )
         wanted = bench.plan.workload_options.rate
         if isinstance(wanted, int) and rate < _SHORT * wanted:
-            short.append(f"{bench.stem} with {bench.driver.name}: {rate:,.0f}/s of {wanted:,}/s were acknowledged")
+            short.append(f"{bench.stem} with {bench.driver.stem}: {rate:,.0f}/s of {wanted:,}/s were acknowledged")
     wide_console().print(table)
     click.echo("\nLatencies are from the call of send to its acknowledgement; the warm-up does not count.")
     for line in short:

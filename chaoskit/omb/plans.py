@@ -25,11 +25,13 @@ class Driver:
     """A driver's file.
 
     Attributes:
+        stem: name of the file without its ending.
         name: its `name`.
         system: name of its system.
         driven: what it says.
     """
 
+    stem: str
     name: str
     system: str
     driven: Driven
@@ -78,7 +80,7 @@ def read_benches(files: Sequence[Path], wishes: Wishes) -> list[Bench]:
         BadInput: names the file, the key and the remedy.
     """
     contents = {file: load_mapping(file, "a workload or a driver of the OpenMessaging Benchmark") for file in files}
-    drivers = [_driver(content, str(file)) for file, content in contents.items() if _CLASS in content]
+    drivers = [_driver(content, file) for file, content in contents.items() if _CLASS in content]
     workloads = {
         file: parse_workload(content, str(file)) for file, content in contents.items() if _CLASS not in content
     }
@@ -102,7 +104,8 @@ def _bench(file: Path, workload: OmbWorkload, driver: Driver, wishes: Wishes) ->
     return Bench(file.stem, workload, driver, warm_up_ns, length_ns, read_plan(content, str(file)))
 
 
-def _driver(content: Mapping[str, Any], source: str) -> Driver:
+def _driver(content: Mapping[str, Any], file: Path) -> Driver:
+    source = str(file)
     wanted = str(content[_CLASS]).rpartition(".")[2]
     systems = {name: installed.system(name, source) for name in plugins.names("cluster")}
     known = {each.driver_class: name for name, each in systems.items() if isinstance(each, Benchmarked)}
@@ -114,4 +117,4 @@ def _driver(content: Mapping[str, Any], source: str) -> Driver:
         driven = system.driven(content)
     except BadInput as error:
         raise BadInput(f"{source}: {error}") from error
-    return Driver(str(content.get("name", known[wanted])), known[wanted], driven)
+    return Driver(file.stem, str(content.get("name", known[wanted])), known[wanted], driven)

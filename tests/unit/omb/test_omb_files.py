@@ -39,6 +39,7 @@ def test_a_workload_with_a_driver(tmp_path: Path) -> None:
 
     cluster, load = bench.plan.scenario.cluster, bench.plan.workload_options
     assert (cluster.system, cluster.hosts) == ("kafka", 3)
+    assert (bench.stem, bench.driver.stem, bench.driver.name) == ("work", "kafka", "Kafka")
     assert cluster.attach == {"bootstrap.servers": "k1:9092,k2:9092", "security.protocol": "PLAINTEXT"}
     assert bench.plan.system_options.topic == {"min.insync.replicas": "2", "flush.messages": "1"}
     assert (load.topics, load.partitions, load.replication, load.message_size) == (1, 6, 3, 100)
