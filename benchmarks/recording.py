@@ -68,14 +68,22 @@ class _Timer:
         """Nothing: no auditor runs here."""
 
 
-def recorded(connection: dict[str, Any], seconds: float) -> float:
-    """Return sends a second of the log workload's producer."""
+def _recorded(
+    task: Task, act: Callable[[Job[LogOptions]], None], connection: dict[str, Any], seconds: float
+) -> tuple[Progress, float]:
+    """Return what a client of the log workload did, and how long that took, s."""
     timer = _Timer(seconds)
     options = LogOptions(rate="max", message_size=_SIZE)
-    with tempfile.TemporaryDirectory() as folder, WalWriter(Path(folder), "producer-0", 0) as wal:
+    with tempfile.TemporaryDirectory() as folder, WalWriter(Path(folder), task.client, 0) as wal:
         began = time.monotonic()
-        produce(Job(Task("producer", 0), options, KafkaClients(connection), Recorder(wal, 1), timer, 0))
-        return timer.progress.acked / (time.monotonic() - began)
+        act(Job(task, options, KafkaClients(connection), Recorder(wal, 1), timer, 0))
+        return timer.progress, time.monotonic() - began
+
+
+def recorded(connection: dict[str, Any], seconds: float) -> float:
+    """Return sends a second of the log workload's producer."""
+    progress, took_s = _recorded(Task("producer", 0), produce, connection, seconds)
+    return progress.acked / took_s
 
 
 def bare(connection: dict[str, Any], seconds: float) -> float:
@@ -100,12 +108,8 @@ def bare(connection: dict[str, Any], seconds: float) -> float:
 
 def received(connection: dict[str, Any], seconds: float) -> float:
     """Return messages a second of the log workload's consumer."""
-    timer = _Timer(seconds)
-    options = LogOptions(rate="max", message_size=_SIZE)
-    with tempfile.TemporaryDirectory() as folder, WalWriter(Path(folder), "consumer-0", 0) as wal:
-        began = time.monotonic()
-        consume(Job(Task("consumer", 0), options, KafkaClients(connection), Recorder(wal, 1), timer, 0))
-        return timer.progress.received / (time.monotonic() - began)
+    progress, took_s = _recorded(Task("consumer", 0), consume, connection, seconds)
+    return progress.received / took_s
 
 
 def bare_received(connection: dict[str, Any], seconds: float) -> float:

@@ -114,4 +114,11 @@ def format_range(bounds: tuple[int, int]) -> str | list[str]:
 
 Duration = Annotated[int, BeforeValidator(parse_duration), PlainSerializer(format_duration)]
 Size = Annotated[int, BeforeValidator(parse_size), PlainSerializer(format_size)]
+SizeOrBytes = Annotated[
+    int,
+    BeforeValidator(lambda given: given if isinstance(given, int) else parse_size(given)),
+    PlainSerializer(format_size),
+]
+"""A size with a unit, or a number of bytes."""
+
 DurationRange = Annotated[tuple[int, int], BeforeValidator(parse_range), PlainSerializer(format_range)]

@@ -18,6 +18,7 @@ from chaoskit.cli.options import PATH, store_option
 from chaoskit.cli.planned import show_plans
 from chaoskit.cli.progress import LiveProgress
 from chaoskit.cli.summary import worst_exit_code
+from chaoskit.judge.timing import load_of
 from chaoskit.judge.verdict import Verdict
 from chaoskit.omb.plans import Bench, Wishes, read_benches
 from chaoskit.omb.result import measured, result
@@ -65,14 +66,14 @@ def command(
         for bench in benches:
             with LiveProgress(bench.plan.scenario.name, bench.plan.scenario.workload.duration / 1e9) as progress:
                 folder, verdict = site.run(bench.plan, progress)
-            found = measured(folder, int(verdict.load_start_s * 1e9), bench.warm_up_ns, bench.length_ns)
+            found = measured(folder, load_of(folder).begin_ns, bench.warm_up_ns, bench.length_ns)
             document = result(found, bench.workload, bench.driver.name)
             path = out / f"{bench.stem}-{bench.driver.name}-{datetime.now().astimezone():%Y-%m-%d-%H-%M-%S}.json"
             durable.write(path, json.dumps(document, indent=2).encode())
             owner.give([path])
             click.echo(f"{path}  run folder: {folder}", err=True)
             verdicts.append(verdict)
-            told.append((bench, document, verdict))
+            told.append((bench, found.done_ns.size / (bench.length_ns / 1e9), document, verdict))
     _show(told)
     return worst_exit_code(verdicts)
 
@@ -92,13 +93,12 @@ def _tell_differences(benches: list[Bench]) -> None:
         click.echo(f"unlike OMB: {remark}", err=True)
 
 
-def _show(told: list[tuple[Bench, dict[str, Any], Verdict]]) -> None:
+def _show(told: list[tuple[Bench, float, dict[str, Any], Verdict]]) -> None:
     table = Table(box=None, pad_edge=False)
     for index, column in enumerate(_COLUMNS):
         table.add_column(column, justify="left" if index < 2 else "right", no_wrap=True)
     short = []
-    for bench, document, verdict in told:
-        rate = sum(document["publishRate"]) / len(document["publishRate"])
+    for bench, rate, document, verdict in told:
         publish = [document[f"aggregatedPublishLatency{point}"] for point in ("50pct", "99pct", "999pct", "Max")]
         travel = [document[f"aggregatedEndToEndLatency{point}"] for point in ("50pct", "99pct")]
         table.add_row(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
+
+from chaoskit.base.errors import BadInput, nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,17 @@ class Driven:
     workload: Mapping[str, Any]
     hosts: int
     ignored: tuple[str, ...] = field(default=())
+
+
+def check_keys(system: str, given: Mapping[str, Any], known: Collection[str], prefix: str = "") -> None:
+    """Reject keys that OMB's driver of a system does not have.
+
+    Raises:
+        BadInput: names the first one, and what may have been meant.
+    """
+    for key in given:
+        if key not in known:
+            raise BadInput(f"{prefix}{key}: OMB's driver of {system} has no such key; {nearest(key, known)}")
 
 
 @runtime_checkable

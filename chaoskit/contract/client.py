@@ -66,7 +66,7 @@ class Producer(Protocol):
 
 
 @runtime_checkable
-class Reporting(Producer, DeliveryReports, Protocol):
+class Bursting(Producer, DeliveryReports, Protocol):
     """A producer that can send bursts; see `chaoskit.history.recorder.DeliveryReports`.
 
     Attributes:

@@ -91,7 +91,7 @@ def apart_ns(drivers: Sequence[DriverTold]) -> int:
 
 
 class DriverLog:
-    """Writes the log; every line is on the disk when a call returns to the operating system.
+    """Writes the log; once a call returns, its line survives `kill -9`.
 
     Args:
         wal: the run's `wal` folder.

@@ -9,39 +9,17 @@ import mmap
 import time
 from array import array
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from chaoskit.history import payload
 from chaoskit.history.record import NO_DELIVERY
 from chaoskit.history.schema import OK
 
+if TYPE_CHECKING:
+    from chaoskit.history.wal import WalWriter
+
 Route = tuple[str, int, int, int, bytes | None]
 """Name of a topic in the system, its id in the log, partition, id of the key, key."""
-
-
-class Log(Protocol):
-    """What a lane needs of `chaoskit.history.wal.WalWriter`."""
-
-    def send(  # noqa: PLR0917 - as `chaoskit.history.wal.WalWriter.send`
-        self, topic_id: int, partition: int, key_id: int, value: int, intended_ns: int, sent_ns: int, f_code: int = 0
-    ) -> int: ...
-
-    def complete(self, op: int, end_ns: int, outcome_code: int, error_id: int = 0, position: int = ...) -> None: ...
-
-    def received(  # noqa: PLR0917 - as `send`
-        self,
-        op: int,
-        topic_id: int,
-        partition: int,
-        key_id: int,
-        value: int,
-        position: int,
-        intended_ns: int,
-        sent_ns: int,
-        received_ns: int,
-        payload_code: int,
-        delivery: int = ...,
-    ) -> None: ...
 
 
 D = TypeVar("D")
@@ -108,7 +86,7 @@ class Lane:
 
     def __init__(
         self,
-        log: Log,
+        log: WalWriter,
         run_id: int,
         slow: Callable[[int, int, Any, Any], None],
         topic_id: Callable[[str], int],

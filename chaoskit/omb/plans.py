@@ -99,8 +99,8 @@ def _bench(file: Path, workload: OmbWorkload, driver: Driver, wishes: Wishes) ->
     )
     name = _NO_NAME.sub("-", f"{file.stem}-{driver.name}").strip("-.")
     hosts = wishes.hosts or driver.driven.hosts
-    content = scenario_of(name, workload, driver.system, driver.driven, lab=wishes.lab, hosts=hosts)
-    content["workload"]["duration"] = f"{(warm_up_ns + length_ns) // 1_000_000}ms"
+    lasts_ns = warm_up_ns + length_ns
+    content = scenario_of(name, workload, driver.system, driver.driven, lab=wishes.lab, hosts=hosts, lasts_ns=lasts_ns)
     return Bench(file.stem, workload, driver, warm_up_ns, length_ns, read_plan(content, str(file)))
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from chaoskit.base.errors import BadInput
+from chaoskit.base.quantities import format_duration
 from chaoskit.contract.benchmark import Driven
 from chaoskit.scenario.mistakes import validated
 
@@ -87,7 +88,7 @@ def parse_workload(content: Mapping[str, Any], source: str) -> OmbWorkload:
 
 
 def scenario_of(
-    name: str, workload: OmbWorkload, system: str, driver: Driven, *, lab: bool, hosts: int
+    name: str, workload: OmbWorkload, system: str, driver: Driven, *, lab: bool, hosts: int, lasts_ns: int
 ) -> dict[str, Any]:
     """Return the scenario that does what workload and driver say.
 
@@ -98,10 +99,11 @@ def scenario_of(
         driver: the driver.
         lab: whether to run on a local cluster instead of the driver's own.
         hosts: number of brokers.
+        lasts_ns: duration of the load.
     """
     where: dict[str, Any] = {} if lab else {"attach": dict(driver.attach)}
     return {
         "name": name,
         "cluster": {"system": system, **where, "hosts": hosts, **driver.cluster},
-        "workload": {**workload.load, **driver.workload},
+        "workload": {**workload.load, **driver.workload, "duration": format_duration(lasts_ns)},
     }

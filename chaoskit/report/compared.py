@@ -11,13 +11,12 @@ from chaoskit.base import store
 from chaoskit.base.errors import BadInput
 from chaoskit.judge.subject import Declared
 from chaoskit.judge.verdict_file import read_verdict
-from chaoskit.report.words import PHASE_WORDS, milliseconds, number, scalar
+from chaoskit.report.words import PERCENTILE_WORDS, PHASE_WORDS, milliseconds, number, scalar
 
 _NAMES = ("seed", "name")
 """Keys that say which run it is."""
 
 _LETTERS = 26
-_POINTS = (("p50", "p50_ms"), ("p99", "p99_ms"), ("p99.9", "p999_ms"), ("p99.99", "p9999_ms"), ("max", "max_ms"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +159,7 @@ def document(runs: Sequence[Compared]) -> dict[str, Any]:
 def _latencies(points: Sequence[Mapping[str, Any]]) -> list[Row]:
     rows = [
         Row(name, tuple(milliseconds(each[key]) if each.get(key) is not None else "" for each in points))
-        for name, key in _POINTS
+        for key, name in PERCENTILE_WORDS.items()
     ]
     return [row for row in rows if any(row.values)]
 

@@ -7,6 +7,9 @@ from chaoskit.judge.timing import PHASES
 PHASE_WORDS = dict(zip(PHASES, ("outside faults", "under faults", "after faults"), strict=True))
 """The phases of a run's load in words."""
 
+PERCENTILE_WORDS = {"p50_ms": "p50", "p99_ms": "p99", "p999_ms": "p99.9", "p9999_ms": "p99.99", "max_ms": "max"}
+"""The latencies of verdict.json in words."""
+
 _EVIDENCE_MAX = 600
 
 

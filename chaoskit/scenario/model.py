@@ -16,13 +16,12 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    PlainSerializer,
     StringConstraints,
     ValidationError,
     model_validator,
 )
 
-from chaoskit.base.quantities import MILLISECOND, SECOND, Duration, DurationRange, format_size, parse_size
+from chaoskit.base.quantities import MILLISECOND, SECOND, Duration, DurationRange, SizeOrBytes
 from chaoskit.scenario.expected import Expected
 from chaoskit.scenario.inventory import with_defaults
 from chaoskit.scenario.mistakes import right_keys, validated
@@ -39,10 +38,6 @@ Kinds = Annotated[
     str | Annotated[list[str | dict[str, dict[str, Any]]], Field(min_length=1)], BeforeValidator(_as_list)
 ]
 """A kind of fault, a mapping of one kind to its keys, or several of both."""
-
-
-def _size(given: Any) -> Any:
-    return parse_size(given) if isinstance(given, str) else given
 
 
 def _not_nothing(duration_ns: int) -> int:
@@ -76,7 +71,7 @@ class ClusterSpec(BaseModel):
     inventory: dict[str, Any] = {}
     prefix: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]+$")] = "chaoskit-"
     max_rate: float | None = Field(default=None, gt=0)
-    max_bytes: Annotated[int, Field(gt=0), BeforeValidator(_size), PlainSerializer(format_size)] | None = None
+    max_bytes: Annotated[SizeOrBytes, Field(gt=0)] | None = None
     hosts: int = Field(default=3, ge=1, le=200)
     zones: dict[Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$")], Names] = {}
     provider: str = LOCAL

@@ -274,15 +274,12 @@ def _check_attach(cluster: ClusterSpec, system: System, declared: Declared) -> N
 
 
 def _check_rate(cluster: ClusterSpec, declared: Declared) -> None:
-    quotas = {"max_rate": cluster.max_rate, "max_bytes": cluster.max_bytes}
-    limits = {name: limit for name, limit in quotas.items() if limit is not None}
     paced = declared.get(Paced)
-    if limits and paced is None:
-        raise BadInput(
-            f"cluster.{next(iter(limits))}: this kind of workload has no rate of messages to compare; remove it"
-        )
-    for name, limit in limits.items():
-        assert paced is not None
+    for name, limit in (("max_rate", cluster.max_rate), ("max_bytes", cluster.max_bytes)):
+        if limit is None:
+            continue
+        if paced is None:
+            raise BadInput(f"cluster.{name}: this kind of workload has no rate of messages to compare; remove it")
         rate = paced.per_second and paced.per_second * (paced.size if name == "max_bytes" else 1)
         if rate is None or rate > limit:
             given = "max" if rate is None else f"{rate:,}/s"

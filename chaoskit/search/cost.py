@@ -8,10 +8,11 @@ from typing import Any
 
 from chaoskit.judge.headline import LOSSES
 from chaoskit.judge.verdict import VALID
-from chaoskit.report.words import number
+from chaoskit.report.words import PERCENTILE_WORDS, number
 from chaoskit.search.sweep import Results, Sweep
+from chaoskit.search.table import proves
 
-_POINTS = (("p50", "p50_ms"), ("p99", "p99_ms"), ("p99.9", "p999_ms"), ("p99.99", "p9999_ms"))
+_POINTS = {key: name for key, name in PERCENTILE_WORDS.items() if key != "max_ms"}
 _NONE = "-"
 
 
@@ -21,7 +22,7 @@ def header(sweep: Sweep) -> list[str]:
     return [
         *axes,
         "acks/s",
-        *(f"{name} ms" for name, _ in _POINTS),
+        *(f"{name} ms" for name in _POINTS.values()),
         *(f"lost: {fault}" for fault in _faults(sweep)[1:]),
     ]
 
@@ -61,7 +62,7 @@ def _cost(verdicts: Sequence[Mapping[str, Any]]) -> list[str]:
     if not verdicts:
         return [_NONE] * (1 + len(_POINTS))
     told = [verdict["latency"].get("send", {}) for verdict in verdicts]
-    values = [[point[key] for point in told if point.get(key) is not None] for _, key in _POINTS]
+    values = [[point[key] for point in told if point.get(key) is not None] for key in _POINTS]
     rate = mean(verdict["rates"]["acks_per_s"] for verdict in verdicts)
     return [number(round(rate)), *(f"{median(each):,.1f}" if each else _NONE for each in values)]
 
@@ -71,14 +72,10 @@ def _lost(verdicts: Sequence[Mapping[str, Any]]) -> str:
         return _NONE
     lost = sum(_lost_in(verdict) for verdict in verdicts)
     acked = sum(verdict["counts"]["acked"] for verdict in verdicts)
-    sure = all(verdict["audit"]["complete"] and _took_effect(verdict) for verdict in verdicts)
+    sure = all(map(proves, verdicts))
     unexpected = "" if all(verdict["verdict"] == VALID for verdict in verdicts) else " (not as expected)"
     return f"{lost:,} of {acked:,}{'' if sure or lost else ' ?'}{unexpected}"
 
 
 def _lost_in(verdict: Mapping[str, Any]) -> int:
     return max((verdict["anomalies"].get(name, {}).get("count", 0) for name in LOSSES), default=0)
-
-
-def _took_effect(verdict: Mapping[str, Any]) -> bool:
-    return all(fault["effective"] for fault in verdict["faults"])

@@ -110,13 +110,14 @@ def _median(verdicts: Sequence[Mapping[str, Any]], phase: str, percentile: str) 
 
 def _anomaly(name: str, verdicts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     counts = [verdict["anomalies"].get(name, {}).get("count", 0) for verdict in verdicts]
-    telling = [count for count, verdict in zip(counts, verdicts, strict=True) if count or _proves(verdict)]
+    telling = [count for count, verdict in zip(counts, verdicts, strict=True) if count or proves(verdict)]
     seen = sum(count > 0 for count in telling)
     bound = upper_bound(seen, len(telling))
     return {"runs": len(telling), "seen": seen, "total": sum(counts), "rate_at_most": round(bound, 6)}
 
 
-def _proves(verdict: Mapping[str, Any]) -> bool:
+def proves(verdict: Mapping[str, Any]) -> bool:
+    """Return whether a run tells of what it did not find: its final read was complete, every fault took effect."""
     return verdict["audit"]["complete"] and all(fault["effective"] for fault in verdict["faults"])
 
 

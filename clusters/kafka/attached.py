@@ -184,7 +184,7 @@ class AttachedKafka:
         ]
 
     def begin_trial(self, namespace: str, options: KafkaOptions) -> None:
-        check_free(namespace, self._admin.list_topics(timeout=_ANSWER_S).topics)
+        check_free(namespace, self._topics.existing())
         self._namespace = namespace
         self._options = options
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from confluent_kafka import KafkaException
-
-from chaoskit.base.errors import BadInput, nearest
-from chaoskit.contract.benchmark import Driven
+from chaoskit.base.errors import BadInput
+from chaoskit.contract.benchmark import Driven, check_keys
+from clusters.kafka.client_settings import ABSENT, refused
+from clusters.kafka.connection import BOOTSTRAP
 from clusters.kafka.consumer import KafkaConsumer
 from clusters.kafka.producer import KafkaProducer
 
@@ -16,34 +16,33 @@ DRIVER_CLASS = "KafkaBenchmarkDriver"
 
 _TEXTS = ("topicConfig", "commonConfig", "producerConfig", "consumerConfig")
 _KEYS = ("name", "driverClass", "replicationFactor", *_TEXTS)
-_BOOTSTRAP = "bootstrap.servers"
 _REPLACED = {
     "auto.offset.reset": "consumers read everything from the beginning",
     "group.id": "consumers have a group of the run's",
 }
 """Settings that the workload has itself."""
 
+_OUTSIDE = "outside allowed range"
 _CONNECTION = ("security.", "sasl.", "ssl.")
 
 
 def driven(content: Mapping[str, Any]) -> Driven:
     """See `chaoskit.contract.benchmark.Benchmarked`."""
-    for key in content:
-        if key not in _KEYS:
-            raise BadInput(f"{key}: OMB's driver of Kafka has no such key; {nearest(key, _KEYS)}")
+    check_keys("Kafka", content, _KEYS)
     topic, common, producer, consumer = (_properties(content, key) for key in _TEXTS)
-    servers = common.pop(_BOOTSTRAP, None)
+    servers = common.pop(BOOTSTRAP, None)
     if not servers:
-        raise BadInput(f"commonConfig: {_BOOTSTRAP} is missing; name the brokers")
+        raise BadInput(f"commonConfig: {BOOTSTRAP} is missing; name the brokers")
     ignored = [f"{name}: {why}" for name, why in _REPLACED.items() if consumer.pop(name, None) is not None]
     common.pop("client.id", None)
-    known = {"producer": {**common, **producer}, "consumer": {**common, **consumer}}
-    known["producer"] = _taken(known["producer"], lambda given: KafkaProducer(given, lambda *_: None), ignored)
-    known["consumer"] = _taken({**known["consumer"]}, _consumer, ignored)
+    known = {
+        "producer": _taken({**common, **producer}, lambda given: KafkaProducer(given, lambda *_: None), ignored),
+        "consumer": _taken({**common, **consumer}, _consumer, ignored),
+    }
     replication = content.get("replicationFactor", 1)
     if not isinstance(replication, int) or replication < 1:
         raise BadInput(f"replicationFactor: {replication!r} is no number of replicas; write 1 or more")
-    attach = {_BOOTSTRAP: servers, **{key: value for key, value in common.items() if key.startswith(_CONNECTION)}}
+    attach = {BOOTSTRAP: servers, **{key: value for key, value in common.items() if key.startswith(_CONNECTION)}}
     clients = {
         role: {key: value for key, value in given.items() if not key.startswith(_CONNECTION)}
         for role, given in known.items()
@@ -77,20 +76,14 @@ def _taken(
     settings: dict[str, Any], connect: Callable[[Mapping[str, Any]], object], ignored: list[str]
 ) -> dict[str, Any]:
     """Return the settings that librdkafka has; add the others to `ignored`."""
-    taken: dict[str, Any] = {}
-    for name, value in settings.items():
-        try:
-            connect({name: value})
-        except KafkaException as error:
-            why = error.args[0].str()
-            if "No such configuration property" in why:
-                ignored.append(f"{name}: librdkafka has no such property")
-            elif "outside allowed range" in why:
-                ignored.append(f"{name}: {value} is outside librdkafka's range; its default is used")
-            else:
-                raise BadInput(f"{name}: rejected by librdkafka: {why}") from error
+    taken = dict(settings)
+    for name, why in refused(taken, connect):
+        if ABSENT in why:
+            ignored.append(f"{name}: librdkafka has no such property")
+        elif _OUTSIDE in why:
+            ignored.append(f"{name}: {settings[name]} is outside librdkafka's range; its default is used")
         else:
-            taken[name] = value
+            raise BadInput(f"{name or 'producerConfig, consumerConfig'}: rejected by librdkafka: {why}")
     return taken
 
 

@@ -12,13 +12,14 @@ from chaoskit.base.errors import BadInput, Problems, guessed
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.traits import Transactions
 from clusters.kafka.consumer import KafkaConsumer
-from clusters.kafka.producer import PRODUCER_DEFAULTS, KafkaProducer, resolve_producer
+from clusters.kafka.producer import ALIASES, PRODUCER_DEFAULTS, KafkaProducer, resolve_producer
 from clusters.kafka.transactions import TRANSACTIONAL_ID, transactional_settings
 
 _ACKS = ("all", "-1", "0", "1")
 """What brokers accept since Kafka 0.9; librdkafka also accepts other numbers, and then every send fails."""
 
-_ABSENT = re.compile(r'No such configuration property: "(.+)"')
+ABSENT = "No such configuration property"
+_NAMED = re.compile(r'onfiguration property:? "(.+?)"')
 
 _OURS = {
     "producer": ("bootstrap.servers", "metadata.broker.list"),
@@ -72,18 +73,33 @@ def _check(role: str, settings: Mapping[str, Any], connect: Callable[[Mapping[st
 
 
 def _refusals(role: str, settings: dict[str, Any], connect: Callable[[Mapping[str, Any]], object]) -> Iterator[str]:
-    """Yield what librdkafka refuses; it tells one property at a time, so each is removed and the rest tried again."""
+    for name, cause in refused(settings, connect):
+        if not name or ABSENT not in cause:
+            yield f"workload.{role}: rejected by librdkafka: {cause}"
+            return
+        guess = guessed(name, _COMMON[role])
+        yield f"workload.{role}.{name}: librdkafka has no such property{f'; {guess}' if guess else ''}"
+
+
+def refused(settings: dict[str, Any], connect: Callable[[Mapping[str, Any]], object]) -> Iterator[tuple[str, str]]:
+    """Yield each property that librdkafka refuses, with its words; the name is empty, and nothing follows, if it tells
+    none. It tells one at a time, so each is removed and the rest tried again.
+
+    Args:
+        settings: the properties; those that are refused are removed.
+        connect: makes a client of them.
+    """
     while True:
         try:
             connect(settings)
         except (KafkaException, TypeError, ValueError) as error:
             cause = error.args[0].str() if isinstance(error, KafkaException) else str(error)
-            absent = _ABSENT.search(cause)
-            if absent is None or absent[1] not in settings:
-                yield f"workload.{role}: rejected by librdkafka: {cause}"
+            named = _NAMED.search(cause)
+            told = (named[1], ALIASES.get(named[1], "")) if named else ()
+            name = next((each for each in told if each in settings), "")
+            settings.pop(name, None)
+            yield name, cause
+            if not name:
                 return
-            del settings[absent[1]]
-            guess = guessed(absent[1], _COMMON[role])
-            yield f"workload.{role}.{absent[1]}: librdkafka has no such property{f'; {guess}' if guess else ''}"
         else:
             return

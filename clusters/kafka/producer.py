@@ -38,7 +38,7 @@ PRODUCER_DEFAULTS: dict[str, Any] = {
 short enough for a test run: a broker that lost power leaves its connections half-open, and a pending request is
 detected only when it times out."""
 
-_ALIASES = {
+ALIASES = {
     "request.required.acks": "acks",
     "message.timeout.ms": "delivery.timeout.ms",
     "message.send.max.retries": "retries",
@@ -49,7 +49,7 @@ _ALIASES = {
 
 def resolve_producer(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the effective producer settings: given ones override chaoskit's; null selects librdkafka's default."""
-    named = {_ALIASES.get(key, key): value for key, value in given.items()}
+    named = {ALIASES.get(key, key): value for key, value in given.items()}
     base = dict(PRODUCER_DEFAULTS)
     if str(named.get("acks")) not in ("None", "all", "-1"):
         base["enable.idempotence"] = False
@@ -86,11 +86,11 @@ class KafkaProducer:
 
     @property
     def tells_positions(self) -> bool:
-        """See `chaoskit.contract.client.Reporting`."""
+        """See `chaoskit.contract.client.Bursting`."""
         return self._told_offsets
 
     def send_reported(self, topic: str, partition: int, key: bytes | None, payload: bytes, report: Any) -> bool:
-        """See `chaoskit.contract.client.Reporting`."""
+        """See `chaoskit.contract.client.Bursting`."""
         try:
             self._producer.produce(topic, payload, key, partition, report)
         except BufferError:
@@ -137,7 +137,7 @@ class KafkaProducer:
             self._producer.flush(5)
 
     def delivered(self, token: int, error: KafkaError | None, message: Message) -> None:
-        """See `chaoskit.contract.client.Reporting`."""
+        """See `chaoskit.contract.client.Bursting`."""
         if error is None:
             offset = message.offset() if self._told_offsets else None
             if offset is not None and offset < 0:  # a duplicate that the broker dropped

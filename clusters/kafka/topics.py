@@ -58,6 +58,17 @@ class Topics:
         names, self.names = self.names, []
         delete_topics(self._admin, names)
 
+    def existing(self) -> list[str]:
+        """Return the names of all topics of the cluster, whoever made them.
+
+        Raises:
+            ClusterError: no broker answers.
+        """
+        try:
+            return list(self._admin.list_topics(timeout=_CREATE_TIMEOUT_S).topics)
+        except KafkaException as error:
+            raise ClusterError(f"no metadata from Kafka: {error.args[0].str()}") from error
+
     def missing(self, brokers: int) -> str:
         """Return what the first topic that is not whole lacks, also if brokers are missing; empty if all are whole."""
         try:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from chaoskit.base.errors import BadInput, nearest
-from chaoskit.contract.benchmark import Driven
+from chaoskit.base.errors import BadInput
+from chaoskit.contract.benchmark import Driven, check_keys
 
 DRIVER_CLASS = "PulsarBenchmarkDriver"
 
@@ -31,15 +31,15 @@ _DEDUPLICATION = "deduplicationEnabled"
 
 def driven(content: Mapping[str, Any]) -> Driven:
     """See `chaoskit.contract.benchmark.Benchmarked`."""
-    _check("", content, ("name", "driverClass", "client", "producer", "consumer"))
+    check_keys("Pulsar", content, ("name", "driverClass", "client", "producer", "consumer"))
     client, producer, consumer = (dict(content.get(key) or {}) for key in ("client", "producer", "consumer"))
-    _check("client.", client, _CLIENT)
-    _check("producer.", producer, _PRODUCER)
-    _check("consumer.", consumer, _CONSUMER)
+    check_keys("Pulsar", client, _CLIENT, "client.")
+    check_keys("Pulsar", producer, _PRODUCER, "producer.")
+    check_keys("Pulsar", consumer, _CONSUMER, "consumer.")
     if client.get("topicType", "persistent") != "persistent":
         raise BadInput("client.topicType: only persistent topics can keep anything; write persistent")
     kept = {"ensembleSize": 3, "writeQuorum": 3, "ackQuorum": 2, **(client.get("persistence") or {})}
-    _check("client.persistence.", kept, (*_PERSISTENCE, _DEDUPLICATION))
+    check_keys("Pulsar", kept, (*_PERSISTENCE, _DEDUPLICATION), "client.persistence.")
     ignored = [f"client.{name}: {_NO_COUNTERPART}" for name in _UNUSED if name in client]
     if producer.pop("pendingQueueSize", 0):
         ignored.append("producer.pendingQueueSize: workload.in_flight bounds what is pending")
@@ -58,9 +58,3 @@ def driven(content: Mapping[str, Any]) -> Driven:
         hosts=int(kept["ensembleSize"]),
         ignored=tuple(ignored),
     )
-
-
-def _check(prefix: str, given: Mapping[str, Any], known: Any) -> None:
-    for key in given:
-        if key not in known:
-            raise BadInput(f"{prefix}{key}: OMB's driver of Pulsar has no such key; {nearest(key, known)}")

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -103,15 +102,19 @@ def test_what_a_killed_harness_left_on_drivers_is_fetched(theirs: Theirs, tmp_pa
     ) as harness:
         seen = wait_until(lambda: list((tmp_path / "runs").glob("drivers/2*/recovery.json")), 60)
         assert seen
-        time.sleep(2)
         os.kill(harness.pid, signal.SIGKILL)
     folder = seen[0].parent
 
     before = subprocess.run([*command, "check", str(folder)], capture_output=True, text=True, check=False)
+    mode = "chmod {} /var/tmp/chaoskit/*/producer-0-0.wal"
+    theirs.machines.ssh("d1", mode.format("000"))
+    unread = subprocess.run([*command, "heal"], capture_output=True, text=True, check=False)
+    theirs.machines.ssh("d1", mode.format("600"))
     healed = subprocess.run([*command, "heal"], capture_output=True, text=True, check=False)
     after = subprocess.run([*command, "check", str(folder)], capture_output=True, text=True, check=False)
 
     assert "is still there: `chaoskit heal` fetches it" in before.stderr
+    assert "producer-0-0.wal: Cannot open: Permission denied" in unread.stderr, "what is not copied is not removed"
     assert healed.returncode == 0, healed.stderr
     assert "copied to" in healed.stdout + healed.stderr
     assert "producer-0" in after.stdout, after.stderr

@@ -5,18 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from chaoskit.base.quantities import format_size, parse_size
+from chaoskit.base.quantities import SizeOrBytes
 from chaoskit.history import payload
 from chaoskit.history.audits import Place
 
-MessageSize = Annotated[
-    int,
-    BeforeValidator(lambda given: given if isinstance(given, int) else parse_size(given)),
-    PlainSerializer(format_size),
-    Field(ge=payload.SIZE_MIN, le=2**30),
-]
+MessageSize = Annotated[SizeOrBytes, Field(ge=payload.SIZE_MIN, le=2**30)]
 """Size of each payload."""
 
 

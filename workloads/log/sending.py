@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from chaoskit.contract.client import Completed, Producer, Reporting
+from chaoskit.contract.client import Bursting, Completed, Producer
 from chaoskit.contract.workload import Job
 from chaoskit.history import payload
 from chaoskit.history.schema import PRODUCER_SHIFT
@@ -41,7 +41,7 @@ class Sender(Generic[P]):
         )
         producer = self.producer
         self._burst = None
-        if isinstance(producer, Reporting) and producer.tells_positions:
+        if isinstance(producer, Bursting) and producer.tells_positions:
             self._burst = recorder.burst_through(producer)
 
     def warm_up(self, count: int) -> None:

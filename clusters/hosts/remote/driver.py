@@ -6,6 +6,7 @@ import secrets
 import shlex
 import subprocess
 import tarfile
+import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -87,19 +88,25 @@ class RemoteDriver:
 
     def gather(self, wal: Path) -> None:
         bash(self.machine, _END, self.folder)
-        folder = shlex.quote(self.folder)
-        command = self._openssh(f"tar -C {folder} --exclude=*.pid -cf - . | gzip -1")
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as copying:
+        # Not in a pipe of the shell, whose status would be that of gzip: what tar could not read would be removed.
+        pack = ["tar", "-C", self.folder, "--exclude=*.pid", "-I", "gzip -1", "-cf", "-", "."]
+        with (
+            tempfile.TemporaryFile() as errors,
+            subprocess.Popen(self._openssh(shlex.join(pack)), stdout=subprocess.PIPE, stderr=errors) as copying,
+        ):
             assert copying.stdout is not None
-            assert copying.stderr is not None
+            failed = ""
             try:
                 with tarfile.open(fileobj=copying.stdout, mode="r|gz") as tar:
                     tar.extractall(wal, filter="data")
-                failed = ""
+                    copying.stdout.read()
             except (tarfile.TarError, OSError, EOFError) as error:
-                failed = f"{error} {copying.stderr.read().decode(errors='replace').strip()}"
-            if failed or copying.wait() != 0:
-                raise HostError(f"driver {self.name}: its records in {self.folder} cannot be copied: {failed}")
+                failed = str(error)
+            copying.stdout.close()
+            if copying.wait() != 0 or failed:
+                errors.seek(0)
+                why = errors.read().decode(errors="replace").strip() or failed
+                raise HostError(f"driver {self.name}: its records in {self.folder} cannot be copied: {why}")
 
     def close(self) -> None:
         bash(self.machine, _REMOVE, self.folder)
