@@ -1,8 +1,8 @@
 /* The part of recording that happens for each message, in C: see chaoskit.history.lane, which has the same in Python,
- * and chaoskit.history.record and chaoskit.history.payload for the layouts.
+ * and chaoskit.history.payload for the layout of payloads.
  *
- * A Cursor is where a write-ahead log is written; Python's WalWriter is a subclass and changes segments. A Lane sends
- * and receives the messages of one client. A Report is what a client library calls once a message was delivered. */
+ * A Lane sends and receives the messages of one client. A Report is what a client library calls once a message was
+ * delivered. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -13,25 +13,17 @@
 #include <time.h>
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "records are little-endian"
+#error "records and payloads are little-endian"
 #endif
 
-enum { SEND = 1, COMPLETE = 3, RECEIVED = 4 };
+#include "hot_crc32c.h"
+#include "hot_cursor.h"
+#include "hot_deliveries.h"
+
 enum { PAYLOAD_OK, PAYLOAD_CORRUPT, PAYLOAD_FOREIGN };
-enum { RECORD_BYTES = 72, HEAD_BYTES = 36, WHOLE_BYTES = 40 };
+enum { HEAD_BYTES = 36, WHOLE_BYTES = 40 };
 static const uint32_t PAYLOAD_MAGIC = 0x314B4843;
 static const int32_t NO_DELIVERY = INT32_MIN;
-
-typedef struct {
-    uint8_t kind, code;
-    uint16_t unused;
-    int32_t partition;
-    uint32_t name, key;
-    int64_t op, value, position, intended_ns, start_ns, end_ns;
-    int32_t delivery;
-    uint32_t mark;
-} Record;
-_Static_assert(sizeof(Record) == RECORD_BYTES, "the layout of record.py");
 
 static int64_t now_ns(void) {
     struct timespec now;
@@ -39,107 +31,9 @@ static int64_t now_ns(void) {
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* CRC-32C (Castagnoli). */
-
-static uint32_t crc_table[256];
-
-static void fill_crc_table(void) {
-    for (uint32_t byte = 0; byte < 256; byte++) {
-        uint32_t rest = byte;
-        for (int bit = 0; bit < 8; bit++) rest = rest & 1 ? 0x82F63B78 ^ (rest >> 1) : rest >> 1;
-        crc_table[byte] = rest;
-    }
+static uint32_t payload_crc(const uint8_t *payload, Py_ssize_t size) {
+    return ~crc_of(crc_of(~0u, payload, HEAD_BYTES), payload + WHOLE_BYTES, size - WHOLE_BYTES);
 }
-
-static uint32_t crc_by_table(uint32_t crc, const uint8_t *from, Py_ssize_t size) {
-    while (size-- > 0) crc = crc_table[(crc ^ *from++) & 0xFF] ^ (crc >> 8);
-    return crc;
-}
-
-static uint32_t (*crc_of)(uint32_t, const uint8_t *, Py_ssize_t) = crc_by_table;
-
-#if defined(__x86_64__)
-__attribute__((target("sse4.2"))) static uint32_t crc_by_instruction(uint32_t crc, const uint8_t *from, Py_ssize_t size) {
-    uint64_t wide = crc, word;
-    for (; size >= 8; size -= 8, from += 8) {
-        memcpy(&word, from, 8);
-        wide = __builtin_ia32_crc32di(wide, word);
-    }
-    for (crc = (uint32_t)wide; size > 0; size--) crc = __builtin_ia32_crc32qi(crc, *from++);
-    return crc;
-}
-#endif
-
-static uint32_t crc32c(const uint8_t *head, const uint8_t *rest, Py_ssize_t size) {
-    return ~crc_of(crc_of(~0u, head, HEAD_BYTES), rest, size);
-}
-
-/* Cursor */
-
-typedef struct {
-    PyObject_HEAD
-    Py_buffer segment;
-    Py_ssize_t offset, end, admitted_end;
-    long long next_op;
-} Cursor;
-
-static void cursor_release(Cursor *self) {
-    if (self->segment.obj != NULL) PyBuffer_Release(&self->segment);
-}
-
-static PyObject *cursor_map(PyObject *object, PyObject *segment) {
-    Cursor *self = (Cursor *)object;
-    cursor_release(self);
-    if (segment != Py_None && PyObject_GetBuffer(segment, &self->segment, PyBUF_WRITABLE) < 0) return NULL;
-    Py_RETURN_NONE;
-}
-
-static void cursor_dealloc(PyObject *self) {
-    cursor_release((Cursor *)self);
-    Py_TYPE(self)->tp_free(self);
-}
-
-/* Return where the next record of an invocation, or of anything else, belongs; NULL with an exception if there is no
- * space. Python's methods change the segment. */
-static Record *cursor_next(Cursor *self, int invocation) {
-    if (self->offset >= (invocation ? self->admitted_end : self->end)) {
-        PyObject *changed = PyObject_CallMethod((PyObject *)self, invocation ? "_admit" : "_advance", NULL);
-        if (changed == NULL) return NULL;
-        Py_DECREF(changed);
-    }
-    if (self->segment.obj == NULL || self->offset < 0 || self->offset + RECORD_BYTES > self->segment.len) {
-        PyErr_SetString(PyExc_ValueError, "the log is closed");
-        return NULL;
-    }
-    return (Record *)((char *)self->segment.buf + self->offset);
-}
-
-/* Make a record valid: its mark is stored last. */
-static void cursor_commit(Cursor *self, Record *record) {
-    __atomic_store_n(&record->mark, (uint32_t)self->offset, __ATOMIC_RELEASE);
-    self->offset += RECORD_BYTES;
-}
-
-static PyMethodDef cursor_methods[] = {
-    {"_map", cursor_map, METH_O, "Write to this mapped segment from now on; None: to none."},
-    {NULL},
-};
-static PyMemberDef cursor_members[] = {
-    {"_offset", T_PYSSIZET, offsetof(Cursor, offset)},
-    {"_end", T_PYSSIZET, offsetof(Cursor, end)},
-    {"_admitted_end", T_PYSSIZET, offsetof(Cursor, admitted_end)},
-    {"_next_op", T_LONGLONG, offsetof(Cursor, next_op)},
-    {NULL},
-};
-static PyTypeObject CursorType = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "chaoskit.history._hot.Cursor",
-    .tp_basicsize = sizeof(Cursor),
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-    .tp_new = PyType_GenericNew,
-    .tp_dealloc = cursor_dealloc,
-    .tp_methods = cursor_methods,
-    .tp_members = cursor_members,
-};
 
 /* Lane */
 
@@ -161,8 +55,6 @@ typedef struct {
 } Report;
 
 static PyTypeObject ReportType;
-static PyObject *str_offset;
-
 static int lane_took(Lane *self, int64_t ns) {
     if (self->took_count == self->took_room) {
         Py_ssize_t room = self->took_room ? 2 * self->took_room : 1024;
@@ -265,7 +157,7 @@ static int lane_send(Lane *self, PyObject *send, PyObject *full, PyObject *route
     memcpy(to + 20, &due_ns, 8);
     memcpy(to + 28, &sent_ns, 8);
     memcpy(to + WHOLE_BYTES, filler, filler_size);
-    uint32_t check = crc32c(to, to + WHOLE_BYTES, filler_size);
+    uint32_t check = payload_crc(to, WHOLE_BYTES + filler_size);
     memcpy(to + HEAD_BYTES, &check, 4);
 
     int done = -1;
@@ -307,8 +199,14 @@ out:
     return done;
 }
 
+static int lane_ready(Lane *self) {
+    if (self->topics == NULL) PyErr_SetString(PyExc_ValueError, "the lane has no log");
+    return self->topics != NULL;
+}
+
 static PyObject *lane_burst(PyObject *object, PyObject *arguments) {
     Lane *self = (Lane *)object;
+    if (!lane_ready(self)) return NULL;
     PyObject *send, *full, *routes;
     Py_buffer filler;
     long long first_value, sequence, count, start_ns, start_sequence;
@@ -367,7 +265,7 @@ static PyObject *lane_receive(Lane *self, PyObject *delivery, int64_t op, int64_
         uint64_t run;
         memcpy(&magic, from, 4);
         memcpy(&check, from + HEAD_BYTES, 4);
-        if (magic == PAYLOAD_MAGIC && check == crc32c(from, from + WHOLE_BYTES, PyBytes_GET_SIZE(payload) - WHOLE_BYTES)) {
+        if (magic == PAYLOAD_MAGIC && check == payload_crc(from, PyBytes_GET_SIZE(payload))) {
             memcpy(&run, from + 4, 8);
             memcpy(&value, from + 12, 8);
             memcpy(&due_ns, from + 20, 8);
@@ -400,6 +298,7 @@ static PyObject *lane_receive(Lane *self, PyObject *delivery, int64_t op, int64_
 static PyObject *lane_deliveries(PyObject *object, PyObject *arguments) {
     PyObject *deliveries;
     long long op, at_ns;
+    if (!lane_ready((Lane *)object)) return NULL;
     if (!PyArg_ParseTuple(arguments, "LO!L", &op, &PyList_Type, &deliveries, &at_ns)) return NULL;
     Py_ssize_t count = PyList_GET_SIZE(deliveries);
     PyObject *values = PyList_New(count);
@@ -464,52 +363,6 @@ static PyTypeObject LaneType = {
     .tp_methods = lane_methods,
 };
 
-/* Messages of a client library as deliveries */
-
-static PyObject *str_error, *str_topic, *str_partition, *str_key, *str_value;
-
-/* Return a delivery: (topic, partition, key, payload, position, None) as an instance of a subclass of tuple. */
-static PyObject *delivery_of(PyTypeObject *type, PyObject *message) {
-    PyObject *const parts[] = {str_topic, str_partition, str_key, str_value, str_offset};
-    PyObject *made = type->tp_alloc(type, 6);
-    for (int index = 0; made != NULL && index < 5; index++) {
-        PyObject *part = PyObject_CallMethodNoArgs(message, parts[index]);
-        if (part == NULL) Py_CLEAR(made);
-        else PyTuple_SET_ITEM(made, index, part);
-    }
-    if (made != NULL) PyTuple_SET_ITEM(made, 5, Py_NewRef(Py_None));
-    return made;
-}
-
-static PyObject *hot_delivered(PyObject *module, PyObject *arguments) {
-    PyTypeObject *type;
-    PyObject *messages;
-    if (!PyArg_ParseTuple(arguments, "O!O!", &PyType_Type, &type, &PyList_Type, &messages)) return NULL;
-    if (!PyType_IsSubtype(type, &PyTuple_Type)) {
-        PyErr_SetString(PyExc_TypeError, "deliveries are tuples");
-        return NULL;
-    }
-    PyObject *deliveries = PyList_New(0), *others = PyList_New(0), *told = NULL;
-    if (deliveries == NULL || others == NULL) goto out;
-    for (Py_ssize_t index = 0; index < PyList_GET_SIZE(messages); index++) {
-        PyObject *message = PyList_GET_ITEM(messages, index);
-        PyObject *error = PyObject_CallMethodNoArgs(message, str_error);
-        if (error == NULL) goto out;
-        int good = error == Py_None;
-        Py_DECREF(error);
-        PyObject *made = good ? delivery_of(type, message) : Py_NewRef(message);
-        if (made == NULL) goto out;
-        int failed = PyList_Append(good ? deliveries : others, made);
-        Py_DECREF(made);
-        if (failed) goto out;
-    }
-    told = PyTuple_Pack(2, deliveries, others);
-out:
-    Py_XDECREF(deliveries);
-    Py_XDECREF(others);
-    return told;
-}
-
 static PyMethodDef hot_functions[] = {
     {"delivered", hot_delivered, METH_VARARGS, "See chaoskit.history.lane.delivered."},
     {NULL},
@@ -521,13 +374,7 @@ PyMODINIT_FUNC PyInit__hot(void) {
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("sse4.2")) crc_of = crc_by_instruction;
 #endif
-    str_offset = PyUnicode_InternFromString("offset");
-    str_error = PyUnicode_InternFromString("error");
-    str_topic = PyUnicode_InternFromString("topic");
-    str_partition = PyUnicode_InternFromString("partition");
-    str_key = PyUnicode_InternFromString("key");
-    str_value = PyUnicode_InternFromString("value");
-    if (PyErr_Occurred() || PyType_Ready(&CursorType) < 0 || PyType_Ready(&ReportType) < 0 || PyType_Ready(&LaneType) < 0)
+    if (intern_words() < 0 || PyType_Ready(&CursorType) < 0 || PyType_Ready(&ReportType) < 0 || PyType_Ready(&LaneType) < 0)
         return NULL;
     PyObject *made = PyModule_Create(&module);
     if (made == NULL || PyModule_AddObjectRef(made, "Cursor", (PyObject *)&CursorType) < 0 ||

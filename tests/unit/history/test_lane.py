@@ -203,6 +203,15 @@ def test_errors_of_the_client_pass(tmp_path: Path, kind: Any) -> None:
         made.burst(lambda *_: True, None, (route,), b"", 0, 0, 1, 0, 0, 0.0)
 
 
+def test_a_lane_without_a_log_is_an_error() -> None:
+    made = hot.Lane.__new__(hot.Lane)
+
+    with pytest.raises((ValueError, AttributeError)):
+        made.burst(lambda *_: True, None, (("a", 1, 0, 0, None),), b"", 0, 0, 1, 0, 0, 0.0)
+    with pytest.raises((ValueError, AttributeError)):
+        made.deliveries(0, [("t", 0, None, b"", 0, None)], 1)
+
+
 def test_memory_is_freed(tmp_path: Path) -> None:
     """A lane that refers to itself, its reports and what they keep alive are collected."""
 
