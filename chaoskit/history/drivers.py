@@ -1,9 +1,7 @@
 """The log of a run's drivers: which client ran on which, what their clocks showed, and what has been fetched.
 
 Clients record times of their own machine. Here these become times of the harness: its clock and each driver's are
-compared during the run. A comparison asks the driver for its time; the answer was given between question and reply, so
-half of the time that this took bounds its error (Cristian, "Probabilistic clock synchronization", 1989). Between two
-comparisons the difference is interpolated.
+compared during the run (`chaoskit.base.clocks`). Between two comparisons the difference is interpolated.
 
 `wal/drivers.jsonl` has one JSON object a line: `client` and `driver`; `driver`, `at_ns`, `ahead_ns`, `error_ns` and
 `wall_ahead_ns` of a comparison; `gathered`, a driver whose logs are here.

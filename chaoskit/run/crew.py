@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from itertools import cycle
 from pathlib import Path
 
+from chaoskit.base.clocks import compared
 from chaoskit.base.errors import BadInput, RunFailed
 from chaoskit.base.journal import Journal
 from chaoskit.base.parallel import on_each
@@ -20,7 +21,7 @@ from chaoskit.scenario.plan import Plan
 
 _EVERY_S = 1.0
 _QUESTIONS = 8
-"""Questions of each comparison; the quickest answer counts."""
+"""Questions of each comparison, for each of both clocks."""
 
 _ERROR_MAX_MS = 50
 _CLOCK_MODULE = "chaoskit.run.clock"
@@ -75,21 +76,20 @@ class ClockWatch:
             self._compare()
 
     def _compare(self) -> Comparison:
-        found = min((self._ask() for _ in range(_QUESTIONS)), key=lambda each: each.error_ns)
+        wall = compared(lambda: self._ask()[1], time.time_ns, _QUESTIONS)
+        found = Comparison(*compared(lambda: self._ask()[0], time.monotonic_ns, _QUESTIONS), wall.ahead_ns)
         self._log.compared(self._driver.name, found)
         return found
 
-    def _ask(self) -> Comparison:
+    def _ask(self) -> tuple[int, int]:
+        """Return its CLOCK_MONOTONIC and its wall clock, ns."""
         asked, told = self._process.stdin, self._process.stdout
         assert asked is not None
         assert told is not None
-        wall_ns, before_ns = time.time_ns(), time.monotonic_ns()
         asked.write(b"\n")
         asked.flush()
-        theirs_ns, their_wall_ns = map(int, told.readline().split())
-        half_ns = (time.monotonic_ns() - before_ns + 1) // 2
-        at_ns = before_ns + half_ns
-        return Comparison(at_ns, theirs_ns - at_ns, half_ns, their_wall_ns - wall_ns - half_ns)
+        monotonic_ns, wall_ns = map(int, told.readline().split())
+        return monotonic_ns, wall_ns
 
     def _end(self) -> None:
         assert self._process.stdin is not None

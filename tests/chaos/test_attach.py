@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from confluent_kafka.cimpl import NewTopic
 from pyarrow.parquet import read_table
-from remote.kafka import PACKAGES, PASSWORD, Theirs, jars
+from remote.kafka import PACKAGES, PASSWORD, QUICK, Theirs, jars
 from remote.machines import machines
 
 from chaoskit.base import yaml
@@ -22,7 +22,6 @@ from chaoskit.scenario.files import find
 
 pytestmark = [pytest.mark.chaos, pytest.mark.long]
 
-_QUICK = {"broker.session.timeout.ms": 3000, "broker.heartbeat.interval.ms": 500}
 _ANSWERS = 'timeout 1 bash -c "</dev/tcp/${CHAOSKIT_ADDRESS%:*}/9092"'
 _KILL = {
     "do": "$THEIRS/k$CHAOSKIT_NODE down",
@@ -38,7 +37,7 @@ _SWITCHED_S = 75
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Theirs]:
     with machines(tmp_path_factory.mktemp("theirs"), 3, jars(), PACKAGES) as theirs:
-        yield Theirs(theirs, _QUICK)
+        yield Theirs(theirs, QUICK)
 
 
 @pytest.fixture

@@ -8,31 +8,18 @@ import sys
 from pathlib import Path
 
 import pytest
+from omb_files import DRIVER, WORKLOAD
 
 from chaoskit.base import yaml
 
 pytestmark = [pytest.mark.chaos, pytest.mark.long]
 
 _RATE = 5000
-_WORKLOAD = {
-    "name": "1 topic / 6 partitions / 100b", "topics": 1, "partitionsPerTopic": 6, "messageSize": 100,
-    "payloadFile": "payload/payload-100b.data", "subscriptionsPerTopic": 1, "consumerPerSubscription": 1,
-    "producersPerTopic": 1, "producerRate": _RATE, "consumerBacklogSizeGB": 0, "testDurationMinutes": 15,
-}  # fmt: skip
-_DRIVER = {
-    "name": "Kafka",
-    "driverClass": "io.openmessaging.benchmark.driver.kafka.KafkaBenchmarkDriver",
-    "replicationFactor": 3,
-    "topicConfig": "min.insync.replicas=2\n",
-    "commonConfig": "bootstrap.servers=localhost:9092\n",
-    "producerConfig": "acks=all\nlinger.ms=1\nbatch.size=131072\n",
-    "consumerConfig": "auto.offset.reset=earliest\nenable.auto.commit=false\n",
-}
 
 
 def test_a_workload_of_omb_in_a_lab(tmp_path: Path) -> None:
-    (tmp_path / "work.yaml").write_text(yaml.dump(_WORKLOAD))
-    (tmp_path / "kafka.yaml").write_text(yaml.dump(_DRIVER))
+    (tmp_path / "work.yaml").write_text(yaml.dump({**WORKLOAD, "producerRate": _RATE}))
+    (tmp_path / "kafka.yaml").write_text(yaml.dump(DRIVER))
     command = [str(Path(sys.executable).with_name("chaoskit")), "bench", "--lab", "--duration", "20s"]
     files = [str(tmp_path / name) for name in ("kafka.yaml", "work.yaml")]
     places = ["--warm-up", "5s", "--out", str(tmp_path / "results"), "--store", str(tmp_path / "store")]

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow.compute as pc
 import pytest
 from remote import drivers
-from remote.kafka import PACKAGES, PASSWORD, Theirs, jars
+from remote.kafka import PACKAGES, PASSWORD, QUICK, Theirs, jars
 from remote.machines import machines
 
 from chaoskit.base import yaml
@@ -23,7 +23,6 @@ from chaoskit.history.reader import History
 pytestmark = [pytest.mark.chaos, pytest.mark.long]
 
 _AHEAD_S = 3
-_QUICK = {"broker.session.timeout.ms": 3000, "broker.heartbeat.interval.ms": 500}
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +30,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Theirs]:
     packages = (*PACKAGES, *drivers.PACKAGES)
     with machines(tmp_path_factory.mktemp("theirs"), 3, jars(), packages, ahead_s=(_AHEAD_S, 0)) as theirs:
         drivers.install(theirs, tmp_path_factory.mktemp("drivers"))
-        kafka = Theirs(theirs, _QUICK)
+        kafka = Theirs(theirs, QUICK)
         for name in theirs.drivers:
             theirs.put(name, str(theirs.folder / "ca.pem"), (theirs.folder / "ca.pem").read_text())
         yield kafka

@@ -38,6 +38,9 @@ setsid setpriv --reuid=system --regid=system --clear-groups \\
     {_JAVA} kafka.Kafka /etc/kafka/server.properties < /dev/null >> /var/log/kafka.log 2>&1 &
 echo $! > /run/kafka.pid
 """
+QUICK = {"broker.session.timeout.ms": 3000, "broker.heartbeat.interval.ms": 500}
+"""Settings with which a broker that fell silent is noticed soon."""
+
 _READY_S = 60
 _PROBE_MS = 5000
 

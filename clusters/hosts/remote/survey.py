@@ -6,6 +6,7 @@ import time
 from collections.abc import Collection, Mapping
 from functools import partial
 
+from chaoskit.base.clocks import compared
 from chaoskit.base.errors import BadInput
 from chaoskit.base.parallel import on_each
 from chaoskit.contract.capability import Capability
@@ -79,14 +80,8 @@ def _data(host: RemoteHost) -> Capability:
 
 
 def _clock(host: RemoteHost) -> Capability:
-    """Return how far its clock is ahead of this machine's, by the quickest of some questions."""
-    seen = []
-    for _ in range(_CLOCK_TRIES):
-        before_ns = time.time_ns()
-        told_ns = int(run_script(host, "date +%s%N"))
-        after_ns = time.time_ns()
-        seen.append((after_ns - before_ns, told_ns - (before_ns + after_ns) // 2))
-    took_ns, ahead_ns = min(seen)
-    off = abs(ahead_ns) - took_ns / 2 > _CLOCK_OFF_S * 1e9
-    detail = f"{ahead_ns / 1e6:+.1f} ms from this machine's, ± {took_ns / 2e6:.1f} ms"
+    """Return how far its clock is ahead of this machine's."""
+    found = compared(lambda: int(run_script(host, "date +%s%N")), time.time_ns, _CLOCK_TRIES)
+    off = abs(found.ahead_ns) - found.error_ns > _CLOCK_OFF_S * 1e9
+    detail = f"{found.ahead_ns / 1e6:+.1f} ms from this machine's, ± {found.error_ns / 1e6:.1f} ms"
     return Capability(f"{host.name}: clock", not off, detail, "synchronise it, for example by chrony", required=False)

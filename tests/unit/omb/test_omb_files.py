@@ -6,29 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from omb_files import DRIVER, WORKLOAD
 
 from chaoskit.base import yaml
 from chaoskit.base.errors import BadInput
 from chaoskit.omb.plans import Bench, Wishes, read_benches
 
-_WORKLOAD: dict[str, Any] = {
-    "name": "1 topic / 6 partitions", "topics": 1, "partitionsPerTopic": 6, "messageSize": 100,
-    "payloadFile": "payload/payload-100b.data", "subscriptionsPerTopic": 1, "consumerPerSubscription": 2,
-    "producersPerTopic": 3, "producerRate": 50_000, "consumerBacklogSizeGB": 0, "testDurationMinutes": 0.5,
-}  # fmt: skip
-_DRIVER: dict[str, Any] = {
-    "name": "Kafka",
-    "driverClass": "io.openmessaging.benchmark.driver.kafka.KafkaBenchmarkDriver",
-    "replicationFactor": 3,
-    "topicConfig": "min.insync.replicas=2\nflush.messages=1\n",
-    "commonConfig": "bootstrap.servers=k1:9092,k2:9092\n# a remark\nsecurity.protocol = PLAINTEXT\n",
-    "producerConfig": "acks=all\nlinger.ms=1\nbatch.size=131072\nmax.request.size=9\nrequest.timeout.ms=1200000\n",
-    "consumerConfig": "auto.offset.reset=earliest\nenable.auto.commit=false\nmax.partition.fetch.bytes=10485760\n",
-}
 _ALL = Wishes(lab=False, hosts=None, warm_up_ns=None, length_ns=None)
 
 
-def _benches(folder: Path, wishes: Wishes = _ALL, workload: Any = _WORKLOAD, driver: Any = _DRIVER) -> list[Bench]:
+def _benches(folder: Path, wishes: Wishes = _ALL, workload: Any = WORKLOAD, driver: Any = DRIVER) -> list[Bench]:
     (folder / "work.yaml").write_text(yaml.dump(workload))
     (folder / "kafka.yaml").write_text(yaml.dump(driver))
     return read_benches([folder / "kafka.yaml", folder / "work.yaml"], wishes)
@@ -65,7 +52,7 @@ def test_a_lab_instead_of_the_drivers_cluster(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("rate", [0, 10_000_000])
 def test_the_rates_of_omb_that_mean_as_fast_as_possible(tmp_path: Path, rate: int) -> None:
-    (bench,) = _benches(tmp_path, workload={**_WORKLOAD, "producerRate": rate, "keyDistributor": "RANDOM_NANO"})
+    (bench,) = _benches(tmp_path, workload={**WORKLOAD, "producerRate": rate, "keyDistributor": "RANDOM_NANO"})
 
     assert bench.plan.workload_options.rate == "max"
     assert bench.plan.workload_options.keys == 10_000
@@ -93,11 +80,11 @@ def test_the_rates_of_omb_that_mean_as_fast_as_possible(tmp_path: Path, rate: in
 )
 def test_what_cannot_work_is_refused(tmp_path: Path, workload: Any, driver: Any, why: str) -> None:
     with pytest.raises(BadInput, match=why):
-        _benches(tmp_path, workload={**_WORKLOAD, **workload}, driver={**_DRIVER, **driver})
+        _benches(tmp_path, workload={**WORKLOAD, **workload}, driver={**DRIVER, **driver})
 
 
 def test_both_kinds_of_files_are_needed(tmp_path: Path) -> None:
-    (tmp_path / "work.yaml").write_text(yaml.dump(_WORKLOAD))
+    (tmp_path / "work.yaml").write_text(yaml.dump(WORKLOAD))
 
     with pytest.raises(BadInput, match=r"no driver \(with driverClass\) among .*work\.yaml"):
         read_benches([tmp_path / "work.yaml"], _ALL)
