@@ -59,16 +59,15 @@ def _figures(runs: Sequence[Compared]) -> list[dict[str, Any]]:
     domain = [0.0, max((row["t"] for row in (*latency, *rates)), default=1.0)]
     told = [charts.told(t="at s")[0], *({"field": key, "title": name} for key, (name, _) in names.items())]
     specs = []
-    for id_, heading, rows in (
-        ("send", "Send latency, p99 (ms), from when a message was due to its acknowledgement", latency),
-        ("throughput", "Acknowledged messages per second", rates),
+    slowest = [{"p99": value} for row in latency for key, value in row.items() if key in names]
+    due = "Send latency, p99 (ms), from when a message was due to its acknowledgement"
+    log_axis = charts.log_y("p99 (ms)", slowest, ["p99"]) if slowest else {}
+    for id_, heading, rows, axis in (
+        ("send", due, latency, log_axis),
+        ("throughput", "Acknowledged messages per second", rates, charts.value_y("messages/s")),
     ):
         if not rows:
             continue
-        values = [{key: row[key]} for row in rows for key in names if key in row]
-        axis = charts.value_y("messages/s")
-        if id_ == "send":
-            axis = charts.log_y("p99 (ms)", [{"v": value} for each in values for value in each.values()], ["v"])
         lines = charts.lines(rows, names, charts.time_x(domain, title), axis, told)
         specs.append({"id": id_, "title": heading, "spec": charts.chart(heading, 230, lines)})
     return specs

@@ -12,6 +12,7 @@ from chaoskit.history.compact import compact
 from chaoskit.history.models import DataModel, write_topics
 from chaoskit.history.origin import read_origin, write_origin
 from chaoskit.history.payload import OK
+from chaoskit.history.schema import FAIL, INFO
 from chaoskit.history.wal import WalWriter
 from chaoskit.omb.result import measured, result
 from chaoskit.omb.workload import OmbWorkload
@@ -39,7 +40,8 @@ _WORKLOAD = OmbWorkload(
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     """25 s at 100/s, of which 5 s are warm-up: sends take 3 ms (99 of 100) or 40 ms, calls are 250 us late, messages
-    travel 700 us after their acknowledgement; one send in 1,000 fails; the last 50 messages are never received."""
+    travel 700 us after their acknowledgement; one send in 1,000 fails or times out; the last 50 messages are never
+    received."""
     (tmp_path / "wal").mkdir()
     start_ns = write_origin(tmp_path / "wal") + _S
     write_topics(tmp_path / "wal", {"t": DataModel.LOG})
@@ -55,7 +57,7 @@ def run(tmp_path: Path) -> Path:
             done_ns = sent_ns + (40 if number % 100 == 99 else 3) * _MS
             op = producer.send(topics[0], 0, 0, number, due_ns, sent_ns)
             if number % 1000 == 500:
-                producer.complete(op, done_ns, 1, producer.name("refused"))
+                producer.complete(op, done_ns, FAIL if number == 500 else INFO, producer.name("refused"))
                 continue
             producer.complete(op, done_ns, 0, position=number)
             for log, topic in ((consumer, topics[1]), (auditor, topics[2])):
