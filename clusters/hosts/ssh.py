@@ -125,7 +125,7 @@ class SshHost:
         """Close the connection; the next command opens a new one."""
         connection, self._connection = self._connection, None
         if connection is not None:
-            connection.close()
+            _close(connection)
 
     def _execute(self, argv: Sequence[str], stdin: bytes, timeout_s: float, check: bool) -> Result:
         status, out, err = self._raw(argv, stdin, timeout_s)
@@ -175,7 +175,7 @@ class SshHost:
                 try:
                     self._connection.open()
                 except (OSError, EOFError, paramiko.SSHException) as error:
-                    self._connection = None
+                    self.disconnect()
                     raise HostError(f"host {self.name} ({self.address}) cannot be reached: {error!r}") from error
             transport: paramiko.Transport | None = self._connection.transport
             assert transport is not None
@@ -183,6 +183,14 @@ class SshHost:
                 # Otherwise every command waits 40 ms for a delayed acknowledgement.
                 transport.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             return transport
+
+
+def _close(connection: Connection) -> None:
+    """Close a connection, also one that was refused, and the one that it goes through; fabric leaves both open."""
+    connection.close()
+    connection.client.close()
+    if isinstance(connection.gateway, Connection):
+        _close(connection.gateway)
 
 
 def _drain(channel: paramiko.Channel) -> tuple[bytes, bytes]:
