@@ -68,16 +68,28 @@ class _Timer:
         """Nothing: no auditor runs here."""
 
 
-def _recorded(
-    task: Task, act: Callable[[Job[LogOptions]], None], connection: dict[str, Any], seconds: float
+def recorded_by(  # noqa: PLR0917 - what a client is
+    folder: Path,
+    task: Task,
+    options: LogOptions,
+    act: Callable[[Job[LogOptions]], None],
+    connection: dict[str, Any],
+    seconds: float,
 ) -> tuple[Progress, float]:
-    """Return what a client of the log workload did, and how long that took, s."""
+    """Return what a client of the log workload did, and how long that took, s; its log is in `folder`."""
     timer = _Timer(seconds)
-    options = LogOptions(rate="max", message_size=_SIZE)
-    with tempfile.TemporaryDirectory() as folder, WalWriter(Path(folder), task.client, 0) as wal:
+    with WalWriter(folder, task.client, 0) as wal:
         began = time.monotonic()
         act(Job(task, options, KafkaClients(connection), Recorder(wal, 1), timer, 0))
         return timer.progress, time.monotonic() - began
+
+
+def _recorded(
+    task: Task, act: Callable[[Job[LogOptions]], None], connection: dict[str, Any], seconds: float
+) -> tuple[Progress, float]:
+    options = LogOptions(rate="max", message_size=_SIZE)
+    with tempfile.TemporaryDirectory() as folder:
+        return recorded_by(Path(folder), task, options, act, connection, seconds)
 
 
 def recorded(connection: dict[str, Any], seconds: float) -> float:

@@ -18,6 +18,7 @@ class Driven:
         cluster: further keys of `cluster`.
         workload: keys of `workload`, such as `producer` and `consumer`.
         hosts: the least number of hosts of a lab.
+        lab: further keys of `cluster` of a lab, that make it fit to be measured.
         ignored: what the clients of Python have no counterpart for, each with the reason.
     """
 
@@ -25,6 +26,7 @@ class Driven:
     cluster: Mapping[str, Any]
     workload: Mapping[str, Any]
     hosts: int
+    lab: Mapping[str, Any]
     ignored: tuple[str, ...] = field(default=())
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
@@ -65,8 +65,8 @@ class Progress:
 
     Attributes:
         sent, acked, failed, indeterminate, received: numbers of messages.
-        latency: latency of the sends acknowledged since the last report, measured from when they were due: an encoded
-            histogram (`chaoskit.base.latency`); empty if there are none.
+        latency: latency of the sends acknowledged since the last report, measured from when they were due: HDR buckets
+            of microseconds and their counts (`chaoskit.base.latency`).
     """
 
     sent: int = 0
@@ -74,7 +74,7 @@ class Progress:
     failed: int = 0
     indeterminate: int = 0
     received: int = 0
-    latency: str = ""
+    latency: latency.Sparse = field(default_factory=lambda: ([], []))
 
 
 class Recorder:
@@ -220,5 +220,5 @@ class Recorder:
         self.progress.acked += acked
         took_ns = np.concatenate([np.array(self._took_ns, np.int64), np.frombuffer(latencies, np.int64)])
         self._took_ns = []
-        self.progress.latency = latency.encoded(latency.histogram(took_ns)) if took_ns.size else ""
+        self.progress.latency = latency.sparse(took_ns)
         return self.progress

@@ -101,7 +101,7 @@ def scenario_of(
         hosts: number of brokers.
         lasts_ns: duration of the load.
     """
-    where: dict[str, Any] = {} if lab else {"attach": dict(driver.attach)}
+    where = dict(driver.lab) if lab else {"attach": dict(driver.attach)}
     return {
         "name": name,
         "cluster": {"system": system, **where, "hosts": hosts, **driver.cluster},

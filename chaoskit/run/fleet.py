@@ -49,7 +49,7 @@ class Worker:
     listener: threading.Thread = field(init=False)
     ready: threading.Event = field(default_factory=threading.Event)
     progress: Progress = field(default_factory=Progress)
-    latencies: deque[str] = field(default_factory=deque)
+    latencies: deque[latency.Sparse] = field(default_factory=deque)
     result: dict[str, Any] = field(default_factory=dict)
     ahead_ns: Callable[[], int] = lambda: 0
 
@@ -63,8 +63,7 @@ class Worker:
                     self.ready.set()
                 if "progress" in message:
                     self.progress = Progress(**message["progress"])
-                    if self.progress.latency:
-                        self.latencies.append(self.progress.latency)
+                    self.latencies.append(self.progress.latency)
                 self.result |= message.get("result", {})
 
     def start_at(self, start_ns: int) -> None:
@@ -284,17 +283,17 @@ class Fleet:
 
     def progress(self) -> Progress:
         """Return the sums over all clients and their incarnations, with the latency since the last call."""
-        total, took = Progress(), latency.empty()
+        total, took = Progress(), []
         for worker in (worker for client in self.clients for worker in client.workers):
             while worker.latencies:
-                took.add(latency.decoded(worker.latencies.popleft()))
+                took.append(worker.latencies.popleft())
             part = worker.progress
             total.sent += part.sent
             total.acked += part.acked
             total.failed += part.failed
             total.indeterminate += part.indeterminate
             total.received += part.received
-        total.latency = latency.encoded(took) if took.get_total_count() else ""
+        total.latency = latency.added(took)
         return total
 
     def _start(self, task: Task) -> Worker:

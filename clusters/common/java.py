@@ -4,20 +4,52 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator
 
 from chaoskit.base.errors import BadInput
 
+PRODUCTION = "production"
+"""Among JVM options: the flags and the heap that the system's own start scripts use, instead of those of a small lab.
+"""
+
+_SMALL = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
+"""Starts fast and needs little memory; the code stays several times slower than with both compilers."""
+
+
+def _listed(given: Any) -> Any:
+    return [given] if isinstance(given, str) else given
+
+
+def _checked(given: list[str]) -> list[str]:
+    for each in given:
+        if each != PRODUCTION and not each.startswith("-"):
+            raise ValueError(f"{each!r} is no option of a JVM; write {PRODUCTION}, or options such as -Xlog:gc")
+    return given
+
+
+Jvm = Annotated[list[str], BeforeValidator(_listed), AfterValidator(_checked)]
+"""`production`, further JVM options, or both."""
+
 
 def java(classpath: str) -> list[str]:
-    """Return the command that runs a Java program on a small host."""
-    return [
-        shutil.which("java") or "java",
-        "-cp",
-        classpath,
-        "-XX:+UseSerialGC",
-        "-XX:TieredStopAtLevel=1",
-        "-Xshare:auto",
-    ]
+    """Return the command that runs a short Java program, such as a tool."""
+    return [shutil.which("java") or "java", "-cp", classpath, *_SMALL]
+
+
+def server(classpath: str, jvm: Sequence[str], production: Sequence[str]) -> list[str]:
+    """Return the command that runs a server.
+
+    Args:
+        classpath: its class path.
+        jvm: JVM options as a scenario declares them.
+        production: the flags of the system's own start scripts.
+    """
+    flags = production if PRODUCTION in jvm else _SMALL
+    further = [each for each in jvm if each != PRODUCTION]
+    return [shutil.which("java") or "java", "-cp", classpath, *flags, *further]
 
 
 def check_java(needed: int, release: str) -> None:

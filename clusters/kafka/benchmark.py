@@ -7,6 +7,7 @@ from typing import Any
 
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.benchmark import Driven, check_keys
+from clusters.common.java import PRODUCTION
 from clusters.kafka.client_settings import ABSENT, refused
 from clusters.kafka.connection import BOOTSTRAP
 from clusters.kafka.consumer import KafkaConsumer
@@ -52,6 +53,7 @@ def driven(content: Mapping[str, Any]) -> Driven:
         cluster={"topic": topic},
         workload={"replication": replication, **clients},
         hosts=replication,
+        lab={"jvm": PRODUCTION},
         ignored=tuple(dict.fromkeys(ignored)),
     )
 

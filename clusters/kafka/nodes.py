@@ -14,7 +14,7 @@ from chaoskit.contract.cluster import ClusterError
 from chaoskit.contract.host import ServiceHost, ServiceState
 from chaoskit.history.audits import Place
 from clusters.common.directories import paths
-from clusters.common.java import java
+from clusters.common.java import java, server
 from clusters.common.supervision import last_errors
 from clusters.kafka import artifacts, settings
 from clusters.kafka.security import users
@@ -53,8 +53,9 @@ class Nodes:
             f"-Dlog4j2.configurationFile={_FOLDER}/log4j2.properties",
             f"-Dlog4j.configuration=file:{_FOLDER}/log4j.properties",
         ]
-        argv = [*self._java(host), f"-Xms{options.heap}", f"-Xmx{options.heap}", *options.jvm, *logging]
-        host.spawn(SERVICE, [*argv, "kafka.Kafka", PROPERTIES], {})
+        heap = settings.heap_of(options)
+        argv = server(self._classpath(host), options.jvm, settings.PRODUCTION_JVM)
+        host.spawn(SERVICE, [*argv, f"-Xms{heap}", f"-Xmx{heap}", *logging, "kafka.Kafka", PROPERTIES], {})
 
     def services(self, host: ServiceHost) -> tuple[str, ...]:
         return (SERVICE,)
@@ -113,7 +114,7 @@ class Nodes:
         tool = ["kafka.tools.StorageTool", "format", "--ignore-formatted", "-t", self._cluster_id, "-c", PROPERTIES]
         tool += [each for name, level in self._options.features.items() for each in ("--feature", f"{name}={level}")]
         tool += users(self._options.security)
-        done = host.run(host.as_service([*self._java(host), *tool]), timeout_s=60, check=False)
+        done = host.run(host.as_service([*java(self._classpath(host)), *tool]), timeout_s=60, check=False)
         if done.status != 0:
             refusals = [
                 line.partition("ConfigException: ")[2] for line in done.err.splitlines() if "Exception: " in line
@@ -142,8 +143,8 @@ class Nodes:
     def _log_dirs(self, host: ServiceHost) -> list[str]:
         return paths(self._options.log_dirs, host.disks, settings.DATA_FOLDER)
 
-    def _java(self, host: ServiceHost) -> list[str]:
-        return java(f"{self._jars[host.name]}/*")
+    def _classpath(self, host: ServiceHost) -> str:
+        return f"{self._jars[host.name]}/*"
 
 
 def cluster_id() -> str:

@@ -7,6 +7,7 @@ same message can be in flight, are `fail`. Everything else is `info`.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
@@ -37,6 +38,9 @@ PRODUCER_DEFAULTS: dict[str, Any] = {
 """Defaults that differ from librdkafka's: idempotence as in Kafka's own (Java) producer since 3.0, and timeouts
 short enough for a test run: a broker that lost power leaves its connections half-open, and a pending request is
 detected only when it times out."""
+
+_POLL_MIN_S = 0.001
+"""librdkafka waits whole milliseconds."""
 
 ALIASES = {
     "request.required.acks": "acks",
@@ -103,6 +107,9 @@ class KafkaProducer:
         return len(self._producer)
 
     def poll(self, timeout_s: float) -> None:
+        if 0 < timeout_s < _POLL_MIN_S:
+            time.sleep(timeout_s)
+            timeout_s = 0
         self._serve(self._producer.poll, timeout_s)
 
     def close(self, timeout_s: float) -> None:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from chaoskit.base.quantities import Size
 from clusters.common.directories import ON_DATA, Directories
+from clusters.common.java import PRODUCTION, Jvm
 from clusters.common.properties import Scalar, properties, setting
 from clusters.kafka.security import Security, listener, listener_properties, protocols
 
@@ -46,8 +47,8 @@ class KafkaOptions(BaseModel):
             one has the metadata log.
         zones: the scenario's `cluster.zones`; a broker's rack is its zone.
         security: how clients connect; default: without encryption, without a login.
-        heap: JVM heap of each process.
-        jvm: further JVM options.
+        heap: JVM heap of each process; default: 400 MiB, and 1 GiB with `jvm: production`.
+        jvm: `production`, further JVM options, or both; see `clusters.common.java`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -61,8 +62,8 @@ class KafkaOptions(BaseModel):
     log_dirs: Directories = list(ON_DATA)
     zones: dict[str, list[str]] = {}
     security: Security | None = None
-    heap: Size = 400 * 2**20
-    jvm: list[str] = []
+    heap: Size | None = None
+    jvm: Jvm = []
 
     @classmethod
     def misplaced(cls, key: str) -> str:
@@ -71,6 +72,19 @@ class KafkaOptions(BaseModel):
             return ""
         return f"write settings of brokers below config: {{{key}: ...}}, settings of the workload's topics below topic:"
 
+
+PRODUCTION_JVM = (
+    "-server",
+    "-XX:+UseG1GC",
+    "-XX:MaxGCPauseMillis=20",
+    "-XX:InitiatingHeapOccupancyPercent=35",
+    "-XX:+ExplicitGCInvokesConcurrent",
+    "-Djava.awt.headless=true",
+)
+"""The flags of bin/kafka-run-class.sh (`KAFKA_JVM_PERFORMANCE_OPTS`)."""
+
+_HEAP, _PRODUCTION_HEAP = 400 * 2**20, 2**30
+"""The second is that of bin/kafka-server-start.sh."""
 
 DEFAULTS: dict[str, Any] = {
     "offsets.topic.num.partitions": 3,
@@ -99,6 +113,11 @@ log4j.appender.out.layout.ConversionPattern=[%d] %p %m (%c)%n
 """
 LOGGING = {"log4j2.properties": _LOG4J2, "log4j.properties": _LOG4J}
 """Kafka 4 uses log4j 2, earlier releases use log4j 1; each ignores the other's file."""
+
+
+def heap_of(options: KafkaOptions) -> int:
+    """Return the JVM heap of each process, bytes."""
+    return options.heap or (_PRODUCTION_HEAP if PRODUCTION in options.jvm else _HEAP)
 
 
 def flushes_each_message(options: KafkaOptions) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from math import inf
 from typing import Any
 
 from confluent_kafka.admin import AdminClient
@@ -13,6 +15,9 @@ from chaoskit.contract.cluster import ClusterError
 from chaoskit.history.audits import Place
 
 _ASK_S = 2
+_LATER_S = 0.5
+"""A broker that has not answered this long after the first one is paused or dead: a fault that is due must not wait for
+it."""
 
 
 class Witnesses:
@@ -37,17 +42,13 @@ class Witnesses:
         asked = [pool.submit(self._ask, address, topics) for address in self._addresses]
         pool.shutdown(wait=False)
         told: list[Mapping[Place, Any]] = []
-        failed: Future[Any] | None = None
-        for done in as_completed(asked):
-            if done.exception() is not None:
-                failed = done
-                continue
+        for done in _completed(asked):
             told.append(done.result())
             agreed, unsure = majority(told, len(self._addresses))
             if not unsure:
                 return agreed
         if not told:
-            raise ClusterError(f"no metadata from Kafka: {failed and failed.exception()}")
+            raise ClusterError(f"no metadata from Kafka: {asked[0].exception()}")
         return majority(told, len(self._addresses))[0]
 
     def _ask(self, address: str, topics: Sequence[str]) -> dict[Place, Any]:
@@ -60,6 +61,19 @@ class Witnesses:
             if name in found
             for number, state in found[name].partitions.items()
         }
+
+
+def _completed(asked: Iterable[Future[Any]]) -> Iterator[Future[Any]]:
+    """Yield what succeeded, in the order of completion; the rest is given up soon after the first one."""
+    pending, deadline = set(asked), inf
+    while pending:
+        done, pending = wait(pending, max(0.0, min(deadline - time.monotonic(), _ASK_S)), FIRST_COMPLETED)
+        good = [each for each in done if each.exception() is None]
+        yield from good
+        if good:
+            deadline = min(deadline, time.monotonic() + _LATER_S)
+        if not done and time.monotonic() >= deadline:
+            return
 
 
 def majority(told: Sequence[Mapping[Place, Any]], brokers: int) -> tuple[dict[Place, Any], bool]:

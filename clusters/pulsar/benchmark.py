@@ -7,6 +7,7 @@ from typing import Any
 
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.benchmark import Driven, check_keys
+from clusters.common.java import PRODUCTION
 
 DRIVER_CLASS = "PulsarBenchmarkDriver"
 
@@ -56,5 +57,6 @@ def driven(content: Mapping[str, Any]) -> Driven:
             "consumer": {_CONSUMER[key]: value for key, value in consumer.items() if _CONSUMER[key]},
         },
         hosts=int(kept["ensembleSize"]),
+        lab={"jvm": PRODUCTION},
         ignored=tuple(ignored),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,9 +39,17 @@ class Roles(settings.Roles):
 
 
 class Heap(settings.Heap):
-    """JVM heap of each process, by role. Bookies and brokers use up to the same amount again outside the heap."""
+    """JVM heap of each process, by role. Bookies and brokers use up to the same amount again outside the heap.
 
-    broker: Size = 384 * 2**20
+    Attributes:
+        broker: default: 384 MiB, and 2 GiB with `jvm: production`, as in Pulsar's conf/pulsar_env.sh.
+    """
+
+    broker: Size | None = None
+
+    @classmethod
+    def _defaults(cls) -> Mapping[str, tuple[int, int]]:
+        return {**super()._defaults(), BROKER: (384 * 2**20, 2 * 2**30)}
 
 
 @dataclass(frozen=True, slots=True)

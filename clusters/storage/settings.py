@@ -12,6 +12,7 @@ from chaoskit.base.errors import BadInput, guessed
 from chaoskit.base.quantities import Size
 from chaoskit.contract.disk import DataDisk
 from clusters.common.directories import ON_DATA, Directories, check_directories, paths
+from clusters.common.java import Jvm
 from clusters.common.properties import Scalar, properties
 
 ZOOKEEPER, BOOKIE = "zookeeper", "bookie"
@@ -77,12 +78,36 @@ class Roles(BaseModel):
 
 
 class Heap(BaseModel):
-    """JVM heap of each process, by role. A bookie uses up to the same amount again outside the heap."""
+    """JVM heap of each process, by role. A bookie uses up to the same amount again outside the heap.
+
+    Attributes:
+        bookie: default: 256 MiB, and 1 GiB with `jvm: production`, as in BookKeeper's bin/common.sh.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     zookeeper: Size = 128 * 2**20
-    bookie: Size = 256 * 2**20
+    bookie: Size | None = None
+
+    def of(self, service: str, *, production: bool) -> int:
+        """Return the heap of a process, bytes."""
+        given: int | None = getattr(self, service)
+        return given or self._defaults()[service][production]
+
+    @classmethod
+    def _defaults(cls) -> Mapping[str, tuple[int, int]]:
+        """Return the heap of each process, bytes: in a small lab, and with `jvm: production`."""
+        return {BOOKIE: (256 * 2**20, 2**30)}
+
+
+PRODUCTION_JVM = (
+    "-XX:+UseG1GC",
+    "-XX:MaxGCPauseMillis=10",
+    "-XX:+ParallelRefProcEnabled",
+    "-XX:+DisableExplicitGC",
+    "-Dio.netty.recycler.maxCapacityPerThread=4096",
+)
+"""The flags of BookKeeper's bin/common.sh for Java 9 and later, and of Pulsar's conf/bkenv.sh."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +144,7 @@ class StorageOptions(BaseModel):
         persistence: ensemble, write quorum and ack quorum.
         roles: number of hosts per role.
         heap: JVM heap by role.
-        jvm: further JVM options.
+        jvm: `production`, further JVM options, or both; see `clusters.common.java`.
         journal_directories, ledger_directories: the bookies' directories, as disks of the hosts: `[journal]`, or
             `[data/a, data/b]` on one disk.
     """
@@ -131,7 +156,7 @@ class StorageOptions(BaseModel):
     persistence: Persistence = Persistence()
     roles: Roles = Roles()
     heap: Heap = Heap()
-    jvm: list[str] = []
+    jvm: Jvm = []
     journal_directories: Directories = list(ON_DATA)
     ledger_directories: Directories = list(ON_DATA)
 

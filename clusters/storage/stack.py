@@ -15,7 +15,7 @@ from chaoskit.contract.cluster import ClusterError, Revival
 from chaoskit.contract.host import HostError, ServiceHost, ServiceState
 from chaoskit.contract.power import P, held
 from chaoskit.history.audits import Place
-from clusters.common.java import java
+from clusters.common.java import PRODUCTION, java, server
 from clusters.common.supervision import Supervisor
 from clusters.storage import probe, settings
 from clusters.storage.decommission import Decommissioner, bookie_id, decommissioning
@@ -204,9 +204,11 @@ class StorageStack(ABC, Generic[Options]):
         if service == BOOKIE:
             self._prepare_bookie(host)
             self._await_unregistered(host)
-        heap = getattr(self._options.heap, service)
+        options = self._options
+        heap = options.heap.of(service, production=PRODUCTION in options.jvm)
         memory = [f"-Xms{heap}", f"-Xmx{heap}", f"-XX:MaxDirectMemorySize={heap}"]
-        host.spawn(service, [*self._java(host), *memory, *self._options.jvm, *self.program(service)], {})
+        program = server(self._classpath(host), options.jvm, settings.PRODUCTION_JVM)
+        host.spawn(service, [*program, *self._properties(), *memory, *self.program(service)], {})
 
     def _await_unregistered(self, host: ServiceHost) -> None:
         """Wait, at most half a minute, until ZooKeeper no longer lists the bookie that ran here before.
@@ -242,19 +244,25 @@ class StorageStack(ABC, Generic[Options]):
     def _bookkeeper_shell(self, host: ServiceHost, command: Sequence[str]) -> str:
         """Run a command of BookKeeper's shell on a host with a bookie; return its output."""
         program = ["org.apache.bookkeeper.bookie.BookieShell", "-conf", self._file("bookkeeper.conf")]
-        argv = [*self._java(host), "-Xmx128m", *program, *command]
+        argv = [*self._tool(host), *program, *command]
         done = host.run(argv, timeout_s=_SHELL_TIMEOUT_S, check=False)
         if done.status != 0:
             raise ClusterError(f"{command[0]} failed on {host.name}: {(done.out + done.err).strip()[-500:]}")
         return done.out + done.err
 
-    def _java(self, host: ServiceHost) -> list[str]:
+    def _tool(self, host: ServiceHost) -> list[str]:
+        return [*java(self._classpath(host)), *self._properties(), "-Xmx128m"]
+
+    def _classpath(self, host: ServiceHost) -> str:
+        return f"{self._jars[host.name]}/*"
+
+    def _properties(self) -> list[str]:
         opened = [f"--add-opens={package}=ALL-UNNAMED" for package in _OPENED]
         logging = f"-Dlog4j2.configurationFile={self._file('log4j2.properties')}"
-        return [*java(f"{self._jars[host.name]}/*"), *opened, logging, "-Dio.netty.tryReflectionSetAccessible=true"]
+        return [*opened, logging, "-Dio.netty.tryReflectionSetAccessible=true"]
 
     def _set_up_metadata(self, host: ServiceHost) -> None:
-        argv = [*self._java(host), "-Xmx128m", *self.metadata_setup(host)]
+        argv = [*self._tool(host), *self.metadata_setup(host)]
         done = host.run(argv, timeout_s=_SETUP_TIMEOUT_S, check=False)
         if done.status != 0:
             said = (done.out + done.err).strip()[-1000:]

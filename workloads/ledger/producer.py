@@ -9,7 +9,7 @@ from chaoskit.contract.workload import Job
 from chaoskit.history import payload
 from chaoskit.history.schema import PRODUCER_SHIFT
 from workloads.common.reports import Reports
-from workloads.common.schedule import WARM_UP_TIMEOUT_S, Schedule, wait_s
+from workloads.common.schedule import WARM_UP_TIMEOUT_S, Schedule
 from workloads.ledger.options import TOPIC, LedgerOptions
 from workloads.ledger.recording import ADD, stands
 
@@ -36,7 +36,7 @@ def write(job: Job[LedgerOptions]) -> None:
         room = writer.room()
         for _ in range(int(min(schedule.due(now) - writer.sequence, room, _BURST))):
             writer.add(schedule.intended_ns(writer.sequence))
-        writer.move_on(wait_s(schedule.intended_ns(writer.sequence), room))
+        writer.move_on(schedule.wait_s(writer.sequence, room))
         reports.tell()
     writer.finish()
     reports.finish()

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from chaoskit.contract.client import Completed, LogClients, Producer
 from chaoskit.contract.workload import Job
 from workloads.common.reports import Reports
-from workloads.common.schedule import CLOSE_TIMEOUT_S, Schedule, wait_s
+from workloads.common.schedule import CLOSE_TIMEOUT_S, Schedule, wake_on_time
 from workloads.log.sending import Options, Sender, producer_settings
 
 _BURST = 64
@@ -25,6 +25,7 @@ def produce(job: Job[Options], connect: Callable[[Job[Options], Completed], Prod
     options = job.options
     sender = Sender(job, lambda completed: connect(job, completed))
     sender.warm_up(len(options.all_partitions()))
+    wake_on_time()
     start_ns = job.control.wait_start()
     schedule = Schedule(options.rate, options.producers, start_ns, sender.sequence)
     reports = Reports(job.control, job.recorder)
@@ -32,7 +33,7 @@ def produce(job: Job[Options], connect: Callable[[Job[Options], Completed], Prod
         now = time.monotonic_ns()
         room = options.in_flight - sender.producer.pending()
         sender.burst(max(0, int(min(schedule.due(now) - sender.sequence, room, _BURST))), schedule)
-        sender.producer.poll(wait_s(schedule.intended_ns(sender.sequence), room))
+        sender.producer.poll(schedule.wait_s(sender.sequence, room))
         reports.tell()
     sender.producer.close(CLOSE_TIMEOUT_S)
     reports.finish()

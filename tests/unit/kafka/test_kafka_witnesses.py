@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from types import SimpleNamespace
 from typing import Any
 
@@ -59,3 +60,18 @@ def test_nobody_answers() -> None:
 
     with pytest.raises(ClusterError, match=r"no metadata from Kafka: . is down"):
         Witnesses(connect, ["a", "b"]).states(["t"])
+
+
+def test_silent_brokers_are_not_waited_for() -> None:
+    heard = threading.Event()
+
+    def connect(address: str) -> Any:
+        topics = {"t": SimpleNamespace(partitions={0: SimpleNamespace(leader=3)})}
+        if address != "c":
+            heard.wait()
+        return SimpleNamespace(list_topics=lambda **_: SimpleNamespace(topics=topics))
+
+    try:
+        assert Witnesses(connect, ["a", "b", "c"]).states(["t"])[_PLACE].leader == 3, "two are paused and never answer"
+    finally:
+        heard.set()

@@ -1,0 +1,147 @@
+"""Whether the latency that chaoskit records is that of the system: beside a bare client in C with the same settings.
+
+Rounds alternate: a producer in C on the same librdkafka (`bare_latency.c`), and the log workload's producer with
+everything recorded. One broker with `jvm: production`, one partition, 100-byte messages at 10,000/s, acks=all,
+linger.ms=1, after a warm-up. Prints one JSON line: percentiles of each, ms from the call of send to its
+acknowledgement and from when it was due, and the ratios of their medians.
+
+    sudo .venv/bin/python benchmarks/latency.py [ROUNDS] [SECONDS] [RATE]
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import confluent_kafka
+import numpy as np
+import numpy.typing as npt
+from recording import recorded_by
+
+from chaoskit.base.journal import Journal
+from chaoskit.contract.cluster import Processes
+from chaoskit.contract.topic import Topic
+from chaoskit.contract.workload import Task
+from chaoskit.history.models import DataModel
+from chaoskit.history.record import COMPLETE, SEND
+from chaoskit.history.recover import recover
+from chaoskit.history.schema import OK
+from clusters.hosts.lab import LocalOptions, LocalProvider
+from clusters.kafka import System
+from clusters.kafka.connection import librdkafka
+from clusters.kafka.producer import resolve_producer
+from clusters.kafka.settings import KafkaOptions
+from workloads.log.options import LogOptions
+from workloads.log.producer import produce
+
+_TOPIC, _SIZE = "log-0", 100
+_PRODUCER = {"linger.ms": 1}
+_WARM_UP_S = 30
+_POINTS = {"p50": 50, "p90": 90, "p99": 99, "p99.9": 99.9}
+_WAYS = ("from_call", "from_due")
+
+Took = npt.NDArray[np.float64]
+"""Of each message, ms from the call and from when it was due to its acknowledgement."""
+
+
+def in_c(program: Path, connection: dict[str, Any], rate: int, seconds: int) -> Took:
+    """Return what the bare client measured."""
+    settings = {**librdkafka(connection), **resolve_producer(_PRODUCER)}
+    told = [f"{name}={_written(value)}" for name, value in settings.items()]
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "took"
+        subprocess.run([program, out, _TOPIC, str(rate), str(seconds), str(_SIZE), *told], check=True)
+        return np.fromfile(out, np.int64).reshape(-1, 2) / 1e6
+
+
+def _written(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def recorded(connection: dict[str, Any], rate: int, seconds: int) -> Took:
+    """Return what the log workload's producer recorded."""
+    options = LogOptions(rate=rate, message_size=_SIZE, producer=_PRODUCER)
+    with tempfile.TemporaryDirectory() as folder:
+        recorded_by(Path(folder), Task("producer", 0), options, produce, connection, seconds)
+        [log] = recover(Path(folder))
+        records = np.concatenate([np.asarray(each) for each in log.segments])
+    sends, completed = records[records["kind"] == SEND], records[records["kind"] == COMPLETE]
+    done = np.zeros(len(sends), np.int64)
+    good = completed[completed["code"] == OK]
+    done[good["op"]] = good["end_ns"]
+    counted = (done > 0) & (sends["intended_ns"] != sends["start_ns"])
+    ends, each = done[counted], sends[counted]
+    return np.stack([ends - each["start_ns"], ends - each["intended_ns"]], axis=1) / 1e6
+
+
+def main(rounds: int, seconds: int, rate: int) -> None:
+    """Measure and print."""
+    system, options = System(), KafkaOptions(jvm=["production"])
+    system.prepare(options)
+    with tempfile.TemporaryDirectory() as folder, Journal(f"benchmark-{os.getpid()}") as journal:
+        program = _compiled(Path(folder))
+        lab = LocalProvider().provision(journal, 1, LocalOptions())
+        try:
+            cluster = system.deploy(lab.hosts, options)
+            for host in cluster.hosts:
+                cluster.power(Processes).start(host)
+            cluster.begin_trial("", options)
+            cluster.wait_ready(60)
+            cluster.create_topic(Topic(_TOPIC, DataModel.LOG, 1, 1))
+            connection = cluster.client_settings()
+            in_c(program, connection, rate, _WARM_UP_S)
+            pairs = [
+                (in_c(program, connection, rate, seconds), _in_process(connection, rate, seconds))
+                for _ in range(rounds)
+            ]
+        finally:
+            lab.close()
+            journal.close()
+    told = {name: _told([pair[index] for pair in pairs]) for index, name in enumerate(("c", "recorded"))}
+    ratio = {
+        way: {
+            point: round(statistics.median(told["recorded"][way][point]) / statistics.median(told["c"][way][point]), 3)
+            for point in _POINTS
+        }
+        for way in _WAYS
+    }
+    print(json.dumps({**told, "ratio": ratio}))
+
+
+def _told(rounds: list[Took]) -> dict[str, dict[str, list[float]]]:
+    return {
+        way: {
+            point: [round(float(np.percentile(each[:, column], level)), 3) for each in rounds]
+            for point, level in _POINTS.items()
+        }
+        for column, way in enumerate(_WAYS)
+    }
+
+
+def _in_process(connection: dict[str, Any], rate: int, seconds: int) -> Took:
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(recorded, (connection, rate, seconds))
+
+
+def _compiled(folder: Path) -> Path:
+    bundled = Path(str(resources.files(confluent_kafka))).parent / "confluent_kafka.libs"
+    [library] = bundled.glob("librdkafka*.so*")
+    program, source = folder / "bare_latency", Path(__file__).with_name("bare_latency.c")
+    subprocess.run(
+        ["cc", "-O2", "-Wall", "-Wextra", source, library, f"-Wl,-rpath,{bundled}", "-lpthread", "-o", program],
+        check=True,
+    )
+    return program
+
+
+if __name__ == "__main__":
+    given = [int(each) for each in sys.argv[1:]]
+    main(*[*given, *(5, 20, 10_000)[len(given) :]])
