@@ -5,7 +5,7 @@ everything recorded. One broker with `jvm: production`, one partition, 100-byte 
 linger.ms=1, after a warm-up. Prints one JSON line: percentiles of each, ms from the call of send to its
 acknowledgement and from when it was due, and the ratios of their medians.
 
-    sudo .venv/bin/python benchmarks/latency.py [ROUNDS] [SECONDS] [RATE]
+    sudo .venv/bin/python -m benchmarks.latency [ROUNDS] [SECONDS] [RATE]
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from typing import Any
 import confluent_kafka
 import numpy as np
 import numpy.typing as npt
-from recording import recorded_by
 
+from benchmarks.recording import recorded_by
 from chaoskit.base.journal import Journal
 from chaoskit.contract.cluster import Processes
 from chaoskit.contract.topic import Topic

@@ -25,6 +25,9 @@ DEPLOYMENT = "deployment.json"
 EFFECTIVE = "effective.json"
 """The settings in effect, as the system reported them before the load."""
 
+MACHINE = "machine.jsonl"
+"""What the machine did while the load ran."""
+
 RECORDINGS = "disks"
 """Folder with the disk recordings of a run's hosts."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.table import Table
@@ -18,15 +17,15 @@ from chaoskit.cli.options import PATH, store_option
 from chaoskit.cli.planned import show_plans
 from chaoskit.cli.progress import LiveProgress
 from chaoskit.cli.summary import worst_exit_code
-from chaoskit.judge.timing import load_of
-from chaoskit.judge.verdict import Verdict
+from chaoskit.omb.benched import Benched, benched
 from chaoskit.omb.plans import Bench, Wishes, read_benches
-from chaoskit.omb.result import measured, result
+from chaoskit.report.benchmarks_page import Measurement, write_benchmarks
+from chaoskit.report.words import describe_machine
 from chaoskit.run.site import Site
 
 _COLUMNS = ("workload", "driver", "acked/s", "p50 ms", "p99 ms", "p99.9 ms", "max ms", "end to end p50 / p99 ms",
     "acked", "lost", "verdict")  # fmt: skip
-_SHORT = 0.99
+_POINTS = ("50pct", "99pct", "999pct", "Max")
 
 
 @click.command("bench")
@@ -36,6 +35,7 @@ _SHORT = 0.99
 @click.option("--duration", help="How long to measure, such as 30s; overrides testDurationMinutes.")
 @click.option("--warm-up", help="How long to warm up before; overrides warmupDurationMinutes.")
 @click.option("--out", type=PATH, default=Path(), help="Folder for the results.  [default: this one]")
+@click.option("--html", type=PATH, help="Also write a page: tables, percentile curves, latency over time.")
 @store_option
 @click.option("--dry-run", is_flag=True, help="Check files and machine, print what would be done, and start nothing.")
 def command(
@@ -46,6 +46,7 @@ def command(
     duration: str | None,
     warm_up: str | None,
     out: Path,
+    html: Path | None,
     store: Path,
     dry_run: bool,
 ) -> int:
@@ -60,22 +61,23 @@ def command(
     if dry_run:
         show_plans([each.plan for each in benches], drawn=False)
         return 0
+    if html is not None and not html.absolute().parent.is_dir():
+        raise BadInput(f"--html {html}: there is no such folder; choose another file")
     owner.make_folder(out)
-    verdicts, told = [], []
+    told: list[Benched] = []
     with Site(store) as site:
         for bench in benches:
             with LiveProgress(bench.plan.scenario.name, bench.plan.scenario.workload.duration / 1e9) as progress:
                 folder, verdict = site.run(bench.plan, progress)
-            found = measured(folder, load_of(folder).begin_ns, bench.warm_up_ns, bench.length_ns)
-            document = result(found, bench.workload, bench.driver.name)
+            told.append(found := benched(bench, folder, verdict))
             path = out / f"{bench.stem}-{bench.driver.name}-{datetime.now().astimezone():%Y-%m-%d-%H-%M-%S}.json"
-            durable.write(path, json.dumps(document, indent=2).encode())
+            durable.write(path, json.dumps(found.document, indent=2).encode())
             owner.give([path])
             click.echo(f"{path}  run folder: {folder}", err=True)
-            verdicts.append(verdict)
-            told.append((bench, found.done_ns.size / (bench.length_ns / 1e9), document, verdict))
+            if html is not None:
+                write_benchmarks([_measurement(each) for each in told], html)
     _show(told)
-    return worst_exit_code(verdicts)
+    return worst_exit_code([each.verdict for each in told])
 
 
 def _duration(option: str, given: str | None) -> int | None:
@@ -93,28 +95,43 @@ def _tell_differences(benches: list[Bench]) -> None:
         click.echo(f"unlike OMB: {remark}", err=True)
 
 
-def _show(told: list[tuple[Bench, float, dict[str, Any], Verdict]]) -> None:
+def _show(told: list[Benched]) -> None:
     table = Table(box=None, pad_edge=False)
     for index, column in enumerate(_COLUMNS):
         table.add_column(column, justify="left" if index < 2 else "right", no_wrap=True)
-    short = []
-    for bench, rate, document, verdict in told:
-        publish = [document[f"aggregatedPublishLatency{point}"] for point in ("50pct", "99pct", "999pct", "Max")]
-        travel = [document[f"aggregatedEndToEndLatency{point}"] for point in ("50pct", "99pct")]
+    for each in told:
+        publish = [each.document[f"aggregatedPublishLatency{point}"] for point in _POINTS]
+        travel = [each.document[f"aggregatedEndToEndLatency{point}"] for point in ("50pct", "99pct")]
         table.add_row(
-            bench.stem,
-            bench.driver.stem,
-            f"{rate:,.0f}",
-            *(f"{each:,.2f}" for each in publish),
-            " / ".join(f"{each:,.2f}" for each in travel),
-            f"{verdict.counts['acked']:,}",
-            f"{verdict.lost:,}",
-            verdict.verdict,
+            each.bench.stem,
+            each.bench.driver.stem,
+            f"{each.acked_per_s:,.0f}" + ("*" if each.doubts else ""),
+            *(f"{value:,.2f}" for value in publish),
+            " / ".join(f"{value:,.2f}" for value in travel),
+            f"{each.verdict.counts['acked']:,}",
+            f"{each.verdict.lost:,}",
+            each.verdict.verdict,
         )
-        wanted = bench.plan.workload_options.rate
-        if isinstance(wanted, int) and rate < _SHORT * wanted:
-            short.append(f"{bench.stem} with {bench.driver.stem}: {rate:,.0f}/s of {wanted:,}/s were acknowledged")
     wide_console().print(table)
     click.echo("\nLatencies are from the call of send to its acknowledgement; the warm-up does not count.")
-    for line in short:
-        click.echo(f"NOT a measurement of the system at its rate: {line}")
+    for each in told:
+        name = f"{each.bench.stem} with {each.bench.driver.stem}"
+        if each.machine:
+            click.echo(f"{name}: {describe_machine(each.machine)}")
+        for why in each.doubts:
+            click.echo(f"* NOT a measurement of the system: {name}: {why}")
+
+
+def _measurement(each: Benched) -> Measurement:
+    return Measurement(
+        workload=each.bench.stem,
+        system=each.bench.driver.stem,
+        run=str(each.folder),
+        verdict=each.verdict.verdict.upper(),
+        acked=each.verdict.counts["acked"],
+        lost=each.verdict.lost,
+        acked_per_s=each.acked_per_s,
+        document=each.document,
+        machine=each.machine,
+        doubts=each.doubts,
+    )

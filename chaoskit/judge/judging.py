@@ -29,6 +29,7 @@ from chaoskit.judge.attribution import Explained
 from chaoskit.judge.bounds import compare
 from chaoskit.judge.checking import find
 from chaoskit.judge.crashes import hosts_of, place_of, with_crashes
+from chaoskit.judge.machine import machine_of
 from chaoskit.judge.metrics import figures, measure
 from chaoskit.judge.subject import Subject, read_subject
 from chaoskit.judge.timing import Timing, faults_of, load_of
@@ -131,6 +132,7 @@ def _verdict(
         bounds=bounded,
         liveness={key: value for key, value in liveness.items() if key not in _NO_LIVENESS},
         drivers=tuple(history.drivers),
+        machine=machine_of(folder),
         **{**load, "availability": availability, "latency": _with_uncertainty(load["latency"], history)},
     )
 

@@ -17,6 +17,7 @@ from chaoskit.history.drivers import DriverTold
 from chaoskit.judge.attribution import Cause
 from chaoskit.judge.bounds import Bounded, describe
 from chaoskit.judge.headline import EXPIRED, LOSSES, headline
+from chaoskit.judge.machine import Machine
 from chaoskit.scenario.expected import Number
 
 VALID, INVALID, UNKNOWN = "valid", "invalid", "unknown"
@@ -60,6 +61,7 @@ class Verdict:
         liveness, availability, latency, counts, audit: as in verdict.json.
         bounds: the times that the scenario expects to be bounded.
         drivers: the machines that ran clients, if the harness did not.
+        machine: what the harness's machine did during the load; None if nobody watched.
         replayable: whether `chaoskit replay` can repeat it; false for an imported history.
     """
 
@@ -79,6 +81,7 @@ class Verdict:
     rates: Mapping[str, float] = field(default_factory=dict)
     load_start_s: float = 0.0
     drivers: tuple[DriverTold, ...] = ()
+    machine: Machine | None = None
     replayable: bool = True
 
     @property
@@ -125,6 +128,7 @@ class Verdict:
             "latency": dict(self.latency),
             "bounds": {name: asdict(each) for name, each in self.bounds.items()},
             **({"drivers": list(self.drivers)} if self.drivers else {}),
+            **({"machine": self.machine} if self.machine else {}),
         }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,9 @@ from chaoskit.scenario.plan import Plan, read_plan
 from chaoskit.scenario.reading import load_mapping
 
 _CLASS = "driverClass"
+_OURS = "chaoskit"
+"""Key of a driver for settings of a lab's cluster, which OMB ignores."""
+
 _NO_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -113,8 +116,12 @@ def _driver(content: Mapping[str, Any], file: Path) -> Driver:
         raise BadInput(f"{source}: {_CLASS}: {wanted} is not supported; {nearest(wanted, known)}")
     system = systems[known[wanted]]
     assert isinstance(system, Benchmarked)
+    own, lab = {key: value for key, value in content.items() if key != _OURS}, content.get(_OURS, {})
+    if not isinstance(lab, Mapping):
+        raise BadInput(f"{source}: {_OURS}: write keys of `cluster` below it, such as config: {{...}}")
     try:
-        driven = system.driven(content)
+        driven = system.driven(own)
+        driven = replace(driven, lab={**driven.lab, **lab})
     except BadInput as error:
         raise BadInput(f"{source}: {error}") from error
     return Driver(file.stem, str(content.get("name", known[wanted])), known[wanted], driven)

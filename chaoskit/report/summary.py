@@ -12,7 +12,7 @@ from chaoskit.history.drivers import DriverTold
 from chaoskit.history.schema import PRODUCER_SHIFT
 from chaoskit.judge.bounds import describe
 from chaoskit.judge.verdict import VALID, Found, Verdict
-from chaoskit.report.words import PHASE_WORDS, milliseconds, number, scalar, shortened
+from chaoskit.report.words import PHASE_WORDS, describe_machine, milliseconds, number, scalar, shortened
 
 _EXAMPLES_SHOWN = 2
 _ENDS_SHOWN = 16
@@ -282,6 +282,7 @@ def _measured(verdict: Verdict) -> list[str]:
     if verdict.faults:
         for name, words in PHASE_WORDS.items():
             lines += _latency(f"send {words}", verdict.latency.get(name, {}).get("send", {}))
+    lines += [f"  {describe_machine(verdict.machine)}"] if verdict.machine else []
     told = verdict.availability
     partitions = told.get("partitions", ())
     longest = f"longest time without an acknowledged send: {told['longest_unavailable_ms']:,.0f} ms"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from chaoskit.judge.machine import Machine
 from chaoskit.judge.timing import PHASES
 
+_TOLD_MIN_CORES = 0.01
 PHASE_WORDS = dict(zip(PHASES, ("outside faults", "under faults", "after faults"), strict=True))
 """The phases of a run's load in words."""
 
@@ -68,3 +70,18 @@ def shortened(evidence: str) -> str:
         if length > _EVIDENCE_MAX and shown:
             return f"{'; '.join(parts[:shown])}; and {len(parts) - shown} more in faults.parquet"
     return evidence
+
+
+def describe_machine(machine: Machine) -> str:
+    """Return what the machine did, on one line."""
+    clients = ", ".join(f"{name} {used:.2f}" for name, used in machine["clients"].items())
+    used = f"{clients}, all else {machine['others']:.2f}" if clients else f"in use {machine['others']:.2f}"
+    waiting = "".join(
+        f", {words} {cores:.2f}"
+        for cores, words in ((machine["iowait"], "waiting for disks"), (machine["steal"], "taken by the hypervisor"))
+        if cores >= _TOLD_MIN_CORES
+    )
+    return (
+        f"machine: {machine['cores']} cores: {used}{waiting}, idle {machine['idle']:.2f}; "
+        f"naps ended at most {machine['late_ms']:.1f} ms late"
+    )

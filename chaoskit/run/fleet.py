@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import count
@@ -40,7 +40,7 @@ _HEAD_START_NS = 100_000_000
 class Worker:
     """One worker process (an incarnation of a client) and what it reported.
 
-    `ahead_ns` returns by how much its clock is ahead of this machine's.
+    `ahead_ns` returns by how much its clock is ahead of this machine's; `remote`: it runs on a driver.
     """
 
     task: Task
@@ -52,6 +52,7 @@ class Worker:
     latencies: deque[latency.Sparse] = field(default_factory=deque)
     result: dict[str, Any] = field(default_factory=dict)
     ahead_ns: Callable[[], int] = lambda: 0
+    remote: bool = False
 
     def listen(self) -> None:
         """Process the worker's messages until it exits."""
@@ -271,6 +272,10 @@ class Fleet:
         deadline = time.monotonic() + timeout_s
         return [problem for client in clients for problem in client.join(deadline)]
 
+    def here(self, clients: Iterable[Client]) -> dict[str, int]:
+        """Return the processes of clients that run on this machine, by name."""
+        return {each.worker.task.client: each.worker.process.pid for each in clients if not each.worker.remote}
+
     def failures(self) -> list[str]:
         """Return the clients that exited unexpectedly with an error."""
         return [failure for client in self.clients for failure in client.failures()]
@@ -323,7 +328,7 @@ class Fleet:
     def _start_on(self, driver: Driver, task: Task, order: dict[str, Any], log: Path) -> Worker:
         order |= {"wal": driver.folder, "environment": environment_in(order["connection"])}
         process = driver.spawn(task.client, [WORKER_MODULE, ON_DRIVER], log)
-        worker = Worker(task, process, log, ahead_ns=partial(self._crew.ahead_ns, driver))
+        worker = Worker(task, process, log, ahead_ns=partial(self._crew.ahead_ns, driver), remote=True)
         worker.tell(json.dumps(order))
         return worker
 

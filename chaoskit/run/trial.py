@@ -25,6 +25,7 @@ from chaoskit.contract.traits import Group, Paced
 from chaoskit.contract.workload import PRODUCER, Task
 from chaoskit.history.models import DataModel, write_topics
 from chaoskit.history.schema import AUDITOR
+from chaoskit.run import gauge
 from chaoskit.run.conductor import Conductor
 from chaoskit.run.crew import crew_of
 from chaoskit.run.deployment import Deployment
@@ -147,13 +148,18 @@ class Trial:
         self._watcher.on(PhaseBegun("load"))
         survey.start()
         start_ns = fleet.go(clients)
+        watched = gauge.start(str(self._folder / store.MACHINE), self._origin_ns, fleet.here(clients))
         self._interrupted.load_begun = True
         self._load_start_ns = start_ns - self._origin_ns
         # For the case that the harness is killed; replaced at the end.
         begun = {"recovered": None, "load_start_ns": self._load_start_ns}
         store.write_json(self._folder / store.RECOVERY, begun)
         conductor.start(start_ns)
-        load_end_ns = self._wait_for_load(fleet, conductor, start_ns) - self._origin_ns
+        try:
+            load_end_ns = self._wait_for_load(fleet, conductor, start_ns) - self._origin_ns
+        finally:
+            watched.terminate()
+            watched.wait()
         conductor.load_is_over()
         fleet.stop(producers)
         if self._interrupted.is_set() or fleet.failures():

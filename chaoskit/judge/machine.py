@@ -1,0 +1,86 @@
+"""What the machine did while a load ran: whether there was room for the system, and for the load generator.
+
+`machine.jsonl` has a line a second; see `chaoskit.run.gauge`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from pathlib import Path
+from statistics import fmean
+
+from typing_extensions import TypedDict
+
+from chaoskit.base import store
+from chaoskit.base.reading import reading, shaped
+
+_ENDLESS_NS = 2**62
+
+
+class _Second(TypedDict):
+    at_ns: int
+    cores: int
+    idle: float
+    iowait: float
+    steal: float
+    clients: dict[str, float]
+    late_ms: float
+
+
+class Machine(TypedDict):
+    """The machine during an interval, as in verdict.json.
+
+    Attributes:
+        cores: how many it has; all other numbers of cores are means, of processor time.
+        idle, iowait, steal: nothing to do; only waiting for disks; taken by the hypervisor.
+        clients: used by each client on this machine.
+        others: used by everything else: in a lab, the system under test.
+        late_ms: by how much the worst of naps of 5 ms was late.
+    """
+
+    cores: int
+    idle: float
+    iowait: float
+    steal: float
+    clients: dict[str, float]
+    others: float
+    late_ms: float
+
+
+def machine_of(folder: Path, begin_ns: int = 0, end_ns: int = _ENDLESS_NS) -> Machine | None:
+    """Return what the machine did during the load, or in an interval of it; None if nobody watched.
+
+    Args:
+        folder: the run folder.
+        begin_ns, end_ns: the interval, ns since the start of the run.
+
+    Raises:
+        BadInput: the file is damaged.
+    """
+    path = folder / store.MACHINE
+    if not path.exists():
+        return None
+    with reading(path):
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        whole = [json.loads(line) for line in lines if line.endswith("\n")]
+        seconds = [each for each in shaped(whole, list[_Second]) if begin_ns <= each["at_ns"] <= end_ns]
+    if not seconds:
+        return None
+    clients: defaultdict[str, float] = defaultdict(float)
+    for second in seconds:
+        for name, used in second["clients"].items():
+            clients[name] += used / len(seconds)
+    cores = seconds[0]["cores"]
+    idle, iowait, steal = (
+        fmean(each) for each in zip(*((s["idle"], s["iowait"], s["steal"]) for s in seconds), strict=True)
+    )
+    return Machine(
+        cores=cores,
+        idle=round(idle, 2),
+        iowait=round(iowait, 2),
+        steal=round(steal, 2),
+        clients={name: round(value, 2) for name, value in clients.items()},
+        others=round(max(0.0, cores - idle - iowait - steal - sum(clients.values())), 2),
+        late_ms=max(each["late_ms"] for each in seconds),
+    )

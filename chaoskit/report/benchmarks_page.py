@@ -1,0 +1,167 @@
+"""The page of benchmarks: latencies of several systems beside each other, each with its verdict on durability."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from chaoskit.base import durable, owner
+from chaoskit.base.errors import BadInput
+from chaoskit.judge.machine import Machine
+from chaoskit.report import charts
+from chaoskit.report.comparisons import PALETTE, dots
+from chaoskit.report.words import describe_machine
+
+_NINES_MAX = 5.0
+_PERIOD_S = 10
+_POINTS = {"50pct": "p50", "99pct": "p99", "999pct": "p99.9", "9999pct": "p99.99"}
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One result.
+
+    Attributes:
+        workload, system: what was measured.
+        run: its run folder, as text.
+        verdict: VALID, INVALID or UNKNOWN.
+        acked, lost: numbers of messages.
+        acked_per_s: rate that was reached.
+        document: OMB's result.
+        machine: the machine meanwhile.
+        doubts: why the figures are not those of the system.
+    """
+
+    workload: str
+    system: str
+    run: str
+    verdict: str
+    acked: int
+    lost: int
+    acked_per_s: float
+    document: dict[str, Any]
+    machine: Machine | None
+    doubts: tuple[str, ...]
+
+    @property
+    def row(self) -> dict[str, str]:
+        """Its row of the table, by column."""
+        publish, travel = (
+            {name: f"{self.document[f'{prefix}{key}']:,.2f}" for key, name in _POINTS.items()}
+            for prefix in ("aggregatedPublishLatency", "aggregatedEndToEndLatency")
+        )
+        return {
+            "acked/s": f"{self.acked_per_s:,.0f}",
+            **{f"{name} ms": value for name, value in publish.items()},
+            "max ms": f"{self.document['aggregatedPublishLatencyMax']:,.2f}",
+            "end to end p50 ms": travel["p50"],
+            "end to end p99 ms": travel["p99"],
+            "acknowledged": f"{self.acked:,}",
+            "lost": f"{self.lost:,}",
+            "verdict": self.verdict,
+        }
+
+    @property
+    def machine_told(self) -> str:
+        """What the machine did, on one line; empty if nobody watched."""
+        return describe_machine(self.machine) if self.machine else ""
+
+
+def write_benchmarks(found: Sequence[Measurement], out: Path) -> None:
+    """Write the page.
+
+    Raises:
+        BadInput: the packages of chaoskit[report] are missing, or the file cannot be written.
+    """
+    from chaoskit.report.html import render  # noqa: PLC0415  # loads optional packages
+
+    systems = list(dict.fromkeys(each.system for each in found))
+    colours = {name: PALETTE[index % len(PALETTE)] for index, name in enumerate(systems)}
+    content = render(
+        "benchmarks.html.j2",
+        title="Benchmarks",
+        workloads={
+            name: [each for each in found if each.workload == name]
+            for name in dict.fromkeys(each.workload for each in found)
+        },
+        columns=list(found[0].row),
+        colours=colours,
+        figures=[*_overview(found, colours), *_by_workload(found, colours)],
+    )
+    try:
+        durable.write(out, content.encode())
+        owner.give([out])
+    except OSError as error:
+        raise BadInput(f"--html {out}: cannot be written: {error.strerror}; choose another file") from error
+
+
+def _overview(found: Sequence[Measurement], colours: dict[str, str]) -> list[dict[str, Any]]:
+    rows = [
+        {
+            "name": f"{each.workload} {point}",
+            "series": each.system,
+            "value": each.document[f"aggregatedPublishLatency{key}"],
+            "what": f"{each.workload} with {each.system}, {point}",
+        }
+        for each in found
+        for key, point in (("50pct", "p50"), ("99pct", "p99"))
+    ]
+    heading = "Latency from the call of send to its acknowledgement"
+    return [_figure("overview", heading, dots(rows, None, list(colours), list(colours.values())))]
+
+
+def _by_workload(found: Sequence[Measurement], colours: dict[str, str]) -> list[dict[str, Any]]:
+    told = []
+    for number, workload in enumerate(dict.fromkeys(each.workload for each in found)):
+        own = [each for each in found if each.workload == workload]
+        names = {f"r{index}": (each.system, colours[each.system]) for index, each in enumerate(own)}
+        curves, times = _curves(own), _times(own)
+        tooltip = [{"field": key, "title": name} for key, (name, _) in names.items()]
+        for id_, heading, rows, x in (
+            ("curve", "latency by percentile (ms)", curves, _nines()),
+            ("time", "p99 over time (ms)", times, charts.time_x(_extent(times), "time since the warm-up (s)")),
+        ):
+            shown = [{"ms": value} for row in rows for key, value in row.items() if key in names]
+            if not shown:
+                continue
+            axis = charts.log_y("ms", shown, ["ms"])
+            title = f"{workload}: {heading}"
+            layers = charts.lines(rows, names, x, axis, [*charts.told(t=x["title"])[:1], *tooltip])
+            told.append(_figure(f"{id_}{number}", title, charts.chart(title, 230, layers)))
+    return told
+
+
+def _curves(own: Sequence[Measurement]) -> list[dict[str, Any]]:
+    """Return rows of latency by nines: 1 is 90 %, 2 is 99 %."""
+    return [
+        {"t": round(nines, 4), "part": str(index), f"r{index}": value}
+        for index, each in enumerate(own)
+        for level, value in each.document["aggregatedPublishLatencyQuantiles"].items()
+        if value > 0 and (nines := -math.log10(max(1 - float(level) / 100, 1e-9))) <= _NINES_MAX
+    ]
+
+
+def _times(own: Sequence[Measurement]) -> list[dict[str, Any]]:
+    return [
+        {"t": (number + 1) * _PERIOD_S, "part": str(index), f"r{index}": value}
+        for index, each in enumerate(own)
+        for number, value in enumerate(each.document["publishLatency99pct"])
+        if value > 0
+    ]
+
+
+def _extent(rows: Sequence[dict[str, Any]]) -> list[float]:
+    return [0, max((row["t"] for row in rows), default=1)]
+
+
+def _nines() -> charts.Spec:
+    labels = "{'0': '0 %', '1': '90 %', '2': '99 %', '3': '99.9 %', '4': '99.99 %', '5': '99.999 %'}[datum.value]"
+    axis = {"values": list(range(int(_NINES_MAX) + 1)), "labelExpr": labels, "grid": True}
+    return {**charts.time_x([0, _NINES_MAX], "percentile"), "axis": axis}
+
+
+def _figure(id_: str, title: str, spec: charts.Spec) -> dict[str, Any]:
+    return {"id": id_, "title": title, "spec": spec}
