@@ -7,7 +7,7 @@ percentiles.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,6 @@ Flags = npt.NDArray[np.bool_]
 _HIGHEST_US = 3_600_000_000
 _DIGITS = 3
 _TICKS = 5
-_EMPTY = np.zeros(0, np.int64)
 
 Sparse = tuple[list[int], list[int]]
 """A histogram as its buckets, ascending, and the count of each: what is cheap to make many times a second."""
@@ -55,27 +54,20 @@ def buckets(durations_ns: Ints) -> Ints:
 
 def sparse(durations_ns: Ints) -> Sparse:
     """Return the buckets of durations, and their counts."""
-    return _sparse(buckets(durations_ns), None)
-
-
-def added(parts: Sequence[Sparse]) -> Sparse:
-    """Return the sum of several histograms."""
-    bucket, count = (np.array([each for part in parts for each in part[side]], np.int64) for side in (0, 1))
-    return _sparse(bucket, count)
-
-
-def _sparse(bucket: Ints, weights: Ints | None) -> Sparse:
-    sums = np.bincount(bucket, weights).astype(np.int64) if bucket.size else _EMPTY
-    used = np.flatnonzero(sums)
-    return used.tolist(), sums[used].tolist()
+    used, count = np.unique(buckets(durations_ns), return_counts=True)
+    return used.tolist(), count.tolist()
 
 
 def merged(bucket: Ints, count: Ints) -> HdrHistogram:
     """Return one histogram from buckets and their counts; a bucket may occur several times."""
     result = empty()
-    sums = np.bincount(bucket, weights=count).astype(np.int64) if bucket.size else _EMPTY
-    for index in np.flatnonzero(sums).tolist():
-        result.record_value(result.get_value_from_index(index), int(sums[index]))
+    # The library would take them one by one, in Python.
+    counts = np.frombuffer(result.counts, np.int64)
+    np.add.at(counts, bucket, count)
+    used = np.flatnonzero(counts)
+    if used.size:
+        result.total_count = int(counts.sum())
+        result.min_value, result.max_value = _values(used[[0, -1]])[0].tolist()
     return result
 
 
@@ -143,6 +135,11 @@ def _values(bucket: Ints) -> tuple[Ints, Ints]:
     shift = np.maximum((bucket >> _HALF_BITS) - 1, 0)
     within = (bucket & (_HALF - 1)) + np.where(bucket >= 2 * _HALF, _HALF, bucket & _HALF)
     return within << shift, np.left_shift(1, shift)
+
+
+def durations_ns(bucket: Ints) -> Ints:
+    """Return the shortest duration of each bucket."""
+    return _values(bucket)[0] * 1000
 
 
 def quantiles(recorded: HdrHistogram, ticks: int) -> list[tuple[float, int]]:

@@ -7,25 +7,23 @@ from datetime import datetime
 from pathlib import Path
 
 import click
-from rich.table import Table
 
 from chaoskit.base import durable, owner
 from chaoskit.base.errors import BadInput
 from chaoskit.base.quantities import parse_duration
-from chaoskit.cli.console import wide_console
+from chaoskit.cli.benched import measurement, rung, show, show_bracket, show_step
 from chaoskit.cli.options import PATH, store_option
 from chaoskit.cli.planned import show_plans
 from chaoskit.cli.progress import LiveProgress
 from chaoskit.cli.summary import worst_exit_code
 from chaoskit.omb.benched import Benched, benched
+from chaoskit.omb.climb import Step, climb, climbs
 from chaoskit.omb.plans import Bench, Wishes, read_benches
-from chaoskit.report.benchmarks_page import Measurement, write_benchmarks
-from chaoskit.report.words import describe_machine
+from chaoskit.report.benchmarks_page import write_benchmarks
 from chaoskit.run.site import Site
 
-_COLUMNS = ("workload", "driver", "acked/s", "p50 ms", "p99 ms", "p99.9 ms", "max ms", "end to end p50 / p99 ms",
-    "acked", "lost", "verdict")  # fmt: skip
-_POINTS = ("50pct", "99pct", "999pct", "Max")
+NOT_BORNE = 1
+"""Exit code if no rate was borne by a pair."""
 
 
 @click.command("bench")
@@ -34,6 +32,7 @@ _POINTS = ("50pct", "99pct", "999pct", "Max")
 @click.option("--hosts", type=click.IntRange(min=1), help="Number of brokers.  [default: replicationFactor]")
 @click.option("--duration", help="How long to measure, such as 30s; overrides testDurationMinutes.")
 @click.option("--warm-up", help="How long to warm up before; overrides warmupDurationMinutes.")
+@click.option("--p99", help="Find the highest rate at which p99 stays below this, such as 20ms, and measure there.")
 @click.option("--out", type=PATH, default=Path(), help="Folder for the results.  [default: this one]")
 @click.option("--html", type=PATH, help="Also write a page: tables, percentile curves, latency over time.")
 @store_option
@@ -45,6 +44,7 @@ def command(
     hosts: int | None,
     duration: str | None,
     warm_up: str | None,
+    p99: str | None,
     out: Path,
     html: Path | None,
     store: Path,
@@ -55,7 +55,8 @@ def command(
     Each pair writes WORKLOAD-DRIVER-TIME.json as OMB does, and a run folder with the history, which says whether
     messages were lost. What cannot be done as OMB does it is said.
     """
-    wishes = Wishes(lab, hosts, _duration("--warm-up", warm_up), _duration("--duration", duration))
+    durations = _duration("--warm-up", warm_up), _duration("--duration", duration), _duration("--p99", p99)
+    wishes = Wishes(lab, hosts, *durations)
     benches = read_benches(files, wishes)
     _tell_differences(benches)
     if dry_run:
@@ -65,19 +66,32 @@ def command(
         raise BadInput(f"--html {html}: there is no such folder; choose another file")
     owner.make_folder(out)
     told: list[Benched] = []
+    steps: list[Step] = []
     with Site(store) as site:
-        for bench in benches:
+
+        def run(bench: Bench) -> Benched:
             with LiveProgress(bench.plan.scenario.name, bench.plan.scenario.workload.duration / 1e9) as progress:
-                folder, verdict = site.run(bench.plan, progress)
-            told.append(found := benched(bench, folder, verdict))
+                return benched(bench, *site.run(bench.plan, progress))
+
+        for each in benches:
+            bench = each
+            if climbs(each):
+                bracket, climbed = climb(each, run, show_step)
+                show_bracket(each, bracket)
+                steps += climbed
+                if not bracket.borne:
+                    continue
+                bench = each.at(bracket.borne, each.warm_up_ns, each.length_ns)
+            told.append(found := run(bench))
             path = out / f"{bench.stem}-{bench.driver.name}-{datetime.now().astimezone():%Y-%m-%d-%H-%M-%S}.json"
             durable.write(path, json.dumps(found.document, indent=2).encode())
             owner.give([path])
-            click.echo(f"{path}  run folder: {folder}", err=True)
+            click.echo(f"{path}  run folder: {found.folder}", err=True)
             if html is not None:
-                write_benchmarks([_measurement(each) for each in told], html)
-    _show(told)
-    return worst_exit_code([each.verdict for each in told])
+                write_benchmarks(list(map(measurement, told)), html, list(map(rung, steps)))
+    show(told)
+    borne = worst_exit_code([each.verdict for each in told])
+    return borne if len(told) == len(benches) else max(borne, NOT_BORNE)
 
 
 def _duration(option: str, given: str | None) -> int | None:
@@ -93,45 +107,3 @@ def _tell_differences(benches: list[Bench]) -> None:
     told = [remark for each in benches for remark in (*each.workload.remarks(), *each.driver.driven.ignored)]
     for remark in dict.fromkeys(told):
         click.echo(f"unlike OMB: {remark}", err=True)
-
-
-def _show(told: list[Benched]) -> None:
-    table = Table(box=None, pad_edge=False)
-    for index, column in enumerate(_COLUMNS):
-        table.add_column(column, justify="left" if index < 2 else "right", no_wrap=True)
-    for each in told:
-        publish = [each.document[f"aggregatedPublishLatency{point}"] for point in _POINTS]
-        travel = [each.document[f"aggregatedEndToEndLatency{point}"] for point in ("50pct", "99pct")]
-        table.add_row(
-            each.bench.stem,
-            each.bench.driver.stem,
-            f"{each.acked_per_s:,.0f}" + ("*" if each.doubts else ""),
-            *(f"{value:,.2f}" for value in publish),
-            " / ".join(f"{value:,.2f}" for value in travel),
-            f"{each.verdict.counts['acked']:,}",
-            f"{each.verdict.lost:,}",
-            each.verdict.verdict,
-        )
-    wide_console().print(table)
-    click.echo("\nLatencies are from the call of send to its acknowledgement; the warm-up does not count.")
-    for each in told:
-        name = f"{each.bench.stem} with {each.bench.driver.stem}"
-        if each.machine:
-            click.echo(f"{name}: {describe_machine(each.machine)}")
-        for why in each.doubts:
-            click.echo(f"* NOT a measurement of the system: {name}: {why}")
-
-
-def _measurement(each: Benched) -> Measurement:
-    return Measurement(
-        workload=each.bench.stem,
-        system=each.bench.driver.stem,
-        run=str(each.folder),
-        verdict=each.verdict.verdict.upper(),
-        acked=each.verdict.counts["acked"],
-        lost=each.verdict.lost,
-        acked_per_s=each.acked_per_s,
-        document=each.document,
-        machine=each.machine,
-        doubts=each.doubts,
-    )

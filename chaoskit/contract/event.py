@@ -37,13 +37,16 @@ class LoadTick(Event):
 
     Attributes:
         elapsed_s: seconds since the start of the load.
-        progress: sums over all clients; `latency` covers the time since the previous tick.
+        progress: sums over all clients.
         faults: the active faults, such as `kill on n1`.
+        latency: latency of the sends acknowledged since the previous tick, from when they were due: an encoded
+            histogram of microseconds (`chaoskit.base.latency`); empty if there are none.
     """
 
     elapsed_s: float
     progress: Progress
     faults: tuple[str, ...]
+    latency: str = ""
 
 
 @dataclass(frozen=True, slots=True)

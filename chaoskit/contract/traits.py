@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from chaoskit.history.audits import Place
+
 Resend = Literal["never", "asked", "unconfirmed", "at-once"]
 """What producers resend on their own, for clients with sequence ids. `asked`: the messages that the system lacks,
 according to its last sequence id. `unconfirmed`: all unconfirmed messages. `at-once`: each failed send immediately,
@@ -28,6 +30,18 @@ class Paced:
     per_second: int | None
     clients: int
     size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Routed:
+    """Each producer's messages go round these partitions in turn, so that a message's partition follows from its
+    sequence.
+
+    Attributes:
+        places: topic and partition of successive messages.
+    """
+
+    places: tuple[Place, ...]
 
 
 @dataclass(frozen=True, slots=True)

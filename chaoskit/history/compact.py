@@ -8,7 +8,7 @@ the logs intact, and a later compaction succeeds. The logs are kept until `drop_
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,13 +20,14 @@ from chaoskit.base import durable
 from chaoskit.base.errors import BadInput, RunFailed
 from chaoskit.history.audits import Audit, Bounds, Drained, Place
 from chaoskit.history.dataset import ROW_GROUP_ROWS, PartitionsWriter, write_operations
+from chaoskit.history.digesting import digests
 from chaoskit.history.drivers import DriverClocks
 from chaoskit.history.gather import Messages, Observations
 from chaoskit.history.models import DataModel, read_topics
 from chaoskit.history.naming import Names, dictionary
 from chaoskit.history.origin import read_origin
 from chaoskit.history.ranking import Operations
-from chaoskit.history.record import AUDIT, NO_POSITION, NO_TIME
+from chaoskit.history.record import AUDIT, NO_POSITION, NO_TIME, Records
 from chaoskit.history.recover import ClientLog, recover
 from chaoskit.history.schema import MESSAGES, OBSERVATIONS, OPERATIONS, OUTCOMES
 from chaoskit.history.segment import room_in
@@ -106,6 +107,23 @@ def compact(run_folder: Path) -> Compacted:
     return compacted
 
 
+def write_empty(run_folder: Path) -> None:
+    """Write the history of a run whose logs were digested: without operations and messages, but with the final read.
+
+    Raises:
+        HistoryFull: there is no space for it.
+    """
+    wal, unfinished = run_folder / "wal", run_folder / ".compacting"
+    shutil.rmtree(unfinished, ignore_errors=True)
+    audits = {place: audit for each in digests(run_folder) for place, audit in _audited(each.audits, each.names)}
+    with room_in(run_folder):
+        unfinished.mkdir()
+        write_operations(unfinished / "operations.parquet", (), audits, read_topics(wal))
+        for name, schema in ((_MESSAGES, MESSAGES), (_OBSERVATIONS, OBSERVATIONS)):
+            PartitionsWriter(unfinished / name, schema).close()
+    _publish(unfinished, run_folder)
+
+
 def _models(wal: Path, topics: set[str]) -> dict[str, DataModel]:
     """Return the model of each topic. If all known topics have the same model, so does one whose name was lost."""
     declared = read_topics(wal)
@@ -167,14 +185,18 @@ def _audits(logs: list[ClientLog], names: Names) -> dict[Place, Audit]:
     audits: dict[Place, Audit] = {}
     for log, ids in zip(logs, names.by_client, strict=True):
         for records in log.segments:
-            for record in records[records["kind"] == AUDIT]:
-                topic = names.texts[ids[record["name"]]]
-                low, end, reached = (int(record[name]) for name in ("value", "position", "intended_ns"))
-                complete = bool(record["code"])
-                known = None if reached == NO_POSITION else reached
-                audit = Drained(complete) if end == NO_POSITION else Bounds(low, end, complete, known)
-                audits[topic, int(record["partition"])] = audit
+            known = [names.texts[index] for index in ids[1:]]
+            audits |= dict(_audited(records[records["kind"] == AUDIT], known))
     return audits
+
+
+def _audited(records: Records, names: Sequence[str | None]) -> Iterator[tuple[Place, Audit]]:
+    for record in records:
+        low, end, reached = (int(record[name]) for name in ("value", "position", "intended_ns"))
+        complete = bool(record["code"])
+        known = None if reached == NO_POSITION else reached
+        audit = Drained(complete) if end == NO_POSITION else Bounds(low, end, complete, known)
+        yield (str(names[record["name"] - 1]), int(record["partition"])), audit
 
 
 def _rows(path: Path) -> int:

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from chaoskit.history.compact import compact
+from chaoskit.history.compact import compact, write_empty
+from chaoskit.history.digesting import digested, take
 from chaoskit.history.faults import compact_faults
 from chaoskit.history.manifest import RECORDED, seal
 from chaoskit.history.placements import compact_placements
 
 
 def finish(folder: Path) -> None:
-    """Compact the write-ahead logs of a run folder, which stay, and seal what it recorded.
+    """Compact the write-ahead logs of a run folder, which stay, or digest them; seal what the run recorded.
 
     Raises:
         HistoryFull: there is no space for it.
     """
     compact_faults(folder)
     compact_placements(folder)
-    compact(folder)
+    if digested(folder):
+        take(folder, all_segments=True)
+        write_empty(folder)
+    else:
+        compact(folder)
     seal(folder, RECORDED)

@@ -22,7 +22,7 @@ _FILES = {
     RECORDED: (
         "operations.parquet", "messages.parquet/*", "observations.parquet/*", "faults.parquet", "placements.parquet",
         store.SCENARIO, store.TIMELINE, store.RECOVERY, store.DEPLOYMENT, store.EFFECTIVE,
-        store.MACHINE,
+        store.MACHINE, "digest/*", "digest/course/*",
     ),
     JUDGED: ("findings.parquet", store.VERDICT, "latency/*"),
 }  # fmt: skip

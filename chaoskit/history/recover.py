@@ -39,6 +39,7 @@ _TIMES = {SEND: "start_ns", INVOKE: "start_ns", COMPLETE: "end_ns", RECEIVED: "e
 """The time of this machine in a kind of record."""
 
 _TIME_MAX_NS = 2**60
+_ANY = 2**62
 _NAMES_LOST_MAX = 1_000_000
 """A names file that lost its end had at most so many names more."""
 
@@ -103,6 +104,19 @@ def _recover_client(folder: Path, client: str, paths: dict[int, Path]) -> Client
                 "wrong in it cannot be known"
             )
     return ClientLog(client, processes[0], tuple(segments[::-1]), names, torn)
+
+
+def read_segment(path: Path, client: str) -> tuple[Records, int]:
+    """Return the intact records of one segment of a client, and the number of torn ones.
+
+    Raises:
+        BadInput: it is not such a segment, or damaged.
+    """
+    _read_header(path, client)
+    records, torn = _read_records(path)
+    if what := _impossible(records, _ANY, _ANY):
+        raise BadInput(f"{path} is damaged: {what}. Restore it from a copy, or run the scenario again")
+    return records, torn
 
 
 def _impossible(records: Records, operations: int, names: int) -> str:

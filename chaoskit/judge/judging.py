@@ -18,7 +18,9 @@ from chaoskit.base.errors import BadInput
 from chaoskit.base.reading import RESTORE
 from chaoskit.contract import installed
 from chaoskit.contract.guarantee import Allowance
+from chaoskit.contract.traits import Routed
 from chaoskit.history.audits import Bounds
+from chaoskit.history.digesting import digested
 from chaoskit.history.drivers import apart_ns
 from chaoskit.history.faults import FAULTS_FILE
 from chaoskit.history.finish import finish
@@ -28,11 +30,13 @@ from chaoskit.history.schema import SENDING
 from chaoskit.judge.attribution import Explained
 from chaoskit.judge.bounds import compare
 from chaoskit.judge.checking import find
+from chaoskit.judge.counting import merged
 from chaoskit.judge.crashes import hosts_of, place_of, with_crashes
+from chaoskit.judge.digested import Digested
 from chaoskit.judge.machine import machine_of
 from chaoskit.judge.metrics import figures, measure
 from chaoskit.judge.subject import Subject, read_subject
-from chaoskit.judge.timing import Timing, faults_of, load_of
+from chaoskit.judge.timing import FaultTimes, Timing, faults_of, load_of
 from chaoskit.judge.verdict import Found, Verdict, allow, decide, derive, describe_cause
 
 EXAMPLES_MAX = 5
@@ -59,9 +63,22 @@ def check_run(folder: Path) -> Verdict:
     if not subject.imported and not (folder / FAULTS_FILE).exists():
         raise BadInput(f"{folder / FAULTS_FILE} is missing: without it nobody knows what was done. {RESTORE}")
     history = History.open(folder)
-    timing = Timing(load_of(folder), faults_of(history.faults.to_pylist()))
+    faults = faults_of(history.faults.to_pylist())
+    if digested(folder):
+        return _check_digested(folder, subject, history, faults)
+    timing = Timing(load_of(folder), faults)
     findings = find(history, subject.bound_ns, timing.load)
     return judge(folder, subject, history, findings, figures(*measure(history, timing), timing, folder / "latency"))
+
+
+def _check_digested(folder: Path, subject: Subject, history: History, faults: tuple[FaultTimes, ...]) -> Verdict:
+    routed = subject.plan.declared.get(Routed) if subject.plan else None
+    if routed is None:
+        raise BadInput(f"{folder / store.SCENARIO} does not belong to this run: its logs were digested. {RESTORE}")
+    found = Digested(folder, routed.places)
+    timing = Timing(found.load(load_of(folder)), faults)
+    load = figures(merged([found.counts(timing)]), found.waits(timing), timing, folder / "latency")
+    return judge(folder, subject, history, found.findings(audited=_audit(subject, history)[1]), load)
 
 
 def judge(folder: Path, subject: Subject, history: History, findings: pa.Table, load: Mapping[str, Any]) -> Verdict:

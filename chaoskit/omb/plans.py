@@ -41,6 +41,24 @@ class Driver:
 
 
 @dataclass(frozen=True, slots=True)
+class Wishes:
+    """What the command line says instead of the files.
+
+    Attributes:
+        lab: run on a local cluster.
+        hosts: number of brokers; None: as many as there are replicas.
+        warm_up_ns, length_ns: durations; None: as the workload says.
+        p99_ns: the highest rate is looked for at which p99 stays below; None: the workload's rate is kept.
+    """
+
+    lab: bool
+    hosts: int | None
+    warm_up_ns: int | None
+    length_ns: int | None
+    p99_ns: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Bench:
     """A workload with a driver.
 
@@ -49,6 +67,7 @@ class Bench:
         workload: the workload.
         driver: the driver.
         warm_up_ns, length_ns: what does not count, and what does.
+        wishes: what the command line says.
         plan: how it is run.
     """
 
@@ -57,23 +76,13 @@ class Bench:
     driver: Driver
     warm_up_ns: int
     length_ns: int
+    wishes: Wishes
     plan: Plan
 
-
-@dataclass(frozen=True, slots=True)
-class Wishes:
-    """What the command line says instead of the files.
-
-    Attributes:
-        lab: run on a local cluster.
-        hosts: number of brokers; None: as many as there are replicas.
-        warm_up_ns, length_ns: durations; None: as the workload says.
-    """
-
-    lab: bool
-    hosts: int | None
-    warm_up_ns: int | None
-    length_ns: int | None
+    def at(self, rate: int, warm_up_ns: int, length_ns: int) -> Bench:
+        """Return it with another rate, messages per second, and other durations."""
+        workload = self.workload.model_copy(update={"producerRate": rate})
+        return _planned(self.stem, workload, self.driver, (warm_up_ns, length_ns), self.wishes, self.plan.source)
 
 
 def read_benches(files: Sequence[Path], wishes: Wishes) -> list[Bench]:
@@ -100,11 +109,16 @@ def _bench(file: Path, workload: OmbWorkload, driver: Driver, wishes: Wishes) ->
     warm_up_ns, length_ns = (
         int(each * 60e9) if wish is None else wish for each, wish in zip(minutes, given, strict=True)
     )
-    name = _NO_NAME.sub("-", f"{file.stem}-{driver.name}").strip("-.")
-    hosts = wishes.hosts or driver.driven.hosts
-    lasts_ns = warm_up_ns + length_ns
+    return _planned(file.stem, workload, driver, (warm_up_ns, length_ns), wishes, str(file))
+
+
+def _planned(  # noqa: PLR0917 - what a bench is
+    stem: str, workload: OmbWorkload, driver: Driver, durations_ns: tuple[int, int], wishes: Wishes, source: str
+) -> Bench:
+    name = _NO_NAME.sub("-", f"{stem}-{driver.name}").strip("-.")
+    hosts, lasts_ns = wishes.hosts or driver.driven.hosts, sum(durations_ns)
     content = scenario_of(name, workload, driver.system, driver.driven, lab=wishes.lab, hosts=hosts, lasts_ns=lasts_ns)
-    return Bench(file.stem, workload, driver, warm_up_ns, length_ns, read_plan(content, str(file)))
+    return Bench(stem, workload, driver, *durations_ns, wishes, read_plan(content, source))
 
 
 def _driver(content: Mapping[str, Any], file: Path) -> Driver:

@@ -49,7 +49,6 @@ class OmbWorkload(BaseModel):
     @property
     def load(self) -> dict[str, Any]:
         """The keys of the log workload that do this."""
-        flat_out = self.producerRate in (0, _FLAT_OUT)
         consumers = self.consumerPerSubscription * self.topics if self.subscriptionsPerTopic else 0
         return {
             "kind": "log",
@@ -58,7 +57,7 @@ class OmbWorkload(BaseModel):
             "producers": self.producersPerTopic * self.topics,
             "consumers": consumers,
             "consumption": "group" if consumers else "assigned",
-            "rate": "max" if flat_out else self.producerRate,
+            "rate": "max" if self.producerRate in (0, _FLAT_OUT) else self.producerRate,
             "message_size": self.messageSize,
             "keys": 0 if self.keyDistributor == "NO_KEY" else _KEYS,
         }
@@ -66,8 +65,6 @@ class OmbWorkload(BaseModel):
     def remarks(self) -> list[str]:
         """Return what is done otherwise than by OMB."""
         told = ["payloads are random, with a header that tells loss, order and damage: no payload file is read"]
-        if self.producerRate == 0:
-            told.append("producerRate 0: sends as fast as the client can, instead of searching for a rate")
         if self.keyDistributor == "RANDOM_NANO":
             told.append("keyDistributor RANDOM_NANO: keys take turns")
         return told

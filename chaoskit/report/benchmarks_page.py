@@ -17,6 +17,7 @@ from chaoskit.report.words import describe_machine
 
 _NINES_MAX = 5.0
 _PERIOD_S = 10
+_PUBLISH = "aggregatedPublishLatency"
 _POINTS = {"50pct": "p50", "99pct": "p99", "999pct": "p99.9", "9999pct": "p99.99"}
 
 
@@ -70,8 +71,31 @@ class Measurement:
         return describe_machine(self.machine) if self.machine else ""
 
 
-def write_benchmarks(found: Sequence[Measurement], out: Path) -> None:
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """A rate that was tried.
+
+    Attributes:
+        workload, system: what was run.
+        acked_per_s: the rate that was reached.
+        document: OMB's result.
+        why_not: why it was not borne; empty if it was.
+    """
+
+    workload: str
+    system: str
+    acked_per_s: float
+    document: dict[str, Any]
+    why_not: str
+
+
+def write_benchmarks(found: Sequence[Measurement], out: Path, rungs: Sequence[Rung] = ()) -> None:
     """Write the page.
+
+    Args:
+        found: the results.
+        out: the file.
+        rungs: the rates that were tried to find theirs.
 
     Raises:
         BadInput: the packages of chaoskit[report] are missing, or the file cannot be written.
@@ -89,7 +113,7 @@ def write_benchmarks(found: Sequence[Measurement], out: Path) -> None:
         },
         columns=list(found[0].row),
         colours=colours,
-        figures=[*_overview(found, colours), *_by_workload(found, colours)],
+        figures=[*_overview(found, colours), *_ladders(rungs, colours), *_by_workload(found, colours)],
     )
     try:
         durable.write(out, content.encode())
@@ -111,6 +135,28 @@ def _overview(found: Sequence[Measurement], colours: dict[str, str]) -> list[dic
     ]
     heading = "Latency from the call of send to its acknowledgement"
     return [_figure("overview", heading, dots(rows, None, list(colours), list(colours.values())))]
+
+
+def _ladders(rungs: Sequence[Rung], colours: dict[str, str]) -> list[dict[str, Any]]:
+    """Return for each workload p99 against the rate that was reached."""
+    told = []
+    for number, workload in enumerate(dict.fromkeys(each.workload for each in rungs)):
+        own = sorted((each for each in rungs if each.workload == workload), key=lambda each: each.acked_per_s)
+        names = {f"r{index}": (name, colour) for index, (name, colour) in enumerate(colours.items())}
+        keys = {name: key for key, (name, _) in names.items()}
+        rows = [
+            {"t": round(each.acked_per_s), "part": each.system, keys[each.system]: each.document[f"{_PUBLISH}99pct"]}
+            for each in own
+            if each.system in keys and each.document[f"{_PUBLISH}99pct"] > 0
+        ]
+        if not rows:
+            continue
+        shown = [{"ms": value} for row in rows for key, value in row.items() if key in names]
+        x = charts.time_x([0, max(row["t"] for row in rows)], "acknowledged messages per second")
+        title = f"{workload}: p99 (ms) by rate"
+        layers = charts.lines(rows, names, x, charts.log_y("p99 (ms)", shown, ["ms"]), charts.told(t="messages/s"))
+        told.append(_figure(f"ladder{number}", title, charts.chart(title, 230, layers)))
+    return told
 
 
 def _by_workload(found: Sequence[Measurement], colours: dict[str, str]) -> list[dict[str, Any]]:

@@ -19,6 +19,8 @@ from itertools import count
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
+
 from chaoskit.base import latency
 from chaoskit.base.errors import RunFailed
 from chaoskit.base.journal import Journal
@@ -286,19 +288,23 @@ class Fleet:
         ended = (worker for worker in workers if worker.process.poll() == HistoryFull.status)
         return next((HistoryFull(_last_words(worker.log)) for worker in ended), None)
 
+    def latency(self) -> str:
+        """Return the latency of all clients since the last call, encoded; empty if there is none."""
+        workers = [worker for client in self.clients for worker in client.workers]
+        parts = [worker.latencies.popleft() for worker in workers for _ in range(len(worker.latencies))]
+        bucket, count = (np.array([each for part in parts for each in part[side]], np.int64) for side in (0, 1))
+        return latency.encoded(latency.merged(bucket, count)) if bucket.size else ""
+
     def progress(self) -> Progress:
-        """Return the sums over all clients and their incarnations, with the latency since the last call."""
-        total, took = Progress(), []
+        """Return the sums over all clients and their incarnations."""
+        total = Progress()
         for worker in (worker for client in self.clients for worker in client.workers):
-            while worker.latencies:
-                took.append(worker.latencies.popleft())
             part = worker.progress
             total.sent += part.sent
             total.acked += part.acked
             total.failed += part.failed
             total.indeterminate += part.indeterminate
             total.received += part.received
-        total.latency = latency.added(took)
         return total
 
     def _start(self, task: Task) -> Worker:

@@ -21,14 +21,16 @@ from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import HostError
 from chaoskit.contract.installed import nemesis
 from chaoskit.contract.power import optional
-from chaoskit.contract.traits import Group, Paced
+from chaoskit.contract.traits import Group, Paced, Routed
 from chaoskit.contract.workload import PRODUCER, Task
+from chaoskit.history import digesting
 from chaoskit.history.models import DataModel, write_topics
 from chaoskit.history.schema import AUDITOR
 from chaoskit.run import gauge
 from chaoskit.run.conductor import Conductor
 from chaoskit.run.crew import crew_of
 from chaoskit.run.deployment import Deployment
+from chaoskit.run.digester import Digester
 from chaoskit.run.fleet import Client, ClientGroup, Fleet
 from chaoskit.run.groups import await_probes
 from chaoskit.run.interruption import INTERRUPTED, Interruption
@@ -81,6 +83,7 @@ class Trial:
         self._interrupted = interrupted
         self._namespace = deployment.namespace()
         self._load_start_ns = 0
+        self._digester: Digester | None = None
         self._problems: list[str] = []
         self._revived_before = 0
 
@@ -130,6 +133,8 @@ class Trial:
                 fleet.stop(fleet.clients)
                 fleet.join(fleet.clients, _STOP_TIMEOUT_S)
                 survey.close()
+                if self._digester is not None:
+                    self._digester.close()
 
     def _drive(self, fleet: Fleet, survey: Survey) -> None:
         self._watcher.on(PhaseBegun("clients"))
@@ -148,6 +153,7 @@ class Trial:
         self._watcher.on(PhaseBegun("load"))
         survey.start()
         start_ns = fleet.go(clients)
+        self._digest(start_ns)
         watched = gauge.start(str(self._folder / store.MACHINE), self._origin_ns, fleet.here(clients))
         self._interrupted.load_begun = True
         self._load_start_ns = start_ns - self._origin_ns
@@ -186,6 +192,14 @@ class Trial:
         content = {**liveness, "load_start_ns": self._load_start_ns, "load": load, "problems": self._problems}
         store.write_json(self._folder / store.RECOVERY, content)
 
+    def _digest(self, start_ns: int) -> None:
+        """Digest the logs from now on, if the run records latencies only."""
+        if self._plan.scenario.record == "latency":
+            routed = self._plan.declared.get(Routed)
+            assert routed is not None
+            digesting.begin(self._folder, len(routed.places), start_ns)
+            self._digester = Digester(self._folder, self._folder / "logs" / "digester.log")
+
     def _crashed(self) -> list[dict[str, Any]]:
         """Return the services that exited or hung by themselves since the load began, and were started again."""
         load_ns = self._load_start_ns + self._origin_ns
@@ -211,7 +225,7 @@ class Trial:
             while time.monotonic_ns() < end_ns and not self._interrupted.wait(_TICK_S):
                 elapsed_s = (time.monotonic_ns() - start_ns) / 1e9
                 progress = fleet.progress()
-                self._watcher.on(LoadTick(elapsed_s, progress, tuple(conductor.active.values())))
+                self._watcher.on(LoadTick(elapsed_s, progress, tuple(conductor.active.values()), fleet.latency()))
                 if why := stopping.reason(progress):
                     self._problems.append(f"stopped early: {why}")
                     self._watcher.on(Problem(f"stopping: {why}; healing faults"))

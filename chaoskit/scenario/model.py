@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -223,7 +223,11 @@ class Choice(BaseModel):
 
 
 class Scenario(BaseModel):
-    """A scenario; see docs/scenarios.md for every key."""
+    """A scenario; see docs/scenarios.md for every key.
+
+    Attributes:
+        record: `history`: every message. `latency`: histograms, counts and sets of sequences, in bounded memory.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -236,6 +240,7 @@ class Scenario(BaseModel):
     accept: list[str] = []
     recovery: Duration = 60 * SECOND
     stop_when: StopWhen | None = None
+    record: Literal["history", "latency"] = "history"
 
 
 def parse_scenario(content: Mapping[str, Any], source: str) -> Scenario:

@@ -17,7 +17,7 @@ from chaoskit.contract.guarantee import Declared, Guarantees
 from chaoskit.contract.host import Equipped, HostProvider, Rooting
 from chaoskit.contract.installed import nemesis
 from chaoskit.contract.nemesis import Preparing
-from chaoskit.contract.traits import Paced
+from chaoskit.contract.traits import Paced, Resends, Routed, Transactions
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Workload
 from chaoskit.scenario.expected import check_expected
 from chaoskit.scenario.faults import Allowed, check_fault, without_zones
@@ -170,6 +170,7 @@ class _Planning:
         tried(_check_workload, scenario, system, options, workload, declared)
         tried(_check_rate, cluster, declared)
         tried(_check_drivers, scenario, provider, disk)
+        tried(_check_record, scenario, declared)
         if cluster.attach:
             tried(_check_attach, cluster, system, declared)
         if self._problems and not cluster.attach:
@@ -295,6 +296,16 @@ def _check_drivers(scenario: Scenario, provider: HostProvider, options: Any) -> 
         if name not in known:
             where = nearest(name, known) if known else "name it there, below drivers"
             raise BadInput(f"workload.drivers.{index}: the inventory has no driver {name!r}; {where}")
+
+
+def _check_record(scenario: Scenario, declared: Declared) -> None:
+    if scenario.record == "history":
+        return
+    if declared.get(Routed) is None or Transactions() in declared.traits or declared.get(Resends) is not None:
+        kind = scenario.workload.kind
+        raise BadInput(f"record: latency: what workload {kind} lost cannot be told from sequences; write history")
+    if scenario.workload.drivers:
+        raise BadInput("record: latency: logs on drivers are not digested; write history, or remove workload.drivers")
 
 
 def check_machine(plan: Plan) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from chaoskit.contract.client import LogClients
 from chaoskit.contract.topic import Topic
-from chaoskit.contract.traits import Group, Paced
+from chaoskit.contract.traits import Group, Paced, Routed
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Job
 from chaoskit.history.models import DataModel
 from chaoskit.history.schema import AUDITOR
@@ -34,7 +34,8 @@ class LogWorkload(LoadWorkload):
 
     def traits(self, options: Any) -> tuple[object, ...]:
         paced = Paced(per_second(options.rate), options.producers, options.message_size)
-        return (paced, Group()) if options.consumption == "group" else (paced,)
+        routed = Routed(tuple((topic, partition) for topic, partition, _ in options.routes()))
+        return (paced, routed, Group()) if options.consumption == "group" else (paced, routed)
 
     def run(self, job: Job[Any]) -> None:
         {PRODUCER: produce, CONSUMER: consume, AUDITOR: audit}[job.task.role](job)

@@ -50,7 +50,7 @@ def _ended(start_ns: int, *, interrupted: bool = False, failures: tuple[str, ...
     if interrupted:
         stop.set()
     trial = Trial(plan(), given, Path(), origin_ns=0, watcher=given, interrupted=stop)
-    fleet: Any = SimpleNamespace(progress=Progress, failures=lambda: list(failures), full=lambda: None)
+    fleet: Any = SimpleNamespace(progress=Progress, latency=str, failures=lambda: list(failures), full=lambda: None)
     return trial._wait_for_load(fleet, SimpleNamespace(active={}, full=None), start_ns)  # type: ignore[arg-type]
 
 

@@ -1,0 +1,87 @@
+"""What `chaoskit bench` prints of its results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+from rich.table import Table
+
+from chaoskit.cli.console import wide_console
+from chaoskit.omb.benched import Benched
+from chaoskit.omb.climb import Step
+from chaoskit.omb.ladder import Bracket
+from chaoskit.omb.plans import Bench
+from chaoskit.report.benchmarks_page import Measurement, Rung
+from chaoskit.report.words import describe_machine
+
+_COLUMNS = ("workload", "driver", "acked/s", "p50 ms", "p99 ms", "p99.9 ms", "max ms", "end to end p50 / p99 ms",
+    "acked", "lost", "verdict")  # fmt: skip
+_POINTS = ("50pct", "99pct", "999pct", "Max")
+
+
+def show(told: Sequence[Benched]) -> None:
+    """Print the table of results, what the machine did, and which of them are none."""
+    table = Table(box=None, pad_edge=False)
+    for index, column in enumerate(_COLUMNS):
+        table.add_column(column, justify="left" if index < 2 else "right", no_wrap=True)
+    for each in told:
+        publish = [each.document[f"aggregatedPublishLatency{point}"] for point in _POINTS]
+        travel = [each.document[f"aggregatedEndToEndLatency{point}"] for point in ("50pct", "99pct")]
+        table.add_row(
+            each.bench.stem,
+            each.bench.driver.stem,
+            f"{each.acked_per_s:,.0f}" + ("*" if each.doubts else ""),
+            *(f"{value:,.2f}" for value in publish),
+            " / ".join(f"{value:,.2f}" for value in travel),
+            f"{each.verdict.counts['acked']:,}",
+            f"{each.verdict.lost:,}",
+            each.verdict.verdict,
+        )
+    wide_console().print(table)
+    click.echo("\nLatencies are from the call of send to its acknowledgement; the warm-up does not count.")
+    for each in told:
+        name = f"{each.bench.stem} with {each.bench.driver.stem}"
+        if each.machine:
+            click.echo(f"{name}: {describe_machine(each.machine)}")
+        for why in each.doubts:
+            click.echo(f"* NOT a measurement of the system: {name}: {why}")
+
+
+def measurement(each: Benched) -> Measurement:
+    """Return a result as the page shows it."""
+    return Measurement(
+        workload=each.bench.stem,
+        system=each.bench.driver.stem,
+        run=str(each.folder),
+        verdict=each.verdict.verdict.upper(),
+        acked=each.verdict.counts["acked"],
+        lost=each.verdict.lost,
+        acked_per_s=each.acked_per_s,
+        document=each.document,
+        machine=each.machine,
+        doubts=each.doubts,
+    )
+
+
+def show_step(step: Step) -> None:
+    """Print a rate that was tried."""
+    document = step.found.document
+    p50, p99 = (document[f"aggregatedPublishLatency{point}"] for point in ("50pct", "99pct"))
+    borne = f"NOT borne: {step.why_not}" if step.why_not else "borne"
+    told = f"{step.found.acked_per_s:,.0f}/s acknowledged, p50 {p50:,.2f} ms, p99 {p99:,.2f} ms"
+    click.echo(f"{step.rate:>9,}/s: {told}: {borne}")
+
+
+def show_bracket(bench: Bench, found: Bracket) -> None:
+    """Print the highest rate that was borne."""
+    limit = f" with p99 below {bench.wishes.p99_ns / 1e6:,.0f} ms" if bench.wishes.p99_ns else ""
+    highest = f"{found.borne:,}/s, twice" if found.borne else "none"
+    above = f"; {found.failed:,}/s was not, twice" if found.failed else ""
+    click.echo(f"{bench.stem} with {bench.driver.stem}: highest rate borne{limit}: {highest}{above}")
+
+
+def rung(step: Step) -> Rung:
+    """Return a rate that was tried as the page shows it."""
+    bench = step.found.bench
+    return Rung(bench.stem, bench.driver.stem, step.found.acked_per_s, step.found.document, step.why_not)

@@ -1,0 +1,258 @@
+"""What one client did, in bounded memory: counts, latencies by second, and sets of sequences (`record: latency`).
+
+Values are told by their place among the messages of their route: a producer's sequence goes round its routes, so the
+messages of one route are consecutive, and a set of them is as large as its gaps.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from chaoskit.base.latency import buckets
+from chaoskit.history.intervals import Intervals, Ints
+from chaoskit.history.record import AUDIT, COMPLETE, RECEIVED, RECORD, SEND, Records
+from chaoskit.history.schema import OK, OUTCOMES, PRODUCER_SHIFT
+
+SERIES = ("took", "gave_up", "from_call", "acked", "travelled")
+"""Counts by second and HDR bucket: acknowledged sends and others by the second in which they were due, from then; the
+same from the call; acknowledgements by their second (no bucket); first deliveries by the second in which they were due.
+"""
+
+GAP_MIN_NS = 100_000_000
+"""Shorter times without an acknowledgement are not listed."""
+
+ODD = np.dtype(
+    [("kind", "i8"), ("name", "i8"), ("partition", "i8"), ("value", "i8"), ("position", "i8"), ("at_ns", "i8")]
+)
+DUPLICATE, REORDERED, CORRUPT = range(3)
+ODD_MAX = 100_000
+"""Findings beyond are only counted."""
+
+_SECOND = 1_000_000_000
+_BUCKETS = 1 << 16
+_MARK_EVERY = 4096
+_TOLD = ("client", "segment", "names", "counted")
+_SETS = ("acked", "received")
+_TABLES = ("open", "odd", "gaps", "audits", "last", "acks")
+
+
+class Routes:
+    """Turns values into places, and back.
+
+    Args:
+        count: number of routes that a producer's messages take in turn.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._each = (1 << PRODUCER_SHIFT) // count
+
+    def places(self, values: Ints) -> Ints:
+        """Return the place of each value."""
+        sequence = values & ((1 << PRODUCER_SHIFT) - 1)
+        route = sequence % self._count
+        places: Ints = (values - sequence) + route * self._each + sequence // self._count
+        return places
+
+    def values(self, places: Ints) -> Ints:
+        """Return the value at each place."""
+        within = places & ((1 << PRODUCER_SHIFT) - 1)
+        values: Ints = (places - within) + (within % self._each) * self._count + within // self._each
+        return values
+
+
+def _no(kind: Any, width: int | None = None) -> Any:
+    return np.zeros(0 if width is None else (0, width), kind)
+
+
+@dataclass(slots=True)
+class Digest:
+    """The digest of one client's records, so far.
+
+    Attributes:
+        client: its name.
+        segment: number of the next segment.
+        names: the client's names, by id from 1.
+        counted: numbers of `sent`, each outcome, `received`, and of each oddity.
+        acked, received: places of values.
+        open: sends that have not completed.
+        odd: what readers should not have seen, at most ODD_MAX of it (dtype ODD).
+        gaps: name, partition, begin and end of times without an acknowledgement, ns.
+        audits: AUDIT records.
+        last: name, partition, producer and highest value that the auditor read.
+        acks: name, partition, first and last acknowledgement, ns.
+    """
+
+    client: str
+    segment: int = 0
+    names: list[str | None] = field(default_factory=list)
+    counted: dict[str, int] = field(default_factory=dict)
+    acked: Intervals = field(default_factory=Intervals)
+    received: Intervals = field(default_factory=Intervals)
+    open: Records = field(default_factory=lambda: _no(RECORD))
+    odd: Any = field(default_factory=lambda: _no(ODD))
+    gaps: Ints = field(default_factory=lambda: _no(np.int64, 4))
+    audits: Records = field(default_factory=lambda: _no(RECORD))
+    last: Ints = field(default_factory=lambda: _no(np.int64, 4))
+    acks: Ints = field(default_factory=lambda: _no(np.int64, 4))
+
+    def saved(self) -> bytes:
+        """Return it as the content of a file."""
+        sets = {f"{name}_{side}": getattr(getattr(self, name), side) for name in _SETS for side in ("starts", "ends")}
+        told = json.dumps({name: getattr(self, name) for name in _TOLD})
+        content = io.BytesIO()
+        np.savez(content, told=np.array(told), **sets, **{name: getattr(self, name) for name in _TABLES})
+        return content.getvalue()
+
+    @classmethod
+    def loaded(cls, content: Mapping[str, Any]) -> Digest:
+        """Return the digest of a file that `saved` wrote."""
+        known: dict[str, Any] = json.loads(str(content["told"]))
+        known |= {name: Intervals(content[f"{name}_starts"], content[f"{name}_ends"]) for name in _SETS}
+        return cls(**known, **{name: content[name] for name in _TABLES})
+
+    def count(self, what: str, number: int) -> None:
+        """Add to a number."""
+        self.counted[what] = self.counted.get(what, 0) + number
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """What some segments add to the course of a run.
+
+    Attributes:
+        counts: rows of index into SERIES, second since the start of the load, bucket and count.
+        marks: rows of place and time of an acknowledgement, ns: one of many.
+    """
+
+    counts: Ints
+    marks: Ints
+
+
+def digest(into: Digest, records: Records, routes: Routes, load_start_ns: int, *, audits: bool) -> Portion:
+    """Add records of a client to its digest; return what they add to the course of the run.
+
+    Args:
+        into: the digest so far.
+        records: further records, in the order written.
+        routes: the routes of the load.
+        load_start_ns: start of the load, CLOCK_MONOTONIC; what was due before is counted, but has no latency.
+        audits: whether it is the client of the final read.
+    """
+    kind = records["kind"]
+    into.audits = np.concatenate([into.audits, records[kind == AUDIT]])
+    rows, marks = _sends(into, records, routes, load_start_ns, counted=not audits)
+    received = records[kind == RECEIVED]
+    if received.size:
+        rows += _received(into, received, routes, load_start_ns, audits=audits)
+    return Portion(np.concatenate([_no(np.int64, 4), *rows]), marks)
+
+
+def _sends(
+    into: Digest, records: Records, routes: Routes, load_start_ns: int, *, counted: bool
+) -> tuple[list[Ints], Ints]:
+    kind = records["kind"]
+    sends = np.concatenate([into.open, records[kind == SEND]])
+    done = records[kind == COMPLETE]
+    if counted:
+        into.count("sent", int(np.count_nonzero(kind == SEND)))
+    if not sends.size:
+        return [], _no(np.int64, 2)
+    at = np.minimum(np.searchsorted(sends["op"], done["op"]), sends.size - 1)
+    known = sends["op"][at] == done["op"]
+    at, done = at[known], done[known]
+    into.open = np.delete(sends, at)
+    sends = sends[at]
+    ok = done["code"] == OK
+    places = routes.places(sends["value"][ok])
+    into.acked.add(places)
+    marks = np.stack([places, done["end_ns"][ok]], axis=1)[::_MARK_EVERY]
+    if not counted:
+        return [], marks
+    for code, name in enumerate(OUTCOMES):
+        into.count(name, int(np.count_nonzero(done["code"] == code)))
+    load = sends["intended_ns"] >= load_start_ns
+    due, start, end = (each[load] for each in (sends["intended_ns"], sends["start_ns"], done["end_ns"]))
+    good = ok[load]
+    into.count("acked_in_load", int(np.count_nonzero(good)))
+    _note_gaps(into, sends[load][good], end[good])
+    second, took = (due - load_start_ns) // _SECOND, buckets(end - due)
+    return [
+        _counts("took", second[good], took[good]),
+        _counts("gave_up", second[~good], took[~good]),
+        _counts("from_call", second[good], buckets(end - start)[good]),
+        _counts("acked", (end[good] - load_start_ns) // _SECOND, np.zeros(np.count_nonzero(good), np.int64)),
+    ], marks
+
+
+def _note_gaps(into: Digest, sends: Records, end_ns: Ints) -> None:
+    """Add the times without an acknowledgement of each partition."""
+    place = (sends["name"].astype(np.int64) << 32) | sends["partition"]
+    known = {(int(row[0]), int(row[1])): (int(row[2]), int(row[3])) for row in into.acks}
+    found = [into.gaps]
+    for each in np.unique(place):
+        own = np.sort(end_ns[place == each])
+        where = int(each) >> 32, int(each) & 0xFFFFFFFF
+        first, last = known.get(where, (int(own[0]), int(own[0])))
+        course = np.concatenate([[last], own])
+        begin = np.flatnonzero(np.diff(course) >= GAP_MIN_NS)
+        found.append(np.array([[*where, course[index], course[index + 1]] for index in begin]).reshape(-1, 4))
+        known[where] = first, max(last, int(own[-1]))
+    into.gaps = np.concatenate(found).astype(np.int64)
+    into.acks = np.array([[*where, *times] for where, times in known.items()], np.int64).reshape(-1, 4)
+
+
+def _received(into: Digest, records: Records, routes: Routes, load_start_ns: int, *, audits: bool) -> list[Ints]:
+    good = records[records["code"] == 0]
+    _note(into, CORRUPT, records[records["code"] != 0])
+    places = routes.places(good["value"])
+    _, first = np.unique(places, return_index=True)
+    new = np.zeros(places.size, np.bool_)
+    new[first] = True
+    new &= ~into.received.has(places)
+    into.received.add(places)
+    if audits:
+        _note(into, DUPLICATE, good[~new])
+        _note(into, REORDERED, _disordered(into, good[new]))
+        return []
+    into.count("received", len(records))
+    load = good[new & (good["intended_ns"] >= load_start_ns)]
+    second = (load["intended_ns"] - load_start_ns) // _SECOND
+    return [_counts("travelled", second, buckets(load["end_ns"] - load["intended_ns"]))]
+
+
+def _disordered(into: Digest, read: Records) -> Records:
+    """Return what was read after a later message of the same producer from the same partition."""
+    producer = read["value"] >> PRODUCER_SHIFT
+    known = {tuple(map(int, row[:3])): int(row[3]) for row in into.last}
+    wrong = np.zeros(len(read), np.bool_)
+    group = (read["name"].astype(np.int64) << 40) | (read["partition"].astype(np.int64) << 20) | producer
+    for each in np.unique(group):
+        at = np.flatnonzero(group == each)
+        key = int(read["name"][at[0]]), int(read["partition"][at[0]]), int(producer[at[0]])
+        highest = np.maximum.accumulate(np.concatenate([[known.get(key, -1)], read["value"][at]]))
+        wrong[at] = read["value"][at] < highest[:-1]
+        known[key] = int(highest[-1])
+    into.last = np.array([[*key, value] for key, value in known.items()], np.int64).reshape(-1, 4)
+    return read[wrong]
+
+
+def _note(into: Digest, kind: int, records: Records) -> None:
+    into.count(("duplicate", "reordered", "corrupt")[kind], len(records))
+    kept = records[: ODD_MAX - len(into.odd)]
+    odd = np.zeros(len(kept), ODD)
+    odd["kind"], odd["at_ns"] = kind, kept["end_ns"]
+    for name in ("name", "partition", "value", "position"):
+        odd[name] = kept[name]
+    into.odd = np.concatenate([into.odd, odd])
+
+
+def _counts(series: str, second: Ints, bucket: Ints) -> Ints:
+    key, count = np.unique(second * _BUCKETS + bucket, return_counts=True)
+    return np.stack([np.full(key.size, SERIES.index(series)), key // _BUCKETS, key % _BUCKETS, count], axis=1)

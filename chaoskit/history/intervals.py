@@ -1,0 +1,74 @@
+"""Sets of integers that are mostly consecutive, such as sequences that were acknowledged: as large as their gaps."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.int64]
+_NONE = np.zeros(0, np.int64)
+
+
+class Intervals:
+    """A set of integers.
+
+    Args:
+        starts, ends: its intervals, ascending, without the ends; they neither touch nor overlap.
+    """
+
+    def __init__(self, starts: Ints = _NONE, ends: Ints = _NONE) -> None:
+        self.starts = starts
+        self.ends = ends
+
+    @property
+    def size(self) -> int:
+        """How many integers there are."""
+        return int((self.ends - self.starts).sum())
+
+    def has(self, values: Ints) -> npt.NDArray[np.bool_]:
+        """Return for each value whether it is in the set."""
+        if not self.starts.size:
+            return np.zeros(values.size, np.bool_)
+        at = np.searchsorted(self.starts, values, side="right") - 1
+        found: npt.NDArray[np.bool_] = (at >= 0) & (values < self.ends[np.maximum(at, 0)])
+        return found
+
+    def add(self, values: Ints) -> None:
+        """Add values, which may be in the set."""
+        fresh = np.unique(values)
+        fresh = fresh[~self.has(fresh)]
+        if fresh.size:
+            cuts = np.flatnonzero(np.diff(fresh) != 1)
+            self._join(fresh[np.append(0, cuts + 1)], fresh[np.append(cuts, fresh.size - 1)] + 1)
+
+    def update(self, other: Intervals) -> None:
+        """Add the integers of another set."""
+        self._join(other.starts, other.ends)
+
+    def minus(self, other: Intervals) -> Intervals:
+        """Return what is in this set and not in another one."""
+        edges = np.concatenate([self.starts, self.ends, other.starts, other.ends])
+        own = np.concatenate([np.ones(self.starts.size, np.int64), np.full(self.ends.size, -1)])
+        others = np.concatenate([np.ones(other.starts.size, np.int64), np.full(other.ends.size, -1)])
+        order = np.argsort(edges, kind="stable")
+        inside = np.cumsum(np.concatenate([own, np.zeros(others.size, np.int64)])[order])
+        excluded = np.cumsum(np.concatenate([np.zeros(own.size, np.int64), others])[order])
+        at = edges[order]
+        kept = (inside[:-1] > 0) & (excluded[:-1] == 0) & (at[1:] > at[:-1])
+        rest = Intervals()
+        rest._join(at[:-1][kept], at[1:][kept])
+        return rest
+
+    def values(self) -> Ints:
+        """Return all integers, ascending."""
+        lengths = self.ends - self.starts
+        shifts: Ints = np.repeat(self.starts - (np.cumsum(lengths) - lengths), lengths)
+        return shifts + np.arange(shifts.size)
+
+    def _join(self, starts: Ints, ends: Ints) -> None:
+        starts, ends = np.concatenate([self.starts, starts]), np.concatenate([self.ends, ends])
+        order = np.argsort(starts, kind="stable")
+        starts, ends = starts[order], np.maximum.accumulate(ends[order])
+        apart = starts[1:] > ends[:-1]
+        self.starts = starts[np.append(True, apart)] if starts.size else starts
+        self.ends = ends[np.append(apart, True)] if ends.size else ends
