@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from chaoskit.base.latency import buckets
 from chaoskit.history.intervals import Intervals, Ints
@@ -35,8 +36,8 @@ ODD_MAX = 100_000
 """Findings beyond are only counted."""
 
 _SECOND = 1_000_000_000
-_BUCKETS = 1 << 16
 _MARK_EVERY = 4096
+_OF_SENDS = ("op", "value", "intended_ns", "start_ns", "name", "partition")
 _TOLD = ("client", "segment", "names", "counted")
 _SETS = ("acked", "received")
 _TABLES = ("open", "odd", "gaps", "audits", "last", "acks")
@@ -158,46 +159,51 @@ def _sends(
     into: Digest, records: Records, routes: Routes, load_start_ns: int, *, counted: bool
 ) -> tuple[list[Ints], Ints]:
     kind = records["kind"]
-    sends = np.concatenate([into.open, records[kind == SEND]])
-    done = records[kind == COMPLETE]
+    made, ended = np.flatnonzero(kind == SEND), np.flatnonzero(kind == COMPLETE)
     if counted:
-        into.count("sent", int(np.count_nonzero(kind == SEND)))
-    if not sends.size:
+        into.count("sent", made.size)
+    sends = {name: np.concatenate([into.open[name], records[name][made]]) for name in _OF_SENDS}
+    if not sends["op"].size:
         return [], _no(np.int64, 2)
-    at = np.minimum(np.searchsorted(sends["op"], done["op"]), sends.size - 1)
-    known = sends["op"][at] == done["op"]
-    at, done = at[known], done[known]
-    into.open = np.delete(sends, at)
-    sends = sends[at]
-    ok = done["code"] == OK
-    places = routes.places(sends["value"][ok])
+    op = records["op"][ended]
+    at = np.minimum(np.searchsorted(sends["op"], op), sends["op"].size - 1)
+    known = sends["op"][at] == op
+    at, ended = at[known], ended[known]
+    pending = np.ones(sends["op"].size, np.bool_)
+    pending[at] = False
+    were = len(into.open)
+    into.open = np.concatenate([into.open[pending[:were]], records[made[pending[were:]]]])
+    code, end_ns = records["code"][ended], records["end_ns"][ended]
+    ok = code == OK
+    places = routes.places(sends["value"][at[ok]])
     into.acked.add(places)
-    marks = np.stack([places, done["end_ns"][ok]], axis=1)[::_MARK_EVERY]
+    marks = np.stack([places[::_MARK_EVERY], end_ns[ok][::_MARK_EVERY]], axis=1)
     if not counted:
         return [], marks
-    for code, name in enumerate(OUTCOMES):
-        into.count(name, int(np.count_nonzero(done["code"] == code)))
-    load = sends["intended_ns"] >= load_start_ns
-    due, start, end = (each[load] for each in (sends["intended_ns"], sends["start_ns"], done["end_ns"]))
-    good = ok[load]
+    for each, number in enumerate(np.bincount(code, minlength=len(OUTCOMES)).tolist()):
+        into.count(OUTCOMES[each], number)
+    load = sends["intended_ns"][at] >= load_start_ns
+    at, end_ns, good = at[load], end_ns[load], ok[load]
+    due_ns, start_ns = sends["intended_ns"][at], sends["start_ns"][at]
     into.count("acked_in_load", int(np.count_nonzero(good)))
-    _note_gaps(into, sends[load][good], end[good])
-    second, took = (due - load_start_ns) // _SECOND, buckets(end - due)
+    place = (sends["name"][at].astype(np.int64) << 32) | sends["partition"][at]
+    _note_gaps(into, place[good], end_ns[good])
+    second, took = (due_ns - load_start_ns) // _SECOND, buckets(end_ns - due_ns)
+    acked_ns = end_ns[good]
     return [
         _counts("took", second[good], took[good]),
         _counts("gave_up", second[~good], took[~good]),
-        _counts("from_call", second[good], buckets(end - start)[good]),
-        _counts("acked", (end[good] - load_start_ns) // _SECOND, np.zeros(np.count_nonzero(good), np.int64)),
+        _counts("from_call", second[good], buckets(acked_ns - start_ns[good])),
+        _counts("acked", (acked_ns - load_start_ns) // _SECOND, np.zeros(acked_ns.size, np.int64)),
     ], marks
 
 
-def _note_gaps(into: Digest, sends: Records, end_ns: Ints) -> None:
+def _note_gaps(into: Digest, place: Ints, end_ns: Ints) -> None:
     """Add the times without an acknowledgement of each partition."""
-    place = (sends["name"].astype(np.int64) << 32) | sends["partition"]
     known = {(int(row[0]), int(row[1])): (int(row[2]), int(row[3])) for row in into.acks}
     found = [into.gaps]
-    for each in np.unique(place):
-        own = np.sort(end_ns[place == each])
+    for each in _different(place):
+        own = np.sort(end_ns[place == each], kind="stable")
         where = int(each) >> 32, int(each) & 0xFFFFFFFF
         first, last = known.get(where, (int(own[0]), int(own[0])))
         course = np.concatenate([[last], own])
@@ -209,22 +215,35 @@ def _note_gaps(into: Digest, sends: Records, end_ns: Ints) -> None:
 
 
 def _received(into: Digest, records: Records, routes: Routes, load_start_ns: int, *, audits: bool) -> list[Ints]:
-    good = records[records["code"] == 0]
-    _note(into, CORRUPT, records[records["code"] != 0])
-    places = routes.places(good["value"])
-    _, first = np.unique(places, return_index=True)
-    new = np.zeros(places.size, np.bool_)
-    new[first] = True
-    new &= ~into.received.has(places)
+    if np.any(bad := records["code"] != 0):
+        _note(into, CORRUPT, records[bad])
+        records = records[~bad]
+    places = routes.places(records["value"])
+    new = ~into.received.has(places) & _first(places)
     into.received.add(places)
     if audits:
-        _note(into, DUPLICATE, good[~new])
-        _note(into, REORDERED, _disordered(into, good[new]))
+        _note(into, DUPLICATE, records[~new])
+        _note(into, REORDERED, _disordered(into, records[new]))
         return []
-    into.count("received", len(records))
-    load = good[new & (good["intended_ns"] >= load_start_ns)]
-    second = (load["intended_ns"] - load_start_ns) // _SECOND
-    return [_counts("travelled", second, buckets(load["end_ns"] - load["intended_ns"]))]
+    into.count("received", places.size)
+    due_ns = records["intended_ns"]
+    load = new & (due_ns >= load_start_ns)
+    due_ns, end_ns = due_ns[load], records["end_ns"][load]
+    return [_counts("travelled", (due_ns - load_start_ns) // _SECOND, buckets(end_ns - due_ns))]
+
+
+def _first(places: Ints) -> npt.NDArray[np.bool_]:
+    """Return for each place whether it is there for the first time."""
+    first = np.ones(places.size, np.bool_)
+    if not np.all(places[1:] > places[:-1]):
+        order = np.argsort(places, kind="stable")
+        first[order[1:]] = places[order[1:]] != places[order[:-1]]
+    return first
+
+
+def _different(numbers: Ints) -> list[int]:
+    """Return the numbers that there are; cheap if they come in long runs."""
+    return sorted({int(each) for each in numbers[np.flatnonzero(np.diff(numbers, prepend=-1))]})
 
 
 def _disordered(into: Digest, read: Records) -> Records:
@@ -233,7 +252,7 @@ def _disordered(into: Digest, read: Records) -> Records:
     known = {tuple(map(int, row[:3])): int(row[3]) for row in into.last}
     wrong = np.zeros(len(read), np.bool_)
     group = (read["name"].astype(np.int64) << 40) | (read["partition"].astype(np.int64) << 20) | producer
-    for each in np.unique(group):
+    for each in _different(group):
         at = np.flatnonzero(group == each)
         key = int(read["name"][at[0]]), int(read["partition"][at[0]]), int(producer[at[0]])
         highest = np.maximum.accumulate(np.concatenate([[known.get(key, -1)], read["value"][at]]))
@@ -254,5 +273,11 @@ def _note(into: Digest, kind: int, records: Records) -> None:
 
 
 def _counts(series: str, second: Ints, bucket: Ints) -> Ints:
-    key, count = np.unique(second * _BUCKETS + bucket, return_counts=True)
-    return np.stack([np.full(key.size, SERIES.index(series)), key // _BUCKETS, key % _BUCKETS, count], axis=1)
+    parts = []
+    for each in _different(second):
+        count = np.bincount(bucket[second == each])
+        used = np.flatnonzero(count)
+        parts.append(
+            np.stack([np.full(used.size, SERIES.index(series)), np.full(used.size, each), used, count[used]], 1)
+        )
+    return np.concatenate([_no(np.int64, 4), *parts])

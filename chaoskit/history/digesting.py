@@ -29,8 +29,8 @@ _LOAD, _COURSE = "load.json", "course"
 _UNFINISHED = 2
 """A client writes into its last segment but one; the last one is its reserve."""
 
-_AT_ONCE = 8
-"""Segments that are digested together: memory is bounded by them."""
+_AT_ONCE = 16
+"""Segments after which a digest is written."""
 
 
 class _Load(TypedDict):
@@ -111,15 +111,17 @@ def _take(run_folder: Path, client: str, ready: list[tuple[int, Path]]) -> None:
     state = _read(path) if path.exists() else Digest(client)
     fresh = [(number, segment) for number, segment in ready if number >= state.segment]
     if fresh:
-        parts = [read_segment(segment, client) for _, segment in fresh]
-        records = np.concatenate([records for records, _ in parts])
-        load = _load(run_folder)
-        added = digest(state, records, Routes(load["routes"]), load["start_ns"], audits=client.startswith(AUDITOR))
+        load, added = _load(run_folder), []
+        routes, audits = Routes(load["routes"]), client.startswith(AUDITOR)
+        for _, segment in fresh:
+            records, torn = read_segment(segment, client)
+            added.append(digest(state, records, routes, load["start_ns"], audits=audits))
+            state.count("torn", torn)
         state.names = read_names(run_folder / "wal" / f"{client}.names")
-        state.count("torn", sum(torn for _, torn in parts))
+        counts, marks = (np.concatenate([getattr(each, name) for each in added]) for name in ("counts", "marks"))
         first, state.segment = fresh[0][0], fresh[-1][0] + 1
         with room_in(run_folder):
-            durable.write(folder / _COURSE / f"{client}-{first}.npz", _packed(counts=added.counts, marks=added.marks))
+            durable.write(folder / _COURSE / f"{client}-{first}.npz", _packed(counts=counts, marks=marks))
             durable.write(path, state.saved())
     for _, segment in ready:
         segment.unlink()

@@ -35,8 +35,10 @@ class Intervals:
 
     def add(self, values: Ints) -> None:
         """Add values, which may be in the set."""
-        fresh = np.unique(values)
-        fresh = fresh[~self.has(fresh)]
+        fresh = values if np.all(values[1:] > values[:-1]) else np.sort(values, kind="stable")
+        known = self.has(fresh)
+        known[1:] |= fresh[1:] == fresh[:-1]
+        fresh = fresh[~known]
         if fresh.size:
             cuts = np.flatnonzero(np.diff(fresh) != 1)
             self._join(fresh[np.append(0, cuts + 1)], fresh[np.append(cuts, fresh.size - 1)] + 1)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.reading import reading
@@ -39,7 +40,6 @@ _TIMES = {SEND: "start_ns", INVOKE: "start_ns", COMPLETE: "end_ns", RECEIVED: "e
 """The time of this machine in a kind of record."""
 
 _TIME_MAX_NS = 2**60
-_ANY = 2**62
 _NAMES_LOST_MAX = 1_000_000
 """A names file that lost its end had at most so many names more."""
 
@@ -107,15 +107,17 @@ def _recover_client(folder: Path, client: str, paths: dict[int, Path]) -> Client
 
 
 def read_segment(path: Path, client: str) -> tuple[Records, int]:
-    """Return the intact records of one segment of a client, and the number of torn ones.
+    """Return the intact records of one segment of a client, in memory, and the number of torn ones.
 
     Raises:
         BadInput: it is not such a segment, or damaged.
     """
     _read_header(path, client)
-    records, torn = _read_records(path)
-    if what := _impossible(records, _ANY, _ANY):
-        raise BadInput(f"{path} is damaged: {what}. Restore it from a copy, or run the scenario again")
+    _, found, whole = _content(path)
+    records = found if whole.all() else found[whole]
+    torn = int(np.count_nonzero((found["kind"] != 0) & ~whole))
+    if records["kind"].max(initial=0) > OBSERVED or records["code"].max(initial=0) >= max(_CODES.values()):
+        raise BadInput(f"{path} is damaged: a record is of no known kind. Run the scenario again")
     return records, torn
 
 
@@ -155,16 +157,21 @@ def _read_header(path: Path, client: str) -> int:
     )
 
 
+def _content(path: Path) -> tuple[npt.NDArray[np.uint8], Records, npt.NDArray[np.bool_]]:
+    """Return what a segment holds, its records, and which of these are intact."""
+    content = np.fromfile(path, dtype=np.uint8, offset=HEADER_BYTES)
+    found = content[: len(content) - len(content) % RECORD_BYTES].view(RECORD)
+    marks = HEADER_BYTES + RECORD_BYTES * np.arange(len(found), dtype=np.int64)
+    return content, found, (found["mark"] == marks) & (found["kind"] != 0)
+
+
 def _read_records(path: Path) -> tuple[Records, int]:
     """Return the intact records of a segment and the number of torn ones.
 
     The file is read first and only the intact part is mapped: a client that finishes in the meantime
     truncates its file, and accessing a mapping beyond the end would kill this process.
     """
-    content = np.fromfile(path, dtype=np.uint8, offset=HEADER_BYTES)
-    found = content[: len(content) - len(content) % RECORD_BYTES].view(RECORD)
-    marks = HEADER_BYTES + RECORD_BYTES * np.arange(len(found), dtype=np.int64)
-    whole = (found["mark"] == marks) & (found["kind"] != 0)
+    content, found, whole = _content(path)
     count = int(np.count_nonzero(whole))
     beyond = content[(int(np.flatnonzero(whole)[-1]) + 1) * RECORD_BYTES if count else 0 :]
     written = np.flatnonzero(beyond)
