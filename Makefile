@@ -58,6 +58,7 @@ expectations: setup ## what settings keep under which faults, and deduplication,
 bench: setup ## measure recording and checking, up to 100 million messages (an hour; 24 GiB of memory, 10 of disk)
 	$(SUDO) $(BIN)/python benchmarks/wal.py
 	$(SUDO) $(BIN)/python benchmarks/recording.py
+	$(SUDO) $(BIN)/python -m benchmarks.latency
 	$(BIN)/python benchmarks/check_log.py
 	$(BIN)/python -m benchmarks.check_queue
 	$(BIN)/python -m benchmarks.check_scaling

@@ -9,6 +9,7 @@ from typing import Any
 
 from chaoskit.base import store
 from chaoskit.base.errors import BadInput
+from chaoskit.history.digesting import require_history
 from chaoskit.history.finish import finish
 from chaoskit.history.manifest import RECORDED, verify
 from chaoskit.history.reader import History, group_sizes
@@ -74,6 +75,7 @@ def open_run(number: int, folder: Path, *, recheck: bool) -> Run:
         ChaoskitError: it cannot be read.
     """
     folder = folder.resolve()
+    require_history(folder)
     verify(folder, RECORDED)
     if not (folder / "operations.parquet").exists():
         finish(folder)

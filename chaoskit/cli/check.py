@@ -17,14 +17,15 @@ from chaoskit.history.manifest import JUDGED, damaged
 from chaoskit.interop.jepsen.importing import import_edn
 from chaoskit.judge.judging import check_run
 from chaoskit.judge.verdict import EXIT_CODES
-from chaoskit.report.run_page import try_report
+from chaoskit.report.run_page import REPORT, is_quick, try_report
 
 
 @click.command("check")
 @click.argument("run", type=PATH)
 @store_option
 @json_option
-def command(run: Path, store: Path, as_json: bool) -> int:
+@click.option("--report/--no-report", default=None, help="Write the report.  [default: of up to a million operations]")
+def command(run: Path, *, store: Path, as_json: bool, report: bool | None) -> int:
     """Judge RUN, a run folder or a store (its latest run), from its recorded history.
 
     RUN may also be an EDN file with a history of Jepsen's Kafka workload. It is imported into the --store and
@@ -34,8 +35,14 @@ def command(run: Path, store: Path, as_json: bool) -> int:
     if damage := damaged(folder, JUDGED):
         click.echo(f"{damage}; it is made again", err=True)
     verdict = check_run(folder)
-    if why_not := try_report(folder):
-        click.echo(why_not, err=True)
+    if is_quick(folder) if report is None else report:
+        if why_not := try_report(folder):
+            click.echo(why_not, err=True)
+    elif (folder / REPORT).exists():
+        (folder / REPORT).unlink()
+        click.echo(
+            f"{folder / REPORT} was of another verdict and is deleted; `chaoskit report {folder}` writes it", err=True
+        )
     owner.give_all(folder)
     with to_stdout():
         if as_json:

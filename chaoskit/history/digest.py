@@ -129,7 +129,7 @@ class Portion:
 
     Attributes:
         counts: rows of index into SERIES, second since the start of the load, bucket and count.
-        marks: rows of place and time of an acknowledgement, ns: one of many.
+        marks: rows of place, time, ns, and position of an acknowledgement: one of many.
     """
 
     counts: Ints
@@ -164,7 +164,7 @@ def _sends(
         into.count("sent", made.size)
     sends = {name: np.concatenate([into.open[name], records[name][made]]) for name in _OF_SENDS}
     if not sends["op"].size:
-        return [], _no(np.int64, 2)
+        return [], _no(np.int64, 3)
     op = records["op"][ended]
     at = np.minimum(np.searchsorted(sends["op"], op), sends["op"].size - 1)
     known = sends["op"][at] == op
@@ -177,7 +177,8 @@ def _sends(
     ok = code == OK
     places = routes.places(sends["value"][at[ok]])
     into.acked.add(places)
-    marks = np.stack([places[::_MARK_EVERY], end_ns[ok][::_MARK_EVERY]], axis=1)
+    told = (places, end_ns[ok], records["position"][ended][ok])
+    marks = np.stack([each[::_MARK_EVERY] for each in told], axis=1)
     if not counted:
         return [], marks
     for each, number in enumerate(np.bincount(code, minlength=len(OUTCOMES)).tolist()):

@@ -7,6 +7,7 @@ segments before that one are deleted: a crash at any time loses nothing, and not
 
 from __future__ import annotations
 
+import fcntl
 import io
 import json
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ import numpy as np
 from typing_extensions import TypedDict
 
 from chaoskit.base import durable
+from chaoskit.base.errors import BadInput
 from chaoskit.base.reading import reading, shaped
 from chaoskit.history.digest import Digest, Portion, Routes, digest
 from chaoskit.history.intervals import Ints
@@ -56,6 +58,16 @@ def digested(run_folder: Path) -> bool:
     return (run_folder / FOLDER / _LOAD).exists()
 
 
+def require_history(run_folder: Path) -> None:
+    """Check that a run has a history.
+
+    Raises:
+        BadInput: its logs were digested.
+    """
+    if digested(run_folder):
+        raise BadInput(f"{run_folder} has no history: it was recorded with `record: latency`; run it without")
+
+
 def routes_of(run_folder: Path) -> Routes:
     """Return the routes of a run's load.
 
@@ -76,6 +88,12 @@ def take(run_folder: Path, *, all_segments: bool) -> None:
         BadInput: a segment is damaged.
         HistoryFull: there is no space; what is not digested is kept.
     """
+    with (run_folder / FOLDER / _LOAD).open() as alone:
+        fcntl.flock(alone, fcntl.LOCK_EX)
+        _take_all(run_folder, all_segments=all_segments)
+
+
+def _take_all(run_folder: Path, *, all_segments: bool) -> None:
     segments: dict[str, list[tuple[int, Path]]] = {}
     for path in (run_folder / "wal").glob("*.wal"):
         client, _, number = path.stem.rpartition("-")
@@ -136,7 +154,7 @@ def _load(run_folder: Path) -> _Load:
 
 def _packed(**arrays: Ints) -> bytes:
     content = io.BytesIO()
-    np.savez(content, **arrays)  # type: ignore[arg-type]  # numpy's stub takes the names for its flags
+    np.savez_compressed(content, **arrays)  # type: ignore[arg-type]  # numpy's stub takes the names for its flags
     return content.getvalue()
 
 

@@ -6,27 +6,39 @@ Times of findings are those of a nearby acknowledgement; phases, waits and recov
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from chaoskit.base.latency import durations_ns
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract.checker import FINDINGS
-from chaoskit.history.audits import Place
-from chaoskit.history.digest import GAP_MIN_NS, SERIES
+from chaoskit.history.audits import Audit, Bounds, Place
+from chaoskit.history.digest import GAP_MIN_NS, ODD_MAX, SERIES
 from chaoskit.history.digesting import digests, portions, routes_of
 from chaoskit.history.intervals import Intervals, Ints
 from chaoskit.history.origin import read_origin
-from chaoskit.history.schema import AUDITOR, PRODUCER_SHIFT
-from chaoskit.judge.counting import COUNTS, UNAVAILABLE_MIN_NS, WAITS
+from chaoskit.history.schema import AUDITOR, OUTCOMES, PRODUCER_SHIFT
+from chaoskit.judge.counting import COUNTS, UNAVAILABLE_MIN_NS, WAITS, merged
 from chaoskit.judge.timing import Load, Timing
 
+_TABLES_MAX = 500
 _ODDITIES = ("duplicate", "reordered", "corrupt")
+
+
+@dataclass(frozen=True, slots=True)
+class _Pieces:
+    """What was acknowledged and is nowhere: places, about when it was acknowledged, and whether it expired."""
+
+    starts: Ints
+    ends: Ints
+    at_ns: Ints
+    expired: npt.NDArray[np.bool_]
 
 
 class Digested:
@@ -44,24 +56,60 @@ class Digested:
         self._origin_ns = read_origin(folder / "wal")
         self._digests = digests(folder)
 
-    def findings(self, *, audited: bool) -> pa.Table:
-        """Return the findings: lost ones, or unseen ones if the final read was not complete; duplicate, reordered and
-        corrupt messages of the final read, at most 100,000 of all."""
+    def findings(self, audits: Mapping[Place, Audit | None], *, audited: bool) -> tuple[pa.Table, dict[str, int]]:
+        """Return findings, at most 100,000 of each anomaly, and how many more there are of each.
+
+        What was acknowledged and is nowhere is `lost`; or `expired`, if the log now begins after it; or `unseen`, if
+        the final read was not complete. The final read itself shows `duplicate`, `reordered` and `corrupt` messages.
+
+        Args:
+            audits: the final read of each partition.
+            audited: whether it was complete.
+        """
         acked, received = Intervals(), Intervals()
         for each in self._digests:
             acked.update(each.acked)
             received.update(each.received)
-        missing = np.sort(acked.minus(received).values())
-        known, at_ns = self._marks()
-        values = self._routes.values(missing)
-        at = np.interp(missing, known, at_ns).astype(np.int64) if known.size else np.zeros(missing.size, np.int64)
-        route = (values & ((1 << PRODUCER_SHIFT) - 1)) % len(self._places)
-        anomaly, tables = "lost" if audited else "unseen", []
-        for index, place in enumerate(self._places):
-            own = route == index
-            times = dict.fromkeys(("at_ns", "written_ns", "acked_ns"), at[own])
-            tables.append(_findings(anomaly, place, value=values[own], **times))
-        return pa.concat_tables([FINDINGS.empty_table(), *tables, *self._odd()]).unify_dictionaries().combine_chunks()
+        pieces = self._pieces(acked.minus(received), audits)
+        tables, more = [FINDINGS.empty_table()], {}
+        for anomaly, chosen in (("lost" if audited else "unseen", ~pieces.expired), ("expired", pieces.expired)):
+            lengths = (pieces.ends - pieces.starts)[chosen]
+            told = np.minimum(lengths, np.maximum(0, ODD_MAX - (np.cumsum(lengths) - lengths)))
+            starts = pieces.starts[chosen]
+            values = self._routes.values(Intervals(starts[told > 0], (starts + told)[told > 0]).values())
+            at_ns = np.repeat(pieces.at_ns[chosen], told)
+            route = (values & ((1 << PRODUCER_SHIFT) - 1)) % len(self._places)
+            for index, place in enumerate(self._places):
+                own = route == index
+                times = dict.fromkeys(("at_ns", "written_ns", "acked_ns"), at_ns[own])
+                tables.append(_findings(anomaly, place, value=values[own], **times))
+            more[anomaly] = int(lengths.sum() - told.sum())
+        odd = self._odd()
+        for kind, name in enumerate(_ODDITIES):
+            known = sum(int(np.count_nonzero(each.odd["kind"] == kind)) for each in self._digests)
+            more[name] = self.counted(name) - known
+        return pa.concat_tables([*tables, *odd]).unify_dictionaries().combine_chunks(), more
+
+    def _pieces(self, missing: Intervals, audits: Mapping[Place, Audit | None]) -> _Pieces:
+        """Cut what is missing at known acknowledgements; a piece is expired if the next one of its route is."""
+        marks = np.concatenate([np.zeros((0, 3), np.int64), *(each.marks for each in portions(self._folder))])
+        marks = marks[np.argsort(marks[:, 0], kind="stable")]
+        edges = np.unique(np.concatenate([missing.starts, missing.ends, marks[:, 0]]))
+        inside = missing.has(edges[:-1])
+        starts, ends = edges[:-1][inside], edges[1:][inside]
+        if not starts.size or not len(marks):
+            return _Pieces(starts, ends, np.zeros(starts.size, np.int64), np.zeros(starts.size, np.bool_))
+        following = np.minimum(np.searchsorted(marks[:, 0], ends), len(marks) - 1)
+        route, producer = self._route(starts)
+        same = (marks[following, 0] >= ends) & np.equal(self._route(marks[following, 0]), (route, producer)).all(axis=0)
+        low = np.array([each.low if isinstance(each := audits.get(place), Bounds) else 0 for place in self._places])
+        expired = same & (marks[following, 2] <= low[route])
+        before = np.maximum(np.searchsorted(marks[:, 0], starts, side="right") - 1, 0)
+        return _Pieces(starts, ends, self._run_ns(marks[before, 1]), expired)
+
+    def _route(self, places: Ints) -> tuple[Ints, Ints]:
+        values = self._routes.values(places)
+        return (values & ((1 << PRODUCER_SHIFT) - 1)) % len(self._places), values >> PRODUCER_SHIFT
 
     def load(self, told: Load) -> Load:
         """Return when sends were due: what is known of that without operations, with the second of the last send."""
@@ -83,38 +131,20 @@ class Digested:
 
     def counts(self, timing: Timing) -> pa.Table:
         """Return COUNTS of the run; see `chaoskit.judge.counting`."""
-        load = timing.load
-        rows = np.concatenate([np.zeros((0, 4), np.int64), *(each.counts for each in portions(self._folder))])
-        told = [COUNTS.empty_table()]
-        for code, series in enumerate(SERIES):
-            _, second, bucket, count = rows[rows[:, 0] == code].T
-            at_ns = load.begin_ns + second * SECOND
-            until_ns = np.minimum(at_ns + durations_ns(bucket), load.end_ns)
-            phase, edge = timing.phases(at_ns, until_ns), np.searchsorted(timing.edges, at_ns, side="right")
-            if series == "took":
-                told += [_rows("send", edge, bucket, count), _rows("took", phase, bucket, count)]
-            elif series == "gave_up":
-                told.append(_rows("gave_up", phase, bucket, count))
-            elif series == "from_call":
-                told.append(_rows("send_from_actual", np.zeros_like(phase), bucket, count))
-            elif series == "acked":
-                told.append(_rows("acked", edge, bucket, count))
-                told.append(_one("acks", int(count[at_ns <= load.end_ns].sum())))
-            else:
-                told.append(_rows("end_to_end", phase, bucket, count))
-            if series in ("took", "gave_up"):
-                told.append(_rows("due", edge, np.zeros_like(bucket), count))
-                told.append(_one("sends", int(count.sum())))
-                bins = (at_ns - load.begin_ns) // load.bin_ns
-                told.append(_rows("made", bins, np.zeros_like(bucket), count))
-        open_ = self.open(load)
-        gave_up = np.full(int(open_ > 0), timing.phases(np.array([load.last_ns]), np.array([load.end_ns]))[0])
-        told.append(_rows("gave_up", gave_up, np.zeros_like(gave_up), np.full(gave_up.size, open_)))
-        told.append(_one("received", self.counted("received")))
-        never = self.counted("sent") - sum(self.counted(name) for name in ("ok", "fail", "info"))
-        for code, number in enumerate((self.counted("ok"), self.counted("fail"), self.counted("info") + never)):
-            told.append(_rows("outcome", np.zeros(1, np.int64), np.array([code]), np.array([number])))
-        return pa.concat_tables(told)
+        open_ = self.open(timing.load)
+        never = self.counted("sent") - sum(self.counted(name) for name in OUTCOMES)
+        outcomes = [self.counted("ok"), self.counted("fail"), self.counted("info") + never]
+        last, end = (np.array([each]) for each in (timing.load.last_ns, timing.load.end_ns))
+        told = [
+            _one("received", self.counted("received")),
+            _rows("outcome", np.zeros(3, np.int64), np.arange(3), np.array(outcomes)),
+            _rows("gave_up", timing.phases(last, end), np.zeros(1, np.int64), np.array([open_])),
+        ]
+        for each in portions(self._folder):
+            told += _counted(each.counts, timing)
+            if len(told) > _TABLES_MAX:
+                told = [merged(told)]
+        return merged(told)
 
     def waits(self, timing: Timing) -> pa.Table:
         """Return WAITS of the run, of times without an acknowledgement of 100 ms and more."""
@@ -144,13 +174,31 @@ class Digested:
                 )
         return tables
 
-    def _marks(self) -> tuple[Ints, Ints]:
-        marks = np.concatenate([np.zeros((0, 2), np.int64), *(each.marks for each in portions(self._folder))])
-        marks = marks[np.argsort(marks[:, 0])]
-        return marks[:, 0], self._run_ns(marks[:, 1])
-
     def _run_ns(self, absolute_ns: Ints) -> Ints:
         return absolute_ns - self._origin_ns
+
+
+def _counted(rows: Ints, timing: Timing) -> Iterator[pa.Table]:
+    load = timing.load
+    for code, series in enumerate(SERIES):
+        _, second, bucket, count = rows[rows[:, 0] == code].T
+        at_ns, none = load.begin_ns + second * SECOND, np.zeros_like(bucket)
+        phase = timing.phases(at_ns, np.minimum(at_ns + durations_ns(bucket), load.end_ns))
+        edge = np.searchsorted(timing.edges, at_ns, side="right")
+        if series == "took":
+            yield _rows("send", edge, bucket, count)
+        if series in ("took", "gave_up"):
+            yield _rows(series, phase, bucket, count)
+            yield _rows("due", edge, none, count)
+            yield _one("sends", int(count.sum()))
+            yield _rows("made", (at_ns - load.begin_ns) // load.bin_ns, none, count)
+        elif series == "from_call":
+            yield _rows("send_from_actual", none, bucket, count)
+        elif series == "acked":
+            yield _rows("acked", edge, none, count)
+            yield _one("acks", int(count[at_ns <= load.end_ns].sum()))
+        else:
+            yield _rows("end_to_end", phase, bucket, count)
 
 
 def _waits(gaps: Ints, acks: tuple[int, int], timing: Timing) -> list[dict[str, Any]]:

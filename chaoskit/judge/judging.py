@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -30,7 +31,6 @@ from chaoskit.history.schema import SENDING
 from chaoskit.judge.attribution import Explained
 from chaoskit.judge.bounds import compare
 from chaoskit.judge.checking import find
-from chaoskit.judge.counting import merged
 from chaoskit.judge.crashes import hosts_of, place_of, with_crashes
 from chaoskit.judge.digested import Digested
 from chaoskit.judge.machine import machine_of
@@ -77,11 +77,20 @@ def _check_digested(folder: Path, subject: Subject, history: History, faults: tu
         raise BadInput(f"{folder / store.SCENARIO} does not belong to this run: its logs were digested. {RESTORE}")
     found = Digested(folder, routed.places)
     timing = Timing(found.load(load_of(folder)), faults)
-    load = figures(merged([found.counts(timing)]), found.waits(timing), timing, folder / "latency")
-    return judge(folder, subject, history, found.findings(audited=_audit(subject, history)[1]), load)
+    load = figures(found.counts(timing), found.waits(timing), timing, folder / "latency")
+    audits = {place: history.audit(*place) for place in subject.partitions}
+    findings, more = found.findings(audits, audited=_audit(subject, history)[1])
+    return judge(folder, subject, history, findings, load, more)
 
 
-def judge(folder: Path, subject: Subject, history: History, findings: pa.Table, load: Mapping[str, Any]) -> Verdict:
+def judge(  # noqa: PLR0917 - what there is of a run
+    folder: Path,
+    subject: Subject,
+    history: History,
+    findings: pa.Table,
+    load: Mapping[str, Any],
+    more: Mapping[str, int] = MappingProxyType({}),
+) -> Verdict:
     """Turn the findings of a run into its verdict, and write both into its folder.
 
     Args:
@@ -90,20 +99,26 @@ def judge(folder: Path, subject: Subject, history: History, findings: pa.Table, 
         history: the history of the run; only `slice` is called on its operations.
         findings: the findings of all checkers.
         load: the result of `chaoskit.judge.metrics.figures`.
+        more: how many more findings there are than given, by anomaly; these are explained by what explains the others.
     """
     crashed = subject.liveness.get("crashed", [])
     placements = history.placements.with_fixed({place_of(crash): hosts_of(crash) for crash in crashed})
     explained = subject.explain(with_crashes(findings, crashed), history.faults.to_pylist(), placements)
     with durable.whole(folder / "findings.parquet") as unfinished:
         parquet.write(explained.findings, unfinished)
-    verdict = _verdict(subject, folder, history, explained, load)
+    verdict = _verdict(subject, folder, history, explained, load, more)
     store.write_json(folder / store.VERDICT, verdict.as_json())
     seal(folder, JUDGED)
     return verdict
 
 
-def _verdict(
-    subject: Subject, folder: Path, history: History, explained: Explained, load: Mapping[str, Any]
+def _verdict(  # noqa: PLR0917 - see `judge`
+    subject: Subject,
+    folder: Path,
+    history: History,
+    explained: Explained,
+    load: Mapping[str, Any],
+    more: Mapping[str, int],
 ) -> Verdict:
     fault_rows = history.faults.to_pylist()
     findings, guarantees = explained.findings, subject.guarantees(fault_rows)
@@ -112,7 +127,7 @@ def _verdict(
         row["values"]: row["counts"] for row in pc.value_counts(findings["anomaly"].cast(pa.string())).to_pylist()
     }
     anomalies = {
-        name: _found(name, subject, history, explained, guarantees.get(name))
+        name: _found(name, subject, history, explained, guarantees.get(name), more.get(name, 0))
         for name in installed.anomalies()
         if name in counts or name in expect
     }
@@ -188,7 +203,9 @@ def _commonest_error(operations: pa.Table) -> str:
     return next((error for error, _ in errors.most_common(1)), "")
 
 
-def _found(name: str, subject: Subject, history: History, explained: Explained, in_general: Allowance | None) -> Found:
+def _found(  # noqa: PLR0917 - see `judge`
+    name: str, subject: Subject, history: History, explained: Explained, in_general: Allowance | None, more: int
+) -> Found:
     """Return what was found of one anomaly; `in_general` is what all faults together allow."""
     findings = explained.findings
     rows = findings.filter(pc.equal(findings["anomaly"].cast(pa.string()), name))
@@ -197,9 +214,10 @@ def _found(name: str, subject: Subject, history: History, explained: Explained, 
     anomaly = installed.anomalies()[name]
     if anomaly.measured and name in subject.bounds:
         derived = Allowance(True, "a measurement; the scenario's bound on it is judged apart")
-    allowance = allow(name, rows.num_rows, derived, subject.expect, measured=anomaly.measured, doubt=anomaly.doubt)
+    count = rows.num_rows + more
+    allowance = allow(name, count, derived, subject.expect, measured=anomaly.measured, doubt=anomaly.doubt)
     return Found(
-        rows.num_rows,
+        count,
         allowance.allowed,
         allowance.why,
         allowance.remedy,

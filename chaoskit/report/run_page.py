@@ -9,7 +9,7 @@ from typing import Any
 from chaoskit.base import durable, owner, store
 from chaoskit.base.errors import BadInput, ChaoskitError
 from chaoskit.history.manifest import JUDGED, RECORDED, verify
-from chaoskit.history.reader import History
+from chaoskit.history.reader import History, group_sizes
 from chaoskit.judge.bounds import Bounded, describe
 from chaoskit.judge.headline import LOSSES
 from chaoskit.judge.subject import Declared
@@ -23,6 +23,7 @@ from chaoskit.report.words import PHASE_WORDS
 REPORT = "report.html"
 _LABELS_MAX = 8
 _GONE = "no send acknowledged"
+_QUICK_OPERATIONS = 1_000_000
 
 
 def run_page(folder: Path) -> str:
@@ -78,6 +79,11 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
     except OSError as error:
         raise BadInput(f"--out {path}: cannot be written: {error.strerror}; choose another file") from error
     return path
+
+
+def is_quick(folder: Path) -> bool:
+    """Return whether the report of a run takes about a second."""
+    return sum(group_sizes(folder / "operations.parquet")) <= _QUICK_OPERATIONS
 
 
 def try_report(folder: Path) -> str | None:

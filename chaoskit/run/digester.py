@@ -14,7 +14,7 @@ from pathlib import Path
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.history.digesting import take
 
-_EVERY_S = 0.5
+_EVERY_S = 2
 _MODULE = "chaoskit.run.digester"
 
 

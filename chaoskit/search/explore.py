@@ -27,6 +27,7 @@ from chaoskit.contract import installed
 from chaoskit.contract.disk import CrashPoints
 from chaoskit.contract.event import Event, Watcher
 from chaoskit.contract.guarantee import Allowance, Damage, Effect
+from chaoskit.history.digesting import require_history
 from chaoskit.history.origin import read_origin
 from chaoskit.history.reader import History
 from chaoskit.judge.guarantees import allowances
@@ -105,6 +106,7 @@ class Recorded:
         plan = read_subject(folder).plan
         if plan is None or plan.scenario.cluster.hosts != 1:
             raise BadInput(f"{folder}: exploring crash points requires a run with one host (cluster.hosts: 1)")
+        require_history(folder)
         recording = folder / store.RECORDINGS / plan.host_names[0]
         if not isinstance(plan.provider, CrashPoints) or not recording.is_dir():
             raise BadInput(

@@ -52,10 +52,11 @@ def wait_for_line(process: subprocess.Popen[str], word: str) -> None:
     raise AssertionError(f"the run ended before {word!r}")
 
 
-def test_heal_and_check_after_kill_9_in_the_middle_of_a_fault(tmp_path: Path) -> None:
+@pytest.mark.parametrize("record", ["history", pytest.param("latency", marks=pytest.mark.long)])
+def test_heal_and_check_after_kill_9_in_the_middle_of_a_fault(tmp_path: Path, record: str) -> None:
     before = snapshot()
     store = tmp_path / "store"
-    with chaoskit("run", write(tmp_path), "--store", store) as process:
+    with chaoskit("run", write(tmp_path, record=record), "--store", store) as process:
         wait_for_line(process, "pause on")
         process.send_signal(signal.SIGKILL)
         process.communicate()

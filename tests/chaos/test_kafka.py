@@ -125,3 +125,20 @@ def test_a_rolling_upgrade_under_load_loses_nothing(kafka: Any) -> None:
 def _errors(folder: Path, client: str) -> set[str]:
     rows = pq.read_table(folder / "operations.parquet").to_pylist()
     return {row["error"] for row in rows if row["client"] == client and row["error"]}
+
+
+@pytest.mark.long
+def test_without_a_history_the_same_messages_are_lost(kafka: Any) -> None:
+    faults = [
+        {"at": "3s", "inject": "pause", "on": "followers", "for": "2s"},
+        {"at": "4s", "inject": "kill", "on": "leader", "for": "4s"},
+    ]
+    load = {"partitions": 2, "rate": "max", "producer": {"acks": 1}}
+    run = kafka(workload=load, faults=faults, record="latency", expect={"lost": "some"})
+
+    run.assert_valid()
+    kept = sum(run.verdict.audit["end_positions"].values())
+    probes = 2
+    assert run.anomalies["lost"].count == run.verdict.counts["acked"] + probes - kept > 0
+    assert run.verdict.latency["under_faults"]["send"]["p99_ms"] > run.verdict.latency["quiet"]["send"]["p99_ms"]
+    assert not list((run.folder / "wal").glob("*.wal"))

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from chaoskit.base.errors import BadInput
+from chaoskit.history.digesting import require_history
 from chaoskit.history.reader import History
 from chaoskit.history.schema import DIRECTIONS, PAYLOADS
 from chaoskit.interop.jepsen.lanes import lanes
@@ -253,4 +254,5 @@ def export_edn(folder: Path, file: IO[str]) -> int:
     Raises:
         BadInput: the folder has no history, or it is damaged.
     """
+    require_history(folder)
     return Export(folder).write(file)

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from generated import generated
@@ -200,6 +200,22 @@ def test_what_was_judged_and_has_changed_is_told_when_it_is_made_again(chaoskit:
 
     assert done.code == 0
     assert "findings.parquet was changed: its digest is not the one in manifest.json; it is made again" in done.stderr
+
+
+def test_a_report_of_another_verdict_does_not_stay(chaoskit: Program, tmp_path: Path, monkeypatch: Any) -> None:
+    folder = tmp_path / "store" / "made" / "20260101T000000-aaaaaa"
+    generated(folder, messages=2000)
+    report = folder / "report.html"
+
+    assert "report.html" not in chaoskit("check", str(folder), "--no-report").stderr
+    assert not report.exists()
+    chaoskit("check", str(folder))
+    assert report.exists()
+    monkeypatch.setattr("chaoskit.report.run_page._QUICK_OPERATIONS", 100)
+    assert "is deleted; `chaoskit report" in chaoskit("check", str(folder)).stderr
+    assert not report.exists()
+    chaoskit("check", str(folder), "--report")
+    assert report.exists()
 
 
 def test_a_dry_run_tells_what_would_be_done_and_starts_nothing(

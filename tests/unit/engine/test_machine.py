@@ -1,0 +1,86 @@
+"""What the machine did while a load ran."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chaoskit.base.errors import BadInput
+from chaoskit.judge.machine import machine_of
+from chaoskit.omb.fitness import doubts
+from chaoskit.report.words import describe_machine
+from chaoskit.run import gauge
+
+
+def test_a_busy_process_is_seen_and_the_watcher_ends_with_it(tmp_path: Path) -> None:
+    origin_ns = time.monotonic_ns()
+    watcher = gauge.start(str(tmp_path / "machine.jsonl"), origin_ns, {"producer-0": os.getpid(), "gone": 2**22 - 1})
+    began_s = time.process_time()
+    while time.monotonic_ns() < origin_ns + 2_500_000_000:
+        pass
+    used_s = time.process_time() - began_s
+    watcher.terminate()
+    watcher.wait()
+
+    machine = machine_of(tmp_path)
+
+    assert machine is not None
+    assert machine["cores"] == os.cpu_count()
+    assert machine["clients"]["producer-0"] == pytest.approx(used_s / 2.5, abs=0.3)
+    assert "gone" not in machine["clients"]
+    total = (
+        machine["idle"] + machine["iowait"] + machine["steal"] + machine["others"] + sum(machine["clients"].values())
+    )
+    assert total == pytest.approx(machine["cores"], abs=0.3)
+    assert 0 <= machine["late_ms"] < 5000
+    assert machine_of(tmp_path, 0, 1) is None, "nothing was seen in that interval"
+
+
+def _line(at_ns: int, **given: Any) -> str:
+    known = {"cores": 2, "idle": 1.0, "iowait": 0.0, "steal": 0.0, "clients": {"producer-0": 0.5}, "late_ms": 1.0}
+    return str({"at_ns": at_ns, **known, **given}).replace("'", '"') + "\n"
+
+
+def test_an_interval_has_its_means_and_its_worst(tmp_path: Path) -> None:
+    lines = [_line(1), _line(2, idle=0.5, late_ms=7.5), _line(3, idle=0.0)]
+    (tmp_path / "machine.jsonl").write_text("".join(lines) + lines[0][:20])
+
+    machine = machine_of(tmp_path, 1, 2)
+
+    assert machine is not None
+    assert (machine["idle"], machine["others"], machine["late_ms"]) == (0.75, 0.75, 7.5)
+    told = "machine: 2 cores: producer-0 0.50, all else 0.75, idle 0.75; naps ended at most 7.5 ms late"
+    assert describe_machine(machine) == told
+    assert machine_of(tmp_path / "other") is None
+
+
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "machine.jsonl").write_text("{]\n")
+
+    with pytest.raises(BadInput, match=r"machine\.jsonl"):
+        machine_of(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("given", "acked_per_s", "late_us", "why"),
+    [
+        ({}, 1000, 10, []),
+        ({}, 900, 10, ["900/s of 1,000/s were acknowledged"]),
+        ({}, 1000, 2500, ["half of the sends were made 2.5 ms late or more"]),
+        ({"clients": {"producer-1": 0.97}}, 1000, 10, ["producer-1 used 0.97 of the one core that it can use"]),
+        ({"idle": 0.02}, 1000, 10, ["0.02 of 2 cores were idle"]),
+        ({"steal": 0.3}, 1000, 10, ["the hypervisor took 0.30 of 2 cores"]),
+    ],
+)
+def test_figures_of_a_full_machine_are_doubted(
+    tmp_path: Path, given: dict[str, Any], acked_per_s: float, late_us: int, why: list[str]
+) -> None:
+    (tmp_path / "machine.jsonl").write_text(_line(1, **given))
+
+    found = doubts(1000, acked_per_s, {"aggregatedPublishDelayLatency50pct": late_us}, machine_of(tmp_path))
+
+    assert list(found) == why

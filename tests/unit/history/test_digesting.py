@@ -1,0 +1,141 @@
+"""Logs that are digested while clients write them, and what is found in the digests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from chaoskit.base.errors import BadInput
+from chaoskit.history.audits import Bounds
+from chaoskit.history.digesting import begin, digests, portions, require_history, take
+from chaoskit.history.finish import finish
+from chaoskit.history.models import DataModel, write_topics
+from chaoskit.history.origin import write_origin
+from chaoskit.history.reader import History
+from chaoskit.history.record import HEADER_BYTES, RECORD_BYTES
+from chaoskit.history.schema import AUDITOR, OK
+from chaoskit.history.wal import WalWriter
+from chaoskit.judge.digested import Digested
+from chaoskit.judge.timing import Load, Timing
+
+MS, SECOND = 1_000_000, 1_000_000_000
+PLACES = [("log-0", 0), ("log-0", 1)]
+SMALL = HEADER_BYTES + 20 * RECORD_BYTES
+"""A segment of 20 records."""
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    (tmp_path / "wal").mkdir()
+    write_topics(tmp_path / "wal", {"log-0": DataModel.LOG})
+    origin_ns = write_origin(tmp_path / "wal")
+    begin(tmp_path, len(PLACES), origin_ns)
+    return tmp_path
+
+
+def _produce(run: Path, start_ns: int, count: int, lows: int = 0) -> WalWriter:
+    """Send and acknowledge messages, one each millisecond; return the open log."""
+    wal = WalWriter(run / "wal", "producer-0", 0, SMALL)
+    topic = wal.name("log-0")
+    for value in range(count):
+        due_ns = start_ns + value * MS
+        op = wal.send(topic, value % 2, 0, value, due_ns, due_ns)
+        wal.complete(op, due_ns + 5 * MS, OK, 0, value // 2 + lows)
+    return wal
+
+
+def _read(run: Path, client: str, values: Sequence[int], audit: Bounds | None = None) -> None:
+    with WalWriter(run / "wal", client, 1, SMALL) as wal:
+        topic = wal.name("log-0")
+        op = wal.invoke(wal.name("poll"), 0)
+        for value in values:
+            wal.received(op, topic, value % 2, 0, value, value // 2, 0, 0, 1, 0)
+        if audit:
+            for _, partition in PLACES:
+                wal.audit(topic, partition, audit)
+
+
+def _origin_ns(run: Path) -> int:
+    return int(Digested(run, PLACES)._origin_ns)
+
+
+def test_segments_that_are_finished_are_digested_and_deleted(run: Path) -> None:
+    start_ns = _origin_ns(run)
+    with _produce(run, start_ns, 100):
+        take(run, all_segments=False)
+        left = sorted(path.name for path in (run / "wal").glob("*.wal"))
+        (before,) = digests(run)
+        take(run, all_segments=False)
+        (again,) = digests(run)
+    take(run, all_segments=True)
+
+    (after,) = digests(run)
+    assert len(left) == 2, "what is written, and its reserve"
+    assert before.counted == again.counted, "nothing counts twice"
+    assert before.counted["ok"] < after.counted["ok"] == after.counted["sent"] == 100
+    assert not list((run / "wal").glob("*.wal"))
+    assert sum(int(each.counts[:, 3].sum()) for each in portions(run)) == 3 * 100
+
+
+def test_a_crash_between_digest_and_deletion_counts_nothing_twice(run: Path) -> None:
+    with _produce(run, _origin_ns(run), 100):
+        kept = {path: path.read_bytes() for path in (run / "wal").glob("*.wal")}
+        take(run, all_segments=False)
+        for path, content in kept.items():
+            path.write_bytes(content)
+    take(run, all_segments=True)
+
+    (digest,) = digests(run)
+    assert digest.counted["ok"] == 100
+    assert sum(int(each.counts[:, 3].sum()) for each in portions(run)) == 3 * 100
+
+
+def test_what_is_nowhere_is_lost_and_what_the_log_dropped_has_expired(run: Path) -> None:
+    with _produce(run, _origin_ns(run), 40_000):
+        pass
+    low = 12_000
+    kept = [value for value in range(2 * low, 40_000) if value not in (30_000, 30_002, 39_999)]
+    _read(run, "consumer-0", range(1000))
+    _read(run, AUDITOR, kept, Bounds(low, 20_000, complete=True))
+    finish(run)
+
+    history = History.open(run)
+    audits = {place: history.audit(*place) for place in PLACES}
+    findings, more = Digested(run, PLACES).findings(audits, audited=True)
+    unseen, _ = Digested(run, PLACES).findings(audits, audited=False)
+
+    rows = findings.to_pylist()
+    lost = {(row["value"], row["partition"]) for row in rows if row["anomaly"] == "lost"}
+    expired = sum(row["anomaly"] == "expired" for row in rows)
+    assert {(30_000, 0), (30_002, 0), (39_999, 1)} <= lost
+    # Where the log begins is known to a few thousand messages: what may have been kept is lost.
+    assert all(value < 2 * low for value, _ in lost - {(30_000, 0), (30_002, 0), (39_999, 1)})
+    assert expired + len(lost) == 2 * low - 1000 + 3
+    assert expired > 2 * low - 1000 - 2 * 4096 * 2
+    assert not any(more.values())
+    assert "unseen" in {row["anomaly"] for row in unseen.to_pylist()}
+    (at_ns,) = {row["at_ns"] for row in rows if row["value"] == 30_000}
+    assert at_ns == pytest.approx(30_000 * MS + 5 * MS, abs=10 * SECOND)
+
+
+def test_counts_and_waits(run: Path) -> None:
+    with _produce(run, _origin_ns(run), 2000):
+        pass
+    _read(run, "consumer-0", range(2000))
+    finish(run)
+    timing = Timing(Load(0, 2 * SECOND, 2 * SECOND, MS))
+
+    counts = Digested(run, PLACES).counts(timing).to_pylist()
+    waits = Digested(run, PLACES).waits(timing).to_pylist()
+
+    total = {name: sum(row["count"] for row in counts if row["series"] == name) for name in ("took", "due", "received")}
+    assert total == {"took": 2000, "due": 2000, "received": 2000}
+    assert {(row["topic"], row["partition"]) for row in waits} == set(PLACES)
+    assert max(row["end_ns"] - row["begin_ns"] for row in waits if row["of"] == "load") < 100 * MS
+
+
+def test_what_needs_a_history_says_that_there_is_none(run: Path, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="recorded with `record: latency`; run it without"):
+        require_history(run)
