@@ -260,7 +260,7 @@ def merged(tables: list[pa.Table]) -> pa.Table:
     """Return the sum of several COUNTS."""
     counts = pa.concat_tables([COUNTS.empty_table(), *tables])
     summed = counts.group_by(["series", "segment", "bucket"]).aggregate([("count", "sum")])
-    return summed.rename_columns(COUNTS.names)
+    return pa.table(summed.columns, schema=COUNTS)
 
 
 def of_series(counts: pa.Table, series: str, segment: int | None = None) -> pa.Table:
