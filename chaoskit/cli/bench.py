@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from chaoskit.base import durable, owner
-from chaoskit.base.errors import BadInput
+from chaoskit.base.errors import BadInput, RunInterrupted
 from chaoskit.base.quantities import parse_duration
 from chaoskit.cli.benched import measurement, rung, show, show_bracket, show_step
 from chaoskit.cli.options import PATH, store_option
@@ -20,10 +20,11 @@ from chaoskit.omb.benched import Benched, benched
 from chaoskit.omb.climb import Step, climb, climbs
 from chaoskit.omb.plans import Bench, Wishes, read_benches
 from chaoskit.report.benchmarks_page import write_benchmarks
+from chaoskit.run.interruption import INTERRUPTED
 from chaoskit.run.site import Site
 
-NOT_BORNE = 1
-"""Exit code if no rate was borne by a pair."""
+NO_RESULT = 1
+"""Exit code if a pair has no result: none of the rates was borne, or the user interrupted."""
 
 
 @click.command("bench")
@@ -65,14 +66,27 @@ def command(
     if html is not None and not html.absolute().parent.is_dir():
         raise BadInput(f"--html {html}: there is no such folder; choose another file")
     owner.make_folder(out)
+    with Site(store) as site:
+        told = _run(benches, site, out, html)
+    if told:
+        show(told)
+    codes = [worst_exit_code([each.verdict]) for each in told]
+    return max([*codes, *([] if len(told) == len(benches) else [NO_RESULT])])
+
+
+def _run(benches: list[Bench], site: Site, out: Path, html: Path | None) -> list[Benched]:
+    """Run all, and write what they did; fewer if the user interrupts, or if no rate was borne by some."""
     told: list[Benched] = []
     steps: list[Step] = []
-    with Site(store) as site:
 
-        def run(bench: Bench) -> Benched:
-            with LiveProgress(bench.plan.scenario.name, bench.plan.scenario.workload.duration / 1e9) as progress:
-                return benched(bench, *site.run(bench.plan, progress))
+    def run(bench: Bench) -> Benched:
+        with LiveProgress(bench.plan.scenario.name, bench.plan.scenario.workload.duration / 1e9) as progress:
+            folder, verdict = site.run(bench.plan, progress)
+        if INTERRUPTED in verdict.reasons:
+            raise RunInterrupted(f"interrupted: what {folder} measured is no result, and nothing after it was run")
+        return benched(bench, folder, verdict)
 
+    try:
         for each in benches:
             bench = each
             if climbs(each):
@@ -82,16 +96,21 @@ def command(
                 if not bracket.borne:
                     continue
                 bench = each.at(bracket.borne, each.warm_up_ns, each.length_ns)
-            told.append(found := run(bench))
-            path = out / f"{bench.stem}-{bench.driver.name}-{datetime.now().astimezone():%Y-%m-%d-%H-%M-%S}.json"
-            durable.write(path, json.dumps(found.document, indent=2).encode())
-            owner.give([path])
-            click.echo(f"{path}  run folder: {found.folder}", err=True)
+            told.append(run(bench))
+            _write(told[-1], out)
             if html is not None:
                 write_benchmarks(list(map(measurement, told)), html, list(map(rung, steps)))
-    show(told)
-    borne = worst_exit_code([each.verdict for each in told])
-    return borne if len(told) == len(benches) else max(borne, NOT_BORNE)
+    except RunInterrupted as error:
+        click.echo(str(error), err=True)
+    return told
+
+
+def _write(found: Benched, out: Path) -> None:
+    bench = found.bench
+    path = out / f"{bench.stem}-{bench.driver.name}-{datetime.now().astimezone():%Y-%m-%d-%H-%M-%S}.json"
+    durable.write(path, json.dumps(found.document, indent=2).encode())
+    owner.give([path])
+    click.echo(f"{path}  run folder: {found.folder}", err=True)
 
 
 def _duration(option: str, given: str | None) -> int | None:
