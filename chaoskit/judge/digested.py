@@ -103,7 +103,8 @@ class Digested:
         route, producer = self._route(starts)
         same = (marks[following, 0] >= ends) & np.equal(self._route(marks[following, 0]), (route, producer)).all(axis=0)
         low = np.array([each.low if isinstance(each := audits.get(place), Bounds) else 0 for place in self._places])
-        expired = same & (marks[following, 2] <= low[route])
+        position = marks[following, 2]  # negative if the system told none, as with acks=0
+        expired = same & (position > 0) & (position <= low[route])
         before = np.maximum(np.searchsorted(marks[:, 0], starts, side="right") - 1, 0)
         return _Pieces(starts, ends, self._run_ns(marks[before, 1]), expired)
 

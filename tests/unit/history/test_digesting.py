@@ -14,7 +14,7 @@ from chaoskit.history.finish import finish
 from chaoskit.history.models import DataModel, write_topics
 from chaoskit.history.origin import write_origin
 from chaoskit.history.reader import History
-from chaoskit.history.record import HEADER_BYTES, RECORD_BYTES
+from chaoskit.history.record import HEADER_BYTES, NO_POSITION, RECORD_BYTES
 from chaoskit.history.schema import AUDITOR, OK
 from chaoskit.history.wal import WalWriter
 from chaoskit.judge.digested import Digested
@@ -35,14 +35,14 @@ def run(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def _produce(run: Path, start_ns: int, count: int, lows: int = 0) -> WalWriter:
+def _produce(run: Path, start_ns: int, count: int, *, told: bool = True) -> WalWriter:
     """Send and acknowledge messages, one each millisecond; return the open log."""
     wal = WalWriter(run / "wal", "producer-0", 0, SMALL)
     topic = wal.name("log-0")
     for value in range(count):
         due_ns = start_ns + value * MS
         op = wal.send(topic, value % 2, 0, value, due_ns, due_ns)
-        wal.complete(op, due_ns + 5 * MS, OK, 0, value // 2 + lows)
+        wal.complete(op, due_ns + 5 * MS, OK, 0, value // 2 if told else NO_POSITION)
     return wal
 
 
@@ -118,6 +118,17 @@ def test_what_is_nowhere_is_lost_and_what_the_log_dropped_has_expired(run: Path)
     assert "unseen" in {row["anomaly"] for row in unseen.to_pylist()}
     (at_ns,) = {row["at_ns"] for row in rows if row["value"] == 30_000}
     assert at_ns == pytest.approx(30_000 * MS + 5 * MS, abs=10 * SECOND)
+
+
+def test_without_positions_nothing_has_expired(run: Path) -> None:
+    with _produce(run, _origin_ns(run), 1000, told=False):
+        pass
+    finish(run)
+
+    findings, _ = Digested(run, PLACES).findings(dict.fromkeys(PLACES, Bounds(500, 500, complete=True)), audited=True)
+
+    assert {row["anomaly"] for row in findings.to_pylist()} == {"lost"}
+    assert findings.num_rows == 1000
 
 
 def test_counts_and_waits(run: Path) -> None:
