@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 LOSSES = ("lost", "lost-entry")
@@ -22,6 +22,19 @@ class _Found(Protocol):
     def allowed(self) -> bool: ...
     @property
     def causes(self) -> tuple[Mapping[str, Any], ...]: ...
+
+
+def lost_messages(losses: Iterable[int], expired: int, causes: Sequence[Mapping[str, Any]], *, allowed: bool) -> int:
+    """Return how many acknowledged messages were lost, with those that the system deleted because of a fault.
+
+    Args:
+        losses: numbers of findings of LOSSES.
+        expired: number of messages that it deleted.
+        causes: what explains these, as `explained` in verdict.json.
+        allowed: whether it may; otherwise all of them are lost.
+    """
+    deleted = sum(cause["count"] for cause in causes if cause["faults"]) if allowed else expired
+    return max(losses, default=0) + deleted
 
 
 def headline(acked: int, anomalies: Mapping[str, _Found], *, complete: bool, missed: Sequence[str] = ()) -> str:

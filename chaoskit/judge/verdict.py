@@ -16,7 +16,7 @@ from chaoskit.contract.guarantee import Allowance
 from chaoskit.history.drivers import DriverTold
 from chaoskit.judge.attribution import Cause
 from chaoskit.judge.bounds import Bounded, describe
-from chaoskit.judge.headline import EXPIRED, LOSSES, headline
+from chaoskit.judge.headline import EXPIRED, LOSSES, headline, lost_messages
 from chaoskit.judge.machine import Machine
 from chaoskit.scenario.expected import Number
 
@@ -92,10 +92,13 @@ class Verdict:
 
     @property
     def lost(self) -> int:
-        """The number of acknowledged messages that were lost, with those that were deleted without an explanation."""
-        lost = max((self.anomalies[name].count for name in LOSSES if name in self.anomalies), default=0)
+        """The number of acknowledged messages that were lost, with those that were deleted for another reason than the
+        declared retention."""
+        losses = [self.anomalies[name].count for name in LOSSES if name in self.anomalies]
         expired = self.anomalies.get(EXPIRED)
-        return lost + (expired.count if expired and not expired.allowed else 0)
+        if expired is None:
+            return lost_messages(losses, 0, (), allowed=True)
+        return lost_messages(losses, expired.count, expired.causes, allowed=expired.allowed)
 
     def as_json(self) -> dict[str, Any]:
         """Return the content of verdict.json."""
