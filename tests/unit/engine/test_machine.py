@@ -17,12 +17,10 @@ from chaoskit.run import gauge
 
 
 def test_a_busy_process_is_seen_and_the_watcher_ends_with_it(tmp_path: Path) -> None:
-    origin_ns = time.monotonic_ns()
-    watcher = gauge.start(str(tmp_path / "machine.jsonl"), origin_ns, {"producer-0": os.getpid(), "gone": 2**22 - 1})
-    began_s = time.process_time()
-    while time.monotonic_ns() < origin_ns + 2_500_000_000:
-        pass
-    used_s = time.process_time() - began_s
+    path, deadline = tmp_path / "machine.jsonl", time.monotonic() + 60
+    watcher = gauge.start(str(path), time.monotonic_ns(), {"producer-0": os.getpid(), "gone": 2**22 - 1})
+    while not path.exists() or path.read_text().count("\n") < 2:
+        assert time.monotonic() < deadline
     watcher.terminate()
     watcher.wait()
 
@@ -30,13 +28,13 @@ def test_a_busy_process_is_seen_and_the_watcher_ends_with_it(tmp_path: Path) -> 
 
     assert machine is not None
     assert machine["cores"] == os.cpu_count()
-    assert machine["clients"]["producer-0"] == pytest.approx(used_s / 2.5, abs=0.3)
+    assert 0.05 < machine["clients"]["producer-0"] < 1.1, "it did nothing but look, on one core"
     assert "gone" not in machine["clients"]
     total = (
         machine["idle"] + machine["iowait"] + machine["steal"] + machine["others"] + sum(machine["clients"].values())
     )
     assert total == pytest.approx(machine["cores"], abs=0.3)
-    assert 0 <= machine["late_ms"] < 5000
+    assert machine["late_ms"] >= 0
     assert machine_of(tmp_path, 0, 1) is None, "nothing was seen in that interval"
 
 
