@@ -70,8 +70,8 @@ def command(
         told = _run(benches, site, out, html)
     if told:
         show(told)
-    codes = [worst_exit_code([each.verdict]) for each in told]
-    return max([*codes, *([] if len(told) == len(benches) else [NO_RESULT])])
+    code = worst_exit_code([each.verdict for each in told]) if told else 0
+    return code if len(told) == len(benches) else code or NO_RESULT
 
 
 def _run(benches: list[Bench], site: Site, out: Path, html: Path | None) -> list[Benched]:
