@@ -11,8 +11,6 @@ acknowledgement and from when it was due, and the ratios of their medians.
 from __future__ import annotations
 
 import json
-import multiprocessing
-import os
 import statistics
 import subprocess
 import sys
@@ -25,24 +23,18 @@ import confluent_kafka
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.recording import recorded_by
-from chaoskit.base.journal import Journal
-from chaoskit.contract.cluster import Processes
-from chaoskit.contract.topic import Topic
+from benchmarks.recording import TOPIC, in_process, kafka, recorded_by
 from chaoskit.contract.workload import Task
-from chaoskit.history.models import DataModel
 from chaoskit.history.record import COMPLETE, SEND
 from chaoskit.history.recover import recover
 from chaoskit.history.schema import OK
-from clusters.hosts.lab import LocalOptions, LocalProvider
-from clusters.kafka import System
 from clusters.kafka.connection import librdkafka
 from clusters.kafka.producer import resolve_producer
 from clusters.kafka.settings import KafkaOptions
 from workloads.log.options import LogOptions
 from workloads.log.producer import produce
 
-_TOPIC, _SIZE = "log-0", 100
+_SIZE = 100
 _PRODUCER = {"linger.ms": 1}
 _WARM_UP_S = 30
 _POINTS = {"p50": 50, "p90": 90, "p99": 99, "p99.9": 99.9}
@@ -58,7 +50,7 @@ def in_c(program: Path, connection: dict[str, Any], rate: int, seconds: int) -> 
     told = [f"{name}={_written(value)}" for name, value in settings.items()]
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "took"
-        subprocess.run([program, out, _TOPIC, str(rate), str(seconds), str(_SIZE), *told], check=True)
+        subprocess.run([program, out, TOPIC, str(rate), str(seconds), str(_SIZE), *told], check=True)
         return np.fromfile(out, np.int64).reshape(-1, 2) / 1e6
 
 
@@ -84,27 +76,13 @@ def recorded(connection: dict[str, Any], rate: int, seconds: int) -> Took:
 
 def main(rounds: int, seconds: int, rate: int) -> None:
     """Measure and print."""
-    system, options = System(), KafkaOptions(jvm=["production"])
-    system.prepare(options)
-    with tempfile.TemporaryDirectory() as folder, Journal(f"benchmark-{os.getpid()}") as journal:
+    with tempfile.TemporaryDirectory() as folder, kafka(1, KafkaOptions(jvm=["production"])) as connection:
         program = _compiled(Path(folder))
-        lab = LocalProvider().provision(journal, 1, LocalOptions())
-        try:
-            cluster = system.deploy(lab.hosts, options)
-            for host in cluster.hosts:
-                cluster.power(Processes).start(host)
-            cluster.begin_trial("", options)
-            cluster.wait_ready(60)
-            cluster.create_topic(Topic(_TOPIC, DataModel.LOG, 1, 1))
-            connection = cluster.client_settings()
-            in_c(program, connection, rate, _WARM_UP_S)
-            pairs = [
-                (in_c(program, connection, rate, seconds), _in_process(connection, rate, seconds))
-                for _ in range(rounds)
-            ]
-        finally:
-            lab.close()
-            journal.close()
+        in_c(program, connection, rate, _WARM_UP_S)
+        pairs = [
+            (in_c(program, connection, rate, seconds), in_process(recorded, connection, rate, seconds))
+            for _ in range(rounds)
+        ]
     told = {name: _told([pair[index] for pair in pairs]) for index, name in enumerate(("c", "recorded"))}
     ratio = {
         way: {
@@ -124,11 +102,6 @@ def _told(rounds: list[Took]) -> dict[str, dict[str, list[float]]]:
         }
         for column, way in enumerate(_WAYS)
     }
-
-
-def _in_process(connection: dict[str, Any], rate: int, seconds: int) -> Took:
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(recorded, (connection, rate, seconds))
 
 
 def _compiled(folder: Path) -> Path:

@@ -16,9 +16,10 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 
@@ -40,8 +41,10 @@ from workloads.log.consumer import consume
 from workloads.log.options import LogOptions
 from workloads.log.producer import produce
 
+Result = TypeVar("Result")
+
 _SIZE = 100
-_TOPIC = "log-0"
+TOPIC = "log-0"
 _MOCK = {"test.mock.num.brokers": 3, "log_level": 0}
 
 
@@ -112,7 +115,7 @@ def bare(connection: dict[str, Any], seconds: float) -> float:
     began = time.monotonic()
     while time.monotonic() - began < seconds:
         for _ in range(min(64, in_flight - len(producer))):
-            producer.produce(_TOPIC, payload, partition=0, on_delivery=delivered)
+            producer.produce(TOPIC, payload, partition=0, on_delivery=delivered)
         producer.poll(0)
     producer.flush(30)
     return acked / (time.monotonic() - began)
@@ -128,7 +131,7 @@ def bare_received(connection: dict[str, Any], seconds: float) -> float:
     """Return messages a second of confluent-kafka alone: messages are only counted."""
     settings = {**librdkafka(connection), **CONSUMER_DEFAULTS, "group.id": "bare", "auto.offset.reset": "error"}
     consumer, count = Consumer(settings), 0
-    consumer.assign([TopicPartition(_TOPIC, 0, OFFSET_BEGINNING)])
+    consumer.assign([TopicPartition(TOPIC, 0, OFFSET_BEGINNING)])
     began = time.monotonic()
     while time.monotonic() - began < seconds:
         count += len(consumer.consume(1000, 0.1))
@@ -136,29 +139,35 @@ def bare_received(connection: dict[str, Any], seconds: float) -> float:
     return count / (time.monotonic() - began)
 
 
-def main(rounds: int, seconds: float) -> None:
-    """Measure and print."""
-    system, options = System(), KafkaOptions(topic={"min.insync.replicas": 2})
+@contextmanager
+def kafka(hosts: int, options: KafkaOptions) -> Iterator[dict[str, Any]]:
+    """Yield the connection to a cluster that has the topic, one partition on all its brokers."""
+    system = System()
     system.prepare(options)
     with Journal(f"benchmark-{os.getpid()}") as journal:
-        lab = LocalProvider().provision(journal, 3, LocalOptions())
+        lab = LocalProvider().provision(journal, hosts, LocalOptions())
         try:
             cluster = system.deploy(lab.hosts, options)
             for host in cluster.hosts:
                 cluster.power(Processes).start(host)
             cluster.begin_trial("", options)
             cluster.wait_ready(60)
-            cluster.create_topic(Topic(_TOPIC, DataModel.LOG, 1, 3))
-            connection = cluster.client_settings()
-            _in_process(bare, connection, seconds)  # brokers warm up
-            told = {
-                "mock": _rounds(bare, recorded, {**connection, **_MOCK}, rounds, seconds),
-                "sends": _rounds(bare, recorded, connection, rounds, seconds),
-                "receives": _rounds(bare_received, received, connection, rounds, seconds),
-            }
+            cluster.create_topic(Topic(TOPIC, DataModel.LOG, 1, hosts))
+            yield cluster.client_settings()
         finally:
             lab.close()
             journal.close()
+
+
+def main(rounds: int, seconds: float) -> None:
+    """Measure and print."""
+    with kafka(3, KafkaOptions(topic={"min.insync.replicas": 2})) as connection:
+        in_process(bare, connection, seconds)  # brokers warm up
+        told = {
+            "mock": _rounds(bare, recorded, {**connection, **_MOCK}, rounds, seconds),
+            "sends": _rounds(bare, recorded, connection, rounds, seconds),
+            "receives": _rounds(bare_received, received, connection, rounds, seconds),
+        }
     print(json.dumps(told))
 
 
@@ -169,9 +178,7 @@ def _rounds(
     rounds: int,
     seconds: float,
 ) -> dict[str, Any]:
-    pairs = [
-        (_in_process(plain, connection, seconds), _in_process(measured, connection, seconds)) for _ in range(rounds)
-    ]
+    pairs = [(in_process(plain, connection, seconds), in_process(measured, connection, seconds)) for _ in range(rounds)]
     return {
         "bare_per_s": [round(a) for a, _ in pairs],
         "recorded_per_s": [round(b) for _, b in pairs],
@@ -179,9 +186,10 @@ def _rounds(
     }
 
 
-def _in_process(measure: Callable[[dict[str, Any], float], float], connection: dict[str, Any], seconds: float) -> float:
+def in_process(measure: Callable[..., Result], *arguments: Any) -> Result:
+    """Call a function in a process of its own."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(measure, (connection, seconds))
+        return pool.apply(measure, arguments)
 
 
 if __name__ == "__main__":

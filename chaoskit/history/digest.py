@@ -31,11 +31,13 @@ GAP_MIN_NS = 100_000_000
 ODD = np.dtype(
     [("kind", "i8"), ("name", "i8"), ("partition", "i8"), ("value", "i8"), ("position", "i8"), ("at_ns", "i8")]
 )
-DUPLICATE, REORDERED, CORRUPT = range(3)
+ODDITIES = ("duplicate", "reordered", "corrupt")
+DUPLICATE, REORDERED, CORRUPT = range(len(ODDITIES))
 ODD_MAX = 100_000
 """Findings beyond are only counted."""
 
 _SECOND = 1_000_000_000
+_SEQUENCE = (1 << PRODUCER_SHIFT) - 1
 _MARK_EVERY = 4096
 _OF_SENDS = ("op", "value", "intended_ns", "start_ns", "name", "partition")
 _TOLD = ("client", "segment", "names", "counted")
@@ -54,16 +56,20 @@ class Routes:
         self._count = count
         self._each = (1 << PRODUCER_SHIFT) // count
 
+    def of(self, values: Ints) -> Ints:
+        """Return the number of each value's route."""
+        routes: Ints = (values & _SEQUENCE) % self._count
+        return routes
+
     def places(self, values: Ints) -> Ints:
         """Return the place of each value."""
-        sequence = values & ((1 << PRODUCER_SHIFT) - 1)
-        route = sequence % self._count
-        places: Ints = (values - sequence) + route * self._each + sequence // self._count
+        sequence = values & _SEQUENCE
+        places: Ints = (values - sequence) + self.of(values) * self._each + sequence // self._count
         return places
 
     def values(self, places: Ints) -> Ints:
         """Return the value at each place."""
-        within = places & ((1 << PRODUCER_SHIFT) - 1)
+        within = places & _SEQUENCE
         values: Ints = (places - within) + (within % self._each) * self._count + within // self._each
         return values
 
@@ -264,7 +270,7 @@ def _disordered(into: Digest, read: Records) -> Records:
 
 
 def _note(into: Digest, kind: int, records: Records) -> None:
-    into.count(("duplicate", "reordered", "corrupt")[kind], len(records))
+    into.count(ODDITIES[kind], len(records))
     kept = records[: ODD_MAX - len(into.odd)]
     odd = np.zeros(len(kept), ODD)
     odd["kind"], odd["at_ns"] = kind, kept["end_ns"]

@@ -19,7 +19,7 @@ from chaoskit.base.latency import durations_ns
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract.checker import FINDINGS
 from chaoskit.history.audits import Audit, Bounds, Place
-from chaoskit.history.digest import GAP_MIN_NS, ODD_MAX, SERIES
+from chaoskit.history.digest import GAP_MIN_NS, ODD_MAX, ODDITIES, SERIES
 from chaoskit.history.digesting import digests, portions, routes_of
 from chaoskit.history.intervals import Intervals, Ints
 from chaoskit.history.origin import read_origin
@@ -28,7 +28,6 @@ from chaoskit.judge.counting import COUNTS, UNAVAILABLE_MIN_NS, WAITS, merged
 from chaoskit.judge.timing import Load, Timing
 
 _TABLES_MAX = 500
-_ODDITIES = ("duplicate", "reordered", "corrupt")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +77,14 @@ class Digested:
             starts = pieces.starts[chosen]
             values = self._routes.values(Intervals(starts[told > 0], (starts + told)[told > 0]).values())
             at_ns = np.repeat(pieces.at_ns[chosen], told)
-            route = (values & ((1 << PRODUCER_SHIFT) - 1)) % len(self._places)
+            route = self._routes.of(values)
             for index, place in enumerate(self._places):
                 own = route == index
                 times = dict.fromkeys(("at_ns", "written_ns", "acked_ns"), at_ns[own])
                 tables.append(_findings(anomaly, place, value=values[own], **times))
             more[anomaly] = int(lengths.sum() - told.sum())
         odd = self._odd()
-        for kind, name in enumerate(_ODDITIES):
+        for kind, name in enumerate(ODDITIES):
             known = sum(int(np.count_nonzero(each.odd["kind"] == kind)) for each in self._digests)
             more[name] = self.counted(name) - known
         return pa.concat_tables([*tables, *odd]).unify_dictionaries().combine_chunks(), more
@@ -110,7 +109,7 @@ class Digested:
 
     def _route(self, places: Ints) -> tuple[Ints, Ints]:
         values = self._routes.values(places)
-        return (values & ((1 << PRODUCER_SHIFT) - 1)) % len(self._places), values >> PRODUCER_SHIFT
+        return self._routes.of(values), values >> PRODUCER_SHIFT
 
     def load(self, told: Load) -> Load:
         """Return when sends were due: what is known of that without operations, with the second of the last send."""
@@ -171,7 +170,7 @@ class Digested:
                 place = str(each.names[name - 1]), partition
                 at_ns = self._run_ns(own["at_ns"])
                 tables.append(
-                    _findings(_ODDITIES[kind], place, value=own["value"], position=own["position"], at_ns=at_ns)
+                    _findings(ODDITIES[kind], place, value=own["value"], position=own["position"], at_ns=at_ns)
                 )
         return tables
 

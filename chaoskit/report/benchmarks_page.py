@@ -52,12 +52,12 @@ class Measurement:
         """Its row of the table, by column."""
         publish, travel = (
             {name: f"{self.document[f'{prefix}{key}']:,.2f}" for key, name in _POINTS.items()}
-            for prefix in ("aggregatedPublishLatency", "aggregatedEndToEndLatency")
+            for prefix in (_PUBLISH, "aggregatedEndToEndLatency")
         )
         return {
             "acked/s": f"{self.acked_per_s:,.0f}",
             **{f"{name} ms": value for name, value in publish.items()},
-            "max ms": f"{self.document['aggregatedPublishLatencyMax']:,.2f}",
+            "max ms": f"{self.document[f'{_PUBLISH}Max']:,.2f}",
             "end to end p50 ms": travel["p50"],
             "end to end p99 ms": travel["p99"],
             "acknowledged": f"{self.acked:,}",
@@ -127,7 +127,7 @@ def _overview(found: Sequence[Measurement], colours: dict[str, str]) -> list[dic
         {
             "name": f"{each.workload} {point}",
             "series": each.system,
-            "value": each.document[f"aggregatedPublishLatency{key}"],
+            "value": each.document[f"{_PUBLISH}{key}"],
             "what": f"{each.workload} with {each.system}, {point}",
         }
         for each in found
@@ -185,7 +185,7 @@ def _curves(own: Sequence[Measurement]) -> list[dict[str, Any]]:
     return [
         {"t": round(nines, 4), "part": str(index), f"r{index}": value}
         for index, each in enumerate(own)
-        for level, value in each.document["aggregatedPublishLatencyQuantiles"].items()
+        for level, value in each.document[f"{_PUBLISH}Quantiles"].items()
         if value > 0 and (nines := -math.log10(max(1 - float(level) / 100, 1e-9))) <= _NINES_MAX
     ]
 

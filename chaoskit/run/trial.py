@@ -154,13 +154,13 @@ class Trial:
         survey.start()
         start_ns = fleet.go(clients)
         self._digest(start_ns)
-        watched = gauge.start(str(self._folder / store.MACHINE), self._origin_ns, fleet.here(clients))
         self._interrupted.load_begun = True
         self._load_start_ns = start_ns - self._origin_ns
         # For the case that the harness is killed; replaced at the end.
         begun = {"recovered": None, "load_start_ns": self._load_start_ns}
         store.write_json(self._folder / store.RECOVERY, begun)
         conductor.start(start_ns)
+        watched = gauge.start(str(self._folder / store.MACHINE), self._origin_ns, fleet.here(clients))
         try:
             load_end_ns = self._wait_for_load(fleet, conductor, start_ns) - self._origin_ns
         finally:

@@ -12,7 +12,7 @@ from chaoskit.history.audits import Bounds
 from chaoskit.history.digesting import begin, digests, portions, require_history, take
 from chaoskit.history.finish import finish
 from chaoskit.history.models import DataModel, write_topics
-from chaoskit.history.origin import write_origin
+from chaoskit.history.origin import read_origin, write_origin
 from chaoskit.history.reader import History
 from chaoskit.history.record import HEADER_BYTES, NO_POSITION, RECORD_BYTES
 from chaoskit.history.schema import AUDITOR, OK
@@ -57,12 +57,8 @@ def _read(run: Path, client: str, values: Sequence[int], audit: Bounds | None = 
                 wal.audit(topic, partition, audit)
 
 
-def _origin_ns(run: Path) -> int:
-    return int(Digested(run, PLACES)._origin_ns)
-
-
 def test_segments_that_are_finished_are_digested_and_deleted(run: Path) -> None:
-    start_ns = _origin_ns(run)
+    start_ns = read_origin(run / "wal")
     with _produce(run, start_ns, 100):
         take(run, all_segments=False)
         left = sorted(path.name for path in (run / "wal").glob("*.wal"))
@@ -80,7 +76,7 @@ def test_segments_that_are_finished_are_digested_and_deleted(run: Path) -> None:
 
 
 def test_a_crash_between_digest_and_deletion_counts_nothing_twice(run: Path) -> None:
-    with _produce(run, _origin_ns(run), 100):
+    with _produce(run, read_origin(run / "wal"), 100):
         kept = {path: path.read_bytes() for path in (run / "wal").glob("*.wal")}
         take(run, all_segments=False)
         for path, content in kept.items():
@@ -93,7 +89,7 @@ def test_a_crash_between_digest_and_deletion_counts_nothing_twice(run: Path) -> 
 
 
 def test_what_is_nowhere_is_lost_and_what_the_log_dropped_has_expired(run: Path) -> None:
-    with _produce(run, _origin_ns(run), 40_000):
+    with _produce(run, read_origin(run / "wal"), 40_000):
         pass
     low = 12_000
     kept = [value for value in range(2 * low, 40_000) if value not in (30_000, 30_002, 39_999)]
@@ -121,7 +117,7 @@ def test_what_is_nowhere_is_lost_and_what_the_log_dropped_has_expired(run: Path)
 
 
 def test_without_positions_nothing_has_expired(run: Path) -> None:
-    with _produce(run, _origin_ns(run), 1000, told=False):
+    with _produce(run, read_origin(run / "wal"), 1000, told=False):
         pass
     finish(run)
 
@@ -132,7 +128,7 @@ def test_without_positions_nothing_has_expired(run: Path) -> None:
 
 
 def test_counts_and_waits(run: Path) -> None:
-    with _produce(run, _origin_ns(run), 2000):
+    with _produce(run, read_origin(run / "wal"), 2000):
         pass
     _read(run, "consumer-0", range(2000))
     finish(run)
@@ -147,6 +143,6 @@ def test_counts_and_waits(run: Path) -> None:
     assert max(row["end_ns"] - row["begin_ns"] for row in waits if row["of"] == "load") < 100 * MS
 
 
-def test_what_needs_a_history_says_that_there_is_none(run: Path, tmp_path: Path) -> None:
+def test_what_needs_a_history_says_that_there_is_none(run: Path) -> None:
     with pytest.raises(BadInput, match="recorded with `record: latency`; run it without"):
         require_history(run)
