@@ -52,6 +52,7 @@ class _Timer:
     """A `chaoskit.contract.workload.Control` that stops after a time."""
 
     def __init__(self, seconds: float) -> None:
+        self.paused = False
         self._seconds = seconds
         self._deadline = float("inf")
         self.progress = Progress()

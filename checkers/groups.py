@@ -28,6 +28,7 @@ from checkers.membership import (
     Ownerships,
     delivered,
     deliveries_ns,
+    pauses_ns,
     seeks_ns,
 )
 from checkers.models import LOG
@@ -150,8 +151,9 @@ STUCK_PARTITION = Anomaly(
 STUCK_DETAILS = ("its owner received nothing", "no member received anything")
 
 
-def stuck_cases(view: LogView, ownerships: Ownerships, members: Ints) -> pa.Table:
-    """Find owners that received nothing for the whole bound after all healing, although messages existed.
+def stuck_cases(view: LogView, ownerships: Ownerships, members: Ints, pauses: Ints) -> pa.Table:
+    """Find owners that received nothing for the whole bound after all healing, although messages existed and they were
+    not paused.
 
     Evidence: `op` assigned the partition; `other_op` had sent `value`, which no member of the group had received
     when the bound ended, at `at_ns`.
@@ -161,7 +163,7 @@ def stuck_cases(view: LogView, ownerships: Ownerships, members: Ints) -> pa.Tabl
     quiet = [
         (row, gap)
         for row in np.flatnonzero(ownerships.until_ns - np.maximum(ownerships.from_ns, healed_ns) > setting.bound_ns)
-        for gap in _gaps(view, ownerships, int(row), healed_ns)
+        for gap in _gaps(view, ownerships, int(row), healed_ns, pauses)
     ]
     if not quiet:
         return no_findings()
@@ -196,7 +198,9 @@ def abandoned_cases(view: LogView, operations: pa.Table, ownerships: Ownerships)
     join = joined[rows.process[joined] == rows.process[last]][-1]
     members = rows.process[joined]
     own = np.isin(rows.process[view.receives.operation], members)
-    from_ns = max(_healed_ns(view), int(rows.end_ns[join]), int(view.receives.received_ns[own].max(initial=0)))
+    went_on_ns = pauses_ns(operations, rows, members)[:, 2].max(initial=0)
+    received_ns = view.receives.received_ns[own].max(initial=0)
+    from_ns = max(_healed_ns(view), int(rows.end_ns[join]), int(received_ns), int(went_on_ns))
     if until_ns - from_ns <= setting.bound_ns:
         return no_findings()
     known = delivered(view, members)
@@ -232,12 +236,15 @@ def _healed_ns(view: LogView) -> int:
     return max((NEVER_NS if fault.healed_ns is None else fault.healed_ns for fault in faults), default=0)
 
 
-def _gaps(view: LogView, ownerships: Ownerships, row: int, healed_ns: int) -> list[tuple[int, int]]:
+def _gaps(view: LogView, ownerships: Ownerships, row: int, healed_ns: int, pauses: Ints) -> list[tuple[int, int]]:
     """Return the intervals, longer than the bound, in which an owner received nothing after all healing."""
     from_ns, until_ns = max(int(ownerships.from_ns[row]), healed_ns), int(ownerships.until_ns[row])
-    times = deliveries_ns(view, int(view.operations.process[ownerships.operation[row]]))
+    process = int(view.operations.process[ownerships.operation[row]])
+    own = pauses[pauses[:, 0] == process, 1:]
+    times = np.unique(np.concatenate([deliveries_ns(view, process), own.ravel()]))
     inside = times[(times > from_ns) & (times < until_ns)].tolist()
-    return [(a, b) for a, b in pairwise([from_ns, *inside, until_ns]) if b - a > view.setting.bound_ns]
+    gaps = [(a, b) for a, b in pairwise([from_ns, *inside, until_ns]) if b - a > view.setting.bound_ns]
+    return [(a, b) for a, b in gaps if not ((own[:, 0] <= a) & (a < own[:, 1])).any()]
 
 
 def _commit_findings(view: LogView, anomaly: Anomaly, commits: Commits, rows: Ints, before: Ints) -> pa.Table:
@@ -275,7 +282,8 @@ class GroupChecker:
                 beyond_cases(view, commits, members),
                 double_cases(view, ownerships),
             ]
-            stuck.append(stuck_cases(view, ownerships, members))
+            pauses = pauses_ns(operations, view.operations, members)
+            stuck.append(stuck_cases(view, ownerships, members, pauses))
         if not any(each.num_rows for each in stuck):
             stuck.append(abandoned_cases(view, operations, membership.ownerships))
         return merged([*found, *stuck])

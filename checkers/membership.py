@@ -7,6 +7,7 @@ or `close`. If there is none, the end is unknown, and no ownership is assumed at
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Self
 
 import numpy as np
@@ -118,6 +119,20 @@ def deliveries_ns(view: LogView, process: int) -> Ints:
     """Return when a process received messages, ascending."""
     own = view.operations.process[view.receives.operation] == process
     return np.unique(view.receives.received_ns[own])
+
+
+def pauses_ns(operations: pa.Table, rows: Operations, members: Ints) -> Ints:
+    """Return process, begin and end of each pause of these processes; one that does not go on pauses until it ends."""
+    told = np.flatnonzero(is_one_of(operations["f"], ["pause", "unpause"]) & np.isin(rows.process, members))
+    told = told[np.lexsort((rows.start_ns[told], rows.process[told]))]
+    pauses = []
+    for row, following in pairwise([*told.tolist(), NONE]):
+        process = rows.process[row]
+        if operations["f"][row].as_py() == "pause":
+            goes_on = following != NONE and rows.process[following] == process
+            end_ns = rows.end_ns[following] if goes_on else rows.end_ns[rows.process == process].max()
+            pauses.append((process, rows.start_ns[row], end_ns))
+    return np.array(pauses, np.int64).reshape(-1, 3)
 
 
 def seeks_ns(operations: pa.Table, rows: Operations, members: Ints) -> Ints:

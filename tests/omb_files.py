@@ -18,3 +18,14 @@ DRIVER: dict[str, Any] = {
     "producerConfig": "acks=all\nlinger.ms=1\nbatch.size=131072\nmax.request.size=9\nrequest.timeout.ms=1200000\n",
     "consumerConfig": "auto.offset.reset=earliest\nenable.auto.commit=false\nmax.partition.fetch.bytes=10485760\n",
 }
+PULSAR_DRIVER: dict[str, Any] = {
+    "name": "Pulsar",
+    "driverClass": "io.openmessaging.benchmark.driver.pulsar.PulsarBenchmarkDriver",
+    "client": {
+        "serviceUrl": "pulsar://localhost:6650", "ioThreads": 16, "topicType": "persistent",
+        "persistence": {"ensembleSize": 4, "writeQuorum": 3, "ackQuorum": 2, "deduplicationEnabled": True},
+    },
+    "producer": {"batchingEnabled": True, "batchingMaxPublishDelayMs": 1, "batchingMaxBytes": 131_072,
+        "blockIfQueueFull": True, "pendingQueueSize": 0},
+    "consumer": {"receiverQueueSize": 10_000, "subscriptionType": "Failover"},
+}  # fmt: skip

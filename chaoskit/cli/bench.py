@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
@@ -10,7 +11,8 @@ import click
 
 from chaoskit.base import durable, owner
 from chaoskit.base.errors import BadInput, RunInterrupted
-from chaoskit.base.quantities import parse_duration
+from chaoskit.base.quantities import parse_duration, parse_size
+from chaoskit.base.state import state_folder
 from chaoskit.cli.benched import measurement, rung, show, show_bracket, show_step
 from chaoskit.cli.options import PATH, store_option
 from chaoskit.cli.planned import show_plans
@@ -19,6 +21,7 @@ from chaoskit.cli.summary import worst_exit_code
 from chaoskit.omb.benched import Benched, benched
 from chaoskit.omb.climb import Step, climb, climbs
 from chaoskit.omb.plans import Bench, Wishes, read_benches
+from chaoskit.omb.room import check_room
 from chaoskit.report.benchmarks_page import write_benchmarks
 from chaoskit.run.interruption import INTERRUPTED
 from chaoskit.run.site import Site
@@ -33,6 +36,9 @@ NO_RESULT = 1
 @click.option("--hosts", type=click.IntRange(min=1), help="Number of brokers.  [default: replicationFactor]")
 @click.option("--duration", help="How long to measure, such as 30s; overrides testDurationMinutes.")
 @click.option("--warm-up", help="How long to warm up before; overrides warmupDurationMinutes.")
+@click.option(
+    "--backlog", help="Size of the backlog, such as 1GiB; overrides consumerBacklogSizeGB where there is one."
+)
 @click.option("--p99", help="Find the highest rate at which p99 stays below this, such as 20ms, and measure there.")
 @click.option("--out", type=PATH, default=Path(), help="Folder for the results.  [default: this one]")
 @click.option("--html", type=PATH, help="Also write a page: tables, percentile curves, latency over time.")
@@ -45,6 +51,7 @@ def command(
     hosts: int | None,
     duration: str | None,
     warm_up: str | None,
+    backlog: str | None,
     p99: str | None,
     out: Path,
     html: Path | None,
@@ -56,9 +63,14 @@ def command(
     Each pair writes WORKLOAD-DRIVER-TIME.json as OMB does, and a run folder with the history, which says whether
     messages were lost. What cannot be done as OMB does it is said.
     """
-    durations = _duration("--warm-up", warm_up), _duration("--duration", duration), _duration("--p99", p99)
-    wishes = Wishes(lab, hosts, *durations)
-    benches = read_benches(files, wishes)
+    warm_up_ns, length_ns, p99_ns = (
+        _quantity(option, given, parse_duration)
+        for option, given in (("--warm-up", warm_up), ("--duration", duration), ("--p99", p99))
+    )
+    size = _quantity("--backlog", backlog, parse_size)
+    benches = read_benches(files, Wishes(lab, hosts, warm_up_ns, length_ns, p99_ns, size))
+    if lab:
+        check_room(benches, state_folder())
     _tell_differences(benches)
     if dry_run:
         show_plans([each.plan for each in benches], drawn=False)
@@ -113,11 +125,11 @@ def _write(found: Benched, out: Path) -> None:
     click.echo(f"{path}  run folder: {found.folder}", err=True)
 
 
-def _duration(option: str, given: str | None) -> int | None:
+def _quantity(option: str, given: str | None, parse: Callable[[object], int]) -> int | None:
     if given is None:
         return None
     try:
-        return parse_duration(given)
+        return parse(given)
     except ValueError as error:
         raise BadInput(f"{option}: {error}") from error
 

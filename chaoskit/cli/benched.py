@@ -8,7 +8,7 @@ import click
 from rich.table import Table
 
 from chaoskit.cli.console import wide_console
-from chaoskit.omb.benched import Benched
+from chaoskit.omb.benched import Benched, ReadBacklog
 from chaoskit.omb.climb import Step
 from chaoskit.omb.ladder import Bracket
 from chaoskit.omb.plans import Bench
@@ -42,10 +42,22 @@ def show(told: Sequence[Benched]) -> None:
     click.echo("\nLatencies are from the call of send to its acknowledgement; the warm-up does not count.")
     for each in told:
         name = f"{each.bench.stem} with {each.bench.driver.stem}"
+        if each.backlog:
+            click.echo(f"{name}: {_told(each.backlog)}")
         if each.machine:
             click.echo(f"{name}: {describe_machine(each.machine)}")
         for why in each.doubts:
             click.echo(f"* NOT a measurement of the system: {name}: {why}")
+
+
+def _told(backlog: ReadBacklog) -> str:
+    """Return what became of a backlog in words."""
+    if backlog.built_s is None:
+        return "the backlog was not built in time"
+    built = f"backlog of {backlog.messages:,} messages built in {backlog.built_s:,.1f} s"
+    if backlog.read_s is None:
+        return f"{built}, NOT read in time"
+    return f"{built}, read in {backlog.read_s:,.1f} s at {backlog.received_per_s:,.0f}/s"
 
 
 def measurement(each: Benched) -> Measurement:

@@ -8,7 +8,8 @@ import click
 
 from chaoskit.base.quantities import format_duration
 from chaoskit.report.words import scalar
-from chaoskit.scenario.plan import Plan, check_machine
+from chaoskit.scenario.machine import check_machine
+from chaoskit.scenario.plan import Plan
 from chaoskit.scenario.timeline import PlannedFault
 
 _FAULTS_SHOWN = 40

@@ -164,6 +164,10 @@ class Consumer(Protocol):
         """Continue from the first position that still exists in the system."""
         ...
 
+    def hold(self, *, paused: bool) -> None:
+        """Have `poll` return nothing, or go on after that; a member of a group remains one."""
+        ...
+
     def close(self) -> None:
         """Leave the group and disconnect."""
         ...
@@ -324,8 +328,8 @@ class LogClients(Protocol):
         """Connect a producer; `settings` are the system's own, by name."""
         ...
 
-    def consumer(self, settings: Mapping[str, Any]) -> Consumer:
-        """Connect a consumer; `settings` are the system's own, by name."""
+    def consumer(self, settings: Mapping[str, Any], group: int = 0) -> Consumer:
+        """Connect a consumer, which may join the `group` with this number; `settings` are the system's own, by name."""
         ...
 
     def prober(self, settings: Mapping[str, Any], completed: Completed) -> Producer:

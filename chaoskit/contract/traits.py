@@ -46,7 +46,32 @@ class Routed:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Consumers share a group: each partition is assigned to one of them."""
+    """Consumers share a group: each partition is assigned to one of them.
+
+    Attributes:
+        count: number of groups, each of which receives everything; consumer i is a member of group i modulo `count`.
+    """
+
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """Consumers pause until so many messages wait for them, and then catch up.
+
+    Attributes:
+        after_ns: when they pause, ns since the start of the load.
+        copies: how many consumers receive each message.
+        messages: how many messages wait when they go on, each copy counted.
+        left: how many may wait when they have caught up.
+        within_ns: how long all of this may take.
+    """
+
+    after_ns: int
+    copies: int
+    messages: int
+    left: int
+    within_ns: int
 
 
 @dataclass(frozen=True, slots=True)

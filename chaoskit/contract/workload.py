@@ -42,6 +42,11 @@ class Control(Protocol):
         """Whether the harness asked the client to stop, or has died."""
         ...
 
+    @property
+    def paused(self) -> bool:
+        """Whether the harness asked a consumer to receive nothing for the time being."""
+        ...
+
     def wait_start(self) -> int:
         """Report that this client is connected; return the common start time, CLOCK_MONOTONIC ns."""
         ...

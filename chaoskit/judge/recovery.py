@@ -21,11 +21,25 @@ class Paced(TypedDict):
     per_second: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
 
 
+class BuiltBacklog(TypedDict):
+    """When consumers paused, went on, and had read what waited for them; None: they never did.
+
+    Attributes:
+        messages: how many messages waited when they went on, each copy counted.
+    """
+
+    paused_ns: Nanoseconds
+    resumed_ns: Nanoseconds | None
+    read_ns: Nanoseconds | None
+    messages: int
+
+
 class PlannedLoad(TypedDict):
     """When the last send was due; `paced` is None for a load that cannot be."""
 
     end_ns: Nanoseconds
     paced: Paced | None
+    backlog: NotRequired[BuiltBacklog | None]
 
 
 @with_config(ConfigDict(extra="allow"))

@@ -48,6 +48,7 @@ class Wishes:
         lab: run on a local cluster.
         hosts: number of brokers; None: as many as there are replicas.
         warm_up_ns, length_ns: durations; None: as the workload says.
+        backlog_bytes: size of the backlogs that are built; None: as the workload says.
         p99_ns: the highest rate is looked for at which p99 stays below; None: the workload's rate is kept.
     """
 
@@ -56,6 +57,7 @@ class Wishes:
     warm_up_ns: int | None
     length_ns: int | None
     p99_ns: int | None = None
+    backlog_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,10 @@ def read_benches(files: Sequence[Path], wishes: Wishes) -> list[Bench]:
 def _bench(file: Path, workload: OmbWorkload, driver: Driver, wishes: Wishes) -> Bench:
     minutes = workload.warmupDurationMinutes, workload.testDurationMinutes
     given = wishes.warm_up_ns, wishes.length_ns
+    if workload.backlog_bytes and wishes.p99_ns is not None:
+        raise BadInput(f"{file}: consumerBacklogSizeGB: a backlog is no load to find a rate for; leave out --p99")
+    if workload.backlog_bytes and wishes.backlog_bytes is not None:
+        workload = workload.model_copy(update={"consumerBacklogSizeGB": wishes.backlog_bytes / 2**30})
     warm_up_ns, length_ns = (
         int(each * 60e9) if wish is None else wish for each, wish in zip(minutes, given, strict=True)
     )
@@ -116,8 +122,10 @@ def _planned(  # noqa: PLR0917 - what a bench is
     stem: str, workload: OmbWorkload, driver: Driver, durations_ns: tuple[int, int], wishes: Wishes, source: str
 ) -> Bench:
     name = _NO_NAME.sub("-", f"{stem}-{driver.name}").strip("-.")
-    hosts, lasts_ns = wishes.hosts or driver.driven.hosts, sum(durations_ns)
-    content = scenario_of(name, workload, driver.system, driver.driven, lab=wishes.lab, hosts=hosts, lasts_ns=lasts_ns)
+    hosts = wishes.hosts or driver.driven.hosts
+    content = scenario_of(
+        name, workload, driver.system, driver.driven, lab=wishes.lab, hosts=hosts, durations_ns=durations_ns
+    )
     return Bench(stem, workload, driver, *durations_ns, wishes, read_plan(content, source))
 
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from chaoskit.base.errors import BadInput
-from chaoskit.base.quantities import format_duration
+from chaoskit.base.quantities import format_duration, format_size
 from chaoskit.contract.benchmark import Driven
 from chaoskit.scenario.mistakes import validated
 
 _KEYS = 10_000
 _FLAT_OUT = 10_000_000
 """The rate of OMB's files that send as fast as they can."""
+
+_DISK_MIN, _DISK_SHARE = 4 * 2**30, 2
+"""Size of a lab's disks, and how many times a backlog they hold."""
 
 _Count = Annotated[int, Field(ge=1)]
 
@@ -24,6 +26,7 @@ class OmbWorkload(BaseModel):
 
     Attributes:
         testDurationMinutes, warmupDurationMinutes: minutes; fractions are taken as written, while OMB cuts them off.
+        consumerBacklogSizeGB: GiB of payload that wait for all subscriptions together; fractions as above.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -41,22 +44,44 @@ class OmbWorkload(BaseModel):
     producersPerTopic: _Count  # noqa: N815
     consumerPerSubscription: Annotated[int, Field(ge=0)] = 0  # noqa: N815
     producerRate: Annotated[int, Field(ge=0)]  # noqa: N815
-    consumerBacklogSizeGB: int = 0  # noqa: N815
-    backlogDrainRatio: float = 1.0  # noqa: N815
+    consumerBacklogSizeGB: Annotated[float, Field(ge=0)] = 0  # noqa: N815
+    backlogDrainRatio: Annotated[float, Field(gt=0, le=1)] = 1.0  # noqa: N815
     testDurationMinutes: Annotated[float, Field(gt=0)]  # noqa: N815
     warmupDurationMinutes: Annotated[float, Field(ge=0)] = 1  # noqa: N815
 
     @property
-    def load(self) -> dict[str, Any]:
-        """The keys of the log workload that do this."""
-        consumers = self.consumerPerSubscription * self.topics if self.subscriptionsPerTopic else 0
+    def consumers(self) -> int:
+        """Number of consumers of all subscriptions."""
+        return self.consumerPerSubscription * self.topics * self.subscriptionsPerTopic
+
+    @property
+    def backlog_bytes(self) -> int:
+        """Size of the backlog, of all subscriptions together."""
+        return int(self.consumerBacklogSizeGB * 2**30)
+
+    @model_validator(mode="after")
+    def _builds_a_backlog(self) -> Self:
+        if self.consumerBacklogSizeGB and self.producerRate == 0:
+            raise ValueError("consumerBacklogSizeGB needs a rate; set producerRate")
+        if self.consumerBacklogSizeGB and not self.consumers:
+            raise ValueError("consumerBacklogSizeGB needs consumers; set consumerPerSubscription")
+        return self
+
+    def load(self, warm_up_ns: int) -> dict[str, Any]:
+        """Return the keys of the log workload that do this, after a warm-up."""
+        grouped: dict[str, Any] = {}
+        if self.consumers:
+            grouped = {"consumption": "group", "groups": self.subscriptionsPerTopic}
+        if self.backlog_bytes:
+            after, drain = format_duration(warm_up_ns), self.backlogDrainRatio
+            grouped["backlog"] = {"size": self.backlog_bytes, "after": after, "drain": drain}
         return {
             "kind": "log",
             "topics": self.topics,
             "partitions": self.partitionsPerTopic,
             "producers": self.producersPerTopic * self.topics,
-            "consumers": consumers,
-            "consumption": "group" if consumers else "assigned",
+            "consumers": self.consumers,
+            **grouped,
             "rate": "max" if self.producerRate in (0, _FLAT_OUT) else self.producerRate,
             "message_size": self.messageSize,
             "keys": 0 if self.keyDistributor == "NO_KEY" else _KEYS,
@@ -76,16 +101,18 @@ def parse_workload(content: Mapping[str, Any], source: str) -> OmbWorkload:
     Raises:
         BadInput: names the file, each wrong key and the remedy.
     """
-    found = validated(OmbWorkload, content, source, "")
-    if found.consumerBacklogSizeGB:
-        raise BadInput(f"{source}: consumerBacklogSizeGB: backlogs are not supported yet; use another workload")
-    if found.subscriptionsPerTopic > 1:
-        raise BadInput(f"{source}: subscriptionsPerTopic: one subscription of each topic is supported so far; write 1")
-    return found
+    return validated(OmbWorkload, content, source, "")
 
 
 def scenario_of(
-    name: str, workload: OmbWorkload, system: str, driver: Driven, *, lab: bool, hosts: int, lasts_ns: int
+    name: str,
+    workload: OmbWorkload,
+    system: str,
+    driver: Driven,
+    *,
+    lab: bool,
+    hosts: int,
+    durations_ns: tuple[int, int],
 ) -> dict[str, Any]:
     """Return the scenario that does what workload and driver say.
 
@@ -96,11 +123,20 @@ def scenario_of(
         driver: the driver.
         lab: whether to run on a local cluster instead of the driver's own.
         hosts: number of brokers.
-        lasts_ns: duration of the load.
+        durations_ns: of the warm-up, and of what counts.
     """
-    where = dict(driver.lab) if lab else {"attach": dict(driver.attach)}
+    where = _lab(workload, driver) if lab else {"attach": dict(driver.attach)}
     return {
         "name": name,
         "cluster": {"system": system, **where, "hosts": hosts, **driver.cluster},
-        "workload": {**workload.load, **driver.workload, "duration": format_duration(lasts_ns)},
+        "workload": {
+            **workload.load(durations_ns[0]),
+            **driver.workload,
+            "duration": format_duration(sum(durations_ns)),
+        },
     }
+
+
+def _lab(workload: OmbWorkload, driver: Driven) -> dict[str, Any]:
+    size = max(_DISK_MIN, _DISK_SHARE * workload.backlog_bytes)
+    return {"disk": {"size": format_size(size)}, **driver.lab}

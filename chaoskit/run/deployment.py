@@ -21,8 +21,9 @@ from chaoskit.contract.host import Lab, ServiceHost
 from chaoskit.contract.power import optional
 from chaoskit.contract.topic import Topic
 from chaoskit.run.interruption import TooEarly
+from chaoskit.scenario.machine import rooting
 from chaoskit.scenario.model import ATTACHED
-from chaoskit.scenario.plan import Plan, rooting
+from chaoskit.scenario.plan import Plan
 
 
 @dataclass(frozen=True, slots=True)

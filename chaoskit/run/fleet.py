@@ -34,6 +34,9 @@ from chaoskit.run.heal import PROCESS, WORKER_MODULE
 from chaoskit.run.worker import ON_DRIVER
 
 _READY_TIMEOUT_S = 30
+_START_S = 1
+"""What each client of many that are started together may add to that; a core starts two a second."""
+
 _HEAD_START_NS = 100_000_000
 """Delay from when the last client is ready to the common start."""
 
@@ -101,6 +104,7 @@ class Client:
         self.workers = [start(task)]
         self._start = start
         self._crashed: list[Worker] = []
+        self._paused = False
         self._stopped = False
 
     @property
@@ -143,6 +147,8 @@ class Client:
             self.workers.insert(0, self.workers.pop())  # the previous incarnation remains the current one
             raise
         following.start_at(time.monotonic_ns())
+        if self._paused:
+            following.tell("pause")
         if self._stopped:
             following.tell("stop")
 
@@ -169,6 +175,16 @@ class Client:
 
     def ended(self) -> bool:
         return self._stopped and self.worker.process.poll() == 0
+
+    def pause(self) -> None:
+        """Have it receive nothing, including future incarnations, until `resume`."""
+        self._paused = True
+        self.worker.tell("pause")
+
+    def resume(self) -> None:
+        """Have it go on."""
+        self._paused = False
+        self.worker.tell("resume")
 
     def stop(self) -> None:
         """Stop it, including future incarnations."""
@@ -252,7 +268,7 @@ class Fleet:
         """
         launched = [Client(task, self._start) for task in tasks]
         self.clients += launched
-        deadline = time.monotonic() + _READY_TIMEOUT_S
+        deadline = time.monotonic() + _READY_TIMEOUT_S + _START_S * len(launched)
         for client in launched:
             client.await_ready(deadline)
         return launched

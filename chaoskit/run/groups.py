@@ -27,27 +27,30 @@ class Members(Protocol):
 
 
 def await_probes(
-    members: Members, wanted: Sequence[str], bound_s: float, interrupted: threading.Event
+    groups: Sequence[Members], wanted: Sequence[str], bound_s: float, interrupted: threading.Event
 ) -> dict[str, Any] | None:
-    """Wait until the members have received every probe, at most for the bound.
+    """Wait until the members of each group have received every probe, at most for the bound.
 
     Args:
-        members: the group.
+        groups: the groups.
         wanted: the partitions whose probe the final read has received.
         bound_s: the bound.
         interrupted: ends the wait.
 
     Returns:
-        `behind`, the partitions of which nothing at all was received meanwhile; `slow`, others whose probe was not
-        received; and `took_s`. None if that cannot be judged, because a member is lost or the wait was interrupted.
+        `behind`, the partitions of which a group received nothing at all meanwhile; `slow`, others whose probe was not
+        received by a group; and `took_s`. None if that cannot be judged, because a member is lost or the wait was
+        interrupted.
     """
-    began, before = time.monotonic(), members.received()
-    while waiting := sorted(set(wanted) - members.probed()):
-        if members.lost() or interrupted.wait(_TICK_S):
+    began, before = time.monotonic(), [each.received() for each in groups]
+    while any(waiting := [set(wanted) - each.probed() for each in groups]):
+        if any(each.lost() for each in groups) or interrupted.wait(_TICK_S):
             return None
         if time.monotonic() - began > bound_s:
             break
-    since = members.received()
-    slow = [place for place in waiting if since.get(place, 0) > before.get(place, 0)]
-    behind = [place for place in waiting if place not in slow]
-    return {"behind": behind, "slow": slow, "took_s": round(time.monotonic() - began, 3)}
+    behind: set[str] = set()
+    for each, earlier, places in zip(groups, before, waiting, strict=True):
+        since = each.received()
+        behind |= {place for place in places if since.get(place, 0) <= earlier.get(place, 0)}
+    slow = set().union(*waiting) - behind
+    return {"behind": sorted(behind), "slow": sorted(slow), "took_s": round(time.monotonic() - began, 3)}

@@ -23,7 +23,8 @@ from chaoskit.run.deployment import Deployment
 from chaoskit.run.eventlog import EventLog
 from chaoskit.run.interruption import Interruption, TooEarly, interruptible
 from chaoskit.run.trial import Trial
-from chaoskit.scenario.plan import Plan, check_machine
+from chaoskit.scenario.machine import check_machine
+from chaoskit.scenario.plan import Plan
 
 
 def run(plan: Plan, store_folder: Path, watcher: Watcher, *, keep: bool = False) -> tuple[Path, Verdict]:

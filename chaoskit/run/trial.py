@@ -21,12 +21,13 @@ from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import HostError
 from chaoskit.contract.installed import nemesis
 from chaoskit.contract.power import optional
-from chaoskit.contract.traits import Group, Paced, Routed
+from chaoskit.contract.traits import Backlog, Group, Paced, Routed
 from chaoskit.contract.workload import PRODUCER, Task
 from chaoskit.history import digesting
 from chaoskit.history.models import DataModel, write_topics
 from chaoskit.history.schema import AUDITOR
 from chaoskit.run import gauge
+from chaoskit.run.backlog import Backlogging
 from chaoskit.run.conductor import Conductor
 from chaoskit.run.crew import crew_of
 from chaoskit.run.deployment import Deployment
@@ -140,6 +141,7 @@ class Trial:
         self._watcher.on(PhaseBegun("clients"))
         clients = fleet.launch(self._plan.workload.tasks(self._plan.workload_options))
         producers = [client for client in clients if client.worker.task.role == PRODUCER]
+        consumers = [client for client in clients if client not in producers]
         conductor = Conductor(
             self._plan,
             self._cluster,
@@ -160,12 +162,14 @@ class Trial:
         begun = {"recovered": None, "load_start_ns": self._load_start_ns}
         store.write_json(self._folder / store.RECOVERY, begun)
         conductor.start(start_ns)
+        backlog = Backlogging(self._plan.declared.get(Backlog), consumers, start_ns, self._watcher)
         watched = gauge.start(str(self._folder / store.MACHINE), self._origin_ns, fleet.here(clients))
         try:
-            load_end_ns = self._wait_for_load(fleet, conductor, start_ns) - self._origin_ns
+            load_end_ns = self._wait_for_load(fleet, conductor, start_ns, backlog) - self._origin_ns
         finally:
             watched.terminate()
             watched.wait()
+        backlog.end()
         conductor.load_is_over()
         fleet.stop(producers)
         if self._interrupted.is_set() or fleet.failures():
@@ -175,7 +179,7 @@ class Trial:
         if full := conductor.full or fleet.full():
             raise full
         self._problems += conductor.missed
-        liveness = self._recover(fleet, producers, [client for client in clients if client not in producers])
+        liveness = self._recover(fleet, producers, consumers)
         fleet.stop(clients)
         self._problems += fleet.join(clients, _STOP_TIMEOUT_S)
         self._problems += survey.problems
@@ -187,8 +191,12 @@ class Trial:
             and not self._interrupted.is_set()
         )
         liveness |= {"dropped_faults": conductor.dropped, "crashed": self._crashed()}
+        self._keep(liveness, {"end_ns": load_end_ns, "backlog": backlog.told(self._origin_ns)})
+
+    def _keep(self, liveness: dict[str, Any], load: dict[str, Any]) -> None:
+        """Write how the load went, and how the system was afterwards."""
         paced = self._plan.declared.get(Paced)
-        load = {"end_ns": load_end_ns, "paced": None if paced is None else asdict(paced)}
+        load["paced"] = None if paced is None else asdict(paced)
         content = {**liveness, "load_start_ns": self._load_start_ns, "load": load, "problems": self._problems}
         store.write_json(self._folder / store.RECOVERY, content)
 
@@ -218,11 +226,11 @@ class Trial:
         supervision = optional(self._cluster, Supervision)
         return supervision.revivals() if supervision else ()
 
-    def _wait_for_load(self, fleet: Fleet, conductor: Conductor, start_ns: int) -> int:
+    def _wait_for_load(self, fleet: Fleet, conductor: Conductor, start_ns: int, backlog: Backlogging) -> int:
         """Wait for the end of the load; return when it was due, or when the load had to end before."""
-        end_ns = start_ns + self._plan.scenario.workload.duration
+        due_ns = start_ns + self._plan.scenario.workload.duration
         with closing(Stopping(self._plan.scenario.stop_when)) as stopping:
-            while time.monotonic_ns() < end_ns and not self._interrupted.wait(_TICK_S):
+            while time.monotonic_ns() < due_ns + backlog.lasted_ns() and not self._interrupted.wait(_TICK_S):
                 elapsed_s = (time.monotonic_ns() - start_ns) / 1e9
                 progress = fleet.progress()
                 self._watcher.on(LoadTick(elapsed_s, progress, tuple(conductor.active.values()), fleet.latency()))
@@ -238,9 +246,13 @@ class Trial:
                     self._problems += failures
                     self._watcher.on(Problem("; ".join(failures)))
                     break
+                if late := backlog.look(progress):
+                    self._problems.append(late)
+                    self._watcher.on(Problem(late))
+                    break
         if self._interrupted.is_set():
             self._problems.append(INTERRUPTED)
-        return min(end_ns, time.monotonic_ns())
+        return min(due_ns + backlog.lasted_ns(), time.monotonic_ns())
 
     def _recover(self, fleet: Fleet, producers: list[Client], consumers: list[Client]) -> dict[str, Any]:
         """Wait until the healed cluster is complete, probe it, read everything, and wait for a group."""
@@ -269,15 +281,21 @@ class Trial:
         if whole and not accepted:
             why = "a partition did not accept a message"
         liveness = {"recovered": whole and accepted, "bound_s": bound_ns / 1e9, "took_s": round(took_s, 3), "why": why}
-        if self._plan.declared.get(Group):
-            liveness["group"] = self._await_group(consumers, auditors)
+        if groups := self._groups():
+            members = [consumers[number::groups] for number in range(groups)]
+            liveness["group"] = self._await_groups(members, auditors)
         return liveness
 
-    def _await_group(self, consumers: list[Client], auditors: list[Client]) -> dict[str, Any] | None:
-        """Wait for the group to receive the probes; return how far it got, or None if that cannot be judged."""
+    def _groups(self) -> int:
+        group = self._plan.declared.get(Group)
+        return 0 if group is None else group.count
+
+    def _await_groups(self, members: list[list[Client]], auditors: list[Client]) -> dict[str, Any] | None:
+        """Wait for every group to receive the probes; return how far they got, or None if that cannot be judged."""
         self._watcher.on(PhaseBegun("group"))
         wanted, bound_s = sorted(ClientGroup(auditors).probed()), self._plan.scenario.recovery / 1e9
-        group = await_probes(ClientGroup(consumers), wanted, bound_s, self._interrupted) if wanted else None
+        groups = [ClientGroup(each) for each in members]
+        group = await_probes(groups, wanted, bound_s, self._interrupted) if wanted else None
         if group is None:
             self._problems.append("whether the group receives messages after healing was not seen")
         return group

@@ -1,8 +1,9 @@
 """A worker process: one client of the workload, with its own write-ahead log.
 
 The harness starts it with the path of its order (JSON) and exchanges JSON lines with it: the worker
-reports `ready`, receives the start time, and reports progress and, if it is an auditor, its result. It
-exits when it receives `stop`, or when its standard input closes because the harness has died.
+reports `ready`, receives the start time, and reports progress and, if it is an auditor, its result. A
+consumer may be told to `pause` and to `resume`. A worker exits when it receives `stop`, or when its
+standard input closes because the harness has died.
 
 On a driver the path is `-`: the order is the first line, with the environment variables of its secrets, which
 so are never on the driver's disk.
@@ -27,6 +28,7 @@ from chaoskit.history.segment import HistoryFull
 from chaoskit.history.wal import WalWriter
 
 ON_DRIVER = "-"
+PAUSE, RESUME = b"pause\n", b"resume\n"
 
 
 class HarnessLink:
@@ -34,6 +36,7 @@ class HarnessLink:
 
     def __init__(self) -> None:
         self.stopping = False
+        self.paused = False
         # Unbuffered: a thread blocked in a buffered read would hold its lock when the interpreter exits.
         self._orders = open(0, "rb", buffering=0, closefd=False)  # noqa: SIM115
 
@@ -63,7 +66,8 @@ class HarnessLink:
         self._say(result=dict(result))
 
     def _await_stop(self) -> None:
-        self._orders.readline()
+        while (order := self._orders.readline()) in (PAUSE, RESUME):
+            self.paused = order == PAUSE
         self.stopping = True
 
     def _say(self, **message: Any) -> None:

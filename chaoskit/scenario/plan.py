@@ -8,16 +8,15 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from chaoskit.base.errors import BadInput, Problems, nearest
-from chaoskit.base.secrets import files_in
+from chaoskit.base.quantities import format_duration
 from chaoskit.contract import installed
 from chaoskit.contract.attach import Attaching
-from chaoskit.contract.cluster import Fetching, Processes, Rooted, System, Typed
+from chaoskit.contract.cluster import Fetching, Processes, System, Typed
 from chaoskit.contract.driver import Driving
 from chaoskit.contract.guarantee import Declared, Guarantees
-from chaoskit.contract.host import Equipped, HostProvider, Rooting
+from chaoskit.contract.host import HostProvider
 from chaoskit.contract.installed import nemesis
-from chaoskit.contract.nemesis import Preparing
-from chaoskit.contract.traits import Paced, Resends, Routed, Transactions
+from chaoskit.contract.traits import Backlog, Paced, Resends, Routed, Transactions
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Workload
 from chaoskit.scenario.expected import check_expected
 from chaoskit.scenario.faults import Allowed, check_fault, without_zones
@@ -171,6 +170,7 @@ class _Planning:
         tried(_check_rate, cluster, declared)
         tried(_check_drivers, scenario, provider, disk)
         tried(_check_record, scenario, declared)
+        tried(_check_backlog, scenario, declared)
         if cluster.attach:
             tried(_check_attach, cluster, system, declared)
         if self._problems and not cluster.attach:
@@ -308,45 +308,10 @@ def _check_record(scenario: Scenario, declared: Declared) -> None:
         raise BadInput("record: latency: logs on drivers are not digested; write history, or remove workload.drivers")
 
 
-def check_machine(plan: Plan) -> None:
-    """Reject what this machine or the client libraries do not support, and download what is missing.
-
-    Raises:
-        BadInput: names the remedy.
-    """
-    problems = Problems(plan.source)
-    problems.tried(plan.provider.check, plan.scenario.cluster.hosts, plan.provider_options, plan.host_powers_needed)
-    problems.raise_any()  # who may make no hosts here may not read the cache either
-    if isinstance(plan.provider, Equipped):
-        problems.tried(plan.provider.check_tools, plan.provider_options, plan.tools_needed)
-    if plan.scenario.workload.drivers and isinstance(plan.provider, Driving):
-        files = files_in(plan.scenario.cluster.attach)
-        problems.tried(plan.provider.check_drivers, plan.provider_options, plan.scenario.workload.drivers, files)
-    if plan.scenario.cluster.attach:
-        problems.raise_any()
-        return
-    problems.tried(plan.system.check, plan.declared)
-    problems.tried(plan.system.prepare, plan.system_options)
-    if isinstance(plan.system, Rooted):
-        problems.tried(rooting(plan).make_root, plan.system.root(plan.system_options))
-    for fault in plan.faults:
-        each = nemesis(fault.kind)
-        if isinstance(each, Preparing):
-            parameters = each.parameters.model_validate(fault.parameters)
-            problems.tried(each.prepare, plan.system, plan.system_options, parameters)
-    problems.raise_any()
-
-
-def rooting(plan: Plan) -> Rooting:
-    """Return the provider, which must be able to give hosts another root.
-
-    Raises:
-        BadInput: it is not.
-    """
-    if isinstance(plan.provider, Rooting):
-        return plan.provider
-    cluster = plan.scenario.cluster
-    raise BadInput(f"cluster.provider: {cluster.provider} has no hosts with the root that {cluster.system} needs")
+def _check_backlog(scenario: Scenario, declared: Declared) -> None:
+    backlog, lasts_ns = declared.get(Backlog), scenario.workload.duration
+    if backlog is not None and backlog.after_ns >= lasts_ns:
+        raise BadInput(f"workload.backlog.after: must be before the end of the load, {format_duration(lasts_ns)}")
 
 
 def _declare(

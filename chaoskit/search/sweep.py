@@ -25,9 +25,10 @@ from chaoskit.run.deployment import Ground
 from chaoskit.run.interruption import INTERRUPTED
 from chaoskit.run.site import Site
 from chaoskit.scenario.files import find
+from chaoskit.scenario.machine import check_machine
 from chaoskit.scenario.mistakes import validated
 from chaoskit.scenario.model import merge
-from chaoskit.scenario.plan import Plan, check_machine, read_plan
+from chaoskit.scenario.plan import Plan, read_plan
 from chaoskit.scenario.reading import load_mapping
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]

@@ -36,8 +36,9 @@ class KafkaClients:
     ) -> KafkaTransactionalProducer:
         return KafkaTransactionalProducer({**self._connection, **transactional_settings(settings, name)}, completed)
 
-    def consumer(self, settings: Mapping[str, Any]) -> KafkaConsumer:
-        return KafkaConsumer({**self._connection, "group.id": self._group, **settings})
+    def consumer(self, settings: Mapping[str, Any], group: int = 0) -> KafkaConsumer:
+        name = settings.get("group.id", self._group)
+        return KafkaConsumer({**self._connection, **settings, "group.id": f"{name}-{group}" if group else name})
 
     def auditor(self, settings: Mapping[str, Any]) -> KafkaAuditor:
         mine = {**self._connection, "group.id": f"{self._group}-auditor"}

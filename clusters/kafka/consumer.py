@@ -60,6 +60,7 @@ class KafkaConsumer:
         self._commits_itself = str(settings.get("enable.auto.commit", False)).lower() != "false"
         self._reached: dict[tuple[str, int], int] = {}
         self._rebalances = 0
+        self._paused = False
 
     def assign(self, partitions: Sequence[tuple[str, int]]) -> None:
         self._consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for topic, partition in partitions])
@@ -67,6 +68,8 @@ class KafkaConsumer:
     def subscribe(self, topics: Sequence[str], membership: Membership) -> None:
         def assigned(consumer: Consumer, partitions: list[TopicPartition]) -> None:
             consumer.assign(_starts(consumer, partitions))
+            if self._paused:
+                consumer.pause(partitions)
             owned = [(each.topic, each.partition) for each in partitions]
             membership.assigned(self._group, generation(consumer.consumer_group_metadata()), owned)
 
@@ -120,6 +123,10 @@ class KafkaConsumer:
             if (each.topic, each.partition) == (topic, partition) or each.offset < 0:
                 each.offset = OFFSET_BEGINNING
         self._consumer.assign(assigned)
+
+    def hold(self, *, paused: bool) -> None:
+        self._paused = paused
+        (self._consumer.pause if paused else self._consumer.resume)(self._consumer.assignment())
 
     def close(self) -> None:
         self._consumer.close()

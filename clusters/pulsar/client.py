@@ -33,8 +33,8 @@ class PulsarClients:
     ) -> PulsarSequencedProducer:
         return PulsarSequencedProducer(self._connection, settings, name, completed)
 
-    def consumer(self, settings: Mapping[str, Any]) -> PulsarConsumer:
-        return PulsarConsumer(self._connection, settings)
+    def consumer(self, settings: Mapping[str, Any], group: int = 0) -> PulsarConsumer:
+        return PulsarConsumer(self._connection, settings, group)
 
     def subscriber(self, settings: Mapping[str, Any], kind: str) -> PulsarSubscriber:
         return PulsarSubscriber(self._connection, settings, kind)

@@ -37,9 +37,9 @@ def connect(connection: Mapping[str, Any], **settings: Any) -> pulsar.Client:
     return pulsar.Client(connection["service_url"], logger=silent, **{**CONNECTION_DEFAULTS, **settings})
 
 
-def subscription(connection: Mapping[str, Any]) -> str:
-    """Return the name of the subscription that the consumers of a trial share."""
-    return f"{connection[NAMESPACE]}{_SUBSCRIPTION}"
+def subscription(connection: Mapping[str, Any], group: int = 0) -> str:
+    """Return the name of the subscription that the consumers of a trial's group share."""
+    return f"{connection[NAMESPACE]}{_SUBSCRIPTION}{f'-{group}' if group else ''}"
 
 
 def close_soon(client: pulsar.Client) -> None:

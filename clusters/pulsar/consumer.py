@@ -42,15 +42,16 @@ Source = Any
 class PulsarConsumer:
     """See `chaoskit.contract.client.Consumer`."""
 
-    def __init__(self, connection: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
+    def __init__(self, connection: Mapping[str, Any], settings: Mapping[str, Any], group: int = 0) -> None:
         self._client = connect(connection)
-        self._subscription = subscription(connection)
+        self._subscription = subscription(connection, group)
         self._settings = settings
         self._sources: dict[Partition, Source | None] = {}
         self._open: Callable[[Partition], Source] = self._reader
         self._last: dict[Partition, Any] = {}
         self._begin: dict[Partition, Any] = {}
         self._grouped = False
+        self._paused = False
         self._next = 0
 
     def assign(self, partitions: Sequence[Partition]) -> None:
@@ -86,7 +87,7 @@ class PulsarConsumer:
         deliveries: list[Delivery] = []
         failure = self._connect_missing()
         connected = [(where, source) for where, source in self._sources.items() if source is not None]
-        if not connected:
+        if not connected or self._paused:
             time.sleep(timeout_s)
             return deliveries, [], failure
         deadline = time.monotonic() + timeout_s
@@ -105,6 +106,9 @@ class PulsarConsumer:
         source = self._sources[topic, partition]
         if source is not None:
             source.seek(pulsar.MessageId.earliest)
+
+    def hold(self, *, paused: bool) -> None:
+        self._paused = paused
 
     def close(self) -> None:
         try:

@@ -45,7 +45,7 @@ class RabbitClients:
     def sequenced_producer(self, settings: Mapping[str, Any], name: str, completed: Completed) -> StreamPublisher:
         return StreamPublisher(self._addresses, settings, completed, name)
 
-    def consumer(self, settings: Mapping[str, Any]) -> StreamConsumer:
+    def consumer(self, settings: Mapping[str, Any], group: int = 0) -> StreamConsumer:
         return StreamConsumer(self._addresses, settings)
 
     def auditor(self, settings: Mapping[str, Any]) -> StreamAuditor:

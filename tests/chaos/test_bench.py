@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
-from omb_files import DRIVER, WORKLOAD
+from omb_files import DRIVER, PULSAR_DRIVER, WORKLOAD
 
 from chaoskit.base import yaml
 
@@ -17,19 +19,26 @@ pytestmark = [pytest.mark.chaos, pytest.mark.long]
 _RATE = 5000
 
 
-def test_a_workload_of_omb_in_a_lab(tmp_path: Path) -> None:
-    (tmp_path / "work.yaml").write_text(yaml.dump({**WORKLOAD, "producerRate": _RATE}))
-    (tmp_path / "kafka.yaml").write_text(yaml.dump(DRIVER))
-    command = [str(Path(sys.executable).with_name("chaoskit")), "bench", "--lab", "--duration", "20s"]
-    files = [str(tmp_path / name) for name in ("kafka.yaml", "work.yaml")]
-    places = ["--warm-up", "5s", "--out", str(tmp_path / "results"), "--store", str(tmp_path / "store")]
-
+def _benched(
+    folder: Path, workload: dict[str, Any], driver: dict[str, Any], duration: str
+) -> tuple[dict[str, Any], subprocess.CompletedProcess[str]]:
+    """Run a workload with a driver; return the result, and what was said."""
+    (folder / "work.yaml").write_text(yaml.dump({**WORKLOAD, **workload}))
+    (folder / "driver.yaml").write_text(yaml.dump(driver))
+    command = [str(Path(sys.executable).with_name("chaoskit")), "bench", "--lab", "--duration", duration]
+    files = [str(folder / name) for name in ("driver.yaml", "work.yaml")]
+    places = ["--warm-up", "5s", "--out", str(folder / "results"), "--store", str(folder / "store")]
     done = subprocess.run([*command, *places, *files], capture_output=True, text=True, check=False)
-
     assert done.returncode == 0, done.stderr
-    (path,) = (tmp_path / "results").glob("work-Kafka-*.json")
+    (path,) = (folder / "results").glob(f"work-{driver['name']}-*.json")
     document = json.loads(path.read_text())
     assert len(document) == 62
+    return document, done
+
+
+def test_a_workload_of_omb_in_a_lab(tmp_path: Path) -> None:
+    document, done = _benched(tmp_path, {"producerRate": _RATE}, DRIVER, "20s")
+
     assert len(document["publishRate"]) == 2
     assert sum(document["publishRate"]) / 2 == pytest.approx(_RATE, rel=0.02)
     assert sum(document["consumeRate"]) / 2 == pytest.approx(_RATE, rel=0.02)
@@ -37,3 +46,20 @@ def test_a_workload_of_omb_in_a_lab(tmp_path: Path) -> None:
     assert 0 < document["aggregatedPublishLatency50pct"] <= document["aggregatedEndToEndLatency99pct"]
     assert "valid" in done.stdout
     assert "unlike OMB: payloads are random" in done.stderr
+
+
+@pytest.mark.parametrize("driver", [DRIVER, PULSAR_DRIVER], ids=["kafka", "pulsar"])
+def test_two_subscriptions_let_a_backlog_wait_and_read_it(tmp_path: Path, driver: dict[str, Any]) -> None:
+    rate, messages = 1000, 8000
+    backlog = {"consumerBacklogSizeGB": messages * 100 / 2**30, "subscriptionsPerTopic": 2, "producerRate": rate}
+    document, done = _benched(tmp_path, backlog, driver, "8s")
+
+    (told,) = re.findall(r"backlog of ([\d,]+) messages built in ([\d.]+) s, read in [\d.]+ s", done.stdout)
+    assert messages <= int(told[0].replace(",", "")) < messages + 2 * rate
+    assert float(told[1]) == pytest.approx(messages / rate / 2, abs=1.5), "each message waits for two subscriptions"
+    assert document["backlog"][-1] < 2 * rate, "it was read"
+    (run,) = (tmp_path / "store").glob("work-*/2*")
+    verdict = json.loads((run / "verdict.json").read_text())
+    counts = verdict["counts"]
+    assert (verdict["verdict"], verdict["anomalies"]) == ("valid", {})
+    assert counts["received"] >= 2 * counts["acked"], "both subscriptions receive everything"

@@ -17,7 +17,7 @@ def consume(job: Job[LogOptions]) -> None:
     """Read until stopped."""
     options = job.options
     grouped = options.consumption == "group"
-    consumer = job.clients.power(LogClients).consumer(options.consumer)
+    consumer = job.clients.power(LogClients).consumer(options.consumer, job.task.index % options.groups)
     reader = Reader(job.recorder, consumer, options.producers if grouped else NOBODY)
     if grouped:
         reader.subscribe(options.topic_names())
@@ -29,6 +29,7 @@ def consume(job: Job[LogOptions]) -> None:
     reports = Reports(job.control, job.recorder)
     committed_ns = time.monotonic_ns()
     while not job.control.stopping:
+        reader.hold(paused=job.control.paused)
         reader.poll()
         told = reports.tell()
         now = time.monotonic_ns()

@@ -3,14 +3,34 @@
 from __future__ import annotations
 
 import zlib
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from chaoskit.base.quantities import SECOND, Duration, SizeOrBytes
 from chaoskit.history.audits import Place
 from workloads.common.options import LoadOptions
 
 _PARTITIONS_MAX = 100_000
+
+
+class BacklogOptions(BaseModel):
+    """Consumers pause until a backlog has built up, and then read it; meanwhile producers go on. This time is added to
+    the duration of the load.
+
+    Attributes:
+        size: size of the payloads that wait when they go on, summed over groups.
+        after: when they pause, from the start of the load.
+        drain: share of it that must be read until it counts as read; 1,000 messages may always wait.
+        within: building and reading together end the run, without a verdict, if they take longer.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    size: Annotated[SizeOrBytes, Field(ge=1)]
+    after: Duration = 0
+    drain: float = Field(default=1.0, gt=0, le=1)
+    within: Annotated[Duration, Field(gt=0)] = 3600 * SECOND
 
 
 class LogOptions(LoadOptions):
@@ -22,6 +42,8 @@ class LogOptions(LoadOptions):
         replication: replicas of each partition; default: 3, limited by the number of brokers.
         type: the system's own type of log, such as `stream`, if it has one.
         consumption: `assigned` partitions, or as members of one `group`.
+        groups: number of groups, which share the consumers evenly; each group receives everything.
+        backlog: have a backlog built and read.
         keys: number of distinct keys; 0 sends without keys, round-robin to all partitions.
     """
 
@@ -30,6 +52,8 @@ class LogOptions(LoadOptions):
     replication: int | None = Field(default=None, ge=1)
     type: str = ""
     consumption: Literal["assigned", "group"] = "assigned"
+    groups: int = Field(default=1, ge=1, lt=2**20)
+    backlog: BacklogOptions | None = None
     keys: int = Field(default=0, ge=0, lt=2**24)
 
     @model_validator(mode="after")
@@ -39,9 +63,25 @@ class LogOptions(LoadOptions):
         return self
 
     @model_validator(mode="after")
-    def _group_of_somebody(self) -> Self:
-        if self.consumption == "group" and not self.consumers:
-            raise ValueError("consumption: group requires consumers; set consumers: 1 or more")
+    def _groups_of_somebody(self) -> Self:
+        if self.consumption == "group":
+            if self.consumers < self.groups:
+                raise ValueError(f"consumption: group requires consumers; set consumers: {self.groups} or more")
+        elif self.groups > 1:
+            raise ValueError("groups requires consumption: group")
+        return self
+
+    @model_validator(mode="after")
+    def _backlog_of_all(self) -> Self:
+        partitions = self.topics * self.partitions
+        if self.backlog is None:
+            return self
+        if type(self) is not LogOptions:  # elsewhere not every acknowledged message is received
+            raise ValueError("backlog is only supported by the workload log; remove it")
+        if not self.consumers:
+            raise ValueError("backlog requires consumers; set consumers: 1 or more")
+        if self.consumption == "assigned" and self.consumers > partitions:
+            raise ValueError(f"backlog requires consumption: group, or at most {partitions} consumers")
         return self
 
     def topic_names(self) -> list[str]:

@@ -109,6 +109,7 @@ class Reader(Poller[Consumer]):
         super().__init__(recorder, consumer, "poll", prober)
         self._group = ""
         self._generation: int | None = None
+        self._paused = False
 
     def assign(self, partitions: Sequence[tuple[str, int]]) -> None:
         """Read these partitions, by the workload's names, from the beginning."""
@@ -148,6 +149,14 @@ class Reader(Poller[Consumer]):
         seek = self.recorder.invoke("seek")
         self.source.seek_to_beginning(topic, partition)
         self.recorder.complete(seek, OK, f"{cause} {self.recorder.in_history(topic)}/{partition}")
+
+    def hold(self, *, paused: bool) -> None:
+        """Pause, or go on; every change is recorded."""
+        if paused == self._paused:
+            return
+        self._paused = paused
+        with self.recorder.operation("pause" if paused else "unpause"):
+            self.source.hold(paused=paused)
 
     def _observe(self, op: int, kind: str, topic: str, partition: int, position: int | None) -> None:
         self.recorder.observed(op, kind, topic, partition, name=self._group, value=self._generation, position=position)

@@ -6,7 +6,7 @@ from typing import Any
 
 from chaoskit.contract.client import LogClients
 from chaoskit.contract.topic import Topic
-from chaoskit.contract.traits import Group, Paced, Routed
+from chaoskit.contract.traits import Backlog, Group, Paced, Routed
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Job
 from chaoskit.history.models import DataModel
 from chaoskit.history.schema import AUDITOR
@@ -14,10 +14,12 @@ from workloads.common.options import per_second
 from workloads.common.workload import LoadWorkload
 from workloads.log.auditor import audit
 from workloads.log.consumer import consume
-from workloads.log.options import LogOptions
+from workloads.log.options import BacklogOptions, LogOptions
 from workloads.log.producer import produce
 
 _REPLICATION = 3
+_CAUGHT_UP = 1000
+"""This many messages may wait for consumers that have caught up."""
 
 
 class LogWorkload(LoadWorkload):
@@ -35,7 +37,15 @@ class LogWorkload(LoadWorkload):
     def traits(self, options: Any) -> tuple[object, ...]:
         paced = Paced(per_second(options.rate), options.producers, options.message_size)
         routed = Routed(tuple((topic, partition) for topic, partition, _ in options.routes()))
-        return (paced, routed, Group()) if options.consumption == "group" else (paced, routed)
+        group = (Group(options.groups),) if options.consumption == "group" else ()
+        backlog = () if options.backlog is None else (_backlog(options.backlog, options),)
+        return (paced, routed, *group, *backlog)
 
     def run(self, job: Job[Any]) -> None:
         {PRODUCER: produce, CONSUMER: consume, AUDITOR: audit}[job.task.role](job)
+
+
+def _backlog(wanted: BacklogOptions, options: LogOptions) -> Backlog:
+    messages = -(-wanted.size // options.message_size)
+    left = max(_CAUGHT_UP, int((1 - wanted.drain) * messages))
+    return Backlog(wanted.after, options.groups, messages, left, wanted.within)

@@ -162,6 +162,7 @@ class _Control:
     """See `chaoskit.contract.workload.Control`."""
 
     def __init__(self, client: str, stop: threading.Event, results: dict[str, Mapping[str, Any]]) -> None:
+        self.paused = False
         self._client = client
         self._stop = stop
         self._results = results

@@ -44,6 +44,7 @@ class StreamConsumer:
         self._settings = settings
         self._loop = Loop()
         self._links: dict[Place, _ReaderLink] = {}
+        self._paused = False
 
     def assign(self, partitions: Sequence[Place]) -> None:
         self._links = {
@@ -61,9 +62,9 @@ class StreamConsumer:
         return FAIL, "no group"
 
     def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Delivery], list[PositionLost], str | None]:
-        self._loop.run(timeout_s, lambda: any(link.chunks for link in self._links.values()), self._keep)
+        self._loop.run(timeout_s, self._arrived, self._keep)
         deliveries: list[Delivery] = []
-        for link in self._links.values():
+        for link in () if self._paused else self._links.values():
             deliveries += link.take(messages_max - len(deliveries))
         errors = [link.told() for link in self._links.values()]
         return deliveries, [], next((error for error in errors if error), None)
@@ -71,8 +72,14 @@ class StreamConsumer:
     def seek_to_beginning(self, topic: str, partition: int) -> None:
         self._links[topic, partition].next = 0
 
+    def hold(self, *, paused: bool) -> None:
+        self._paused = paused
+
     def close(self) -> None:
         self._loop.end(link.end() for link in self._links.values())
+
+    def _arrived(self) -> bool:
+        return not self._paused and any(link.chunks for link in self._links.values())
 
     def _keep(self) -> None:
         for link in self._links.values():

@@ -145,6 +145,25 @@ def test_a_partition_that_is_not_stuck(reason: str) -> None:
     assert stuck(story, until=150 if reason == "soon gone" else 1000) == []
 
 
+def paused(story: Story, until: int | None) -> Story:
+    """The only member pauses soon, and goes on, if it does."""
+    story.op("a", "pause", start=70)
+    if until is not None:
+        story.op("a", "unpause", start=until)
+    return story
+
+
+@pytest.mark.parametrize("until", [930, None], ids=["until shortly before the end", "until the end"])
+def test_a_partition_whose_owner_is_paused_is_not_stuck(until: int | None) -> None:
+    assert stuck(paused(filled(), until)) == []
+
+
+def test_a_partition_whose_owner_receives_nothing_after_a_pause_is_stuck() -> None:
+    (found,) = stuck(paused(filled(), 800))
+
+    assert found["at_ns"] == 805 + 100
+
+
 def forsaken(story: Story, *, until: int = 1000, owned: bool = True) -> list[dict]:
     """Two members of a group; `a` received the first message, and after that neither owned the partition."""
     for client in ("a", "b"):
@@ -180,6 +199,11 @@ def test_a_partition_without_an_owner_that_is_not_stuck(reason: str) -> None:
 
     owned = reason != "never owned"  # it may have subscribed to other topics
     assert forsaken(story, until=150 if reason == "soon gone" else 1000, owned=owned) == []
+
+
+@pytest.mark.parametrize(("until", "count"), [(930, 0), (None, 0), (800, 1)])
+def test_a_group_that_is_paused_is_judged_from_when_it_goes_on(until: int | None, count: int) -> None:
+    assert len(forsaken(paused(filled(), until))) == count
 
 
 def test_what_only_plain_consumers_did_is_not_judged() -> None:

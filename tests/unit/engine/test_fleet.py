@@ -49,6 +49,7 @@ class TinyWorkload:
             job.control.result({"accepted": True, "audited": True})
             return
         while not job.control.stopping or job.options.fail == "deaf":
+            job.control.report(Progress(sent=job.task.index + 1, acked=1, received=int(job.control.paused)))
             time.sleep(0.01)
 
 class TinySystem:
@@ -302,3 +303,20 @@ def test_a_next_incarnation_that_does_not_start_leaves_the_one_before(run: Path,
     fleet.stop([client])
     assert fleet.join([client], 20) == []
     assert client.ended()
+
+
+def test_a_consumer_that_is_paused_stays_so_when_it_is_started_again(run: Path, journal: Journal) -> None:
+    fleet = _fleet(run, journal)
+    clients = fleet.launch([Task(PRODUCER, 0), Task(CONSUMER, 0)])
+    fleet.go(clients)
+    consumer = clients[1]
+
+    consumer.pause()
+    assert wait_until(lambda: fleet.progress().received == 1, 20)
+    consumer.crash()
+    consumer.restart()
+    assert wait_until(lambda: consumer.worker.progress.received == 1, 20), "the new one is told, too"
+    consumer.resume()
+    assert wait_until(lambda: consumer.worker.progress.received == 0, 20)
+    fleet.stop(clients)
+    assert fleet.join(clients, 20) == []

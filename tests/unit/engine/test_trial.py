@@ -15,6 +15,7 @@ from samples import plan
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract.cluster import Revival
 from chaoskit.history.recorder import Progress
+from chaoskit.run.backlog import Backlogging
 from chaoskit.run.groups import await_probes
 from chaoskit.run.interruption import Interruption
 from chaoskit.run.trial import Trial
@@ -51,7 +52,8 @@ def _ended(start_ns: int, *, interrupted: bool = False, failures: tuple[str, ...
         stop.set()
     trial = Trial(plan(), given, Path(), origin_ns=0, watcher=given, interrupted=stop)
     fleet: Any = SimpleNamespace(progress=Progress, latency=str, failures=lambda: list(failures), full=lambda: None)
-    return trial._wait_for_load(fleet, SimpleNamespace(active={}, full=None), start_ns)  # type: ignore[arg-type]
+    conductor: Any = SimpleNamespace(active={}, full=None)
+    return trial._wait_for_load(fleet, conductor, start_ns, Backlogging(None, [], start_ns, given))
 
 
 def test_the_load_ends_when_it_was_due_however_late_that_is_noticed() -> None:
@@ -102,7 +104,7 @@ def test_a_group_is_judged_by_the_probes_that_the_final_read_received(
 ) -> None:
     trial = _trial()
     monkeypatch.setattr("chaoskit.run.trial.await_probes", partial(_within, 0.01))
-    found = trial._await_group([_client(**consumer)], [_client(**auditor)])
+    found = trial._await_groups([[_client(**consumer)]], [_client(**auditor)])
 
     assert (found and found["behind"]) == group
     assert (trial._problems == []) is (group is not None)

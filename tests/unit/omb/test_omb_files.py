@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from omb_files import DRIVER, WORKLOAD
+from omb_files import DRIVER, PULSAR_DRIVER, WORKLOAD
 
 from chaoskit.base import yaml
 from chaoskit.base.errors import BadInput
 from chaoskit.omb.climb import climbs
 from chaoskit.omb.plans import Bench, Wishes, read_benches
+from chaoskit.omb.room import check_room
 
 _ALL = Wishes(lab=False, hosts=None, warm_up_ns=None, length_ns=None)
 
@@ -66,8 +67,9 @@ def test_the_rates_of_omb_that_mean_as_fast_as_possible(tmp_path: Path, rate: in
     [
         ({"produserRate": 1}, {}, r"work\.yaml: produserRate: .*producerRate"),
         ({"producerRate": None}, {}, r"work\.yaml: producerRate"),
-        ({"consumerBacklogSizeGB": 5}, {}, r"work\.yaml: consumerBacklogSizeGB: backlogs are not supported yet"),
-        ({"subscriptionsPerTopic": 3}, {}, r"work\.yaml: subscriptionsPerTopic: one subscription"),
+        ({"consumerBacklogSizeGB": 5, "producerRate": 0}, {}, r"work\.yaml: .*consumerBacklogSizeGB needs a rate"),
+        ({"consumerBacklogSizeGB": 5, "subscriptionsPerTopic": 0}, {}, r"work\.yaml: .* needs consumers; set consumer"),
+        ({"consumerBacklogSizeGB": -1}, {}, r"work\.yaml: consumerBacklogSizeGB: must be at least 0"),
         ({"messageSize": 10}, {}, r"work\.yaml: workload\.message_size"),
         ({}, {"driverClass": "a.b.NatsDriver"}, r"kafka\.yaml: driverClass: NatsDriver is not supported; .*Kafka"),
         ({}, {"topicconfig": "x=1"}, r"kafka\.yaml: topicconfig: OMB's driver of Kafka has no such key; .*topicConfig"),
@@ -83,6 +85,48 @@ def test_what_cannot_work_is_refused(tmp_path: Path, workload: Any, driver: Any,
         _benches(tmp_path, workload={**WORKLOAD, **workload}, driver={**DRIVER, **driver})
 
 
+def test_several_subscriptions_are_groups_of_their_own(tmp_path: Path) -> None:
+    (bench,) = _benches(tmp_path, workload={**WORKLOAD, "subscriptionsPerTopic": 3, "topics": 2})
+
+    load = bench.plan.workload_options
+    assert (load.groups, load.consumers, load.topics) == (3, 12, 2)
+
+
+_BACKLOG = {**WORKLOAD, "consumerBacklogSizeGB": 100, "backlogDrainRatio": 0.75}
+
+
+@pytest.mark.parametrize(("wish", "size"), [(None, 100 * 2**30), (2**20, 2**20)])
+def test_a_backlog_is_built_after_the_warm_up(tmp_path: Path, wish: int | None, size: int) -> None:
+    wishes = Wishes(lab=True, hosts=3, warm_up_ns=5_000_000_000, length_ns=None, backlog_bytes=wish)
+    (bench,) = _benches(tmp_path, wishes, workload=_BACKLOG)
+
+    backlog = bench.plan.workload_options.backlog
+    assert (backlog.size, backlog.after, backlog.drain) == (size, 5_000_000_000, 0.75)
+    assert bench.plan.provider_options.size == max(4 * 2**30, 2 * size), "the lab's disks hold it"
+
+
+def test_the_size_of_a_backlog_makes_none(tmp_path: Path) -> None:
+    wishes = Wishes(lab=True, hosts=3, warm_up_ns=None, length_ns=None, backlog_bytes=2**20)
+
+    assert _benches(tmp_path, wishes)[0].plan.workload_options.backlog is None
+
+
+def test_a_backlog_that_does_not_fit_is_refused(tmp_path: Path) -> None:
+    big, small = (
+        _benches(tmp_path, Wishes(True, 3, None, None, backlog_bytes=size), workload=_BACKLOG)
+        for size in (2**60, 2**20)
+    )
+
+    with pytest.raises(BadInput, match=r"work\.yaml: consumerBacklogSizeGB: 3,221,225,472\.0 GiB with all replicas do"):
+        check_room(big, tmp_path / "not" / "there")
+    check_room(small, tmp_path / "not" / "there")
+
+
+def test_no_rate_is_looked_for_with_a_backlog(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"work\.yaml: consumerBacklogSizeGB: .*leave out --p99"):
+        _benches(tmp_path, Wishes(True, 3, None, None, p99_ns=10**7), workload=_BACKLOG)
+
+
 def test_both_kinds_of_files_are_needed(tmp_path: Path) -> None:
     (tmp_path / "work.yaml").write_text(yaml.dump(WORKLOAD))
 
@@ -90,22 +134,11 @@ def test_both_kinds_of_files_are_needed(tmp_path: Path) -> None:
         read_benches([tmp_path / "work.yaml"], _ALL)
 
 
-_PULSAR: dict[str, Any] = {
-    "name": "Pulsar",
-    "driverClass": "io.openmessaging.benchmark.driver.pulsar.PulsarBenchmarkDriver",
-    "client": {
-        "serviceUrl": "pulsar://localhost:6650", "ioThreads": 16, "topicType": "persistent",
-        "persistence": {"ensembleSize": 4, "writeQuorum": 3, "ackQuorum": 2, "deduplicationEnabled": True},
-    },
-    "producer": {"batchingEnabled": True, "batchingMaxPublishDelayMs": 1, "batchingMaxBytes": 131_072,
-        "blockIfQueueFull": True, "pendingQueueSize": 0},
-    "consumer": {"receiverQueueSize": 10_000, "subscriptionType": "Failover"},
-}  # fmt: skip
 _LAB = Wishes(lab=True, hosts=None, warm_up_ns=None, length_ns=None)
 
 
 def test_a_driver_of_pulsar(tmp_path: Path) -> None:
-    (bench,) = _benches(tmp_path, _LAB, driver=_PULSAR)
+    (bench,) = _benches(tmp_path, _LAB, driver=PULSAR_DRIVER)
 
     options, load = bench.plan.system_options, bench.plan.workload_options
     assert bench.plan.scenario.cluster.hosts == 4
@@ -131,4 +164,4 @@ def test_a_driver_of_pulsar(tmp_path: Path) -> None:
 )
 def test_what_a_driver_of_pulsar_cannot_say(tmp_path: Path, driver: Any, why: str) -> None:
     with pytest.raises(BadInput, match=why):
-        _benches(tmp_path, _LAB, driver={**_PULSAR, **driver})
+        _benches(tmp_path, _LAB, driver={**PULSAR_DRIVER, **driver})

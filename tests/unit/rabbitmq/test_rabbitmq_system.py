@@ -12,7 +12,8 @@ from chaoskit.contract.guarantee import Damage, Declared, Effect
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Queueing
 from chaoskit.history.models import DataModel
-from chaoskit.scenario.plan import check_machine, read_plan
+from chaoskit.scenario.machine import check_machine
+from chaoskit.scenario.plan import read_plan
 from clusters.hosts.roots import _check
 from clusters.rabbitmq.guarantees import RULES
 from clusters.rabbitmq.releases import parse_version, root_of

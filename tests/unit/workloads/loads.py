@@ -24,6 +24,7 @@ class Control:
 
     def __init__(self, looks: int) -> None:
         self.looks = looks
+        self.paused = False
         self.told: Any = None
 
     @property

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from chaoskit.base.errors import BadInput
+from chaoskit.base.quantities import SECOND
 from chaoskit.contract.topic import Topic
-from chaoskit.contract.traits import Group, Paced
+from chaoskit.contract.traits import Backlog, Group, Paced
 from chaoskit.contract.workload import CONSUMER, PRODUCER
 from chaoskit.history.models import DataModel
 from chaoskit.scenario.mistakes import validated
@@ -40,6 +41,12 @@ def _options(**given: Any) -> LogOptions:
             {"consumption": "groups"},
             "workload.consumption: write one of these: 'assigned' or 'group' (given: 'groups')",
         ),
+        ({"consumption": "group", "consumers": 1, "groups": 2}, "set consumers: 2 or more"),
+        ({"groups": 2, "consumers": 2}, "workload: groups requires consumption: group"),
+        ({"backlog": {"size": "1MiB"}, "consumers": 0}, "workload: backlog requires consumers; set consumers: 1"),
+        ({"backlog": {"size": "1MiB"}, "consumers": 2}, "backlog requires consumption: group, or at most 1 consumers"),
+        ({"backlog": {"size": "1MiB", "drain": 0}}, "workload.backlog.drain: must be more than 0"),
+        ({"backlog": {}}, "workload.backlog.size: "),
         ({"produser": {}}, 'workload.produser: unknown key; did you mean "producer"?'),
     ],
 )
@@ -47,7 +54,8 @@ def test_what_cannot_be_is_refused(given: dict[str, Any], refusal: str) -> None:
     with pytest.raises(BadInput) as refused:
         _options(**given)
 
-    assert f"x.yaml: {refusal}" in str(refused.value)
+    assert str(refused.value).startswith("x.yaml: workload")
+    assert refusal in str(refused.value)
 
 
 @pytest.mark.parametrize(("given", "size"), [(100, 100), ("100B", 100), ("1KiB", 1024)])
@@ -77,9 +85,28 @@ def test_clients_get_the_settings_of_their_role() -> None:
     assert LogWorkload().client_settings(options, CONSUMER) == {"fetch.min.bytes": 9}
 
 
+@pytest.mark.parametrize("workload", [DedupWorkload(), TransactionsWorkload(), SubscriptionWorkload()])
+def test_only_logs_have_backlogs(workload: LogWorkload) -> None:
+    with pytest.raises(BadInput, match=r"x\.yaml: workload: backlog is only supported by the workload log; remove it"):
+        validated(workload.options, {"backlog": {"size": "1MiB"}}, "x.yaml", "workload.")
+
+
 def test_only_a_group_is_one() -> None:
     assert Group() in LogWorkload().traits(_options(consumption="group"))
+    assert Group(2) in LogWorkload().traits(_options(consumption="group", groups=2, consumers=3))
     assert Group() not in LogWorkload().traits(_options())
+
+
+@pytest.mark.parametrize(
+    ("given", "left"), [({}, 1000), ({"drain": 0.5}, 5243), ({"drain": 0.5, "size": 100}, 1000)], ids=str
+)
+def test_a_backlog_is_so_many_messages_of_all_groups(given: dict[str, Any], left: int) -> None:
+    backlog = {"size": "1MiB", "after": "2s", **given}
+    options = _options(backlog=backlog, consumption="group", groups=2, consumers=2, message_size=100)
+
+    (found,) = (each for each in LogWorkload().traits(options) if isinstance(each, Backlog))
+    messages = 1 if "size" in given else 10_486
+    assert found == Backlog(2 * SECOND, 2, messages, left, 3600 * SECOND)
 
 
 @pytest.mark.parametrize(("rate", "per_second"), [(400, 400), ("max", None)])

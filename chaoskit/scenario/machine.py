@@ -1,0 +1,75 @@
+"""Whether this machine can run a plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from chaoskit.base.errors import BadInput, Problems
+from chaoskit.base.secrets import files_in
+from chaoskit.contract.cluster import Rooted
+from chaoskit.contract.driver import Driving
+from chaoskit.contract.host import Equipped, Rooting
+from chaoskit.contract.installed import nemesis
+from chaoskit.contract.nemesis import Preparing
+from chaoskit.scenario.plan import Plan
+
+_CLIENT_BYTES = 40 * 2**20
+"""Memory of a client that does nothing yet."""
+
+_MEMINFO = Path("/proc/meminfo")
+
+
+def check_machine(plan: Plan) -> None:
+    """Reject what this machine or the client libraries do not support, and download what is missing.
+
+    Raises:
+        BadInput: names the remedy.
+    """
+    problems = Problems(plan.source)
+    problems.tried(_check_memory, plan)
+    problems.tried(plan.provider.check, plan.scenario.cluster.hosts, plan.provider_options, plan.host_powers_needed)
+    problems.raise_any()  # who may make no hosts here may not read the cache either
+    if isinstance(plan.provider, Equipped):
+        problems.tried(plan.provider.check_tools, plan.provider_options, plan.tools_needed)
+    if plan.scenario.workload.drivers and isinstance(plan.provider, Driving):
+        files = files_in(plan.scenario.cluster.attach)
+        problems.tried(plan.provider.check_drivers, plan.provider_options, plan.scenario.workload.drivers, files)
+    if plan.scenario.cluster.attach:
+        problems.raise_any()
+        return
+    problems.tried(plan.system.check, plan.declared)
+    problems.tried(plan.system.prepare, plan.system_options)
+    if isinstance(plan.system, Rooted):
+        problems.tried(rooting(plan).make_root, plan.system.root(plan.system_options))
+    for fault in plan.faults:
+        each = nemesis(fault.kind)
+        if isinstance(each, Preparing):
+            parameters = each.parameters.model_validate(fault.parameters)
+            problems.tried(each.prepare, plan.system, plan.system_options, parameters)
+    problems.raise_any()
+
+
+def rooting(plan: Plan) -> Rooting:
+    """Return the provider, which must be able to give hosts another root.
+
+    Raises:
+        BadInput: it is not.
+    """
+    if isinstance(plan.provider, Rooting):
+        return plan.provider
+    cluster = plan.scenario.cluster
+    raise BadInput(f"cluster.provider: {cluster.provider} has no hosts with the root that {cluster.system} needs")
+
+
+def _check_memory(plan: Plan) -> None:
+    """Reject more clients than this machine has memory for, each of which is a process; see proc(5)."""
+    if plan.scenario.workload.drivers:
+        return
+    found = (line.split() for line in _MEMINFO.read_text().splitlines())
+    available = next((int(kib) * 1024 for name, kib, *_ in found if name == "MemAvailable:"), None)
+    clients = len(plan.workload.tasks(plan.workload_options))
+    if available is not None and clients * _CLIENT_BYTES > available:
+        raise BadInput(
+            f"workload: {clients:,} clients need {clients * _CLIENT_BYTES / 2**30:,.1f} GiB of memory, "
+            f"{available / 2**30:,.1f} GiB are available; use fewer producers and consumers"
+        )

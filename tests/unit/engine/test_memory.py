@@ -1,0 +1,33 @@
+"""More clients than there is memory for are refused before anything starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from samples import plan
+
+from chaoskit.base.errors import BadInput
+from chaoskit.scenario import machine
+from chaoskit.scenario.plan import Plan
+
+
+@pytest.fixture
+def checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that has 1 GiB of memory left, and can do everything."""
+    (tmp_path / "meminfo").write_text("MemTotal: 9999999999 kB\nMemAvailable:    1048576 kB\nHugePages_Total: 0\n")
+    monkeypatch.setattr(machine, "_MEMINFO", tmp_path / "meminfo")
+
+
+def _plan(**workload: Any) -> Plan:
+    return plan(workload={"kind": "log", "duration": "20s", **workload})
+
+
+@pytest.mark.usefixtures("checked")
+def test_too_many_clients_are_refused() -> None:
+    with pytest.raises(
+        BadInput, match=r"workload: 26 clients need 1\.0 GiB of memory, 1\.0 GiB are available; use fewer"
+    ):
+        machine._check_memory(_plan(producers=20, consumers=6))
+    machine._check_memory(_plan(producers=20, consumers=5))
