@@ -15,7 +15,7 @@ from chaoskit.contract.nemesis import ClientProcess, Nemesis, NemesisError, Stri
 
 _SEEN_WITHIN_S = 5
 _POLL_S = 0.005
-_WATCH = 'read -r _; kill -CONT "$1"'
+_WATCH = 'read -r _; kill -CONT "$@"'
 """The client continues when its pipe is closed, by the harness or because the harness dies."""
 
 
@@ -157,11 +157,21 @@ def _refuse_dead(strike: Strike) -> None:
 
 
 def _stop(client: ClientProcess) -> subprocess.Popen[bytes]:
+    processes = _processes(client)
     watch = subprocess.Popen(
-        ["sh", "-c", _WATCH, "watch", str(client.pid)], stdin=subprocess.PIPE, start_new_session=True
+        ["sh", "-c", _WATCH, "watch", *map(str, processes)], stdin=subprocess.PIPE, start_new_session=True
     )
-    os.kill(client.pid, signal.SIGSTOP)
+    for pid in processes:
+        os.kill(pid, signal.SIGSTOP)
     return watch
+
+
+def _processes(client: ClientProcess) -> list[int]:
+    """Return a client's process, and those that it has started, such as the JVM of a Java client."""
+    try:
+        return [client.pid, *(each.pid for each in psutil.Process(client.pid).children(recursive=True))]
+    except psutil.NoSuchProcess:
+        return [client.pid]
 
 
 def _wake(watch: subprocess.Popen[bytes]) -> None:
@@ -172,10 +182,11 @@ def _wake(watch: subprocess.Popen[bytes]) -> None:
 
 def _await_stopped(client: ClientProcess, stopped: bool) -> None:
     deadline = time.monotonic() + _SEEN_WITHIN_S
-    while ((state := _state(client.pid)) == psutil.STATUS_STOPPED) is not stopped:
-        if time.monotonic() > deadline:
-            raise NemesisError(f"{client.name} should {'' if stopped else 'not '}be stopped; its state is {state}")
-        time.sleep(_POLL_S)
+    for pid in _processes(client):
+        while ((state := _state(pid)) == psutil.STATUS_STOPPED) is not stopped:
+            if time.monotonic() > deadline:
+                raise NemesisError(f"{client.name} should {'' if stopped else 'not '}be stopped; its state is {state}")
+            time.sleep(_POLL_S)
 
 
 def _state(pid: int) -> str:
@@ -189,6 +200,7 @@ def _state(pid: int) -> str:
 def _local_ends(client: ClientProcess) -> Iterator[str]:
     """Yield the local addresses, with port, of a client's established connections."""
     listing = subprocess.run(["ss", "-Htnp", "state", "established"], capture_output=True, text=True, check=True).stdout
+    own = "|".join(map(str, _processes(client)))
     for line in listing.splitlines():
-        if re.search(rf"\bpid={client.pid},", line):
+        if re.search(rf"\bpid=({own}),", line):
             yield line.split()[2]

@@ -34,6 +34,7 @@ NO_RESULT = 1
 @click.argument("files", nargs=-1, required=True, type=PATH)
 @click.option("--lab", is_flag=True, help="Run on a local cluster instead of the one that the driver names.")
 @click.option("--hosts", type=click.IntRange(min=1), help="Number of brokers.  [default: replicationFactor]")
+@click.option("--java", is_flag=True, help="Use the system's own client, in a JVM for each client (Kafka).")
 @click.option("--duration", help="How long to measure, such as 30s; overrides testDurationMinutes.")
 @click.option("--warm-up", help="How long to warm up before; overrides warmupDurationMinutes.")
 @click.option(
@@ -49,6 +50,7 @@ def command(
     *,
     lab: bool,
     hosts: int | None,
+    java: bool,
     duration: str | None,
     warm_up: str | None,
     backlog: str | None,
@@ -68,7 +70,7 @@ def command(
         for option, given in (("--warm-up", warm_up), ("--duration", duration), ("--p99", p99))
     )
     size = _quantity("--backlog", backlog, parse_size)
-    benches = read_benches(files, Wishes(lab, hosts, warm_up_ns, length_ns, p99_ns, size))
+    benches = read_benches(files, Wishes(lab, hosts, warm_up_ns, length_ns, p99_ns, size, java))
     if lab:
         check_room(benches, state_folder())
     _tell_differences(benches)

@@ -51,8 +51,8 @@ class Benchmarked(Protocol):
 
     driver_class: str
 
-    def driven(self, content: Mapping[str, Any]) -> Driven:
-        """Translate a driver's file.
+    def driven(self, content: Mapping[str, Any], *, java: bool) -> Driven:
+        """Translate a driver's file, for the system's own (Java) client or for that of Python programs.
 
         Raises:
             BadInput: names the key and the remedy, without the file.

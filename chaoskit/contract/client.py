@@ -7,8 +7,7 @@ the system.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from chaoskit.base.errors import ChaoskitError
@@ -17,8 +16,14 @@ from chaoskit.history.recorder import Delivery, DeliveryReports
 Settlement = Literal["ack", "ack-cumulative", "nack", "reject"]
 """What a consumer does with a delivery: `nack` asks for redelivery, `reject` does not."""
 
-Completed = Callable[[int, int, str | None, int | None], None]
-"""Called once per send: token, outcome code, error, position (None if not reported)."""
+
+class Completed(Protocol):
+    """Called once per send: token, outcome code, error, position (None if not reported), and CLOCK_MONOTONIC, ns, if it
+    completed earlier than now."""
+
+    def __call__(
+        self, token: int, outcome: int, error: str | None, position: int | None, at_ns: int | None = None, /
+    ) -> None: ...
 
 
 class PositionLost(NamedTuple):
@@ -196,90 +201,6 @@ class Subscriber(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Publishing:
-    """How messages are published to queues.
-
-    Attributes:
-        confirms: whether a send completes when the system confirms it; otherwise when it was written.
-        persistent: whether messages are to survive a restart.
-        mandatory: whether a message that no queue takes is returned; its send has then failed.
-        ttl_ms: how long each message lives, in ms; None: for ever.
-    """
-
-    confirms: bool = True
-    persistent: bool = True
-    mandatory: bool = True
-    ttl_ms: int | None = None
-
-
-class Publisher(Producer, Protocol):
-    """Publishes messages to queues."""
-
-    def publish(self, topic: str, payload: bytes, token: int, priority: int | None) -> bool:
-        """Publish one message with a priority, or none, like `send`."""
-        ...
-
-
-class Death(NamedTuple):
-    """Why a message is in a queue of dead letters, as the system tells.
-
-    Attributes:
-        reason: such as `rejected` or `expired`.
-        queue: the queue that it was in before, by its name in the system.
-        times: how often that happened.
-    """
-
-    reason: str
-    queue: str
-    times: int
-
-
-class Arrival(NamedTuple):
-    """A delivery of a queue.
-
-    Attributes:
-        delivery: the message.
-        tag: identifies the delivery when it is settled.
-        death: why it was dead-lettered, if it was.
-    """
-
-    delivery: Delivery
-    tag: int
-    death: Death | None = None
-
-
-class QueueConsumer(Protocol):
-    """Receives messages of queues; each message stays with it until it is settled, or the connection ends."""
-
-    def consume(self, queues: Sequence[str]) -> None:
-        """Begin to receive from these queues; after a lost connection, `poll` connects again."""
-        ...
-
-    def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Arrival], str | None]:
-        """Return deliveries in order of arrival, and an error to record, if any."""
-        ...
-
-    def settle(self, tags: Sequence[int], how: Settlement) -> tuple[int, str | None]:
-        """Settle deliveries; return the outcome code and the error.
-
-        `FAIL`: the connection that they came on is gone, and the system will deliver them again.
-        """
-        ...
-
-    def left(self, queue: str) -> tuple[int, int]:
-        """Return the number of messages that are ready in a queue, and of its consumers, as the system reports.
-
-        Raises:
-            Unreachable: the system cannot be asked at the moment.
-        """
-        ...
-
-    def close(self, *, abruptly: bool = False) -> None:
-        """Disconnect; if `abruptly`, without a word."""
-        ...
-
-
 class Auditor(Consumer, Protocol):
     """A consumer that also knows the bounds of each partition and its own position."""
 
@@ -359,35 +280,6 @@ class SequencedClients(Protocol):
 
     def sequenced_producer(self, settings: Mapping[str, Any], name: str, completed: Completed) -> SequencedProducer:
         """Connect a producer called `name`, unless the settings specify another name."""
-        ...
-
-
-@runtime_checkable
-class QueueClients(Protocol):
-    """Optional power of a system's clients: publishers to, and consumers of, queues. A queue is a topic with the one
-    partition 0."""
-
-    def publisher(
-        self, settings: Mapping[str, Any], index: int, completed: Completed, publishing: Publishing
-    ) -> Publisher:
-        """Connect a publisher.
-
-        Args:
-            settings: the system's own, by name.
-            index: number of the client; clients with successive numbers connect to successive nodes.
-            completed: called once per send.
-            publishing: how it publishes.
-        """
-        ...
-
-    def queue_consumer(self, settings: Mapping[str, Any], index: int, prefetch: int) -> QueueConsumer:
-        """Connect a consumer, like a publisher.
-
-        Args:
-            settings: the system's own, by name.
-            index: number of the client.
-            prefetch: number of unsettled deliveries at which the system stops delivering to it; 0: none.
-        """
         ...
 
 

@@ -13,17 +13,12 @@ from pydantic import BaseModel
 
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.contract.capability import Capability
-from chaoskit.contract.client import (
-    LogClients,
-    QueueClients,
-    SequencedClients,
-    SubscribingClients,
-    TransactionalClients,
-)
+from chaoskit.contract.client import LogClients, SequencedClients, SubscribingClients, TransactionalClients
 from chaoskit.contract.guarantee import Declared, Guarantees
 from chaoskit.contract.host import Root, ServiceHost
 from chaoskit.contract.ledger import LedgerClients
 from chaoskit.contract.power import Powered
+from chaoskit.contract.queue import QueueClients
 from chaoskit.contract.topic import Topic
 from chaoskit.history.audits import Place
 from chaoskit.history.models import DataModel

@@ -143,9 +143,11 @@ class Recorder:
         self._due_ns[op] = due_ns
         self._classify(op, error, message)
 
-    def completed(self, op: int, outcome: int, error: str | None, position: int | None) -> None:
+    def completed(
+        self, op: int, outcome: int, error: str | None, position: int | None, at_ns: int | None = None
+    ) -> None:
         """Record the completion of a send; see `chaoskit.contract.client.Completed`."""
-        now = time.monotonic_ns()
+        now = time.monotonic_ns() if at_ns is None else at_ns
         error_id = 0 if error is None else self._wal.name(error)
         self._wal.complete(op, now, outcome, error_id, NO_POSITION if position is None else position)
         due_ns = self._due_ns.pop(op, None)

@@ -49,6 +49,7 @@ class Wishes:
         hosts: number of brokers; None: as many as there are replicas.
         warm_up_ns, length_ns: durations; None: as the workload says.
         backlog_bytes: size of the backlogs that are built; None: as the workload says.
+        java: use the system's own (Java) client.
         p99_ns: the highest rate is looked for at which p99 stays below; None: the workload's rate is kept.
     """
 
@@ -58,6 +59,7 @@ class Wishes:
     length_ns: int | None
     p99_ns: int | None = None
     backlog_bytes: int | None = None
+    java: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,7 @@ def read_benches(files: Sequence[Path], wishes: Wishes) -> list[Bench]:
         BadInput: names the file, the key and the remedy.
     """
     contents = {file: load_mapping(file, "a workload or a driver of the OpenMessaging Benchmark") for file in files}
-    drivers = [_driver(content, file) for file, content in contents.items() if _CLASS in content]
+    drivers = [_driver(content, file, java=wishes.java) for file, content in contents.items() if _CLASS in content]
     workloads = {
         file: parse_workload(content, str(file)) for file, content in contents.items() if _CLASS not in content
     }
@@ -129,7 +131,7 @@ def _planned(  # noqa: PLR0917 - what a bench is
     return Bench(stem, workload, driver, *durations_ns, wishes, read_plan(content, source))
 
 
-def _driver(content: Mapping[str, Any], file: Path) -> Driver:
+def _driver(content: Mapping[str, Any], file: Path, *, java: bool) -> Driver:
     source = str(file)
     wanted = str(content[_CLASS]).rpartition(".")[2]
     systems = {name: installed.system(name, source) for name in plugins.names("cluster")}
@@ -142,7 +144,7 @@ def _driver(content: Mapping[str, Any], file: Path) -> Driver:
     if not isinstance(lab, Mapping):
         raise BadInput(f"{source}: {_OURS}: write keys of `cluster` below it, such as config: {{...}}")
     try:
-        driven = system.driven(own)
+        driven = system.driven(own, java=java)
         driven = replace(driven, lab={**driven.lab, **lab})
     except BadInput as error:
         raise BadInput(f"{source}: {error}") from error

@@ -9,18 +9,13 @@ from typing import Any
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.base.installing import with_extra
 from chaoskit.contract.capability import Capability
-from chaoskit.contract.client import (
-    LogClients,
-    QueueClients,
-    SequencedClients,
-    SubscribingClients,
-    TransactionalClients,
-)
+from chaoskit.contract.client import LogClients, SequencedClients, SubscribingClients, TransactionalClients
 from chaoskit.contract.cluster import DataFiles, Leadership, Processes, Reassignment, Upgrade
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.ledger import LedgerClients
 from chaoskit.contract.power import Powered
+from chaoskit.contract.queue import QueueClients
 from chaoskit.history.models import DataModel
 from clusters.bookkeeper import artifacts
 from clusters.bookkeeper.deploy import BookKeeperCluster

@@ -56,6 +56,11 @@ def fetch_tools(version: str) -> Path:
     return _fetch("kafka-tools", "kafka-tools", version)
 
 
+def fetch_clients(version: str) -> Path:
+    """Return the folder with the jars of Kafka's own clients; see `fetch`."""
+    return _fetch("kafka-clients", "kafka-clients", version)
+
+
 def _fetch(name: str, artifact: str, version: str) -> Path:
     logging = _LOGGING[parse_version(version) >= (4,)]
     main = ("org.apache.kafka", artifact, version)

@@ -23,6 +23,7 @@ from clusters.common.properties import text
 from clusters.kafka import roles
 from clusters.kafka.connection import BOOTSTRAP, CONNECTION_DEFAULTS, NAMESPACE, group
 from clusters.kafka.effective import Reporter
+from clusters.kafka.java.settings import own_client
 from clusters.kafka.settings import KafkaOptions
 from clusters.kafka.topics import Topics, delete_topics
 from clusters.kafka.witnesses import Witnesses
@@ -193,7 +194,7 @@ class AttachedKafka:
         self.wait_ready(_IN_SYNC_S)
 
     def client_settings(self) -> dict[str, Any]:
-        return {**self._settings, NAMESPACE: self._namespace}
+        return {**self._settings, NAMESPACE: self._namespace, **own_client(self._options)}
 
     def end_trial(self) -> None:
         self._topics.delete()

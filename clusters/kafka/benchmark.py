@@ -27,7 +27,7 @@ _OUTSIDE = "outside allowed range"
 _CONNECTION = ("security.", "sasl.", "ssl.")
 
 
-def driven(content: Mapping[str, Any]) -> Driven:
+def driven(content: Mapping[str, Any], *, java: bool) -> Driven:
     """See `chaoskit.contract.benchmark.Benchmarked`."""
     check_keys("Kafka", content, _KEYS)
     topic, common, producer, consumer = (_properties(content, key) for key in _TEXTS)
@@ -36,10 +36,10 @@ def driven(content: Mapping[str, Any]) -> Driven:
         raise BadInput(f"commonConfig: {BOOTSTRAP} is missing; name the brokers")
     ignored = [f"{name}: {why}" for name, why in _REPLACED.items() if consumer.pop(name, None) is not None]
     common.pop("client.id", None)
-    known = {
-        "producer": _taken({**common, **producer}, lambda given: KafkaProducer(given, lambda *_: None), ignored),
-        "consumer": _taken({**common, **consumer}, _consumer, ignored),
-    }
+    known: dict[str, dict[str, Any]] = {"producer": {**common, **producer}, "consumer": {**common, **consumer}}
+    if not java:
+        _taken(known["producer"], lambda given: KafkaProducer(given, lambda *_: None), ignored)
+        _taken(known["consumer"], _consumer, ignored)
     replication = content.get("replicationFactor", 1)
     if not isinstance(replication, int) or replication < 1:
         raise BadInput(f"replicationFactor: {replication!r} is no number of replicas; write 1 or more")
@@ -50,7 +50,7 @@ def driven(content: Mapping[str, Any]) -> Driven:
     }
     return Driven(
         attach=attach,
-        cluster={"topic": topic},
+        cluster={"topic": topic, **({"clients": "java"} if java else {})},
         workload={"replication": replication, **clients},
         hosts=replication,
         lab={"jvm": PRODUCTION},
@@ -74,19 +74,16 @@ def _properties(content: Mapping[str, Any], key: str) -> dict[str, str]:
     return found
 
 
-def _taken(
-    settings: dict[str, Any], connect: Callable[[Mapping[str, Any]], object], ignored: list[str]
-) -> dict[str, Any]:
-    """Return the settings that librdkafka has; add the others to `ignored`."""
-    taken = dict(settings)
-    for name, why in refused(taken, connect):
+def _taken(settings: dict[str, Any], connect: Callable[[Mapping[str, Any]], object], ignored: list[str]) -> None:
+    """Leave the settings that librdkafka has; add the others to `ignored`."""
+    given = dict(settings)
+    for name, why in refused(settings, connect):
         if ABSENT in why:
             ignored.append(f"{name}: librdkafka has no such property")
         elif _OUTSIDE in why:
-            ignored.append(f"{name}: {settings[name]} is outside librdkafka's range; its default is used")
+            ignored.append(f"{name}: {given[name]} is outside librdkafka's range; its default is used")
         else:
             raise BadInput(f"{name or 'producerConfig, consumerConfig'}: rejected by librdkafka: {why}")
-    return taken
 
 
 def _consumer(settings: Mapping[str, Any]) -> None:

@@ -37,8 +37,12 @@ class KafkaClients:
         return KafkaTransactionalProducer({**self._connection, **transactional_settings(settings, name)}, completed)
 
     def consumer(self, settings: Mapping[str, Any], group: int = 0) -> KafkaConsumer:
-        name = settings.get("group.id", self._group)
-        return KafkaConsumer({**self._connection, **settings, "group.id": f"{name}-{group}" if group else name})
+        return KafkaConsumer({**self._connection, **settings, "group.id": self.group(settings, group)})
+
+    def group(self, settings: Mapping[str, Any], number: int) -> str:
+        """Return the name of the group with a number, given the settings of its consumers."""
+        name = str(settings.get("group.id", self._group))
+        return f"{name}-{number}" if number else name
 
     def auditor(self, settings: Mapping[str, Any]) -> KafkaAuditor:
         mine = {**self._connection, "group.id": f"{self._group}-auditor"}

@@ -9,6 +9,9 @@ BOOTSTRAP = "bootstrap.servers"
 NAMESPACE = "chaoskit.namespace"
 """Client setting with the prefix of group names; not a setting of librdkafka."""
 
+CLASSPATH = "chaoskit.classpath"
+"""Client setting with the class path of Kafka's own client, if workloads use that; not a setting of librdkafka."""
+
 _GROUP = "chaoskit"
 
 CONNECTION_DEFAULTS = {

@@ -18,6 +18,7 @@ from clusters.common.properties import setting
 from clusters.kafka import roles, settings
 from clusters.kafka.connection import BOOTSTRAP, NAMESPACE, coordinated_id, group
 from clusters.kafka.effective import Reporter
+from clusters.kafka.java.settings import own_client
 from clusters.kafka.nodes import Nodes
 from clusters.kafka.operator import Operator, has_tools
 from clusters.kafka.probe import answers
@@ -90,7 +91,7 @@ class KafkaCluster:
 
     def client_settings(self) -> dict[str, Any]:
         secured = self._credentials.client_settings() if self._credentials else {}
-        return {BOOTSTRAP: self._bootstrap, **secured, NAMESPACE: self._namespace}
+        return {BOOTSTRAP: self._bootstrap, **secured, NAMESPACE: self._namespace, **own_client(self._options)}
 
     def end_trial(self) -> None:
         self._topics.delete()

@@ -47,6 +47,7 @@ class KafkaOptions(BaseModel):
             one has the metadata log.
         zones: the scenario's `cluster.zones`; a broker's rack is its zone.
         security: how clients connect; default: without encryption, without a login.
+        clients: `librdkafka`, or `java` for Kafka's own producers and consumers.
         heap: JVM heap of each process; default: 400 MiB, and 1 GiB with `jvm: production`.
         jvm: `production`, further JVM options, or both; see `clusters.common.java`.
     """
@@ -62,6 +63,7 @@ class KafkaOptions(BaseModel):
     log_dirs: Directories = list(ON_DATA)
     zones: dict[str, list[str]] = {}
     security: Security | None = None
+    clients: Literal["librdkafka", "java"] = "librdkafka"
     heap: Size | None = None
     jvm: Jvm = []
 

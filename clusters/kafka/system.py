@@ -8,17 +8,12 @@ from typing import Any
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.contract.benchmark import Driven
 from chaoskit.contract.capability import Capability
-from chaoskit.contract.client import (
-    LogClients,
-    QueueClients,
-    SequencedClients,
-    SubscribingClients,
-    TransactionalClients,
-)
+from chaoskit.contract.client import LogClients, SequencedClients, SubscribingClients, TransactionalClients
 from chaoskit.contract.cluster import DataFiles, Decommissioning, Leadership, Processes, Reassignment, Upgrade
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.ledger import LedgerClients
+from chaoskit.contract.queue import QueueClients
 from chaoskit.history.models import DataModel
 from clusters.common.diagnosis import java_and_jars
 from clusters.common.directories import check_directories
@@ -27,8 +22,11 @@ from clusters.kafka import artifacts, attached
 from clusters.kafka.benchmark import DRIVER_CLASS, driven
 from clusters.kafka.client import KafkaClients
 from clusters.kafka.client_settings import check_clients
+from clusters.kafka.connection import BOOTSTRAP, CLASSPATH
 from clusters.kafka.deploy import KafkaCluster
 from clusters.kafka.guarantees import GUARANTEES
+from clusters.kafka.java.client import JavaClients
+from clusters.kafka.java.settings import check_java_clients
 from clusters.kafka.known import check_names, check_topology
 from clusters.kafka.operator import has_tools
 from clusters.kafka.retention import compacts
@@ -67,7 +65,7 @@ class System:
         return (Processes, DataFiles, Upgrade, *by_tools)
 
     def client_powers(self, options: KafkaOptions) -> tuple[type, ...]:
-        return (LogClients, TransactionalClients)
+        return (LogClients,) if options.clients == "java" else (LogClients, TransactionalClients)
 
     def check(self, declared: Declared) -> None:
         options: KafkaOptions = declared.options
@@ -79,7 +77,7 @@ class System:
         problems.tried(check_security, options.security, version)
         problems.tried(check_topology, options, declared.hosts)
         problems.tried(check_java, _JAVA_MIN[version >= (4,)], f"Kafka {options.version}")
-        problems.tried(check_clients, declared)
+        problems.tried(_check_clients, declared)
         problems.raise_any()
 
     def is_fetched(self, options: KafkaOptions) -> bool:
@@ -90,13 +88,13 @@ class System:
         check_names(options, artifacts.fetch(options.version))
 
     def deployment(self, options: KafkaOptions) -> KafkaOptions:
-        return options.model_copy(update={"topic": {}})
+        return options.model_copy(update={"topic": {}, "clients": "librdkafka"})
 
     def deploy(self, hosts: Sequence[ServiceHost], options: KafkaOptions) -> KafkaCluster:
         return KafkaCluster(hosts, options, artifacts.fetch(options.version))
 
-    def clients(self, settings: Mapping[str, Any]) -> KafkaClients:
-        return KafkaClients(settings)
+    def clients(self, settings: Mapping[str, Any]) -> KafkaClients | JavaClients:
+        return JavaClients(settings) if CLASSPATH in settings else KafkaClients(settings)
 
     def brokers(self, options: KafkaOptions, hosts: int) -> int:
         return broker_count(options, hosts)
@@ -107,9 +105,10 @@ class System:
         """See `chaoskit.contract.attach.Attaching`."""
         problems = Problems()
         problems.tried(attached.check, settings)
+        problems.tried(_check_plain, settings, declared.options)
         problems.tried(artifacts.parse_version, declared.options.version)
         problems.tried(_check_sizes, declared)
-        problems.tried(check_clients, declared)
+        problems.tried(_check_clients, declared)
         problems.raise_any()
 
     def observe(self, settings: Mapping[str, Any], nodes: int, options: KafkaOptions) -> KafkaOptions:
@@ -126,12 +125,24 @@ class System:
         """See `chaoskit.contract.attach.Attaching`."""
         return attached.remove(settings, names)
 
-    def driven(self, content: Mapping[str, Any]) -> Driven:
+    def driven(self, content: Mapping[str, Any], *, java: bool) -> Driven:
         """See `chaoskit.contract.benchmark.Benchmarked`."""
-        return driven(content)
+        return driven(content, java=java)
 
     def diagnose(self) -> list[Capability]:
         return java_and_jars("Kafka", 17, "Kafka 4")
+
+
+def _check_plain(settings: Mapping[str, Any], options: KafkaOptions) -> None:
+    if options.clients == "java" and (further := sorted(settings.keys() - {BOOTSTRAP})):
+        raise BadInput(f"cluster.clients: java: cluster.attach.{further[0]} is not supported with it yet")
+
+
+def _check_clients(declared: Declared) -> None:
+    if declared.options.clients == "java":
+        check_java_clients(declared)
+    else:
+        check_clients(declared)
 
 
 def _check_sizes(declared: Declared) -> None:

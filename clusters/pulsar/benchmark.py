@@ -30,8 +30,10 @@ _PERSISTENCE = {"ensembleSize": "ensemble", "writeQuorum": "write_quorum", "ackQ
 _DEDUPLICATION = "deduplicationEnabled"
 
 
-def driven(content: Mapping[str, Any]) -> Driven:
+def driven(content: Mapping[str, Any], *, java: bool) -> Driven:
     """See `chaoskit.contract.benchmark.Benchmarked`."""
+    if java:
+        raise BadInput("Pulsar's Java client is not supported yet; leave out --java")
     check_keys("Pulsar", content, ("name", "driverClass", "client", "producer", "consumer"))
     client, producer, consumer = (dict(content.get(key) or {}) for key in ("client", "producer", "consumer"))
     check_keys("Pulsar", client, _CLIENT, "client.")

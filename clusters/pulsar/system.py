@@ -8,17 +8,12 @@ from typing import Any
 from chaoskit.base.errors import Problems
 from chaoskit.contract.benchmark import Driven
 from chaoskit.contract.capability import Capability
-from chaoskit.contract.client import (
-    LogClients,
-    QueueClients,
-    SequencedClients,
-    SubscribingClients,
-    TransactionalClients,
-)
+from chaoskit.contract.client import LogClients, SequencedClients, SubscribingClients, TransactionalClients
 from chaoskit.contract.cluster import DataFiles, Leadership, Processes, Reassignment, Upgrade
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.ledger import LedgerClients
+from chaoskit.contract.queue import QueueClients
 from chaoskit.contract.traits import Group
 from chaoskit.history.models import DataModel
 from clusters.common.diagnosis import java_and_jars
@@ -102,9 +97,9 @@ class System:
         """See `chaoskit.contract.cluster.Positions`."""
         return describe(position)
 
-    def driven(self, content: Mapping[str, Any]) -> Driven:
+    def driven(self, content: Mapping[str, Any], *, java: bool) -> Driven:
         """See `chaoskit.contract.benchmark.Benchmarked`."""
-        return driven(content)
+        return driven(content, java=java)
 
     def diagnose(self) -> list[Capability]:
         return java_and_jars("Pulsar", _JAVA_MIN, "Pulsar")

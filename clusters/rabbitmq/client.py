@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from chaoskit.contract.client import Completed, Publishing
+from chaoskit.contract.client import Completed
 from chaoskit.contract.power import P, held
+from chaoskit.contract.queue import Publishing
 from clusters.rabbitmq.attached import login_of
 from clusters.rabbitmq.connection import ADDRESSES, LAB, LOGIN, ROUTES, Addresses
 from clusters.rabbitmq.consumer import RabbitConsumer

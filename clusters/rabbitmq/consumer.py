@@ -17,7 +17,8 @@ import pika
 from pika.adapters.blocking_connection import BlockingChannel
 from pika.exceptions import AMQPError
 
-from chaoskit.contract.client import Arrival, Death, Settlement, Unreachable
+from chaoskit.contract.client import Settlement, Unreachable
+from chaoskit.contract.queue import Arrival, Death
 from chaoskit.history.recorder import Delivery
 from chaoskit.history.schema import FAIL, OK
 from chaoskit.history.wal import NO_POSITION

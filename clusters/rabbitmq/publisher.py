@@ -18,7 +18,8 @@ from pika.channel import Channel
 from pika.exceptions import AMQPError
 from pika.frame import Method
 
-from chaoskit.contract.client import Completed, Publishing
+from chaoskit.contract.client import Completed
+from chaoskit.contract.queue import Publishing
 from chaoskit.history.schema import FAIL, INFO, OK
 from clusters.rabbitmq.connection import AGAIN_S, Addresses
 from clusters.rabbitmq.routing import Route

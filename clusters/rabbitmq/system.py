@@ -8,17 +8,12 @@ from typing import Any
 
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.contract.capability import Capability
-from chaoskit.contract.client import (
-    LogClients,
-    QueueClients,
-    SequencedClients,
-    SubscribingClients,
-    TransactionalClients,
-)
+from chaoskit.contract.client import LogClients, SequencedClients, SubscribingClients, TransactionalClients
 from chaoskit.contract.cluster import DataFiles, Decommissioning, Leadership, Processes, Reassignment, Upgrade
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.host import Root, ServiceHost
 from chaoskit.contract.ledger import LedgerClients
+from chaoskit.contract.queue import QueueClients
 from chaoskit.contract.traits import Group
 from chaoskit.history.models import DataModel
 from clusters.hosts import roots

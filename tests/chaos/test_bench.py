@@ -20,7 +20,7 @@ _RATE = 5000
 
 
 def _benched(
-    folder: Path, workload: dict[str, Any], driver: dict[str, Any], duration: str
+    folder: Path, workload: dict[str, Any], driver: dict[str, Any], duration: str, *options: str
 ) -> tuple[dict[str, Any], subprocess.CompletedProcess[str]]:
     """Run a workload with a driver; return the result, and what was said."""
     (folder / "work.yaml").write_text(yaml.dump({**WORKLOAD, **workload}))
@@ -28,7 +28,7 @@ def _benched(
     command = [str(Path(sys.executable).with_name("chaoskit")), "bench", "--lab", "--duration", duration]
     files = [str(folder / name) for name in ("driver.yaml", "work.yaml")]
     places = ["--warm-up", "5s", "--out", str(folder / "results"), "--store", str(folder / "store")]
-    done = subprocess.run([*command, *places, *files], capture_output=True, text=True, check=False)
+    done = subprocess.run([*command, *options, *places, *files], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     (path,) = (folder / "results").glob(f"work-{driver['name']}-*.json")
     document = json.loads(path.read_text())
@@ -36,8 +36,9 @@ def _benched(
     return document, done
 
 
-def test_a_workload_of_omb_in_a_lab(tmp_path: Path) -> None:
-    document, done = _benched(tmp_path, {"producerRate": _RATE}, DRIVER, "20s")
+@pytest.mark.parametrize("options", [(), ("--java",)], ids=["librdkafka", "java"])
+def test_a_workload_of_omb_in_a_lab(tmp_path: Path, options: tuple[str, ...]) -> None:
+    document, done = _benched(tmp_path, {"producerRate": _RATE}, DRIVER, "20s", *options)
 
     assert len(document["publishRate"]) == 2
     assert sum(document["publishRate"]) / 2 == pytest.approx(_RATE, rel=0.02)
@@ -46,6 +47,7 @@ def test_a_workload_of_omb_in_a_lab(tmp_path: Path) -> None:
     assert 0 < document["aggregatedPublishLatency50pct"] <= document["aggregatedEndToEndLatency99pct"]
     assert "valid" in done.stdout
     assert "unlike OMB: payloads are random" in done.stderr
+    assert ("librdkafka has no such property" in done.stderr) is (not options), "Kafka's own client has all"
 
 
 @pytest.mark.parametrize("driver", [DRIVER, PULSAR_DRIVER], ids=["kafka", "pulsar"])

@@ -113,14 +113,16 @@ class Resuming:
             return True
         return False
 
-    def _told(self, token: int, outcome: int, error: str | None, position: int | None) -> None:
+    def _told(
+        self, token: int, outcome: int, error: str | None, position: int | None, at_ns: int | None = None
+    ) -> None:
         if token not in self._unconfirmed:
             return
         if outcome == INFO:
             self._unknown[token] = error
             return
         del self._unconfirmed[token]
-        self._completed(token, outcome, error, position)
+        self._completed(token, outcome, error, position, at_ns)
 
     def _follow(self) -> None:
         """Abandon the client and create a new one."""

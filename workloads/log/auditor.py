@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from chaoskit.base.errors import ChaoskitError
@@ -58,12 +59,14 @@ class Probes:
         partitions = len(self._options.all_partitions())
         return len(self._outcomes) == partitions and all(outcome == OK for outcome in self._outcomes.values())
 
-    def completed(self, op: int, outcome: int, error: str | None, position: int | None) -> None:
+    def completed(
+        self, op: int, outcome: int, error: str | None, position: int | None, at_ns: int | None = None
+    ) -> None:
         """See `chaoskit.contract.client.Completed`."""
         self._outcomes[op] = outcome
         if position is not None:
             self.positions[self._places[op]] = position
-        self._recorder.completed(op, outcome, error, position)
+        self._recorder.completed(op, outcome, error, position, at_ns)
 
     def send(self, producer: Producer) -> None:
         """Send them; a producer that reports to `completed`."""
@@ -155,12 +158,21 @@ def _read_to_end(control: Control, reader: Reader, consumer: Auditor, ends: Ends
         if all(reached[where] >= end for where, (_, end) in ends.items()):
             break
         moved = bool(reader.poll())
+        while reader.thrown_off:
+            _begin_later(consumer, reader.thrown_off.pop(), ends)
         if moved or gaps.passed(reached):
             deadline = time.monotonic() + _STALL_S
         if moved:
             gaps.moved()
         reached = {where: max(at, consumer.position(*where)) for where, at in reached.items()}
     return reached
+
+
+def _begin_later(consumer: Auditor, place: Place, ends: Ends) -> None:
+    """Note that the system deleted the beginning of a partition while it was read."""
+    low, end = ends[place]
+    with suppress(ChaoskitError):
+        ends[place] = max(low, consumer.bounds(*place, _BOUNDS_TIMEOUT_S)[0]), end
 
 
 class _Gaps:

@@ -103,10 +103,14 @@ class Reader(Poller[Consumer]):
         recorder: the client's recorder.
         consumer: the consumer to poll.
         prober: see `Poller`.
+
+    Attributes:
+        thrown_off: partitions whose position the system had deleted, by their names in the system.
     """
 
     def __init__(self, recorder: Recorder, consumer: Consumer, prober: int = NOBODY) -> None:
         super().__init__(recorder, consumer, "poll", prober)
+        self.thrown_off: list[Place] = []
         self._group = ""
         self._generation: int | None = None
         self._paused = False
@@ -149,6 +153,7 @@ class Reader(Poller[Consumer]):
         seek = self.recorder.invoke("seek")
         self.source.seek_to_beginning(topic, partition)
         self.recorder.complete(seek, OK, f"{cause} {self.recorder.in_history(topic)}/{partition}")
+        self.thrown_off.append((topic, partition))
 
     def hold(self, *, paused: bool) -> None:
         """Pause, or go on; every change is recorded."""

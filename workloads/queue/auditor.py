@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 
-from chaoskit.contract.client import Publishing, QueueClients, Unreachable
+from chaoskit.contract.client import Unreachable
+from chaoskit.contract.queue import Publishing, QueueClients
 from chaoskit.contract.workload import Job
 from chaoskit.history.audits import Drained
 from chaoskit.history.schema import INFO, OK

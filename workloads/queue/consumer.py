@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaoskit.contract.client import Arrival, QueueClients, QueueConsumer, Settlement
+from chaoskit.contract.client import Settlement
+from chaoskit.contract.queue import Arrival, QueueClients, QueueConsumer
 from chaoskit.contract.topic import DEAD
 from chaoskit.contract.workload import Job
 from chaoskit.history import payload

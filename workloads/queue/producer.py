@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from chaoskit.base.quantities import MILLISECOND
-from chaoskit.contract.client import Completed, Producer, Publisher, Publishing, QueueClients
+from chaoskit.contract.client import Completed, Producer
+from chaoskit.contract.queue import Publisher, Publishing, QueueClients
 from chaoskit.contract.workload import Job
 from chaoskit.history import payload
 from chaoskit.history.recorder import Recorder

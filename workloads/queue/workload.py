@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from chaoskit.contract.client import QueueClients
+from chaoskit.contract.queue import QueueClients
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Paced, Queueing
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Job, Task

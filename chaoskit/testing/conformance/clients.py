@@ -7,21 +7,18 @@ from typing import Any, NamedTuple
 
 from chaoskit.base.waiting import wait_until
 from chaoskit.contract.client import (
-    Arrival,
     Auditor,
     Completed,
     Consumer,
     LogClients,
     Producer,
-    Publishing,
-    QueueClients,
-    QueueConsumer,
     SequencedClients,
     SubscribingClients,
     TransactionalClients,
 )
 from chaoskit.contract.ledger import LedgerClients
 from chaoskit.contract.power import Powered, optional
+from chaoskit.contract.queue import Arrival, Publishing, QueueClients, QueueConsumer
 from chaoskit.contract.topic import Topic
 from chaoskit.history.models import DataModel
 from chaoskit.history.recorder import Delivery
@@ -44,7 +41,9 @@ class _Completion(NamedTuple):
 class _Told(list[_Completion]):
     """All completions that a client reported."""
 
-    def __call__(self, token: int, outcome: int, error: str | None, position: int | None) -> None:
+    def __call__(
+        self, token: int, outcome: int, error: str | None, position: int | None, at_ns: int | None = None, /
+    ) -> None:
         self.append(_Completion(token, outcome, error, position))
 
 

@@ -30,13 +30,23 @@ while True:
 """
 
 
+_PARENT = """
+import subprocess, sys
+with subprocess.Popen([sys.executable, "-c", sys.argv[2], sys.argv[1]]) as child:
+    sys.stdin.read()
+    child.kill()
+"""
+"""A client that has another process connect, which ends with it, as the JVM of a Java client does."""
+
+
 class TickingClient:
     """A client whose process sends a byte every 10 ms and connects anew when its connection breaks."""
 
     name = "producer-0"
 
-    def __init__(self, server: socket.socket) -> None:
+    def __init__(self, server: socket.socket, program: str = _CLIENT) -> None:
         self._server = server
+        self._program = program
         self._earlier: list[Any] = []
         self.connection: Any = None
         self.process: Any = None
@@ -60,7 +70,8 @@ class TickingClient:
         if self.process is not None and self.running():
             return
         port = str(self._server.getsockname()[1])
-        self.process = subprocess.Popen([sys.executable, "-c", _CLIENT, port])
+        command = [sys.executable, "-c", self._program, port, _CLIENT]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE)
         self.accept()
 
     @property
@@ -126,6 +137,21 @@ def test_a_paused_client_is_silent_and_goes_on_afterwards(client: TickingClient)
         assert evidence == "stopped (state T): producer-0"
         assert not client.ticks()
     assert client.ticks()
+
+
+def test_what_a_client_has_started_pauses_and_is_disconnected_with_it() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(5)
+        client = TickingClient(server, _PARENT)
+        with fault(ClientPause(), [client], None):  # type: ignore[list-item]
+            assert not client.ticks()
+        assert client.ticks()
+        with fault(ClientDisconnect(), [client], None) as evidence:  # type: ignore[list-item]
+            assert evidence == "connections reset: 1 of producer-0"
+            client.accept()
+        assert client.ticks()
+        client.process.communicate()
+        client.connection.close()
 
 
 def test_a_disconnected_client_sees_a_reset_and_comes_back(client: TickingClient) -> None:

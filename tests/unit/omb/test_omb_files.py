@@ -85,6 +85,14 @@ def test_what_cannot_work_is_refused(tmp_path: Path, workload: Any, driver: Any,
         _benches(tmp_path, workload={**WORKLOAD, **workload}, driver={**DRIVER, **driver})
 
 
+def test_kafkas_own_client_takes_all_settings(tmp_path: Path) -> None:
+    (bench,) = _benches(tmp_path, Wishes(lab=True, hosts=None, warm_up_ns=None, length_ns=None, java=True))
+
+    assert bench.plan.system_options.clients == "java"
+    assert bench.plan.workload_options.producer["max.request.size"] == "9"
+    assert bench.driver.driven.ignored == ("auto.offset.reset: consumers read everything from the beginning",)
+
+
 def test_several_subscriptions_are_groups_of_their_own(tmp_path: Path) -> None:
     (bench,) = _benches(tmp_path, workload={**WORKLOAD, "subscriptionsPerTopic": 3, "topics": 2})
 
@@ -138,6 +146,8 @@ _LAB = Wishes(lab=True, hosts=None, warm_up_ns=None, length_ns=None)
 
 
 def test_a_driver_of_pulsar(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"kafka\.yaml: Pulsar's Java client is not supported yet"):
+        _benches(tmp_path, Wishes(True, None, None, None, java=True), driver=PULSAR_DRIVER)
     (bench,) = _benches(tmp_path, _LAB, driver=PULSAR_DRIVER)
 
     options, load = bench.plan.system_options, bench.plan.workload_options

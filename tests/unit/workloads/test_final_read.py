@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from loads import RUN, Load, Powers, rows_of
 
-from chaoskit.contract.client import Gap
+from chaoskit.contract.client import Gap, PositionLost
 from chaoskit.contract.cluster import ClusterError
 from chaoskit.contract.workload import Task
 from chaoskit.history import payload
@@ -94,6 +94,30 @@ def test_a_new_leader_that_does_not_know_its_end_is_asked_again(tmp_path: Path) 
     assert bounds == Bounds(0, 6, complete=True, reached=6)
     assert operation["outcome"] == "ok"
     assert told == {"accepted": True, "audited": True, "why": "", "probed": ["log-0/0"], "received": {"log-0/0": 6}}
+
+
+def test_what_is_deleted_while_it_is_read_was_not_there(tmp_path: Path) -> None:
+    class Deleting(Log):
+        """The first two messages are deleted when they are about to be read."""
+
+        low = 0
+
+        def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Delivery], list[Any], str | None]:
+            if not self.low:
+                self.low = 2
+                return [], [PositionLost("log-0", 0, "OFFSET_OUT_OF_RANGE")], None
+            return super().poll(timeout_s, messages_max)
+
+        def seek_to_beginning(self, topic: str, partition: int) -> None:
+            self.read = self.low
+
+        def bounds(self, topic: str, partition: int, timeout_s: float) -> tuple[int, int]:
+            return self.low, len(self.contents)
+
+    _, bounds, told = _audited(tmp_path, Deleting(refusals=0))
+
+    assert bounds == Bounds(2, 6, complete=True, reached=6)
+    assert told["audited"]
 
 
 def test_a_partition_without_a_known_end_is_incomplete_and_says_why(

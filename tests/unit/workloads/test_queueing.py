@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from loads import RUN, Load, Powers, rows_of
 
-from chaoskit.contract.client import Arrival, Death, Publishing, Unreachable
+from chaoskit.contract.client import Unreachable
+from chaoskit.contract.queue import Arrival, Death, Publishing
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Task
 from chaoskit.history import payload
 from chaoskit.history.audits import Drained

@@ -1,0 +1,123 @@
+"""Queues: how workloads publish to them and consume from them; see `chaoskit.contract.client`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+from chaoskit.contract.client import Completed, Producer, Settlement
+from chaoskit.history.recorder import Delivery
+
+
+@dataclass(frozen=True, slots=True)
+class Publishing:
+    """How messages are published to queues.
+
+    Attributes:
+        confirms: whether a send completes when the system confirms it; otherwise when it was written.
+        persistent: whether messages are to survive a restart.
+        mandatory: whether a message that no queue takes is returned; its send has then failed.
+        ttl_ms: how long each message lives, in ms; None: for ever.
+    """
+
+    confirms: bool = True
+    persistent: bool = True
+    mandatory: bool = True
+    ttl_ms: int | None = None
+
+
+class Publisher(Producer, Protocol):
+    """Publishes messages to queues."""
+
+    def publish(self, topic: str, payload: bytes, token: int, priority: int | None) -> bool:
+        """Publish one message with a priority, or none, like `send`."""
+        ...
+
+
+class Death(NamedTuple):
+    """Why a message is in a queue of dead letters, as the system tells.
+
+    Attributes:
+        reason: such as `rejected` or `expired`.
+        queue: the queue that it was in before, by its name in the system.
+        times: how often that happened.
+    """
+
+    reason: str
+    queue: str
+    times: int
+
+
+class Arrival(NamedTuple):
+    """A delivery of a queue.
+
+    Attributes:
+        delivery: the message.
+        tag: identifies the delivery when it is settled.
+        death: why it was dead-lettered, if it was.
+    """
+
+    delivery: Delivery
+    tag: int
+    death: Death | None = None
+
+
+class QueueConsumer(Protocol):
+    """Receives messages of queues; each message stays with it until it is settled, or the connection ends."""
+
+    def consume(self, queues: Sequence[str]) -> None:
+        """Begin to receive from these queues; after a lost connection, `poll` connects again."""
+        ...
+
+    def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Arrival], str | None]:
+        """Return deliveries in order of arrival, and an error to record, if any."""
+        ...
+
+    def settle(self, tags: Sequence[int], how: Settlement) -> tuple[int, str | None]:
+        """Settle deliveries; return the outcome code and the error.
+
+        `FAIL`: the connection that they came on is gone, and the system will deliver them again.
+        """
+        ...
+
+    def left(self, queue: str) -> tuple[int, int]:
+        """Return the number of messages that are ready in a queue, and of its consumers, as the system reports.
+
+        Raises:
+            Unreachable: the system cannot be asked at the moment.
+        """
+        ...
+
+    def close(self, *, abruptly: bool = False) -> None:
+        """Disconnect; if `abruptly`, without a word."""
+        ...
+
+
+@runtime_checkable
+class QueueClients(Protocol):
+    """Optional power of a system's clients: publishers to, and consumers of, queues. A queue is a topic with the one
+    partition 0."""
+
+    def publisher(
+        self, settings: Mapping[str, Any], index: int, completed: Completed, publishing: Publishing
+    ) -> Publisher:
+        """Connect a publisher.
+
+        Args:
+            settings: the system's own, by name.
+            index: number of the client; clients with successive numbers connect to successive nodes.
+            completed: called once per send.
+            publishing: how it publishes.
+        """
+        ...
+
+    def queue_consumer(self, settings: Mapping[str, Any], index: int, prefetch: int) -> QueueConsumer:
+        """Connect a consumer, like a publisher.
+
+        Args:
+            settings: the system's own, by name.
+            index: number of the client.
+            prefetch: number of unsettled deliveries at which the system stops delivering to it; 0: none.
+        """
+        ...

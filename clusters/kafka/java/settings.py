@@ -1,0 +1,77 @@
+"""The settings of Kafka's own clients: chaoskit's defaults, and checks before anything starts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from chaoskit.base.errors import BadInput, Problems, guessed
+from chaoskit.contract.guarantee import Declared
+from clusters.kafka.connection import BOOTSTRAP, CLASSPATH
+from clusters.kafka.consumer import ISOLATION, READ_COMMITTED
+from clusters.kafka.java import relay
+from clusters.kafka.producer import PRODUCER_DEFAULTS, resolve_producer
+from clusters.kafka.settings import KafkaOptions
+
+_RECONNECT = {"reconnect.backoff.max.ms": 500, "socket.connection.setup.timeout.ms": 2000}
+"""Fast reconnection, as with librdkafka."""
+
+_CONSUMER = {
+    "enable.auto.commit": False,
+    "fetch.max.wait.ms": 50,
+    ISOLATION: READ_COMMITTED,
+    "max.poll.records": 1000,
+    "session.timeout.ms": 10_000,
+}
+"""As chaoskit's defaults with librdkafka; see `clusters.kafka.consumer`."""
+
+_ONLY_LIBRDKAFKA = "queue.buffering.max.messages"
+_REQUEST, _DELIVERY = "request.timeout.ms", "delivery.timeout.ms"
+_OURS = {"producer": (BOOTSTRAP,), "consumer": (BOOTSTRAP, "auto.offset.reset")}
+
+
+def producer_settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the effective producer settings: given ones override chaoskit's; null selects Kafka's default."""
+    resolved = resolve_producer(given)
+    if _ONLY_LIBRDKAFKA not in given:
+        resolved.pop(_ONLY_LIBRDKAFKA, None)
+    if _REQUEST in given and _DELIVERY not in given:  # Kafka then has it follow
+        resolved.pop(_DELIVERY, None)
+    return {**_RECONNECT, **resolved}
+
+
+def consumer_settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the effective consumer settings; see `producer_settings`. A lost position is an error, which the workload
+    records."""
+    chosen = {**_RECONNECT, **_CONSUMER, **given, "auto.offset.reset": "none"}
+    return {name: value for name, value in chosen.items() if value is not None}
+
+
+def own_client(options: KafkaOptions) -> dict[str, str]:
+    """Return the client setting by which workers use Kafka's own client; empty if they do not."""
+    return {CLASSPATH: relay.classpath(options.version)} if options.clients == "java" else {}
+
+
+def check_java_clients(declared: Declared) -> None:
+    """Reject settings of producers and consumers that Kafka's own client refuses; download it if it is missing.
+
+    Raises:
+        BadInput: names each of them.
+    """
+    options: KafkaOptions = declared.options
+    if options.security is not None:
+        raise BadInput("cluster.clients: java: connections with a login or encryption are not supported yet")
+    path, problems = relay.classpath(options.version), Problems()
+    chosen = {
+        "producer": (declared.producer, producer_settings(declared.producer)),
+        "consumer": (declared.consumer, {**consumer_settings(declared.consumer), "group.id": "check"}),
+    }
+    for role, (given, settings) in chosen.items():
+        for name in _OURS[role]:
+            if name in given:
+                problems.add(BadInput(f"workload.{role}.{name}: chaoskit sets it itself; remove it"))
+        for name, cause in relay.refusals(path, role, {**settings, BOOTSTRAP: "127.0.0.1:1"}):
+            guess = guessed(name, (*PRODUCER_DEFAULTS, *_CONSUMER))
+            unknown = f"workload.{role}.{name}: Kafka's client has no such property{f'; {guess}' if guess else ''}"
+            problems.add(BadInput(unknown if name else f"workload.{role}: rejected by Kafka's client: {cause}"))
+    problems.raise_any()

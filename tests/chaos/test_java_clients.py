@@ -1,0 +1,46 @@
+"""Kafka's own clients under faults: what they lose and keep, and that client faults reach their JVMs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+pytestmark = [pytest.mark.chaos, pytest.mark.long]
+
+_FAULTS = [
+    {"at": "3s", "inject": "pause", "on": "followers", "for": "2s"},
+    {"at": "4s", "inject": "kill", "on": "leader", "for": "5s"},
+]
+
+
+@pytest.mark.parametrize(("topic", "acks", "lost"), [({}, 1, True), ({"min.insync.replicas": 2}, "all", False)])
+def test_the_leader_is_killed(kafka: Any, topic: dict[str, Any], acks: str | int, lost: bool) -> None:
+    run = kafka(cluster={"clients": "java"}, topic=topic, workload={"producer": {"acks": acks}}, faults=_FAULTS)
+
+    run.assert_valid()
+    assert (run.anomalies["lost"].count > 0) is lost
+    assert run.anomalies["duplicate"].count == 0
+
+
+def test_groups_survive_the_faults_of_their_clients(kafka: Any) -> None:
+    run = kafka(
+        cluster={"clients": "java"},
+        topic={"min.insync.replicas": 2},
+        workload={
+            "rate": 1000, "producers": 2, "consumers": 4, "partitions": 3, "consumption": "group", "groups": 2,
+            "duration": "26s",
+        },
+        faults=[
+            {"at": "2s", "inject": "client-crash", "on": "producer-0", "for": "1s"},
+            {"at": "6s", "inject": "client-disconnect", "on": "producer-1"},
+            {"at": "8s", "inject": "client-pause", "on": "consumer-0", "for": "13s"},
+            {"at": "22s", "inject": "client-crash", "on": "consumer-1", "for": "1s"},
+        ],
+    )  # fmt: skip
+
+    run.assert_valid()
+    assert run.anomalies["lost"].count == 0
+    assert run.anomalies["duplicate"].count == 0
+    assert [fault["effective"] for fault in run.verdict.faults] == [True] * 4
+    assert run.verdict.liveness["group"]["behind"] == [], "both groups received everything"

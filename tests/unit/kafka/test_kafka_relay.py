@@ -1,0 +1,217 @@
+"""The worker's end of Kafka's own clients: what it writes, what it makes of what it reads, and of a JVM that ends."""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Callable, Iterator
+from io import FileIO
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from chaoskit.contract.client import PositionLost
+from chaoskit.contract.cluster import ClusterError
+from chaoskit.history.recorder import Delivery
+from chaoskit.history.schema import DUPLICATE, FAIL, INFO, OK
+from clusters.kafka.java import relay
+from clusters.kafka.java.consumer import JavaConsumer
+from clusters.kafka.java.producer import JavaProducer
+from clusters.kafka.java.settings import consumer_settings, producer_settings
+
+
+class Jvm:
+    """What a relay reads and writes, by hand."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        its_in, ours_out = os.pipe()
+        ours_in, its_out = os.pipe()
+        self._in, self._out = FileIO(its_in), FileIO(its_out, "w")
+        stdin, stdout = FileIO(ours_out, "w"), FileIO(ours_in)
+        self.process: Any = SimpleNamespace(stdin=stdin, stdout=stdout, kill=self.end, wait=lambda: None)
+        monkeypatch.setattr(relay, "start", lambda *_: self.process)
+
+    def says(self, content: bytes) -> None:
+        self._out.write(content)
+
+    def heard(self) -> bytes:
+        return self._in.read(1 << 16)
+
+    def end(self) -> None:
+        self._out.close()
+
+    def close(self) -> None:
+        for each in (self._in, self._out, self.process.stdin, self.process.stdout):
+            each.close()
+
+
+@pytest.fixture
+def jvm(monkeypatch: pytest.MonkeyPatch) -> Iterator[Jvm]:
+    jvm = Jvm(monkeypatch)
+    yield jvm
+    jvm.close()
+
+
+def _done(token: int, position: int, at_ns: int, error: str = "") -> bytes:
+    return struct.pack(">qqq", token, position, at_ns) + relay.text(error)
+
+
+Told = list[tuple[Any, ...]]
+
+
+@pytest.fixture
+def told() -> Told:
+    return []
+
+
+@pytest.fixture
+def producer(jvm: Jvm, told: Told) -> JavaProducer:
+    return JavaProducer("", {"acks": "all"}, lambda *row: told.append(row))
+
+
+def test_a_send_is_passed_on_when_it_is_polled_and_its_topic_once(jvm: Jvm, producer: JavaProducer) -> None:
+    producer.send("log-0", 3, None, b"abc", 7)
+    producer.send("log-0", 0, b"key", b"", 8)
+    producer.poll(0)
+
+    assert producer.pending() == 2
+    first = b"s" + struct.pack(">qhii", 7, 0, 3, -1) + struct.pack(">i", 3) + b"abc"
+    second = b"s" + struct.pack(">qhii", 8, 0, 0, 3) + b"key" + struct.pack(">i", 0)
+    assert jvm.heard() == b"t\x00\x05log-0" + first + second
+
+
+@pytest.mark.parametrize(
+    ("frame", "completion"),
+    [
+        (_done(7, 41, 123), (OK, None, 41)),
+        (_done(7, -1, 123), (OK, DUPLICATE, None)),
+        (_done(7, -1, 123, "TimeoutException"), (INFO, "TimeoutException", None)),
+        (_done(7, -1, 123, "RecordTooLargeException"), (FAIL, "RecordTooLargeException", None)),
+        (_done(7, -1, 123, "refused IllegalStateException"), (FAIL, "IllegalStateException", None)),
+    ],
+)
+def test_a_completion_is_of_the_time_that_the_jvm_tells(
+    jvm: Jvm, producer: JavaProducer, told: Told, frame: bytes, completion: tuple[Any, ...]
+) -> None:
+    producer.send("log-0", 0, None, b"abc", 7)
+    jvm.says(frame[:5])
+    producer.poll(1)
+    assert told == [], "half a frame"
+    jvm.says(frame[5:])
+    producer.poll(1)
+
+    assert told == [(7, *completion, 123)]
+    assert producer.pending() == 0
+
+
+def test_without_acknowledgements_there_are_no_positions(jvm: Jvm, told: Told) -> None:
+    producer = JavaProducer("", {"acks": "0"}, lambda *row: told.append(row))
+    producer.send("log-0", 0, None, b"abc", 7)
+    jvm.says(_done(7, -1, 5))
+    producer.poll(1)
+
+    assert told == [(7, OK, None, None, 5)]
+
+
+@pytest.mark.parametrize("last", [JavaProducer.poll, JavaProducer.close])
+def test_what_a_jvm_that_ended_does_not_tell_stays_unknown(
+    jvm: Jvm, producer: JavaProducer, told: Told, last: Callable[[JavaProducer, float], None]
+) -> None:
+    producer.send("log-0", 0, None, b"abc", 7)
+    producer.send("log-0", 0, None, b"abc", 8)
+    producer.poll(0)
+    jvm.says(_done(7, 1, 5))
+    producer.poll(1)
+    jvm.end()
+    last(producer, 0.1)
+
+    assert told[0] == (7, OK, None, 1, 5)
+    assert told[1] == (8, INFO, "the JVM ended", None)
+    assert producer.pending() == 0
+
+
+class Member:
+    """Says what happens to partitions; commits when they are revoked."""
+
+    def __init__(self) -> None:
+        self.told: list[Any] = []
+        self.consumer: Any = None
+
+    def assigned(self, *what: Any) -> None:
+        self.told.append(what)
+
+    def revoked(self) -> None:
+        self.told.append(self.consumer.reached())
+        self.told.append(self.consumer.commit(self.consumer.reached()))
+
+
+def _frame(content: bytes = b"", kind: bytes = b"k") -> bytes:
+    return kind + struct.pack(">i", len(content)) + content
+
+
+def _moved(generation: int, *partitions: tuple[str, int]) -> bytes:
+    return struct.pack(">i", generation) + relay.places(partitions)
+
+
+def _polled(error: str = "", lost: tuple[tuple[str, int], ...] = (), content: bytes = struct.pack(">i", 0)) -> bytes:
+    return _frame(relay.text(error) + relay.places(lost) + content)
+
+
+_RECORDS = struct.pack(">i", 1) + relay.text("log-0") + struct.pack(">ii", 2, 2)
+_RECORDS += struct.pack(">qi", 5, -1) + struct.pack(">i", 3) + b"abc"
+_RECORDS += struct.pack(">qi", 6, 1) + b"k" + struct.pack(">i", 0)
+
+
+@pytest.fixture
+def consumer(jvm: Jvm) -> JavaConsumer:
+    return JavaConsumer("", {"group.id": "g"})
+
+
+def test_a_member_of_a_group(jvm: Jvm, consumer: JavaConsumer) -> None:
+    member = Member()
+    member.consumer = consumer
+    jvm.says(_frame() + _frame(_moved(3, ("log-0", 2)), b"A") + _polled(content=_RECORDS))
+    consumer.subscribe(["log-0"], member)
+    deliveries, lost, error = consumer.poll(0.1, 1000)
+
+    assert jvm.heard() == b"s\x00\x00\x00\x01\x00\x05log-0" + b"p\x00\x00\x00\x64" + b"g"
+    assert (lost, error) == ([], None)
+    assert deliveries == [
+        Delivery("log-0", 2, None, b"abc", 5, None),
+        Delivery("log-0", 2, b"k", b"", 6, None),
+    ]
+    assert consumer.reached() == [("log-0", 2, 7)]
+    jvm.says(_frame(_moved(3), b"R") + _frame(relay.text("CommitFailedException")) + _polled())
+    consumer.poll(0.1, 1000)
+
+    assert member.told == [("g", 3, [("log-0", 2)]), [("log-0", 2, 7)], (INFO, "CommitFailedException")]
+    assert consumer.reached() == [], "nothing is owned"
+    commit = b"c\x00\x00\x00\x01\x00\x05log-0" + struct.pack(">iq", 2, 7)
+    assert jvm.heard() == b"p\x00\x00\x00\x64" + commit + b"g"
+
+
+def test_positions_that_are_gone(jvm: Jvm, consumer: JavaConsumer) -> None:
+    jvm.says(_polled("OffsetOutOfRangeException", (("log-0", 1),)))
+    assert consumer.poll(0.1, 1000) == ([], [PositionLost("log-0", 1, "OffsetOutOfRangeException")], None)
+    jvm.says(_polled("TimeoutException"))
+    assert consumer.poll(0.1, 1000) == ([], [], "TimeoutException")
+    jvm.says(_frame())
+    consumer.seek_to_beginning("log-0", 1)
+    assert jvm.heard().endswith(b"b\x00\x00\x00\x01\x00\x05log-0\x00\x00\x00\x01")
+
+
+def test_a_consumer_whose_jvm_ended(jvm: Jvm, consumer: JavaConsumer) -> None:
+    jvm.end()
+
+    with pytest.raises(ClusterError, match="Kafka's Java client ended"):
+        consumer.hold(paused=True)
+
+
+def test_the_defaults_are_those_that_kafkas_client_has_too() -> None:
+    assert producer_settings({})["delivery.timeout.ms"] == 30_000
+    assert "queue.buffering.max.messages" not in producer_settings({})
+    assert "delivery.timeout.ms" not in producer_settings({"request.timeout.ms": 1_200_000}), "it follows"
+    assert producer_settings({"acks": 1})["enable.idempotence"] is False
+    assert consumer_settings({"max.poll.records": None, "auto.offset.reset": "earliest"})["auto.offset.reset"] == "none"
+    assert "max.poll.records" not in consumer_settings({"max.poll.records": None})
