@@ -10,6 +10,8 @@ from chaoskit.base.errors import BadInput
 from chaoskit.scenario.plan import read_plan
 from clusters.kafka.java.settings import check_java_clients
 
+pytestmark = [pytest.mark.chaos, pytest.mark.long]
+
 
 def _check(cluster: Any = None, **clients: Any) -> None:
     workload = {"kind": "log", "duration": "10s", **clients}
