@@ -28,6 +28,7 @@ from chaoskit.contract.workload import Task
 from chaoskit.history.record import COMPLETE, SEND
 from chaoskit.history.recover import recover
 from chaoskit.history.schema import OK
+from clusters.common.properties import text
 from clusters.kafka.connection import librdkafka
 from clusters.kafka.producer import resolve_producer
 from clusters.kafka.settings import KafkaOptions
@@ -47,15 +48,11 @@ Took = npt.NDArray[np.float64]
 def in_c(program: Path, connection: dict[str, Any], rate: int, seconds: int) -> Took:
     """Return what the bare client measured."""
     settings = {**librdkafka(connection), **resolve_producer(_PRODUCER)}
-    told = [f"{name}={_written(value)}" for name, value in settings.items()]
+    told = [f"{name}={text(value)}" for name, value in settings.items()]
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "took"
         subprocess.run([program, out, TOPIC, str(rate), str(seconds), str(_SIZE), *told], check=True)
         return np.fromfile(out, np.int64).reshape(-1, 2) / 1e6
-
-
-def _written(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def recorded(connection: dict[str, Any], rate: int, seconds: int) -> Took:

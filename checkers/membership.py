@@ -6,8 +6,8 @@ or `close`. If there is none, the end is unknown, and no ownership is assumed at
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Self
 
 import numpy as np
@@ -123,16 +123,14 @@ def deliveries_ns(view: LogView, process: int) -> Ints:
 
 def pauses_ns(operations: pa.Table, rows: Operations, members: Ints) -> Ints:
     """Return process, begin and end of each pause of these processes; one that does not go on pauses until it ends."""
-    told = np.flatnonzero(is_one_of(operations["f"], ["pause", "unpause"]) & np.isin(rows.process, members))
-    told = told[np.lexsort((rows.start_ns[told], rows.process[told]))]
-    pauses = []
-    for row, following in pairwise([*told.tolist(), NONE]):
-        process = rows.process[row]
-        if operations["f"][row].as_py() == "pause":
-            goes_on = following != NONE and rows.process[following] == process
-            end_ns = rows.end_ns[following] if goes_on else rows.end_ns[rows.process == process].max()
-            pauses.append((process, rows.start_ns[row], end_ns))
-    return np.array(pauses, np.int64).reshape(-1, 3)
+    paused = np.flatnonzero(is_one_of(operations["f"], ["pause"]) & np.isin(rows.process, members))
+    if not paused.size:
+        return np.zeros((0, 3), np.int64)
+    process, following = rows.process[paused], _following(operations, rows, ("pause", "unpause"))[paused]
+    end_ns = rows.end_ns[following]
+    for row in np.flatnonzero(following == NONE):
+        end_ns[row] = rows.end_ns[rows.process == process[row]].max()
+    return np.stack([process, rows.start_ns[paused], end_ns], axis=1)
 
 
 def seeks_ns(operations: pa.Table, rows: Operations, members: Ints) -> Ints:
@@ -143,9 +141,15 @@ def seeks_ns(operations: pa.Table, rows: Operations, members: Ints) -> Ints:
 
 def _next_move_ns(operation: Ints, operations: pa.Table, rows: Operations) -> Ints:
     """Return when the process of each of these operations was repositioned next; `NONE` if never."""
-    moving = np.flatnonzero(is_one_of(operations["f"], _MOVING))
-    moving = moving[np.lexsort((rows.start_ns[moving], rows.process[moving]))]
+    following = _following(operations, rows, _MOVING)[operation]
+    return np.where(following == NONE, NONE, rows.start_ns[following])
+
+
+def _following(operations: pa.Table, rows: Operations, fs: Sequence[str]) -> Ints:
+    """Return for each operation among those with these `f` the row of its process's next one; else `NONE`."""
+    chosen = np.flatnonzero(is_one_of(operations["f"], fs))
+    chosen = chosen[np.lexsort((rows.start_ns[chosen], rows.process[chosen]))]
     following = np.full(rows.op.size, NONE)
-    same = rows.process[moving[1:]] == rows.process[moving[:-1]]
-    following[moving[:-1][same]] = rows.start_ns[moving[1:][same]]
-    return following[operation]
+    same = rows.process[chosen[1:]] == rows.process[chosen[:-1]]
+    following[chosen[:-1][same]] = chosen[1:][same]
+    return following

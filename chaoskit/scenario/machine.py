@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import psutil
 
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.base.secrets import files_in
@@ -15,8 +15,6 @@ from chaoskit.scenario.plan import Plan
 
 _CLIENT_BYTES = 40 * 2**20
 """Memory of a client that does nothing yet."""
-
-_MEMINFO = Path("/proc/meminfo")
 
 
 def check_machine(plan: Plan) -> None:
@@ -62,13 +60,12 @@ def rooting(plan: Plan) -> Rooting:
 
 
 def _check_memory(plan: Plan) -> None:
-    """Reject more clients than this machine has memory for, each of which is a process; see proc(5)."""
+    """Reject more clients than this machine has memory for, each of which is a process."""
     if plan.scenario.workload.drivers:
         return
-    found = (line.split() for line in _MEMINFO.read_text().splitlines())
-    available = next((int(kib) * 1024 for name, kib, *_ in found if name == "MemAvailable:"), None)
+    available = psutil.virtual_memory().available
     clients = len(plan.workload.tasks(plan.workload_options))
-    if available is not None and clients * _CLIENT_BYTES > available:
+    if clients * _CLIENT_BYTES > available:
         raise BadInput(
             f"workload: {clients:,} clients need {clients * _CLIENT_BYTES / 2**30:,.1f} GiB of memory, "
             f"{available / 2**30:,.1f} GiB are available; use fewer producers and consumers"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import json
-import shutil
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -17,6 +16,7 @@ from py4j.protocol import Py4JJavaError
 
 from chaoskit.contract.ledger import LedgerError, NoSuchEntry, NoSuchLedger
 from chaoskit.history.schema import FAIL, INFO
+from clusters.common import java
 
 _JVM = ["-Xmx96m", "-XX:MaxDirectMemorySize=96m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"]
 _QUIET = ["-Dlog4j2.level=WARN", "-Dio.netty.tryReflectionSetAccessible=true"]
@@ -45,7 +45,7 @@ class Gateway:
             die_on_exit=True,
             redirect_stdout=sys.stderr,
             redirect_stderr=sys.stderr,
-            java_path=shutil.which("java") or "java",
+            java_path=java.program(),
             enable_auth=True,
         )
         self._java = JavaGateway(gateway_parameters=GatewayParameters(port=port, auth_token=token))

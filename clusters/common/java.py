@@ -34,9 +34,14 @@ Jvm = Annotated[list[str], BeforeValidator(_listed), AfterValidator(_checked)]
 """`production`, further JVM options, or both."""
 
 
+def program() -> str:
+    """Return the program `java`."""
+    return shutil.which("java") or "java"
+
+
 def java(classpath: str) -> list[str]:
     """Return the command that runs a short Java program, such as a tool."""
-    return [shutil.which("java") or "java", "-cp", classpath, *_SMALL]
+    return [program(), "-cp", classpath, *_SMALL]
 
 
 def server(classpath: str, jvm: Sequence[str], production: Sequence[str]) -> list[str]:
@@ -49,7 +54,7 @@ def server(classpath: str, jvm: Sequence[str], production: Sequence[str]) -> lis
     """
     flags = production if PRODUCTION in jvm else _SMALL
     further = [each for each in jvm if each != PRODUCTION]
-    return [shutil.which("java") or "java", "-cp", classpath, *flags, *further]
+    return [program(), "-cp", classpath, *flags, *further]
 
 
 def check_java(needed: int, release: str) -> None:

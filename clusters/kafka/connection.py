@@ -35,4 +35,4 @@ def coordinated_id(namespace: str) -> str:
 
 def librdkafka(connection: Mapping[str, Any]) -> dict[str, Any]:
     """Return the client settings of a cluster that are settings of librdkafka."""
-    return {key: value for key, value in connection.items() if key != NAMESPACE}
+    return {key: value for key, value in connection.items() if key not in (NAMESPACE, CLASSPATH)}

@@ -9,7 +9,7 @@ from chaoskit.contract.client import Completed
 from chaoskit.contract.power import P, held
 from clusters.kafka.client import KafkaClients
 from clusters.kafka.connection import BOOTSTRAP, CLASSPATH
-from clusters.kafka.consumer import ISOLATION, KafkaAuditor
+from clusters.kafka.consumer import KafkaAuditor
 from clusters.kafka.java.consumer import JavaConsumer
 from clusters.kafka.java.producer import JavaProducer
 from clusters.kafka.java.settings import consumer_settings, producer_settings
@@ -20,7 +20,7 @@ class JavaClients:
     """The power `LogClients` of `chaoskit.contract.client`."""
 
     def __init__(self, connection: Mapping[str, Any]) -> None:
-        self._ours = KafkaClients({name: value for name, value in connection.items() if name != CLASSPATH})
+        self._ours = KafkaClients(connection)
         self._classpath = str(connection[CLASSPATH])
         self._servers = {BOOTSTRAP: connection[BOOTSTRAP]}
 
@@ -38,4 +38,4 @@ class JavaClients:
         return JavaConsumer(self._classpath, {**consumer_settings(settings), **self._servers, **named})
 
     def auditor(self, settings: Mapping[str, Any]) -> KafkaAuditor:
-        return self._ours.auditor({name: settings[name] for name in (ISOLATION,) if name in settings})
+        return self._ours.auditor(settings)

@@ -88,7 +88,7 @@ class JavaProducer:
 
     def _write(self) -> None:
         """Pass on what was sent; completions are read meanwhile by nobody, and Kafka's client does not wait for it."""
-        unsent, self._unsent = memoryview(bytes(self._unsent)), bytearray()
+        unsent, self._unsent = memoryview(self._unsent), bytearray()
         try:
             while unsent:
                 unsent = unsent[self._in.write(unsent) :]

@@ -17,14 +17,14 @@ from typing import Any
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.state import cache_folder
-from clusters.common import maven
+from clusters.common import java, maven, properties
 from clusters.kafka import artifacts
 
 _SOURCE = Path(__file__).with_name("Relay.java")
 _COMPILER = maven.Release(
     "the Eclipse compiler", "ecj-3.33.0", ("org.eclipse.jdt", "ecj", "3.33.0"), (), "the Maven repository"
 )
-_RELEASE = "11"
+_COMPILE, _RELEASE = "org.eclipse.jdt.internal.compiler.batch.Main", "11"
 _JVM = ("-Xms256m", "-Xmx512m", "-XX:+UseG1GC", "-Djava.awt.headless=true")
 _CHECK_TIMEOUT_S = 60
 
@@ -54,7 +54,7 @@ def refusals(path: str, role: str, settings: Mapping[str, Any]) -> list[tuple[st
         role: `producer` or `consumer`.
         settings: all settings of the client.
     """
-    command = [_java(), "-cp", path, "Relay", f"check-{role}"]
+    command = [*java.java(path), "Relay", f"check-{role}"]
     done = subprocess.run(command, input=_packed(settings), capture_output=True, timeout=_CHECK_TIMEOUT_S, check=False)
     if done.returncode:
         raise BadInput(f"Kafka's Java client does not start: {done.stderr.decode(errors='replace')[-300:]}")
@@ -71,7 +71,7 @@ def start(path: str, role: str, settings: Mapping[str, Any]) -> subprocess.Popen
         settings: all settings of the client.
     """
     process = subprocess.Popen(
-        [_java(), "-cp", path, *_JVM, "Relay", role], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+        [java.program(), "-cp", path, *_JVM, "Relay", role], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
     )
     assert process.stdin is not None
     process.stdin.write(_packed(settings))
@@ -92,16 +92,8 @@ def places(partitions: Sequence[tuple[str, int]]) -> bytes:
 
 
 def _packed(settings: Mapping[str, Any]) -> bytes:
-    told = b"".join(text(name) + text(_written(value)) for name, value in settings.items())
+    told = b"".join(text(name) + text(properties.text(value)) for name, value in settings.items())
     return struct.pack(">i", len(settings)) + told
-
-
-def _written(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _java() -> str:
-    return shutil.which("java") or "java"
 
 
 def _compile(jars: Path, folder: Path) -> None:
@@ -111,7 +103,7 @@ def _compile(jars: Path, folder: Path) -> None:
     eclipse, classes = next(compiler.glob("ecj-*.jar")), ":".join(map(str, sorted(jars.glob("*.jar"))))
     options = [f"-{_RELEASE}", "-proc:none", "-classpath", classes, "-d", str(scratch)]
     done = subprocess.run(
-        [_java(), "-jar", str(eclipse), *options, str(_SOURCE)], text=True, capture_output=True, check=False
+        [*java.java(str(eclipse)), _COMPILE, *options, str(_SOURCE)], text=True, capture_output=True, check=False
     )
     if done.returncode:
         raise BadInput(f"{_SOURCE.name} does not compile: {(done.stdout + done.stderr)[-500:]}")

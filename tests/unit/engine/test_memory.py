@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,10 +14,9 @@ from chaoskit.scenario.plan import Plan
 
 
 @pytest.fixture
-def checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def checked(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that has 1 GiB of memory left, and can do everything."""
-    (tmp_path / "meminfo").write_text("MemTotal: 9999999999 kB\nMemAvailable:    1048576 kB\nHugePages_Total: 0\n")
-    monkeypatch.setattr(machine, "_MEMINFO", tmp_path / "meminfo")
+    monkeypatch.setattr(machine.psutil, "virtual_memory", lambda: SimpleNamespace(available=2**30))
 
 
 def _plan(**workload: Any) -> Plan:
