@@ -44,9 +44,10 @@ class TickingClient:
 
     name = "producer-0"
 
-    def __init__(self, server: socket.socket, program: str = _CLIENT) -> None:
+    def __init__(self, server: socket.socket, program: str = _CLIENT, stdin: int | None = None) -> None:
         self._server = server
         self._program = program
+        self._stdin = stdin
         self._earlier: list[Any] = []
         self.connection: Any = None
         self.process: Any = None
@@ -71,7 +72,7 @@ class TickingClient:
             return
         port = str(self._server.getsockname()[1])
         command = [sys.executable, "-c", self._program, port, _CLIENT]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE)
+        self.process = subprocess.Popen(command, stdin=self._stdin)
         self.accept()
 
     @property
@@ -142,7 +143,7 @@ def test_a_paused_client_is_silent_and_goes_on_afterwards(client: TickingClient)
 def test_what_a_client_has_started_pauses_and_is_disconnected_with_it() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(5)
-        client = TickingClient(server, _PARENT)
+        client = TickingClient(server, _PARENT, subprocess.PIPE)
         with fault(ClientPause(), [client], None):  # type: ignore[list-item]
             assert not client.ticks()
         assert client.ticks()
