@@ -1,4 +1,4 @@
-"""Compiles chaoskit/history/hot.c when chaoskit is installed; without a compiler, its Python counterpart is used.
+"""Compiles what is in C when chaoskit is installed; without a compiler, its Python counterpart is used.
 
 `CHAOSKIT_PURE=1` leaves it out, for a wheel that every Python takes.
 """
@@ -14,6 +14,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
+_SOURCES = ("chaoskit/history/hot.c", "chaoskit/interop/jepsen/scan.c")
 _FLAGS = ("-O2", "-Wall", "-Wno-missing-field-initializers", "-shared", "-fPIC")
 
 
@@ -24,16 +25,19 @@ class CompileHook(BuildHookInterface[Any]):
         """Compile beside the source, and say that the wheel is for this platform."""
         if self.target_name != "wheel" or os.environ.get("CHAOSKIT_PURE"):
             return
-        source = Path(self.root) / "chaoskit" / "history" / "hot.c"
-        target = source.with_name(f"_hot{sysconfig.get_config_var('EXT_SUFFIX')}")
         compiler = (sysconfig.get_config_var("CC") or "cc").split()[0]
         headers = sysconfig.get_paths()["include"]
-        try:
-            subprocess.run([compiler, *_FLAGS, f"-I{headers}", str(source), "-o", str(target)], check=True)
-        except (OSError, subprocess.CalledProcessError) as error:
-            target.unlink(missing_ok=True)
-            sys.stderr.write(f"recording will be slower: {source} was not compiled: {error}\n")
-            return
-        build_data["artifacts"].append(str(target.relative_to(self.root)))
-        build_data["pure_python"] = False
-        build_data["infer_tag"] = True
+        targets = []
+        for source in (Path(self.root) / each for each in _SOURCES):
+            target = source.with_name(f"_{source.stem}{sysconfig.get_config_var('EXT_SUFFIX')}")
+            try:
+                subprocess.run([compiler, *_FLAGS, f"-I{headers}", str(source), "-o", str(target)], check=True)
+            except (OSError, subprocess.CalledProcessError) as error:
+                target.unlink(missing_ok=True)
+                sys.stderr.write(f"it will be slower: {source} was not compiled: {error}\n")
+            else:
+                targets.append(str(target.relative_to(self.root)))
+        if targets:
+            build_data["artifacts"] += targets
+            build_data["pure_python"] = False
+            build_data["infer_tag"] = True

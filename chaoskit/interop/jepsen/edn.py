@@ -26,8 +26,7 @@ _TOKEN = re.compile(
 _CLOSERS = {"[": "]", "(": ")", "{": "}", "#{": "}"}
 _INTEGER = re.compile(r"[+-]?\d+N?")
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?M?|[+-]?\d+/\d+")
-_STRUCTURE = re.compile(r'"|;[^\n]*|\\.|[\[({\])}]', re.DOTALL)
-_STRING_END = re.compile(r'(?:[^"\\]|\\.)*+"', re.DOTALL)
+_STRUCTURE = re.compile(rb'"(?:[^"\\]|\\.)*+"|"|;[^\n]*|\\.|[\[({\])}]', re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 
 
@@ -88,27 +87,24 @@ def write(form: Any) -> str:
     )
 
 
-class Nesting:
-    """Tells from a text, line by line, whether everything that was opened is closed; much cheaper than parsing."""
+def end_of_form(text: bytes, at: int) -> int:
+    """Return where the form that begins at `at` ends, 0 if it does not; much cheaper than parsing.
 
-    def __init__(self) -> None:
-        self._depth, self._in_string = 0, False
-
-    def closed_after(self, line: str) -> bool:
-        """Return whether everything is closed after a further line."""
-        at = 0
-        while at < len(line):
-            match = _STRING_END.match(line, at) if self._in_string else _STRUCTURE.search(line, at)
-            if match is None:
-                break
-            at = match.end()
-            if self._in_string or match[0] == '"':
-                self._in_string = not self._in_string
-            elif match[0] in _CLOSERS:
-                self._depth += 1
-            elif match[0] in _CLOSERS.values():
-                self._depth -= 1
-        return self._depth <= 0 and not self._in_string
+    >>> end_of_form(b'{:a "}"} {:b', 0), end_of_form(b'{:a "}"} {:b', 8)
+    (8, 0)
+    """
+    depth = 0
+    for match in _STRUCTURE.finditer(text, at):
+        token = match[0][:1]
+        if token in b"[({":
+            depth += 1
+        elif token in b"])}":
+            depth -= 1
+        elif match[0] == b'"' or (token == b";" and match.end() == len(text)):
+            return 0
+        if depth <= 0 and token != b"\\":
+            return match.end()
+    return 0
 
 
 class _Parser:

@@ -6,7 +6,6 @@ to a file next to the result.
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +16,15 @@ from chaoskit.base import parquet, store
 from chaoskit.history.dataset import PartitionsWriter, write_operations
 from chaoskit.history.models import DataModel
 from chaoskit.history.schema import FAULTS, MESSAGES, OBSERVATIONS
-from chaoskit.interop.jepsen.lines import COLUMNS, FS, TYPES, Block, Lines
+from chaoskit.interop.jepsen.lines import TYPES, Block, Lines
 from chaoskit.interop.jepsen.messages import KeyRows, place_of
 from chaoskit.interop.jepsen.names import Interned
 from chaoskit.interop.jepsen.nemesis import Faults
 from chaoskit.interop.jepsen.pairing import Paired, Pairing, operation_tables
+from chaoskit.interop.jepsen.scan import ASSIGNED, POLLED, SENT
 from chaoskit.interop.jepsen.side import SIDE_FILE, Side
-from chaoskit.interop.jepsen.spool import ACKED, POLLED, SENT, Spool
-from chaoskit.interop.jepsen.values import MicroOps, micro_ops
+from chaoskit.interop.jepsen.spool import ACKED, Spool
 
-_CARRYING = [FS.index(name) for name in ("send", "poll", "txn")]
-_ASSIGNING = [FS.index(name) for name in ("assign", "subscribe")]
 _TYPE_FAIL = TYPES.index("fail")
 
 
@@ -77,29 +74,23 @@ def _import(path: Path, folder: Path, name: str) -> None:
 
 def _spool(block: Block, paired: Paired, spool: Spool, side: Side, names: Interned) -> None:
     """Spool the messages of a block."""
-    values = block.columns[COLUMNS.index("value")]
-    for index, (entry, text) in enumerate(block.rebalances):
-        side.rebalance(int(paired.op[entry]), paired.inserted[index], text)
-    assigning = np.flatnonzero(np.isin(paired.f, _ASSIGNING) & paired.invokes)
-    for entry in assigning.tolist():
-        keys = re.findall(r"\d+", values[entry].decode())
-        side.operation(int(paired.op[entry]), f"[{' '.join(names.text(int(key)) for key in keys)}]")
-    carrying = np.flatnonzero(np.isin(paired.f, _CARRYING))
-    if carrying.size:
-        chosen = values if carrying.size == len(values) else [values[entry] for entry in carrying.tolist()]
-        micro = micro_ops(chosen)
-        _sort(carrying[micro.entry], micro, paired, spool)
-
-
-def _sort(entry: np.ndarray, micro: MicroOps, paired: Paired, spool: Spool) -> None:
+    for (rebalanced, text), inserted in zip(block.rebalances, paired.inserted, strict=True):
+        side.rebalance(int(paired.op[rebalanced]), inserted, text)
+    entry, kind = block.messages["entry"], block.messages["kind"]
     invokes = paired.invokes[entry]
-    succeeded = ~invokes & (paired.type[entry] != _TYPE_FAIL)
-    for kind, chosen in (
-        (SENT, micro.sent & invokes),
-        (ACKED, micro.sent & succeeded & (micro.position >= 0)),
-        (POLLED, ~micro.sent & ~invokes),
+    succeeded = ~invokes & (block.entries["type"][entry] != _TYPE_FAIL)
+    assigned: dict[int, list[str]] = {}
+    chosen = invokes & (kind == ASSIGNED)
+    for op, key in zip(paired.op[entry[chosen]].tolist(), block.messages["key"][chosen].tolist(), strict=True):
+        assigned.setdefault(op, []).append(names.text(key))
+    for op, keys in assigned.items():
+        side.operation(op, f"[{' '.join(keys)}]")
+    for row, chosen in (
+        (SENT, (kind == SENT) & invokes),
+        (ACKED, (kind == SENT) & succeeded & (block.messages["position"] >= 0)),
+        (POLLED, (kind == POLLED) & ~invokes),
     ):
-        spool.add(kind, paired.op[entry[chosen]], micro.of(chosen))
+        spool.add(row, paired.op[entry[chosen]], block.messages[chosen])
 
 
 def _messages(

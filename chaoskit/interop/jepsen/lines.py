@@ -1,60 +1,40 @@
-"""Reads the lines of a Jepsen history in blocks, each operation as a tuple of texts.
+"""Reads a Jepsen history in blocks, each as arrays.
 
-Most operations are parsed with a regular expression that is built from the first line of their kind, so
-the order of keys does not matter. The rest (names as keys, multi-line operations, rebalance logs, the
-nemesis) goes through the full reader, which converts it to the canonical form.
+Most operations are read by `scan`. The rest (the first with a name as key, rebalance logs, the nemesis, comments) goes
+through the full reader, `edn`, which also says what is wrong with a file.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+import numpy as np
 
 from chaoskit.base.errors import BadInput
-from chaoskit.interop.jepsen.edn import Keyword, Nesting, Unfinished, read_all, write
+from chaoskit.interop.jepsen.edn import Keyword, Unfinished, end_of_form, read_all, write
+from chaoskit.interop.jepsen.messages import UNSENT_PRODUCER
 from chaoskit.interop.jepsen.names import Interned
+from chaoskit.interop.jepsen.scan import ENTRY, MESSAGE, scan
 
-_BLOCK = 8 * 2**20
-_LINES_MAX = 10_000
-"""An operation with more lines is unbalanced; this avoids reading gigabytes to the end to detect it."""
+_BLOCK_BYTES = 8 * 2**20
+_FORM_MAX_BYTES = 8 * _BLOCK_BYTES
+"""A longer operation is unbalanced; this avoids reading gigabytes to the end to detect it."""
+
+_TIME_MAX_NS = 2**62
+_PROCESS_MAX = UNSENT_PRODUCER - 1
+"""A process is the producer of what it sends."""
 
 FS = ("send", "poll", "txn", "assign", "subscribe", "crash", "debug-topic-partitions")
 TYPES = ("invoke", "ok", "fail", "info")
 
-_NUMBER = r"\d{1,15}"
-_PAIR = rf"\[(?:{_NUMBER}|nil) {_NUMBER}\]"
-_SEND = rf"\[:send {_NUMBER} (?:{_NUMBER}|{_PAIR})\]"
-_POLL = rf"\[:poll(?: \{{(?:{_NUMBER} \[(?:{_PAIR}(?:,? )?)*+\](?:,? )?)*+\}})?\]"
-_VALUE = rf"nil|\[(?:(?:{_SEND}|{_POLL})(?:,? )?)*+\]|\[(?:{_NUMBER}(?:,? )?)*+\]"
-_PATTERNS = {
-    "time": rf"({_NUMBER})",
-    "type": rf":({'|'.join(TYPES)})",
-    "process": r"(\d{1,9})",
-    "f": rf":({'|'.join(FS)})",
-    "value": rf"({_VALUE})",
-}
-_OTHER = r'(?:[^\s,;"()\[\]{}\\#]+|"[^"\\\n]*")'
-COLUMNS = tuple(_PATTERNS)
+_BLANK = re.compile(rb"[\s,]*")
 
 
-class _Shape(NamedTuple):
-    """Patterns for operations with a certain order of keys.
-
-    Attributes:
-        one: matches one line.
-        all: matches every line of a text; lines of another shape have empty groups.
-        order: the groups that are COLUMNS.
-    """
-
-    one: re.Pattern[bytes]
-    all: re.Pattern[bytes]
-    order: list[int]
-
-
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Nemesis:
     """An action of the nemesis."""
 
@@ -63,27 +43,43 @@ class Nemesis:
     value: str
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Block:
     """A section of a history.
 
     Attributes:
-        columns: columns of its entries, in order: time, type, process, f, value; keys and values are numbers.
-        lines: line number in the file, for each entry.
+        entries: rows of ENTRY.
+        messages: rows of MESSAGE, in order of entry.
         rebalances: (entry, text): rebalance logs of operations.
-        nemesis: (entry that it precedes, action).
+        nemesis: actions of the nemesis.
     """
 
-    columns: list[list[bytes]] = field(default_factory=lambda: [[] for _ in COLUMNS])
-    lines: list[int] = field(default_factory=list)
-    rebalances: list[tuple[int, str]] = field(default_factory=list)
-    nemesis: list[Nemesis] = field(default_factory=list)
+    entries: np.ndarray
+    messages: np.ndarray
+    rebalances: list[tuple[int, str]]
+    nemesis: list[Nemesis]
 
-    def add(self, rows: Sequence[Sequence[bytes]], first: int, last: int, line: int) -> None:
-        """Add single-line entries; `line` is the line number of the first."""
-        for column, more in zip(self.columns, rows, strict=True):
-            column.extend(more[first:last])
-        self.lines.extend(range(line, line + last - first))
+
+class _Building:
+    """A block while it is read."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.rebalances: list[tuple[int, str]] = []
+        self.nemesis: list[Nemesis] = []
+        self._entries: list[bytes] = []
+        self._messages: list[bytes] = []
+
+    def add(self, entries: bytes, messages: bytes) -> None:
+        """Add rows."""
+        self._entries.append(entries)
+        self._messages.append(messages)
+        self.count += len(entries) // ENTRY.itemsize
+
+    def built(self) -> Block:
+        """Return the block."""
+        entries = np.frombuffer(b"".join(self._entries), ENTRY)
+        return Block(entries, np.frombuffer(b"".join(self._messages), MESSAGE), self.rebalances, self.nemesis)
 
 
 class Lines:
@@ -96,9 +92,7 @@ class Lines:
 
     def __init__(self, path: Path, names: Interned) -> None:
         self._path, self._names = path, names
-        self._shapes: dict[tuple[str, ...], _Shape] = {}
-        self._latest: _Shape | None = None
-        self._wrapped = False
+        self._begun = self._wrapped = False
 
     def blocks(self) -> Iterator[Block]:
         """Yield the whole history.
@@ -106,127 +100,69 @@ class Lines:
         Raises:
             BadInput: it is not a history; the message names the file, the line and the reason.
         """
-        number, pending = 1, b""
+        line, text, last = 1, b"", False
         try:
             with self._path.open("rb") as file:
-                while read := file.read(_BLOCK):
-                    text = pending + read
-                    if b"\n" not in read:
-                        text = text.replace(b"} {", b"}\n{").replace(b"}, {", b"}\n{").replace(b"} #", b"}\n#")
-                    cut = text.rfind(b"\n") + 1
-                    if cut:
-                        block, rest = self._block(text[:cut], number, last=False)
-                        number += text.count(b"\n", 0, cut - len(rest))
-                        pending = rest + text[cut:]
-                        yield block
-                    else:
-                        pending = text
+                while not last:
+                    read = file.read(_BLOCK_BYTES)
+                    text, last = text + read, not read
+                    block, at, line = self._block(text, line, last=last)
+                    text = text[at:]
+                    if len(text) > _FORM_MAX_BYTES:
+                        raise self._bad(line, f"unbalanced: an operation of more than {_FORM_MAX_BYTES >> 20} MiB")
+                    yield block
         except OSError as error:
             raise BadInput(f"{self._path}: cannot be read: {error.strerror}") from error
-        if pending.strip():
-            yield self._block(pending + b"\n", number, last=True)[0]
 
-    def _block(self, text: bytes, number: int, *, last: bool) -> tuple[Block, bytes]:
-        """Return the complete operations, and the remaining text of an incomplete one."""
-        block = Block()
-        lines = text.split(b"\n")[:-1]
-        at = 0
-        while at < len(lines):
-            shape = self._latest
-            if shape is None:
-                taken = self._slowly(lines, at, number, block, last=last)
-                if not taken:
-                    return block, b"\n".join([*lines[at:], b""])
-                at += taken
-                continue
-            found = list(zip(*shape.all.findall(b"\n".join(lines[at:]) if at else text[:-1]), strict=True))
-            rows = [found[column] for column in shape.order]
-            done = 0
-            for index in [index for index, time in enumerate(rows[0]) if not time]:
-                if index < done:
-                    continue
-                block.add(rows, done, index, number + at + done)
-                taken = self._otherwise(lines, at + index, number, block, last=last)
-                if not taken:
-                    return block, b"\n".join([*lines[at + index :], b""])
-                done = index + taken
-            block.add(rows, done, len(rows[0]), number + at + done)
-            break
-        return block, b""
+    def _block(self, text: bytes, line: int, *, last: bool) -> tuple[Block, int, int]:
+        """Return the complete operations, where the incomplete one begins, and at which line."""
+        block, at = _Building(), 0
+        while True:
+            entries, messages, at, line = scan(text, at, block.count, line, self._names.known)
+            self._begun |= bool(entries)
+            block.add(entries, messages)
+            blank = _BLANK.match(text, at)
+            begin = blank.end() if blank else at
+            line += text.count(b"\n", at, begin)
+            at = begin
+            end = self._bracket(text, at) or self._form(text, at, line, block, last=last)
+            if not end:
+                return block.built(), at, line
+            line += text.count(b"\n", at, end)
+            at = end
 
-    def _otherwise(self, lines: list[bytes], at: int, number: int, block: Block, *, last: bool) -> int:
-        """Read a line that does not have the latest shape; see `_slowly` for the return value."""
-        for shape in self._shapes.values():
-            if match := shape.one.fullmatch(lines[at]):
-                self._latest = shape
-                groups = match.groups()
-                block.add([groups[column : column + 1] for column in shape.order], 0, 1, number + at)
-                return 1
-        return self._slowly(lines, at, number, block, last=last)
+    def _bracket(self, text: bytes, at: int) -> int:
+        """Read a bracket around all operations; return where it ends, 0 if there is none."""
+        bracket = text[at : at + 1]
+        if bracket and bracket in (b"])" if self._wrapped else b"" if self._begun else b"[("):
+            self._wrapped, self._begun = not self._wrapped, True
+            return at + 1
+        return 0
 
-    def _slowly(self, lines: list[bytes], at: int, number: int, block: Block, *, last: bool) -> int:
-        """Read from a line with the full reader; return the number of lines consumed, 0 if the form is incomplete."""
-        text, nesting = "", Nesting()
-        for taken, line in enumerate(lines[at:], 1):
-            more = self._decoded(line, number + at + taken - 1) + "\n"
-            if number + at == taken == 1 and more.lstrip().startswith(("[", "(")):
-                self._wrapped, more = True, more.lstrip()[1:]
-            text += more
-            if taken == _LINES_MAX:
-                raise self._bad(number + at, f"unbalanced: an operation of {_LINES_MAX:,} lines")
-            if not nesting.closed_after(more) and taken > 1:
-                continue
+    def _form(self, text: bytes, at: int, line: int, block: _Building, *, last: bool) -> int:
+        """Read a form with the full reader; return where it ends, 0 if it is incomplete."""
+        end = at
+        while end < len(text):
+            end = end_of_form(text, end) or (len(text) if last else 0)
+            if not end:
+                return 0
             try:
-                forms = self._read(text)
+                forms = list(read_all(text[at:end].decode()))
+            except UnicodeDecodeError as error:
+                raise self._bad(line, f"not UTF-8: {error.reason}") from error
             except Unfinished:
                 continue
             except BadInput as error:
-                raise self._bad(number + at, str(error)) from None
+                raise self._bad(line, str(error)) from None
             for form in forms:
-                self._add(form, number + at, block)
-            if len(forms) == 1 and taken == 1:
-                self._learn(lines[at])
-            return taken
-        if last:
-            raise self._bad(number + at, "unbalanced: the file ends inside an operation")
+                self._add(form, line, block)
+            self._begun |= bool(forms)
+            return end
+        if last and at < len(text):
+            raise self._bad(line, "unbalanced: the file ends inside an operation")
         return 0
 
-    def _read(self, text: str) -> list[Any]:
-        """Read forms; the last bracket may close the vector of all operations."""
-        try:
-            return list(read_all(text))
-        except Unfinished:
-            raise
-        except BadInput:
-            shorter = text.rstrip()[:-1]
-            if not (self._wrapped and text.rstrip().endswith(("]", ")"))):
-                raise
-            self._wrapped = False
-            return list(read_all(shorter))
-
-    def _decoded(self, line: bytes, number: int) -> str:
-        try:
-            return line.decode()
-        except UnicodeDecodeError as error:
-            raise self._bad(number, f"not UTF-8: {error.reason}") from error
-
-    def _learn(self, line: bytes) -> None:
-        """Build a pattern for lines with the same keys in the same order, if possible."""
-        bare = re.sub(r"\[.*\]", "[]", line.decode())
-        keys = tuple(key for key in re.findall(r":([\w-]+) ", bare) if key in COLUMNS)
-        if keys in self._shapes or len(keys) != len(COLUMNS):
-            return
-        others = rf"(?::(?!(?:{'|'.join(COLUMNS)}) )[\w-]+ {_OTHER}(?:,? )?)*"
-        fields = others + others.join(f":{key} {_PATTERNS[key]}(?:,? )?" for key in keys) + others
-        text = rf"[ \t]*(?:#jepsen\.history\.Op ?)?\{{{fields}\}}[ \t\r]*"
-        self._shapes[keys] = _Shape(
-            re.compile(text.encode()),
-            re.compile(rf"^(?:{text}|.*)$".encode(), re.MULTILINE),
-            [keys.index(key) for key in COLUMNS],
-        )
-        self._latest = self._shapes[keys]
-
-    def _add(self, form: Any, line: int, block: Block) -> None:
+    def _add(self, form: Any, line: int, block: _Building) -> None:
         if not isinstance(form, dict):
             raise self._bad(line, f"{write(form)[:60]} is not an operation: a map with :type, :f, :process and :time")
         time_ns, process, f = form.get("time"), form.get("process"), form.get("f")
@@ -241,14 +177,20 @@ class Lines:
             raise self._bad(line, f"unknown :f {write(f)}; the Kafka workload has {', '.join(FS)}")
         if not isinstance(process, int) or process < 0:
             raise self._bad(line, f":process {write(process)} is neither a number nor :nemesis")
+        self._bounded(":time", time_ns, _TIME_MAX_NS, line)
+        self._bounded(":process", process, _PROCESS_MAX, line)
         try:
-            value = self._names.canonical(str(f), form.get("value"))
+            messages = self._names.messages(block.count, str(f), form.get("value"))
         except ValueError as error:
             raise self._bad(line, str(error)) from None
         if rebalances := form.get("rebalance-log"):
-            block.rebalances.append((len(block.lines), write(rebalances)))
-        texts = [b"%d" % time_ns, str(form["type"]).encode(), b"%d" % process, str(f).encode(), value]
-        block.add([[text] for text in texts], 0, 1, line)
+            block.rebalances.append((block.count, write(rebalances)))
+        entry = time_ns, process, line, TYPES.index(form["type"]), FS.index(f)
+        block.add(np.array([entry], ENTRY).tobytes(), np.array(messages, MESSAGE).tobytes())
+
+    def _bounded(self, key: str, number: int, highest: int, line: int) -> None:
+        if number > highest:
+            raise self._bad(line, f"{key} {number} is too large; the highest is {highest}")
 
     def _bad(self, line: int, reason: str) -> BadInput:
         return BadInput(

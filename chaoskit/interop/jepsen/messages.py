@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.history.schema import DIRECTIONS, MESSAGES, PAYLOADS, PRODUCER_SHIFT
-from chaoskit.interop.jepsen.spool import ACKED, POLLED, SENT
+from chaoskit.interop.jepsen.scan import POLLED, SENT
+from chaoskit.interop.jepsen.spool import ACKED
 
 _NTH_BITS = 20
 UNSENT_PRODUCER = 1 << 22

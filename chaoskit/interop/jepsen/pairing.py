@@ -11,19 +11,13 @@ import pyarrow as pa
 from chaoskit.base.errors import BadInput
 from chaoskit.history.schema import OPERATIONS, OUTCOMES
 from chaoskit.interop.jepsen.lines import FS, TYPES, Block
-from chaoskit.interop.jepsen.messages import UNSENT_PRODUCER
 
 INVOKE = TYPES.index("invoke")
-_TYPE = {name.encode(): number for number, name in enumerate(TYPES)}
-_F = {name.encode(): number for number, name in enumerate(FS)}
 CRASH, IGNORED, TXN = FS.index("crash"), FS.index("debug-topic-partitions"), FS.index("txn")
 _REBALANCE = FS.index("assign")
 _NAMES = [{"crash": "close"}.get(name, name) for name in FS]
 _NONE = -1
 _GROUP = 1_000_000
-_TIME_MAX_NS = 2**62
-_PROCESS_MAX = UNSENT_PRODUCER - 1
-"""A process is the producer of what it sends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +27,11 @@ class Paired:
     Attributes:
         op: operation of each entry; _NONE if it has none.
         invokes: whether the entry is an invocation.
-        type, f: indices into TYPES and FS.
         inserted: operations inserted for rebalances during other operations.
     """
 
     op: np.ndarray
     invokes: np.ndarray
-    type: np.ndarray
-    f: np.ndarray
     inserted: list[int]
 
 
@@ -71,14 +62,9 @@ class Pairing:
         """Number the operations of a block.
 
         Raises:
-            BadInput: a number is too large, a completion has no invocation, or a process invokes an operation before
-                its last one completed.
+            BadInput: a completion has no invocation, or a process invokes an operation before its last one completed.
         """
-        columns = block.columns
-        time_ns = self._numbers(block, 0, ":time", _TIME_MAX_NS)
-        kind = np.array([_TYPE[each] for each in columns[1]], np.int8)
-        process = self._numbers(block, 2, ":process", _PROCESS_MAX)
-        f = np.array([_F[each] for each in columns[3]], np.int8)
+        time_ns, kind, process, f = (block.entries[name] for name in ("time_ns", "type", "process", "f"))
         kept = np.flatnonzero(f != IGNORED)
         partner, before = self._partners(kept, process, kind, f, block)
         invokes = np.zeros(kind.size, np.bool_)
@@ -98,16 +84,7 @@ class Pairing:
         self._complete(np.flatnonzero(~invokes & (op >= 0)), op, time_ns, kind)
         self._reopen(kept, process, op, invokes, f)
         self._count += born.size
-        return Paired(op, invokes, kind, f, inserted)
-
-    def _numbers(self, block: Block, column: int, key: str, highest: int) -> np.ndarray:
-        """Return a column of whole numbers."""
-        numbers = list(map(int, block.columns[column]))
-        if numbers and max(numbers) > highest:
-            entry = next(entry for entry, number in enumerate(numbers) if number > highest)
-            line = f"{self._source}, line {block.lines[entry]}"
-            raise BadInput(f"{line}: {key} {numbers[entry]} is too large; the highest is {highest}")
-        return np.array(numbers, np.int64)
+        return Paired(op, invokes, inserted)
 
     def _partners(
         self, kept: np.ndarray, process: np.ndarray, kind: np.ndarray, f: np.ndarray, block: Block
@@ -180,9 +157,8 @@ class Pairing:
             self._open[int(process[entry])] = int(op[entry]), int(f[entry])
 
     def _bad(self, block: Block, entry: int, reason: str) -> BadInput:
-        return BadInput(
-            f"{self._source}, line {block.lines[entry]}: {reason}. The history must start at its first operation"
-        )
+        line = block.entries["line"][entry]
+        return BadInput(f"{self._source}, line {line}: {reason}. The history must start at its first operation")
 
     def ends(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the completion time (_NONE if never) and the outcome of each operation."""

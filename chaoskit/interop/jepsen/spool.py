@@ -6,10 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from chaoskit.interop.jepsen.values import MicroOps
-
-SENT, ACKED, POLLED = range(3)
-"""Kinds of rows: a message to be sent; the position of a send from its completion; a polled message."""
+ACKED = 3
+"""Kind of a row that has the position of a send, from its completion; the others are `scan.SENT` and `scan.POLLED`."""
 
 ROW = np.dtype([("op", "<i8"), ("value", "<i8"), ("position", "<i8"), ("nth", "<i4"), ("kind", "i1")])
 
@@ -27,21 +25,23 @@ class Spool:
         self._rows = 0
         self._where: dict[int, list[tuple[int, int]]] = {}
 
-    def add(self, kind: int, op: np.ndarray, micro: MicroOps) -> None:
+    def add(self, kind: int, op: np.ndarray, messages: np.ndarray) -> None:
         """Store the messages of operations.
 
         Args:
             kind: kind of these rows.
             op: operation of each message.
-            micro: the messages.
+            messages: rows of `scan.MESSAGE`.
         """
         if not op.size:
             return
-        order = np.argsort(micro.key, kind="stable")
+        order = np.argsort(messages["key"], kind="stable")
+        messages = messages[order]
         rows = np.empty(op.size, ROW)
-        rows["op"], rows["value"], rows["position"] = op[order], micro.value[order], micro.position[order]
-        rows["nth"], rows["kind"] = micro.nth[order], kind
-        keys, starts = np.unique(micro.key[order], return_index=True)
+        rows["op"], rows["kind"] = op[order], kind
+        for name in ("value", "position", "nth"):
+            rows[name] = messages[name]
+        keys, starts = np.unique(messages["key"], return_index=True)
         ends = np.append(starts[1:], op.size)
         for key, start, end in zip(keys.tolist(), starts.tolist(), ends.tolist(), strict=True):
             self._where.setdefault(key, []).append((self._rows + start, end - start))

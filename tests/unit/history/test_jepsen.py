@@ -211,7 +211,7 @@ def test_blocks_may_end_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     whole = imported(tmp_path, text)
 
     for size in (7, 64, 200):
-        monkeypatch.setattr(lines, "_BLOCK", size)
+        monkeypatch.setattr(lines, "_BLOCK_BYTES", size)
         folder = imported(tmp_path, text)
         assert rows(folder) == rows(whole)
         assert History.open(folder).operations.to_pylist() == History.open(whole).operations.to_pylist()

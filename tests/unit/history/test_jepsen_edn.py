@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from chaoskit.base.errors import BadInput
-from chaoskit.interop.jepsen.edn import Nesting, read_all, write
+from chaoskit.interop.jepsen.edn import end_of_form, read_all, write
 from chaoskit.interop.jepsen.importing import import_edn
-from chaoskit.interop.jepsen.values import micro_ops
 
 INVOKE = "{:index 0, :time 1, :type :invoke, :process 0, :f :send, :value [[:send 5 1]]}\n"
 OK = "{:index 1, :time 2, :type :ok, :process 0, :f :send, :value [[:send 5 [0 1]]]}\n"
@@ -36,26 +35,6 @@ def test_edn_is_written_as_it_was_read() -> None:
     text = '{:a [1 nil true false "x\\"y"], "k" {:b 2}}'
 
     assert [write(form) for form in read_all(text)] == [text]
-
-
-def test_micro_operations_of_many_operations_are_told_apart() -> None:
-    texts = [
-        b"[[:send 5 140]]",
-        b"nil",
-        b"[[:poll]]",
-        b"[[:send 5 [0 140]] [:poll {5 [[0 140] [nil 7]], 6 []}] [:send 6 1]]",
-    ]
-
-    found = micro_ops(texts)
-
-    rows = zip(found.entry, found.sent, found.nth, found.key, found.position, found.value, strict=True)
-    assert [tuple(int(each) for each in row) for row in rows] == [
-        (0, 1, 0, 5, -1, 140),
-        (3, 1, 0, 5, 0, 140),
-        (3, 0, 1, 5, 0, 140),
-        (3, 0, 1, 5, -1, 7),
-        (3, 1, 1, 6, -1, 1),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -101,18 +80,13 @@ def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "lines",
-    [
-        ["{:a [1\n", "2]}\n"],
-        ['{:a "}\n', ' ]" ; )\n', "}\n"],
-        ["{:a \\{ ; }\n", '"\\"" 1}\n'],
-        ['"one\n', 'two\\"\n', 'three"\n'],
-    ],
+    "text", ["{:a [1\n2]}", '{:a "}\n ]" ; )\n}', '{:a \\{ ; }\n"\\"" 1}', '"one\ntwo\\"\nthree"', "; {\n"]
 )
-def test_a_form_is_closed_with_its_last_line(lines: list[str]) -> None:
-    nesting = Nesting()
+def test_a_form_ends_where_all_is_closed(text: str) -> None:
+    data = text.encode()
 
-    assert [nesting.closed_after(line) for line in lines] == [False] * (len(lines) - 1) + [True]
+    assert [end_of_form(data[:size], 0) for size in range(len(data))] == [0] * len(data)
+    assert end_of_form(data + b" {}", 0) == len(text.rstrip())
 
 
 def test_what_is_never_closed_is_not_read_again_with_every_line(
