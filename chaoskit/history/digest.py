@@ -38,7 +38,7 @@ ODD_MAX = 100_000
 
 _SECOND = 1_000_000_000
 _SEQUENCE = (1 << PRODUCER_SHIFT) - 1
-_MARK_EVERY = 4096
+_MARK_EVERY = 4093  # a prime: in a rotation over partitions, each gets its marks
 _OF_SENDS = ("op", "value", "intended_ns", "start_ns", "name", "partition")
 _TOLD = ("client", "segment", "names", "counted")
 _SETS = ("acked", "received")

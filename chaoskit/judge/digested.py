@@ -90,7 +90,11 @@ class Digested:
         return pa.concat_tables([*tables, *odd]).unify_dictionaries().combine_chunks(), more
 
     def _pieces(self, missing: Intervals, audits: Mapping[Place, Audit | None]) -> _Pieces:
-        """Cut what is missing at known acknowledgements; a piece is expired if the next one of its route is."""
+        """Cut what is missing at known acknowledgements.
+
+        A piece is expired if the next acknowledgement of its route and producer is, or if there is room for it between
+        the position of the last one and the first that the log still has.
+        """
         marks = np.concatenate([np.zeros((0, 3), np.int64), *(each.marks for each in portions(self._folder))])
         marks = marks[np.argsort(marks[:, 0], kind="stable")]
         edges = np.unique(np.concatenate([missing.starts, missing.ends, marks[:, 0]]))
@@ -98,14 +102,21 @@ class Digested:
         starts, ends = edges[:-1][inside], edges[1:][inside]
         if not starts.size or not len(marks):
             return _Pieces(starts, ends, np.zeros(starts.size, np.int64), np.zeros(starts.size, np.bool_))
-        following = np.minimum(np.searchsorted(marks[:, 0], ends), len(marks) - 1)
-        route, producer = self._route(starts)
-        same = (marks[following, 0] >= ends) & np.equal(self._route(marks[following, 0]), (route, producer)).all(axis=0)
+        own = self._route(starts)
         low = np.array([each.low if isinstance(each := audits.get(place), Bounds) else 0 for place in self._places])
-        position = marks[following, 2]  # negative if the system told none, as with acks=0
-        expired = same & (position > 0) & (position <= low[route])
+        low = low[own[0]]
+        following = np.minimum(np.searchsorted(marks[:, 0], ends), len(marks) - 1)
         before = np.maximum(np.searchsorted(marks[:, 0], starts, side="right") - 1, 0)
-        return _Pieces(starts, ends, self._run_ns(marks[before, 1]), expired)
+        # A position is negative if the system told none, as with acks=0.
+        place, _, position = marks[following].T
+        deleted = (place >= ends) & self._same(place, own) & (position > 0) & np.less_equal(position, low)
+        place, _, position = marks[before].T
+        fits = (place <= starts) & self._same(place, own) & (position >= 0) & (ends - place <= low - position)
+        return _Pieces(starts, ends, self._run_ns(marks[before, 1]), np.logical_or(deleted, fits))
+
+    def _same(self, places: Ints, own: tuple[Ints, Ints]) -> npt.NDArray[np.bool_]:
+        same: npt.NDArray[np.bool_] = np.all(np.equal(self._route(places), own), axis=0)
+        return same
 
     def _route(self, places: Ints) -> tuple[Ints, Ints]:
         values = self._routes.values(places)
