@@ -6,7 +6,6 @@ through the full reader, `edn`, which also says what is wrong with a file.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,8 +29,6 @@ _PROCESS_MAX = UNSENT_PRODUCER - 1
 
 FS = ("send", "poll", "txn", "assign", "subscribe", "crash", "debug-topic-partitions")
 TYPES = ("invoke", "ok", "fail", "info")
-
-_BLANK = re.compile(rb"[\s,]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +118,6 @@ class Lines:
             entries, messages, at, line = scan(text, at, block.count, line, self._names.known)
             self._begun |= bool(entries)
             block.add(entries, messages)
-            blank = _BLANK.match(text, at)
-            begin = blank.end() if blank else at
-            line += text.count(b"\n", at, begin)
-            at = begin
             end = self._bracket(text, at) or self._form(text, at, line, block, last=last)
             if not end:
                 return block.built(), at, line
@@ -133,11 +126,12 @@ class Lines:
 
     def _bracket(self, text: bytes, at: int) -> int:
         """Read a bracket around all operations; return where it ends, 0 if there is none."""
-        bracket = text[at : at + 1]
-        if bracket and bracket in (b"])" if self._wrapped else b"" if self._begun else b"[("):
-            self._wrapped, self._begun = not self._wrapped, True
-            return at + 1
-        return 0
+        opens = not self._begun and text.startswith((b"[", b"("), at)
+        closes = self._wrapped and text.startswith((b"]", b")"), at)
+        if not (opens or closes):
+            return 0
+        self._wrapped, self._begun = opens, True
+        return at + 1
 
     def _form(self, text: bytes, at: int, line: int, block: _Building, *, last: bool) -> int:
         """Read a form with the full reader; return where it ends, 0 if it is incomplete."""

@@ -8,14 +8,12 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.history.schema import DIRECTIONS, MESSAGES, PAYLOADS, PRODUCER_SHIFT
-from chaoskit.interop.jepsen.scan import POLLED, SENT
+from chaoskit.interop.jepsen.scan import NONE, POLLED, SENT
 from chaoskit.interop.jepsen.spool import ACKED
 
 _NTH_BITS = 20
 UNSENT_PRODUCER = 1 << 22
 """First producer number for values without a send (phantoms); each key uses a separate producer."""
-
-_NONE = -1
 
 
 def place_of(text: str) -> tuple[str, int]:
@@ -72,9 +70,9 @@ class KeyRows:
             pa.array(np.full(size, place[1], np.int32)),
             pa.nulls(size, MESSAGES.field("key").type),
             pa.array(value[order]),
-            pa.array(position, mask=position == _NONE),
+            pa.array(position, mask=position == NONE),
             *[pa.nulls(size, pa.int64())] * 2,
-            pa.array(received_ns, mask=~received | (received_ns == _NONE)),
+            pa.array(received_ns, mask=~received | (received_ns == NONE)),
             pa.nulls(size, pa.int32()),
             _words(np.zeros(size), PAYLOADS),
         ]
@@ -87,8 +85,8 @@ class KeyRows:
         order = np.argsort(named)
         named = np.append(named[order], -1)
         at = np.searchsorted(named[:-1], _identity(self._sent))
-        position = np.append(self._acked["position"][order], _NONE)
-        found: np.ndarray = np.where(named[at] == _identity(self._sent), position[at], _NONE)
+        position = np.append(self._acked["position"][order], NONE)
+        found: np.ndarray = np.where(named[at] == _identity(self._sent), position[at], NONE)
         return found
 
     def _translated(self, place: tuple[str, int]) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
