@@ -20,6 +20,9 @@ NAMESPACE = "namespace"
 BEGINS = "begins"
 """Key of the client settings: the first ledger of each partition when it was created, by `partition_name`."""
 
+CLASSPATH = "classpath"
+"""Key of the client settings: the class path of Pulsar's own client, if workloads use that."""
+
 _SUBSCRIPTION = "chaoskit"
 
 CONNECTION_DEFAULTS = {"operation_timeout_seconds": 10, "connection_timeout_ms": 2000, "stats_interval_in_seconds": 0}

@@ -16,6 +16,7 @@ from chaoskit.contract.topic import Topic
 from clusters.pulsar import probe, settings
 from clusters.pulsar.admin import Admin, Refused, partition_name
 from clusters.pulsar.connection import BEGINS, NAMESPACE
+from clusters.pulsar.java.settings import own_client
 from clusters.pulsar.operator import Operator
 from clusters.pulsar.roles import Roles
 from clusters.pulsar.settings import BROKER, BROKER_PORT, WEB_PORT, PulsarOptions
@@ -89,6 +90,7 @@ class PulsarCluster(StorageStack[PulsarOptions]):
             "brokers": self._brokers,
             NAMESPACE: self._namespace,
             BEGINS: self._begins,
+            **own_client(self._options),
         }
 
     def configuration(self, index: int) -> Mapping[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -71,12 +71,14 @@ class PulsarOptions(StorageOptions):
         version: release number of Pulsar, 3.0.0 or later; it determines the versions of BookKeeper and ZooKeeper.
         namespace: policies of the workload's namespace, named by the last part of their path in the admin API.
         deduplication: whether brokers drop messages that they already have from a producer.
+        clients: `pulsar-client` (C++), or `java` for Pulsar's own producers and consumers.
     """
 
     version: str = "4.0.7"
     config: Config = Config()
     namespace: dict[str, Any] = Field(default={})
     deduplication: bool = False
+    clients: Literal["pulsar-client", "java"] = "pulsar-client"
     roles: Roles = Roles()
     heap: Heap = Heap()
 

@@ -21,9 +21,12 @@ from clusters.common.java import check_java
 from clusters.pulsar import artifacts
 from clusters.pulsar.benchmark import DRIVER_CLASS, driven
 from clusters.pulsar.client import PulsarClients
+from clusters.pulsar.connection import CLASSPATH
 from clusters.pulsar.consumer import group_settings, reader_settings
 from clusters.pulsar.deploy import PulsarCluster
 from clusters.pulsar.guarantees import GUARANTEES
+from clusters.pulsar.java.client import JavaClients
+from clusters.pulsar.java.settings import check_java_clients
 from clusters.pulsar.known import check_names, check_topology
 from clusters.pulsar.positions import describe
 from clusters.pulsar.producer import resolve_producer
@@ -59,7 +62,7 @@ class System:
         return (Processes, Leadership, *decommissioning(options))
 
     def client_powers(self, options: PulsarOptions) -> tuple[type, ...]:
-        return (LogClients, SequencedClients, SubscribingClients)
+        return (LogClients,) if options.clients == "java" else (LogClients, SequencedClients, SubscribingClients)
 
     def check(self, declared: Declared) -> None:
         options: PulsarOptions = declared.options
@@ -69,9 +72,8 @@ class System:
         problems.tried(check_bookies, options, declared.disks)
         problems.tried(check_settings, options)
         problems.tried(check_topology, options, declared.hosts)
-        problems.tried(resolve_producer, declared.producer)
-        problems.tried(reader_settings if declared.get(Group) is None else group_settings, declared.consumer)
         problems.tried(check_java, _JAVA_MIN, f"Pulsar {options.version}")
+        problems.tried(_check_clients, declared)
         problems.raise_any()
 
     def is_fetched(self, options: PulsarOptions) -> bool:
@@ -87,8 +89,8 @@ class System:
     def deploy(self, hosts: Sequence[ServiceHost], options: PulsarOptions) -> PulsarCluster:
         return PulsarCluster(hosts, options, artifacts.fetch(options.version))
 
-    def clients(self, settings: Mapping[str, Any]) -> PulsarClients:
-        return PulsarClients(settings)
+    def clients(self, settings: Mapping[str, Any]) -> PulsarClients | JavaClients:
+        return JavaClients(settings) if CLASSPATH in settings else PulsarClients(settings)
 
     def brokers(self, options: PulsarOptions, hosts: int) -> int:
         return len(options.place(hosts).bookies)
@@ -103,3 +105,13 @@ class System:
 
     def diagnose(self) -> list[Capability]:
         return java_and_jars("Pulsar", _JAVA_MIN, "Pulsar")
+
+
+def _check_clients(declared: Declared) -> None:
+    if declared.options.clients == "java":
+        check_java_clients(declared)
+        return
+    problems = Problems()
+    problems.tried(resolve_producer, declared.producer)
+    problems.tried(reader_settings if declared.get(Group) is None else group_settings, declared.consumer)
+    problems.raise_any()

@@ -1,4 +1,4 @@
-"""Kafka's own clients under faults: what they lose and keep, and that client faults reach their JVMs."""
+"""Systems' own clients under faults: what they lose and keep, and that client faults reach their JVMs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,16 @@ import pytest
 
 pytestmark = [pytest.mark.chaos, pytest.mark.long]
 
+_GROUPS = {
+    "rate": 1000, "producers": 2, "consumers": 4, "partitions": 3, "consumption": "group", "groups": 2,
+    "duration": "26s",
+}  # fmt: skip
+_CLIENT_FAULTS = [
+    {"at": "2s", "inject": "client-crash", "on": "producer-0", "for": "1s"},
+    {"at": "6s", "inject": "client-disconnect", "on": "producer-1"},
+    {"at": "8s", "inject": "client-pause", "on": "consumer-0", "for": "13s"},
+    {"at": "22s", "inject": "client-crash", "on": "consumer-1", "for": "1s"},
+]
 _FAULTS = [
     {"at": "3s", "inject": "pause", "on": "followers", "for": "2s"},
     {"at": "4s", "inject": "kill", "on": "leader", "for": "5s"},
@@ -23,24 +33,33 @@ def test_the_leader_is_killed(kafka: Any, topic: dict[str, Any], acks: str | int
     assert run.anomalies["duplicate"].count == 0
 
 
-def test_groups_survive_the_faults_of_their_clients(kafka: Any) -> None:
-    run = kafka(
-        cluster={"clients": "java"},
-        topic={"min.insync.replicas": 2},
-        workload={
-            "rate": 1000, "producers": 2, "consumers": 4, "partitions": 3, "consumption": "group", "groups": 2,
-            "duration": "26s",
-        },
-        faults=[
-            {"at": "2s", "inject": "client-crash", "on": "producer-0", "for": "1s"},
-            {"at": "6s", "inject": "client-disconnect", "on": "producer-1"},
-            {"at": "8s", "inject": "client-pause", "on": "consumer-0", "for": "13s"},
-            {"at": "22s", "inject": "client-crash", "on": "consumer-1", "for": "1s"},
-        ],
-    )  # fmt: skip
+@pytest.mark.parametrize("sync", [False, True])
+def test_the_power_of_all_bookies_is_cut(pulsar: Any, sync: bool) -> None:
+    run = pulsar(
+        cluster={"clients": "java", "config": {"bookie": {"journalSyncData": sync}}},
+        faults=[{"at": "6s", "inject": "power-cut", "on": "all", "for": "2s"}],
+    )
 
     run.assert_valid()
-    assert run.anomalies["lost"].count == 0
+    assert (run.anomalies["lost"].count > 0) is not sync
+
+
+def test_groups_survive_the_faults_of_kafkas_own_clients(kafka: Any) -> None:
+    run = kafka(cluster={"clients": "java"}, topic={"min.insync.replicas": 2}, workload=_GROUPS, faults=_CLIENT_FAULTS)
+
+    _nothing_is_missing(run)
     assert run.anomalies["duplicate"].count == 0
+
+
+def test_groups_survive_the_faults_of_pulsars_own_clients(pulsar: Any) -> None:
+    run = pulsar(cluster={"clients": "java", "deduplication": True}, workload=_GROUPS, faults=_CLIENT_FAULTS)
+
+    _nothing_is_missing(run)
+    assert run.anomalies["duplicate"].count == 0
+
+
+def _nothing_is_missing(run: Any) -> None:
+    run.assert_valid()
+    assert run.anomalies["lost"].count == 0
     assert [fault["effective"] for fault in run.verdict.faults] == [True] * 4
     assert run.verdict.liveness["group"]["behind"] == [], "both groups received everything"

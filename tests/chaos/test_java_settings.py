@@ -1,4 +1,4 @@
-"""Kafka's own client says itself what it refuses, before anything starts; the relay compiles with the release."""
+"""Systems' own clients say themselves what they refuse, before anything starts; relays compile with the release."""
 
 from __future__ import annotations
 
@@ -7,16 +7,26 @@ from typing import Any
 import pytest
 
 from chaoskit.base.errors import BadInput
+from chaoskit.contract.guarantee import Declared
 from chaoskit.scenario.plan import read_plan
-from clusters.kafka.java.settings import check_java_clients
+from clusters.kafka.java import settings as kafka
+from clusters.pulsar.java import settings as pulsar
 
 pytestmark = [pytest.mark.chaos, pytest.mark.long]
 
 
 def _check(cluster: Any = None, **clients: Any) -> None:
+    kafka.check_java_clients(_declared("kafka", cluster or {}, clients))
+
+
+def _check_pulsar(cluster: Any = None, **clients: Any) -> None:
+    pulsar.check_java_clients(_declared("pulsar", cluster or {}, clients))
+
+
+def _declared(system: str, cluster: dict[str, Any], clients: dict[str, Any]) -> Declared:
     workload = {"kind": "log", "duration": "10s", **clients}
-    content = {"name": "x", "cluster": {"system": "kafka", "clients": "java", **(cluster or {})}, "workload": workload}
-    check_java_clients(read_plan(content, "x.yaml").declared)
+    content = {"name": "x", "cluster": {"system": system, "clients": "java", **cluster}, "workload": workload}
+    return read_plan(content, "x.yaml").declared
 
 
 def test_settings_of_kafkas_own_client_are_taken() -> None:
@@ -51,3 +61,39 @@ def test_logins_are_not_supported_yet() -> None:
 @pytest.mark.parametrize("version", ["3.0.2", "4.1.1"])
 def test_the_relay_compiles_with_old_and_new_releases(version: str) -> None:
     _check({"version": version})
+
+
+def test_settings_of_pulsars_own_client_are_taken() -> None:
+    _check_pulsar(
+        producer={"batchingMaxMessages": 4096, "compressionType": "LZ4", "numIoThreads": 1, "memoryLimitBytes": 2**26},
+        consumer={"receiverQueueSize": 100, "connectionsPerBroker": 2},
+    )
+    _check_pulsar(consumption="group", consumer={"ackTimeoutMillis": 9000, "subscriptionType": "Exclusive"})
+
+
+def test_every_setting_that_pulsars_own_client_refuses_is_named() -> None:
+    with pytest.raises(BadInput) as refused:
+        _check_pulsar(
+            producer={
+                "batchingEnabledd": True, "compressionType": "ZIP", "topicName": "x", "batchingMaxMessages": 9999,
+                "sendTimeoutMs": "soon",
+            },
+            consumer={"ackTimeoutMillis": 9000, "serviceUrl": "pulsar://elsewhere:6650"},
+        )  # fmt: skip
+
+    told = dict(line.split(": ", 1) for line in str(refused.value).splitlines())
+    absent, types = "Pulsar's client has no such property", "[NONE, LZ4, ZLIB, ZSTD, SNAPPY]"
+    assert told.pop("workload.consumer.ackTimeoutMillis") == absent, "readers acknowledge nothing"
+    assert told.pop("workload.consumer.serviceUrl") == "chaoskit sets it itself; remove it"
+    assert "`long`" in told.pop("workload.producer"), "the time of a send"
+    assert told == {
+        "workload.producer.batchingEnabledd": f'{absent}; did you mean "batchingEnabled"?',
+        "workload.producer.batchingMaxMessages": "positions allow 1 to 4096; change it",
+        "workload.producer.compressionType": f"rejected by Pulsar's client: must be one of {types}",
+        "workload.producer.topicName": "chaoskit sets it itself; remove it",
+    }
+
+
+def test_a_group_of_pulsar_has_one_reader_of_a_partition() -> None:
+    with pytest.raises(BadInput, match=r"workload\.consumer\.subscriptionType: a log is read by one consumer"):
+        _check_pulsar(consumption="group", consumer={"subscriptionType": "Shared"})

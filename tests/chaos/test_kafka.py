@@ -16,7 +16,7 @@ pytestmark = pytest.mark.chaos
 SAFE = {"min.insync.replicas": 2}
 
 
-@pytest.mark.parametrize("fault", ["pause", "power-cut"])
+@pytest.mark.parametrize("fault", [pytest.param("pause", marks=pytest.mark.long), "power-cut"])
 def test_acks_all_loses_nothing_when_the_leader_fails(kafka: Any, fault: str) -> None:
     run = kafka(topic=SAFE, faults=[{"at": "3s", "inject": fault, "on": "leader", "for": "4s"}])
 

@@ -1,4 +1,8 @@
-"""Kafka's own producers and consumers, for worker processes. The final read and its probes stay librdkafka's."""
+"""Kafka's own producers and consumers, for worker processes. The final read and its probes stay librdkafka's.
+
+As with librdkafka, only errors after which the message cannot have been appended are `fail`; see
+`clusters.kafka.producer`.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +11,25 @@ from typing import Any
 
 from chaoskit.contract.client import Completed
 from chaoskit.contract.power import P, held
+from clusters.common.properties import is_true
+from clusters.common.relay.consumer import JavaConsumer
+from clusters.common.relay.producer import JavaProducer
 from clusters.kafka.client import KafkaClients
 from clusters.kafka.connection import BOOTSTRAP, CLASSPATH
 from clusters.kafka.consumer import KafkaAuditor
-from clusters.kafka.java.consumer import JavaConsumer
-from clusters.kafka.java.producer import JavaProducer
+from clusters.kafka.java.relay import RELAY
 from clusters.kafka.java.settings import consumer_settings, producer_settings
 from clusters.kafka.producer import KafkaProducer
+
+NEVER_SENT = {
+    "BufferExhaustedException",
+    "InvalidRequiredAcksException",
+    "RecordBatchTooLargeException",
+    "RecordTooLargeException",
+    "TopicAuthorizationException",
+}
+"""Errors that prove that a message was not written: raised before it is appended, never retried. See
+`clusters.kafka.producer.NEVER_SENT`, and for the first one `KafkaProducer.doSend`."""
 
 
 class JavaClients:
@@ -28,14 +44,18 @@ class JavaClients:
         return held(kind, [self], "Kafka's Java client")
 
     def producer(self, settings: Mapping[str, Any], completed: Completed) -> JavaProducer:
-        return JavaProducer(self._classpath, {**producer_settings(settings), **self._servers}, completed)
+        resolved = producer_settings(settings)
+        process = RELAY.start(self._classpath, "producer", {**resolved, **self._servers})
+        return JavaProducer(process, NEVER_SENT, completed, tells_positions=str(resolved.get("acks")) != "0")
 
     def prober(self, settings: Mapping[str, Any], completed: Completed) -> KafkaProducer:
         return self._ours.prober({}, completed)
 
     def consumer(self, settings: Mapping[str, Any], group: int = 0) -> JavaConsumer:
-        named = {"group.id": self._ours.group(settings, group)}
-        return JavaConsumer(self._classpath, {**consumer_settings(settings), **self._servers, **named})
+        name = self._ours.group(settings, group)
+        resolved = consumer_settings(settings)
+        process = RELAY.start(self._classpath, "consumer", {**resolved, **self._servers, "group.id": name})
+        return JavaConsumer(process, name, commits_itself=is_true(resolved.get("enable.auto.commit", True)))
 
     def auditor(self, settings: Mapping[str, Any]) -> KafkaAuditor:
         return self._ours.auditor(settings)

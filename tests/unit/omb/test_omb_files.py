@@ -146,8 +146,6 @@ _LAB = Wishes(lab=True, hosts=None, warm_up_ns=None, length_ns=None)
 
 
 def test_a_driver_of_pulsar(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"kafka\.yaml: Pulsar's Java client is not supported yet"):
-        _benches(tmp_path, Wishes(True, None, None, None, java=True), driver=PULSAR_DRIVER)
     (bench,) = _benches(tmp_path, _LAB, driver=PULSAR_DRIVER)
 
     options, load = bench.plan.system_options, bench.plan.workload_options
@@ -161,6 +159,23 @@ def test_a_driver_of_pulsar(tmp_path: Path) -> None:
     }
     assert load.consumer == {"receiver_queue_size": 10_000}
     assert bench.driver.driven.ignored == ("client.ioThreads: pulsar-client, or the lab, has no such setting",)
+
+
+def test_pulsars_own_client_takes_all_settings(tmp_path: Path) -> None:
+    (bench,) = _benches(tmp_path, Wishes(True, None, None, None, java=True), driver=PULSAR_DRIVER)
+
+    load = bench.plan.workload_options
+    assert bench.plan.system_options.clients == "java"
+    assert load.producer == {
+        "numIoThreads": 16,
+        "batchingEnabled": True,
+        "batchingMaxPublishDelayMicros": 1000,
+        "batchingMaxBytes": 131_072,
+        "blockIfQueueFull": True,
+        "maxPendingMessages": 0,
+    }
+    assert load.consumer == {"numIoThreads": 16, "receiverQueueSize": 10_000}
+    assert bench.driver.driven.ignored == ()
 
 
 @pytest.mark.parametrize(

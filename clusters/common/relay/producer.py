@@ -1,30 +1,17 @@
-"""A producer of Kafka's own client, and the classification of its completions.
-
-As with librdkafka, only errors after which the message cannot have been appended are `fail`; see
-`clusters.kafka.producer`. A message is acknowledged when Kafka's client says so, not when its worker hears of it.
-"""
+"""A producer of a system's own (Java) client. A message is acknowledged when that client says so, not when its worker
+hears of it."""
 
 from __future__ import annotations
 
 import select
 import struct
+import subprocess
 import time
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Collection
 
 from chaoskit.contract.client import Completed
 from chaoskit.history.schema import DUPLICATE, FAIL, INFO, OK
-from clusters.kafka.java import relay
-
-NEVER_SENT = {
-    "BufferExhaustedException",
-    "InvalidRequiredAcksException",
-    "RecordBatchTooLargeException",
-    "RecordTooLargeException",
-    "TopicAuthorizationException",
-}
-"""Errors that prove that a message was not written: raised before it is appended, never retried. See
-`clusters.kafka.producer.NEVER_SENT`, and for the first one `KafkaProducer.doSend`."""
+from clusters.common.relay import frames
 
 _REFUSED = "refused "
 _SEND = struct.Struct(">cqhii")
@@ -37,18 +24,27 @@ class JavaProducer:
     """See `chaoskit.contract.client.Producer`.
 
     Args:
-        path: class path of the relay.
-        settings: all settings of the client.
+        process: the JVM of the client.
+        never_sent: errors that prove that a message was not written; any other leaves that unknown.
+        tells_positions: whether positions are true, as they are not without acknowledgements.
         completed: is told each completion.
     """
 
-    def __init__(self, path: str, settings: Mapping[str, Any], completed: Completed) -> None:
-        self._process = relay.start(path, "producer", settings)
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._in, self._out = self._process.stdin, self._process.stdout
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        never_sent: Collection[str],
+        completed: Completed,
+        *,
+        tells_positions: bool = True,
+    ) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self._process = process
+        self._in, self._out = process.stdin, process.stdout
+        self._never_sent = never_sent
         self._completed = completed
-        self._told_offsets = str(settings.get("acks")) != "0"
+        self._tells_positions = tells_positions
         self._topics: dict[str, int] = {}
         self._pending: set[int] = set()
         self._unsent = bytearray()
@@ -59,7 +55,7 @@ class JavaProducer:
         number = self._topics.get(topic)
         if number is None:
             number = self._topics[topic] = len(self._topics)
-            self._unsent += b"t" + relay.text(topic)
+            self._unsent += b"t" + frames.text(topic)
         self._unsent += _SEND.pack(b"s", token, number, partition, -1 if key is None else len(key))
         self._unsent += key or b""
         self._unsent += len(payload).to_bytes(4, "big")
@@ -87,7 +83,7 @@ class JavaProducer:
         self._process.wait()
 
     def _write(self) -> None:
-        """Pass on what was sent; completions are read meanwhile by nobody, and Kafka's client does not wait for it."""
+        """Pass on what was sent; completions are read meanwhile by nobody, and the JVM does not wait for it."""
         unsent, self._unsent = memoryview(self._unsent), bytearray()
         try:
             while unsent:
@@ -122,11 +118,11 @@ class JavaProducer:
         if error.startswith(_REFUSED):
             self._completed(token, FAIL, error.removeprefix(_REFUSED), None, at_ns)
         elif error:
-            self._completed(token, FAIL if error in NEVER_SENT else INFO, error, None, at_ns)
-        elif self._told_offsets and position < 0:  # a duplicate that the broker dropped
+            self._completed(token, FAIL if error in self._never_sent else INFO, error, None, at_ns)
+        elif self._tells_positions and position < 0:  # a duplicate that the broker dropped
             self._completed(token, OK, DUPLICATE, None, at_ns)
         else:
-            self._completed(token, OK, None, position if self._told_offsets else None, at_ns)
+            self._completed(token, OK, None, position if self._tells_positions else None, at_ns)
 
     def _end(self, why: str) -> None:
         """Nothing more will be told: what is open stays unknown."""

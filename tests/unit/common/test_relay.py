@@ -1,4 +1,4 @@
-"""The worker's end of Kafka's own clients: what it writes, what it makes of what it reads, and of a JVM that ends."""
+"""The worker's end of systems' own clients: what it writes, what it makes of what it reads, and of a JVM that ends."""
 
 from __future__ import annotations
 
@@ -15,22 +15,20 @@ from chaoskit.contract.client import PositionLost
 from chaoskit.contract.cluster import ClusterError
 from chaoskit.history.recorder import Delivery
 from chaoskit.history.schema import DUPLICATE, FAIL, INFO, OK
-from clusters.kafka.java import relay
-from clusters.kafka.java.consumer import JavaConsumer
-from clusters.kafka.java.producer import JavaProducer
-from clusters.kafka.java.settings import consumer_settings, producer_settings
+from clusters.common.relay import frames
+from clusters.common.relay.consumer import JavaConsumer
+from clusters.common.relay.producer import JavaProducer
 
 
 class Jvm:
     """What a relay reads and writes, by hand."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self) -> None:
         its_in, ours_out = os.pipe()
         ours_in, its_out = os.pipe()
         self._in, self._out = FileIO(its_in), FileIO(its_out, "w")
         stdin, stdout = FileIO(ours_out, "w"), FileIO(ours_in)
         self.process: Any = SimpleNamespace(stdin=stdin, stdout=stdout, kill=self.end, wait=lambda: None)
-        monkeypatch.setattr(relay, "start", lambda *_: self.process)
 
     def says(self, content: bytes) -> None:
         self._out.write(content)
@@ -47,14 +45,14 @@ class Jvm:
 
 
 @pytest.fixture
-def jvm(monkeypatch: pytest.MonkeyPatch) -> Iterator[Jvm]:
-    jvm = Jvm(monkeypatch)
+def jvm() -> Iterator[Jvm]:
+    jvm = Jvm()
     yield jvm
     jvm.close()
 
 
 def _done(token: int, position: int, at_ns: int, error: str = "") -> bytes:
-    return struct.pack(">qqq", token, position, at_ns) + relay.text(error)
+    return struct.pack(">qqq", token, position, at_ns) + frames.text(error)
 
 
 Told = list[tuple[Any, ...]]
@@ -67,7 +65,7 @@ def told() -> Told:
 
 @pytest.fixture
 def producer(jvm: Jvm, told: Told) -> JavaProducer:
-    return JavaProducer("", {"acks": "all"}, lambda *row: told.append(row))
+    return JavaProducer(jvm.process, {"RecordTooLargeException"}, lambda *row: told.append(row))
 
 
 def test_a_send_is_passed_on_when_it_is_polled_and_its_topic_once(jvm: Jvm, producer: JavaProducer) -> None:
@@ -106,7 +104,7 @@ def test_a_completion_is_of_the_time_that_the_jvm_tells(
 
 
 def test_without_acknowledgements_there_are_no_positions(jvm: Jvm, told: Told) -> None:
-    producer = JavaProducer("", {"acks": "0"}, lambda *row: told.append(row))
+    producer = JavaProducer(jvm.process, (), lambda *row: told.append(row), tells_positions=False)
     producer.send("log-0", 0, None, b"abc", 7)
     jvm.says(_done(7, -1, 5))
     producer.poll(1)
@@ -151,21 +149,21 @@ def _frame(content: bytes = b"", kind: bytes = b"k") -> bytes:
 
 
 def _moved(generation: int, *partitions: tuple[str, int]) -> bytes:
-    return struct.pack(">i", generation) + relay.places(partitions)
+    return struct.pack(">i", generation) + frames.places(partitions)
 
 
 def _polled(error: str = "", lost: tuple[tuple[str, int], ...] = (), content: bytes = struct.pack(">i", 0)) -> bytes:
-    return _frame(relay.text(error) + relay.places(lost) + content)
+    return _frame(frames.text(error) + frames.places(lost) + content)
 
 
-_RECORDS = struct.pack(">i", 1) + relay.text("log-0") + struct.pack(">ii", 2, 2)
-_RECORDS += struct.pack(">qi", 5, -1) + struct.pack(">i", 3) + b"abc"
-_RECORDS += struct.pack(">qi", 6, 1) + b"k" + struct.pack(">i", 0)
+_RECORDS = struct.pack(">i", 1) + frames.text("log-0") + struct.pack(">ii", 2, 2)
+_RECORDS += struct.pack(">qii", 5, -1, -1) + struct.pack(">i", 3) + b"abc"
+_RECORDS += struct.pack(">qii", 6, 2, 1) + b"k" + struct.pack(">i", 0)
 
 
 @pytest.fixture
 def consumer(jvm: Jvm) -> JavaConsumer:
-    return JavaConsumer("", {"group.id": "g"})
+    return JavaConsumer(jvm.process, "g")
 
 
 def test_a_member_of_a_group(jvm: Jvm, consumer: JavaConsumer) -> None:
@@ -179,10 +177,10 @@ def test_a_member_of_a_group(jvm: Jvm, consumer: JavaConsumer) -> None:
     assert (lost, error) == ([], None)
     assert deliveries == [
         Delivery("log-0", 2, None, b"abc", 5, None),
-        Delivery("log-0", 2, b"k", b"", 6, None),
+        Delivery("log-0", 2, b"k", b"", 6, 2),
     ]
     assert consumer.reached() == [("log-0", 2, 7)]
-    jvm.says(_frame(_moved(3), b"R") + _frame(relay.text("CommitFailedException")) + _polled())
+    jvm.says(_frame(_moved(3), b"R") + _frame(frames.text("CommitFailedException")) + _polled())
     consumer.poll(0.1, 1000)
 
     assert member.told == [("g", 3, [("log-0", 2)]), [("log-0", 2, 7)], (INFO, "CommitFailedException")]
@@ -204,14 +202,5 @@ def test_positions_that_are_gone(jvm: Jvm, consumer: JavaConsumer) -> None:
 def test_a_consumer_whose_jvm_ended(jvm: Jvm, consumer: JavaConsumer) -> None:
     jvm.end()
 
-    with pytest.raises(ClusterError, match="Kafka's Java client ended"):
+    with pytest.raises(ClusterError, match="the Java client ended"):
         consumer.hold(paused=True)
-
-
-def test_the_defaults_are_those_that_kafkas_client_has_too() -> None:
-    assert producer_settings({})["delivery.timeout.ms"] == 30_000
-    assert "queue.buffering.max.messages" not in producer_settings({})
-    assert "delivery.timeout.ms" not in producer_settings({"request.timeout.ms": 1_200_000}), "it follows"
-    assert producer_settings({"acks": 1})["enable.idempotence"] is False
-    assert consumer_settings({"max.poll.records": None, "auto.offset.reset": "earliest"})["auto.offset.reset"] == "none"
-    assert "max.poll.records" not in consumer_settings({"max.poll.records": None})

@@ -1,53 +1,54 @@
-"""A consumer of Kafka's own client: one request to it after the other."""
+"""A consumer of a system's own (Java) client: one request to it after the other."""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
-from typing import Any
+import subprocess
+from collections.abc import Sequence
 
 from chaoskit.contract.client import Membership, PositionLost, Reached
 from chaoskit.contract.cluster import ClusterError
 from chaoskit.history.audits import Place
 from chaoskit.history.recorder import Delivery
 from chaoskit.history.schema import INFO, OK
-from clusters.kafka.java import relay
+from clusters.common.relay import frames
+from clusters.common.relay.frames import Answer
 
 _FRAME = struct.Struct(">ci")
-_RECORD = struct.Struct(">qi")
 
 
 class JavaConsumer:
     """See `chaoskit.contract.client.Consumer`.
 
     Args:
-        path: class path of the relay.
-        settings: all settings of the client, among them `group.id`.
+        process: the JVM of the client.
+        group: name of the group that it may join.
+        commits_itself: whether the client commits positions without being told to.
     """
 
-    def __init__(self, path: str, settings: Mapping[str, Any]) -> None:
-        self._process = relay.start(path, "consumer", settings)
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._in, self._out = self._process.stdin, self._process.stdout
-        self._group = str(settings["group.id"])
-        self._commits_itself = str(settings.get("enable.auto.commit", False)).lower() != "false"
+    def __init__(self, process: subprocess.Popen[bytes], group: str, *, commits_itself: bool = False) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self._process = process
+        self._in, self._out = process.stdin, process.stdout
+        self._group = group
+        self._commits_itself = commits_itself
         self._membership: Membership | None = None
         self._reached: dict[Place, int] = {}
         self._rebalances = 0
 
     def assign(self, partitions: Sequence[Place]) -> None:
-        self._ask(b"a" + relay.places(partitions))
+        self._ask(b"a" + frames.places(partitions))
 
     def subscribe(self, topics: Sequence[str], membership: Membership) -> None:
         self._membership = membership
-        self._ask(b"s" + len(topics).to_bytes(4, "big") + b"".join(map(relay.text, topics)))
+        self._ask(b"s" + len(topics).to_bytes(4, "big") + b"".join(map(frames.text, topics)))
 
     def reached(self) -> Reached:
         return [] if self._commits_itself else [(*where, position) for where, position in self._reached.items()]
 
     def commit(self, reached: Reached) -> tuple[int, str | None]:
-        told = [relay.text(topic) + struct.pack(">iq", number, position) for topic, number, position in reached]
+        told = [frames.text(topic) + struct.pack(">iq", number, position) for topic, number, position in reached]
         error = self._ask(b"c" + len(reached).to_bytes(4, "big") + b"".join(told)).text()
         return (INFO, error) if error else (OK, None)
 
@@ -68,7 +69,7 @@ class JavaConsumer:
 
     def seek_to_beginning(self, topic: str, partition: int) -> None:
         self._reached.pop((topic, partition), None)
-        self._ask(b"b" + relay.places([(topic, partition)]))
+        self._ask(b"b" + frames.places([(topic, partition)]))
 
     def hold(self, *, paused: bool) -> None:
         self._ask(b"h" + bytes([paused]))
@@ -79,18 +80,18 @@ class JavaConsumer:
         self._out.close()
         self._process.wait()
 
-    def _ask(self, request: bytes) -> _Answer:
+    def _ask(self, request: bytes) -> Answer:
         """Make a request and return the answer; meanwhile say what happens to partitions."""
         self._in.write(request)
         while True:
             kind, size = _FRAME.unpack(self._exactly(_FRAME.size))
-            answer = _Answer(self._exactly(size))
+            answer = Answer(self._exactly(size))
             if kind == b"k":
                 return answer
             self._moved(kind, answer)
             self._in.write(b"g")
 
-    def _moved(self, kind: bytes, answer: _Answer) -> None:
+    def _moved(self, kind: bytes, answer: Answer) -> None:
         generation, owned = answer.number(), answer.places()
         assert self._membership is not None
         if kind == b"A":
@@ -105,42 +106,6 @@ class JavaConsumer:
         while len(content) < size:
             more = self._out.read(size - len(content))
             if not more:
-                raise ClusterError("Kafka's Java client ended; see the client's log")
+                raise ClusterError("the Java client ended; see the client's log")
             content += more
         return content
-
-
-class _Answer:
-    """Reads a frame from its beginning."""
-
-    def __init__(self, content: bytes) -> None:
-        self._content = content
-        self._at = 0
-
-    def number(self) -> int:
-        (number,) = struct.unpack_from(">i", self._content, self._at)
-        self._at += 4
-        return int(number)
-
-    def text(self) -> str:
-        (size,) = struct.unpack_from(">H", self._content, self._at)
-        self._at += 2 + size
-        return self._content[self._at - size : self._at].decode()
-
-    def places(self) -> list[Place]:
-        return [(self.text(), self.number()) for _ in range(self.number())]
-
-    def records(self, topic: str, partition: int) -> list[Delivery]:
-        found = []
-        content, at, count = self._content, self._at, self.number()
-        at += 4
-        for _ in range(count):
-            position, size = _RECORD.unpack_from(content, at)
-            at += _RECORD.size
-            key = None if size < 0 else content[at : at + size]
-            at += max(0, size)
-            size = int.from_bytes(content[at : at + 4], "big")
-            at += 4 + size
-            found.append(Delivery(topic, partition, key, content[at - size : at], position, None))
-        self._at = at
-        return found

@@ -1,0 +1,111 @@
+import java.io.BufferedInputStream;
+import java.io.DataInputStream;
+import java.io.EOFException;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * A system's own client for one chaoskit worker, which talks to it through standard input and output.
+ *
+ * <p>See clusters/common/relay for the other end. It exits when its input closes, and so with its worker. Times are
+ * those of System.nanoTime, which is CLOCK_MONOTONIC on Linux, the worker's clock.
+ */
+abstract class Relay {
+  private static final String CHECK = "check-";
+
+  /** What a client refuses of settings. */
+  static final class Refusals {
+    private final StringBuilder told = new StringBuilder();
+
+    /** There is no such setting. */
+    void unknown(String name) {
+      told.append(name).append("\t\n");
+    }
+
+    /** A value is of no use; without a name, it is not known whose. */
+    void refused(String name, String cause) {
+      told.append(name).append('\t').append(cause.replace('\n', ' ')).append('\n');
+    }
+  }
+
+  abstract Sender sender(Map<String, Object> settings, Completions completions) throws Exception;
+
+  abstract Receiver receiver(Map<String, Object> settings, Requests requests) throws Exception;
+
+  abstract void check(String role, Map<String, Object> settings, Refusals refusals) throws Exception;
+
+  void run(String role) throws IOException {
+    OutputStream raw = new FileOutputStream(FileDescriptor.out);
+    System.setOut(System.err); // logging must not get between the frames
+    DataInputStream in = new DataInputStream(new BufferedInputStream(System.in, 1 << 17));
+    Map<String, Object> settings = new HashMap<>();
+    for (int left = in.readInt(); left > 0; left--) {
+      settings.put(in.readUTF(), in.readUTF());
+    }
+    try {
+      if (role.startsWith(CHECK)) {
+        Refusals refusals = new Refusals();
+        check(role.substring(CHECK.length()), settings, refusals);
+        raw.write(refusals.told.toString().getBytes(StandardCharsets.UTF_8));
+      } else if (role.equals("producer")) {
+        Completions completions = new Completions(raw);
+        send(in, sender(settings, completions));
+        completions.end();
+      } else {
+        Requests requests = new Requests(in, raw);
+        requests.serve(receiver(settings, requests));
+      }
+    } catch (EOFException ended) {
+      Runtime.getRuntime().halt(0); // the worker is gone
+    } catch (Exception failure) { // threads of the client must not outlive this one
+      failure.printStackTrace();
+      Runtime.getRuntime().halt(1);
+    }
+    raw.flush();
+    Runtime.getRuntime().halt(0);
+  }
+
+  static String nameOf(Throwable error) {
+    return error.getClass().getSimpleName();
+  }
+
+  static Throwable rootOf(Throwable error) {
+    Throwable cause = error;
+    while (cause.getCause() != null) {
+      cause = cause.getCause();
+    }
+    return cause;
+  }
+
+  private static void send(DataInputStream in, Sender sender) throws Exception {
+    List<String> topics = new ArrayList<>();
+    while (true) {
+      int kind = in.readByte();
+      if (kind == 't') {
+        topics.add(in.readUTF());
+      } else if (kind == 's') {
+        sender.send(in.readLong(), topics.get(in.readShort()), in.readInt(), bytes(in), bytes(in));
+      } else {
+        sender.close(in.readInt());
+        return;
+      }
+    }
+  }
+
+  private static byte[] bytes(DataInputStream in) throws IOException {
+    int size = in.readInt();
+    if (size < 0) {
+      return null;
+    }
+    byte[] content = new byte[size];
+    in.readFully(content);
+    return content;
+  }
+}

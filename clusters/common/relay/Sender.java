@@ -1,0 +1,8 @@
+/** A system's producers. */
+interface Sender {
+  /** Sends a message, and has its completion told once; without a key, that is null. */
+  void send(long token, String topic, int partition, byte[] key, byte[] content);
+
+  /** Waits for completions, at most for this time; what is open then stays unknown. */
+  void close(int timeoutMs) throws Exception;
+}

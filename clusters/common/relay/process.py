@@ -1,0 +1,118 @@
+"""The JVM with one client of a system; `Relay.java` is its other end.
+
+The Java programs are compiled once for each release of a system, by the Eclipse compiler, so that no JDK is needed.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import shutil
+import subprocess
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from chaoskit.base.errors import BadInput, guessed
+from chaoskit.base.state import cache_folder
+from clusters.common import java, maven
+from clusters.common.relay import frames
+
+_COMPILER = maven.Release(
+    "the Eclipse compiler", "ecj-3.33.0", ("org.eclipse.jdt", "ecj", "3.33.0"), (), "the Maven repository"
+)
+_COMPILE, _RELEASE = "org.eclipse.jdt.internal.compiler.batch.Main", "11"
+_SHARED = Path(__file__).parent
+_JVM = ("-Xms256m", "-Xmx512m", "-XX:+UseG1GC", "-Djava.awt.headless=true")
+_CHECK_TIMEOUT_S = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Relay:
+    """The Java program that runs a system's own clients.
+
+    Attributes:
+        system: its name in errors.
+        source: the file with the class that has `main`, of the same name; its folder has the others.
+    """
+
+    system: str
+    source: Path
+
+    def classpath(self, version: str, jars: Path) -> str:
+        """Return the class path of the program with the clients of a release, compiling it at most once.
+
+        Args:
+            version: number of the release.
+            jars: folder of the jars of the release.
+
+        Raises:
+            BadInput: it does not compile, or there is no compiler.
+        """
+        sources = [*sorted(_SHARED.glob("*.java")), *sorted(self.source.parent.glob("*.java"))]
+        digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]
+        folder = cache_folder() / f"{self.system.lower()}-relay-{version}-{digest}"
+        with (folder.parent / f"{folder.name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not folder.exists():
+                _compile(sources, jars, folder)
+        return f"{folder}:{jars}/*"
+
+    def start(self, path: str, role: str, settings: Mapping[str, Any]) -> subprocess.Popen[bytes]:
+        """Start a client; it ends when its standard input closes.
+
+        Args:
+            path: class path of the program.
+            role: `producer` or `consumer`.
+            settings: all settings of the client.
+        """
+        command = [java.program(), "-cp", path, *_JVM, self.source.stem, role]
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        assert process.stdin is not None
+        process.stdin.write(frames.settings(settings))
+        return process
+
+    def refusals(
+        self, path: str, role: str, settings: Mapping[str, Any], key: str, similar: Collection[str]
+    ) -> list[BadInput]:
+        """Return what the client refuses of settings.
+
+        Args:
+            path: class path of the program.
+            role: a role that the program can check.
+            settings: all settings of the client.
+            key: where the scenario has them.
+            similar: some names that there are.
+
+        Raises:
+            BadInput: the client does not start.
+        """
+        command = [*java.java(path), self.source.stem, f"check-{role}"]
+        packed = frames.settings(settings)
+        done = subprocess.run(command, input=packed, capture_output=True, timeout=_CHECK_TIMEOUT_S, check=False)
+        if done.returncode:
+            said = done.stderr.decode(errors="replace")[-300:]
+            raise BadInput(f"{self.system}'s Java client does not start: {said}")
+        found = [line.partition("\t") for line in done.stdout.decode().splitlines()]
+        return [self._refusal(key, name, cause, similar) for name, _, cause in found]
+
+    def _refusal(self, key: str, name: str, cause: str, similar: Collection[str]) -> BadInput:
+        where = f"{key}.{name}" if name else key
+        if cause:
+            return BadInput(f"{where}: rejected by {self.system}'s client: {cause}")
+        guess = guessed(name, tuple(similar))
+        return BadInput(f"{where}: {self.system}'s client has no such property{f'; {guess}' if guess else ''}")
+
+
+def _compile(sources: list[Path], jars: Path, folder: Path) -> None:
+    compiler = maven.fetch(_COMPILER)
+    scratch = folder.parent / f"{folder.name}.new"
+    shutil.rmtree(scratch, ignore_errors=True)
+    eclipse, classes = next(compiler.glob("ecj-*.jar")), ":".join(map(str, sorted(jars.glob("*.jar"))))
+    options = [f"-{_RELEASE}", "-proc:none", "-classpath", classes, "-d", str(scratch)]
+    command = [*java.java(str(eclipse)), _COMPILE, *options, *map(str, sources)]
+    done = subprocess.run(command, text=True, capture_output=True, check=False)
+    if done.returncode:
+        raise BadInput(f"{sources[-1].parent} does not compile: {(done.stdout + done.stderr)[-500:]}")
+    scratch.rename(folder)

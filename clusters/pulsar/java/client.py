@@ -1,0 +1,63 @@
+"""Pulsar's own producers and consumers, for worker processes. The final read and its probes stay pulsar-client's.
+
+As with pulsar-client, only errors after which the message cannot have been enqueued are `fail`; see
+`clusters.pulsar.producer`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from chaoskit.contract.client import Completed, Reached
+from chaoskit.contract.power import P, held
+from clusters.common.relay.consumer import JavaConsumer
+from clusters.common.relay.producer import JavaProducer
+from clusters.pulsar.client import PulsarClients
+from clusters.pulsar.connection import CLASSPATH, subscription
+from clusters.pulsar.consumer import PulsarAuditor
+from clusters.pulsar.java.relay import RELAY
+from clusters.pulsar.java.settings import SUBSCRIPTION, connected, consumer_settings, producer_settings
+from clusters.pulsar.producer import PulsarProducer
+
+NEVER_SENT = {"MemoryBufferIsFullError", "ProducerQueueIsFullError"}
+"""Errors that prove that a message was not written: raised before it is pending (`ProducerImpl.canEnqueueRequest`,
+Pulsar 4.0.7). Not `InvalidMessageException`: a message that is sent again to a broker with a lower limit has it too."""
+
+
+class JavaClients:
+    """The power `LogClients` of `chaoskit.contract.client`."""
+
+    def __init__(self, connection: Mapping[str, Any]) -> None:
+        self._ours = PulsarClients(connection)
+        self._connection = connection
+        self._classpath = str(connection[CLASSPATH])
+
+    def power(self, kind: type[P]) -> P:
+        return held(kind, [self], "Pulsar's Java client")
+
+    def producer(self, settings: Mapping[str, Any], completed: Completed) -> JavaProducer:
+        resolved = connected(self._connection, producer_settings(settings))
+        return JavaProducer(RELAY.start(self._classpath, "producer", resolved), NEVER_SENT, completed)
+
+    def prober(self, settings: Mapping[str, Any], completed: Completed) -> PulsarProducer:
+        return self._ours.prober({}, completed)
+
+    def consumer(self, settings: Mapping[str, Any], group: int = 0) -> JavaConsumer:
+        name = subscription(self._connection, group)
+        # Readers take no notice of what only members of a group have.
+        resolved = connected(self._connection, consumer_settings(settings, grouped=True))
+        return PulsarJavaConsumer(RELAY.start(self._classpath, "consumer", {**resolved, SUBSCRIPTION: name}), name)
+
+    def auditor(self, settings: Mapping[str, Any]) -> PulsarAuditor:
+        return self._ours.auditor({})
+
+
+class PulsarJavaConsumer(JavaConsumer):
+    """A consumer that acknowledges what it was given once: another member may own the partition later."""
+
+    def commit(self, reached: Reached) -> tuple[int, str | None]:
+        outcome = super().commit(reached)
+        for topic, partition, _ in reached:
+            self._reached.pop((topic, partition))
+        return outcome

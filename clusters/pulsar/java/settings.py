@@ -1,0 +1,101 @@
+"""The settings of Pulsar's own clients: chaoskit's defaults, and checks before anything starts.
+
+Names are those of the fields of Pulsar's classes `ProducerConfigurationData`, `ConsumerConfigurationData`,
+`ReaderConfigurationData`, and `ClientConfigurationData` for the connection (package
+`org.apache.pulsar.client.impl.conf`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from chaoskit.base.errors import BadInput, Problems
+from chaoskit.contract.guarantee import Declared
+from chaoskit.contract.traits import Group
+from clusters.pulsar.connection import CLASSPATH
+from clusters.pulsar.java.relay import RELAY, classpath
+from clusters.pulsar.positions import BATCH_MAX
+from clusters.pulsar.settings import TOPICS, PulsarOptions
+
+SERVICE_URL, SUBSCRIPTION, NAMESPACE = "serviceUrl", "subscriptionName", "namespace"
+
+_CLIENT = {
+    "connectionTimeoutMs": 2000,
+    "lookupTimeoutMs": 10_000,
+    "maxBackoffIntervalNanos": 500_000_000,
+    "operationTimeoutMs": 10_000,
+    "statsIntervalSeconds": 0,
+}
+"""As chaoskit's defaults with pulsar-client, and fast reconnection."""
+
+_PRODUCER = {"batchingMaxPublishDelayMicros": 5000, "blockIfQueueFull": True, "sendTimeoutMs": 30_000}
+_CONSUMER = {"receiverQueueSize": 1000}
+_GROUP_TYPES = ("Failover", "Exclusive")
+_TYPE, _BATCH = "subscriptionType", "batchingMaxMessages"
+_OURS = {
+    "producer": ("topicName", "messageRoutingMode", SERVICE_URL, NAMESPACE),
+    "consumer": (
+        "topicNames", "topicsPattern", "subscriptionInitialPosition", "subscriptionMode", "startMessageId",
+        "ackReceiptEnabled", SUBSCRIPTION, SERVICE_URL, NAMESPACE,
+    ),
+}  # fmt: skip
+
+
+def producer_settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the effective producer settings: given ones override chaoskit's; null selects Pulsar's default."""
+    return _chosen({**_CLIENT, **_PRODUCER, **given})
+
+
+def consumer_settings(given: Mapping[str, Any], *, grouped: bool) -> dict[str, Any]:
+    """Return the effective settings of members of a group, or of readers; see `producer_settings`."""
+    return _chosen({**_CLIENT, **_CONSUMER, **({_TYPE: "Failover"} if grouped else {}), **given})
+
+
+def connected(connection: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings with those by which the relay reaches the cluster."""
+    return {**settings, SERVICE_URL: connection["service_url"], NAMESPACE: TOPICS}
+
+
+def own_client(options: PulsarOptions) -> dict[str, str]:
+    """Return the client setting by which workers use Pulsar's own client; empty if they do not."""
+    return {CLASSPATH: classpath(options.version)} if options.clients == "java" else {}
+
+
+def check_java_clients(declared: Declared) -> None:
+    """Reject settings of producers and consumers that Pulsar's own client refuses; download it if it is missing.
+
+    Raises:
+        BadInput: names each of them.
+    """
+    path, problems = classpath(declared.options.version), Problems()
+    grouped = declared.get(Group) is not None
+    of_consumers = consumer_settings(declared.consumer, grouped=grouped)
+    chosen = {
+        "producer": ("producer", declared.producer, producer_settings(declared.producer)),
+        "consumer": ("consumer" if grouped else "reader", declared.consumer, of_consumers),
+    }
+    for role, (checked, given, settings) in chosen.items():
+        key = f"workload.{role}"
+        for name in _OURS[role]:
+            if name in given:
+                problems.add(BadInput(f"{key}.{name}: chaoskit sets it itself; remove it"))
+        similar = (*_CLIENT, *_PRODUCER, *_CONSUMER, _BATCH, "batchingMaxBytes", "batchingEnabled")
+        tried = connected({"service_url": "pulsar://127.0.0.1:1"}, settings)
+        for refusal in RELAY.refusals(path, checked, tried, key, similar):
+            problems.add(refusal)
+    problems.tried(_check_batch, declared.producer.get(_BATCH))
+    if grouped and of_consumers.get(_TYPE) not in _GROUP_TYPES:
+        problems.add(
+            BadInput(f"workload.consumer.{_TYPE}: a log is read by one consumer at a time; write {_GROUP_TYPES[0]}")
+        )
+    problems.raise_any()
+
+
+def _chosen(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if value is not None}
+
+
+def _check_batch(given: Any) -> None:
+    if given is not None and not (isinstance(given, int) and 1 <= given <= BATCH_MAX):
+        raise BadInput(f"workload.producer.{_BATCH}: positions allow 1 to {BATCH_MAX}; change it")
