@@ -15,7 +15,8 @@ DRIVER: dict[str, Any] = {
     "replicationFactor": 3,
     "topicConfig": "min.insync.replicas=2\nflush.messages=1\n",
     "commonConfig": "bootstrap.servers=k1:9092,k2:9092\n# a remark\nsecurity.protocol = PLAINTEXT\n",
-    "producerConfig": "acks=all\nlinger.ms=1\nbatch.size=131072\nmax.request.size=9\nrequest.timeout.ms=1200000\n",
+    "producerConfig": "acks=all\nlinger.ms=1\nbatch.size=131072\nmax.request.size=1048576\n"
+    "request.timeout.ms=1200000\n",
     "consumerConfig": "auto.offset.reset=earliest\nenable.auto.commit=false\nmax.partition.fetch.bytes=10485760\n",
 }
 PULSAR_DRIVER: dict[str, Any] = {

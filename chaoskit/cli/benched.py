@@ -70,6 +70,7 @@ def measurement(each: Benched) -> Measurement:
         acked=each.verdict.counts["acked"],
         lost=each.verdict.lost,
         acked_per_s=each.acked_per_s,
+        backlog=_told(each.backlog) if each.backlog else "",
         document=each.document,
         machine=each.machine,
         doubts=each.doubts,

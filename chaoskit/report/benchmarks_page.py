@@ -31,6 +31,7 @@ class Measurement:
         verdict: VALID, INVALID or UNKNOWN.
         acked, lost: numbers of messages.
         acked_per_s: rate that was reached.
+        backlog: what became of its backlog, in words; empty if it had none.
         document: OMB's result.
         machine: the machine meanwhile.
         doubts: why the figures are not those of the system.
@@ -43,6 +44,7 @@ class Measurement:
     acked: int
     lost: int
     acked_per_s: float
+    backlog: str
     document: dict[str, Any]
     machine: Machine | None
     doubts: tuple[str, ...]
@@ -164,16 +166,18 @@ def _by_workload(found: Sequence[Measurement], colours: dict[str, str]) -> list[
     for number, workload in enumerate(dict.fromkeys(each.workload for each in found)):
         own = [each for each in found if each.workload == workload]
         names = {f"r{index}": (each.system, colours[each.system]) for index, each in enumerate(own)}
-        curves, times = _curves(own), _times(own)
+        curves, times = _curves(own), _times(own, "publishLatency99pct")
+        waiting = _times(own, "backlog") if any(each.backlog for each in own) else []
         tooltip = [{"field": key, "title": name} for key, (name, _) in names.items()]
-        for id_, heading, rows, x in (
-            ("curve", "latency by percentile (ms)", curves, _nines()),
-            ("time", "p99 over time (ms)", times, charts.time_x(_extent(times), "time since the warm-up (s)")),
+        for id_, heading, unit, rows, x in (
+            ("curve", "latency by percentile (ms)", "ms", curves, _nines()),
+            ("time", "p99 over time (ms)", "ms", times, _since(times)),
+            ("waiting", "messages that wait for consumers", "messages", waiting, _since(waiting)),
         ):
-            shown = [{"ms": value} for row in rows for key, value in row.items() if key in names]
+            shown = [{unit: value} for row in rows for key, value in row.items() if key in names]
             if not shown:
                 continue
-            axis = charts.log_y("ms", shown, ["ms"])
+            axis = charts.log_y(unit, shown, [unit])
             title = f"{workload}: {heading}"
             layers = charts.lines(rows, names, x, axis, [*charts.told(t=x["title"])[:1], *tooltip])
             told.append(_figure(f"{id_}{number}", title, charts.chart(title, 230, layers)))
@@ -190,17 +194,17 @@ def _curves(own: Sequence[Measurement]) -> list[dict[str, Any]]:
     ]
 
 
-def _times(own: Sequence[Measurement]) -> list[dict[str, Any]]:
+def _times(own: Sequence[Measurement], series: str) -> list[dict[str, Any]]:
     return [
         {"t": (number + 1) * _PERIOD_S, "part": str(index), f"r{index}": value}
         for index, each in enumerate(own)
-        for number, value in enumerate(each.document["publishLatency99pct"])
+        for number, value in enumerate(each.document[series])
         if value > 0
     ]
 
 
-def _extent(rows: Sequence[dict[str, Any]]) -> list[float]:
-    return [0, max((row["t"] for row in rows), default=1)]
+def _since(rows: Sequence[dict[str, Any]]) -> charts.Spec:
+    return charts.time_x([0, max((row["t"] for row in rows), default=1)], "time since the warm-up (s)")
 
 
 def _nines() -> charts.Spec:

@@ -7,12 +7,16 @@ vl-convert-python and is embedded in the file.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
+from importlib.metadata import version
 from typing import Any
 
+from chaoskit.base import durable
 from chaoskit.base.errors import BadInput
 from chaoskit.base.installing import with_extra
+from chaoskit.base.state import cache_folder
 from chaoskit.report.words import milliseconds, number, seconds_of
 
 try:
@@ -46,6 +50,15 @@ def render(template: str, packages: Sequence[str] = (), **content: Any) -> str:
 
 @cache
 def chart_library() -> str:
-    """Return the JavaScript that draws charts: Vega, Vega-Lite and vega-embed."""
-    bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
-    return bundle.replace("</script", "<\\/script")
+    """Return the JavaScript that draws charts: Vega, Vega-Lite and vega-embed.
+
+    Bundling it takes longer than all the rest of a report, so it is done once for each release of vl-convert.
+    """
+    kept = cache_folder() / f"vega-{version('vl-convert-python')}.js"
+    with suppress(OSError):
+        return kept.read_text("utf-8")
+    bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;").replace("</script", "<\\/script")
+    with suppress(OSError):
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        durable.write(kept, bundle.encode())
+    return bundle

@@ -89,7 +89,7 @@ def test_kafkas_own_client_takes_all_settings(tmp_path: Path) -> None:
     (bench,) = _benches(tmp_path, Wishes(lab=True, hosts=None, warm_up_ns=None, length_ns=None, java=True))
 
     assert bench.plan.system_options.clients == "java"
-    assert bench.plan.workload_options.producer["max.request.size"] == "9"
+    assert bench.plan.workload_options.producer["max.request.size"] == "1048576"
     assert bench.driver.driven.ignored == ("auto.offset.reset: consumers read everything from the beginning",)
 
 
