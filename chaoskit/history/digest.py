@@ -38,7 +38,7 @@ ODD_MAX = 100_000
 
 _SECOND = 1_000_000_000
 _SEQUENCE = (1 << PRODUCER_SHIFT) - 1
-_MARK_EVERY = 4093  # a prime: in a rotation over partitions, each gets its marks
+_MARK_EVERY = 4096
 _OF_SENDS = ("op", "value", "intended_ns", "start_ns", "name", "partition")
 _TOLD = ("client", "segment", "names", "counted")
 _SETS = ("acked", "received")
@@ -135,7 +135,7 @@ class Portion:
 
     Attributes:
         counts: rows of index into SERIES, second since the start of the load, bucket and count.
-        marks: rows of place, time, ns, and position of an acknowledgement: one of many.
+        marks: rows of place, time, ns, and position of an acknowledgement: the first of each route, and one of many.
     """
 
     counts: Ints
@@ -181,10 +181,12 @@ def _sends(
     into.open = np.concatenate([into.open[pending[:were]], records[made[pending[were:]]]])
     code, end_ns = records["code"][ended], records["end_ns"][ended]
     ok = code == OK
-    places = routes.places(sends["value"][at[ok]])
+    values = sends["value"][at[ok]]
+    places = routes.places(values)
     into.acked.add(places)
     told = (places, end_ns[ok], records["position"][ended][ok])
-    marks = np.stack([each[::_MARK_EVERY] for each in told], axis=1)
+    marked = _some_of_each(routes.of(values))
+    marks = np.stack([each[marked] for each in told], axis=1)
     if not counted:
         return [], marks
     for each, number in enumerate(np.bincount(code, minlength=len(OUTCOMES)).tolist()):
@@ -203,6 +205,14 @@ def _sends(
         _counts("from_call", second[good], buckets(acked_ns - start_ns[good])),
         _counts("acked", (acked_ns - load_start_ns) // _SECOND, np.zeros(acked_ns.size, np.int64)),
     ], marks
+
+
+def _some_of_each(route: Ints) -> Ints:
+    """Return the indexes of the first of each route, and of every _MARK_EVERYth that follows it there."""
+    order = np.argsort(route, kind="stable")
+    first = np.flatnonzero(np.diff(route[order], prepend=-1))
+    within = np.arange(route.size) - np.repeat(first, np.diff(first, append=route.size))
+    return np.sort(order[within % _MARK_EVERY == 0])
 
 
 def _note_gaps(into: Digest, place: Ints, end_ns: Ints) -> None:
