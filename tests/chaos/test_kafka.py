@@ -41,14 +41,14 @@ def test_a_group_and_its_producers_survive_the_faults_of_clients(kafka: Any) -> 
         topic=SAFE,
         workload={
             "rate": 1000, "producers": 2, "consumers": 2, "partitions": 3, "consumption": "group",
-            "duration": "24s",
+            "duration": "19s", "consumer": {"session.timeout.ms": 6000},
         },
         faults=[
             {"at": "2s", "inject": "client-crash", "on": "producer-0", "for": "1s"},
             {"at": "4s", "inject": "client-disconnect", "on": "producer-1"},
-            {"at": "6s", "inject": "client-pause", "on": "consumer-0", "for": "13s"},
+            {"at": "6s", "inject": "client-pause", "on": "consumer-0", "for": "8s"},
             {"at": "8s", "inject": "client-crash", "on": "producer-0", "for": "1s"},
-            {"at": "20s", "inject": "client-crash", "on": "consumer-1", "for": "1s"},
+            {"at": "15s", "inject": "client-crash", "on": "consumer-1", "for": "1s"},
         ],
     )  # fmt: skip
 
