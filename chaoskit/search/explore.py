@@ -192,8 +192,10 @@ def _try(
     acked = recorded.acked_before(time_ns)
     started, why_not, readable, where = True, "", {}, ""
     source = str(recorded.folder / store.SCENARIO)
+    disk = recorded.provider.disk_with(recorded.plan.provider_options, {recorded.plan.host_names[0]: image})
+    plan = make_plan(parse_scenario(restart(recorded.plan.resolved(), disk), source), source)
     try:
-        folder, verdict = start(make_plan(parse_scenario(_scenario(recorded, image), source), source))
+        folder, verdict = start(plan)
         where, readable = verdict.run, _readable(folder)
         if not (verdict.liveness.get("recovered") and verdict.audit["complete"]):
             started, why_not = False, "; ".join(verdict.reasons)
@@ -217,14 +219,19 @@ def _try(
     )
 
 
-def _scenario(recorded: Recorded, image: Path) -> dict[str, Any]:
-    """Return the scenario of a point's run: the same cluster on the given disk, minimal load, no fault."""
-    content = recorded.plan.resolved()
-    disk = recorded.provider.disk_with(recorded.plan.provider_options, {recorded.plan.host_names[0]: image})
-    name = f"{content['name'].removesuffix(SUFFIX)}{SUFFIX}"
-    workload = {**content["workload"], "producers": 1, "consumers": 0, "rate": 1, "duration": "100ms"}
-    cluster = {**content["cluster"], "disk": disk}
-    return {"name": name, "seed": content["seed"], "cluster": cluster, "workload": workload}
+def restart(content: Mapping[str, Any], disk: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the scenario of a point's run: the same cluster on the given disk, the least load, no fault.
+
+    Args:
+        content: the recorded run's resolved scenario.
+        disk: options of the disk.
+    """
+    return {
+        "name": f"{content['name'].removesuffix(SUFFIX)}{SUFFIX}",
+        "seed": content["seed"],
+        "cluster": {**content["cluster"], "disk": dict(disk)},
+        "workload": {**content["workload"], "producers": 1, "consumers": 0, "rate": 1, "duration": "1s"},
+    }
 
 
 def _readable(folder: Path) -> dict[tuple[str, int], pa.Array]:
