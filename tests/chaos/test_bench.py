@@ -71,10 +71,11 @@ def test_two_subscriptions_let_a_backlog_wait_and_read_it(tmp_path: Path, driver
 
     (told,) = re.findall(r"backlog of ([\d,]+) messages built in ([\d.]+) s, read in [\d.]+ s", done.stdout)
     assert messages <= int(told[0].replace(",", "")) < messages + 2 * rate
-    assert float(told[1]) == pytest.approx(messages / rate / 2, abs=1.5), "each message waits for two subscriptions"
+    assert float(told[1]) == pytest.approx(messages / rate / 2, abs=3), "each message waits for two subscriptions"
     assert document["backlog"][-1] < 2 * rate, "it was read"
     (run,) = (tmp_path / "store").glob("work-*/2*")
     verdict = json.loads((run / "verdict.json").read_text())
     counts = verdict["counts"]
-    assert (verdict["verdict"], verdict["anomalies"]) == ("valid", {})
+    assert verdict["verdict"] == "valid"
+    assert not verdict["anomalies"].keys() & {"lost", "duplicate", "reordered"}
     assert counts["received"] >= 2 * counts["acked"], "both subscriptions receive everything"
