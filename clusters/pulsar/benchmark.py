@@ -19,38 +19,31 @@ _CLIENT = (
 )  # fmt: skip
 _PRODUCER = ("batchingEnabled", "batchingMaxPublishDelayMs", "batchingMaxBytes", "pendingQueueSize", "blockIfQueueFull")
 _CONSUMER = ("receiverQueueSize", "subscriptionType")
+_JAVA = {
+    "ioThreads": "numIoThreads",
+    "connectionsPerBroker": "connectionsPerBroker",
+    "clientMemoryLimitMB": "memoryLimitBytes",
+    "maxConcurrentLookupRequests": "concurrentLookupRequest",
+    "batchingEnabled": "batchingEnabled",
+    "batchingMaxPublishDelayMs": "batchingMaxPublishDelayMicros",
+    "batchingMaxBytes": "batchingMaxBytes",
+    "pendingQueueSize": "maxPendingMessages",
+    "blockIfQueueFull": "blockIfQueueFull",
+    "receiverQueueSize": "receiverQueueSize",
+}
+"""By OMB's names: those of Pulsar's own client."""
 
-_Taken = Mapping[str, tuple[str, int]]
-"""By OMB's names: the client's own, and what numbers are multiplied with."""
+_LIBRARY = {
+    "batchingEnabled": "batching_enabled",
+    "batchingMaxPublishDelayMs": "batching_max_publish_delay_ms",
+    "batchingMaxBytes": "batching_max_allowed_size_in_bytes",
+    "receiverQueueSize": "receiver_queue_size",
+}
+"""By OMB's names: those of pulsar-client."""
 
-_OF_CLIENT: Mapping[bool, _Taken] = {
-    False: {},
-    True: {
-        "ioThreads": ("numIoThreads", 1),
-        "connectionsPerBroker": ("connectionsPerBroker", 1),
-        "clientMemoryLimitMB": ("memoryLimitBytes", 2**20),
-        "maxConcurrentLookupRequests": ("concurrentLookupRequest", 1),
-    },
-}
-_OF_PRODUCER: Mapping[bool, _Taken] = {
-    False: {
-        "batchingEnabled": ("batching_enabled", 1),
-        "batchingMaxPublishDelayMs": ("batching_max_publish_delay_ms", 1),
-        "batchingMaxBytes": ("batching_max_allowed_size_in_bytes", 1),
-    },
-    True: {
-        "batchingEnabled": ("batchingEnabled", 1),
-        "batchingMaxPublishDelayMs": ("batchingMaxPublishDelayMicros", 1000),
-        "batchingMaxBytes": ("batchingMaxBytes", 1),
-        "pendingQueueSize": ("maxPendingMessages", 1),
-        "blockIfQueueFull": ("blockIfQueueFull", 1),
-    },
-}
-_OF_CONSUMER: Mapping[bool, _Taken] = {
-    False: {"receiverQueueSize": ("receiver_queue_size", 1)},
-    True: {"receiverQueueSize": ("receiverQueueSize", 1)},
-}
-"""What pulsar-client (false) and Pulsar's own client (true) have."""
+_TIMES = {"batchingMaxPublishDelayMicros": 1000, "memoryLimitBytes": 2**20}
+"""What has a smaller unit than with OMB."""
+
 _PERSISTENCE = {"ensembleSize": "ensemble", "writeQuorum": "write_quorum", "ackQuorum": "ack_quorum"}
 _DEDUPLICATION = "deduplicationEnabled"
 
@@ -66,8 +59,8 @@ def driven(content: Mapping[str, Any], *, java: bool) -> Driven:
         raise BadInput("client.topicType: only persistent topics can keep anything; write persistent")
     kept = {"ensembleSize": 3, "writeQuorum": 3, "ackQuorum": 2, **(client.get("persistence") or {})}
     check_keys("Pulsar", kept, (*_PERSISTENCE, _DEDUPLICATION), "client.persistence.")
-    shared = _taken(client, _OF_CLIENT[java])
-    ignored = [f"client.{name}: {_NO_COUNTERPART}" for name in _OF_CLIENT[True] if name in client and not java]
+    names = _JAVA if java else _LIBRARY
+    ignored = [f"client.{name}: {_NO_COUNTERPART}" for name in _JAVA if name in client and name not in names]
     if producer.get("pendingQueueSize", 0) and not java:
         ignored.append("producer.pendingQueueSize: workload.in_flight bounds what is pending")
     if (kind := consumer.get("subscriptionType", "Failover")) != "Failover":
@@ -80,8 +73,8 @@ def driven(content: Mapping[str, Any], *, java: bool) -> Driven:
             **({"clients": "java"} if java else {}),
         },
         workload={
-            "producer": {**shared, **_taken(producer, _OF_PRODUCER[java])},
-            "consumer": {**shared, **_taken(consumer, _OF_CONSUMER[java])},
+            "producer": _renamed({**client, **producer}, names),
+            "consumer": _renamed({**client, **consumer}, names),
         },
         hosts=int(kept["ensembleSize"]),
         lab={"jvm": PRODUCTION},
@@ -89,10 +82,7 @@ def driven(content: Mapping[str, Any], *, java: bool) -> Driven:
     )
 
 
-def _taken(given: Mapping[str, Any], names: _Taken) -> dict[str, Any]:
+def _renamed(given: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     """Return the settings that a client has, by its names and in its units."""
-    return {
-        name: given[theirs] * factor if type(given[theirs]) is int else given[theirs]
-        for theirs, (name, factor) in names.items()
-        if theirs in given
-    }
+    found = {name: given[theirs] for theirs, name in names.items() if theirs in given}
+    return found | {name: found[name] * times for name, times in _TIMES.items() if type(found.get(name)) is int}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-import subprocess
 from collections.abc import Sequence
 
 from chaoskit.contract.client import Membership, PositionLost, Reached
@@ -13,6 +12,7 @@ from chaoskit.history.recorder import Delivery
 from chaoskit.history.schema import INFO, OK
 from clusters.common.relay import frames
 from clusters.common.relay.frames import Answer
+from clusters.common.relay.process import Jvm
 
 _FRAME = struct.Struct(">ci")
 
@@ -21,16 +21,13 @@ class JavaConsumer:
     """See `chaoskit.contract.client.Consumer`.
 
     Args:
-        process: the JVM of the client.
+        jvm: the JVM of the client.
         group: name of the group that it may join.
         commits_itself: whether the client commits positions without being told to.
     """
 
-    def __init__(self, process: subprocess.Popen[bytes], group: str, *, commits_itself: bool = False) -> None:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        self._process = process
-        self._in, self._out = process.stdin, process.stdout
+    def __init__(self, jvm: Jvm, group: str, *, commits_itself: bool = False) -> None:
+        self._jvm = jvm
         self._group = group
         self._commits_itself = commits_itself
         self._membership: Membership | None = None
@@ -76,20 +73,18 @@ class JavaConsumer:
 
     def close(self) -> None:
         self._ask(b"x")
-        self._in.close()
-        self._out.close()
-        self._process.wait()
+        self._jvm.close()
 
     def _ask(self, request: bytes) -> Answer:
         """Make a request and return the answer; meanwhile say what happens to partitions."""
-        self._in.write(request)
+        self._jvm.requests.write(request)
         while True:
             kind, size = _FRAME.unpack(self._exactly(_FRAME.size))
             answer = Answer(self._exactly(size))
             if kind == b"k":
                 return answer
             self._moved(kind, answer)
-            self._in.write(b"g")
+            self._jvm.requests.write(b"g")
 
     def _moved(self, kind: bytes, answer: Answer) -> None:
         generation, owned = answer.number(), answer.places()
@@ -104,7 +99,7 @@ class JavaConsumer:
     def _exactly(self, size: int) -> bytes:
         content = b""
         while len(content) < size:
-            more = self._out.read(size - len(content))
+            more = self._jvm.answers.read(size - len(content))
             if not more:
                 raise ClusterError("the Java client ended; see the client's log")
             content += more

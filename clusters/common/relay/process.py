@@ -9,10 +9,11 @@ import fcntl
 import hashlib
 import shutil
 import subprocess
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from chaoskit.base.errors import BadInput, guessed
 from chaoskit.base.state import cache_folder
@@ -29,37 +30,70 @@ _CHECK_TIMEOUT_S = 60
 
 
 @dataclass(frozen=True, slots=True)
+class Jvm:
+    """The JVM of a client.
+
+    Attributes:
+        requests: what it reads.
+        answers: what it writes.
+        process: its process.
+    """
+
+    requests: IO[bytes]
+    answers: IO[bytes]
+    process: subprocess.Popen[bytes]
+
+    def close(self) -> None:
+        """End it, whatever it does."""
+        self.requests.close()
+        self.answers.close()
+        self.process.kill()
+        self.process.wait()
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The settings of clients, to be checked.
+
+    Attributes:
+        role: a role that the program can check, such as `producer`.
+        key: where the scenario has them.
+        given: the scenario's.
+        settings: all of them.
+        ours: names that only chaoskit sets.
+    """
+
+    role: str
+    key: str
+    given: Mapping[str, Any]
+    settings: Mapping[str, Any]
+    ours: Collection[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Relay:
     """The Java program that runs a system's own clients.
 
     Attributes:
         system: its name in errors.
         source: the file with the class that has `main`, of the same name; its folder has the others.
+        fetch: returns the folder of the jars of a release; see `clusters.common.maven.fetch`.
     """
 
     system: str
     source: Path
+    fetch: Callable[[str], Path]
 
-    def classpath(self, version: str, jars: Path) -> str:
-        """Return the class path of the program with the clients of a release, compiling it at most once.
-
-        Args:
-            version: number of the release.
-            jars: folder of the jars of the release.
+    def classpath(self, version: str) -> str:
+        """Return the class path of the program with the clients of a release, downloading and compiling it at most
+        once.
 
         Raises:
-            BadInput: it does not compile, or there is no compiler.
+            BadInput: there is no such release, no Java, or the program does not compile with it.
         """
-        sources = [*sorted(_SHARED.glob("*.java")), *sorted(self.source.parent.glob("*.java"))]
-        digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]
-        folder = cache_folder() / f"{self.system.lower()}-relay-{version}-{digest}"
-        with (folder.parent / f"{folder.name}.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if not folder.exists():
-                _compile(sources, jars, folder)
-        return f"{folder}:{jars}/*"
+        return _classpath(self, version)
 
-    def start(self, path: str, role: str, settings: Mapping[str, Any]) -> subprocess.Popen[bytes]:
+    def start(self, path: str, role: str, settings: Mapping[str, Any]) -> Jvm:
         """Start a client; it ends when its standard input closes.
 
         Args:
@@ -70,32 +104,33 @@ class Relay:
         command = [java.program(), "-cp", path, *_JVM, self.source.stem, role]
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
         assert process.stdin is not None
+        assert process.stdout is not None
         process.stdin.write(frames.settings(settings))
-        return process
+        return Jvm(process.stdin, process.stdout, process)
 
-    def refusals(
-        self, path: str, role: str, settings: Mapping[str, Any], key: str, similar: Collection[str]
-    ) -> list[BadInput]:
-        """Return what the client refuses of settings.
+    def refusals(self, path: str, chosen: Chosen, similar: Collection[str]) -> list[BadInput]:
+        """Return what chaoskit or the client refuses of settings.
 
         Args:
             path: class path of the program.
-            role: a role that the program can check.
-            settings: all settings of the client.
-            key: where the scenario has them.
+            chosen: the settings.
             similar: some names that there are.
 
         Raises:
             BadInput: the client does not start.
         """
-        command = [*java.java(path), self.source.stem, f"check-{role}"]
-        packed = frames.settings(settings)
+        command = [*java.java(path), self.source.stem, f"check-{chosen.role}"]
+        packed = frames.settings(chosen.settings)
         done = subprocess.run(command, input=packed, capture_output=True, timeout=_CHECK_TIMEOUT_S, check=False)
         if done.returncode:
             said = done.stderr.decode(errors="replace")[-300:]
             raise BadInput(f"{self.system}'s Java client does not start: {said}")
+        taken = [name for name in chosen.ours if name in chosen.given]
         found = [line.partition("\t") for line in done.stdout.decode().splitlines()]
-        return [self._refusal(key, name, cause, similar) for name, _, cause in found]
+        return [
+            *(BadInput(f"{chosen.key}.{name}: chaoskit sets it itself; remove it") for name in taken),
+            *(self._refusal(chosen.key, name, cause, similar) for name, _, cause in found),
+        ]
 
     def _refusal(self, key: str, name: str, cause: str, similar: Collection[str]) -> BadInput:
         where = f"{key}.{name}" if name else key
@@ -103,6 +138,19 @@ class Relay:
             return BadInput(f"{where}: rejected by {self.system}'s client: {cause}")
         guess = guessed(name, tuple(similar))
         return BadInput(f"{where}: {self.system}'s client has no such property{f'; {guess}' if guess else ''}")
+
+
+@cache
+def _classpath(relay: Relay, version: str) -> str:
+    jars = relay.fetch(version)
+    sources = [*sorted(_SHARED.glob("*.java")), *sorted(relay.source.parent.glob("*.java"))]
+    digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]
+    folder = cache_folder() / f"{relay.system.lower()}-relay-{version}-{digest}"
+    with (folder.parent / f"{folder.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            _compile(sources, jars, folder)
+    return f"{folder}:{jars}/*"
 
 
 def _compile(sources: list[Path], jars: Path, folder: Path) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import select
 import struct
-import subprocess
 import time
 from collections.abc import Collection
 
 from chaoskit.contract.client import Completed
 from chaoskit.history.schema import DUPLICATE, FAIL, INFO, OK
 from clusters.common.relay import frames
+from clusters.common.relay.process import Jvm
 
 _REFUSED = "refused "
 _SEND = struct.Struct(">cqhii")
@@ -24,7 +24,7 @@ class JavaProducer:
     """See `chaoskit.contract.client.Producer`.
 
     Args:
-        process: the JVM of the client.
+        jvm: the JVM of the client.
         never_sent: errors that prove that a message was not written; any other leaves that unknown.
         tells_positions: whether positions are true, as they are not without acknowledgements.
         completed: is told each completion.
@@ -32,16 +32,13 @@ class JavaProducer:
 
     def __init__(
         self,
-        process: subprocess.Popen[bytes],
+        jvm: Jvm,
         never_sent: Collection[str],
         completed: Completed,
         *,
         tells_positions: bool = True,
     ) -> None:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        self._process = process
-        self._in, self._out = process.stdin, process.stdout
+        self._jvm = jvm
         self._never_sent = never_sent
         self._completed = completed
         self._tells_positions = tells_positions
@@ -77,17 +74,14 @@ class JavaProducer:
         while not self._ended and (left_s := deadline - time.monotonic()) > 0:
             self._read(left_s)
         self._end("never completed")
-        self._in.close()
-        self._out.close()
-        self._process.kill()
-        self._process.wait()
+        self._jvm.close()
 
     def _write(self) -> None:
         """Pass on what was sent; completions are read meanwhile by nobody, and the JVM does not wait for it."""
         unsent, self._unsent = memoryview(self._unsent), bytearray()
         try:
             while unsent:
-                unsent = unsent[self._in.write(unsent) :]
+                unsent = unsent[self._jvm.requests.write(unsent) :]
         except BrokenPipeError:
             self._end("the JVM ended")
 
@@ -95,8 +89,8 @@ class JavaProducer:
         """Wait for completions, and report those that there are."""
         if self._ended:
             time.sleep(timeout_s)
-        elif select.select([self._out], [], [], timeout_s)[0]:
-            if more := self._out.read(_CHUNK):
+        elif select.select([self._jvm.answers], [], [], timeout_s)[0]:
+            if more := self._jvm.answers.read(_CHUNK):
                 self._unread += more
                 self._report()
             else:

@@ -7,9 +7,10 @@ from typing import Any
 
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.contract.guarantee import Declared
+from clusters.common.relay.process import Chosen
 from clusters.kafka.connection import BOOTSTRAP, CLASSPATH
 from clusters.kafka.consumer import ISOLATION, READ_COMMITTED
-from clusters.kafka.java.relay import RELAY, classpath
+from clusters.kafka.java.relay import RELAY
 from clusters.kafka.producer import PRODUCER_DEFAULTS, resolve_producer
 from clusters.kafka.settings import KafkaOptions
 
@@ -49,7 +50,7 @@ def consumer_settings(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def own_client(options: KafkaOptions) -> dict[str, str]:
     """Return the client setting by which workers use Kafka's own client; empty if they do not."""
-    return {CLASSPATH: classpath(options.version)} if options.clients == "java" else {}
+    return {CLASSPATH: RELAY.classpath(options.version)} if options.clients == "java" else {}
 
 
 def check_java_clients(declared: Declared) -> None:
@@ -61,16 +62,13 @@ def check_java_clients(declared: Declared) -> None:
     options: KafkaOptions = declared.options
     if options.security is not None:
         raise BadInput("cluster.clients: java: connections with a login or encryption are not supported yet")
-    path, problems = classpath(options.version), Problems()
+    path, problems = RELAY.classpath(options.version), Problems()
     chosen = {
         "producer": (declared.producer, producer_settings(declared.producer)),
         "consumer": (declared.consumer, {**consumer_settings(declared.consumer), "group.id": "check"}),
     }
     for role, (given, settings) in chosen.items():
-        for name in _OURS[role]:
-            if name in given:
-                problems.add(BadInput(f"workload.{role}.{name}: chaoskit sets it itself; remove it"))
-        tried = {**settings, BOOTSTRAP: "127.0.0.1:1"}
-        for refusal in RELAY.refusals(path, role, tried, f"workload.{role}", (*PRODUCER_DEFAULTS, *_CONSUMER)):
+        tried = Chosen(role, f"workload.{role}", given, {**settings, BOOTSTRAP: "127.0.0.1:1"}, _OURS[role])
+        for refusal in RELAY.refusals(path, tried, (*PRODUCER_DEFAULTS, *_CONSUMER)):
             problems.add(refusal)
     problems.raise_any()

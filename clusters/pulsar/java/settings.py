@@ -13,8 +13,9 @@ from typing import Any
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.traits import Group
+from clusters.common.relay.process import Chosen
 from clusters.pulsar.connection import CLASSPATH
-from clusters.pulsar.java.relay import RELAY, classpath
+from clusters.pulsar.java.relay import RELAY
 from clusters.pulsar.positions import BATCH_MAX
 from clusters.pulsar.settings import TOPICS, PulsarOptions
 
@@ -33,6 +34,7 @@ _PRODUCER = {"batchingMaxPublishDelayMicros": 5000, "blockIfQueueFull": True, "s
 _CONSUMER = {"receiverQueueSize": 1000}
 _GROUP_TYPES = ("Failover", "Exclusive")
 _TYPE, _BATCH = "subscriptionType", "batchingMaxMessages"
+_SIMILAR = (*_CLIENT, *_PRODUCER, *_CONSUMER, _BATCH, "batchingMaxBytes", "batchingEnabled")
 _OURS = {
     "producer": ("topicName", "messageRoutingMode", SERVICE_URL, NAMESPACE),
     "consumer": (
@@ -59,7 +61,7 @@ def connected(connection: Mapping[str, Any], settings: Mapping[str, Any]) -> dic
 
 def own_client(options: PulsarOptions) -> dict[str, str]:
     """Return the client setting by which workers use Pulsar's own client; empty if they do not."""
-    return {CLASSPATH: classpath(options.version)} if options.clients == "java" else {}
+    return {CLASSPATH: RELAY.classpath(options.version)} if options.clients == "java" else {}
 
 
 def check_java_clients(declared: Declared) -> None:
@@ -68,7 +70,7 @@ def check_java_clients(declared: Declared) -> None:
     Raises:
         BadInput: names each of them.
     """
-    path, problems = classpath(declared.options.version), Problems()
+    path, problems = RELAY.classpath(declared.options.version), Problems()
     grouped = declared.get(Group) is not None
     of_consumers = consumer_settings(declared.consumer, grouped=grouped)
     chosen = {
@@ -76,13 +78,9 @@ def check_java_clients(declared: Declared) -> None:
         "consumer": ("consumer" if grouped else "reader", declared.consumer, of_consumers),
     }
     for role, (checked, given, settings) in chosen.items():
-        key = f"workload.{role}"
-        for name in _OURS[role]:
-            if name in given:
-                problems.add(BadInput(f"{key}.{name}: chaoskit sets it itself; remove it"))
-        similar = (*_CLIENT, *_PRODUCER, *_CONSUMER, _BATCH, "batchingMaxBytes", "batchingEnabled")
-        tried = connected({"service_url": "pulsar://127.0.0.1:1"}, settings)
-        for refusal in RELAY.refusals(path, checked, tried, key, similar):
+        all_settings = connected({"service_url": "pulsar://127.0.0.1:1"}, settings)
+        tried = Chosen(checked, f"workload.{role}", given, all_settings, _OURS[role])
+        for refusal in RELAY.refusals(path, tried, _SIMILAR):
             problems.add(refusal)
     problems.tried(_check_batch, declared.producer.get(_BATCH))
     if grouped and of_consumers.get(_TYPE) not in _GROUP_TYPES:

@@ -15,7 +15,7 @@ from chaoskit.contract.client import PositionLost
 from chaoskit.contract.cluster import ClusterError
 from chaoskit.history.recorder import Delivery
 from chaoskit.history.schema import DUPLICATE, FAIL, INFO, OK
-from clusters.common.relay import frames
+from clusters.common.relay import frames, process
 from clusters.common.relay.consumer import JavaConsumer
 from clusters.common.relay.producer import JavaProducer
 
@@ -28,7 +28,8 @@ class Jvm:
         ours_in, its_out = os.pipe()
         self._in, self._out = FileIO(its_in), FileIO(its_out, "w")
         stdin, stdout = FileIO(ours_out, "w"), FileIO(ours_in)
-        self.process: Any = SimpleNamespace(stdin=stdin, stdout=stdout, kill=self.end, wait=lambda: None)
+        its: Any = SimpleNamespace(kill=self.end, wait=lambda: None)
+        self.ours = process.Jvm(stdin, stdout, its)
 
     def says(self, content: bytes) -> None:
         self._out.write(content)
@@ -40,7 +41,7 @@ class Jvm:
         self._out.close()
 
     def close(self) -> None:
-        for each in (self._in, self._out, self.process.stdin, self.process.stdout):
+        for each in (self._in, self._out, self.ours.requests, self.ours.answers):
             each.close()
 
 
@@ -65,7 +66,7 @@ def told() -> Told:
 
 @pytest.fixture
 def producer(jvm: Jvm, told: Told) -> JavaProducer:
-    return JavaProducer(jvm.process, {"RecordTooLargeException"}, lambda *row: told.append(row))
+    return JavaProducer(jvm.ours, {"RecordTooLargeException"}, lambda *row: told.append(row))
 
 
 def test_a_send_is_passed_on_when_it_is_polled_and_its_topic_once(jvm: Jvm, producer: JavaProducer) -> None:
@@ -104,7 +105,7 @@ def test_a_completion_is_of_the_time_that_the_jvm_tells(
 
 
 def test_without_acknowledgements_there_are_no_positions(jvm: Jvm, told: Told) -> None:
-    producer = JavaProducer(jvm.process, (), lambda *row: told.append(row), tells_positions=False)
+    producer = JavaProducer(jvm.ours, (), lambda *row: told.append(row), tells_positions=False)
     producer.send("log-0", 0, None, b"abc", 7)
     jvm.says(_done(7, -1, 5))
     producer.poll(1)
@@ -163,7 +164,7 @@ _RECORDS += struct.pack(">qii", 6, 2, 1) + b"k" + struct.pack(">i", 0)
 
 @pytest.fixture
 def consumer(jvm: Jvm) -> JavaConsumer:
-    return JavaConsumer(jvm.process, "g")
+    return JavaConsumer(jvm.ours, "g")
 
 
 def test_a_member_of_a_group(jvm: Jvm, consumer: JavaConsumer) -> None:

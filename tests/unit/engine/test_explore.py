@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from chaoskit.scenario.plan import read_plan
 from chaoskit.search.explore import restart
 
 
-def test_the_run_of_a_point_is_one_that_can_be_run(tmp_path: Path) -> None:
+def test_the_run_of_a_point_is_one_that_can_be_run() -> None:
     cluster = {"system": "kafka", "hosts": 1, "disk": {"kind": "programmable", "size": "512MiB", "record": True}}
     faults = [{"at": "3s", "inject": "pause", "on": "one", "for": "1s"}]
     load = {"kind": "log", "producers": 4, "consumers": 2, "rate": 500, "replication": 1, "duration": "1m"}
     content = {"name": "recorded", "cluster": cluster, "workload": load, "faults": faults}
     recorded = read_plan(content, "recorded.yaml").resolved()
 
-    plan = read_plan(restart(restart(recorded, {"kind": "programmable"}), {"kind": "programmable"}), "point.yaml")
+    plan = read_plan(restart(recorded, {"kind": "programmable"}), "point.yaml")
 
     assert plan.scenario.name == "recorded-crash"
     assert not plan.scenario.faults
