@@ -24,6 +24,10 @@ _MISSING = re.compile(r"No such (entry|ledger)", re.IGNORECASE)
 """Bookies answered, and none of them has it."""
 
 
+_MESSAGE = re.compile(r"^Message: (.+)$", re.MULTILINE)
+"""What an unexpected error says above its stack trace."""
+
+
 class Refused(ClusterError):
     """A broker answered with an error.
 
@@ -279,8 +283,11 @@ def _ensembles(ledger: Mapping[str, Any]) -> list[tuple[str, ...]]:
 
 
 def _reason(content: bytes) -> str:
-    """Return the reason from a broker's error response, which may be JSON or plain text."""
+    """Return the reason from a broker's error response, which may be JSON, or plain text with a stack trace."""
+    text = content.decode(errors="replace").strip()
     try:
-        return str(json.loads(content)["reason"])
+        text = str(json.loads(content)["reason"])
     except (ValueError, KeyError, TypeError):
-        return content.decode(errors="replace").strip()[:300]
+        pass
+    message = _MESSAGE.search(text)
+    return message[1] if message else text[:300]

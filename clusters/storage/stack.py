@@ -48,6 +48,7 @@ _SETUP_TIMEOUT_S = 60
 _SHELL_TIMEOUT_S = 120
 _REPORT_TIMEOUT_S = 5
 _UNREGISTERED_S = 30
+_REGISTERED_S = 20
 
 Options = TypeVar("Options", bound=StorageOptions)
 
@@ -116,7 +117,10 @@ class StorageStack(ABC, Generic[Options]):
         return probe.answers(service, host.address, timeout_s)
 
     def start(self, host: ServiceHost) -> None:
-        """Start ZooKeeper, wait for a quorum, and start the rest: bookies and brokers exit if they cannot reach it."""
+        """Start ZooKeeper, wait for a quorum, and start the rest: bookies and brokers exit if they cannot reach it.
+
+        In a new cluster brokers wait for the bookies.
+        """
         services = self.services(host)
         if ZOOKEEPER in services:
             self._spawn(host, ZOOKEEPER)
@@ -128,6 +132,8 @@ class StorageStack(ABC, Generic[Options]):
                 self._set_up_metadata(host)
                 self._set_up = True
         for service in services:
+            if service not in (ZOOKEEPER, BOOKIE) and not self._supervisor.served:
+                self._await_registered()
             if service != ZOOKEEPER:
                 self._spawn(host, service)
 
@@ -156,8 +162,7 @@ class StorageStack(ABC, Generic[Options]):
             return f"no answer from {', '.join(f'{service} on {host.name}' for host, service in silent)}"
         if not all(self._roles.zookeeper_modes()):
             return "a ZooKeeper server is not part of the quorum"
-        registered = self._roles.registered_bookies()
-        if missing := [host.name for host in self._roles.bookies() if host.address not in registered]:
+        if missing := self._unregistered():
             return f"bookies on {', '.join(missing)} are not registered as writable"
         return ""
 
@@ -209,6 +214,19 @@ class StorageStack(ABC, Generic[Options]):
         memory = [f"-Xms{heap}", f"-Xmx{heap}", f"-XX:MaxDirectMemorySize={heap}"]
         program = server(self._classpath(host), options.jvm, settings.PRODUCTION_JVM)
         host.spawn(service, [*program, *self._properties(), *memory, *self.program(service)], {})
+
+    def _unregistered(self) -> list[str]:
+        """Return the names of the hosts whose bookies are not registered as writable."""
+        registered = self._roles.registered_bookies()
+        return [host.name for host in self._roles.bookies() if host.address not in registered]
+
+    def _await_registered(self) -> None:
+        """Wait, at most 20 s, until all bookies are registered.
+
+        A broker that starts while they register may miss some of them until it is restarted, and then says that there
+        are not enough (https://github.com/apache/pulsar/issues/23020).
+        """
+        wait_until(lambda: not self._unregistered(), _REGISTERED_S, every_s=_POLL_S)
 
     def _await_unregistered(self, host: ServiceHost) -> None:
         """Wait, at most half a minute, until ZooKeeper no longer lists the bookie that ran here before.

@@ -82,7 +82,20 @@ def test_a_topic_that_exists_is_no_error(monkeypatch: pytest.MonkeyPatch) -> Non
         Admin([ADDRESS]).create_topic("log-0", 3)
 
 
-@pytest.mark.parametrize(("content", "reason"), [({"reason": "bad name"}, "bad name"), (b"<html>", "<html>")])
+_UNEXPECTED = (
+    b"\n --- An unexpected error ---\n\nMessage: no bookies -6\n\nStacktrace:\n\na.B: no\n\tat a.B.c(B.java:1)"
+)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ({"reason": "bad name"}, "bad name"),
+        (b"<html>", "<html>"),
+        (_UNEXPECTED, "no bookies -6$"),
+        ({"reason": _UNEXPECTED.decode()}, "no bookies -6$"),
+    ],
+)
 def test_a_refusal_says_why(monkeypatch: pytest.MonkeyPatch, content: Any, reason: str) -> None:
     with _broker(monkeypatch, 412, content), pytest.raises(Refused, match=f"status 412: {reason}") as refused:
         Admin([ADDRESS]).create_topic("log-0", 3)
