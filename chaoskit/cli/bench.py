@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from chaoskit.base import durable, owner
 from chaoskit.base.errors import BadInput, RunInterrupted
 from chaoskit.base.quantities import parse_duration, parse_size
 from chaoskit.base.state import state_folder
-from chaoskit.cli.benched import measurement, rung, show, show_bracket, show_step
+from chaoskit.cli.benched import measurement, recording, rung, show, show_bracket, show_step
 from chaoskit.cli.options import PATH, store_option
 from chaoskit.cli.planned import show_plans
 from chaoskit.cli.progress import LiveProgress
@@ -21,6 +21,7 @@ from chaoskit.cli.summary import worst_exit_code
 from chaoskit.omb.benched import Benched, benched
 from chaoskit.omb.climb import Step, climb, climbs
 from chaoskit.omb.plans import Bench, Wishes, read_benches
+from chaoskit.omb.recording import RecordingCost, recording_cost
 from chaoskit.omb.room import check_room
 from chaoskit.report.benchmarks_page import write_benchmarks
 from chaoskit.run.interruption import INTERRUPTED
@@ -80,15 +81,18 @@ def command(
     if html is not None and not html.absolute().parent.is_dir():
         raise BadInput(f"--html {html}: there is no such folder; choose another file")
     owner.make_folder(out)
+    costs = [recording_cost(size) for size in sorted({each.workload.messageSize for each in benches})]
     with Site(store) as site:
-        told = _run(benches, site, out, html)
+        told = _run(benches, site, out, html, costs)
     if told:
-        show(told)
+        show(told, costs)
     code = worst_exit_code([each.verdict for each in told]) if told else 0
     return code if len(told) == len(benches) else code or NO_RESULT
 
 
-def _run(benches: list[Bench], site: Site, out: Path, html: Path | None) -> list[Benched]:
+def _run(
+    benches: list[Bench], site: Site, out: Path, html: Path | None, costs: Sequence[RecordingCost]
+) -> list[Benched]:
     """Run all, and write what they did; fewer if the user interrupts, or if no rate was borne by some."""
     told: list[Benched] = []
     steps: list[Step] = []
@@ -113,7 +117,8 @@ def _run(benches: list[Bench], site: Site, out: Path, html: Path | None) -> list
             told.append(run(bench))
             _write(told[-1], out)
             if html is not None:
-                write_benchmarks(list(map(measurement, told)), html, list(map(rung, steps)))
+                remarks = list(map(recording, costs))
+                write_benchmarks(list(map(measurement, told)), html, list(map(rung, steps)), remarks)
     except RunInterrupted as error:
         click.echo(str(error), err=True)
     return told

@@ -12,6 +12,7 @@ from chaoskit.omb.benched import Benched, ReadBacklog
 from chaoskit.omb.climb import Step
 from chaoskit.omb.ladder import Bracket
 from chaoskit.omb.plans import Bench
+from chaoskit.omb.recording import RecordingCost
 from chaoskit.report.benchmarks_page import Measurement, Rung
 from chaoskit.report.words import describe_machine
 
@@ -20,8 +21,8 @@ _COLUMNS = ("workload", "driver", "acked/s", "p50 ms", "p99 ms", "p99.9 ms", "ma
 _POINTS = ("50pct", "99pct", "999pct", "Max")
 
 
-def show(told: Sequence[Benched]) -> None:
-    """Print the table of results, what the machine did, and which of them are none."""
+def show(told: Sequence[Benched], costs: Sequence[RecordingCost]) -> None:
+    """Print the table of results, what recording costs, what the machine did, and which of the results are none."""
     table = Table(box=None, pad_edge=False)
     for index, column in enumerate(_COLUMNS):
         table.add_column(column, justify="left" if index < 2 else "right", no_wrap=True)
@@ -40,6 +41,8 @@ def show(told: Sequence[Benched]) -> None:
         )
     wide_console().print(table)
     click.echo("\nLatencies are from the call of send to its acknowledgement; the warm-up does not count.")
+    for cost in costs:
+        click.echo(f"{recording(cost)}.")
     for each in told:
         name = f"{each.bench.stem} with {each.bench.driver.stem}"
         if each.backlog:
@@ -48,6 +51,15 @@ def show(told: Sequence[Benched]) -> None:
             click.echo(f"{name}: {describe_machine(each.machine)}")
         for why in each.doubts:
             click.echo(f"* NOT a measurement of the system: {name}: {why}")
+
+
+def recording(cost: RecordingCost) -> str:
+    """Return what recording costs in words."""
+    return (
+        f"Recording a message of {cost.size:,} bytes takes {cost.burst_us:.1f} us of a core when it is sent "
+        f"({cost.single_us:.1f} us where the client takes one at a time), and {cost.received_us:.1f} us when it is "
+        "received: measured on this machine just before, without a system"
+    )
 
 
 def _told(backlog: ReadBacklog) -> str:

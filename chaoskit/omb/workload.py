@@ -18,6 +18,9 @@ _FLAT_OUT = 10_000_000
 _DISK_MIN, _DISK_SHARE = 4 * 2**30, 2
 """Size of a lab's disks, and how many times a backlog they hold."""
 
+_READY_WITHIN = "3m"
+"""A dozen JVMs with production settings take a minute on two idle processors."""
+
 _Count = Annotated[int, Field(ge=1)]
 
 
@@ -139,4 +142,4 @@ def scenario_of(
 
 def _lab(workload: OmbWorkload, driver: Driven) -> dict[str, Any]:
     size = max(_DISK_MIN, _DISK_SHARE * workload.backlog_bytes)
-    return {"disk": {"size": format_size(size)}, **driver.lab}
+    return {"disk": {"size": format_size(size)}, "ready_within": _READY_WITHIN, **driver.lab}

@@ -91,13 +91,16 @@ class Rung:
     why_not: str
 
 
-def write_benchmarks(found: Sequence[Measurement], out: Path, rungs: Sequence[Rung] = ()) -> None:
+def write_benchmarks(
+    found: Sequence[Measurement], out: Path, rungs: Sequence[Rung] = (), remarks: Sequence[str] = ()
+) -> None:
     """Write the page.
 
     Args:
         found: the results.
         out: the file.
         rungs: the rates that were tried to find theirs.
+        remarks: what is said above all results.
 
     Raises:
         BadInput: the packages of chaoskit[report] are missing, or the file cannot be written.
@@ -109,6 +112,7 @@ def write_benchmarks(found: Sequence[Measurement], out: Path, rungs: Sequence[Ru
     content = render(
         "benchmarks.html.j2",
         title="Benchmarks",
+        remarks=remarks,
         workloads={
             name: [each for each in found if each.workload == name]
             for name in dict.fromkeys(each.workload for each in found)

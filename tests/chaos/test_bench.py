@@ -17,6 +17,9 @@ from chaoskit.base import yaml
 pytestmark = [pytest.mark.chaos, pytest.mark.long]
 
 _RATE = 5000
+_WARM_UP_S = 5
+_MEASUREMENTS = {"unavailable", "latency-outlier"}
+"""A busy machine may show these: they are of time alone."""
 
 
 def _benched(
@@ -27,13 +30,22 @@ def _benched(
     (folder / "driver.yaml").write_text(yaml.dump(driver))
     command = [str(Path(sys.executable).with_name("chaoskit")), "bench", "--lab", "--duration", duration]
     files = [str(folder / name) for name in ("driver.yaml", "work.yaml")]
-    places = ["--warm-up", "5s", "--out", str(folder / "results"), "--store", str(folder / "store")]
+    places = ["--warm-up", f"{_WARM_UP_S}s", "--out", str(folder / "results"), "--store", str(folder / "store")]
     done = subprocess.run([*command, *options, *places, *files], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     (path,) = (folder / "results").glob(f"work-{driver['name']}-*.json")
     document = json.loads(path.read_text())
     assert len(document) == 62
     return document, done
+
+
+def _counts(folder: Path) -> dict[str, int]:
+    """Return the counts of the only run, which is valid and shows nothing but measurements."""
+    (run,) = (folder / "store").glob("work-*/2*")
+    verdict = json.loads((run / "verdict.json").read_text())
+    assert (verdict["verdict"], verdict["anomalies"].keys() - _MEASUREMENTS) == ("valid", set())
+    counts: dict[str, int] = verdict["counts"]
+    return counts
 
 
 @pytest.mark.parametrize(
@@ -52,12 +64,16 @@ def test_a_workload_of_omb_in_a_lab(
     document, done = _benched(tmp_path, {"producerRate": _RATE}, driver, "20s", *options)
 
     assert len(document["publishRate"]) == 2
+    counts = _counts(tmp_path)
+    # The probes of the final read come on top.
+    assert counts["sent"] + counts["never_made"] == pytest.approx(_RATE * (_WARM_UP_S + 20), rel=0.02)
     # What a busy machine delays in the warm-up is made up for in the first period.
     assert sum(document["publishRate"]) / 2 == pytest.approx(_RATE, rel=0.25)
     assert sum(document["consumeRate"]) / 2 == pytest.approx(_RATE, rel=0.25)
     assert document["publishErrorRate"] == [0, 0]
     assert 0 < document["aggregatedPublishLatency50pct"] <= document["aggregatedEndToEndLatency99pct"]
     assert "valid" in done.stdout
+    assert "Recording a message of 100 bytes takes" in done.stdout
     assert "unlike OMB: payloads are random" in done.stderr
     assert told in done.stderr
     assert ("has no such" in done.stderr) is bool(told), "systems' own clients have all settings"
@@ -71,11 +87,7 @@ def test_two_subscriptions_let_a_backlog_wait_and_read_it(tmp_path: Path, driver
 
     (told,) = re.findall(r"backlog of ([\d,]+) messages built in ([\d.]+) s, read in [\d.]+ s", done.stdout)
     assert messages <= int(told[0].replace(",", "")) < messages + 2 * rate
-    assert float(told[1]) == pytest.approx(messages / rate / 2, abs=3), "each message waits for two subscriptions"
+    assert float(told[1]) == pytest.approx(messages / rate / 2, abs=1.5), "each message waits for two subscriptions"
     assert document["backlog"][-1] < 2 * rate, "it was read"
-    (run,) = (tmp_path / "store").glob("work-*/2*")
-    verdict = json.loads((run / "verdict.json").read_text())
-    counts = verdict["counts"]
-    assert verdict["verdict"] == "valid"
-    assert not verdict["anomalies"].keys() & {"lost", "duplicate", "reordered"}
+    counts = _counts(tmp_path)
     assert counts["received"] >= 2 * counts["acked"], "both subscriptions receive everything"

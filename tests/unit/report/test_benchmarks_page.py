@@ -34,7 +34,7 @@ def _measured(system: str, backlog: str = "") -> Measurement:
 
 
 def _page(folder: Path, *found: Measurement, rungs: tuple[Rung, ...] = ()) -> str:
-    write_benchmarks(found, folder / "page.html", rungs)
+    write_benchmarks(found, folder / "page.html", rungs, ["Recording takes 1 us"])
     return (folder / "page.html").read_text()
 
 
@@ -43,6 +43,7 @@ def test_systems_are_beside_each_other(tmp_path: Path) -> None:
 
     assert page.count("<b style=") == 2
     assert "1,234" in page
+    assert "Recording takes 1 us." in page
     assert page.count("NOT a measurement of the system: the machine was full") == 1
     assert "1-topic: latency by percentile (ms)" in page
     assert "1-topic: p99 over time (ms)" in page
