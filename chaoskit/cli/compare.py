@@ -21,7 +21,7 @@ from chaoskit.report.compared import document, figures, letter, read_compared
 def command(given: tuple[Path, ...], *, html: Path | None, as_json: bool) -> int:
     """Show RUNS beside each other: what differs in their scenarios, verdicts, counts, anomalies and latencies.
 
-    A run is its folder; the folder of a scenario in a store stands for all its judged runs.
+    A run is its folder; a store, or its folder of a scenario, stands for all its judged runs.
     """
     runs = read_compared(given)
     if html is not None:

@@ -55,7 +55,7 @@ class Row:
 
 
 def read_compared(given: Sequence[Path]) -> list[Compared]:
-    """Read runs: run folders, or folders of a scenario in a store, which stand for all its judged runs.
+    """Read runs: run folders, or stores and their folders of a scenario, which stand for all their judged runs.
 
     Raises:
         BadInput: there are fewer than two, one is given twice, or one is damaged.
@@ -64,7 +64,9 @@ def read_compared(given: Sequence[Path]) -> list[Compared]:
     if again := sorted({str(folder) for folder in folders if folders.count(folder) > 1}):
         raise BadInput(f"{again[0]}: is given twice; name different runs")
     if len(folders) < 2:
-        raise BadInput("a comparison needs at least two judged runs; name more, or the folder of a scenario in a store")
+        raise BadInput(
+            "a comparison needs at least two judged runs; name more, or a store, or its folder of a scenario"
+        )
     return [
         Compared(
             store.run_name(folder),
@@ -79,8 +81,10 @@ def read_compared(given: Sequence[Path]) -> list[Compared]:
 def _folders(given: Path) -> list[Path]:
     if (given / store.SCENARIO).exists():
         return [given.resolve()]
-    several = sorted(path.parent.resolve() for path in given.glob(f"*/{store.VERDICT}") if not path.parent.is_symlink())
-    return several or [store.find_run(given)]
+    several = [path.parent for path in given.glob(f"*/{store.VERDICT}") if not path.parent.is_symlink()]
+    if not several and any(given.glob(f"*/*/{store.VERDICT}")):
+        return [folder.resolve() for folder in store.runs(given) if (folder / store.VERDICT).exists()]
+    return sorted(folder.resolve() for folder in several) or [store.find_run(given)]
 
 
 def differences(runs: Sequence[Compared]) -> list[Row]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -285,9 +286,7 @@ def _ensembles(ledger: Mapping[str, Any]) -> list[tuple[str, ...]]:
 def _reason(content: bytes) -> str:
     """Return the reason from a broker's error response, which may be JSON, or plain text with a stack trace."""
     text = content.decode(errors="replace").strip()
-    try:
+    with suppress(ValueError, KeyError, TypeError):
         text = str(json.loads(content)["reason"])
-    except (ValueError, KeyError, TypeError):
-        pass
     message = _MESSAGE.search(text)
     return message[1] if message else text[:300]

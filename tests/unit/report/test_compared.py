@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -44,6 +45,19 @@ def test_what_differs_between_scenarios(judged: Path, calm: Path) -> None:
 
 def test_a_folder_of_a_scenario_stands_for_its_runs(judged: Path, calm: Path) -> None:
     assert [run.folder for run in read_compared([judged.parent, calm])] == [judged, calm]
+
+
+def test_a_store_stands_for_its_judged_runs(judged: Path, calm: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    for number, folder in enumerate((judged, calm)):
+        shutil.copytree(folder, store / f"scenario-{number}" / f"2026-{number}")
+    (store / "latest").symlink_to(store / "scenario-1/2026-1")
+    unjudged = shutil.copytree(calm, store / "scenario-1" / "2026-3")
+    (unjudged / "verdict.json").unlink()
+
+    found = [run.folder for run in read_compared([store])]
+
+    assert found == [store / "scenario-0/2026-0", store / "scenario-1/2026-1"], "the oldest first"
 
 
 def test_too_few_and_equal_runs_are_refused(judged: Path, tmp_path: Path) -> None:
