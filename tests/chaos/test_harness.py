@@ -120,11 +120,15 @@ def test_two_runs_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
 
 def test_replay_repeats_the_faults_as_they_happened(tmp_path: Path) -> None:
     faults = [
-        {"from": "1s", "to": "6s", "every": "2s", "inject": ["pause"], "on": "one", "for": "500ms"},
-        {"at": "7s", "inject": "pause", "on": "follower", "for": "500ms"},
+        {"from": "500ms", "to": "3s", "every": "1s", "inject": ["pause"], "on": "one", "for": "300ms"},
+        {"at": "3s", "inject": "pause", "on": "follower", "for": "300ms"},
     ]
+    load = {**SCENARIO["workload"], "duration": "4s"}
     store = tmp_path / "store"
-    scenario, results = write(tmp_path, faults=faults, expect={"unavailable": "< 1m"}), tmp_path / "junit.xml"
+    scenario, results = (
+        write(tmp_path, faults=faults, workload=load, expect={"unavailable": "< 1m"}),
+        tmp_path / "junit.xml",
+    )
     status, first, err = finish(chaoskit("run", scenario, "--store", store, "--json", "--junit", results))
     assert status == 0, err
     assert json.loads(first)["bounds"]["unavailable"]["met"]
