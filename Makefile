@@ -55,10 +55,11 @@ expectations: setup ## what settings keep under which faults, and deduplication,
 	-$(SUDO) $(BIN)/chaoskit sweep sweeps/journal-sync
 	-$(SUDO) $(BIN)/chaoskit sweep sweeps/dedup
 
-bench: setup ## measure recording and checking, up to 100 million messages (an hour; 24 GiB of memory, 10 of disk)
+bench: setup ## measure recording and checking, up to 100 million messages (over an hour; 24 GiB of memory, 10 of disk)
 	$(SUDO) $(BIN)/python benchmarks/wal.py
 	$(SUDO) $(BIN)/python benchmarks/recording.py
 	$(SUDO) $(BIN)/python -m benchmarks.latency
+	$(SUDO) $(BIN)/python -m benchmarks.full_rate
 	$(BIN)/python benchmarks/check_log.py
 	$(BIN)/python -m benchmarks.check_queue
 	$(BIN)/python -m benchmarks.check_scaling
