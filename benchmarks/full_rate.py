@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 from collections import defaultdict
+from contextlib import suppress
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -55,12 +56,13 @@ def sample(run: psutil.Process, ended: threading.Event) -> Samples:
     samples: Samples = defaultdict(list)
     ended.wait(_START_S)
     while not ended.wait(_SAMPLE_S):
-        for process in (run, *run.children(recursive=True)):
-            try:
+        processes = [run]
+        with suppress(psutil.Error):  # the run has just ended
+            processes += run.children(recursive=True)
+        for process in processes:
+            with suppress(psutil.Error):  # it has just ended
                 if name := "harness" if process == run else _name(process.cmdline()):
                     samples[name].append(process.memory_info().rss / 1e6)
-            except psutil.Error:
-                continue  # it ended meanwhile
     return samples
 
 

@@ -81,10 +81,11 @@ def read_compared(given: Sequence[Path]) -> list[Compared]:
 def _folders(given: Path) -> list[Path]:
     if (given / store.SCENARIO).exists():
         return [given.resolve()]
-    several = [path.parent for path in given.glob(f"*/{store.VERDICT}") if not path.parent.is_symlink()]
-    if not several and any(given.glob(f"*/*/{store.VERDICT}")):
-        return [folder.resolve() for folder in store.runs(given) if (folder / store.VERDICT).exists()]
-    return sorted(folder.resolve() for folder in several) or [store.find_run(given)]
+    for runs in ("*", "*/*"):
+        found = [path.parent for path in given.glob(f"{runs}/{store.VERDICT}") if not path.parent.is_symlink()]
+        if found:
+            return sorted((folder.resolve() for folder in found), key=lambda folder: folder.name)
+    return [store.find_run(given)]
 
 
 def differences(runs: Sequence[Compared]) -> list[Row]:
