@@ -18,7 +18,7 @@ from checkers.columns import NONE, Flags, Ints, distinct
 from checkers.ends import OK
 from checkers.findings import findings_of, no_findings
 from checkers.models import QUEUE
-from checkers.queue_fates import DROPPED_DETAILS, reasons, waits
+from checkers.queue_fates import DROPPED_DETAILS, fates
 from checkers.queue_view import (
     DELIVERY_LIMIT,
     ELSEWHERE,
@@ -30,9 +30,13 @@ from checkers.queue_view import (
     QueueView,
     delivery_findings,
 )
+from checkers.subscriptions import ACK_NS
 
 DEAD_LETTER_MISSING = Anomaly(
-    "dead-letter-missing", "a message that its queue dropped did not come to the dead letters", QUEUE
+    "dead-letter-missing",
+    "a message that its queue dropped did not come to the dead letters",
+    QUEUE,
+    about=About.READING,
 )
 
 
@@ -40,21 +44,18 @@ def missing_cases(view: QueueView) -> pa.Table:
     """Find messages that are gone, that no consumer acknowledged, that the queue had a reason to drop, and that are not
     among the dead letters.
 
-    Needs both queues drained. Evidence: `op` sent it; `at_ns` is when it was received for the last time, or, if it
-    never was, its acknowledgement.
+    Needs both queues drained. Evidence: `op` sent it; it was dropped at `since_ns`, and had to be there at `at_ns`.
     """
     log, rows = view.log, view.log.operations
     if not (view.drained and view.has("dead-letters") and (rows.outcome[rows.asks] == OK).all() and rows.asks.any()):
         return no_findings()
     stored = np.zeros(log.values.size, np.bool_)
     stored[log.sent_values[log.acked]] = True
-    settled = log.visible if not view.settles.value.size else view.acked
+    settled = log.visible if view.settled_by_receipt else view.acked
     gone = np.flatnonzero((stored | (log.visible & log.sent)) & ~settled & (view.dead_ns == NONE))
-    why = reasons(view, gone)
-    chosen = (why != NONE) & ~waits(view, gone)
-    gone, why = gone[chosen], why[chosen]
-    last_ns = np.full(log.values.size, NONE)
-    np.maximum.at(last_ns, log.intact_values, log.intact.received_ns)
+    why, _ = fates(view, gone)
+    gone, why = gone[why != NONE], why[why != NONE]
+    dropped_ns = _dropped_ns(view, gone, why)
     send = log.first_sends[gone]
     operation = log.sends.operation[send]
     return findings_of(
@@ -65,8 +66,26 @@ def missing_cases(view: QueueView) -> pa.Table:
         value=log.sends.value[send],
         position=np.full(gone.size, NONE),
         op=rows.op[operation],
-        at_ns=np.where(last_ns[gone] == NONE, rows.end_ns[operation], last_ns[gone]),
+        since_ns=dropped_ns,
+        at_ns=dropped_ns + ACK_NS,
     )
+
+
+def _dropped_ns(view: QueueView, values: Ints, why: Ints) -> Ints:
+    """Return when each value was dropped: rejected, left or returned for the last time, pushed out by later ones if
+    none was consumed, or expired; never before the last consumer that had it ended."""
+    starts_ns, _ = view.send_times_ns
+    length, lives = view.declared.get("max-length", 0), view.declared.get("message-ttl", 0)
+    settled_ns = np.full(view.log.values.size, NONE)
+    known = np.flatnonzero(view.settles.value != NONE)
+    np.maximum.at(settled_ns, view.settles.value[known], view.done_ns(view.settles.operation[known]))
+    there_ns = np.maximum(view.sent_ns, view.stored_ns)[values]
+    pusher = np.searchsorted(starts_ns, view.sent_ns[values]) + length
+    pushed_ns = np.append(starts_ns, 0)[np.minimum(pusher, starts_ns.size)]
+    last_ns = np.maximum(settled_ns, view.released_ns)[values]
+    by_reason = [settled_ns[values], last_ns, np.maximum(pushed_ns, there_ns), there_ns + lives * MS]
+    dropped_ns: Ints = np.maximum(np.choose(why, by_reason), np.where(why > 1, last_ns, 0))
+    return dropped_ns
 
 
 DEAD_LETTER_EARLY = Anomaly(
@@ -143,7 +162,9 @@ def twice_cases(view: QueueView) -> pa.Table:
     """
     if not view.has("dead-letters-of"):
         return no_findings()
-    return delivery_findings(view, DEAD_LETTER_TWICE, np.flatnonzero(~view.first & view.unmarked))
+    rows = np.flatnonzero(~view.first & view.unmarked)
+    since_ns = view.received_ns[view.log.intact_values[rows]]
+    return delivery_findings(view, DEAD_LETTER_TWICE, rows, since_ns=since_ns)
 
 
 EXPIRED_EARLY = Anomaly(

@@ -74,6 +74,7 @@ class Subscription:
 
     Attributes:
         kind: index of its type.
+        processes: those of its consumers, ascending.
         deliveries: deliveries to its consumers.
         acks, nacks: acknowledgements by its consumers.
         changed_ns: when consumers joined or left, ascending.
@@ -82,6 +83,7 @@ class Subscription:
     """
 
     kind: int
+    processes: Ints
     deliveries: Deliveries
     acks: Settlements
     nacks: Settlements
@@ -116,6 +118,7 @@ def subscriptions_of(part: Part) -> list[Subscription]:
         found.append(
             Subscription(
                 kind=int(integers(observations["value"])[subscribed].max(initial=0)),
+                processes=members,
                 deliveries=_until_settled(_until_settled(deliveries, acks), nacks),
                 acks=acks,
                 nacks=nacks,

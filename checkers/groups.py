@@ -257,6 +257,7 @@ def _commit_findings(view: LogView, anomaly: Anomaly, commits: Commits, rows: In
         other_position=commits.position[before],
         other_op=view.operations.op[commits.operation[before]],
         at_ns=view.operations.start_ns[commits.operation[rows]],
+        since_ns=view.operations.start_ns[commits.operation[before]],
     )
 
 

@@ -37,6 +37,7 @@ from checkers.order import REORDERED, REWOUND, SKIPPED, reordered_cases, rewound
 from checkers.origin import CORRUPT, MISROUTED, PHANTOM, SettlesPhantoms, corrupt_cases, phantom_cases
 from checkers.realtime import LATE, ORDER_VIOLATION, late_cases, order_violation_cases
 from checkers.sequence import SEQUENCE_JUMP, sequence_jump_cases
+from checkers.stuck import STUCK, reader_cases
 from checkers.view import LogView
 
 _CASES = (
@@ -63,7 +64,7 @@ _CASES = (
 class LogChecker(SettlesPhantoms):
     """Detects all log anomalies of one topic partition; a `Checker` with the power `Settling`."""
 
-    anomalies = (*(anomaly for anomaly, _ in _CASES), MISROUTED)
+    anomalies = (*(anomaly for anomaly, _ in _CASES), MISROUTED, STUCK)
     models = LOGS
 
     def check(self, part: Part) -> pa.Table:
@@ -71,4 +72,4 @@ class LogChecker(SettlesPhantoms):
         if not part.messages.num_rows:
             return no_findings()
         view = part.view(LogView)
-        return merged([cases(view) for _, cases in _CASES])
+        return merged([*(cases(view) for _, cases in _CASES), reader_cases(part)])

@@ -73,7 +73,7 @@ UNSEEN = Anomaly(
     "unseen",
     "an acknowledged message was not seen, but there is no proof that it is lost",
     STORED,
-    doubt="not proof of loss: the final read did not reach it",
+    doubt="not proof of loss: the final read did not reach it, or a setting may have dropped it",
 )
 
 

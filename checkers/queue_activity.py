@@ -1,4 +1,4 @@
-"""Single active consumers: a queue delivers to one consumer, until that one ends.
+"""Which consumers a queue delivers to: to all that have room, or to a single active one until that one ends.
 
 A session of a consumer was active at some time before its first delivery was received, and at some time after the
 message among its deliveries that was sent last. An active consumer stays active until it ends, so it was active all the
@@ -16,7 +16,8 @@ from chaoskit.contract.anomaly import About, Anomaly
 from checkers.columns import NONE, Flags, Ints, first_rows, integers
 from checkers.findings import findings_of, no_findings
 from checkers.models import QUEUE
-from checkers.queue_view import QueueView, delivery_findings
+from checkers.queue_view import MS, QueueView, delivery_findings
+from checkers.stuck import STUCK, asked, silences
 from checkers.subscriptions import TWO_ACTIVE
 
 
@@ -66,14 +67,14 @@ def failover_cases(view: QueueView) -> pa.Table:
     """Find sessions that received nothing for more than 30 s of the load, after all those that had received something
     had ended, although a message was waiting all that time.
 
-    Consumers are known from what they received, or from a `subscribed`. Not judged at the time of a fault or within the
+    Not judged at the time of a fault or within the
     bound after it. Evidence: `op` began the session, and `other_op` had sent `value`, which was waiting when the 30 s
     were over, at `at_ns`.
     """
     log, sessions, end_ns = view.log, view.sessions, view.log.setting.load_end_ns
     if not view.has("single-active") or "delay" in view.declared or end_ns is None:
         return no_findings()
-    members = sessions.consuming & sessions.open & _consume_here(view)
+    members = _members(view)
     found: list[tuple[int, int, int]] = []
     for gap_ns in _gaps(view, end_ns):
         from_ns, until_ns = np.maximum(sessions.from_ns, gap_ns[0]), np.minimum(sessions.until_ns, gap_ns[1])
@@ -111,13 +112,79 @@ def _gaps(view: QueueView, end_ns: int) -> list[tuple[int, int]]:
     return list(zip(ends_ns[long].tolist(), next_ns[long].tolist(), strict=True))
 
 
-def _consume_here(view: QueueView) -> Flags:
-    """Return whether the process of each session consumes from this queue."""
-    rows = view.log.operations
+def _members(view: QueueView) -> Flags:
+    """Return whether each session is one of a consumer of this queue.
+
+    Consumers are known from a `subscribed`, or from what they received. Where no `subscribed` was recorded and there
+    are no dead letters, whose consumers are others, every consumer consumes.
+    """
+    sessions, rows = view.sessions, view.log.operations
     subscribed: Ints = rows.rows_of(integers(view.observations["op"])[view.told("subscribed")])
     here = rows.process[np.concatenate([subscribed, view.log.receives.operation])]
-    consume: Flags = np.isin(view.sessions.process, np.unique(here))
-    return consume
+    members = sessions.consuming & sessions.open
+    if not subscribed.size and not (view.has("dead-letters") or view.has("dead-letters-of")):
+        return members
+    chosen: Flags = members & np.isin(sessions.process, np.unique(here))
+    return chosen
+
+
+def stuck_cases(view: QueueView) -> pa.Table:
+    """Find times, longer than the bound, in which a queue delivered nothing to a connected consumer that had room and
+    asked, although a message was waiting that was delivered later.
+
+    With a single active consumer, all those that are connected must have room. Evidence: `op` began the session;
+    `other_op` had sent `value`, which was waiting when the bound ended, at `at_ns`.
+    """
+    log, sessions, setting = view.log, view.sessions, view.log.setting
+    members = np.flatnonzero(_members(view))
+    delay_ns = view.declared.get("delay", 0) * MS
+    found: list[tuple[int, int, int]] = []
+    for gap_ns in silences(setting, log.receives.received_ns, 0, setting.load_end_ns or 0):
+        silent_ns, over_ns = np.maximum(sessions.from_ns, gap_ns[0]), np.minimum(sessions.until_ns, gap_ns[1])
+        from_ns, until_ns = np.zeros_like(silent_ns), np.zeros_like(over_ns)
+        for each in members.tolist():
+            span = asked(log.operations, int(sessions.process[each]), int(silent_ns[each]), int(over_ns[each]))
+            from_ns[each], until_ns[each] = span
+        there = members[until_ns[members] > from_ns[members]]
+        room = _room(view, silent_ns, there)
+        if view.has("single-active") and not room.all():
+            continue
+        able = there[room & (until_ns[there] - from_ns[there] > setting.bound_ns)]
+        for session in able[np.argsort(from_ns[able] - until_ns[able], kind="stable")][:1].tolist():
+            ready_ns = np.where(view.stored_ns == NONE, until_ns[session], view.stored_ns + delay_ns)
+            early = ready_ns + setting.bound_ns < until_ns[session]
+            waiting = np.flatnonzero(early & (view.received_ns >= over_ns[session]))
+            if waiting.size:
+                value = int(waiting[np.argmin(ready_ns[waiting])])
+                since_ns = max(int(from_ns[session]), int(ready_ns[value]))
+                found.append((session, value, since_ns + setting.bound_ns))
+    session_, value_, at_ns = np.array(found, np.int64).reshape(-1, 3).T
+    send = log.first_acks[value_]
+    return findings_of(
+        setting,
+        STUCK,
+        value=log.sends.value[send],
+        position=np.full(send.size, NONE),
+        op=log.operations.op[sessions.begin[session_]],
+        other_op=log.operations.op[log.sends.operation[send]],
+        at_ns=at_ns,
+    )
+
+
+def _room(view: QueueView, at_ns: Ints, chosen: Ints) -> Flags:
+    """Return whether each of the chosen sessions had fewer unsettled deliveries than its prefetch at its time."""
+    prefetch = view.declared.get("prefetch", 0)
+    if prefetch < 1 or view.settled_by_receipt:
+        return np.ones(chosen.size, np.bool_)
+    log, sessions, rows = view.log, view.sessions, view.log.operations
+    took, settled = log.receives.operation, view.settles.operation
+    of_takes, of_settles = sessions.of_operations(rows, took), sessions.of_operations(rows, settled)
+    held = [
+        np.count_nonzero((of_takes == each) & (log.receives.received_ns <= at_ns[each]))
+        - np.count_nonzero((of_settles == each) & (rows.start_ns[settled] <= at_ns[each]))
+        for each in chosen.tolist()
+    ]
+    return np.array(held, np.int64) < prefetch
 
 
 def _disturbed(view: QueueView, from_ns: int, until_ns: int) -> bool:

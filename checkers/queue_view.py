@@ -8,6 +8,7 @@ Cost: O(n) for n messages, about 60 bytes per message.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -34,6 +35,7 @@ REJECTED, EXPIRED, MAXLEN, DELIVERY_LIMIT, ELSEWHERE = range(len(REASONS))
 
 ACKED, NACKED, REFUSED = (KINDS.index(kind) for kind in ("acked", "nacked", "rejected"))
 _NEVER = np.iinfo(np.int64).max
+_UNORDERED = ("priorities", "delay", "dead-letters-of")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +95,14 @@ class QueueView:
 
     @cached_property
     def declared(self) -> dict[str, int]:
-        """The settings that the queue was declared with, and their numbers."""
+        """The settings that the queue was declared with, or has all the same, and their numbers; of two the lower."""
         rows = self.observations.take(pa.array(self.told("declared")))
-        return {
+        declared = {
             name: number
             for name, number in zip(rows["name"].to_pylist(), rows["position"].to_pylist(), strict=True)
             if name is not None and number is not None
         }
+        return declared | {name: min(number, declared.get(name, number)) for name, number in self.log.setting.imposed}
 
     def told(self, kind: str) -> Ints:
         """Return the rows of the observations of one kind."""
@@ -110,12 +113,24 @@ class QueueView:
         return self.declared.get(setting, 0) > 0
 
     @cached_property
+    def unordered(self) -> bool:
+        """Whether messages may leave the queue in another order than that in which they were sent."""
+        return any(self.has(setting) for setting in _UNORDERED)
+
+    @cached_property
     def settles(self) -> Settles:
-        """What consumers did with deliveries."""
-        chosen = np.flatnonzero((self._kind == ACKED) | (self._kind == NACKED) | (self._kind == REFUSED))
-        observations = self.observations
-        operation = self.log.operations.rows_of(integers(observations["op"])[chosen])
+        """What consumers did with deliveries, without what definitely did not happen."""
+        chosen = self._settling
+        observations, rows = self.observations, self.log.operations
+        operation = rows.rows_of(integers(observations["op"])[chosen])
+        done = rows.outcome[operation] != FAIL
+        chosen, operation = chosen[done], operation[done]
         return Settles(self.ids(integers(observations["value"])[chosen]), self._kind[chosen], operation)
+
+    @property
+    def settled_by_receipt(self) -> bool:
+        """Whether no settlement was recorded at all: whoever receives a message has settled it."""
+        return not self._settling.size
 
     @cached_property
     def acked(self) -> Flags:
@@ -132,14 +147,14 @@ class QueueView:
         rows, operation = self.log.operations, settles.operation
         session = self.sessions.of_operations(rows, operation)
         lasted_ns = self.sessions.until_ns[session] - self.done_ns(operation)
-        return settles.take(np.flatnonzero((rows.outcome[operation] != FAIL) & (lasted_ns >= ACK_NS)))
+        return settles.take(np.flatnonzero((rows.outcome[operation] == OK) & (lasted_ns >= ACK_NS)))
 
-    def settled_ns(self, values: Ints) -> Ints:
+    def settled_ns(self, values: Ints, kinds: Sequence[int] = (ACKED, REFUSED)) -> Ints:
         """Return when each of these values (ids) was first acknowledged or rejected by a consumer that lived on for a
         while."""
         wanted = marked(self.log.values.size, values)
         settles = self.settles.take(np.flatnonzero(wanted[self.settles.value] & (self.settles.value != NONE)))
-        settles = self.sure(settles.take(np.flatnonzero(settles.kind != NACKED)))
+        settles = self.sure(settles.take(np.flatnonzero(np.isin(settles.kind, kinds))))
         return self._first_ns(settles.value, self.done_ns(settles.operation))[values]
 
     def done_ns(self, operation: Ints) -> Ints:
@@ -224,12 +239,73 @@ class QueueView:
         return self._first_ns(self.log.intact_values, self.log.intact.received_ns)
 
     @cached_property
-    def unmarked(self) -> Flags:
-        """Whether each intact receive is marked as the first delivery; not so where the system marks nothing."""
+    def last_received_ns(self) -> Ints:
+        """When each value was received for the last time, by value id."""
+        last_ns = np.full(self.log.values.size, NONE)
+        np.maximum.at(last_ns, self.log.intact_values, self.log.intact.received_ns)
+        return last_ns
+
+    @cached_property
+    def released_ns(self) -> Ints:
+        """When the last session that received each value had ended, by value id."""
+        released_ns = np.full(self.log.values.size, NONE)
+        np.maximum.at(released_ns, self.log.intact_values, self.sessions.gone_ns[self._sessions])
+        return released_ns
+
+    @cached_property
+    def taken_ns(self) -> Ints:
+        """When each session received something of this queue for the last time."""
+        rows, receives = self.log.operations, self.log.receives
+        taken_ns = np.full(self.sessions.begin.size, NONE)
+        np.maximum.at(taken_ns, self.sessions.of_operations(rows, receives.operation), receives.received_ns)
+        return taken_ns
+
+    @cached_property
+    def counts(self) -> Ints:
+        """How often the message of each intact receive had been delivered before, as told; `NONE` if that was not."""
         messages = self._messages
         counts = integers(messages["delivery"])[np.flatnonzero(is_one_of(messages["direction"], ["received"]))]
-        unmarked: Flags = counts[self.log.receives.payload == INTACT] == 0
+        told: Ints = counts[self.log.receives.payload == INTACT]
+        return told
+
+    @cached_property
+    def unmarked(self) -> Flags:
+        """Whether each intact receive is marked as the first delivery; not so where the system marks nothing."""
+        unmarked: Flags = self.counts == 0
         return unmarked
+
+    @cached_property
+    def returned(self) -> Flags:
+        """Whether a consumer asked for each value to be delivered again, by value id."""
+        return self._settled(NACKED)
+
+    @cached_property
+    def known_returns(self) -> Ints:
+        """How often each value that no consumer acknowledged was returned at least, by value id: refused, or left by a
+        session that ended; or more often, as told with its last delivery."""
+        log, size = self.log, self.log.values.size
+        sessions = self.sessions.begin.size
+        settling = self.sessions.of_operations(log.operations, self.settles.operation)
+        known = self.settles.value != NONE
+        had = np.unique(log.intact_values.astype(np.int64) * sessions + self._sessions)
+        left = np.setdiff1d(had, self.settles.value[known].astype(np.int64) * sessions + settling[known])
+        returned, told = np.bincount(left // max(sessions, 1), minlength=size), np.zeros(size, np.int64)
+        np.maximum.at(told, log.intact_values, self.counts)
+        if self.has("nacks-free"):
+            return np.maximum(returned, told)
+        nacked = np.bincount(self._of_kind(NACKED), minlength=size)
+        known_returns: Ints = np.maximum(returned + nacked, told + log.visible)
+        return known_returns
+
+    @cached_property
+    def _sessions(self) -> Ints:
+        """The session of each intact receive."""
+        return self.sessions.of_operations(self.log.operations, self.log.intact.operation)
+
+    @cached_property
+    def _settling(self) -> Ints:
+        """Rows of the observations of settlements."""
+        return np.flatnonzero((self._kind == ACKED) | (self._kind == NACKED) | (self._kind == REFUSED))
 
     def returns(self, values: Ints, until_ns: Ints | int) -> Ints:
         """Return how often, at most, each value (id) can have been returned to the queue until then: by consumers that

@@ -13,9 +13,10 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from chaoskit.contract.anomaly import Anomaly
 from chaoskit.contract.checker import Part
 from chaoskit.history.schema import PRODUCER_SHIFT
-from checkers.columns import NONE, is_one_of, marked, running_maximum, stable_order
+from checkers.columns import NONE, Ints, distinct, is_one_of, marked, running_maximum, stable_order
 from checkers.copies import DUPLICATE
 from checkers.dead_letters import (
     DEAD_LETTER_EARLY,
@@ -33,8 +34,8 @@ from checkers.findings import findings_of, merged, no_findings
 from checkers.loss import FAILED_VISIBLE, LOST, UNSEEN, failed_visible_cases, send_evidence
 from checkers.models import QUEUE
 from checkers.origin import CORRUPT, MISROUTED, NOT_SENT_HERE, PHANTOM, SettlesPhantoms, corrupt_cases, phantom_cases
-from checkers.queue_activity import NO_FAILOVER, active_cases, failover_cases
-from checkers.queue_fates import reasons, waits
+from checkers.queue_activity import NO_FAILOVER, active_cases, failover_cases, stuck_cases
+from checkers.queue_fates import DOUBT_DETAILS, DROPPED_DETAILS, fates
 from checkers.queue_limits import (
     DELIVERY_LIMIT_EXCEEDED,
     DEPTH_WRONG,
@@ -53,60 +54,124 @@ from checkers.queue_times import (
     expired_late_cases,
     inversion_cases,
 )
-from checkers.queue_view import QueueView, delivery_findings
+from checkers.queue_view import ACKED, QueueView, delivery_findings
+from checkers.stuck import STUCK
 from checkers.subscriptions import ACK_NS, FIFO_VIOLATION, REDELIVERY_FLAG_MISSING, TWO_ACTIVE, UNACKED_VANISHED
 
 LOST_DETAILS = ("the queue was drained, and nobody received it",)
-UNSEEN_DETAILS = ("the queue was not drained",)
+UNSEEN_DETAILS = ("the queue was not drained", *DOUBT_DETAILS)
 VANISHED_DETAILS = ("received, not acknowledged, and not delivered again",)
-_UNORDERED = ("priorities", "delay", "dead-letters-of")
-DUPLICATE_DETAILS = ("delivered after it was settled", "delivered after it was dead-lettered")
+DUPLICATE_DETAILS = (
+    "delivered after it was settled",
+    "delivered after it was dead-lettered",
+    "dead-lettered after it was acknowledged",
+)
 
 
 def lost_cases(view: QueueView) -> pa.Table:
-    """Find acknowledged messages that nobody received, and that the queue had no reason to drop: lost if the queue was
-    drained, otherwise unseen.
+    """Find acknowledged messages that nobody received and that the queue cannot have dropped: lost if the queue was
+    drained, otherwise unseen. Those that it may have dropped are unseen.
 
     Evidence: `op` sent it and `at_ns` is its acknowledgement.
     """
     log = view.log
+    rows = _unreceived(view)
+    reason, doubt = fates(view, log.sent_values[rows])
+    open_ = reason == NONE
+    rows, doubt = rows[open_], doubt[open_]
+    if not view.drained:
+        return findings_of(log.setting, UNSEEN, details=UNSEEN_DETAILS, **send_evidence(log, rows))
+    sure, unsure = rows[doubt == NONE], doubt != NONE
+    return merged(
+        [
+            findings_of(log.setting, LOST, details=LOST_DETAILS, **send_evidence(log, sure)),
+            findings_of(
+                log.setting,
+                UNSEEN,
+                details=UNSEEN_DETAILS,
+                detail=doubt[unsure] + 1,
+                **send_evidence(log, rows[unsure]),
+            ),
+        ]
+    )
+
+
+def _unreceived(view: QueueView) -> Ints:
+    """Return a row of the send of each acknowledged message that nobody received, not as a dead letter either."""
+    log = view.log
     if view.has("unrouted"):
-        return no_findings()
+        return np.zeros(0, np.int64)
     rows = np.flatnonzero(log.acked & ~log.visible[log.sent_values] & (view.dead_ns[log.sent_values] == NONE))
-    rows = rows[np.sort(np.unique(log.sent_values[rows], return_index=True)[1])]
-    values = log.sent_values[rows]
-    rows = rows[(reasons(view, values) == NONE) & ~waits(view, values)]
-    anomaly, details = (LOST, LOST_DETAILS) if view.drained else (UNSEEN, UNSEEN_DETAILS)
-    return findings_of(log.setting, anomaly, details=details, **send_evidence(log, rows))
+    once: Ints = rows[np.sort(np.unique(log.sent_values[rows], return_index=True)[1])]
+    return once
 
 
-def vanished_cases(view: QueueView) -> pa.Table:
-    """Find messages that were received, that no consumer settled, that the queue had no reason to drop, and that it
-    does not have any more after it was drained.
+def _unsettled(view: QueueView) -> Ints:
+    """Return the values (ids) that were received and settled by nobody, of a queue that was drained.
 
-    If no settlement was recorded at all, whoever receives a message has settled it. Evidence: `op` received it for the
-    last time, at `at_ns`.
+    If no settlement was recorded at all, whoever receives a message has settled it.
     """
     log = view.log
-    if not (view.drained and view.settles.value.size):
-        return no_findings()
+    if not view.drained or view.settled_by_receipt:
+        return np.zeros(0, np.int64)
     open_ = log.visible & ~view.acked & (view.dead_ns == NONE)
     if not view.has("dead-letters-of"):
         open_ &= log.sent
-    values = np.flatnonzero(open_)
-    values = values[reasons(view, values) == NONE]
+    return np.flatnonzero(open_)
+
+
+def vanished_cases(view: QueueView) -> pa.Table:
+    """Find messages that were received, that no consumer settled, and that the queue does not have any more after it
+    was drained, although it cannot have dropped them. Those that it may have dropped are unseen.
+
+    Evidence: `op` received it for the last time, at `at_ns`.
+    """
+    log = view.log
+    values = _unsettled(view)
+    reason, doubt = fates(view, values)
+    values, doubt = values[reason == NONE], doubt[reason == NONE]
     rows = np.flatnonzero(marked(log.values.size, values)[log.intact_values])
     last = np.full(log.values.size, NONE)
     last[log.intact_values[rows]] = rows
-    return delivery_findings(view, UNACKED_VANISHED, last[values], VANISHED_DETAILS)
+    sure, unsure = values[doubt == NONE], doubt != NONE
+    return merged(
+        [
+            delivery_findings(view, UNACKED_VANISHED, last[sure], VANISHED_DETAILS),
+            delivery_findings(view, UNSEEN, last[values[unsure]], UNSEEN_DETAILS, detail=doubt[unsure] + 1),
+        ]
+    )
+
+
+DROPPED = Anomaly("dropped", "a queue dropped an acknowledged message that no consumer had settled", QUEUE)
+
+
+def dropped_cases(view: QueueView) -> pa.Table:
+    """Find messages that a limit of their queue, or their time to live, made it drop, where it has no dead letters.
+
+    What a consumer rejected is not among them. Evidence: `op` sent it and `at_ns` is its acknowledgement.
+    """
+    log = view.log
+    if not view.drained or view.has("dead-letters"):
+        return no_findings()
+    values = np.concatenate([log.sent_values[_unreceived(view)], _unsettled(view)]).astype(np.int64)
+    reason, _ = fates(view, values)
+    values, reason = values[reason > 0], reason[reason > 0]
+    rows = log.first_sends[values]
+    return findings_of(
+        log.setting,
+        DROPPED,
+        details=DROPPED_DETAILS,
+        detail=reason[rows != NONE],
+        **send_evidence(log, rows[rows != NONE]),
+    )
 
 
 def duplicate_cases(view: QueueView) -> pa.Table:
     """Find deliveries of messages whose acknowledgement or rejection had reached the system, or that had been
-    dead-lettered.
+    dead-lettered; and dead letters whose acknowledgement had reached it.
 
     A second delivery of a dead letter that is not marked is `dead-letter-twice` instead. Evidence: `op` received it at
-    `at_ns`.
+    `at_ns`; it had been settled, or dead-lettered, at `since_ns`.
     """
     log = view.log
     again = np.flatnonzero(~view.first & ~(view.unmarked & view.has("dead-letters-of")))
@@ -115,8 +180,29 @@ def duplicate_cases(view: QueueView) -> pa.Table:
     since_ns = np.concatenate([view.dead_ns[log.intact_values[dead]], view.settled_ns(log.intact_values[again])])
     late = (since_ns != NONE) & (log.intact.received_ns[rows] >= since_ns + ACK_NS)
     rows, first = np.unique(rows[late], return_index=True)
-    detail = (np.flatnonzero(late)[first] < dead.size).astype(np.int64)
-    return delivery_findings(view, DUPLICATE, rows, DUPLICATE_DETAILS, detail=detail)
+    chosen = np.flatnonzero(late)[first]
+    detail = (chosen < dead.size).astype(np.int64)
+    found = delivery_findings(view, DUPLICATE, rows, DUPLICATE_DETAILS, detail=detail, since_ns=since_ns[chosen])
+    return merged([found, _dead_although_acked(view)])
+
+
+def _dead_although_acked(view: QueueView) -> pa.Table:
+    """Find the first receipts of dead letters that a consumer had surely acknowledged before."""
+    dead = view.dead.take(np.flatnonzero(view.dead.value != NONE))
+    dead = dead.take(distinct(dead.value))
+    at_ns, since_ns = view.done_ns(dead.operation), view.settled_ns(dead.value, (ACKED,))
+    late = np.flatnonzero((since_ns != NONE) & (at_ns >= since_ns + ACK_NS))
+    return findings_of(
+        view.log.setting,
+        DUPLICATE,
+        details=DUPLICATE_DETAILS,
+        detail=2,
+        value=dead.number[late],
+        position=np.full(late.size, NONE),
+        op=view.log.operations.op[dead.operation[late]],
+        at_ns=at_ns[late],
+        since_ns=since_ns[late],
+    )
 
 
 def unflagged_cases(view: QueueView) -> pa.Table:
@@ -126,7 +212,9 @@ def unflagged_cases(view: QueueView) -> pa.Table:
     """
     if view.has("dead-letters-of"):
         return no_findings()
-    return delivery_findings(view, REDELIVERY_FLAG_MISSING, np.flatnonzero(~view.first & view.unmarked))
+    rows = np.flatnonzero(~view.first & view.unmarked)
+    since_ns = view.received_ns[view.log.intact_values[rows]]
+    return delivery_findings(view, REDELIVERY_FLAG_MISSING, rows, since_ns=since_ns)
 
 
 def order_cases(view: QueueView) -> pa.Table:
@@ -136,7 +224,7 @@ def order_cases(view: QueueView) -> pa.Table:
     Not where messages have priorities or wait for their time, nor in a queue of dead letters. Evidence: `op` received
     it at `at_ns`; `other_value` is the latest message of its producer received before.
     """
-    if any(view.has(setting) for setting in _UNORDERED):
+    if view.unordered:
         return no_findings()
     log = view.log
     row = np.flatnonzero(view.first & view.unmarked)
@@ -164,6 +252,7 @@ def strange_cases(view: QueueView) -> pa.Table:
 _CASES = (
     lost_cases,
     vanished_cases,
+    dropped_cases,
     duplicate_cases,
     unflagged_cases,
     order_cases,
@@ -181,6 +270,7 @@ _CASES = (
     exceeded_cases,
     active_cases,
     failover_cases,
+    stuck_cases,
 )
 
 
@@ -188,10 +278,10 @@ class QueueChecker(SettlesPhantoms):
     """Detects the anomalies of one queue; a `Checker` with the power `Settling`."""
 
     anomalies = (
-        LOST, UNSEEN, UNACKED_VANISHED, DUPLICATE, REDELIVERY_FLAG_MISSING, FIFO_VIOLATION, DEAD_LETTER_MISSING,
-        DEAD_LETTER_EARLY, DEAD_LETTER_MISLABELLED, DEAD_LETTER_TWICE, EXPIRED_EARLY, EXPIRED_LATE, DELIVERED_EARLY,
-        PRIORITY_INVERSION, UNROUTABLE_CONFIRMED, OVER_LENGTH, DEPTH_WRONG, DELIVERY_LIMIT_EXCEEDED, TWO_ACTIVE,
-        NO_FAILOVER, FAILED_VISIBLE, PHANTOM, CORRUPT, MISROUTED,
+        LOST, UNSEEN, UNACKED_VANISHED, DROPPED, DUPLICATE, REDELIVERY_FLAG_MISSING, FIFO_VIOLATION,
+        DEAD_LETTER_MISSING, DEAD_LETTER_EARLY, DEAD_LETTER_MISLABELLED, DEAD_LETTER_TWICE, EXPIRED_EARLY, EXPIRED_LATE,
+        DELIVERED_EARLY, PRIORITY_INVERSION, UNROUTABLE_CONFIRMED, OVER_LENGTH, DEPTH_WRONG, DELIVERY_LIMIT_EXCEEDED,
+        TWO_ACTIVE, NO_FAILOVER, STUCK, FAILED_VISIBLE, PHANTOM, CORRUPT, MISROUTED,
     )  # fmt: skip
     models = QUEUE
 

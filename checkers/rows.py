@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.base.errors import BadInput
-from chaoskit.history.schema import AUDITOR, DIRECTIONS, DUPLICATE, OUTCOMES, PAYLOADS
+from chaoskit.history.schema import ASKING, AUDITOR, DIRECTIONS, DUPLICATE, OUTCOMES, PAYLOADS
 from checkers.columns import NONE, Flags, Ints, codes, group_numbers, integers, is_one_of
 from checkers.ends import OK, Transactions
 
@@ -32,6 +32,7 @@ class Operations:
         outcome: outcome of the operation itself.
         fate: outcome considering its transaction: `ABORTED` or `INFO` if that did not, or may not have, committed.
         takes: whether it received from a subscription, which is not reading in order.
+        wants: whether it asked for messages.
         duplicate: whether it was acknowledged as a duplicate.
         asks: whether it is the final read, which asks for the end positions when it begins.
     """
@@ -47,6 +48,7 @@ class Operations:
     audits: Flags
     asks: Flags
     takes: Flags
+    wants: Flags
 
     @classmethod
     def of(cls, table: pa.Table) -> Operations:
@@ -64,6 +66,7 @@ class Operations:
             audits=is_one_of(table["client"], [AUDITOR]),
             asks=is_one_of(table["f"], ["audit"]),
             takes=is_one_of(table["f"], ["receive"]),
+            wants=is_one_of(table["f"], ASKING),
         )
 
     def rows_of(self, op: Ints) -> Ints:

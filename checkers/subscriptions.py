@@ -20,6 +20,7 @@ from checkers.deliveries import Subscription, following, subscriptions_of
 from checkers.ends import FAIL
 from checkers.findings import findings_of, merged, no_findings
 from checkers.models import DELIVERED, LOG
+from checkers.stuck import STUCK, subscription_cases
 from checkers.view import LogView
 
 EXCLUSIVE, FAILOVER, SHARED, KEY_SHARED = range(len(SUBSCRIPTION_TYPES))
@@ -299,7 +300,9 @@ def _received(  # noqa: PLR0917 - the first five are the same in every call
 class SubscriptionChecker:
     """Detects the anomalies of subscriptions in one partition; a `Checker`."""
 
-    anomalies = (UNACKED_VANISHED, UNDRAINED, DOUBLE_DELIVERY, TWO_ACTIVE, FIFO_VIOLATION, REDELIVERY_FLAG_MISSING)
+    anomalies = (
+        UNACKED_VANISHED, UNDRAINED, DOUBLE_DELIVERY, TWO_ACTIVE, FIFO_VIOLATION, REDELIVERY_FLAG_MISSING, STUCK,
+    )  # fmt: skip
     models = LOG
 
     def check(self, part: Part) -> pa.Table:
@@ -315,5 +318,6 @@ class SubscriptionChecker:
                 active_cases(view, each),
                 order_cases(view, each),
                 unflagged_cases(view, each),
+                subscription_cases(part, each),
             ]
         return merged(found)

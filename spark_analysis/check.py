@@ -24,7 +24,7 @@ from chaoskit.contract.installed import checkers
 from chaoskit.history.drivers import apart_ns
 from chaoskit.history.reader import History, group_sizes, read_operations
 from chaoskit.judge import judging
-from chaoskit.judge.checking import Checked, certain, settle_and_conclude
+from chaoskit.judge.checking import Checked, settle_and_conclude, widened
 from chaoskit.judge.counting import COUNTS, WAITS, merged
 from chaoskit.judge.metrics import figures
 from chaoskit.judge.verdict import Verdict
@@ -79,7 +79,7 @@ def findings_of(spark: SparkSession, run: Run, outcome: Outcome) -> pa.Table:
 
     def operations() -> pa.Table:
         history = History.open(run.folder)
-        return certain(history.operations, apart_ns(history.drivers))
+        return widened(history.operations, apart_ns(history.drivers))
 
     return settle_and_conclude(outcome.checked, sent, operations)
 

@@ -56,7 +56,8 @@ class Run:
         for first in range(0, len(rows), _GROUPS_A_UNIT):
             groups = tuple(range(first, min(first + _GROUPS_A_UNIT, len(rows))))
             yield Unit(self.number, self.folder, self.timing, sum(rows[index] for index in groups), groups=groups)
-        known = settings(self.history, self.subject.bound_ns, self.timing.load) if self.subject else None
+        subject = self.subject
+        known = settings(self.history, subject.bound_ns, self.timing.load, subject.imposed) if subject else None
         for index, partition in enumerate(self.history.partitions):
             setting = known[index] if known else None
             model = self.history.models[partition.topic]

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.base.errors import BadInput, ChaoskitError
-from chaoskit.base.latency import Flags, Ints
+from chaoskit.base.latency import Ints
 from chaoskit.contract.checker import Part, Settling
 from chaoskit.contract.installed import checkers
 from chaoskit.history.reader import (
@@ -27,9 +27,9 @@ from chaoskit.history.reader import (
     read_observations,
     read_operations,
 )
-from chaoskit.history.schema import CARRYING, OPERATIONS
-from chaoskit.judge.checking import check_partition
-from chaoskit.judge.counting import Operations, is_word, operations_counted, partition_measured
+from chaoskit.history.schema import OPERATIONS
+from chaoskit.judge.checking import check_partition, controlling
+from chaoskit.judge.counting import Operations, operations_counted, partition_measured
 from spark_analysis.units import Task, Unit
 
 RESULTS = pa.schema(
@@ -58,7 +58,7 @@ class _Known:
     def of(self, messages: pa.Table, observations: pa.Table) -> pa.Table:
         """Return the operations that this partition needs, or all if there are hardly more."""
         op = self.table["op"].to_numpy()
-        chosen = ~is_carrying(self.table["f"])
+        chosen = controlling(self.table)
         for rows in (messages, observations):
             chosen[np.searchsorted(op, rows["op"].to_numpy())] = True
         return self.table if 2 * np.count_nonzero(chosen) > chosen.size else self.table.filter(pa.array(chosen))
@@ -89,12 +89,6 @@ def ask(units: Sequence[Unit], checker: int, values: pa.Array) -> Iterator[pa.Re
 def unpacked(content: bytes) -> pa.Table:
     """Return the table in a row of RESULTS."""
     return pa.ipc.open_stream(content).read_all()
-
-
-def is_carrying(column: pa.ChunkedArray) -> Flags:
-    """Return for each operation whether it carries messages."""
-    carrying: Flags = np.logical_or.reduce([is_word(column, f) for f in CARRYING])
-    return carrying
 
 
 def _of_one_run(number: int, units: list[Unit]) -> Iterator[pa.RecordBatch]:
@@ -154,7 +148,7 @@ def _needed(path: Path, partitions: Sequence[Partition]) -> pa.Table:
 def _chosen(path: Path, group: int, rows: Ints) -> pa.Table:
     """Return some rows of a row group, and all that control clients."""
     table = read_operations(path, [group]).replace_schema_metadata()
-    chosen = ~is_carrying(table["f"])
+    chosen = controlling(table)
     chosen[rows] = True
     return table if chosen.all() else table.filter(pa.array(chosen))
 

@@ -35,13 +35,15 @@ FINDINGS = pa.schema(
         pa.field("acked_ns", pa.int64()),
         pa.field("other_written_ns", pa.int64()),
         pa.field("other_acked_ns", pa.int64()),
+        pa.field("since_ns", pa.int64()),
     ]
 )
 """One row per finding. `value`, `position` and `op` identify the message or operation it is about; the
 `other_` columns identify what contradicts it; `at_ns` is when it occurred (for a lost message: when it
 was acknowledged); `detail` is the reason in words, from a small fixed set per anomaly. `written_ns` and
 `acked_ns` are when the first send of `value` to this partition began and when the last one was acknowledged;
-checkers leave them null, and so the `other_` ones."""
+checkers leave them null, and so the `other_` ones. `since_ns` is when what was violated at `at_ns` had come to hold,
+for example when a message that was delivered again had been settled; null if that is when it was written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,8 @@ class Setting:
         stuck_ns: from when on sends were due until then and none was made; None if that was not so.
         load_start_ns: since when sends were due; what was sent before warmed the clients up.
         apart_ns: by how much the times of two clients may be wrong against each other; 0 if one clock told all.
+        imposed: settings of a queue that nobody declared; see `chaoskit.contract.cluster.Imposing`.
+        clocks: the clients of each machine that has a clock of its own.
     """
 
     topic: str
@@ -85,6 +89,8 @@ class Setting:
     stuck_ns: int | None = None
     load_start_ns: int = 0
     apart_ns: int = 0
+    imposed: tuple[tuple[str, int], ...] = ()
+    clocks: tuple[tuple[str, ...], ...] = ()
 
     @property
     def bounds(self) -> Bounds | None:
@@ -100,7 +106,8 @@ class Part:
         setting: its context.
         messages: rows of this partition, schema `MESSAGES`, in `op` order.
         operations: schema `OPERATIONS`, sorted by `op`; at least those that the rows refer to, all whose `f` is not
-            in `schema.CARRYING`, and every `receive` that failed.
+            in `schema.CARRYING`, every `receive` that failed, and of those in `schema.ASKING` one every 10 s of each
+            process.
         observations: rows of this partition, schema `OBSERVATIONS`, in `op` order.
     """
 

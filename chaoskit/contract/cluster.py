@@ -167,6 +167,16 @@ class Typed(Protocol):
 
 
 @runtime_checkable
+class Imposing(Protocol):
+    """Optional power of a system: its queues have settings that the workload did not declare."""
+
+    def imposed(self, options: Any, topic: Topic) -> Mapping[str, int]:
+        """Return what policies and the release's defaults add to a queue's settings, with names of
+        `chaoskit.history.schema.QUEUE_SETTINGS`."""
+        ...
+
+
+@runtime_checkable
 class Processes(Protocol):
     """Optional power: start the system's services on a host; signals are sent through the host."""
 

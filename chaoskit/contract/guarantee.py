@@ -47,6 +47,8 @@ class Effect:
         ahead_ns: how far it moved the clocks of its targets ahead at most.
         abrupt: whether processes on the targets may have ended without a shutdown.
         delays: whether the targets may have been late for others, or silent; a wrong clock does not delay.
+        moves: whether it moved leaders or replicas away from its targets on purpose.
+        proved: whether its effect was proved; if it was not, it may have had some all the same.
         partitions: the only partitions that it damaged; empty: whatever its targets store.
     """
 
@@ -62,6 +64,8 @@ class Effect:
     on_links: bool = False
     abrupt: bool = False
     delays: bool = True
+    moves: bool = False
+    proved: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +134,7 @@ class Rule:
         shown: the ready-made scenario that demonstrates it, in the syntax of `chaoskit run`.
         control: the companion scenario whose settings prevent it.
         anywhere: a fault may explain a finding also where it hit no host that stored the partition.
+        elects: it takes another host to become leader of the partition after the message was written.
         alone: it does not allow what its anomalies imply.
         known: link to the issue if it is a defect of the system or its client. It then explains findings, but does not
             allow them unless the scenario accepts it (`accept:`).
@@ -143,6 +148,7 @@ class Rule:
     shown: str
     control: str
     anywhere: bool = False
+    elects: bool = False
     alone: bool = False
     known: str = ""
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Collection, Mapping
+from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -73,6 +75,18 @@ def compact_placements(run_folder: Path) -> None:
         parquet.write(table, unfinished)
 
 
+class NewLeader(NamedTuple):
+    """A partition had another leader than before.
+
+    Attributes:
+        at_ns: when that was first seen.
+        before: the host that had led it before.
+    """
+
+    at_ns: int
+    before: str
+
+
 class Placements:
     """Where each partition was stored, and when.
 
@@ -83,8 +97,12 @@ class Placements:
     def __init__(self, rows: pa.Table) -> None:
         self._rows = rows
         self._known: dict[Place, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
+        self._leaders: dict[Place, list[tuple[int, str]]] = defaultdict(list)
         for row in rows.to_pylist():
-            self._known[row["topic"], row["partition"]][row["at_ns"]].add(row["host"])
+            place = row["topic"], row["partition"]
+            self._known[place][row["at_ns"]].add(row["host"])
+            if row["role"] == LEADER:
+                self._leaders[place].append((row["at_ns"], row["host"]))
 
     def with_fixed(self, places: Mapping[Place, Collection[str]]) -> Placements:
         """Return these, and others that never changed."""
@@ -94,6 +112,15 @@ class Placements:
             for host in hosts
         ]
         return Placements(pa.concat_tables([self._rows, pa.Table.from_pylist(rows, PLACEMENTS)]))
+
+    def knows_leader(self, place: Place) -> bool:
+        """Return whether it was recorded who led a partition."""
+        return place in self._leaders
+
+    def new_leaders(self, place: Place) -> list[NewLeader]:
+        """Return when another host than before led a partition, in order of time."""
+        led = self._leaders.get(place, [])
+        return [NewLeader(at_ns, before) for (_, before), (at_ns, host) in pairwise(led) if host != before]
 
     def holders(self, place: Place, start_ns: int, end_ns: int | None) -> frozenset[str] | None:
         """Return the hosts that stored or led a partition at any time of an interval; None if it is not known.

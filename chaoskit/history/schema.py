@@ -63,13 +63,16 @@ OBSERVATIONS = pa.schema(
 | `assigned` | `assign` | group | generation; null: unknown | |
 | `confirmed` | `create`, `open`, `lac` | | | one past the last confirmed entry of a ledger, as reported to a reader |
 | `ended` | `close`, `recover`, `lac` | | | one past the last entry of a closed ledger |
-| `subscribed` | `subscribe` | subscription | index into `SUBSCRIPTION_TYPES` | |
+| `subscribed` | `subscribe` | subscription; null: a queue | index into `SUBSCRIPTION_TYPES`, of a subscription | |
+| `reading` | `assign` | | | |
+| `cancelled` | `receive` | | | |
 | `acked`, `nacked`, `rejected` | `ack`, `nack`, `reject` | subscription | value, in a queue | position, in a log |
 | `declared` | `declare` | a setting of a queue, one of `QUEUE_SETTINGS` | | its number |
 | `prioritised` | `send` | | value | priority of the message |
 | `dead-lettered` | `receive` | reason, such as those of `DEAD_LETTER_REASONS` | value | times it was, as told |
 | `depth` | `audit` | | | messages that are ready in the queue, as the system reports |
 
+`reading`: a reader that is in no group was told to read the partition. `cancelled`: the system ended a consumer.
 `nacked` asks for redelivery, `rejected` does not. A `dead-lettered` message belongs to the queue that it was sent to,
 and was received from the queue of that one's dead letters.
 """
@@ -106,17 +109,18 @@ LEADER, REPLICA = "leader", "replica"
 DIRECTIONS = ("sent", "received")
 KINDS = (
     "committed", "assigned", "confirmed", "ended", "subscribed", "acked", "nacked", "unreadable", "declared",
-    "prioritised", "rejected", "dead-lettered", "depth",
+    "prioritised", "rejected", "dead-lettered", "depth", "reading", "cancelled",
 )  # fmt: skip
 QUEUE_SETTINGS = (
     "message-ttl", "delay", "max-length", "delivery-limit", "priorities", "prefetch", "single-active", "dead-letters",
-    "dead-letters-of", "unrouted",
+    "dead-letters-of", "unrouted", "nacks-free",
 )  # fmt: skip
-"""What a queue can be declared with; times are in ms. `message-ttl`: how long messages live. `delay`: time from publish
-to delivery. `max-length`: messages that are kept; the oldest are dropped. `delivery-limit`: number of returns at which
-a message is dead-lettered. `priorities`: number of levels. `prefetch`: unsettled deliveries of each consumer.
-`single-active` (1): one consumer at a time. `dead-letters` (1): what is dropped goes to another queue.
-`dead-letters-of` (1): this is that queue. `unrouted` (1): no queue is bound to this routing key."""
+"""What a queue can be declared with, or has by itself; times are in ms. `message-ttl`: how long messages live. `delay`:
+time from publish to delivery. `max-length`: messages that are kept; the oldest are dropped. `delivery-limit`: number
+of returns at which a message is dead-lettered. `priorities`: number of levels. `prefetch`: unsettled deliveries of
+each consumer. `single-active` (1): one consumer at a time. `dead-letters` (1): what is dropped goes to another
+queue. `dead-letters-of` (1): this is that queue. `unrouted` (1): no queue is bound to this routing key. `nacks-free`
+(1): what a consumer returns does not count towards the delivery limit."""
 
 DEAD_LETTER_REASONS = ("rejected", "expired", "maxlen", "delivery_limit")
 """Why a message was dead-lettered; RabbitMQ's own words."""
@@ -131,6 +135,9 @@ SENDING = ("send", "add")
 CARRYING = (*SENDING, "poll", "receive", "txn", "read", "lac")
 """Frequent operations (`f`), which carry messages or positions; all others control a client. A `poll` reads the next
 messages; a `receive` gets what a subscription delivers to one of its consumers."""
+
+ASKING = ("poll", "receive")
+"""Operations (`f`) with which a client asks for messages that are delivered to it."""
 
 AUDITOR = "auditor"
 """The client of the final read."""

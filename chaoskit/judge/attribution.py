@@ -17,42 +17,23 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from chaoskit.base.quantities import SECOND
 from chaoskit.base.waits import are_in
 from chaoskit.contract.anomaly import About, Anomaly
 from chaoskit.contract.checker import FINDINGS
-from chaoskit.contract.guarantee import Damage, Declared, Effect, Guarantees, Rule
+from chaoskit.contract.guarantee import Declared, Effect, Guarantees, Rule
 from chaoskit.history.audits import Place
 from chaoskit.history.placements import Placements
 from chaoskit.judge.headline import LOSSES
+from chaoskit.judge.reach import CLOCKS_NS, FOREVER, SETTLING_NS, Times, chained
 
 JUDGED = pa.schema([*FINDINGS, pa.field("rule", pa.dictionary(pa.int32(), pa.string())), pa.field("fault", pa.int64())])
 """FINDINGS, with the rule that explains a finding and the number of the fault to which it applies; null if there is
 none. If it takes several faults, the number is that of the first one after the message was acknowledged."""
 
-_FOREVER = np.iinfo(np.int64).max
-_NEVER = np.iinfo(np.int64).min
-
 _GONE = (*LOSSES, "truncated")
 """Anomalies whose findings are messages that the log does not have any more."""
 
-_UNSYNCED_NS = 60 * SECOND
-"""How long data may stay in memory only; Linux writes dirty pages back after 30 s (`vm.dirty_expire_centisecs`)."""
-
-_REPLICATING_NS = 30 * SECOND
-"""How long a replica may lag behind while no fault is active (Kafka's default of `replica.lag.time.max.ms`)."""
-
-_SETTLING_NS = 30 * SECOND
-"""How long after its healing a fault may still have consequences for messages that are written then."""
-
-_NOTICING_NS = 60 * SECOND
-"""How long after the healing of a fault that damaged nothing a consumer may still notice its consequences."""
-
-_CLOCKS_NS = SECOND // 10
-"""A fault is recorded by another process than what it did."""
-
 Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +92,6 @@ class Attribution:
         self._anomalies = anomalies
         self._declared = declared
         self._effects = sorted(effects, key=lambda effect: effect.start_ns)
-        self._since = _since(self._effects)
         self._placements = placements
 
     def explain(self, findings: pa.Table) -> Explained:
@@ -134,27 +114,48 @@ class Attribution:
 
     def _explain(self, anomaly: Anomaly, rows: pa.Table, found: list[Cause | None], lost: Mapping[Place, Ints]) -> Ints:
         """Return for each row the index of its cause in `found`, to which new ones are appended."""
-        times = _times(anomaly, rows)
-        fits = np.zeros((rows.num_rows, len(self._effects)), np.bool_)
-        for index, (effect, since_ns) in enumerate(zip(self._effects, self._since, strict=True)):
-            fits[:, index] = _fits(effect, since_ns, anomaly, times)
-        next_one = np.searchsorted(np.array([effect.start_ns for effect in self._effects], np.int64), times[0][1])
+        times = Times.of(anomaly, rows)
         places, place_of = _places(rows)
+        fits = self._fits(times, places, place_of)
+        next_one = np.searchsorted(np.array([effect.start_ns for effect in self._effects], np.int64), times.until_ns)
+        reign = self._reigns(times.first_write_ns, places, place_of)
         paired = anomaly.about is About.PAIR
         follows = _of_lost(rows, places, place_of, lost) if paired else np.zeros(rows.num_rows, np.int64)
-        first, case_of = _cases([place_of, next_one, follows, *np.packbits(fits, axis=1).T])
+        first, case_of = _cases([place_of, next_one, reign, follows, *np.packbits(fits, axis=1).T])
         answers = np.zeros(first.size, np.int64)
         for case, row in enumerate(first):
             able = [effect for effect, fit in zip(self._effects, fits[row], strict=True) if fit]
             rules = list(self._rules(anomaly.name, follows=bool(follows[row])))
-            cause = self._cause(anomaly, places[place_of[row]], able, int(next_one[row]), rules)
+            at = places[place_of[row]], int(next_one[row]), int(reign[row])
+            cause = self._cause(anomaly, *at, able, rules)
             if cause not in found:
                 found.append(cause)
             answers[case] = found.index(cause)
         return answers[case_of]
 
-    def _cause(
-        self, anomaly: Anomaly, place: Place, able: Sequence[Effect], next_one: int, rules: Sequence[Rule]
+    def _fits(self, times: Times, places: Sequence[Place], place_of: Ints) -> npt.NDArray[np.bool_]:
+        """Return for each finding and each fault whether the fault was at a time that fits."""
+        fits = np.zeros((place_of.size, len(self._effects)), np.bool_)
+        for number, place in enumerate(places):
+            delaying = [effect for effect in self._on_holders(self._effects, place) if effect.delays]
+            numbers = {effect.number for effect in delaying}
+            since = chained(self._effects, [effect for effect in self._effects if effect.number in numbers])
+            for index, (effect, since_ns) in enumerate(zip(self._effects, since, strict=True)):
+                own = place_of == number
+                fits[own, index] = times.fit(effect, since_ns)[own]
+        return fits
+
+    def _reigns(self, written_ns: Ints, places: Sequence[Place], place_of: Ints) -> Ints:
+        """Return how many times the leader of the partition had changed when each message was written."""
+        reign = np.zeros(place_of.size, np.int64)
+        for number, place in enumerate(places):
+            own = place_of == number
+            changes_ns = np.array([each.at_ns for each in self._placements.new_leaders(place)], np.int64)
+            reign[own] = np.searchsorted(changes_ns, written_ns[own])
+        return reign
+
+    def _cause(  # noqa: PLR0917 - what is known of one case
+        self, anomaly: Anomaly, place: Place, next_one: int, reign: int, able: Sequence[Effect], rules: Sequence[Rule]
     ) -> Cause | None:
         anywhere = _preferred(able, next_one, self._effects)
         here = [effect for effect in anywhere if self._touched(effect, place, shared=anomaly.shared)]
@@ -162,10 +163,25 @@ class Attribution:
             here = list(self._on_holders(here, place))
         for rule in rules:
             effects = anywhere if rule.anywhere else here
+            if rule.elects:
+                effects = [effect for effect in effects if self._deposed(effect, place, reign)]
             if rule.applies(self._declared, effects):
                 needed = _needed(rule, self._declared, effects)
                 return Cause(rule, rule.applies(self._declared, needed), tuple(needed))
         return None
+
+    def _deposed(self, effect: Effect, place: Place, reign: int) -> bool:
+        """Return whether another host became leader, after the message was written, when a fault may have caused that;
+        or nobody recorded who led."""
+        if not self._placements.knows_leader(place):
+            return True
+        until_ns = FOREVER if effect.healed_ns is None else effect.healed_ns + SETTLING_NS
+        return any(
+            effect.start_ns - CLOCKS_NS <= each.at_ns <= until_ns
+            and effect.delays
+            and (effect.on_links or effect.moves or each.before in effect.targets)
+            for each in self._placements.new_leaders(place)[reign:]
+        )
 
     def _rules(self, anomaly: str, *, follows: bool = False) -> Iterator[Rule]:
         """Yield the rules that allow an anomaly: known issues last; those that name it before those that imply it.
@@ -209,61 +225,6 @@ class Attribution:
 
 def _judged(findings: pa.Table, rules: pa.Array, faults: pa.Array) -> pa.Table:
     return pa.table([*findings.columns, rules.dictionary_encode(), faults.cast(pa.int64())], JUDGED)
-
-
-def _times(anomaly: Anomaly, rows: pa.Table) -> list[tuple[Ints, Ints]]:
-    """Return the intervals in which each finding may have been caused; a fault must fit one of them."""
-    at = rows["at_ns"]
-    if anomaly.about is About.READING:
-        return [_interval(at, at)]
-    intervals = [_interval(pc.coalesce(rows["written_ns"], at), pc.coalesce(rows["acked_ns"], rows["written_ns"], at))]
-    if anomaly.about is About.PAIR:
-        other = rows["other_written_ns"]
-        lows, highs = _interval(other, pc.coalesce(rows["other_acked_ns"], other))
-        unknown = pc.is_null(other).to_numpy()
-        intervals.append((np.where(unknown, intervals[0][0], lows), np.where(unknown, intervals[0][1], highs)))
-    return intervals
-
-
-def _interval(low: pa.ChunkedArray, high: pa.ChunkedArray) -> tuple[Ints, Ints]:
-    return low.fill_null(_NEVER).to_numpy(), high.fill_null(_FOREVER).to_numpy()
-
-
-def _since(effects: Sequence[Effect]) -> list[int]:
-    """Return for each fault, in order of time, when the first one began that it follows without a pause."""
-    since: list[int] = []
-    begun = over = _NEVER
-    for effect in effects:
-        if effect.start_ns > over:
-            begun = effect.start_ns
-        over = max(over, _FOREVER if effect.healed_ns is None else effect.healed_ns)
-        since.append(begun)
-    return since
-
-
-def _fits(effect: Effect, since_ns: int, anomaly: Anomaly, times: Sequence[tuple[Ints, Ints]]) -> Flags:
-    earliest, latest = _reach(effect, since_ns, anomaly.about)
-    fits: Flags = np.logical_or.reduce([(low <= latest) & (high >= earliest) for low, high in times])
-    return fits
-
-
-def _reach(effect: Effect, since_ns: int, about: About) -> tuple[int, int]:
-    """Return the times between which a message was written, or something was noticed, that a fault may explain.
-
-    Args:
-        effect: the fault.
-        since_ns: when the first of the faults began that it follows without a pause; replicas may lag since then.
-        about: what findings are about.
-    """
-    start_ns = effect.start_ns - _CLOCKS_NS
-    end_ns = None if effect.damage & Damage.CORRUPTS else effect.healed_ns
-    if about is About.READING:
-        latest = _FOREVER if end_ns is None or effect.damage else end_ns + _NOTICING_NS
-        return start_ns, latest
-    latest = _FOREVER if end_ns is None else end_ns + _SETTLING_NS
-    if effect.ahead_ns or effect.damage & (Damage.CORRUPTS | Damage.DESTROYS):
-        return _NEVER, latest
-    return min(start_ns - (_UNSYNCED_NS if effect.damage else _REPLICATING_NS), since_ns - _REPLICATING_NS), latest
 
 
 def _lost(findings: pa.Table) -> dict[Place, Ints]:
@@ -310,11 +271,12 @@ def _cases(columns: Sequence[npt.NDArray[Any]]) -> tuple[Ints, Ints]:
 
 
 def _preferred(able: Sequence[Effect], next_one: int, effects: Sequence[Effect]) -> list[Effect]:
-    """Return effects in order of preference: those that began after the message was acknowledged, in order; then those
-    before, latest first."""
+    """Return effects in order of preference: those that were proved before others; those that began after the message
+    was acknowledged, in order; then those before, latest first."""
     later = {effect.number for effect in effects[next_one:]}
     after = [effect for effect in able if effect.number in later]
-    return after + [effect for effect in reversed(able) if effect.number not in later]
+    preferred = after + [effect for effect in reversed(able) if effect.number not in later]
+    return sorted(preferred, key=lambda effect: not effect.proved)
 
 
 def _needed(rule: Rule, declared: Declared, effects: Sequence[Effect]) -> list[Effect]:

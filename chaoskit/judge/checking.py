@@ -6,8 +6,9 @@ each partition, then `settle_and_conclude` over all of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
@@ -15,13 +16,18 @@ import pyarrow.compute as pc
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.memory import keep_freed_memory
+from chaoskit.base.quantities import SECOND
 from chaoskit.contract.checker import FINDINGS, Checker, FaultWindow, Part, Setting, Settling, Spanning
 from chaoskit.contract.installed import checkers
 from chaoskit.history.drivers import apart_ns
 from chaoskit.history.reader import History, read_messages, read_observations
-from chaoskit.history.schema import CARRYING
+from chaoskit.history.schema import ASKING, CARRYING
+from chaoskit.judge.clocks import certain
 from chaoskit.judge.dating import dated
 from chaoskit.judge.timing import Load
+
+_ASKED_EVERY_NS = 10 * SECOND
+"""One operation that asks for messages is kept of each process in such an interval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,22 +38,28 @@ class Checked:
     extract: pa.Table | None
 
 
+Imposed = Mapping[str, tuple[tuple[str, int], ...]]
+
 Sent = Callable[[Settling, pa.Array], list[pa.Table]]
 """Calls a checker's `sent_here` for every partition."""
 
 
-def settings(history: History, bound_ns: int, load: Load | None = None) -> list[Setting]:
+def settings(
+    history: History, bound_ns: int, load: Load | None = None, imposed: Imposed = MappingProxyType({})
+) -> list[Setting]:
     """Return the context of each partition of a history, in the history's order.
 
     Args:
         history: the history of the run.
         bound_ns: time after a healing within which the system must serve again.
         load: when sends were due; None if that is not known.
+        imposed: by topic, settings of queues that nobody declared.
     """
     faults = tuple(
         FaultWindow(row["fault"], row["kind"], row["start_ns"], row["effective_ns"], row["healed_ns"])
         for row in history.faults.to_pylist()
     )
+    clocks = tuple(tuple(driver["clients"]) for driver in history.drivers)
     return [
         Setting(
             each.topic,
@@ -60,18 +72,22 @@ def settings(history: History, bound_ns: int, load: Load | None = None) -> list[
             load.stuck_ns if load else None,
             load.begin_ns if load else 0,
             apart_ns(history.drivers),
+            imposed.get(each.topic, ()),
+            clocks,
         )
         for each in history.partitions
     ]
 
 
-def find(history: History, bound_ns: int, load: Load | None = None) -> pa.Table:
+def find(
+    history: History, bound_ns: int, load: Load | None = None, imposed: Imposed = MappingProxyType({})
+) -> pa.Table:
     """Return the findings of all checkers over all partitions (schema `FINDINGS`); for the arguments see `settings`."""
     keep_freed_memory()
     operations = history.operations
     control = controlling(operations)
     checked = []
-    for setting, partition in zip(settings(history, bound_ns, load), history.partitions, strict=True):
+    for setting, partition in zip(settings(history, bound_ns, load, imposed), history.partitions, strict=True):
         messages, observations = read_messages(partition), read_observations(partition)
         needed = relevant((messages, observations), operations, control)
         checked.append(check_partition(Part(setting, messages, needed, observations)))
@@ -79,15 +95,29 @@ def find(history: History, bound_ns: int, load: Load | None = None) -> pa.Table:
     def sent(checker: Settling, values: pa.Array) -> list[pa.Table]:
         return [checker.sent_here(read_messages(partition), values) for partition in history.partitions]
 
-    return settle_and_conclude(checked, sent, lambda: certain(operations, apart_ns(history.drivers)))
+    return settle_and_conclude(checked, sent, lambda: widened(operations, apart_ns(history.drivers)))
 
 
 def controlling(operations: pa.Table) -> np.ndarray:
-    """Return for each operation whether it controls a client, or found its connection gone, rather than carrying
-    messages."""
+    """Return for each operation whether it controls a client, or found its connection gone, or shows that the client
+    asked for messages, rather than carrying them."""
     f = operations["f"].cast(pa.string())
     gone = pc.and_(pc.equal(f, "receive"), pc.equal(operations["outcome"].cast(pa.string()), "fail"))
-    return np.asarray(pc.or_(pc.invert(pc.is_in(f, value_set=pa.array(CARRYING))), gone))
+    chosen = np.array(pc.or_(pc.invert(pc.is_in(f, value_set=pa.array(CARRYING))), gone))
+    asks = np.flatnonzero(pc.is_in(f, value_set=pa.array(ASKING)).to_numpy())
+    chosen[asks[_some_of_each(operations["process"].to_numpy()[asks], operations["start_ns"].to_numpy()[asks])]] = True
+    return chosen
+
+
+def _some_of_each(process: np.ndarray, start_ns: np.ndarray) -> np.ndarray:
+    """Return the rows of the first operation of each process in each interval of some seconds; rows are in order of
+    time."""
+    if not process.size:
+        return np.zeros(0, np.int64)
+    key = (start_ns - start_ns.min()) // _ASKED_EVERY_NS * (int(process.max()) + 1) + process
+    first = np.full(int(key.max()) + 1, -1)
+    first[key[::-1]] = np.arange(key.size - 1, -1, -1)
+    return first[first >= 0]
 
 
 def relevant(tables: Sequence[pa.Table], operations: pa.Table, control: np.ndarray) -> pa.Table:
@@ -107,12 +137,11 @@ def relevant(tables: Sequence[pa.Table], operations: pa.Table, control: np.ndarr
 
 def check_partition(part: Part) -> list[Checked]:
     """Return the findings of all checkers, in order, in one partition; empty if a checker does not handle its model."""
-    known = replace(part, operations=certain(part.operations, part.setting.apart_ns))
-    checked = [_check(checker, known) for checker in checkers()]
+    checked = [_check(checker, part) for checker in checkers()]
     return [Checked(dated(part, each.findings), each.extract) for each in checked]
 
 
-def certain(operations: pa.Table, error_ns: int) -> pa.Table:
+def widened(operations: pa.Table, error_ns: int) -> pa.Table:
     """Return operations that surely were not running before their start or after their end.
 
     What is ordered by these times is so in real time, although clients have clocks of their own.
@@ -132,7 +161,7 @@ def certain(operations: pa.Table, error_ns: int) -> pa.Table:
 def _check(checker: Checker, part: Part) -> Checked:
     if part.setting.model not in checker.models:
         return Checked(FINDINGS.empty_table(), None)
-    return Checked(checker.check(part), checker.extract(part) if isinstance(checker, Spanning) else None)
+    return Checked(certain(part, checker.check), checker.extract(part) if isinstance(checker, Spanning) else None)
 
 
 def settle_and_conclude(

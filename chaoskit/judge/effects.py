@@ -50,6 +50,8 @@ def _effect(row: Mapping[str, Any]) -> Effect:
         number=row["fault"],
         on_links=kind.family == "network",
         delays=kind.family != "clock",
+        moves=kind.family == "membership",
+        proved=row["effective_ns"] is not None,
         abrupt=kind.is_abrupt(parameters),
         ahead_ns=kind.ahead_ns(parameters, lasted_ns),
         partitions=frozenset(damaged),

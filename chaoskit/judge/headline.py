@@ -11,6 +11,17 @@ LOSSES = ("lost", "lost-entry")
 EXPIRED = "expired"
 """Messages that the system deleted by itself; unless its declared retention explains that, they are lost."""
 
+GONE = {
+    EXPIRED: "were deleted by the system",
+    "dropped": "were dropped by their queue",
+    "unacked-vanished": "vanished before a consumer had settled them",
+    "dead-letter-missing": "were dropped, and are not among the dead letters",
+}
+"""Further anomalies whose findings are acknowledged messages that an application does not get, and what they did."""
+
+VANISHED = ("unacked-vanished", "dead-letter-missing")
+"""Those of them that are losses to an application, whatever explains them."""
+
 _UNSEEN = "unseen"
 _NAMED = 2
 
@@ -28,7 +39,7 @@ def lost_messages(losses: Iterable[int], expired: int, causes: Sequence[Mapping[
     """Return how many acknowledged messages were lost, with those that the system deleted because of a fault.
 
     Args:
-        losses: numbers of findings of LOSSES.
+        losses: numbers of findings of LOSSES; a message may be found as both.
         expired: number of messages that it deleted.
         causes: what explains these, as `explained` in verdict.json.
         allowed: whether it may; otherwise all of them are lost.
@@ -57,20 +68,22 @@ def _parts(acked: int, anomalies: Mapping[str, _Found], complete: bool) -> Itera
     losses = [found for name in LOSSES if (found := anomalies.get(name)) and found.count]
     for found in sorted(losses, key=lambda each: -each.count)[:1]:
         yield f"{found.count:,} of {acked:,} acknowledged messages were lost: {_why(found)}"
-    expired = anomalies.get(EXPIRED)
-    if expired and expired.count:
-        yield f"{expired.count:,} of {acked:,} acknowledged messages were deleted by the system: {_why(expired)}"
+    gone = [(found, did) for name, did in GONE.items() if (found := anomalies.get(name)) and found.count]
+    for found, did in gone:
+        yield f"{found.count:,} of {acked:,} acknowledged messages {did}: {_why(found)}"
     unseen = anomalies.get(_UNSEEN)
     if unseen and unseen.count:
         yield f"{unseen.count:,} of {acked:,} acknowledged messages were not read back, and may be lost"
     elif not complete:
         yield "the final read is incomplete"
-    elif not losses and not (expired and expired.count):
+    elif not losses and not gone:
         yield f"none of {acked:,} acknowledged messages was lost"
-    told = (*LOSSES, EXPIRED, _UNSEEN)
-    wrong = [name for name, found in anomalies.items() if not found.allowed and (name not in told or not found.count)]
+    told = (*LOSSES, *GONE, _UNSEEN)
+    wrong = [name for name, found in anomalies.items() if not found.allowed and found.count and name not in told]
     if wrong:
         yield f"not allowed: {', '.join(f'{anomalies[name].count:,} {name}' for name in wrong)}"
+    if missed := [name for name, found in anomalies.items() if not found.allowed and not found.count]:
+        yield f"expected, and not found: {', '.join(missed)}"
 
 
 def _why(found: _Found) -> str:

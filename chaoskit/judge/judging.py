@@ -67,7 +67,7 @@ def check_run(folder: Path) -> Verdict:
     if digested(folder):
         return _check_digested(folder, subject, history, faults)
     timing = Timing(load_of(folder), faults)
-    findings = find(history, subject.bound_ns, timing.load)
+    findings = find(history, subject.bound_ns, timing.load, subject.imposed)
     return judge(folder, subject, history, findings, figures(*measure(history, timing), timing, folder / "latency"))
 
 

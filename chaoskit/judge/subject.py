@@ -19,7 +19,7 @@ from chaoskit.base import store
 from chaoskit.base.errors import Problems
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract import installed
-from chaoskit.contract.cluster import Positions
+from chaoskit.contract.cluster import Imposing, Positions
 from chaoskit.contract.guarantee import Allowance
 from chaoskit.history.placements import Placements
 from chaoskit.judge.attribution import Attribution, Explained, unexplained
@@ -82,6 +82,15 @@ class Subject:
         if self.plan is None:
             return []
         return [place for topic in self.plan.declared.topics for place in topic.places]
+
+    @property
+    def imposed(self) -> dict[str, tuple[tuple[str, int], ...]]:
+        """By topic, the settings of queues that nobody declared."""
+        system = self.plan.system if self.plan else None
+        if self.plan is None or not isinstance(system, Imposing):
+            return {}
+        options, topics = self.plan.system_options, self.plan.declared.topics
+        return {topic.name: tuple(system.imposed(options, topic).items()) for topic in topics}
 
     def explain(self, findings: pa.Table, faults: Sequence[Mapping[str, Any]], placements: Placements) -> Explained:
         """Return findings with the rules and the faults (rows of faults.parquet) that explain them."""

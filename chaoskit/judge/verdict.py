@@ -16,7 +16,7 @@ from chaoskit.contract.guarantee import Allowance
 from chaoskit.history.drivers import DriverTold
 from chaoskit.judge.attribution import Cause
 from chaoskit.judge.bounds import Bounded, describe
-from chaoskit.judge.headline import EXPIRED, LOSSES, headline, lost_messages
+from chaoskit.judge.headline import EXPIRED, LOSSES, VANISHED, headline, lost_messages
 from chaoskit.judge.machine import Machine
 from chaoskit.scenario.expected import Number
 
@@ -92,9 +92,11 @@ class Verdict:
 
     @property
     def lost(self) -> int:
-        """The number of acknowledged messages that were lost, with those that were deleted for another reason than the
-        declared retention."""
-        losses = [self.anomalies[name].count for name in LOSSES if name in self.anomalies]
+        """The number of acknowledged messages that were lost, or vanished before a consumer had settled them, or were
+        dropped and are not among the dead letters; with those that were deleted for another reason than the declared
+        retention."""
+        gone = sum(self.anomalies[name].count for name in VANISHED if name in self.anomalies)
+        losses = [gone + max((self.anomalies[name].count for name in LOSSES if name in self.anomalies), default=0)]
         expired = self.anomalies.get(EXPIRED)
         if expired is None:
             return lost_messages(losses, 0, (), allowed=True)
@@ -231,6 +233,8 @@ def decide(
     """
     wrong = [
         f"{anomaly.count} {name}: not allowed ({anomaly.why})"
+        if anomaly.count
+        else f"no {name} was found ({anomaly.why})"
         for name, anomaly in anomalies.items()
         if not anomaly.allowed
     ]

@@ -40,6 +40,11 @@ def damaged(effects: Sequence[Effect], damage: Damage) -> bool:
     return any(effect.damage & damage for effect in effects)
 
 
+def disturbed(effects: Sequence[Effect]) -> bool:
+    """Return whether any fault may have delayed or silenced somebody; a wrong clock does not."""
+    return any(effect.delays for effect in effects)
+
+
 def _hit_during(instant: int, effects: Sequence[Effect]) -> set[str]:
     back = {effect: None if effect.healed_ns is None else effect.healed_ns + _CATCH_UP_NS for effect in effects}
     hit = [effect for effect, at in back.items() if effect.start_ns <= instant and (at is None or instant < at)]

@@ -78,6 +78,7 @@ ELECTION_RULES = (
         "Kafka documentation, topic setting unclean.leader.election.enable",
         "kafka/election:unclean",
         "kafka/election:clean",
+        elects=True,
     ),
     Rule(
         "kafka.last-known-leader",

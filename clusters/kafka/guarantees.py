@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from chaoskit.contract.guarantee import Damage, Declared, Effect, Guarantees, Rule
 from chaoskit.contract.traits import Resends
-from clusters.common.effects import LOSES, damaged, hosts_down_together, hosts_hit
+from clusters.common.effects import LOSES, damaged, disturbed, hosts_down_together, hosts_hit
 from clusters.common.properties import is_true, setting
 from clusters.common.supervision import RUNS
 from clusters.kafka.elections import ELECTION_RULES, insync
@@ -30,7 +30,7 @@ def acks(declared: Declared) -> str:
 
 
 def _acks_zero(declared: Declared, effects: Sequence[Effect]) -> str:
-    if acks(declared) != "0" or not effects:
+    if acks(declared) != "0" or not disturbed(effects):
         return ""
     return "acks=0: a send is acknowledged as soon as it is written to the socket, before any broker has it"
 
@@ -96,7 +96,7 @@ def _files_changed(declared: Declared, effects: Sequence[Effect]) -> str:
 def _sends_twice(declared: Declared, effects: Sequence[Effect]) -> bool:
     producer = resolve_producer(declared.producer)
     never = is_true(producer.get("enable.idempotence")) or str(producer.get("retries", 1)) == "0"
-    return bool(effects) and not never and acks(declared) != "0"
+    return disturbed(effects) and not never and acks(declared) != "0"
 
 
 def _retries(declared: Declared, effects: Sequence[Effect]) -> str:
@@ -186,6 +186,7 @@ RULES = (
         "Kafka documentation, producer setting acks",
         "kafka/kill-leader:acks-one",
         "kafka/kill-leader:acks-all",
+        elects=True,
     ),
     Rule(
         "kafka.os-flush",
@@ -329,6 +330,7 @@ def promises(declared: Declared) -> Mapping[str, str]:
         "double-assignment": "the group leader assigns each partition to one member per generation",
         "crashed": RUNS,
         "stuck-partition": "delivery of an assigned partition resumes once its leader and the coordinator are back",
+        "stuck": "what is readable is delivered to whoever reads the partition",
     }  # fmt: skip
 
 

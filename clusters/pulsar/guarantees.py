@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from chaoskit.contract.guarantee import Declared, Effect, Guarantees, Rule
 from chaoskit.contract.traits import Group, Resends
+from clusters.common.effects import disturbed
 from clusters.common.supervision import RUNS
 from clusters.pulsar.producer import resolve_producer
 from clusters.pulsar.subscription_guarantees import SUBSCRIPTION_PROMISES, SUBSCRIPTION_RULES
@@ -33,7 +34,7 @@ def _batches(declared: Declared) -> bool:
 
 
 def _disturbed(declared: Declared, effects: Sequence[Effect]) -> bool:
-    return bool(effects) or _resends(declared).restarts
+    return disturbed(effects) or _resends(declared).restarts
 
 
 def _other_batches(declared: Declared, effects: Sequence[Effect]) -> str:
@@ -47,7 +48,7 @@ def _no_deduplication(declared: Declared, effects: Sequence[Effect]) -> str:
         return ""
     if _resends(declared).restarts:
         return "deduplication is off: a producer that continues with a new client resends unconfirmed messages"
-    if not effects:
+    if not disturbed(effects):
         return ""
     return (
         "deduplication is off: after a reconnection the client resends messages that were written but whose "
@@ -76,7 +77,7 @@ def _reordered(declared: Declared, effects: Sequence[Effect]) -> str:
 
 
 def _moved(declared: Declared, effects: Sequence[Effect]) -> str:
-    if declared.get(Group) is None or not effects:
+    if declared.get(Group) is None or not disturbed(effects):
         return ""
     return (
         "a fault made members connect again: subscriptions deliver at least once, and pulsar-client does not notify a "
@@ -161,6 +162,7 @@ def promises(declared: Declared) -> Mapping[str, str]:
         **dict.fromkeys(("commit-regression", "commit-beyond"), no_commits),
         "double-assignment": "pulsar-client does not report which consumer of a failover subscription is active",
         "stuck-partition": "a subscription delivers again once its partition has an owner",
+        "stuck": "what is readable is delivered to whoever reads the partition",
         "crashed": RUNS,
         "duplicate": _never_twice(declared),
         "offset-conflict": ONE_WRITER,

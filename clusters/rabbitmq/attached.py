@@ -22,6 +22,7 @@ from chaoskit.history.models import DataModel
 from chaoskit.scenario.mistakes import validated
 from clusters.rabbitmq import probe
 from clusters.rabbitmq.connection import ADDRESSES, LOGIN, ROUTES, Login
+from clusters.rabbitmq.limits import check_effective
 from clusters.rabbitmq.management import Management
 from clusters.rabbitmq.queues import MIRRORED, declarations
 from clusters.rabbitmq.releases import KHEPRI, MNESIA
@@ -215,6 +216,7 @@ class AttachedRabbit:
     def create_topic(self, topic: Topic) -> None:
         for each in declarations(topic):
             self._stored.declare(each, list(self._ids.values()))
+            check_effective(topic, self._stored.told(each.name))
         self._routes[topic.name] = route(topic)
         self.wait_ready(_READY_S)
 

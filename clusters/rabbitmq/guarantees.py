@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from chaoskit.contract.guarantee import Damage, Declared, Effect, Guarantees, Rule
 from chaoskit.contract.traits import Queueing
-from clusters.common.effects import LOSES, damaged, hosts_down_together
+from clusters.common.effects import LOSES, damaged, disturbed, hosts_down_together
 from clusters.common.supervision import RUNS
 from clusters.rabbitmq.mirrors import MIRROR_RULES
 from clusters.rabbitmq.queues import CLASSIC, MIRRORED, QUORUM, STREAM, type_of
@@ -22,7 +22,7 @@ _AT_LEAST_ONCE = "delivery is at least once: what is not acknowledged when a con
 
 def _no_confirms(declared: Declared, effects: Sequence[Effect]) -> str:
     queueing = declared.get(Queueing)
-    if queueing is None or queueing.confirms or not effects:
+    if queueing is None or queueing.confirms or not disturbed(effects):
         return ""
     return "confirms: false: a message counts as sent once the client has written it to its connection"
 
@@ -61,7 +61,7 @@ def _stream_not_synced(declared: Declared, effects: Sequence[Effect]) -> str:
 
 def _redelivers(declared: Declared, effects: Sequence[Effect]) -> str:
     queueing = declared.get(Queueing)
-    return _AT_LEAST_ONCE if effects and queueing is not None and queueing.consumers else ""
+    return _AT_LEAST_ONCE if disturbed(effects) and queueing is not None and queueing.consumers else ""
 
 
 RULES = (

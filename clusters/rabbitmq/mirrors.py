@@ -44,6 +44,7 @@ MIRROR_RULES = (
         "RabbitMQ 3.10 documentation, Classic Queue Mirroring, Unsynchronised Mirrors",
         "rabbitmq/mirrored:unsynchronised",
         "rabbitmq/mirrored:when-synced",
+        elects=True,
     ),
     Rule(
         "rabbitmq.mirrors-apart",

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 
 from chaoskit.contract.guarantee import Declared, Effect, Rule
 from chaoskit.contract.traits import Queueing
+from clusters.common.effects import disturbed
+from clusters.rabbitmq.limits import NACKS_FREE_SINCE, limits
 from clusters.rabbitmq.queues import QUORUM, type_of
 from clusters.rabbitmq.releases import parse_version
 
-_STRICT_SINCE = _NACKS_FREE_SINCE = (4, 3)
+_STRICT_SINCE = (4, 3)
 
 
 def _setting(declared: Declared, name: str) -> int:
@@ -18,7 +20,7 @@ def _setting(declared: Declared, name: str) -> int:
 
 
 def _dead_letters_once(declared: Declared, effects: Sequence[Effect]) -> str:
-    if not effects or not _setting(declared, "dead-letters"):
+    if not disturbed([each for each in effects if each.on_hosts]) or not _setting(declared, "dead-letters"):
         return ""
     return "dead letters are published without confirms (at most once): a failure in between loses them"
 
@@ -34,7 +36,7 @@ def _two_levels(declared: Declared, effects: Sequence[Effect]) -> str:
 def _nacks_are_free(declared: Declared, effects: Sequence[Effect]) -> str:
     if not _setting(declared, "delivery-limit") or type_of(declared) != QUORUM:
         return ""
-    if parse_version(declared.options.version) < _NACKS_FREE_SINCE:
+    if parse_version(declared.options.version) < NACKS_FREE_SINCE:
         return ""
     return "since 4.3 a message that a consumer returns (basic.nack) does not count towards the delivery limit"
 
@@ -55,7 +57,21 @@ def _suspected(declared: Declared, effects: Sequence[Effect]) -> str:
     )
 
 
+def _limited(declared: Declared, effects: Sequence[Effect]) -> str:
+    known = limits(declared)
+    return f"{', '.join(known)}: a queue drops messages beyond it" if known else ""
+
+
 SETTLED_RULES = (
+    Rule(
+        "rabbitmq.limits",
+        ("dropped",),
+        _limited,
+        "set dead_letters: true to keep what is dropped, or remove the limit",
+        "RabbitMQ documentation, Queue Length Limit, Time-To-Live, and Quorum Queues, Poison Message Handling",
+        "rabbitmq/over-length:dropped",
+        "rabbitmq/over-length:unlimited",
+    ),
     Rule(
         "rabbitmq.dead-letters-at-most-once",
         ("dead-letter-missing",),
@@ -113,6 +129,8 @@ SETTLED_RULES = (
 )
 
 SETTLED_PROMISES = {
+    "dropped": "no limit makes a queue drop messages",
+    "stuck": "a queue delivers what is ready to a consumer that has room",
     "dead-letter-missing": "a message that is dropped is published to the queue of dead letters",
     "dead-letter-early": "a message is dead-lettered only for the reason that is told with it",
     "dead-letter-mislabelled": "a dead letter tells its reason, its queue and its count",

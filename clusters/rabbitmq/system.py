@@ -14,10 +14,11 @@ from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.host import Root, ServiceHost
 from chaoskit.contract.ledger import LedgerClients
 from chaoskit.contract.queue import QueueClients
+from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Group
 from chaoskit.history.models import DataModel
 from clusters.hosts import roots
-from clusters.rabbitmq import attached, connection
+from clusters.rabbitmq import attached, connection, limits
 from clusters.rabbitmq.client import RabbitClients
 from clusters.rabbitmq.deploy import RabbitCluster
 from clusters.rabbitmq.guarantees import GUARANTEES
@@ -66,6 +67,7 @@ class System:
         if is_log and declared.get(Group) is not None:
             problems.add(BadInput("workload.consumption: groups of consumers of streams are not implemented"))
         problems.tried(check_types, declared)
+        problems.tried(limits.check_policy, declared.options.policy, declared.options.config)
         if declared.replication > declared.brokers:
             problems.add(
                 BadInput(
@@ -93,6 +95,10 @@ class System:
 
     def brokers(self, options: RabbitOptions, hosts: int) -> int:
         return hosts
+
+    def imposed(self, options: RabbitOptions, topic: Topic) -> Mapping[str, int]:
+        """See `chaoskit.contract.cluster.Imposing`."""
+        return limits.imposed(options, topic)
 
     attached_roles = attached.ROLES
 

@@ -117,8 +117,11 @@ class Reader(Poller[Consumer]):
 
     def assign(self, partitions: Sequence[tuple[str, int]]) -> None:
         """Read these partitions, by the workload's names, from the beginning."""
-        with self.recorder.operation("assign"):
-            self.source.assign([(self.recorder.in_system(topic), partition) for topic, partition in partitions])
+        places = [(self.recorder.in_system(topic), partition) for topic, partition in partitions]
+        with self.recorder.operation("assign") as op:
+            for topic, partition in places:
+                self.recorder.observed(op, "reading", topic, partition)
+            self.source.assign(places)
 
     def subscribe(self, topics: Sequence[str]) -> None:
         """Join the group that reads these topics, by the workload's names; every new assignment is recorded."""

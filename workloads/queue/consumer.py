@@ -102,7 +102,9 @@ class Receiver:
 
     def _connect(self) -> QueueConsumer:
         consumer = self._clients.queue_consumer(self._options.consumer, self._index, self._prefetch)
-        with self._recorder.operation("subscribe"):
+        with self._recorder.operation("subscribe") as op:
+            for queue in self.queues:
+                self._recorder.observed(op, "subscribed", queue, 0)
             consumer.consume(self.queues)
         return consumer
 

@@ -169,7 +169,13 @@ def another_origin_of_time(draw: Draw, case: Case) -> tuple[Case, Undo]:
         return replace(setting, faults=tuple(map(moved, setting.faults)), load_end_ns=end_ns)
 
     case = case.mapped(later, later).set_up(set_later)
-    return case, lambda row: row | {"at_ns": row["at_ns"] if row["at_ns"] is None else row["at_ns"] - by_ns}
+    return (
+        case,
+        lambda row: (
+            row
+            | {name: None if row[name] is None else row[name] - by_ns for name in ("at_ns", "since_ns") if name in row}
+        ),
+    )
 
 
 @change

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from story import Story, assigned, committed, received, sent
+from story import Story, assigned, committed, received, sent, subscribed
 
 from chaoskit.contract.checker import FaultWindow
 from chaoskit.history.audits import Bounds
@@ -255,3 +255,21 @@ def slow_recovery(broken: bool) -> Story:
 @shows("latency-outlier")
 def latency_outlier(broken: bool) -> Story:
     return timed(300 if broken else 90)
+
+
+@shows("stuck")
+def stuck(broken: bool) -> Story:
+    story = blank()
+    story.load_end_ns = 1000 * MS
+    story.op("c", "assign")
+    story.op("s", "subscribe", subscribed(P, "shared"))
+    for value in (0, 1):
+        story.op("p", "send", sent(P, value, value))
+    for client, f in (("c", "poll"), ("s", "receive")):
+        story.op(client, f, received(P, 0, 0, delivery=0), start=60)
+        story.op(client, f, *(() if broken else (received(P, 1, 1, delivery=0),)), start=150)
+        for at in (200, 800):
+            story.op(client, f, start=at)
+        story.op(client, "close", start=900)
+    reads(story, "auditor", 0, 1, start=2000)
+    return story

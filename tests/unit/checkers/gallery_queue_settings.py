@@ -16,7 +16,7 @@ def unroutable_confirmed(broken: bool) -> Story:
 
 @shows("over-length")
 def over_length(broken: bool) -> Story:
-    return Queue.of(3, max_length=2).end(*((0, 1, 2) if broken else (1, 2)))
+    return Queue.of(3, max_length=2 if broken else 3).end(0, 1, 2)
 
 
 @shows("two-active")
@@ -91,3 +91,23 @@ def delivery_limit_exceeded(broken: bool) -> Story:
         story.take("c", 0, start=100 + 100 * number, delivery=number)
         story.settle("c", 0, start=150 + 100 * number, how="nack")
     return story.end(0, delivery=1)
+
+
+@shows("stuck")
+def stuck(broken: bool) -> Story:
+    story = Queue.of(2)
+    story.load_end_ns = 200_000 * MS
+    story.op("c", "subscribe", seen("subscribed"), start=50)
+    story.take("c", 0, start=100)
+    story.settle("c", 0, start=110)
+    if not broken:
+        story.take("c", 1, start=60_000)
+        story.settle("c", 1, start=60_010)
+    for second in range(70, 190, 20):
+        story.op("c", "receive", start=1000 * second)
+    return story.end(*((1,) if broken else ()), after=200_000)
+
+
+@shows("dropped")
+def dropped(broken: bool) -> Story:
+    return Queue.of(3, max_length=2 if broken else 3).end(*((1, 2) if broken else (0, 1, 2)))

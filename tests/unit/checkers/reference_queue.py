@@ -6,12 +6,12 @@ Only for small histories (`story.Story`). The anomalies are in `reference_queues
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any
 
 from story import Story
 
-from chaoskit.history.schema import AUDITOR
+from chaoskit.history.schema import AUDITOR, PRODUCER_SHIFT
 
 Row = dict[str, Any]
 MS, SECOND = 10**6, 10**9
@@ -34,7 +34,9 @@ class Queues:
         audit = story.audits.get(place)
         self.drained = audit is not None and audit.complete
         self.audits = [row for row in self.operations if row["f"] == "audit"]
-        self.settles = [row for row in self.told if row["kind"] in ("acked", "nacked", "rejected")]
+        settling = [row for row in self.told if row["kind"] in ("acked", "nacked", "rejected")]
+        self.settled_by_receipt = not settling
+        self.settles = [row for row in settling if row["outcome"] != "fail"]
         known = {row["value"] for row in (*self.sends, *self.receives)}
         self.settles_known = [row for row in self.settles if row["value"] in known]
         self.dead = [row for row in self.told if row["kind"] == "dead-lettered"]
@@ -74,7 +76,7 @@ class Queues:
 
     def sure(self, settle: Row) -> bool:
         end_ns = self.session_end(self.session(settle["op"]), "start_ns")
-        return settle["outcome"] != "fail" and end_ns - settle["done_ns"] >= SECOND
+        return settle["outcome"] == "ok" and end_ns - settle["done_ns"] >= SECOND
 
     def of(self, value: int, rows: list[Row]) -> list[Row]:
         return [row for row in rows if row["value"] == value]
@@ -107,28 +109,129 @@ class Queues:
         ends = [self.session_end(session, "done_ns") for session in self.sessions()]
         return nacks + sum(since_ns <= end_ns <= until_ns for end_ns in ends)
 
-    def reasons(self, value: int) -> Iterator[str]:
-        """Yield why the queue may have dropped a message."""
+    @property
+    def unordered(self) -> bool:
+        return any(self.settings.get(name, 0) > 0 for name in ("priorities", "delay", "dead-letters-of"))
+
+    def turn_ns(self, value: int) -> float:
+        """Return when at the latest the turn of a message had come; infinite if that is not known."""
+        stored_ns = self.stored_ns(value)
+        behind = [
+            self.first(other)["received_ns"]
+            for other in self.values
+            if self.of(other, self.receives)
+            and (sent_ns := self.sent_ns(other)) is not None
+            and (
+                (stored_ns is not None and sent_ns > stored_ns)
+                or (other > value and other >> PRODUCER_SHIFT == value >> PRODUCER_SHIFT)
+            )
+        ]
+        return math.inf if self.unordered else min(behind, default=math.inf)
+
+    def longest(self, value: int) -> int:
+        """Return how many messages were there at most between the send of a message and its turn."""
+        starts = sorted(row["start_ns"] for row in self.sends if row["outcome"] != "fail")
+        nacked = {row["value"] for row in self.settles if row["kind"] == "nacked"}
+        gone = [
+            self.first(each)["received_ns"]
+            for each in self.values
+            if len(self.of(each, self.receives)) == 1 and each not in nacked and self.sent_ns(each) is not None
+        ]
+        there = [number + 1 - sum(at <= start for at in gone) for number, start in enumerate(starts)]
+        first = sum(start < (self.sent_ns(value) or -1) for start in starts)
+        last = max(sum(start <= self.turn_ns(value) for start in starts), first + 1)
+        return max(there[min(first, len(there) - 1) : last], default=0) if there else 0
+
+    def dropped_at_least(self, length: int) -> int:
+        begin_ns = min((row["start_ns"] for row in self.audits), default=-1)
+        stored = sorted(ns for value in self.values if (ns := self.stored_ns(value)) is not None and ns <= begin_ns)
+        if self.settings.keys() & {"message-ttl", "delay"}:
+            return 0
+        pushed = [
+            begin_ns if row["client"] == AUDITOR else self.pushed_after_ns(row)
+            for row in self.receives
+            if self.is_first(row)
+        ]
+        excess = [number + 1 - sum(at <= ns for at in pushed) - length for number, ns in enumerate(stored)]
+        return max([0, *excess])
+
+    def known_returns(self, value: int) -> int:
+        own = self.of(value, self.receives)
+        nacks = sum(row["kind"] == "nacked" for row in self.of(value, self.settles))
+        settled = {self.session(row["op"]) for row in self.of(value, self.settles)}
+        left = {self.session(row["op"]) for row in own} - settled
+        told = max([0, *(row["delivery"] or 0 for row in own)])
+        if self.settings.get("nacks-free"):
+            return max(len(left), told)
+        return max(nacks + len(left), told + bool(own))
+
+    def unseen_returns(self, value: int) -> int:
+        """Return how many sessions ended that can have had a message without having looked at it."""
+        own, turn_ns = self.of(value, self.receives), self.turn_ns(value)
         sent_ns = self.sent_ns(value)
-        if self.acked_by_consumer(value, "rejected"):
-            yield "a consumer rejected it"
-        limit, length, ttl_ns = (self.settings.get("delivery-limit"), self.settings.get("max-length"), self.ttl_ns())
-        if limit is not None and self.returns(value, math.inf) >= max(limit, 1):
-            yield "it may have been returned too often"
-        kept = [row for row in self.sends if row["outcome"] != "fail"]
-        behind = [row for row in kept if row["outcome"] != "ok" or sent_ns is None or row["end_ns"] > sent_ns]
-        again = {row["value"] for row in self.settles_known if row["kind"] == "nacked"}
-        again |= {each for each in self.values if len(self.of(each, self.receives)) > 1}
-        if length is not None and len(behind) - 1 + len(again) >= length:
-            yield "the queue may have been too long"
+        since_ns = max(row["received_ns"] for row in own) if own else -1 if sent_ns is None else sent_ns
+        ends = {session: self.session_end(session, "done_ns") for session in self.sessions()}
+        ended = [session for session, end_ns in ends.items() if end_ns >= since_ns]
+        if own:
+            return max(len(ended) - 1, 0)
+        taken = {
+            session: max([-1, *(row["received_ns"] for row in self.all if self.session(row["op"]) == session)])
+            for session in ended
+        }
+        begun = turn_ns == math.inf or any(at < turn_ns for at in taken.values())
+        return len(ended) if begun else 0
+
+    def expired(self, value: int) -> tuple[bool, bool]:
+        """Return whether a message surely expired, and whether it may have."""
+        lives_ns, sent_ns, stored_ns = self.ttl_ns(), self.sent_ns(value), self.stored_ns(value)
+        if lives_ns is None:
+            return False, False
+        begin_ns = min((row["start_ns"] for row in self.audits), default=-1)
         end_ns = max((-1 if row["end_ns"] is None else row["end_ns"] for row in self.audits), default=-1)
-        if ttl_ns is not None and (sent_ns is None or end_ns == -1 or sent_ns + ttl_ns <= end_ns):
-            yield "it may have expired"
+        own, turn_ns = self.of(value, self.receives), self.turn_ns(value)
+        in_time = sent_ns is None or end_ns == -1 or sent_ns + lives_ns <= end_ns
+        if own:
+            released_ns = max(self.session_end(self.session(row["op"]), "done_ns") for row in own)
+            sure = stored_ns is not None and stored_ns + lives_ns <= released_ns
+            return sure, in_time and not sure
+        if sent_ns is not None and turn_ns != math.inf:
+            over = sent_ns + lives_ns <= turn_ns
+            return over and not self.unordered, in_time and over and self.unordered
+        sure = stored_ns is not None and stored_ns + lives_ns <= begin_ns and not self.unordered
+        return sure, in_time and not sure
+
+    def fate(self, value: int, among: Sequence[int]) -> tuple[str, str]:
+        """Return why the queue surely dropped one of some missing messages, and why it may have; or empty words."""
+        limit, length = self.settings.get("delivery-limit"), self.settings.get("max-length")
+        known = self.known_returns(value)
+        returned = limit is not None and known > limit
+        may_return = limit is not None and known + self.unseen_returns(value) >= max(limit, 1)
+        too_long = [each for each in among if length is not None and self.longest(each) > length]
+        too_long.sort(key=lambda each: -1 if (sent_ns := self.sent_ns(each)) is None else sent_ns)
+        overflowed = value in too_long[: self.dropped_at_least(length or 0)]
+        expired, may_expire = self.expired(value)
+        may = [
+            (may_return, "it may have been returned too often"),
+            (value in too_long, "the queue may have been too long"),
+            (may_expire, "it may have expired"),
+        ]
+        surely = [
+            (self.acked_by_consumer(value, "rejected"), "a consumer rejected it"),
+            (returned, "it was returned too often"),
+            (overflowed, "the queue was too long"),
+            (expired, "it expired"),
+        ]
+        if self.settings.get("dead-letters"):
+            surely[1:] = [(so or maybe, word) for (so, word), (maybe, _) in zip(surely[1:], may, strict=True)]
+            may = []
+        reason = next((word for so, word in surely if so), "")
+        doubts = [*may, (self.waits(value), "its delay may not have passed")]
+        return reason, "" if reason else next((word for so, word in doubts if so), "")
 
     def waits(self, value: int) -> bool:
         delay_ns, stored_ns = self.ttl_ns("delay"), self.stored_ns(value)
-        begins_ns = min((row["start_ns"] for row in self.audits), default=-1)
-        return delay_ns is not None and (stored_ns is None or stored_ns + delay_ns >= begins_ns)
+        end_ns = max((-1 if row["end_ns"] is None else row["end_ns"] for row in self.audits), default=-1)
+        return delay_ns is not None and (end_ns == -1 or (-1 if stored_ns is None else stored_ns) + delay_ns >= end_ns)
 
     def pushed_after_ns(self, receive: Row) -> int:
         """Return a time before which a message was not pushed; -1 if none is known."""
@@ -152,3 +255,7 @@ def done_ns(row: Row) -> int:
 
 def is_ender(row: Row) -> bool:
     return row["f"] in ENDERS or (row["f"] in CONSUMING and row["outcome"] == "fail")
+
+
+def this(row: Row, **more: Any) -> Row:
+    return {"value": row["value"], "op": row["op"], "at_ns": row.get("received_ns"), **more}

@@ -8,31 +8,70 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from reference_queue import MS, SECOND, Queues, Row
+from reference_queue import MS, SECOND, Queues, Row, this
+from reference_queue_activity import no_failover, stuck, two_active
 from story import Story
 
 from chaoskit.history.schema import AUDITOR, PRODUCER_SHIFT
 
 
-def this(row: Row, **more: Any) -> Row:
-    return {"value": row["value"], "op": row["op"], "at_ns": row.get("received_ns"), **more}
+def unreceived(q: Queues) -> list[int]:
+    return [
+        value
+        for value in (q.values if not q.settings.get("unrouted") else ())
+        if any(row["outcome"] == "ok" for row in q.of(value, q.sends))
+        and not (q.of(value, q.receives) or q.of(value, q.dead))
+    ]
+
+
+def unsettled(q: Queues) -> list[int]:
+    return [
+        value
+        for value in (q.values if q.drained and not q.settled_by_receipt else ())
+        if q.of(value, q.receives)
+        and (q.settings.get("dead-letters-of") or q.of(value, q.sends))
+        and not (q.acked_by_consumer(value) or q.of(value, q.dead))
+    ]
+
+
+def sent(q: Queues, value: int, **more: Any) -> Row:
+    """Evidence: the first send that was acknowledged."""
+    ack = next(row for row in q.of(value, q.sends) if row["outcome"] == "ok")
+    return {"value": value, "op": ack["op"], "at_ns": ack["end_ns"], **more}
 
 
 def lost(q: Queues) -> Iterator[Row]:
-    for value in q.values if not q.settings.get("unrouted") else ():
-        acks = [row for row in q.of(value, q.sends) if row["outcome"] == "ok"]
-        found = q.of(value, q.receives) or q.of(value, q.dead)
-        if acks and not found and not [*q.reasons(value)] and not q.waits(value):
-            yield {"value": value, "op": acks[0]["op"], "at_ns": acks[0]["end_ns"]}
+    missing = unreceived(q)
+    for value in missing if q.drained else ():
+        if q.fate(value, missing) == ("", ""):
+            yield sent(q, value)
+
+
+def unseen(q: Queues) -> Iterator[Row]:
+    missing = unreceived(q)
+    for value in missing:
+        reason, doubt = q.fate(value, missing)
+        if not reason and not q.drained:
+            yield sent(q, value, detail="the queue was not drained")
+        elif doubt:
+            yield sent(q, value, detail=doubt)
+    missing = unsettled(q)
+    for value in missing:
+        if doubt := q.fate(value, missing)[1]:
+            yield this(q.of(value, q.receives)[-1], detail=doubt)
 
 
 def unacked_vanished(q: Queues) -> Iterator[Row]:
-    for value in q.values if q.drained and q.settles else ():
-        received = q.of(value, q.receives)
-        here = q.settings.get("dead-letters-of") or q.of(value, q.sends)
-        settled = q.acked_by_consumer(value) or q.of(value, q.dead)
-        if received and here and not settled and not [*q.reasons(value)]:
-            yield this(received[-1])
+    missing = unsettled(q)
+    yield from (this(q.of(value, q.receives)[-1]) for value in missing if q.fate(value, missing) == ("", ""))
+
+
+def dropped(q: Queues) -> Iterator[Row]:
+    missing = [*unreceived(q), *unsettled(q)] if q.drained and not q.settings.get("dead-letters") else []
+    for value in missing:
+        reason, _ = q.fate(value, missing)
+        if reason and reason != "a consumer rejected it" and q.of(value, q.sends):
+            yield {"value": value, "op": q.of(value, q.sends)[0]["op"], "detail": reason}
 
 
 def duplicate(q: Queues) -> Iterator[Row]:
@@ -45,9 +84,14 @@ def duplicate(q: Queues) -> Iterator[Row]:
         dead = [each["done_ns"] for each in q.of(row["value"], q.dead)]
         copy = q.settings.get("dead-letters-of") and row["delivery"] == 0
         if dead and row["received_ns"] >= min(dead) + SECOND:
-            yield this(row, detail="delivered after it was dead-lettered")
+            yield this(row, detail="delivered after it was dead-lettered", since_ns=min(dead))
         elif settled and row["received_ns"] >= min(settled) + SECOND and not q.is_first(row) and not copy:
-            yield this(row, detail="delivered after it was settled")
+            yield this(row, detail="delivered after it was settled", since_ns=min(settled))
+    for value in q.values:
+        came = sorted((row["op"], row["done_ns"]) for row in q.of(value, q.dead))
+        acked = [row["done_ns"] for row in q.of(value, q.settles) if row["kind"] == "acked" and q.sure(row)]
+        if came and acked and came[0][1] >= min(acked) + SECOND:
+            yield {"value": value, "op": came[0][0], "at_ns": came[0][1], "since_ns": min(acked)}
 
 
 def again_unmarked(q: Queues, of_dead_letters: bool) -> Iterator[Row]:
@@ -69,16 +113,41 @@ def fifo_violation(q: Queues) -> Iterator[Row]:
             yield this(row, other_value=max(before))
 
 
+def known(q: Queues, value: int) -> bool:
+    return bool(q.of(value, q.sends) and q.of(value, q.receives))
+
+
 def dead_letter_missing(q: Queues) -> Iterator[Row]:
     whole = q.audits and all(row["outcome"] == "ok" for row in q.audits)
-    for value in q.values if q.drained and whole and q.settings.get("dead-letters") else ():
-        sends, received = q.of(value, q.sends), q.of(value, q.receives)
-        there = [row for row in sends if row["outcome"] == "ok"] or (sends and received)
-        settled = q.acked_by_consumer(value) if q.settles else received
-        reasons = [*q.reasons(value)]
-        if there and not settled and not q.of(value, q.dead) and reasons and not q.waits(value):
-            at_ns = max((row["received_ns"] for row in received), default=sends[0]["end_ns"])
-            yield {"value": value, "op": sends[0]["op"], "at_ns": at_ns, "detail": reasons[0]}
+    missing = [
+        value
+        for value in (q.values if q.drained and whole and q.settings.get("dead-letters") else ())
+        if (any(row["outcome"] == "ok" for row in q.of(value, q.sends)) or known(q, value))
+        and not (q.of(value, q.receives) if q.settled_by_receipt else q.acked_by_consumer(value))
+        and not q.of(value, q.dead)
+    ]  # fmt: skip
+    for value in missing:
+        if reason := q.fate(value, missing)[0]:
+            at_ns = dropped_ns(q, value, reason)
+            op = q.of(value, q.sends)[0]["op"]
+            yield {"value": value, "op": op, "since_ns": at_ns, "at_ns": at_ns + SECOND, "detail": reason}
+
+
+def dropped_ns(q: Queues, value: int, reason: str) -> int:
+    starts = sorted(row["start_ns"] for row in q.sends if row["outcome"] != "fail")
+    settled = max([-1, *(row["done_ns"] for row in q.of(value, q.settles))])
+    ends = [q.session_end(q.session(row["op"]), "done_ns") for row in q.of(value, q.receives)]
+    last = max([settled, *ends])
+    sent_ns = q.sent_ns(value)
+    there = max(-1 if sent_ns is None else sent_ns, -1 if (stored := q.stored_ns(value)) is None else stored)
+    if reason == "a consumer rejected it":
+        return max(settled, 0)
+    if reason == "it was returned too often":
+        return max(last, 0)
+    if reason == "it expired":
+        return max(there + (q.ttl_ns() or 0), last, 0)
+    pusher = sum(start < (-1 if sent_ns is None else sent_ns) for start in starts) + q.settings.get("max-length", 0)
+    return max(starts[pusher] if pusher < len(starts) else 0, there, last, 0)
 
 
 def first_dead(q: Queues) -> Iterator[Row]:
@@ -204,64 +273,9 @@ def delivery_limit_exceeded(q: Queues) -> Iterator[Row]:
             yield this(row, other_op=nacks[limit]["op"])
 
 
-def two_active(q: Queues) -> Iterator[Row]:
-    if not q.settings.get("single-active"):
-        return
-    spans = []
-    for process, number in q.sessions(closed=True):
-        own = [row for row in q.receives if q.session(row["op"]) == (process, number)]
-        if not own:
-            continue
-        sent = [sent_ns for row in own if (sent_ns := q.sent_ns(row["value"])) is not None]
-        if sent and max(sent) > own[0]["received_ns"]:
-            spans.append((own[0], own[0]["received_ns"], max(sent)))
-    spans.sort(key=lambda span: span[1])
-    for number, (row, from_ns, _) in enumerate(spans):
-        if any(until_ns > from_ns for _, _, until_ns in spans[:number]):
-            yield this(row)
-
-
-def no_failover(q: Queues) -> Iterator[Row]:
-    end_ns = q.story.load_end_ns
-    if not q.settings.get("single-active") or "delay" in q.settings or end_ns is None:
-        return
-    held = []
-    for session in q.sessions(closed=True):
-        times = [row["received_ns"] for row in q.receives if q.session(row["op"]) == session]
-        if times and min(times) < end_ns:
-            held.append((min(times), q.session_end(session, "done_ns")))
-    held.sort()
-    here = {row["process"] for row in q.all} | {row["process"] for row in q.told if row["kind"] == "subscribed"}
-    for number, following in enumerate([*held[1:], (end_ns, end_ns)] if held else []):
-        gap_ns = max(until_ns for _, until_ns in held[: number + 1]), following[0]
-        quiet = []
-        for process, count in q.sessions():
-            if process in here:
-                begin = q.enders(process)[count - 1] if count else first_of(q, process)
-                begin_ns = begin["done_ns"] if count else begin["start_ns"]
-                span = max(begin_ns, gap_ns[0]), min(q.session_end((process, count), "start_ns"), gap_ns[1])
-                quiet.append((span[1] - span[0], span, begin))
-        length_ns, span, begin = max(quiet, key=lambda each: each[0], default=(0, (0, 0), {}))
-        waits = [
-            (stored_ns, value)
-            for value in q.values
-            if (stored_ns := q.stored_ns(value)) is not None and stored_ns <= span[0]
-            and q.of(value, q.receives) and q.first(value)["received_ns"] >= span[1]
-        ]  # fmt: skip
-        calm = all(
-            fault.start_ns > span[1] or (fault.healed_ns is not None and fault.healed_ns + q.story.bound_ns < span[0])
-            for fault in q.story.faults
-        )
-        if gap_ns[1] - gap_ns[0] > 30 * SECOND and length_ns > 30 * SECOND and waits and calm:
-            yield {"value": min(waits)[1], "op": begin["op"], "at_ns": span[0] + 30 * SECOND}
-
-
-def first_of(q: Queues, process: int) -> Row:
-    return next(row for row in q.operations if row["process"] == process)
-
-
 CASES = {
     "unacked-vanished": unacked_vanished,
+    "dropped": dropped,
     "duplicate": duplicate,
     "redelivery-flag-missing": lambda q: again_unmarked(q, of_dead_letters=False),
     "fifo-violation": fifo_violation,
@@ -279,13 +293,14 @@ CASES = {
     "delivery-limit-exceeded": delivery_limit_exceeded,
     "two-active": two_active,
     "no-failover": no_failover,
+    "stuck": stuck,
+    "lost": lost,
+    "unseen": unseen,
 }
-"""By anomaly; `lost` is `unseen` if the queue was not drained."""
 
 
 def findings(story: Story, place: str) -> dict[str, list[Row]]:
     """Return the evidence by anomaly, of one queue."""
     q = Queues(story, place)
     found = {name: [*cases(q)] for name, cases in CASES.items()}
-    found["lost" if q.drained else "unseen"] = [*lost(q)]
     return {name: rows for name, rows in found.items() if rows}

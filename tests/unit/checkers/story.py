@@ -56,6 +56,11 @@ def unreadable(place: str, first: int, until: int) -> Row:
     return {"kind": "unreadable", **_at(place), "name": None, "value": until, "position": first}
 
 
+def seen_by(kind: str, place: str) -> Row:
+    """What a client was told about a partition."""
+    return {"kind": kind, **_at(place), "name": None, "value": None, "position": None}
+
+
 def settled(kind: str, place: str, position: int, name: str = "s") -> Row:
     """A message that was `acked` or `nacked`."""
     return {"kind": kind, **_at(place), "name": name, "value": None, "position": position}

@@ -29,7 +29,7 @@ def test_commit_regression() -> None:
 
     assert story.check() == [
         {"anomaly": "commit-regression", "topic": "t", "partition": 0, "position": 2, "op": low}
-        | {"other_position": 4, "other_op": high, "at_ns": 10 * low}
+        | {"other_position": 4, "other_op": high, "at_ns": 10 * low, "since_ns": 10 * high}
     ]
 
 

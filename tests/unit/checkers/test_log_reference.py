@@ -166,7 +166,7 @@ def test_findings_are_in_order_of_anomaly_and_position() -> None:
 
 
 def test_every_anomaly_has_a_definition() -> None:
-    assert [anomaly.name for anomaly in LogChecker.anomalies] == [*CASES, "misrouted"]
+    assert [anomaly.name for anomaly in LogChecker.anomalies] == [*CASES, "misrouted", "stuck"]
 
 
 def test_empty_history_has_no_findings() -> None:

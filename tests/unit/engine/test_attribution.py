@@ -3,73 +3,20 @@ enough damage at once. Everything else is an alibi."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from itertools import pairwise
 
-import pyarrow as pa
 import pytest
+from explaining import ALL_OF_0, ALL_OF_1, SECOND, Row, declared, explained, lost, moved, placed, rules
 from guaranteed import effect
 from hypothesis import given
 from hypothesis import strategies as st
 from profiles import examples
 
-from chaoskit.contract.checker import FINDINGS
-from chaoskit.contract.guarantee import Damage, Declared, Effect
+from chaoskit.contract.guarantee import Damage, Effect
 from chaoskit.contract.installed import anomalies, system
-from chaoskit.contract.topic import Topic
-from chaoskit.history.placements import Placements
-from chaoskit.history.schema import PLACEMENTS
-from chaoskit.judge.attribution import JUDGED, Attribution, Cause, Explained
-from clusters.kafka.settings import KafkaOptions
-
-SECOND = 1_000_000_000
-Row = dict[str, Any]
-
-
-def declared(producer: Mapping[str, Any] | None = None, **topic: Any) -> Declared:
-    """Kafka on six brokers, with two in-sync replicas."""
-    options = KafkaOptions.model_validate({"topic": {"min.insync.replicas": 2, **topic}})
-    return Declared(options, 6, 6, (Topic("log-0", replication=3),), producer or {}, {})
-
-
-def placed(*rows: tuple[float, int, str, str]) -> Placements:
-    """Placements: time in s, partition, leader and holders, as in `n1 n2 n3`."""
-    found = [
-        {"at_ns": int(at_s * SECOND), "topic": "log-0", "partition": partition, "host": host, "role": role}
-        for at_s, partition, leader, holders in rows
-        for host, role in [(leader, "leader"), *((holder, "replica") for holder in holders.split())]
-    ]
-    return Placements(pa.Table.from_pylist(found, PLACEMENTS))
-
-
-HERE = placed((0, 0, "n1", "n1 n2 n3"), (0, 1, "n4", "n4 n5 n6"))
-
-
-def lost(acked_s: float, partition: int = 0, **more: Any) -> Row:
-    """A lost message."""
-    acked_ns = int(acked_s * SECOND)
-    return {
-        "anomaly": "lost", "topic": "log-0", "partition": partition, "at_ns": acked_ns,
-        "written_ns": acked_ns - 1_000_000, "acked_ns": acked_ns, **more,
-    }  # fmt: skip
-
-
-def explained(
-    rows: Sequence[Row], effects: Sequence[Effect], of: Declared | None = None, placements: Placements = HERE
-) -> Explained:
-    numbered = [replace(each, number=number) for number, each in enumerate(effects)]
-    attribution = Attribution(system("kafka", "system").guarantees, anomalies(), of or declared(), numbered, placements)
-    return attribution.explain(pa.Table.from_pylist(list(rows), FINDINGS))
-
-
-def rules(rows: Sequence[Row], effects: Sequence[Effect], of: Declared | None = None, **more: Any) -> list[str | None]:
-    found: list[str | None] = explained(rows, effects, of, **more).findings["rule"].to_pylist()
-    return found
-
-
-ALL_OF_0 = effect("power-cut", "n1", "n2", "n3", start_s=20, healed_s=25)
-ALL_OF_1 = effect("power-cut", "n4", "n5", "n6", start_s=60, healed_s=65)
+from chaoskit.judge.attribution import JUDGED, Attribution, Cause
 
 
 def test_a_loss_is_explained_by_the_power_cut_of_its_replicas() -> None:
@@ -130,10 +77,10 @@ def test_of_two_faults_the_next_one_after_the_acknowledgement_is_the_cause() -> 
 
 
 def test_the_replicas_are_those_at_the_time() -> None:
-    moved = placed((0, 0, "n1", "n1 n2 n3"), (15, 0, "n4", "n4 n5 n6"))
+    away = placed((0, 0, "n1", "n1 n2 n3"), (15, 0, "n4", "n4 n5 n6"))
 
-    assert rules([lost(19)], [ALL_OF_0], placements=moved) == [None]
-    assert rules([lost(59)], [ALL_OF_1], placements=moved) == ["kafka.os-flush"]
+    assert rules([lost(19)], [ALL_OF_0], placements=away) == [None]
+    assert rules([lost(59)], [ALL_OF_1], placements=away) == ["kafka.os-flush"]
 
 
 def test_replicas_that_nobody_recorded_may_be_anywhere() -> None:
@@ -191,10 +138,14 @@ def test_a_flipped_bit_explains_only_what_was_in_its_file() -> None:
 def test_a_replica_may_lag_as_long_as_an_earlier_fault_lasts() -> None:
     unclean = declared({"acks": "all"}, **{"unclean.leader.election.enable": True})
     held = effect("pause", "n2", start_s=10, healed_s=75)
+    elsewhere = effect("pause", "n5", start_s=10, healed_s=75)
+    wrong_clock = replace(held, delays=False)
     killed = effect("kill", "n1", "n3", start_s=60, healed_s=70)
+    elected = moved(61)
 
-    assert rules([lost(15)], [held, killed], unclean) == ["kafka.unclean-election"]
-    assert rules([lost(15)], [killed], unclean) == [None]
+    assert rules([lost(15)], [held, killed], unclean, placements=elected) == ["kafka.unclean-election"]
+    for beside in ([], [elsewhere], [wrong_clock]):
+        assert rules([lost(15)], [*beside, killed], unclean, placements=elected) == [None]
 
 
 def test_a_clock_that_is_ahead_explains_what_is_old() -> None:
@@ -214,7 +165,8 @@ def test_what_follows_from_a_loss_is_explained_by_the_loss(value: int, other_val
     at_once = declared({"acks": "1", "enable.idempotence": False})
     inverted = {**lost(19), "anomaly": "reordered", "value": value, "other_value": other_value}
 
-    assert rules([{**lost(19), "value": 7}, inverted], [killed], at_once) == ["kafka.acks-one", rule]
+    found = rules([{**lost(19), "value": 7}, inverted], [killed], at_once, placements=moved(21))
+    assert found == ["kafka.acks-one", rule]
 
 
 def test_a_known_issue_is_the_last_resort() -> None:
@@ -230,8 +182,9 @@ def test_a_known_issue_is_the_last_resort() -> None:
 def test_a_partition_of_the_network_concerns_the_hosts_at_its_other_end() -> None:
     apart = replace(effect("partition", "n5", start_s=20, healed_s=25), on_links=True)
 
-    assert rules([lost(21)], [apart], declared({"acks": "1"})) == ["kafka.acks-one"]
-    assert rules([lost(21)], [replace(apart, on_links=False)], declared({"acks": "1"})) == [None]
+    one = declared({"acks": "1"})
+    assert rules([lost(21)], [apart], one, placements=moved(22)) == ["kafka.acks-one"]
+    assert rules([lost(21)], [replace(apart, on_links=False)], one, placements=moved(22)) == [None]
 
 
 def test_a_torn_transaction_was_written_before_the_fault_that_tore_it() -> None:
@@ -248,12 +201,16 @@ def test_a_measurement_needs_no_cause() -> None:
     assert found.findings["rule"].to_pylist() == [None]
 
 
+Leads = dict[int, list[tuple[float, str]]]
+"""By partition: since when (s) which host leads."""
+
 HOSTS = [f"n{number}" for number in range(1, 7)]
 
 
 @st.composite
-def scenes(draw: st.DrawFn) -> tuple[list[Effect], dict[int, list[str]], list[tuple[int, float]], int, bool]:
-    """Power cuts of random hosts, replicas of two partitions, losses, min.insync.replicas, and acks=all or 1."""
+def scenes(draw: st.DrawFn) -> tuple[list[Effect], dict[int, list[str]], Leads, list[tuple[int, float]], int, bool]:
+    """Power cuts of random hosts, replicas of two partitions, who led them since when, losses, min.insync.replicas, and
+    acks=all or 1."""
     cuts = []
     for _ in range(draw(st.integers(0, 4))):
         hosts = draw(st.lists(st.sampled_from(HOSTS), min_size=1, max_size=6, unique=True))
@@ -263,9 +220,14 @@ def scenes(draw: st.DrawFn) -> tuple[list[Effect], dict[int, list[str]], list[tu
     replicas = {
         number: draw(st.lists(st.sampled_from(HOSTS), min_size=3, max_size=3, unique=True)) for number in range(2)
     }
+    changes = st.lists(st.integers(0, 320).map(lambda s: s + 0.25), max_size=3, unique=True).map(sorted)
+    leads = {
+        number: [(0.0, hosts[0]), *((at_s, draw(st.sampled_from(hosts))) for at_s in draw(changes))]
+        for number, hosts in replicas.items()
+    }
     # Halves of a second, while faults begin and end at whole ones: no time is at an edge.
     losses = draw(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 400).map(lambda s: s + 0.5)), max_size=6))
-    return cuts, replicas, losses, draw(st.integers(1, 3)), draw(st.booleans())
+    return cuts, replicas, leads, losses, draw(st.integers(1, 3)), draw(st.booleans())
 
 
 def end_of(cut: Effect) -> float:
@@ -279,17 +241,23 @@ def since(cuts: Sequence[Effect], cut: Effect) -> float:
     return min([cut.start_ns / SECOND, *(since(cuts, each) for each in before)])
 
 
-def may_explain(
-    cuts: Sequence[Effect], replicas: Sequence[str], acked_s: float, insync: int, all_replicas: bool
+def may_explain(  # noqa: PLR0917 - a scene
+    cuts: Sequence[Effect],
+    replicas: Sequence[str],
+    led: Sequence[tuple[float, str]],
+    acked_s: float,
+    insync: int,
+    all_replicas: bool,
 ) -> Iterator[bool]:
     """Whether a loss has a cause, from the definition: as many replicas as must have a message ended without a shutdown
-    at one time, and one of them forgot it (KIP-966); or its only acknowledging replica may have failed; and the message
-    was there at the time."""
+    at one time, and one of them forgot it (KIP-966); or the only one that had to have it failed, and another one led
+    afterwards; and the message was there at the time."""
+    held = [cut for cut in cuts if set(cut.targets) & set(replicas)]
     near = [
         cut
         for cut in cuts
         if acked_s <= end_of(cut) + 30
-        and acked_s >= min(cut.start_ns / SECOND - (60 if cut.kind == "power-cut" else 30), since(cuts, cut) - 30) - 0.1
+        and acked_s >= min(cut.start_ns / SECOND - (60 if cut.kind == "power-cut" else 30), since(held, cut) - 30) - 0.1
     ]
     for instant in [cut.start_ns for cut in near]:
         here = [cut for cut in near if cut.start_ns <= instant < (end_of(cut) + 5) * SECOND]
@@ -297,21 +265,32 @@ def may_explain(
         forgot = any(kind == "power-cut" for _, kind in down)
         yield forgot and len({host for host, _ in down}) >= insync
     if not all_replicas:
-        yield any(set(cut.targets) & set(replicas) for cut in near)
+        for (_, before), (at_s, host) in pairwise(led):
+            yield any(
+                host != before
+                and before in cut.targets
+                and acked_s - 0.001 <= at_s
+                and cut.start_ns / SECOND - 0.1 <= at_s <= end_of(cut) + 30
+                for cut in near
+            )
 
 
 @examples(fast=300, nightly=10_000)
 @given(scenes())
 def test_explained_exactly_where_a_fault_may_be_the_cause(
-    scene: tuple[list[Effect], dict[int, list[str]], list[tuple[int, float]], int, bool],
+    scene: tuple[list[Effect], dict[int, list[str]], Leads, list[tuple[int, float]], int, bool],
 ) -> None:
-    cuts, replicas, losses, insync, all_replicas = scene
+    cuts, replicas, leads, losses, insync, all_replicas = scene
     of = declared({"acks": "all" if all_replicas else "1"}, **{"min.insync.replicas": insync})
-    where = placed(*((0.0, number, hosts[0], " ".join(hosts)) for number, hosts in replicas.items()))
+    where = placed(
+        *((at_s, number, host, " ".join(replicas[number])) for number, led in leads.items() for at_s, host in led)
+    )
 
     found = rules([lost(at_s, number) for number, at_s in losses], cuts, of, placements=where)
 
-    expected = [any(may_explain(cuts, replicas[number], at_s, insync, all_replicas)) for number, at_s in losses]
+    expected = [
+        any(may_explain(cuts, replicas[number], leads[number], at_s, insync, all_replicas)) for number, at_s in losses
+    ]
     assert [rule is not None for rule in found] == expected
 
 

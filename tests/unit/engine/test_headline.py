@@ -32,6 +32,13 @@ ONE = {"rule": "r", "what": "", "count": 1}
             True,
             "1 of 9,000 acknowledged messages were lost: NOT allowed; not allowed: 3 duplicate",
         ),
+        (
+            8_041,
+            {"unacked-vanished": Found(185, False, "x"), "dropped": Found(3, True, "y", causes=({**ONE, "count": 3},))},
+            True,
+            "3 of 8,041 acknowledged messages were dropped by their queue: allowed by r; "
+            "185 of 8,041 acknowledged messages vanished before a consumer had settled them: NOT allowed",
+        ),
         (900, {"lost": Found(5, True, "")}, True, "5 of 900 acknowledged messages were lost: allowed, as expected"),
         (
             1_000,
@@ -43,7 +50,7 @@ ONE = {"rule": "r", "what": "", "count": 1}
             9_000,
             {"lost": Found(0, False, "expected")},
             True,
-            "none of 9,000 acknowledged messages was lost; not allowed: 0 lost",
+            "none of 9,000 acknowledged messages was lost; expected, and not found: lost",
         ),
         (
             9_000,

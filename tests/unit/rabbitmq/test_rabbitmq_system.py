@@ -107,16 +107,17 @@ def _effect(damage: Damage, *, abrupt: bool = True) -> Effect:
 @pytest.mark.parametrize(
     ("version", "queueing", "effect", "rules"),
     [
-        ("4.0.5", Queueing("quorum", True, True, 0), _effect(Damage.FORGETS), set()),
+        ("4.0.5", Queueing("quorum", True, True, 0), _effect(Damage.FORGETS), {"limits"}),
+        ("3.10.8", Queueing("quorum", True, True, 0), _effect(Damage.FORGETS), set()),
         ("4.0.5", Queueing("classic", True, True, 0), _effect(Damage.FORGETS), {"classic-queue"}),
         ("3.10.8", Queueing("classic", True, True, 0), _effect(Damage.FORGETS), set()),
         ("3.10.8", Queueing("classic", True, True, 0), _effect(Damage.DESTROYS), {"classic-queue"}),
         ("4.0.5", Queueing("classic", True, True, 0), _effect(Damage.NONE), set()),
         ("4.0.5", Queueing("classic", True, False, 0), _effect(Damage.NONE), {"transient"}),
         ("4.0.5", Queueing("classic", True, False, 0), _effect(Damage.NONE, abrupt=False), set()),
-        ("4.0.5", Queueing("quorum", True, False, 0), _effect(Damage.NONE), set()),
-        ("4.0.5", Queueing("quorum", False, True, 0), _effect(Damage.NONE), {"no-confirms"}),
-        ("4.0.5", Queueing("quorum", True, True, 1), _effect(Damage.NONE), {"at-least-once"}),
+        ("4.0.5", Queueing("quorum", True, False, 0), _effect(Damage.NONE), {"limits"}),
+        ("4.0.5", Queueing("quorum", False, True, 0), _effect(Damage.NONE), {"no-confirms", "limits"}),
+        ("4.0.5", Queueing("quorum", True, True, 1), _effect(Damage.NONE), {"at-least-once", "limits"}),
     ],
 )
 def test_what_allows_what(version: str, queueing: Queueing, effect: Effect, rules: set[str]) -> None:
@@ -124,7 +125,9 @@ def test_what_allows_what(version: str, queueing: Queueing, effect: Effect, rule
     declared = Declared(RabbitOptions(version=version), 3, 3, (topic,), {}, {}, (queueing,))
 
     assert {rule.id for rule in RULES if rule.applies(declared, [effect])} == {f"rabbitmq.{name}" for name in rules}
-    assert not [rule.id for rule in RULES if rule.applies(declared, [])]
+    assert {rule.id for rule in RULES if rule.applies(declared, [])} == {
+        f"rabbitmq.{name}" for name in rules & {"limits"}
+    }
 
 
 def test_hosts_get_the_root_of_the_release() -> None:

@@ -145,6 +145,7 @@ def test_what_the_system_says_twice_that_it_cannot_read_is_passed_and_lost(
 
     assert told["audited"]
     assert [row["position"] for row in messages if row["direction"] == "received"] == [0, 1, 4, 5]
-    assert [(row["kind"], row["position"], row["value"]) for row in observations] == [("unreadable", 2, 4)]
+    told_of = [(row["kind"], row["position"], row["value"]) for row in observations]
+    assert told_of == [("reading", None, None), ("unreadable", 2, 4)]
     skips = [row for row in load.history().operations.to_pylist() if row["f"] == "skip"]
     assert [(row["outcome"], row["error"]) for row in skips] == [("ok", "No such entry")]

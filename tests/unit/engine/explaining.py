@@ -1,0 +1,72 @@
+"""Findings, faults and placements on paper, and what explains what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+from guaranteed import effect
+
+from chaoskit.contract.checker import FINDINGS
+from chaoskit.contract.guarantee import Declared, Effect
+from chaoskit.contract.installed import anomalies, system
+from chaoskit.contract.topic import Topic
+from chaoskit.history.placements import Placements
+from chaoskit.history.schema import PLACEMENTS
+from chaoskit.judge.attribution import Attribution, Explained
+from clusters.kafka.settings import KafkaOptions
+
+SECOND = 1_000_000_000
+Row = dict[str, Any]
+
+
+def declared(producer: Mapping[str, Any] | None = None, **topic: Any) -> Declared:
+    """Kafka on six brokers, with two in-sync replicas."""
+    options = KafkaOptions.model_validate({"topic": {"min.insync.replicas": 2, **topic}})
+    return Declared(options, 6, 6, (Topic("log-0", replication=3),), producer or {}, {})
+
+
+def placed(*rows: tuple[float, int, str, str]) -> Placements:
+    """Placements: time in s, partition, leader and holders, as in `n1 n2 n3`."""
+    found = [
+        {"at_ns": int(at_s * SECOND), "topic": "log-0", "partition": partition, "host": host, "role": role}
+        for at_s, partition, leader, holders in rows
+        for host, role in [(leader, "leader"), *((holder, "replica") for holder in holders.split())]
+    ]
+    return Placements(pa.Table.from_pylist(found, PLACEMENTS))
+
+
+def moved(at_s: float, to: str = "n2") -> Placements:
+    """Partition 0 is led by n1 until another host is elected."""
+    return placed((0, 0, "n1", "n1 n2 n3"), (at_s, 0, to, "n1 n2 n3"))
+
+
+HERE = placed((0, 0, "n1", "n1 n2 n3"), (0, 1, "n4", "n4 n5 n6"))
+
+
+def lost(acked_s: float, partition: int = 0, **more: Any) -> Row:
+    """A lost message."""
+    acked_ns = int(acked_s * SECOND)
+    return {
+        "anomaly": "lost", "topic": "log-0", "partition": partition, "at_ns": acked_ns,
+        "written_ns": acked_ns - 1_000_000, "acked_ns": acked_ns, **more,
+    }  # fmt: skip
+
+
+def explained(
+    rows: Sequence[Row], effects: Sequence[Effect], of: Declared | None = None, placements: Placements = HERE
+) -> Explained:
+    numbered = [replace(each, number=number) for number, each in enumerate(effects)]
+    attribution = Attribution(system("kafka", "system").guarantees, anomalies(), of or declared(), numbered, placements)
+    return attribution.explain(pa.Table.from_pylist(list(rows), FINDINGS))
+
+
+def rules(rows: Sequence[Row], effects: Sequence[Effect], of: Declared | None = None, **more: Any) -> list[str | None]:
+    found: list[str | None] = explained(rows, effects, of, **more).findings["rule"].to_pylist()
+    return found
+
+
+ALL_OF_0 = effect("power-cut", "n1", "n2", "n3", start_s=20, healed_s=25)
+ALL_OF_1 = effect("power-cut", "n4", "n5", "n6", start_s=60, healed_s=65)
