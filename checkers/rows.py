@@ -13,15 +13,12 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.base.errors import BadInput
-from chaoskit.history.schema import ASKING, AUDITOR, DIRECTIONS, DUPLICATE, OUTCOMES, PAYLOADS
+from chaoskit.history.schema import ASKING, AUDITOR, DIRECTIONS, DUPLICATE, OUTCOMES, PAYLOADS, REPOSITIONING
 from checkers.columns import NONE, Flags, Ints, codes, group_numbers, integers, is_one_of
 from checkers.ends import OK, Transactions
 
 INTACT, DAMAGED, FOREIGN = range(len(PAYLOADS))
 SENT, RECEIVED = range(len(DIRECTIONS))
-
-REPOSITIONING = ("assign", "subscribe", "seek", "open", "recover")
-"""Operations after which a consumer may be anywhere in the log."""
 
 
 @dataclass(frozen=True, slots=True)

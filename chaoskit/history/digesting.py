@@ -121,7 +121,7 @@ def portions(run_folder: Path) -> Iterator[Portion]:
     """
     for path in sorted((run_folder / FOLDER / _COURSE).glob("*.npz")):
         with reading(path), np.load(path) as content:
-            yield Portion(content["counts"], content["marks"])
+            yield Portion(content["counts"], content["blocks"])
 
 
 def _take(run_folder: Path, client: str, ready: list[tuple[int, Path]]) -> None:
@@ -131,15 +131,15 @@ def _take(run_folder: Path, client: str, ready: list[tuple[int, Path]]) -> None:
     if fresh:
         load, added = _load(run_folder), []
         routes, audits = Routes(load["routes"]), client.startswith(AUDITOR)
+        state.names = read_names(run_folder / "wal" / f"{client}.names")
         for _, segment in fresh:
             records, torn = read_segment(segment, client)
             added.append(digest(state, records, routes, load["start_ns"], audits=audits))
             state.count("torn", torn)
-        state.names = read_names(run_folder / "wal" / f"{client}.names")
-        counts, marks = (np.concatenate([getattr(each, name) for each in added]) for name in ("counts", "marks"))
+        counts, blocks = (np.concatenate([getattr(each, name) for each in added]) for name in ("counts", "blocks"))
         first, state.segment = fresh[0][0], fresh[-1][0] + 1
         with room_in(run_folder):
-            durable.write(folder / _COURSE / f"{client}-{first}.npz", _packed(counts=counts, marks=marks))
+            durable.write(folder / _COURSE / f"{client}-{first}.npz", _packed(counts=counts, blocks=blocks))
             durable.write(path, state.saved())
     for _, segment in ready:
         segment.unlink()

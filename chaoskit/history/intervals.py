@@ -61,6 +61,31 @@ class Intervals:
         rest._join(at[:-1][kept], at[1:][kept])
         return rest
 
+    def within(self, first: Ints, last: Ints) -> Ints:
+        """Return how many integers of the set there are from each `first` to each `last`."""
+        lengths = np.append(0, np.cumsum(self.ends - self.starts))
+
+        def below(limits: Ints) -> Ints:
+            at = np.searchsorted(self.starts, limits)
+            over = np.maximum(self.ends[np.maximum(at, 1) - 1] - limits, 0) if self.starts.size else 0
+            counted: Ints = lengths[at] - np.where(at > 0, over, 0)
+            return counted
+
+        return below(last + 1) - below(first)
+
+    def part(self, first: int, end: int) -> Intervals:
+        """Return the integers of the set from `first` on, without `end`."""
+        low = int(np.searchsorted(self.ends, first, side="right"))
+        high = int(np.searchsorted(self.starts, end))
+        return Intervals(np.maximum(self.starts[low:high], first), np.minimum(self.ends[low:high], end))
+
+    def first(self, count: int) -> Intervals:
+        """Return the lowest integers of the set."""
+        before = np.cumsum(self.ends - self.starts) - (self.ends - self.starts)
+        chosen = before < count
+        starts = self.starts[chosen]
+        return Intervals(starts, np.minimum(self.ends[chosen], starts + count - before[chosen]))
+
     def values(self) -> Ints:
         """Return all integers, ascending."""
         lengths = self.ends - self.starts

@@ -139,6 +139,9 @@ messages; a `receive` gets what a subscription delivers to one of its consumers.
 ASKING = ("poll", "receive")
 """Operations (`f`) with which a client asks for messages that are delivered to it."""
 
+REPOSITIONING = ("assign", "subscribe", "seek", "open", "recover")
+"""Operations (`f`) after which a consumer may be anywhere in the log."""
+
 AUDITOR = "auditor"
 """The client of the final read."""
 

@@ -94,8 +94,14 @@ class Attribution:
         self._effects = sorted(effects, key=lambda effect: effect.start_ns)
         self._placements = placements
 
-    def explain(self, findings: pa.Table) -> Explained:
-        """Return findings (schema `FINDINGS`) with what explains each."""
+    def explain(self, findings: pa.Table, messages: Ints | None = None) -> Explained:
+        """Return findings with what explains each.
+
+        Args:
+            findings: schema `FINDINGS`.
+            messages: for how many messages each row stands; None: one.
+        """
+        messages = np.ones(findings.num_rows, np.int64) if messages is None else messages
         found: list[Cause | None] = [None]
         chosen = np.zeros(findings.num_rows, np.int64)
         names = findings["anomaly"].combine_chunks()
@@ -106,7 +112,7 @@ class Attribution:
             if not rows.size or self._anomalies[name].measured or self._anomalies[name].doubt:
                 continue
             chosen[rows] = self._explain(self._anomalies[name], findings.take(pa.array(rows)), found, lost)
-            counts = np.bincount(chosen[rows], minlength=len(found))
+            counts = np.bincount(chosen[rows], weights=messages[rows], minlength=len(found))
             causes[name] = [(found[index], int(counts[index])) for index in np.flatnonzero(counts)]
         rules = pa.array([None if cause is None else cause.rule.id for cause in found], pa.string())
         faults = pa.array([cause.faults[0].number if cause and cause.faults else None for cause in found], pa.int64())

@@ -200,7 +200,7 @@ def partition_measured(
     received = _single("received", rows.size)
     counts = pa.concat_tables([*_sent(sends, timing), received, *_delivered(messages, first, sends, timing)])
     found = sends.waits(timing, model)
-    told = [each for each in _waits_of(found, timing) if each[2].answered or each[0] in _LASTING or _lasts(model)]
+    told = [each for each in waits_of(found, timing) if each[2].answered or each[0] in _LASTING or _lasts(model)]
     return counts, _waits(partition, sends, found, told)
 
 
@@ -304,24 +304,37 @@ def _delivered(messages: pa.Table, first: Ints, sends: Sends, timing: Timing) ->
 
 
 def _waits(partition: Partition, sends: Sends, found: Waits, told: list[tuple[str, int, Wait]]) -> pa.Table:
-    rows = [*told, *(("long", number, wait) for number, wait in enumerate(found.lasting(UNAVAILABLE_MIN_NS)))]
+    due = acks = None
     if sends.due_ns.size:
-        rows.append(("sends", 0, Wait(int(sends.due_ns.min()), int(sends.due_ns.max()), answered=False)))
+        due = int(sends.due_ns.min()), int(sends.due_ns.max())
     if sends.acked.any():
-        acks = sends.done_ns[sends.acked]
-        rows.append(("acks", 0, Wait(int(acks.min()), int(acks.max()), answered=True)))
+        done_ns = sends.done_ns[sends.acked]
+        acks = int(done_ns.min()), int(done_ns.max())
     place = {"topic": partition.topic, "partition": partition.partition}
-    return pa.Table.from_pylist(
-        [
-            {**place, "of": of, "number": number}
-            | {"begin_ns": wait.begin_ns, "end_ns": wait.end_ns, "answered": wait.answered}
-            for of, number, wait in rows
-        ],
-        WAITS,
-    )
+    return pa.Table.from_pylist([{**place, **row} for row in waits_rows(found, told, due, acks)], WAITS)
 
 
-def _waits_of(found: Waits, timing: Timing) -> Iterator[tuple[str, int, Wait]]:
+def waits_rows(
+    found: Waits, told: Iterable[tuple[str, int, Wait]], due: tuple[int, int] | None, acks: tuple[int, int] | None
+) -> list[dict[str, Any]]:
+    """Return rows of WAITS of a partition, without its name.
+
+    Args:
+        found: all its waits.
+        told: those of the load, of each fault and of each window.
+        due: when sends were due first and last.
+        acks: the first and the last acknowledgement.
+    """
+    rows = [*told, *(("long", number, wait) for number, wait in enumerate(found.lasting(UNAVAILABLE_MIN_NS)))]
+    rows += [("sends", 0, Wait(*due, answered=False))] if due else []
+    rows += [("acks", 0, Wait(*acks, answered=True))] if acks else []
+    return [
+        {"of": of, "number": number, "begin_ns": wait.begin_ns, "end_ns": wait.end_ns, "answered": wait.answered}
+        for of, number, wait in rows
+    ]
+
+
+def waits_of(found: Waits, timing: Timing) -> Iterator[tuple[str, int, Wait]]:
     """Yield the waits of the load, of each fault and of each window."""
     load = timing.load
     if (longest := found.longest(load.begin_ns, load.end_ns)) is not None:

@@ -1,7 +1,9 @@
 """Judges a run whose logs were digested (`record: latency`): from sets of sequences and counts by second.
 
-Times of findings are those of a nearby acknowledgement; phases, waits and recoveries are told to a second, or to
-100 ms. Everything that needs whole messages, such as the order in real time, is not judged.
+What is lost, unseen, expired, duplicate, reordered or corrupt is what it is in a history. Each message is dated by its
+block, that is to a fraction of a second; a fault explains it only if it fits all of that time. Phases, waits and
+recoveries are told to a second, or to 100 ms. What needs whole messages, such as the order in real time, is not judged;
+what would have to be judged by it is a doubt.
 """
 
 from __future__ import annotations
@@ -18,26 +20,42 @@ import pyarrow as pa
 from chaoskit.base.latency import durations_ns
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract.checker import FINDINGS
+from chaoskit.history import blocks
 from chaoskit.history.audits import Audit, Bounds, Place
-from chaoskit.history.digest import GAP_MIN_NS, ODD_MAX, ODDITIES, SERIES
+from chaoskit.history.digest import ODD_MAX, ODDITIES, SERIES
 from chaoskit.history.digesting import digests, portions, routes_of
 from chaoskit.history.intervals import Intervals, Ints
 from chaoskit.history.origin import read_origin
-from chaoskit.history.schema import AUDITOR, OUTCOMES, PRODUCER_SHIFT
-from chaoskit.judge.counting import COUNTS, UNAVAILABLE_MIN_NS, WAITS, merged
+from chaoskit.history.schema import AUDITOR, OUTCOMES
+from chaoskit.judge.counting import COUNTS, merged
+from chaoskit.judge.digested_waits import waits
 from chaoskit.judge.timing import Load, Timing
 
 _TABLES_MAX = 500
+_LOST, _UNSEEN, _EXPIRED = range(3)
+_FATES = ("lost", "unseen", "expired")
+
+Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class _Pieces:
-    """What was acknowledged and is nowhere: places, about when it was acknowledged, and whether it expired."""
+class Told:
+    """What was found; a row may stand for several messages.
 
-    starts: Ints
-    ends: Ints
-    at_ns: Ints
-    expired: npt.NDArray[np.bool_]
+    Attributes:
+        findings: schema FINDINGS, with times that every message of a row had at the latest, or at the earliest, so that
+            a fault fits only if it fits all of them.
+        widest: the same rows, with times that some message of a row had.
+        count: for how many messages each row stands.
+        pieces: their places.
+        doubts: what could not be judged, as sentences.
+    """
+
+    findings: pa.Table
+    widest: pa.Table
+    count: Ints
+    pieces: Sequence[Intervals]
+    doubts: tuple[str, ...]
 
 
 class Digested:
@@ -46,81 +64,233 @@ class Digested:
     Args:
         folder: the run folder.
         places: topic and partition of each route.
+        groups: number of groups that consumers form; 0: each reads for itself.
     """
 
-    def __init__(self, folder: Path, places: Sequence[Place]) -> None:
+    def __init__(self, folder: Path, places: Sequence[Place], groups: int = 0) -> None:
         self._folder = folder
         self._places = places
+        self._groups = groups
         self._routes = routes_of(folder)
         self._origin_ns = read_origin(folder / "wal")
         self._digests = digests(folder)
+        everything = np.concatenate([blocks.none(), *(each.blocks for each in portions(folder))])
+        acked = everything[:, blocks.ACKED] == 1
+        self._acked, self._others = blocks.disjoint(everything[acked]), blocks.disjoint(everything[~acked])
 
-    def findings(self, audits: Mapping[Place, Audit | None], *, audited: bool) -> tuple[pa.Table, dict[str, int]]:
-        """Return findings, at most 100,000 of each anomaly, and how many more there are of each.
-
-        What was acknowledged and is nowhere is `lost`; or `expired`, if the log now begins after it; or `unseen`, if
-        the final read was not complete. The final read itself shows `duplicate`, `reordered` and `corrupt` messages.
+    def told(self, audits: Mapping[Place, Audit | None]) -> Told:
+        """Return what was found.
 
         Args:
             audits: the final read of each partition.
-            audited: whether it was complete.
         """
-        acked, received = Intervals(), Intervals()
+        pieces = [*self._missing(audits), *self._strange(), *self._odd(), *self._misrouted()]
+        tables = [FINDINGS.empty_table(), *(each.table(self, widest=False) for each in pieces)]
+        widest = [FINDINGS.empty_table(), *(each.table(self, widest=True) for each in pieces)]
+        return Told(
+            pa.concat_tables(tables).unify_dictionaries().combine_chunks(),
+            pa.concat_tables(widest).unify_dictionaries().combine_chunks(),
+            np.array([each.count for each in pieces], np.int64),
+            [each.places for each in pieces],
+            tuple(self._doubts(audits)),
+        )
+
+    def expanded(self, judged: pa.Table, told: Told) -> pa.Table:
+        """Return findings with a row for each message, at most 100,000 of each anomaly.
+
+        Args:
+            judged: rows of which the first are those of `told`.
+            told: what was found.
+        """
+        names, left = judged["anomaly"].to_pylist(), dict.fromkeys(judged["anomaly"].unique().to_pylist(), ODD_MAX)
+        rows, values = [], []
+        for row, name in enumerate(names):
+            piece = told.pieces[row] if row < len(told.pieces) else Intervals()
+            own = self._routes.values(piece.first(left[name]).values()).tolist()
+            own = own or judged["value"][row : row + 1].to_pylist()
+            left[name] -= len(own)
+            rows += [row] * len(own)
+            values += own
+        index = judged.schema.get_field_index("value")
+        return judged.take(pa.array(rows, pa.int64())).set_column(
+            index, judged.schema.field(index), pa.array(values, pa.int64())
+        )
+
+    def _missing(self, audits: Mapping[Place, Audit | None]) -> Iterator[_Piece]:
+        """Yield what is missing of each block, by what became of it.
+
+        If the final read of any partition was not complete, nothing is known to be lost.
+        """
+        acked, received, kept = (self._union(*of) for of in (("acked", None), ("received", None), ("received", True)))
+        never = acked.minus(received)
+        complete = bool(audits) and all(isinstance(each, Bounds) and each.complete for each in audits.values())
+        missing = acked.minus(kept) if complete else never
+        first = self._first_left(self._acked, kept)
+        for index, place in enumerate(self._places):
+            audit = audits.get(place)
+            low = audit.low if isinstance(audit, Bounds) else 0
+            dense = isinstance(audit, Bounds) and self._dense(place, audit)
+            for row in self._blocks_with(missing, index):
+                block = self._acked[row]
+                cut = min(max(int(block[blocks.LOW]), int(first[row])), int(block[blocks.HIGH]) + 1)
+                for part, before in (
+                    (missing.part(int(block[blocks.LOW]), cut), True),
+                    (missing.part(cut, int(block[blocks.HIGH]) + 1), False),
+                ):
+                    fate = self._fate(block, low, complete=complete, before=before, dense=dense)
+                    seen = (
+                        part.minus(never) if fate == _UNSEEN and complete and block[blocks.LOWEST] < 0 else Intervals()
+                    )
+                    for became, each in ((_EXPIRED, seen), (fate, part.minus(seen))):
+                        if each.size:
+                            yield _Piece(_FATES[became], place, each, row)
+
+    def _blocks_with(self, missing: Intervals, route: int) -> list[int]:
+        """Return the rows of the blocks of a route of which something is missing."""
+        if not len(self._acked):
+            return []
+        own = np.flatnonzero(self._routes.of(self._routes.values(self._acked[:, blocks.LOW])) == route)
+        rows: list[int] = own[missing.within(self._acked[own, blocks.LOW], self._acked[own, blocks.HIGH]) > 0].tolist()
+        return rows
+
+    def _fate(self, block: Ints, low: int, *, complete: bool, before: bool, dense: bool) -> int:
+        """Return what became of messages of a block that are missing.
+
+        A message has expired if its position is below the first one that the log has. Positions are known for blocks;
+        within a producer they are in the order of its messages, unless acknowledgements showed something else. If every
+        position from the first one on was read, what is before the first message of a producer that is left can only
+        be below.
+
+        Args:
+            block: the block.
+            low: the first position that the log has.
+            complete: whether the final read was complete.
+            before: whether they come before the first message of their producer and route that is left.
+            dense: whether every position from the first one on was read.
+        """
+        lowest, highest = int(block[blocks.LOWEST]), int(block[blocks.HIGHEST])
+        ordered = lowest >= 0 and not self.counted("disordered")
+        if low > 0 and ((lowest >= 0 and highest < low) or (ordered and before and dense)):
+            return _EXPIRED
+        if complete and (low <= 0 or lowest >= low or (ordered and not before)):
+            return _LOST
+        return _UNSEEN
+
+    def _first_left(self, found: Ints, kept: Intervals) -> Ints:
+        """Return the first place of each block's producer and route that the final read has; a high one if none."""
+        number = self._routes.numbers(self._routes.values(found[:, blocks.LOW]))
+        starts = self._routes.places(self._routes.first(number))
+        at = np.searchsorted(kept.ends, starts, side="right")
+        none = np.iinfo(np.int64).max
+        first = np.append(kept.starts, none)[np.minimum(at, kept.starts.size)]
+        first = np.maximum(first, starts)
+        same = first != none
+        same[same] = self._routes.numbers(self._routes.values(first[same])) == number[same]
+        return np.where(same, first, none)
+
+    def _dense(self, place: Place, audit: Bounds) -> bool:
+        """Return whether the final read found a message at every position from the first one on."""
         for each in self._digests:
-            acked.update(each.acked)
-            received.update(each.received)
-        pieces = self._pieces(acked.minus(received), audits)
-        tables, more = [FINDINGS.empty_table()], {}
-        for anomaly, chosen in (("lost" if audited else "unseen", ~pieces.expired), ("expired", pieces.expired)):
-            lengths = (pieces.ends - pieces.starts)[chosen]
-            told = np.minimum(lengths, np.maximum(0, ODD_MAX - (np.cumsum(lengths) - lengths)))
-            starts = pieces.starts[chosen]
-            values = self._routes.values(Intervals(starts[told > 0], (starts + told)[told > 0]).values())
-            at_ns = np.repeat(pieces.at_ns[chosen], told)
-            route = self._routes.of(values)
-            for index, place in enumerate(self._places):
-                own = route == index
-                times = dict.fromkeys(("at_ns", "written_ns", "acked_ns"), at_ns[own])
-                tables.append(_findings(anomaly, place, value=values[own], **times))
-            more[anomaly] = int(lengths.sum() - told.sum())
-        odd = self._odd()
-        for kind, name in enumerate(ODDITIES):
-            known = sum(int(np.count_nonzero(each.odd["kind"] == kind)) for each in self._digests)
-            more[name] = self.counted(name) - known
-        return pa.concat_tables([*tables, *odd]).unify_dictionaries().combine_chunks(), more
+            for name, partition, _, _, low, high, count in (
+                each.reads.tolist() if each.client.startswith(AUDITOR) else ()
+            ):
+                if (str(each.names[name - 1]), partition) == place:
+                    return bool(low == audit.low and high - low + 1 == count)
+        return False
 
-    def _pieces(self, missing: Intervals, audits: Mapping[Place, Audit | None]) -> _Pieces:
-        """Cut what is missing at known acknowledgements.
+    def _union(self, name: str, audits: bool | None) -> Intervals:
+        """Return the union of a set of all clients, or of the final read's, or of all others'."""
+        whole = Intervals()
+        for each in self._digests:
+            if audits is None or each.client.startswith(AUDITOR) == audits:
+                whole.update(getattr(each, name))
+        return whole
 
-        A piece is expired if the next acknowledgement of its route and producer is, or if there is room for it between
-        the position of the last one and the first that the log still has.
-        """
-        marks = np.concatenate([np.zeros((0, 3), np.int64), *(each.marks for each in portions(self._folder))])
-        marks = marks[np.argsort(marks[:, 0], kind="stable")]
-        edges = np.unique(np.concatenate([missing.starts, missing.ends, marks[:, 0]]))
-        inside = missing.has(edges[:-1])
-        starts, ends = edges[:-1][inside], edges[1:][inside]
-        if not starts.size or not len(marks):
-            return _Pieces(starts, ends, np.zeros(starts.size, np.int64), np.zeros(starts.size, np.bool_))
-        own = self._route(starts)
-        low = np.array([each.low if isinstance(each := audits.get(place), Bounds) else 0 for place in self._places])
-        low = low[own[0]]
-        following = np.minimum(np.searchsorted(marks[:, 0], ends), len(marks) - 1)
-        before = np.maximum(np.searchsorted(marks[:, 0], starts, side="right") - 1, 0)
-        # A position is negative if the system told none, as with acks=0.
-        place, _, position = marks[following].T
-        deleted = (place >= ends) & self._same(place, own) & (position > 0) & np.less_equal(position, low)
-        place, _, position = marks[before].T
-        fits = (place <= starts) & self._same(place, own) & (position >= 0) & (ends - place <= low - position)
-        return _Pieces(starts, ends, self._run_ns(marks[before, 1]), np.logical_or(deleted, fits))
+    def _strange(self) -> Iterator[_Piece]:
+        """Yield what was received although it was not sent, or its send had failed."""
+        sent, received = self._union("sent", None), self._union("received", None)
+        failed = self._union("failed", None).minus(self._union("acked", None))
+        for name, found in (
+            ("phantom", received.minus(sent)),
+            ("failed-visible", failed.minus(failed.minus(received))),
+        ):
+            for start, end in zip(found.starts.tolist(), found.ends.tolist(), strict=True):
+                route = int(self._routes.of(self._routes.values(np.array([start])))[0])
+                yield _Piece(name, self._places[route], Intervals(np.array([start]), np.array([end])))
 
-    def _same(self, places: Ints, own: tuple[Ints, Ints]) -> npt.NDArray[np.bool_]:
-        same: npt.NDArray[np.bool_] = np.all(np.equal(self._route(places), own), axis=0)
-        return same
+    def _odd(self) -> Iterator[_Piece]:
+        for each in self._digests:
+            for row in each.odd:
+                place = str(each.names[row["name"] - 1]), int(row["partition"])
+                own = self._routes.places(np.array([row["value"]], np.int64))
+                at_ns = int(row["at_ns"]) - self._origin_ns
+                piece = Intervals(own, own + 1)
+                yield _Piece(ODDITIES[row["kind"]], place, piece, -1, at_ns, int(row["position"]), int(row["other"]))
 
-    def _route(self, places: Ints) -> tuple[Ints, Ints]:
-        values = self._routes.values(places)
-        return self._routes.of(values), values >> PRODUCER_SHIFT
+    def _misrouted(self) -> Iterator[_Piece]:
+        for each in self._digests:
+            for name, partition, route in each.routed.tolist():
+                place = str(each.names[name - 1]), partition
+                if route >= len(self._places) or self._places[route] != place:
+                    yield _Piece("misrouted", place, Intervals())
+
+    def _doubts(self, audits: Mapping[Place, Audit | None]) -> Iterator[str]:
+        for name in ODDITIES:
+            known = sum(int(np.count_nonzero(each.odd["kind"] == ODDITIES.index(name))) for each in self._digests)
+            if further := self.counted(name) - known:
+                yield f"{further:,} further {name}: what explains them is not known; record: history tells"
+        readers = [each for each in self._digests if not each.client.startswith(AUDITOR)]
+        if unsteady := sum(each.counted.get("unsteady", 0) for each in readers):
+            yield f"consumers received {unsteady:,} messages at positions already passed; record: history tells why"
+        kept = self._union("received", True)
+        if passed := self._passed(kept):
+            yield f"consumers passed {passed:,} messages of the log without receiving them; record: history tells why"
+        whole = [isinstance(each, Bounds) and each.complete and each.low <= 0 for each in audits.values()]
+        if audits and all(whole):
+            read = self._union("received", False).minus(kept).minus(self._union("acked", None))
+            if read.size:
+                yield f"{read.size:,} messages that were not acknowledged were read, and are not in the log any more"
+
+    def _passed(self, kept: Intervals) -> int:
+        """Return how many messages of the log a reader never received, although it received later ones."""
+        readers: dict[str, Intervals] = {}
+        for each in self._digests:
+            name, _, number = each.client.partition("#")[0].rpartition("-")
+            if each.received.size and not each.client.startswith(AUDITOR):
+                who = str(int(number) % self._groups) if self._groups and number.isdigit() else f"{name}-{number}"
+                readers.setdefault(who, Intervals()).update(each.received)
+        return sum(self._holes(kept.minus(each), each) for each in readers.values())
+
+    def _holes(self, absent: Intervals, received: Intervals) -> int:
+        """Return how many places are absent before a later one of their producer and route."""
+        if not absent.size or not received.size:
+            return 0
+        number = self._routes.numbers(self._routes.values(absent.starts))
+        after = np.searchsorted(received.starts, absent.starts, side="right")
+        inside = after < received.starts.size
+        later = self._routes.numbers(self._routes.values(received.starts[after[inside]]))
+        inside[inside] = later == number[inside]
+        return int((absent.ends - absent.starts)[inside].sum())
+
+    def dated(self, places: Ints, *, widest: bool) -> tuple[list[int | None], list[int | None]]:
+        """Return when each message was written and acknowledged: the times that all of its block had, or some."""
+        written: list[int | None] = []
+        acked: list[int | None] = []
+        rows = blocks.of_places(self._acked, places), blocks.of_places(self._others, places)
+        for ok, other in zip(rows[0].tolist(), rows[1].tolist(), strict=True):
+            block = self._acked[ok] if ok >= 0 else self._others[other] if other >= 0 else None
+            sent, done = (blocks.SENT_FIRST, blocks.DONE_LAST) if widest else (blocks.SENT_LAST, blocks.DONE_FIRST)
+            written.append(None if block is None else int(block[sent]) - self._origin_ns)
+            acked.append(None if block is None or ok < 0 else int(block[done]) - self._origin_ns)
+        return written, acked
+
+    def place_of(self, value: int) -> Ints:
+        """Return the place of a value, as one element."""
+        return self._routes.places(np.array([value], np.int64))
+
+    def value_of(self, place: int) -> int:
+        """Return the value at a place."""
+        return int(self._routes.values(np.array([place], np.int64))[0])
 
     def load(self, told: Load) -> Load:
         """Return when sends were due: what is known of that without operations, with the second of the last send."""
@@ -135,7 +305,7 @@ class Digested:
     def open(self, load: Load) -> int:
         """Return how many sends of the load never completed."""
         return sum(
-            int(np.count_nonzero(self._run_ns(each.open["intended_ns"]) >= load.begin_ns))
+            int(np.count_nonzero(each.open["intended_ns"] - self._origin_ns >= load.begin_ns))
             for each in self._digests
             if not each.client.startswith(AUDITOR)
         )
@@ -159,34 +329,48 @@ class Digested:
 
     def waits(self, timing: Timing) -> pa.Table:
         """Return WAITS of the run, of times without an acknowledgement of 100 ms and more."""
-        rows = []
-        for each in self._digests:
-            for name, partition, first_ns, last_ns in each.acks.tolist():
-                topic = str(each.names[name - 1])
-                own = each.gaps[(each.gaps[:, 0] == name) & (each.gaps[:, 1] == partition)][:, 2:]
-                times = self._run_ns(own)
-                place = {"topic": topic, "partition": partition}
-                acks = first_ns - self._origin_ns, last_ns - self._origin_ns
-                rows += [{**place, **row} for row in _waits(times, acks, timing)]
-        return pa.Table.from_pylist(rows, WAITS)
+        return waits([each for each in self._digests if not each.client.startswith(AUDITOR)], self._origin_ns, timing)
 
-    def _odd(self) -> list[pa.Table]:
-        tables = []
-        for each in self._digests:
-            odd = each.odd
-            for kind, name, partition in sorted(
-                {(int(row["kind"]), int(row["name"]), int(row["partition"])) for row in odd}
-            ):
-                own = odd[(odd["kind"] == kind) & (odd["name"] == name) & (odd["partition"] == partition)]
-                place = str(each.names[name - 1]), partition
-                at_ns = self._run_ns(own["at_ns"])
-                tables.append(
-                    _findings(ODDITIES[kind], place, value=own["value"], position=own["position"], at_ns=at_ns)
-                )
-        return tables
 
-    def _run_ns(self, absolute_ns: Ints) -> Ints:
-        return absolute_ns - self._origin_ns
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A finding about some messages of one block.
+
+    Attributes:
+        anomaly, topic partition: see FINDINGS.
+        places: the messages.
+        block: row of the block; negative: looked up.
+        at_ns: when it was seen; negative: when it was acknowledged.
+        position: see FINDINGS; negative: none.
+        other: value of another message; negative: none.
+    """
+
+    anomaly: str
+    place: Place
+    places: Intervals
+    block: int = -1
+    at_ns: int = -1
+    position: int = -1
+    other: int = -1
+
+    @property
+    def count(self) -> int:
+        return max(self.places.size, 1)
+
+    def table(self, digested: Digested, *, widest: bool) -> pa.Table:
+        """Return its row of FINDINGS."""
+        row: dict[str, Any] = {"anomaly": self.anomaly, "topic": self.place[0], "partition": self.place[1]}
+        if self.places.size:
+            row["value"] = digested.value_of(int(self.places.starts[0]))
+            (row["written_ns"],), (row["acked_ns"],) = digested.dated(self.places.starts[:1], widest=widest)
+            row["at_ns"] = self.at_ns if self.at_ns >= 0 else row["acked_ns"]
+        if self.position >= 0:
+            row["position"] = self.position
+        if self.other >= 0:
+            row["other_value"] = self.other
+            times = digested.dated(digested.place_of(self.other), widest=widest)
+            (row["other_written_ns"],), (row["other_acked_ns"],) = times
+        return pa.Table.from_pylist([row], FINDINGS)
 
 
 def _counted(rows: Ints, timing: Timing) -> Iterator[pa.Table]:
@@ -212,44 +396,6 @@ def _counted(rows: Ints, timing: Timing) -> Iterator[pa.Table]:
             yield _rows("end_to_end", phase, bucket, count)
 
 
-def _waits(gaps: Ints, acks: tuple[int, int], timing: Timing) -> list[dict[str, Any]]:
-    """Return rows of WAITS of a partition, without the place.
-
-    Args:
-        gaps: begins and ends of times without an acknowledgement.
-        acks: the first and the last acknowledgement.
-        timing: the times of the run.
-    """
-    load, (first_ns, last_ns) = timing.load, acks
-
-    def row(of: str, number: int, begin_ns: int, end_ns: int, *, answered: bool = True) -> dict[str, Any]:
-        return {"of": of, "number": number, "begin_ns": begin_ns, "end_ns": end_ns, "answered": answered}
-
-    course = np.concatenate([gaps, [[last_ns, max(last_ns, load.last_ns)]]]).astype(np.int64)
-    lasted = course[:, 1] - course[:, 0]
-    worst = int(np.argmax(lasted))
-    rows = [
-        row("sends", 0, load.begin_ns, load.last_ns, answered=False),
-        row("acks", 0, first_ns, last_ns),
-        row("load", 0, *course[worst].tolist(), answered=worst < len(gaps)),
-    ]
-    long = gaps[gaps[:, 1] - gaps[:, 0] >= UNAVAILABLE_MIN_NS]
-    rows += [row("long", number, *each) for number, each in enumerate(long.tolist())]
-    for number, fault in enumerate(timing.faults):
-        end_ns = load.end_ns if fault.healed_ns is None else fault.healed_ns
-        touched = course[(course[:, 1] > fault.start_ns) & (course[:, 0] < end_ns)]
-        if touched.size:
-            rows.append(row("fault", number, *touched[int(np.argmax(touched[:, 1] - touched[:, 0]))].tolist()))
-        for of, at_ns in (("healed", fault.healed_ns), ("undone", fault.heal_ns)):
-            if at_ns is None or at_ns >= load.end_ns:
-                continue
-            after = [end for begin, end in gaps.tolist() if begin <= at_ns < end]
-            answered = last_ns > at_ns
-            until_ns = after[0] if after else min(at_ns + GAP_MIN_NS, last_ns) if answered else load.end_ns
-            rows.append(row(of, number, at_ns, until_ns, answered=answered))
-    return rows
-
-
 def _rows(series: str, segment: Ints, bucket: Ints, count: Ints) -> pa.Table:
     names = pa.array([series] * len(count), pa.string())
     return pa.table([names, *(pa.array(each.astype(np.int64)) for each in (segment, bucket, count))], schema=COUNTS)
@@ -258,12 +404,3 @@ def _rows(series: str, segment: Ints, bucket: Ints, count: Ints) -> pa.Table:
 def _one(series: str, number: int) -> pa.Table:
     zero = np.zeros(1, np.int64)
     return _rows(series, zero, zero, np.array([number]))
-
-
-def _findings(anomaly: str, place: Place, **evidence: Ints) -> pa.Table:
-    count = len(next(iter(evidence.values())))
-    words = {"anomaly": anomaly, "topic": place[0]}
-    columns = {name: pa.array([word] * count).dictionary_encode() for name, word in words.items()}
-    columns |= {"partition": pa.array(np.full(count, place[1], np.int32))}
-    columns |= {name: pa.array(np.ascontiguousarray(each, np.int64)) for name, each in evidence.items()}
-    return pa.table([columns.get(field.name, pa.nulls(count, field.type)) for field in FINDINGS], schema=FINDINGS)

@@ -22,7 +22,9 @@ GONE = {
 VANISHED = ("unacked-vanished", "dead-letter-missing")
 """Those of them that are losses to an application, whatever explains them."""
 
-_UNSEEN = "unseen"
+UNSEEN = "unseen"
+"""Messages of which it is not decided whether they are lost."""
+
 _NAMED = 2
 
 
@@ -71,14 +73,14 @@ def _parts(acked: int, anomalies: Mapping[str, _Found], complete: bool) -> Itera
     gone = [(found, did) for name, did in GONE.items() if (found := anomalies.get(name)) and found.count]
     for found, did in gone:
         yield f"{found.count:,} of {acked:,} acknowledged messages {did}: {_why(found)}"
-    unseen = anomalies.get(_UNSEEN)
+    unseen = anomalies.get(UNSEEN)
     if unseen and unseen.count:
         yield f"{unseen.count:,} of {acked:,} acknowledged messages were not read back, and may be lost"
     elif not complete:
         yield "the final read is incomplete"
     elif not losses and not gone:
         yield f"none of {acked:,} acknowledged messages was lost"
-    told = (*LOSSES, *GONE, _UNSEEN)
+    told = (*LOSSES, *GONE, UNSEEN)
     wrong = [name for name, found in anomalies.items() if not found.allowed and found.count and name not in told]
     if wrong:
         yield f"not allowed: {', '.join(f'{anomalies[name].count:,} {name}' for name in wrong)}"

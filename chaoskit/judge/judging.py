@@ -6,20 +6,22 @@ Used at the end of a run and by `chaoskit check`, which also judges what a kille
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from chaoskit.base import durable, parquet, store
 from chaoskit.base.errors import BadInput
+from chaoskit.base.latency import Ints
 from chaoskit.base.reading import RESTORE
 from chaoskit.contract import installed
 from chaoskit.contract.guarantee import Allowance
-from chaoskit.contract.traits import Routed
+from chaoskit.contract.traits import Group, Routed
 from chaoskit.history.audits import Bounds
 from chaoskit.history.digesting import digested
 from chaoskit.history.drivers import apart_ns
@@ -32,7 +34,8 @@ from chaoskit.judge.attribution import Explained
 from chaoskit.judge.bounds import compare
 from chaoskit.judge.checking import find
 from chaoskit.judge.crashes import hosts_of, place_of, with_crashes
-from chaoskit.judge.digested import Digested
+from chaoskit.judge.digested import Digested, Told
+from chaoskit.judge.headline import UNSEEN
 from chaoskit.judge.machine import machine_of
 from chaoskit.judge.metrics import figures, measure
 from chaoskit.judge.subject import Subject, read_subject
@@ -40,12 +43,26 @@ from chaoskit.judge.timing import FaultTimes, Timing, faults_of, load_of
 from chaoskit.judge.verdict import Found, Verdict, allow, decide, derive, describe_cause
 
 EXAMPLES_MAX = 5
+_PARTLY = "a fault explains it only if it was written at one of the times at which it may have been"
 
 _LOOKED_AT = 100_000
 """Number of operations in which the commonest error is looked for."""
 
 _NO_LIVENESS = ("problems", "load_start_ns", "load", "crashed")
 """Keys of recovery.json that verdict.json has elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Several:
+    """Findings of which a row stands for several messages.
+
+    Attributes:
+        messages: for how many each row stands.
+        expanded: returns judged findings with a row for each message.
+    """
+
+    messages: Ints
+    expanded: Callable[[pa.Table], pa.Table]
 
 
 def check_run(folder: Path) -> Verdict:
@@ -72,15 +89,36 @@ def check_run(folder: Path) -> Verdict:
 
 
 def _check_digested(folder: Path, subject: Subject, history: History, faults: tuple[FaultTimes, ...]) -> Verdict:
-    routed = subject.plan.declared.get(Routed) if subject.plan else None
-    if routed is None:
+    declared = subject.plan.declared if subject.plan else None
+    routed = declared.get(Routed) if declared else None
+    if declared is None or routed is None:
         raise BadInput(f"{folder / store.SCENARIO} does not belong to this run: its logs were digested. {RESTORE}")
-    found = Digested(folder, routed.places)
+    group = declared.get(Group)
+    found = Digested(folder, routed.places, group.count if group else 0)
     timing = Timing(found.load(load_of(folder)), faults)
     load = figures(found.counts(timing), found.waits(timing), timing, folder / "latency")
-    audits = {place: history.audit(*place) for place in subject.partitions}
-    findings, more = found.findings(audits, audited=_audit(subject, history)[1])
-    return judge(folder, subject, history, findings, load, more)
+    told = found.told({place: history.audit(*place) for place in subject.partitions})
+    sure = _sure(subject, history, told)
+    subject = replace(subject, liveness=_with_problems(subject.liveness, told.doubts))
+    return judge(folder, subject, history, sure, load, Several(told.count, lambda judged: found.expanded(judged, told)))
+
+
+def _sure(subject: Subject, history: History, told: Told) -> pa.Table:
+    """Return findings, as doubts where a fault explains them only at some of the times that they may have."""
+    rows, placements = history.faults.to_pylist(), history.placements
+    narrow, wide = (subject.explain(each, rows, placements).findings["rule"] for each in (told.findings, told.widest))
+    open_ = pc.and_(pc.is_null(narrow), pc.is_valid(wide)).combine_chunks()
+    names = pc.if_else(open_, UNSEEN, told.findings["anomaly"].cast(pa.string()))
+    details = pc.if_else(open_, _PARTLY, told.findings["detail"].cast(pa.string()))
+    findings = told.findings
+    for name, column in (("anomaly", names), ("detail", details)):
+        index = findings.schema.get_field_index(name)
+        findings = findings.set_column(index, findings.schema.field(index), column.dictionary_encode())
+    return findings
+
+
+def _with_problems(liveness: Mapping[str, Any], doubts: Sequence[str]) -> dict[str, Any]:
+    return {**liveness, "problems": [*liveness.get("problems", ()), *doubts]}
 
 
 def judge(  # noqa: PLR0917 - what there is of a run
@@ -89,7 +127,7 @@ def judge(  # noqa: PLR0917 - what there is of a run
     history: History,
     findings: pa.Table,
     load: Mapping[str, Any],
-    more: Mapping[str, int] = MappingProxyType({}),
+    several: Several | None = None,
 ) -> Verdict:
     """Turn the findings of a run into its verdict, and write both into its folder.
 
@@ -99,14 +137,19 @@ def judge(  # noqa: PLR0917 - what there is of a run
         history: the history of the run; only `slice` is called on its operations.
         findings: the findings of all checkers.
         load: the result of `chaoskit.judge.metrics.figures`.
-        more: how many more findings there are than given, by anomaly; these are explained by what explains the others.
+        several: for how many messages each row stands; None: one.
     """
     crashed = subject.liveness.get("crashed", [])
     placements = history.placements.with_fixed({place_of(crash): hosts_of(crash) for crash in crashed})
-    explained = subject.explain(with_crashes(findings, crashed), history.faults.to_pylist(), placements)
+    findings = with_crashes(findings, crashed)
+    messages = None if several is None else np.append(several.messages, np.ones(len(crashed), np.int64))
+    explained = subject.explain(findings, history.faults.to_pylist(), placements, messages)
+    counts = _counted(explained.findings, messages)
+    if several is not None:
+        explained = replace(explained, findings=several.expanded(explained.findings))
     with durable.whole(folder / "findings.parquet") as unfinished:
         parquet.write(explained.findings, unfinished)
-    verdict = _verdict(subject, folder, history, explained, load, more)
+    verdict = _verdict(subject, folder, history, explained, load, counts)
     store.write_json(folder / store.VERDICT, verdict.as_json())
     seal(folder, JUDGED)
     return verdict
@@ -118,16 +161,13 @@ def _verdict(  # noqa: PLR0917 - see `judge`
     history: History,
     explained: Explained,
     load: Mapping[str, Any],
-    more: Mapping[str, int],
+    counts: Mapping[str, int],
 ) -> Verdict:
     fault_rows = history.faults.to_pylist()
-    findings, guarantees = explained.findings, subject.guarantees(fault_rows)
+    guarantees = subject.guarantees(fault_rows)
     expect, liveness = subject.expect, subject.liveness
-    counts = {
-        row["values"]: row["counts"] for row in pc.value_counts(findings["anomaly"].cast(pa.string())).to_pylist()
-    }
     anomalies = {
-        name: _found(name, subject, history, explained, guarantees.get(name), more.get(name, 0))
+        name: _found(name, subject, history, explained, guarantees.get(name), counts.get(name, 0))
         for name in installed.anomalies()
         if name in counts or name in expect
     }
@@ -191,6 +231,15 @@ def _fault(row: Mapping[str, Any], times: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _counted(findings: pa.Table, messages: Ints | None) -> dict[str, int]:
+    """Return how many messages findings are about, by anomaly."""
+    names = findings["anomaly"].combine_chunks()
+    counts = np.bincount(names.indices.to_numpy(), messages, minlength=len(names.dictionary))
+    return {
+        name: int(count) for name, count in zip(names.dictionary.to_pylist(), counts.tolist(), strict=True) if count
+    }
+
+
 def _milliseconds(at_ns: int | None) -> float | None:
     return None if at_ns is None else round(at_ns / 1e6, 1)
 
@@ -204,7 +253,7 @@ def _commonest_error(operations: pa.Table) -> str:
 
 
 def _found(  # noqa: PLR0917 - see `judge`
-    name: str, subject: Subject, history: History, explained: Explained, in_general: Allowance | None, more: int
+    name: str, subject: Subject, history: History, explained: Explained, in_general: Allowance | None, count: int
 ) -> Found:
     """Return what was found of one anomaly; `in_general` is what all faults together allow."""
     findings = explained.findings
@@ -214,7 +263,6 @@ def _found(  # noqa: PLR0917 - see `judge`
     anomaly = installed.anomalies()[name]
     if anomaly.measured and name in subject.bounds:
         derived = Allowance(True, "a measurement; the scenario's bound on it is judged apart")
-    count = rows.num_rows + more
     allowance = allow(name, count, derived, subject.expect, measured=anomaly.measured, doubt=anomaly.doubt)
     return Found(
         count,

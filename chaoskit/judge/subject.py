@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, with_config
 from typing_extensions import TypedDict
@@ -92,12 +94,23 @@ class Subject:
         options, topics = self.plan.system_options, self.plan.declared.topics
         return {topic.name: tuple(system.imposed(options, topic).items()) for topic in topics}
 
-    def explain(self, findings: pa.Table, faults: Sequence[Mapping[str, Any]], placements: Placements) -> Explained:
-        """Return findings with the rules and the faults (rows of faults.parquet) that explain them."""
+    def explain(
+        self,
+        findings: pa.Table,
+        faults: Sequence[Mapping[str, Any]],
+        placements: Placements,
+        messages: npt.NDArray[np.int64] | None = None,
+    ) -> Explained:
+        """Return findings with the rules and the faults (rows of faults.parquet) that explain them.
+
+        `messages` tells for how many messages each row stands; None: one.
+        """
         if self.plan is None:
             return unexplained(findings)
         guarantees, declared = self.plan.system.guarantees, self.plan.declared
-        return Attribution(guarantees, installed.anomalies(), declared, effects(faults), placements).explain(findings)
+        return Attribution(guarantees, installed.anomalies(), declared, effects(faults), placements).explain(
+            findings, messages
+        )
 
     def guarantees(self, faults: Sequence[Mapping[str, Any]]) -> dict[str, Allowance]:
         """Return the allowances of the declared configuration under these faults (rows of faults.parquet)."""

@@ -125,5 +125,5 @@ def test_times_without_an_acknowledgement() -> None:
 
     into, _ = _digested(pieces)
 
-    assert (into.gaps[:, 2:] // MS).tolist() == [[50, 400], [450, 2000]]
+    assert (into.gaps[:, 2:] // MS).tolist() == [[50, 400, 50], [450, 2000, 450]]
     assert into.acks.tolist() == [[1, 0, 0, 2000 * MS]]

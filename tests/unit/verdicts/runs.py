@@ -1,0 +1,216 @@
+"""Run folders made from stories, through the write-ahead log, and judged. Times are in s since the start of the run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from chaoskit.base import store
+from chaoskit.history import digesting
+from chaoskit.history.audits import Audit, Bounds, Drained
+from chaoskit.history.faults import FaultLog
+from chaoskit.history.finish import finish
+from chaoskit.history.models import DataModel, write_topics
+from chaoskit.history.origin import write_origin
+from chaoskit.history.placements import PlacementLog
+from chaoskit.history.schema import KINDS, OUTCOMES
+from chaoskit.history.wal import NO_POSITION, WalWriter
+from chaoskit.judge.judging import check_run
+from chaoskit.judge.verdict import Verdict
+
+SECOND = 1_000_000_000
+Observed = tuple[str, str, int, str | None, int | None, int | None]
+"""Kind, topic, partition, name, value, position."""
+
+
+class StoryRun:
+    """A run of one log topic, `log-0`, whose clients did what a story says.
+
+    Args:
+        folder: an empty folder.
+        workload: keys of the scenario's workload.
+        record: `history` or `latency`.
+        scenario: further keys of the scenario.
+    """
+
+    model = DataModel.LOG
+    cluster: Mapping[str, Any] = {"system": "kafka", "hosts": 3}
+
+    def __init__(
+        self,
+        folder: Path,
+        workload: Mapping[str, Any],
+        record: str = "history",
+        topics: Sequence[str] = ("log-0",),
+        **scenario: Any,
+    ) -> None:
+        self.folder = folder / "story" / "20260101T000000-abc"
+        (self.folder / "wal").mkdir(parents=True)
+        self.partitions = workload.get("partitions", 1)
+        content = {"name": "story", "seed": 7, "cluster": dict(self.cluster), "workload": dict(workload), **scenario}
+        store.write_yaml(self.folder / store.SCENARIO, content | ({"record": "latency"} if record == "latency" else {}))
+        write_topics(self.folder / "wal", dict.fromkeys(topics, self.model))
+        self._origin_ns = write_origin(self.folder / "wal")
+        self._clients: dict[str, WalWriter] = {}
+        self._faults, self._placed, self._count = FaultLog(self.folder / "wal"), PlacementLog(self.folder / "wal"), 0
+        if record == "latency":
+            digesting.begin(self.folder, self.partitions, self._origin_ns)
+
+    def ns(self, at: float) -> int:
+        """Return a time as CLOCK_MONOTONIC."""
+        return self._origin_ns + int(at * SECOND)
+
+    def wal(self, client: str) -> WalWriter:
+        """Return the log of a client."""
+        if client not in self._clients:
+            self._clients[client] = WalWriter(self.folder / "wal", client, len(self._clients))
+        return self._clients[client]
+
+    def send(
+        self,
+        client: str,
+        value: int,
+        at: float,
+        position: int | None = None,
+        outcome: str | None = "ok",
+        *,
+        took: float = 0.002,
+        topic: str = "log-0",
+    ) -> None:
+        """Send a message to the partition of its sequence; an outcome of None: the send never completes."""
+        log = self.wal(client)
+        op = log.send(log.name(topic), value % self.partitions, 0, value, self.ns(at), self.ns(at))
+        if outcome is not None:
+            told = NO_POSITION if position is None else position
+            log.complete(op, self.ns(at + took), OUTCOMES.index(outcome), 0, told)
+
+    def op(
+        self,
+        client: str,
+        f: str,
+        at: float,
+        *,
+        took: float = 0.001,
+        outcome: str = "ok",
+        observed: Iterable[Observed] = (),
+        received: Iterable[tuple[str, int, int, int | None, float, int]] = (),
+    ) -> None:
+        """Do something; `received`: topic, partition, value, position, when it was due, delivery count."""
+        log = self.wal(client)
+        op = log.invoke(log.name(f), self.ns(at))
+        for kind, topic, partition, name, value, position in observed:
+            numbers = [NO_POSITION if each is None else each for each in (value, position)]
+            log.observed(op, KINDS.index(kind), log.name(topic), partition, log.name(name) if name else 0, *numbers)
+        for topic, partition, value, position, due, delivery in received:
+            where, told = (log.name(topic), partition, 0, value), NO_POSITION if position is None else position
+            log.received(op, *where, told, self.ns(due), self.ns(due), self.ns(at + took), 0, delivery)
+        log.complete(op, self.ns(at + took), OUTCOMES.index(outcome))
+
+    def poll(self, client: str, at: float, messages: Iterable[tuple[int, int]], **more: Any) -> None:
+        """Receive messages, each a value and its position, each from the partition of its sequence."""
+        rows = [("log-0", value % self.partitions, value, position, 0.0, 0) for value, position in messages]
+        self.op(client, "poll", at, received=rows, **more)
+
+    def audit(self, at: float, audits: Mapping[tuple[str, int], Audit]) -> None:
+        """The final read began then, and ended with these results."""
+        self.op("auditor", "audit", at, took=20)
+        log = self.wal("auditor")
+        for (topic, partition), audit in audits.items():
+            log.audit(log.name(topic), partition, audit)
+
+    def read_back(self, at: float, kept: Mapping[int, int], low: int = 0, end: int | None = None) -> None:
+        """The final read was complete, and found these values at these positions."""
+        self.poll("auditor", at + 1, sorted(kept.items(), key=lambda each: each[1]))
+        ends = {
+            number: max(
+                (position + 1 for value, position in kept.items() if value % self.partitions == number), default=0
+            )
+            for number in range(self.partitions)
+        }
+        told = {number: last if end is None else end for number, last in ends.items()}
+        self.audit(at, {("log-0", number): Bounds(low, last, True, last) for number, last in told.items()})
+
+    def fault(self, kind: str, targets: Sequence[str], start: float, healed: float, **parameters: Any) -> None:
+        """A fault was proved."""
+        times = {"start_ns": start, "effective_ns": start + 1e-6, "heal_ns": healed - 1e-6, "healed_ns": healed}
+        row = {"fault": self._count, "kind": kind, "targets": list(targets), "parameters": json.dumps(parameters)}
+        self._faults.record({**row, **{name: int(at * SECOND) for name, at in times.items()}, "evidence": "seen"})
+        self._count += 1
+
+    def led(self, by: str, at: float = 0.0, topics: Sequence[str] = ("log-0",)) -> None:
+        """A host led every partition from then on; all three stored it."""
+        for topic in topics:
+            for number in range(self.partitions):
+                self._placed.record(int(at * SECOND), (topic, number), by, ("n1", "n2", "n3"))
+
+    def on_drivers(self, clients: Mapping[str, str], error_ms: float, until: int) -> None:
+        """These clients ran on these drivers, whose clocks were known to so many ms."""
+        lines: list[dict[str, Any]] = [{"client": client, "driver": driver} for client, driver in clients.items()]
+        for driver in dict.fromkeys(clients.values()):
+            known = {"driver": driver, "ahead_ns": 0, "error_ns": int(error_ms * 1e6), "wall_ahead_ns": 0}
+            lines += [{**known, "at_ns": self.ns(at)} for at in range(until)] + [{"gathered": driver}]
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        (self.folder / "wal" / "drivers.jsonl").write_text(text, encoding="utf-8")
+
+    def judged(self, load_end: float, per_second: float | None = None, clients: int = 1) -> Verdict:
+        """Return the verdict on what happened."""
+        self._faults.close()
+        self._placed.close()
+        for log in self._clients.values():
+            log.close()
+        load = {"end_ns": int(load_end * SECOND), "paced": {"clients": clients, "per_second": per_second}}
+        told: dict[str, Any] = {"recovered": True, "bound_s": 60.0, "took_s": 1.0, "why": "", "dropped_faults": 0}
+        more = {"crashed": [], "load_start_ns": 0, "problems": [], "load": {**load, "backlog": None}}
+        store.write_json(self.folder / store.RECOVERY, told | more)
+        finish(self.folder)
+        return check_run(self.folder)
+
+
+QUEUE = "queue-0"
+
+
+class QueueRun(StoryRun):
+    """A run of one queue, `queue-0`, declared with some settings."""
+
+    model = DataModel.QUEUE
+    cluster: Mapping[str, Any] = {"system": "rabbitmq", "version": "4.0.5", "hosts": 3}
+
+    def __init__(self, folder: Path, workload: Mapping[str, Any], declared: Mapping[str, int], **scenario: Any) -> None:
+        self.topics = [QUEUE, QUEUE + ".dead"] if workload.get("dead_letters") else [QUEUE]
+        load = {"kind": "queue", "duration": "60s", "queues": 1, **workload}
+        super().__init__(folder, load, topics=self.topics, **scenario)
+        told: list[Observed] = [("declared", QUEUE, 0, name, None, number) for name, number in declared.items()]
+        told += [("declared", topic, 0, "dead-letters-of", None, 1) for topic in self.topics[1:]]
+        self.op("producer-0", "declare", 0, observed=told)
+        self.led("n1", topics=self.topics)
+
+    def publish(self, values: Iterable[int], every: float, first: float = 0.05) -> None:
+        """Messages were confirmed, one every so many s."""
+        for value in values:
+            self.send("producer-0", value, first + value * every, topic=QUEUE)
+
+    def take(self, client: str, values: Iterable[int], at: float, *, delivery: int = 0, settle: str = "ack") -> None:
+        """A consumer received messages, and settled them at once, or not at all."""
+        values = list(values)
+        self.op(client, "receive", at, received=[(QUEUE, 0, value, None, 0.0, delivery) for value in values])
+        if settle:
+            told = {"ack": "acked", "nack": "nacked", "reject": "rejected"}[settle]
+            self.op(client, settle, at + 0.0015, observed=[(told, QUEUE, 0, None, value, None) for value in values])
+
+    def drained(self, at: float, left: Iterable[int] = (), consumers: Sequence[str] = ()) -> None:
+        """The consumers left, and the final read found these messages."""
+        for consumer in consumers:
+            self.op(consumer, "close", at)
+        self.audit(at + 1, {(topic, 0): Drained(complete=True) for topic in self.topics})
+        self.op("auditor", "subscribe", at + 1.001)
+        self.take("auditor", left, at + 2)
+        self.op("auditor", "receive", at + 20)
+        self.op("auditor", "close", at + 21)
+
+
+def found(verdict: Verdict) -> dict[str, tuple[int, bool]]:
+    """Return the number of findings by anomaly, and whether they are allowed; without measurements."""
+    measured = ("unavailable", "slow-recovery", "latency-outlier")
+    return {name: (each.count, each.allowed) for name, each in verdict.anomalies.items() if name not in measured}

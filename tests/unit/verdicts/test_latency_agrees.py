@@ -1,0 +1,132 @@
+"""`record: latency` and a history of one run have the same verdict, or `record: latency` says that it does not know.
+
+What only a history shows, because it takes whole messages of several clients, is named in `ONLY_IN_HISTORIES`.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hypothesis import event, given, note
+from hypothesis import strategies as st
+from profiles import examples
+from runs import StoryRun, found
+
+from chaoskit.history.audits import Bounds
+from chaoskit.judge.verdict import Verdict
+
+ONLY_IN_HISTORIES = {"order-violation", "offset-conflict", "sequence-jump"}
+"""Real time between clients; acknowledged positions beside those that were read; what follows from either."""
+
+MEMORY = "/dev/shm"  # everything is synced, which nobody needs here
+OTHER = 1 << 40
+FAULTS = ["kill", "power-cut", "pause", "clock-jump"]
+SETTINGS = [{"acks": "all"}, {"acks": 1}, {"acks": 0}, {"acks": "all", "enable.idempotence": False}]
+
+
+@dataclass
+class Tale:
+    """What clients did, and what the logs had at the end: by partition, values in order of position from `low` on."""
+
+    partitions: int
+    settings: dict[str, object]
+    sends: list[tuple[int, float, int | None, str | None]] = field(default_factory=list)
+    reads: list[tuple[float, list[tuple[int, int]]]] = field(default_factory=list)
+    logs: dict[int, list[int]] = field(default_factory=dict)
+    low: int = 0
+    complete: bool = True
+    faults: list[tuple[str, str, int, int]] = field(default_factory=list)
+    leaders: list[tuple[float, str]] = field(default_factory=list)
+
+    def judged(self, folder: Path, record: str) -> Verdict:
+        load = {"kind": "log", "producers": 2, "consumers": 1, "rate": 10, "duration": "60s", "producer": self.settings}
+        run = StoryRun(folder / record, {**load, "partitions": self.partitions}, record)
+        for at, host in self.leaders:
+            run.led(host, at)
+        for kind, host, start, healed in self.faults:
+            run.fault(kind, (host,), start, healed, **({"by": "1s"} if kind == "clock-jump" else {}))
+        for value, at, position, outcome in self.sends:
+            run.send(f"producer-{value >> 40}", value, at, position if outcome == "ok" else None, outcome)
+        run.op("consumer-0", "assign", 0)
+        for at, messages in self.reads:
+            run.poll("consumer-0", at, messages)
+        run.poll("auditor", 131, [each for number in self.logs for each in self.kept(number)])
+        ends = {number: self.low + len(log) if log else self.low for number, log in self.logs.items()}
+        run.audit(130, {("log-0", number): Bounds(self.low, end, self.complete, end) for number, end in ends.items()})
+        return run.judged(60, 10, 2)
+
+    def kept(self, number: int) -> list[tuple[int, int]]:
+        return [(value, self.low + place) for place, value in enumerate(self.logs[number])]
+
+
+@st.composite
+def tales(draw: st.DrawFn) -> Tale:
+    """A sound log, and what may go wrong with it."""
+    tale = Tale(draw(st.integers(1, 2)), draw(st.sampled_from(SETTINGS)))
+    step = draw(st.sampled_from([0.02, 0.2, 1.0]))
+    stored: dict[int, list[int]] = {number: [] for number in range(tale.partitions)}
+    for number in range(draw(st.integers(1, 40))):
+        value = number // 2 + (OTHER if number % 2 else 0)
+        outcome = draw(st.sampled_from(["ok"] * 12 + ["info", "fail", None]))
+        there = outcome != "fail" and (outcome == "ok" or draw(st.booleans()))
+        log = stored[value % tale.partitions]
+        tale.sends.append((value, 1 + number * step, len(log) if there else None, outcome))
+        if there:
+            log.append(value)
+    after = 3 + 40 * step
+    for _ in range(draw(st.integers(0, 2))):
+        until = draw(st.integers(0, 20))
+        tale.reads.append((after, [(v, at) for log in stored.values() for at, v in enumerate(log[:until])]))
+        after += 1
+    if len(tale.reads) > 1:
+        first = {v for v, _ in tale.reads[0][1]}
+        tale.reads[1] = (tale.reads[1][0], [each for each in tale.reads[1][1] if each[0] not in first])
+    tale.logs = {number: spoiled(draw, log) for number, log in stored.items()}
+    tale.complete = draw(st.integers(0, 5)) > 0
+    if draw(st.integers(0, 5)) == 0:
+        tale.low = draw(st.integers(1, 5))
+        tale.logs = {number: log[tale.low :] for number, log in tale.logs.items()}
+    for _ in range(draw(st.integers(0, 2))):
+        start = draw(st.integers(0, 80))
+        host = draw(st.sampled_from(["n1", "n2", "n3"]))
+        tale.faults.append((draw(st.sampled_from(FAULTS)), host, start, start + draw(st.integers(1, 10))))
+    tale.leaders = [(0.0, "n1")]
+    if draw(st.booleans()):
+        tale.leaders.append((draw(st.integers(1, 80)) + 0.5, "n2"))
+    return tale
+
+
+def spoiled(draw: st.DrawFn, log: list[int]) -> list[int]:
+    """What became of a log."""
+    log = list(log)
+    what = draw(st.sampled_from(["nothing", "nothing", "hole", "tail", "twice", "swapped", "strange"]))
+    if what == "nothing" or len(log) < 2:
+        return log
+    at = draw(st.integers(0, len(log) - 2))
+    if what == "hole":
+        del log[at : at + draw(st.integers(1, 3))]
+    elif what == "tail":
+        del log[at:]
+    elif what == "twice":
+        log.append(log[at])
+    elif what == "swapped":
+        log[at], log[at + 1] = log[at + 1], log[at]
+    else:
+        log.append(log[-1] + 1000 * 2)
+    return log
+
+
+@examples(fast=40, nightly=10_000)
+@given(tales())
+def test_both_records_have_the_same_verdict(tale: Tale) -> None:
+    with tempfile.TemporaryDirectory(dir=MEMORY if Path(MEMORY).is_dir() else None) as folder:
+        history, latency = (tale.judged(Path(folder), record) for record in ("history", "latency"))
+    wrong = {name for name, (_, allowed) in found(history).items() if not allowed}
+    note(f"history: {history.verdict} {found(history)}; latency: {latency.verdict} {found(latency)} {latency.reasons}")
+    event(f"history {history.verdict}, latency {latency.verdict}")
+
+    assert latency.verdict in (history.verdict, "unknown") or (wrong and wrong <= ONLY_IN_HISTORIES)
+    if latency.verdict == "invalid":
+        assert history.verdict == "invalid"
