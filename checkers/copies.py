@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.contract.anomaly import About, Anomaly
-from checkers.columns import Ints, changes, distinct, marked, run_starts, running_maximum
-from checkers.findings import findings_of
+from checkers.columns import NONE, Ints, changes, distinct, marked, run_starts, running_maximum
+from checkers.findings import findings_of, merged
 from checkers.models import LOGS, STORED
 from checkers.rows import Rows
 from checkers.view import LogView
@@ -29,20 +29,23 @@ _Some = TypeVar("_Some", bound=Rows)
 
 
 DUPLICATE = Anomaly("duplicate", "a message is in the log twice", STORED, implies=("sequence-jump",))
+COPY_DETAILS = ("acknowledged at one position, and read at another",)
 
 
 def duplicate_cases(view: LogView) -> pa.Table:
-    """Find values received at two or more positions, without those that were truncated: they are in the log no more.
+    """Find values received at two or more positions, without those that were truncated: they are in the log no more;
+    and values acknowledged at one position and received at another only.
 
-    Jepsen: duplicate, which counts those, too. One finding per additional position. Evidence: `position`, `op` and
-    `at_ns` are the copy's first receive, `other_` has the same for the copy at the lowest position.
+    Jepsen: duplicate, which counts those that were truncated, too. One finding per additional position. Evidence:
+    `position`, `op` and `at_ns` are the copy's first receive, `other_` has the same for the copy at the lowest
+    position, or the send that was acknowledged at another one.
     """
     copies = view.intact.take(view.copied)
     gone = view.truncated(copies.position, view.intact_positions[view.copied], copies.received_ns)
     copies = copies.take(np.flatnonzero(~gone))
     copies = copies.take(distinct(copies.value, copies.position))
     original, further = _first_and_further(copies, copies.value)
-    return findings_of(
+    received = findings_of(
         view.setting,
         DUPLICATE,
         value=further.value,
@@ -52,6 +55,29 @@ def duplicate_cases(view: LogView) -> pa.Table:
         other_position=original.position,
         other_op=view.operations.op[original.operation],
         at_ns=further.received_ns,
+    )
+    return merged([received, _acknowledged_elsewhere(view)])
+
+
+def _acknowledged_elsewhere(view: LogView) -> pa.Table:
+    """Find values that were sent once, and are at one position, which is not that of their acknowledgement."""
+    here = view.lowest_positions[view.sent_values]
+    row = np.flatnonzero((view.acked_positions != NONE) & (here != NONE) & (view.acked_positions != here))
+    several = marked(view.values.size, view.intact_values[view.copied])
+    several |= np.bincount(view.sent_values, minlength=view.values.size) > 1 if row.size else False
+    row = row[~several[view.sent_values[row]]]
+    reads = view.intact.take(view.first_received_at(here[row]))
+    return findings_of(
+        view.setting,
+        DUPLICATE,
+        details=COPY_DETAILS,
+        value=view.sends.value[row],
+        position=reads.position,
+        op=view.operations.op[reads.operation],
+        other_value=view.sends.value[row],
+        other_position=view.sends.position[row],
+        other_op=view.operations.op[view.sends.operation[row]],
+        at_ns=reads.received_ns,
     )
 
 

@@ -10,6 +10,7 @@ or foreign payload still shows which position was read.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -31,7 +32,7 @@ from checkers.columns import (
     running_maximum,
     stable_order,
 )
-from checkers.ends import OK
+from checkers.ends import FAIL, OK
 from checkers.numbering import Numbering
 from checkers.reading import Reading, reading_of
 from checkers.rows import INTACT, Operations, split_messages
@@ -53,6 +54,9 @@ class LogView:
         refused = part.observations.filter(pa.array(is_one_of(part.observations["kind"], ["unreadable"])))
         self._refused = integers(refused["position"]), integers(refused["value"])
         self.operations = Operations.of(part.operations)
+        self.operations = replace(
+            self.operations, repositions=self.operations.repositions & ~_kept(part, self.operations)
+        )
         self.sends, self.receives = split_messages(part.messages, self.operations)
         intact = self.receives.payload == INTACT
         self.intact = self.receives if intact.all() else self.receives.take(np.flatnonzero(intact))
@@ -271,6 +275,23 @@ class LogView:
         """Return the row of the first intact receive at each of these visible positions (ids)."""
         rows = first_rows(self.positions.size, self.intact_positions[self.placed])[positions]
         return self.placed[rows]
+
+
+def _kept(part: Part, rows: Operations) -> Flags:
+    """Return whether each operation told a reader to read this partition, which it read already: it goes on there.
+
+    Known only where what readers were told to read was recorded (`reading`).
+    """
+    told = rows.rows_of(integers(part.observations["op"])[is_one_of(part.observations["kind"], ["reading"])])
+    kept = np.zeros(rows.op.size, np.bool_)
+    if not told.size:
+        return kept
+    here = marked(rows.op.size, told)
+    moves = np.flatnonzero(is_one_of(part.operations["f"], ["assign", "subscribe"]) & (rows.outcome != FAIL))
+    moves = moves[np.argsort(rows.process[moves], kind="stable")]
+    again = here[moves[1:]] & here[moves[:-1]] & (rows.process[moves[1:]] == rows.process[moves[:-1]])
+    kept[moves[1:][again]] = True
+    return kept
 
 
 def disagreeing(size: int, subject: Ints, observation: Ints) -> Ints:

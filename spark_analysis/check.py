@@ -21,10 +21,9 @@ from pyspark.sql import SparkSession
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.checker import FINDINGS, Settling
 from chaoskit.contract.installed import checkers
-from chaoskit.history.drivers import apart_ns
 from chaoskit.history.reader import History, group_sizes, read_operations
 from chaoskit.judge import judging
-from chaoskit.judge.checking import Checked, settle_and_conclude, widened
+from chaoskit.judge.checking import Checked, concluding, settle_and_conclude
 from chaoskit.judge.counting import COUNTS, WAITS, merged
 from chaoskit.judge.metrics import figures
 from chaoskit.judge.verdict import Verdict
@@ -78,8 +77,7 @@ def findings_of(spark: SparkSession, run: Run, outcome: Outcome) -> pa.Table:
         return [unpacked(content) for content in rows.sort_by("place")["content"].to_pylist()]
 
     def operations() -> pa.Table:
-        history = History.open(run.folder)
-        return widened(history.operations, apart_ns(history.drivers))
+        return concluding(History.open(run.folder).operations, run.settings or ())
 
     return settle_and_conclude(outcome.checked, sent, operations)
 

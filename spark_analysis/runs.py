@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from chaoskit.base import store
 from chaoskit.base.errors import BadInput
+from chaoskit.contract.checker import Setting
 from chaoskit.history.digesting import require_history
 from chaoskit.history.finish import finish
 from chaoskit.history.manifest import RECORDED, verify
@@ -50,14 +52,19 @@ class Run:
         """Scenario and folder."""
         return store.run_name(self.folder)
 
+    @cached_property
+    def settings(self) -> list[Setting] | None:
+        """The context of each partition; None if it has a verdict."""
+        subject = self.subject
+        return settings(self.history, subject.bound_ns, self.timing.load, subject.imposed) if subject else None
+
     def units(self) -> Iterator[Unit]:
         """Yield all units of work: row groups of operations, then partitions."""
         rows = group_sizes(self.folder / "operations.parquet")
         for first in range(0, len(rows), _GROUPS_A_UNIT):
             groups = tuple(range(first, min(first + _GROUPS_A_UNIT, len(rows))))
             yield Unit(self.number, self.folder, self.timing, sum(rows[index] for index in groups), groups=groups)
-        subject = self.subject
-        known = settings(self.history, subject.bound_ns, self.timing.load, subject.imposed) if subject else None
+        known = self.settings
         for index, partition in enumerate(self.history.partitions):
             setting = known[index] if known else None
             model = self.history.models[partition.topic]

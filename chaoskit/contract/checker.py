@@ -77,6 +77,7 @@ class Setting:
         apart_ns: by how much the times of two clients may be wrong against each other; 0 if one clock told all.
         imposed: settings of a queue that nobody declared; see `chaoskit.contract.cluster.Imposing`.
         clocks: the clients of each machine that has a clock of its own.
+        proved: transactions whose outcome nobody knows, but of which a message was read.
     """
 
     topic: str
@@ -91,6 +92,7 @@ class Setting:
     apart_ns: int = 0
     imposed: tuple[tuple[str, int], ...] = ()
     clocks: tuple[tuple[str, ...], ...] = ()
+    proved: tuple[int, ...] = ()
 
     @property
     def bounds(self) -> Bounds | None:

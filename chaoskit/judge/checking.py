@@ -7,7 +7,7 @@ each partition, then `settle_and_conclude` over all of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -24,6 +24,7 @@ from chaoskit.history.reader import History, read_messages, read_observations
 from chaoskit.history.schema import ASKING, CARRYING
 from chaoskit.judge.clocks import certain
 from chaoskit.judge.dating import dated
+from chaoskit.judge.proved import committed, proved
 from chaoskit.judge.timing import Load
 
 _ASKED_EVERY_NS = 10 * SECOND
@@ -59,6 +60,7 @@ def settings(
         FaultWindow(row["fault"], row["kind"], row["start_ns"], row["effective_ns"], row["healed_ns"])
         for row in history.faults.to_pylist()
     )
+    known = proved(history)
     clocks = tuple(tuple(driver["clients"]) for driver in history.drivers)
     return [
         Setting(
@@ -74,6 +76,7 @@ def settings(
             apart_ns(history.drivers),
             imposed.get(each.topic, ()),
             clocks,
+            known,
         )
         for each in history.partitions
     ]
@@ -86,8 +89,8 @@ def find(
     keep_freed_memory()
     operations = history.operations
     control = controlling(operations)
-    checked = []
-    for setting, partition in zip(settings(history, bound_ns, load, imposed), history.partitions, strict=True):
+    checked, known = [], settings(history, bound_ns, load, imposed)
+    for setting, partition in zip(known, history.partitions, strict=True):
         messages, observations = read_messages(partition), read_observations(partition)
         needed = relevant((messages, observations), operations, control)
         checked.append(check_partition(Part(setting, messages, needed, observations)))
@@ -95,7 +98,7 @@ def find(
     def sent(checker: Settling, values: pa.Array) -> list[pa.Table]:
         return [checker.sent_here(read_messages(partition), values) for partition in history.partitions]
 
-    return settle_and_conclude(checked, sent, lambda: widened(operations, apart_ns(history.drivers)))
+    return settle_and_conclude(checked, sent, lambda: concluding(operations, known))
 
 
 def controlling(operations: pa.Table) -> np.ndarray:
@@ -137,11 +140,18 @@ def relevant(tables: Sequence[pa.Table], operations: pa.Table, control: np.ndarr
 
 def check_partition(part: Part) -> list[Checked]:
     """Return the findings of all checkers, in order, in one partition; empty if a checker does not handle its model."""
+    part = replace(part, operations=committed(part.operations, part.setting.proved))
     checked = [_check(checker, part) for checker in checkers()]
     return [Checked(dated(part, each.findings), each.extract) for each in checked]
 
 
-def widened(operations: pa.Table, error_ns: int) -> pa.Table:
+def concluding(operations: pa.Table, known: Sequence[Setting]) -> pa.Table:
+    """Return operations as checks that span partitions need them, given the settings of all partitions."""
+    proved_ones, error_ns = (known[0].proved, known[0].apart_ns) if known else ((), 0)
+    return _widened(committed(operations, proved_ones), error_ns)
+
+
+def _widened(operations: pa.Table, error_ns: int) -> pa.Table:
     """Return operations that surely were not running before their start or after their end.
 
     What is ordered by these times is so in real time, although clients have clocks of their own.

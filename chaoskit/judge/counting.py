@@ -71,6 +71,7 @@ class Operations:
     """Columns of operations, at least those that the rows of some partitions refer to, sorted by `op`.
 
     `end_ns` is -1 if one never completed. `client` numbers the clients; all incarnations of one have its number.
+    `whole` is the index in OUTCOMES of one that is a whole transaction, with messages of its own; else -1.
     """
 
     op: Ints
@@ -80,6 +81,7 @@ class Operations:
     sends: Flags
     audits: Flags
     client: Ints
+    whole: Ints
 
     @classmethod
     def of(cls, table: pa.Table, numbers: dict[str, int] | None = None) -> Operations:
@@ -95,12 +97,13 @@ class Operations:
             np.logical_or.reduce([is_word(table["f"], f) for f in SENDING]) & ~audits,
             audits,
             client,
+            np.where(is_word(table["f"], "txn"), pc.index_in(table["outcome"], pa.array(OUTCOMES)).to_numpy(), -1),
         )
 
     @classmethod
     def joined(cls, tables: Iterable[pa.Table], size: int) -> Operations:
         """Return the columns of several tables with `size` rows in all, of which one at a time is in memory."""
-        kinds: tuple[Any, ...] = (np.int64, np.int64, np.int64, np.bool_, np.bool_, np.bool_, np.int32)
+        kinds: tuple[Any, ...] = (np.int64, np.int64, np.int64, np.bool_, np.bool_, np.bool_, np.int32, np.int64)
         whole = cls(*(np.zeros(size, kind) for kind in kinds))
         numbers: dict[str, int] = {}
         first = 0
@@ -197,11 +200,19 @@ def partition_measured(
     sends = Sends.of(messages, operations, timing, model)
     rows = received_rows(messages, operations)
     first = delivered_rows(messages, observations, operations, rows, timing.load.begin_ns)
-    received = _single("received", rows.size)
-    counts = pa.concat_tables([*_sent(sends, timing), received, *_delivered(messages, first, sends, timing)])
+    told = _single("received", rows.size), _of_transactions(messages, operations)
+    counts = pa.concat_tables([*_sent(sends, timing), *told, *_delivered(messages, first, sends, timing)])
     found = sends.waits(timing, model)
-    told = [each for each in waits_of(found, timing) if each[2].answered or each[0] in _LASTING or _lasts(model)]
-    return counts, _waits(partition, sends, found, told)
+    lasting = [each for each in waits_of(found, timing) if each[2].answered or each[0] in _LASTING or _lasts(model)]
+    return counts, _waits(partition, sends, found, lasting)
+
+
+def _of_transactions(messages: pa.Table, operations: Operations) -> pa.Table:
+    """Return COUNTS of the messages that were sent by operations which are whole transactions."""
+    row = operations.rows(messages["op"].to_numpy()[np.flatnonzero(is_word(messages["direction"], "sent"))])
+    outcome = operations.whole[row]
+    outcome = outcome[outcome >= 0]
+    return _counted("outcome", _zeros(outcome), outcome)
 
 
 def received_rows(messages: pa.Table, operations: Operations) -> Ints:

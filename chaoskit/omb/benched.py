@@ -43,6 +43,7 @@ class Benched:
         verdict: its verdict.
         document: OMB's result.
         acked_per_s: acknowledged sends a second, without the warm-up.
+        due_p99_ms: 99th percentile of the time from when a send was due to its acknowledgement.
         backlog: the backlog that was built and read; None if there was none.
         machine: the machine meanwhile; None if nobody watched it.
         doubts: why the figures are not those of the system; empty if they are.
@@ -53,6 +54,7 @@ class Benched:
     verdict: Verdict
     document: dict[str, Any]
     acked_per_s: float
+    due_p99_ms: float
     backlog: ReadBacklog | None
     machine: Machine | None
     doubts: tuple[str, ...]
@@ -69,7 +71,7 @@ def benched(bench: Bench, folder: Path, verdict: Verdict) -> Benched:
     machine = machine_of(folder, found.start_ns, found.end_ns)
     why_not = tuple(doubts(bench.plan.workload_options.rate, acked_per_s, document, machine))
     backlog = _read(built, found) if built else None
-    return Benched(bench, folder, verdict, document, acked_per_s, backlog, machine, why_not)
+    return Benched(bench, folder, verdict, document, acked_per_s, found.due_p99_ms, backlog, machine, why_not)
 
 
 def _read(built: BuiltBacklog, found: Measured) -> ReadBacklog:

@@ -57,12 +57,14 @@ def climb(bench: Bench, run: Callable[[Bench], Benched], told: Callable[[Step], 
 
 def why_not(found: Benched, rate: int, p99_ns: int | None) -> str:
     """Return why a rate was not borne; empty if it was."""
-    p99_ms = found.document["aggregatedPublishLatency99pct"]
+    late_ms = found.document["aggregatedPublishDelayLatency99pct"] / 1000
     backlog = found.document["backlog"][-1]
     if found.doubts:
         return found.doubts[0]
-    if p99_ns is not None and p99_ms * 1e6 > p99_ns:
-        return f"p99 was {p99_ms:,.1f} ms"
+    if p99_ns is not None and late_ms * 1e6 > p99_ns:
+        return f"1 % of the sends were made {late_ms:,.1f} ms late or more"
+    if p99_ns is not None and found.due_p99_ms * 1e6 > p99_ns:
+        return f"p99 from when a send was due was {found.due_p99_ms:,.1f} ms"
     if found.document["endToEndLatencyAvg"][-1] and backlog > max(_BACKLOG_MIN, rate * _BACKLOG_S):
         return f"{backlog:,} messages waited for their consumers"
     return "" if found.verdict.verdict == "valid" else found.verdict.headline

@@ -55,6 +55,12 @@ class Measured:
     travelled_ns: Ints
     all_received_ns: Ints
 
+    @property
+    def due_p99_ms(self) -> float:
+        """The 99th percentile of the time from when a send was due to its acknowledgement; 0 if there was none."""
+        whole_ns = self.took_ns + self.late_ns
+        return float(np.percentile(whole_ns, 99, method="inverted_cdf")) / _MS if whole_ns.size else 0.0
+
 
 def measured(folder: Path, load_start_ns: int, warm_up_ns: int, length_ns: int) -> Measured:
     """Read what was measured in a run.

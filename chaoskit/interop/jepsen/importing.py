@@ -6,6 +6,7 @@ to a file next to the result.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.base import parquet, store
+from chaoskit.history.audits import Place
 from chaoskit.history.dataset import PartitionsWriter, write_operations
 from chaoskit.history.models import DataModel
 from chaoskit.history.schema import FAULTS, MESSAGES, OBSERVATIONS
@@ -60,10 +62,11 @@ def _import(path: Path, folder: Path, name: str) -> None:
         starts = pairing.starts()
         end_ns, outcome = pairing.ends()
         topics = _messages(spool, folder, names, starts["process"], end_ns=end_ns, side=side)
+        _observations(spool, folder, topics)
     finally:
         spool.close()
-    write_operations(folder / "operations.parquet", operation_tables(starts, end_ns, outcome), {}, topics)
-    PartitionsWriter(folder / "observations.parquet", OBSERVATIONS).close()
+    models = {topic: DataModel.LOG for topic, _ in topics.values()}
+    write_operations(folder / "operations.parquet", operation_tables(starts, end_ns, outcome), {}, models)
     parquet.write(pa.Table.from_pylist(faults.rows, FAULTS), folder / "faults.parquet")
     side.write(folder / SIDE_FILE)
     origin: dict[str, Any] = {"from": "jepsen", "file": str(path.absolute()), "operations": int(starts.size)}
@@ -89,18 +92,20 @@ def _spool(block: Block, paired: Paired, spool: Spool, side: Side, names: Intern
         (SENT, (kind == SENT) & invokes),
         (ACKED, (kind == SENT) & succeeded & (block.messages["position"] >= 0)),
         (POLLED, (kind == POLLED) & ~invokes),
+        (ASSIGNED, (kind == ASSIGNED) & invokes),
     ):
         spool.add(row, paired.op[entry[chosen]], block.messages[chosen])
 
 
 def _messages(
     spool: Spool, folder: Path, names: Interned, process: np.ndarray, *, end_ns: np.ndarray, side: Side
-) -> dict[str, DataModel]:
-    """Write the messages of every key; return the models of their topics."""
-    keys = spool.keys()
+) -> dict[int, Place]:
+    """Write the messages of every key; return its topic and partition."""
+    known = spool.keys()
+    keys = [key for key in known if np.any(spool.rows(key)["kind"] != ASSIGNED)]
     sequences = _sequences(spool, keys, process)
-    places: dict[int, tuple[str, int]] = {}
-    taken: set[tuple[str, int]] = set()
+    places: dict[int, Place] = {}
+    taken: set[Place] = set()
     for key in keys:
         topic, partition = place_of(names.text(key))
         while (topic, partition) in taken:  # for example 5 and "k5"
@@ -113,7 +118,19 @@ def _messages(
             writer.write(table.num_rows, [table])
             side.key(places[key], names.text(key))
             side.values(values, names)
-    return {topic: DataModel.LOG for topic, _ in taken}
+    return places
+
+
+def _observations(spool: Spool, folder: Path, places: Mapping[int, Place]) -> None:
+    """Write which operations told a consumer to read each key."""
+    with PartitionsWriter(folder / "observations.parquet", OBSERVATIONS) as writer:
+        for key, (topic, partition) in sorted(places.items(), key=lambda each: each[1]):
+            rows = spool.rows(key)
+            op = np.unique(rows["op"][rows["kind"] == ASSIGNED])
+            told = {"kind": "reading", "topic": topic, "partition": partition}
+            table = pa.Table.from_pylist([{**told, "op": each} for each in op.tolist()], OBSERVATIONS)
+            if table.num_rows:
+                writer.write(table.num_rows, [table])
 
 
 def _sequences(spool: Spool, keys: list[int], process: np.ndarray) -> np.ndarray:

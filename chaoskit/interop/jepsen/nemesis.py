@@ -57,8 +57,10 @@ class Faults:
             row = self._open[kind]
             row["effective_ns"] = row["effective_ns"] or event.time_ns
             row["evidence"] = event.value
+            row["targets"] = sorted({*row["targets"], *_targets(event.value)})
         else:
-            row = {"kind": kind, "targets": [], "parameters": "{}", "start_ns": event.time_ns, "evidence": event.value}
+            row = {"kind": kind, "targets": _targets(event.value), "parameters": "{}", "start_ns": event.time_ns}
+            row["evidence"] = event.value
             row |= {"fault": len(self.rows), "effective_ns": None, "heal_ns": None, "healed_ns": None}
             self.rows.append(row)
             self._open[kind] = row
@@ -74,6 +76,15 @@ class Faults:
             return None
         kind = match[1] or "start"
         return kind if kind in self._open else None
+
+
+def _targets(value: str) -> list[str]:
+    """Return the nodes that the value of an action names: the keys of a map, or a list or set of names.
+
+    >>> _targets('{"n1" :killed, "n2" :killed}'), _targets('["n3"]'), _targets(":one"), _targets("nil")
+    (['n1', 'n2'], ['n3'], [], [])
+    """
+    return sorted(set(re.findall(r'"([^"\\]+)"', value)))
 
 
 def _kind(f: str) -> str | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 ACKED = 3
-"""Kind of a row that has the position of a send, from its completion; the others are `scan.SENT` and `scan.POLLED`."""
+"""Kind of a row that has the position of a send, from its completion; the others are those of `scan`."""
 
 ROW = np.dtype([("op", "<i8"), ("value", "<i8"), ("position", "<i8"), ("nth", "<i4"), ("kind", "i1")])
 

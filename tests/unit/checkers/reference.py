@@ -191,6 +191,14 @@ def duplicate(run: Reference) -> Iterator[Row]:
         original, *further = [copies[position] for position in sorted(copies)] or [None]
         for copy in further:
             yield {**this(copy, copy["received_ns"]), **other(original)}
+        positions = {row["position"] for row in run.intact if row["value"] == value} - {None}
+        sends = [row for row in run.sends if row["value"] == value]
+        if len(positions) == 1 and len(sends) == 1 and sends[0]["outcome"] == "ok":
+            read = next(row for row in run.intact if row["value"] == value and row["position"] is not None)
+            if sends[0]["position"] not in {None, read["position"]}:
+                told = {"detail": "acknowledged at one position, and read at another"}
+                first = next(row for row in run.intact if row["position"] == read["position"])
+                yield {**this(read, first["received_ns"]), **other(sends[0]), **told, "op": first["op"]}
 
 
 def redelivered(run: Reference) -> Iterator[Row]:
