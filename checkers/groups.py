@@ -181,15 +181,16 @@ def stuck_cases(view: LogView, ownerships: Ownerships, members: Ints, pauses: In
     return _stuck(view, 0, known, pending, ownerships.operation[np.array(rows, np.int64)], ends)
 
 
-def abandoned_cases(view: LogView, operations: pa.Table, ownerships: Ownerships) -> pa.Table:
+def abandoned_cases(view: LogView, operations: pa.Table, ownerships: Ownerships, others: Ints) -> pa.Table:
     """Find a group of which no member received anything for the whole bound after all healing, until the last member
     left, although later messages existed: the partition may have had no owner any more. Only if a member owned it once.
+    Processes that are members of other groups do not count.
 
     Evidence: `op` is the `subscribe` of that member; `other_op` had sent `value`, which no member had received when the
     bound ended, at `at_ns`.
     """
     rows, setting = view.operations, view.setting
-    joined = np.flatnonzero(is_one_of(operations["f"], ["subscribe"]))
+    joined = np.flatnonzero(is_one_of(operations["f"], ["subscribe"]) & ~np.isin(rows.process, others))
     left = np.flatnonzero(is_one_of(operations["f"], ["close"]) & np.isin(rows.process, rows.process[joined]))
     if not (left.size and np.isin(rows.process[ownerships.operation], rows.process[joined]).any()):
         return no_findings()
@@ -273,9 +274,9 @@ class GroupChecker:
             return no_findings()
         view, operations = part.view(LogView), part.operations
         membership = Membership.of(part.observations, operations, view.operations)
-        found, stuck = [no_findings()], [no_findings()]
-        for group in range(len(membership.groups)):
-            members = membership.members(group, view.operations)
+        found = [no_findings()]
+        of_groups = [membership.members(group, view.operations) for group in range(len(membership.groups))]
+        for group, members in enumerate(of_groups):
             commits = membership.commits.take(np.flatnonzero(membership.commits.group == group))
             ownerships = membership.ownerships.take(np.flatnonzero(membership.ownerships.group == group))
             found += [
@@ -284,7 +285,9 @@ class GroupChecker:
                 double_cases(view, ownerships),
             ]
             pauses = pauses_ns(operations, view.operations, members)
-            stuck.append(stuck_cases(view, ownerships, members, pauses))
-        if not any(each.num_rows for each in stuck):
-            stuck.append(abandoned_cases(view, operations, membership.ownerships))
-        return merged([*found, *stuck])
+            stuck = stuck_cases(view, ownerships, members, pauses)
+            if not stuck.num_rows:
+                others = np.concatenate([members[:0], *(each for each in of_groups if each is not members)])
+                stuck = abandoned_cases(view, operations, ownerships, np.setdiff1d(others, members))
+            found.append(stuck)
+        return merged(found)

@@ -199,9 +199,9 @@ def partition_measured(
     messages, observations = tables
     sends = Sends.of(messages, operations, timing, model)
     rows = received_rows(messages, operations)
-    first = delivered_rows(messages, observations, operations, rows, timing.load.begin_ns)
+    first, reader = delivered_rows(messages, observations, operations, rows, timing.load.begin_ns)
     told = _single("received", rows.size), _of_transactions(messages, operations)
-    counts = pa.concat_tables([*_sent(sends, timing), *told, *_delivered(messages, first, sends, timing)])
+    counts = pa.concat_tables([*_sent(sends, timing), *told, *_delivered(messages, (first, reader), sends, timing)])
     found = sends.waits(timing, model)
     lasting = [each for each in waits_of(found, timing) if each[2].answered or each[0] in _LASTING or _lasts(model)]
     return counts, _waits(partition, sends, found, lasting)
@@ -223,25 +223,36 @@ def received_rows(messages: pa.Table, operations: Operations) -> Ints:
 
 def delivered_rows(
     messages: pa.Table, observations: pa.Table, operations: Operations, rows: Ints, load_start_ns: int
-) -> Ints:
-    """Return those of some received rows that are deliveries: each message of the load, the first time a reader had it.
+) -> tuple[Ints, Ints]:
+    """Return those of some received rows that are deliveries, each message of the load, the first time a reader had it;
+    and the reader's number, -1 for one that is no group.
 
-    Members of a group and consumers of a subscription are one reader; otherwise each client is, across all its
-    incarnations. What a reader has again, after a seek or because it was redelivered, is no delivery.
+    Members of one group, and consumers of one subscription or of a queue, are one reader; otherwise each client is,
+    across all its incarnations. What a reader has again, after a seek or because it was redelivered, is no delivery.
     """
     due_ns, received_ns = integers(messages["intended_ns"], -1)[rows], integers(messages["received_ns"], -1)[rows]
     known = is_word(messages["payload"], "ok")[rows] & (due_ns >= max(load_start_ns, 0)) & (received_ns >= 0)
     rows, received_ns = rows[known], received_ns[known]
     value = messages["value"].to_numpy()[rows]
-    shared = np.any(is_word(observations["kind"], "assigned") | is_word(observations["kind"], "subscribed"))
-    if shared:
-        return rows[first_of_each(value, received_ns)]
-    reader = operations.client[operations.rows(messages["op"].to_numpy()[rows])]
+    readers = _readers(observations, operations)
+    reader = readers[operations.client[operations.rows(messages["op"].to_numpy()[rows])]]
     first = np.zeros(rows.size, np.bool_)
     for each in np.unique(reader):
         own = np.flatnonzero(reader == each)
         first[own[first_of_each(value[own], received_ns[own])]] = True
-    return rows[first]
+    return rows[first], np.where(reader[first] < readers.size, -1, reader[first])
+
+
+def _readers(observations: pa.Table, operations: Operations) -> Ints:
+    """Return the number of the reader that each client belongs to: its own, or that of its group."""
+    readers = np.arange(int(operations.client.max(initial=-1)) + 1)
+    shared = np.flatnonzero(is_word(observations["kind"], "assigned") | is_word(observations["kind"], "subscribed"))
+    names = (
+        observations["name"].take(pa.array(shared)).cast(pa.string()).fill_null("").combine_chunks().dictionary_encode()
+    )
+    client = operations.client[operations.rows(observations["op"].to_numpy()[shared])]
+    readers[client] = readers.size + names.indices.to_numpy()
+    return readers
 
 
 def is_word(column: pa.ChunkedArray, word: str) -> Flags:
@@ -303,15 +314,14 @@ def _sent(sends: Sends, timing: Timing) -> Iterator[pa.Table]:
     yield _counted("made", bins, _zeros(bins), made[bins])
 
 
-def _delivered(messages: pa.Table, first: Ints, sends: Sends, timing: Timing) -> Iterator[pa.Table]:
+def _delivered(messages: pa.Table, deliveries: tuple[Ints, Ints], sends: Sends, timing: Timing) -> Iterator[pa.Table]:
+    first, reader = deliveries
     due_ns, received_ns = (messages[name].take(pa.array(first)).to_numpy() for name in ("intended_ns", "received_ns"))
     yield _counted("end_to_end", timing.phases(due_ns, received_ns), buckets(received_ns - due_ns))
-    if first.size:
-        acked = sends.value[sends.acked]
-        seen = are_in(acked, np.sort(messages["value"].to_numpy()[first]))
-        yield _single("undelivered", np.count_nonzero(~seen))
-    else:
-        yield _single("undelivered", np.count_nonzero(sends.acked))
+    acked, value = sends.value[sends.acked], messages["value"].to_numpy()[first]
+    groups = np.unique(reader) if reader.size else np.zeros(1, np.int64)
+    seen = [are_in(acked, np.sort(value[reader == each])) for each in groups]
+    yield _single("undelivered", sum(np.count_nonzero(~each) for each in seen))
 
 
 def _waits(partition: Partition, sends: Sends, found: Waits, told: list[tuple[str, int, Wait]]) -> pa.Table:

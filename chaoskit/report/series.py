@@ -145,7 +145,7 @@ def series_of(history: History, timing: Timing, last_ns: int = 0) -> Series:
         acked += np.bincount(axis.of(done_ns), minlength=axis.count)
         made = _sum(made, sends.made(load))
         rows = received_rows(messages, operations)
-        rows = delivered_rows(messages, observations, operations, rows, load.begin_ns)
+        rows, _ = delivered_rows(messages, observations, operations, rows, load.begin_ns)
         begun, received = (messages[name].take(pa.array(rows)).to_numpy() for name in ("intended_ns", "received_ns"))
         end_to_end.add(begun, received - begun)
         place = f"{partition.topic}/{partition.partition}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,11 +21,12 @@ from chaoskit.contract.power import P, held
 from chaoskit.contract.topic import Topic
 from chaoskit.history.audits import Place
 from clusters.common.properties import text
-from clusters.kafka import roles
+from clusters.kafka import artifacts, roles
 from clusters.kafka.connection import BOOTSTRAP, CONNECTION_DEFAULTS, NAMESPACE, group
 from clusters.kafka.effective import Reporter
 from clusters.kafka.java.settings import own_client
-from clusters.kafka.settings import KafkaOptions
+from clusters.kafka.probe import features
+from clusters.kafka.settings import ELIGIBLE_LEADERS, FEATURES_SINCE, KafkaOptions
 from clusters.kafka.topics import Topics, delete_topics
 from clusters.kafka.witnesses import Witnesses
 
@@ -102,7 +104,36 @@ def observe(settings: Mapping[str, Any], brokers: int, options: KafkaOptions) ->
             raise BadInput(f"cluster.config.{name}: the brokers have {values[0]}, not {text(declared)}; write that")
         if values:
             config[name] = values[0]
-    return options.model_copy(update={"config": config})
+    return options.model_copy(update={"config": config, "features": _features(nodes, options)})
+
+
+def _features(nodes: Sequence[Node], options: KafkaOptions) -> dict[str, int]:
+    """Return the level of eligible leader replicas that the cluster has finalized, which its release does not tell.
+
+    A cluster that does not say, because it is encrypted for example, is taken to have none: a loss that they prevent is
+    then a known issue, not allowed.
+
+    Raises:
+        BadInput: the scenario says another level.
+    """
+    if artifacts.parse_version(options.version) < FEATURES_SINCE:
+        return options.features
+    declared, told = options.features.get(ELIGIBLE_LEADERS), _told_level(nodes)
+    if declared is not None and told is not None and told != declared:
+        raise BadInput(f"cluster.features.{ELIGIBLE_LEADERS}: the cluster has level {told}, not {declared}; write that")
+    level = told if told is not None else declared or 0
+    return {**options.features, ELIGIBLE_LEADERS: level}
+
+
+def _told_level(nodes: Sequence[Node]) -> int | None:
+    """Return the level of eligible leader replicas as the first broker that answers tells it; None if none does."""
+    for node in nodes:
+        address, _, port = node.address.rpartition(":")
+        try:
+            return features(address, int(port), _ANSWER_S).get(ELIGIBLE_LEADERS, 0)
+        except (OSError, struct.error, ValueError):
+            continue
+    return None
 
 
 def _nodes(admin: AdminClient, settings: Mapping[str, Any], problems: Sequence[str] = ()) -> list[Node]:

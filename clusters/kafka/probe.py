@@ -1,6 +1,6 @@
-"""Two requests to one Kafka broker in its wire protocol: whether it answers, and the state of partitions.
+"""Requests to one Kafka broker in its wire protocol: whether it answers, the state of partitions, and features.
 
-Layouts: Kafka protocol guide, ApiVersions 0 and Metadata 7.
+Layouts: Kafka protocol guide, ApiVersions 0 and 3, and Metadata 7.
 """
 
 from __future__ import annotations
@@ -10,7 +10,10 @@ from dataclasses import dataclass
 
 from clusters.common.framing import ask
 
-_API_VERSIONS, _METADATA = (18, 0), (3, 7)
+_API_VERSIONS, _METADATA, _API_VERSIONS_3 = (18, 0), (3, 7), (18, 3)
+_FINALIZED = 2
+"""Tag of the finalized features in the response to ApiVersions 3."""
+
 _CORRELATION = 1
 _NO_CLIENT_ID = -1
 
@@ -66,6 +69,30 @@ def partition_states(address: str, port: int, topic: str, timeout_s: float) -> d
     return states
 
 
+def features(address: str, port: int, timeout_s: float) -> dict[str, int]:
+    """Return the level of each feature that the cluster has finalized, as this broker tells.
+
+    Raises:
+        OSError: it does not answer in time, or not without encryption.
+        struct.error: the response has another format.
+    """
+    no_tags, name = b"\0", b"\x09chaoskit"
+    response = _Reader(_ask(address, port, _API_VERSIONS_3, no_tags + name + b"\x021" + no_tags, timeout_s))
+    response.skip(2)  # error
+    for _ in range(response.varint() - 1):
+        response.skip(6)  # key, lowest and highest version
+        response.tags()
+    response.skip(4)  # throttle time
+    levels: dict[str, int] = {}
+    for tag, field in response.tags().items():
+        for _ in range(field.varint() - 1 if tag == _FINALIZED else 0):
+            feature = field.take(field.varint() - 1).decode()
+            levels[feature] = field.integer("h")
+            field.skip(2)  # lowest level
+            field.tags()
+    return levels
+
+
 def _ask(address: str, port: int, api: tuple[int, int], body: bytes, timeout_s: float) -> bytes:
     """Send one request and return the response after the correlation id."""
     header = struct.pack(">hhih", *api, _CORRELATION, _NO_CLIENT_ID)
@@ -89,6 +116,25 @@ class _Reader:
         (value,) = struct.unpack_from(f">{format_}", self._content, self._at)
         self._at += struct.calcsize(f">{format_}")
         return int(value)
+
+    def varint(self) -> int:
+        """Return an unsigned number of seven bits a byte."""
+        value = shift = 0
+        while True:
+            byte = self.integer("B")
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value
+            shift += 7
+
+    def take(self, size: int) -> bytes:
+        """Return the next bytes."""
+        self._at += size
+        return self._content[self._at - size : self._at]
+
+    def tags(self) -> dict[int, _Reader]:
+        """Return tagged fields."""
+        return {self.varint(): _Reader(self.take(self.varint())) for _ in range(self.varint())}
 
     def integers(self) -> tuple[int, ...]:
         return tuple(self.integer("i") for _ in range(self.integer("i")))

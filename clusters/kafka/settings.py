@@ -30,6 +30,9 @@ DATA_FILES = {
 ELIGIBLE_LEADERS = "eligible.leader.replicas.version"
 """Feature of KIP-966."""
 
+FEATURES_SINCE = (3, 9)
+"""The first release that is formatted at chosen levels of features."""
+
 
 class KafkaOptions(BaseModel):
     """The options of a Kafka cluster, in addition to its hosts.

@@ -32,13 +32,10 @@ from clusters.kafka.operator import has_tools
 from clusters.kafka.retention import compacts
 from clusters.kafka.roles import ROLES
 from clusters.kafka.security import check_security
-from clusters.kafka.settings import KafkaOptions, broker_count
+from clusters.kafka.settings import FEATURES_SINCE, KafkaOptions, broker_count
 
 _JAVA_MIN = {True: 17, False: 8}
 """Kafka 4 brokers need Java 17; earlier ones Java 8."""
-
-
-_FEATURES_SINCE = (3, 9)
 
 
 class System:
@@ -157,7 +154,7 @@ def _check_sizes(declared: Declared) -> None:
 
 
 def _check_topic(options: KafkaOptions, version: tuple[int, ...]) -> None:
-    if options.features and version < _FEATURES_SINCE:
+    if options.features and version < FEATURES_SINCE:
         raise BadInput(f"cluster.features: Kafka {options.version} has none; use 3.9 or later, or remove the key")
     if compacts(options):
         raise BadInput(

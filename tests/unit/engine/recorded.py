@@ -44,7 +44,8 @@ def recorded(
                 due, at = origin + sends[value][1] * MS, origin + at_ms * MS
                 poll = log.invoke(log.name("poll"), at)
                 if given.get("group"):
-                    log.observed(poll, KINDS.index("assigned"), topic, sends[value][0], log.name("g"), 0, 0)
+                    group = given["group"] if isinstance(given["group"], str) else given["group"][client]
+                    log.observed(poll, KINDS.index("assigned"), topic, sends[value][0], log.name(group), 0, 0)
                 log.received(poll, topic, sends[value][0], 0, value, value, due, due, at, 0)
                 log.complete(poll, at, OK)
     compact(folder)

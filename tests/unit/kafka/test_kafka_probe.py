@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from clusters.kafka.probe import PartitionState, answers, partition_states
+from clusters.kafka.probe import PartitionState, answers, features, partition_states
 
 ADDRESS = "127.0.0.1"
 Conversation = Callable[[socket.socket], None]
@@ -105,3 +105,29 @@ def test_a_port_that_nobody_listens_on_does_not_answer() -> None:
 def test_a_paused_node_whose_kernel_accepts_does_not_answer() -> None:
     with socket.create_server((ADDRESS, 0)) as listener:
         assert not answers(ADDRESS, listener.getsockname()[1], 0.1)
+
+
+def test_levels_of_features_are_read_from_the_tags_of_a_response() -> None:
+    def text(content: str) -> bytes:
+        return bytes([len(content) + 1]) + content.encode()
+
+    def levels(**known: int) -> bytes:
+        rows = [
+            text(name.replace("_", ".")) + struct.pack(">hh", level, level) + b"\0" for name, level in known.items()
+        ]
+        return bytes([len(known) + 1]) + b"".join(rows)
+
+    def tagged(*fields: tuple[int, bytes]) -> bytes:
+        return bytes([len(fields)]) + b"".join(bytes([tag, len(content)]) + content for tag, content in fields)
+
+    def talk(connection: socket.socket) -> None:
+        asked = connection.recv(100)
+        (correlation,) = struct.unpack_from(">i", asked, 8)
+        keys = b"\x02" + struct.pack(">hhh", 18, 0, 4) + b"\0"
+        told = levels(kraft_version=1, eligible_leader_replicas_version=1)
+        tags = tagged((0, levels(kraft_version=1)), (1, struct.pack(">q", 7)), (2, told))
+        content = struct.pack(">ih", correlation, 0) + keys + struct.pack(">i", 0) + tags
+        connection.sendall(struct.pack(">i", len(content)) + content)
+
+    with _server(talk) as port:
+        assert features(ADDRESS, port, 5) == {"kraft.version": 1, "eligible.leader.replicas.version": 1}
