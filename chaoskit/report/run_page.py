@@ -16,6 +16,7 @@ from chaoskit.judge.subject import Declared
 from chaoskit.judge.timing import Timing, faults_of, load_of
 from chaoskit.judge.verdict_file import read_findings, read_verdict
 from chaoskit.report import charts
+from chaoskit.report.following import Told, in_order
 from chaoskit.report.series import Series, anomalies_of, series_of
 from chaoskit.report.summary import describe_example, replay_command
 from chaoskit.report.words import PHASE_WORDS
@@ -116,17 +117,20 @@ def _latencies(told: Mapping[str, Any], *, with_faults: bool) -> list[tuple[str,
 
 
 def _anomalies(verdict: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the anomalies, disallowed ones first, with their examples in words."""
-    rows = [
+    """Return the anomalies, disallowed ones first and what follows from a loss after it, with examples in words."""
+    found = sorted(verdict["anomalies"].items(), key=lambda each: (each[1]["allowed"], -each[1]["count"]))
+    ordered = in_order({name: Told.of(each) for name, each in found})
+    return [
         {
             "name": name,
             "loss": name in LOSSES,
+            "follows": follows,
             **each,
             "examples": [describe_example(example) for example in each["examples"]],
         }
-        for name, each in verdict["anomalies"].items()
+        for name, follows in ordered
+        if (each := verdict["anomalies"][name])
     ]
-    return sorted(rows, key=lambda row: (row["allowed"], -row["count"]))
 
 
 def _faults(faults: list[dict[str, Any]], series: Series) -> list[dict[str, Any]]:
@@ -140,7 +144,7 @@ def _faults(faults: list[dict[str, Any]], series: Series) -> list[dict[str, Any]
         rows.append(
             {
                 "kind": row["kind"],
-                "what": f"{row['kind']} on {', '.join(row['targets']) or 'nothing'}",
+                "what": f"{row['kind']} on {', '.join(row['targets'])}" if row["targets"] else row["kind"],
                 "label": row["kind"] if labels and row["kind"] != previous else "",
                 "start": start,
                 "effective": effective,

@@ -12,6 +12,7 @@ from chaoskit.history.drivers import DriverTold
 from chaoskit.history.schema import PRODUCER_SHIFT
 from chaoskit.judge.bounds import describe
 from chaoskit.judge.verdict import VALID, Found, Verdict
+from chaoskit.report.following import in_order
 from chaoskit.report.words import PHASE_WORDS, describe_machine, milliseconds, number, scalar, shortened
 
 _EXAMPLES_SHOWN = 2
@@ -224,7 +225,8 @@ def _faults(equal: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _hit(fault: Mapping[str, Any]) -> str:
-    return f"{fault['kind']} on {', '.join(fault['targets']) or 'nothing'}"
+    where = ", ".join(fault["targets"]) or ("hosts that are not named" if fault["effective"] else "nothing")
+    return f"{fault['kind']} on {where}"
 
 
 def _effect(fault: Mapping[str, Any]) -> str:
@@ -244,13 +246,10 @@ def _unread(unread: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
 
 def _found(verdict: Verdict) -> list[str]:
     lines = ["What was found"]
-    for name, anomaly in verdict.anomalies.items():
-        said = [
-            line
-            for line in describe_anomaly(name, anomaly, complete=verdict.audit["complete"])
-            if line.startswith("    for example") or line not in lines
-        ]
-        lines += said
+    for name, follows in in_order(verdict.anomalies):
+        told = describe_anomaly(name, verdict.anomalies[name], complete=verdict.audit["complete"])
+        new = [line for line in told if line.startswith("    for example") or line not in lines]
+        lines += [f"    {line}" for line in ["  and so:", *new]] if follows else new
     return lines if len(lines) > 1 else [*lines, "  no anomaly"]
 
 

@@ -1,0 +1,68 @@
+"""Which anomalies follow from a loss: they are listed under it, with the same cause."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from chaoskit.contract import installed
+from chaoskit.judge.headline import LOSSES
+
+_ROOTS = (*LOSSES, "truncated")
+
+
+class _Found(Protocol):
+    @property
+    def count(self) -> int: ...
+    @property
+    def allowed(self) -> bool: ...
+    @property
+    def causes(self) -> Sequence[Mapping[str, Any]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An anomaly as in verdict.json."""
+
+    count: int
+    allowed: bool
+    causes: Sequence[Mapping[str, Any]]
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> Told:
+        """Read one."""
+        return cls(told["count"], told["allowed"], told["explained"])
+
+
+def in_order(found: Mapping[str, _Found]) -> Iterator[tuple[str, bool]]:
+    """Yield the names of what was found; what follows from a loss comes after it, with True.
+
+    It follows if its anomaly is one that the loss implies, and if it has the same causes, or none either.
+    """
+    under: dict[str, str] = {}
+    for root in (name for name in _ROOTS if name in found and found[name].count and name not in under):
+        for name in _implied(root):
+            if name in found and name != root and name not in under and _alike(found[root], found[name]):
+                under[name] = root
+    for name in found:
+        if name not in under:
+            yield name, False
+            yield from ((each, True) for each in found if under.get(each) == name)
+
+
+def _implied(root: str) -> list[str]:
+    """Return what may follow from an anomaly; a loss shows as a truncated log as well as the other way round."""
+    known = installed.anomalies()
+    more = known["truncated"].implies if root == "lost" and "truncated" in known else ()
+    return ["truncated", *known[root].implies, *more] if root in known else []
+
+
+def _alike(root: _Found, other: _Found) -> bool:
+    causes = [{(cause["rule"], tuple(cause["faults"])) for cause in each.causes} for each in (root, other)]
+    return (
+        bool(other.count)
+        and root.allowed == other.allowed
+        and causes[1] <= causes[0]
+        and bool(causes[0]) == bool(causes[1])
+    )

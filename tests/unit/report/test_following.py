@@ -1,0 +1,36 @@
+"""What follows from a loss is listed under it; what has a cause of its own is not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chaoskit.report.following import Told, in_order
+
+CUT: dict[str, Any] = {"rule": "kafka.os-flush", "faults": [0]}
+RESET: dict[str, Any] = {"rule": "kafka.retries", "faults": [1]}
+
+
+def test_what_follows_comes_after_the_loss() -> None:
+    found = {
+        "truncated": Told(400, True, [CUT]),
+        "duplicate": Told(3, True, [RESET]),
+        "offset-conflict": Told(2, True, [CUT]),
+        "reordered": Told(2, False, []),
+        "lost": Told(500, True, [CUT]),
+        "late": Told(0, True, []),
+    }
+
+    assert list(in_order(found)) == [
+        ("duplicate", False),
+        ("reordered", False),
+        ("lost", False),
+        ("truncated", True),
+        ("offset-conflict", True),
+        ("late", False),
+    ]
+
+
+def test_without_a_fault_all_that_a_loss_implies_follows_from_it() -> None:
+    found = {"sequence-jump": Told(1, False, []), "lost": Told(20, False, []), "phantom": Told(1, False, [])}
+
+    assert list(in_order(found)) == [("lost", False), ("sequence-jump", True), ("phantom", False)]
