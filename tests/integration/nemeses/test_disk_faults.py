@@ -131,7 +131,7 @@ def test_a_lab_that_is_removed_with_a_slow_disk_leaves_no_limit(make_echo: Make,
     lab = LocalProvider().provision(journal, 1, LocalOptions(size="512MiB"))
     host: Any = lab.hosts[0]
     host.disks["data"].limit(DiskSlow.parameters.model_validate({"write_bandwidth": "1kB"}))
-    host.spawn("writer", ["sh", "-c", "head -c 1M /dev/zero > /data/x; sync"], {})
+    host.spawn("writer", ["sh", "-c", "head -c 1M /dev/zero > /data/x; sync /data/x"], {})
     number = host.disks["data"].image.with_name(THROTTLE).read_text()
     time.sleep(0.3)
 
@@ -149,7 +149,7 @@ def test_a_lab_that_is_removed_with_a_frozen_disk_goes(journal: Journal, filesys
     lab = LocalProvider().provision(journal, 1, LocalOptions(size="512MiB", filesystem=filesystem))
     host: Any = lab.hosts[0]
     host.run(["fsfreeze", "--freeze", "/data"])
-    host.spawn("writer", ["sh", "-c", "echo x > /data/x; sync"], {})
+    host.spawn("writer", ["sh", "-c", "echo x > /data/x; sync /data/x"], {})
     time.sleep(0.2)
 
     LocalProvider().undo({"lab": lab.name, "folder": str(lab.folder)})

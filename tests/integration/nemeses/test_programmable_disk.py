@@ -81,7 +81,7 @@ def test_direct_writes_that_were_not_flushed_are_lost_or_kept_by_mode(make: Make
         host: Any = make(on_cut=OnCut(mode=mode, keep=keep).model_dump(mode="json"), seed=4).hosts[0]
         synced_write(host, "old", b"o" * 65536)
         overwrite = ["dd", "if=/etc/services", "of=/data/old", "bs=4096", "count=3", "oflag=direct", "conv=notrunc"]
-        host.run(["sync"])
+        host.run(["sync", "--file-system", "/data"])
         host.run(overwrite)
         assert host.disks["data"].counters()["unflushed_sectors"] >= 24
         host.power_cut()
