@@ -37,8 +37,8 @@ check: setup ## format, lint, types, import rules
 	@./setup/packages browser
 
 test: check .browser ## all tests: unit, integration, short chaos tests on real clusters (20 minutes; root or sudo)
-	$(SUDO) $(BIN)/python -m pytest $(DURATIONS) -n 3 --dist loadfile -m "not alone" tests/unit tests/integration
-	$(SUDO) $(BIN)/python -m pytest $(DURATIONS) -m "alone or chaos and not long and not nightly" tests/integration tests/chaos
+	$(SUDO) $(BIN)/python -m pytest $(DURATIONS) -n 3 --dist loadfile tests/unit tests/integration
+	$(SUDO) $(BIN)/python -m pytest $(DURATIONS) -m "chaos and not long and not nightly" tests/chaos
 
 chaos: setup ## all chaos tests on real Kafka, Pulsar and BookKeeper, the long ones too (2 hours)
 	$(SUDO) $(BIN)/python -m pytest $(DURATIONS) -m "chaos and not nightly" tests/chaos

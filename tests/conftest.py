@@ -5,7 +5,10 @@ tries: few and always the same ones, or (`make nightly`) thousands of new ones, 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from pathlib import Path
 
+import private
 import pytest
 from hypothesis import settings
 from hypothesis.database import DirectoryBasedExampleDatabase
@@ -24,6 +27,15 @@ settings.load_profile("fast")
 
 @pytest.fixture(scope="session", autouse=True)
 def _healed() -> None:
-    """Tests that compare the machine with how they found it must not find what a killed run left."""
+    """Tests that need room on the machine must not find what a killed run left."""
     if os.geteuid() == 0:
         heal()
+        with pytest.MonkeyPatch.context() as patch:
+            private.heal_left(patch)
+
+
+@pytest.fixture
+def own_state(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A state folder that only this test and what it starts use; see `private`."""
+    with private.state(monkeypatch) as folder:
+        yield folder

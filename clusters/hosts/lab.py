@@ -154,19 +154,10 @@ class LocalProvider:
         root: Root | None = None,
     ) -> LocalLab:
         lower = Path("/") if root is None else roots.tree(root)
-        with choosing():
-            taken = {link[:_NAME_LENGTH] for link in links()}
-            name = next(name for name in iter(_draw_name, None) if name not in taken)
-            folder = state_folder() / "labs" / name
-            network = free_range(claims("network"))
-            journal.record(_PROVIDER, lab=name, folder=str(folder), network=str(network))
-            gateway = network.broadcast_address - 1
+        name, folder, network = _claim(journal)
         try:
-            ip(
-                f"link add {name} type bridge",
-                f"address add {gateway}/{PREFIX_LENGTH} dev {name}",
-                f"link set {name} up",
-            )
+            gateway = network.broadcast_address - 1
+            ip(f"link set {name} up")
             shield(name)
             if gateway6 := address6(str(gateway)):
                 ip(f"address add {gateway6}/{PREFIX_LENGTH6} dev {name} nodad")
@@ -209,6 +200,23 @@ class LocalProvider:
 
 def _draw_name() -> str:
     return f"ck{secrets.token_hex((_NAME_LENGTH - 2) // 2)}"
+
+
+def _claim(journal: Journal) -> tuple[str, Path, IPv4Network]:
+    """Choose the name, the folder and the address range of a lab, and make its bridge, which shows the range to all."""
+    with choosing():
+        taken = {link[:_NAME_LENGTH] for link in links()}
+        name = next(name for name in iter(_draw_name, None) if name not in taken)
+        folder = state_folder() / "labs" / name
+        network = free_range(claims("network"))
+        journal.record(_PROVIDER, lab=name, folder=str(folder), network=str(network))
+        address = f"{network.broadcast_address - 1}/{PREFIX_LENGTH}"
+        try:
+            ip(f"link add {name} type bridge", f"address add {address} dev {name}")
+        except BaseException:
+            _remove(name, folder)
+            raise
+    return name, folder, network
 
 
 def _addresses(network: IPv4Network, count: int) -> dict[str, str]:

@@ -92,6 +92,8 @@ class SyncWitness:
 
     def _look(self) -> None:
         with self._lock:
+            if self._keeper.poll() is not None:  # the number of its device may be another one's by now
+                return
             count = self._count()
             if count != self._flushes:
                 self._flushes = count

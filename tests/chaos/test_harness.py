@@ -18,7 +18,7 @@ from machine import snapshot
 from chaoskit.base import yaml
 from chaoskit.contract import installed
 
-pytestmark = pytest.mark.chaos
+pytestmark = [pytest.mark.chaos, pytest.mark.usefixtures("own_state")]
 
 SCENARIO: dict[str, Any] = {
     "name": "harness",

@@ -139,7 +139,7 @@ def test_two_labs_do_not_disturb_each_other(lab: LocalLab) -> None:
     assert lab.hosts[1].reachable()
 
 
-@pytest.mark.alone
+@pytest.mark.usefixtures("own_state")
 def test_a_closed_lab_leaves_no_trace() -> None:
     before = snapshot()
 
@@ -153,7 +153,7 @@ def test_a_closed_lab_leaves_no_trace() -> None:
     assert snapshot() == before
 
 
-@pytest.mark.alone
+@pytest.mark.usefixtures("own_state")
 def test_heal_removes_the_lab_of_a_killed_harness_and_then_finds_nothing() -> None:
     before = snapshot()
     script = """

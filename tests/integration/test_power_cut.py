@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+import unsynced
 
 from chaoskit.contract.host import DoubtfulCut, HostError
 from clusters.hosts import canary, power
@@ -37,24 +38,26 @@ def sync_witness(lab: LocalLab) -> None:
 
 def test_only_what_was_synced_survives_a_power_cut(lab: LocalLab) -> None:
     write(lab, "synced", synced=True)
-    write(lab, "not-synced", synced=False)
+    unsynced.begin(lab.hosts[0])
 
     lab.hosts[0].power_cut()
     lab.hosts[0].power_on()
 
     assert read(lab, "synced") == CONTENT.decode()
-    assert read(lab, "not-synced") == ""
-    assert "8 of 8 unsynced canaries gone" in lab.hosts[0].prove_cut()
+    assert unsynced.lost(lab.hosts[0])
+    assert "of 8 unsynced canaries gone" in lab.hosts[0].prove_cut()
 
 
 def test_an_unsynced_tail_is_lost_and_the_synced_head_kept(lab: LocalLab) -> None:
     write(lab, "log", synced=True)
-    lab.hosts[0].run(["sh", "-c", "echo tail >> /data/log"])
+    lab.hosts[0].run(["chmod", "a+w", "/data/log"])
+    unsynced.begin(lab.hosts[0], "/data/log")
 
     lab.hosts[0].power_cut()
     lab.hosts[0].power_on()
 
-    assert read(lab, "log") == CONTENT.decode()
+    assert read(lab, "log").startswith(CONTENT.decode())
+    assert unsynced.lost(lab.hosts[0], "/data/log")
 
 
 def test_control_without_a_cut_everything_survives_the_death_of_the_host(
@@ -74,8 +77,9 @@ def test_control_without_a_cut_everything_survives_the_death_of_the_host(
 
 
 def test_control_a_cut_that_saves_everything_first_is_none(lab: LocalLab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The disk refuses all writes afterwards, as after a cut, and nobody has synced this machine's file systems."""
+    """The disk refuses all writes afterwards, as after a cut, and no sync of this machine's file systems is seen."""
     host = lab.hosts[0]
+    lab._witness.close()
     monkeypatch.setattr(power, "_NO_LOG_FLUSH", bytes(4))
 
     host.power_cut()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import unsynced
 from echo import EchoCluster
 from scratch import Make, listing, synced
 from trial import fault, strike_of
@@ -34,14 +35,14 @@ def echo(either_disk: EchoCluster) -> EchoCluster:
 def test_a_power_cut_loses_what_was_not_synced(echo: EchoCluster) -> None:
     host: Any = echo.hosts[0]
     synced(host, "synced")
-    host.put(b"content", "/data/not-synced")
+    unsynced.begin(host)
 
     with fault(PowerCut(), echo.hosts, echo) as evidence:
         assert not echo.answers(host, timeout_s=0.2)
 
     assert evidence == "no answer from n1"
     assert host.run(["cat", "/data/synced"]).out == "content"
-    assert host.run(["cat", "/data/not-synced"], check=False).out == ""
+    assert unsynced.lost(host)
 
 
 def test_power_is_cut_again_while_the_system_recovers(echo: EchoCluster) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import unsynced
 from echo import EchoCluster
 from scratch import Make
 from trial import fault
@@ -60,15 +61,14 @@ def test_a_power_cut_takes_what_is_not_synced_on_every_disk(echo: EchoCluster) -
     for path in paths:
         host.put(b"content", f"{path}/synced")
         host.run(["sync", "-f", path])
-        host.put(b"content", f"{path}/not-synced")
-        if path != "/data":
-            host.run(["sync", f"{path}/not-synced", path])
+    for path in paths:
+        unsynced.begin(host, f"{path}/unsynced-{{}}")
 
     with fault(PowerCut(), echo.hosts, echo):
         pass
 
     assert [_read(host, f"{path}/synced") for path in paths] == ["content"] * 3
-    assert [_read(host, f"{path}/not-synced") for path in paths] == ["", "content", "content"]
+    assert [unsynced.lost(host, f"{path}/unsynced-{{}}") for path in paths] == [True] * 3
 
 
 @pytest.mark.parametrize("nemesis", [DiskDead(), DiskFull()], ids=["dead", "full"])
