@@ -88,15 +88,15 @@ def test_a_clock_is_off_and_right_again(echo: EchoCluster, offset: str, seconds:
 def test_a_service_that_does_not_read_the_clock_is_told(echo: EchoCluster) -> None:
     host: Any = echo.hosts[0]
     host.signal(SERVICE, "KILL")
-    assert wait_until(lambda: host.state(SERVICE) is ServiceState.GONE, 5)
+    assert wait_until(lambda: host.state(SERVICE) is ServiceState.GONE, 30)
     host.spawn(SERVICE, ["env", "-u", "LD_PRELOAD", *echo.program(host)], {})
     with pytest.raises(NemesisError, match=f"{SERVICE} on n1 does not read the clock"):
         ClockOffset().verify(strike_of(ClockOffset(), [host], echo, offset="1h"))
 
     host.signal(SERVICE, "KILL")
-    assert wait_until(lambda: host.state(SERVICE) is ServiceState.GONE, 5)
+    assert wait_until(lambda: host.state(SERVICE) is ServiceState.GONE, 30)
     echo.start(host)
-    assert wait_until(lambda: echo.answers(host), 5)
+    assert wait_until(lambda: echo.answers(host), 30)
 
 
 def test_jumps_add_up(echo: EchoCluster) -> None:
