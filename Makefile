@@ -8,7 +8,7 @@ STAMP := .venv/.installed
 DURATIONS := --durations 25 --durations-min 1
 SEED := $(shell date +%Y%m%d)
 
-.PHONY: help setup demo test chaos nightly expectations check bench clean
+.PHONY: help setup demo fast test chaos nightly expectations check bench clean
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 20
@@ -36,9 +36,14 @@ check: setup ## format, lint, types, import rules
 .browser: .packages
 	@./setup/packages browser
 
-test: check .browser ## all tests: unit, integration, short chaos tests on real clusters (20 minutes; root or sudo)
-	$(SUDO) $(BIN)/python -m pytest $(DURATIONS) -n 3 --dist loadfile -m "not alone" tests/unit tests/integration
-	$(SUDO) $(BIN)/python -m pytest $(DURATIONS) -m "alone or chaos and not long and not nightly" tests/integration tests/chaos
+fast: check .browser ## check, unit and integration tests: the fast half of `make test` (root or sudo)
+	@$(SUDO) $(BIN)/python tests/pace.py
+	$(SUDO) $(BIN)/python -m pytest $(DURATIONS) -n 3 --dist loadfile --no-loadscope-reorder tests/unit tests/integration
+	@$(SUDO) $(BIN)/python tests/pace.py
+
+test: fast ## all tests: unit, integration, short chaos tests on real clusters (20 minutes; root or sudo)
+	$(SUDO) $(BIN)/python -m pytest $(DURATIONS) -m "chaos and not long and not nightly" tests/chaos
+	@$(SUDO) $(BIN)/python tests/pace.py
 
 chaos: setup ## all chaos tests on real Kafka, Pulsar and BookKeeper, the long ones too (2 hours)
 	$(SUDO) $(BIN)/python -m pytest $(DURATIONS) -m "chaos and not nightly" tests/chaos

@@ -57,7 +57,7 @@ _STORE = """
 import ctypes, os, random, struct, sys, zlib
 records, seed, fsync = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3] == "fsync"
 store = os.open("/data/store", os.O_CREAT | os.O_RDWR | os.O_TRUNC)
-os.write(store, bytes(1 << 20)); os.sync(); os.lseek(store, 0, 0)
+os.write(store, bytes(1 << 20)); os.system("sync --file-system /data"); os.lseek(store, 0, 0)
 draw, write_back = random.Random(seed), ctypes.CDLL(None).sync_file_range
 for number in range(1, records + 1):
     body = draw.randbytes(draw.randint(50, 6000))
@@ -127,7 +127,7 @@ def _trial(host: ServiceHost, store: str, seed: int) -> tuple[CutMode, Counter[s
     mode = list(CutMode)[seed % len(CutMode)]
     disk, switch = host.disks[DATA].power(ProgrammableDisk), host.power(PowerSwitch)
     disk.program({"seed": seed, "on_cut": {"mode": mode}})
-    host.run(["sync"])
+    host.run(["sync", "--file-system", host.disks[DATA].path])
     disk.program({"flush_lies": store == _LYING})
     how = "write" if store == _WRITTEN else "fsync"
     acked = int(host.run(["python3", "-c", _STORE, str(_RECORDS), str(seed), how]).out)

@@ -1,39 +1,53 @@
-"""What a run must leave as it was: everything on this machine that chaoskit makes things of."""
+"""What a run must leave as it was: everything on this machine that chaoskit makes things of.
+
+Other runs and other people make such things at the same time. So what a test compares is what can be its own: it has a
+state folder of its own (`private.state`), and what carries the name of a lab counts unless a journal in another state
+folder names that lab. What is left of a lab of the test carries a name that no journal knows.
+"""
 
 from __future__ import annotations
 
-import os
+import json
 import re
 import subprocess
 import time
 from pathlib import Path
 
+import private
 import psutil
 
 from chaoskit.base.state import state_folder
+from clusters.hosts.local import LAB_VARIABLE
 
-_INIT = 1
 _BLKIO = Path("/sys/fs/cgroup/blkio")
+_LAB = re.compile(r"\bck[0-9a-f]{6}")
+_LOOP = "7:"
 _LISTINGS = {
-    "network namespaces": ["ip", "netns", "list"],
     "interfaces": ["ip", "-o", "link", "show"],
     "routes": ["ip", "route", "show", "table", "all"],
-    "loop devices": ["losetup", "-a"],
-    "nftables": ["nft", "list", "ruleset"],
+    "nftables": ["nft", "list", "tables"],
     "iptables": ["iptables-save"],
 }
 
 _CARRIER = re.compile(r" state \w+| linkdown|(?<=<)NO-CARRIER,|,LOWER_UP(?=[,>])")
 """What the kernel says of a link some time after it changed."""
 
+_LINK_LOCAL = ("fe80::", "ff00::")
+"""Routes that the kernel adds some time after a link came up."""
+
 
 def snapshot() -> dict[str, list[str]]:
     """Return a listing of each kind of thing, in a fixed order."""
+    own = str(state_folder())
+    before = _labs_of_others()
     state = {name: _lines(argv) for name, argv in _LISTINGS.items()}
-    state["mounts"] = sorted(Path("/proc/self/mounts").read_text().splitlines())
-    state["processes"] = sorted(_own_processes())
-    state["cgroups"] = sorted(map(str, Path("/sys/fs/cgroup").glob("*/chaoskit")))
-    state["throttles"] = [path.read_text() for path in sorted(_BLKIO.glob("blkio.throttle.*_device"))]
+    state["cgroups"] = sorted(map(str, Path("/sys/fs/cgroup").glob("*/chaoskit/*/")))
+    others = before | _labs_of_others()
+    state = {name: [line for line in lines if _is_of_a_lab(line, others)] for name, lines in state.items()}
+    state["mounts"] = [line for line in sorted(Path("/proc/self/mounts").read_text().splitlines()) if own in line]
+    state["loop devices"] = [line for line in _lines(["losetup", "-a"]) if own in line]
+    state["throttles"] = _throttles(own)
+    state["processes"] = sorted(_processes(own, others))
     state["labs"] = sorted(path.name for path in (state_folder() / "labs").glob("*"))
     state["journals"] = sorted(path.name for path in (state_folder() / "journal").glob("*"))
     return state
@@ -51,28 +65,49 @@ def settled() -> dict[str, list[str]]:
     return last
 
 
+def _labs_of_others() -> set[str]:
+    """Return the labs that journals in other state folders name: each is written before anything of a lab is made."""
+    states = [private.USUAL, Path("/var/lib/chaoskit")]
+    states += [each for state in states for each in (state / private.FOLDER).glob("*")]
+    labs = set()
+    for journal in (path for state in states if state != state_folder() for path in state.glob("journal/*.jsonl")):
+        try:
+            entries = journal.read_text().splitlines()
+        except FileNotFoundError:  # its run has ended
+            continue
+        labs |= {json.loads(entry).get("lab", "") for entry in entries if entry.endswith("}")}
+    return labs
+
+
+def _is_of_a_lab(line: str, others: set[str]) -> bool:
+    """Return whether a line has the name of a lab that is nobody else's."""
+    return any(lab not in others for lab in _LAB.findall(line))
+
+
 def _lines(argv: list[str]) -> list[str]:
     listing = subprocess.run(argv, text=True, capture_output=True, check=True).stdout
-    return sorted(_CARRIER.sub("", line) for line in listing.splitlines() if not line.startswith("#"))
+    return sorted(
+        _CARRIER.sub("", line) for line in listing.splitlines() if not any(each in line for each in _LINK_LOCAL)
+    )
 
 
-def _own_processes() -> list[str]:
-    """Command lines of hosts, services and clients that a run of this test starts, or that nobody waits for any more.
+def _throttles(own: str) -> list[str]:
+    """Return the limits of loop devices that back own disks, or none any more."""
+    foreign = {
+        path.parts[3].removeprefix("loop")
+        for path in Path("/sys/block").glob("loop*/loop/backing_file")
+        if own not in path.read_text()
+    }
+    lines = [line for path in sorted(_BLKIO.glob("blkio.throttle.*_device")) for line in path.read_text().splitlines()]
+    return [line for line in lines if line.startswith(_LOOP) and line.split()[0].removeprefix(_LOOP) not in foreign]
 
-    Those of other tests, which may run on this machine at the same time, are their children.
-    """
-    systems = ("kafka.Kafka", "QuorumPeerMain", "bookkeeper.server.Main", "PulsarBrokerStarter")
-    marks = ("unshare", "sshd_config", *systems, "chaoskit.run.worker", "clusters.hosts", "nemeses.network")
+
+def _processes(own: str, others: set[str]) -> list[str]:
+    """Return the command lines of processes of own labs, and of what was started with the own state folder."""
     found = []
-    for process in psutil.process_iter(["cmdline", "ppid"]):
-        command = " ".join(process.info["cmdline"] or [])
-        if any(mark in command for mark in marks) and (process.info["ppid"] == _INIT or _is_ours(process)):
+    for process in psutil.process_iter(["cmdline", "environ"]):
+        command, environment = " ".join(process.info["cmdline"] or []), process.info["environ"] or {}
+        of_lab = _is_of_a_lab(environment.get(LAB_VARIABLE, ""), others)
+        if of_lab or own in command or environment.get("CHAOSKIT_STATE") == own:
             found.append(command)
     return found
-
-
-def _is_ours(process: psutil.Process) -> bool:
-    try:
-        return os.getpid() in (parent.pid for parent in process.parents())
-    except psutil.NoSuchProcess:
-        return False

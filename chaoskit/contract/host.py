@@ -22,6 +22,33 @@ class HostError(ChaoskitError):
 
 
 @dataclass(frozen=True, slots=True)
+class Doubt:
+    """Why a fault that took effect and was healed may have shown little.
+
+    Attributes:
+        at_ns: when it happened, CLOCK_MONOTONIC.
+        event: what happened, such as `somebody synced all file systems of this machine`.
+        consequence: what follows, such as `the cut of n1 had little left to lose`.
+    """
+
+    at_ns: int
+    event: str
+    consequence: str
+
+
+class DoubtfulCut(HostError):
+    """The power was gone, and nothing unsynced was lost, for a known reason; the message is the evidence.
+
+    Attributes:
+        doubts: the reasons.
+    """
+
+    def __init__(self, evidence: str, doubts: Sequence[Doubt]) -> None:
+        super().__init__(evidence)
+        self.doubts = doubts
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """The result of a command: exit status and decoded output."""
 
@@ -126,6 +153,7 @@ class PowerSwitch(Protocol):
         """Return evidence, after `power_on`, that unsynced data was lost and synced data was kept.
 
         Raises:
+            DoubtfulCut: the disk kept unsynced data because something else saved it right before.
             HostError: the disk kept unsynced data or lost synced data, or nothing unsynced was on it.
         """
         ...

@@ -12,7 +12,7 @@ from chaoskit.base.errors import ChaoskitError
 from chaoskit.contract.cluster import Cluster, System
 from chaoskit.contract.disk import DATA
 from chaoskit.contract.guarantee import Damage
-from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.host import Doubt, ServiceHost
 from chaoskit.history.audits import Place
 
 
@@ -110,6 +110,7 @@ class Strike:
         damaged: the partitions, by their names in the system, whose files it damaged, if it damaged nothing else.
         notes: measurements that one step stores for a later one. Lost if the harness dies, so `heal` must not need
             them.
+        doubt: tells the run why the fault may have shown little: its verdict is then at best `unknown`.
     """
 
     name: str
@@ -122,6 +123,7 @@ class Strike:
     in_system: Callable[[str], str] = str
     damaged: list[Place] = field(default_factory=list)
     notes: dict[str, Any] = field(default_factory=dict)
+    doubt: Callable[[Doubt], None] = lambda _: None
 
     @property
     def names(self) -> str:

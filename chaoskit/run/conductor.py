@@ -20,7 +20,7 @@ from chaoskit.base.errors import ChaoskitError
 from chaoskit.base.store import TIMELINE, write_yaml
 from chaoskit.contract.cluster import Cluster
 from chaoskit.contract.event import FaultDropped, FaultFailed, FaultHealed, FaultProved, Watcher
-from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.host import Doubt, ServiceHost
 from chaoskit.contract.installed import nemesis
 from chaoskit.contract.nemesis import ClientProcess, Nemesis, Strike
 from chaoskit.history.audits import Place
@@ -56,6 +56,7 @@ class Conductor:
         active: the active faults, such as `kill on n1`, by number.
         dropped: number of faults that never had their turn before the load ended.
         missed: those of them that are no fault of a series with a limit, as sentences.
+        doubts: why faults that took effect and healed may have shown little, as sentences.
         all_healed: whether every fault that began was proved healed.
         full: why faults could not be recorded any more; all that were active have been healed then.
     """
@@ -93,6 +94,7 @@ class Conductor:
         self.dropped = 0
         self.missed: list[str] = []
         self.problems: list[str] = []
+        self.doubts: list[str] = []
         self.active: dict[int, str] = {}
 
     def start(self, load_start_ns: int) -> None:
@@ -164,6 +166,7 @@ class Conductor:
             seed=fault.seed,
             resolve=lambda name: self._resolve(name, fault.pick),
             in_system=self._in_system,
+            doubt=lambda doubt: self._doubt(fault.kind, doubt),
         )
         row.content["targets"] = list(targets)
         try:
@@ -302,6 +305,10 @@ class Conductor:
         row.say(problem)
         self.problems.append(f"{row.content['kind']}: {problem}")
         self._watcher.on(FaultFailed(row.index, row.content["kind"], problem))
+
+    def _doubt(self, kind: str, doubt: Doubt) -> None:
+        at_s = (doubt.at_ns - self._origin_ns) / 1e9
+        self.doubts.append(f"{kind}: {doubt.event} at {at_s:.1f} s: {doubt.consequence}")
 
     def _now(self) -> int:
         return time.monotonic_ns() - self._origin_ns

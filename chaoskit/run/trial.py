@@ -178,7 +178,7 @@ class Trial:
         conductor.join()
         if full := conductor.full or fleet.full():
             raise full
-        self._problems += conductor.missed
+        self._problems += conductor.missed + conductor.doubts
         liveness = self._recover(fleet, producers, consumers)
         fleet.stop(clients)
         self._problems += fleet.join(clients, _STOP_TIMEOUT_S)

@@ -1,7 +1,7 @@
 """Downloads the jars of a release and their dependencies from the Maven repository into a verified cache.
 
 Maven verifies each download against the repository's checksums (strictly). A manifest of SHA-256
-digests, written once into the cache folder, is verified at every later use.
+digests, written once into the cache folder, is verified at the first use by each process, and again if a file changed.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ Coordinates = tuple[str, str, str]
 _COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 _RUNTIME = ["-DincludeScope=runtime"]
 _MANIFEST = "SHA256SUMS"
+
+_VERIFIED: dict[Path, list[tuple[str, int, int, int]]] = {}
+"""What this process has verified: names, sizes, times of modification and numbers of the files in each folder."""
 
 _ABSENT = re.compile(r"Could not find artifact|was not found in \S+ during a previous attempt|status code: 404")
 """What Maven says if the repository answered that it does not have a file."""
@@ -151,11 +154,19 @@ def _cause(output: str) -> str:
 
 
 def _verify(folder: Path) -> None:
+    stamps = [(path.name, stat.st_size, stat.st_mtime_ns, stat.st_ino) for path, stat in _stats(folder)]
+    if _VERIFIED.get(folder) == stamps:
+        return
     for line in (folder / _MANIFEST).read_text().splitlines():
         digest, name = line.split("  ")
         jar = folder / name
         if not jar.exists() or _digest(jar) != digest:
             raise BadInput(f"{jar} was modified after the download; remove {folder} and run again")
+    _VERIFIED[folder] = stamps
+
+
+def _stats(folder: Path) -> list[tuple[Path, os.stat_result]]:
+    return [(path, path.stat()) for path in sorted(folder.iterdir())]
 
 
 def _digest(path: Path) -> str:

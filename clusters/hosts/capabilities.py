@@ -180,8 +180,8 @@ def _try_power_cut(filesystem: str) -> str:
     """Cut the power of a scratch disk in a separate mount namespace and read what it kept."""
     script = """
         mount --make-rprivate /; mkdir -p "$1/mnt"; truncate -s 320M "$1/disk"; mkfs.$2 -q "$1/disk"
-        mount -t $2 -o loop "$1/disk" "$1/mnt"; "$3" -m clusters.hosts.power cut "$1/mnt"; umount "$1/mnt"
-        mount -t $2 -o loop "$1/disk" "$1/mnt"; "$3" -m clusters.hosts.power read "$1/mnt"
+        mount -t $2 -o loop "$1/disk" "$1/mnt"; cut=$("$3" -m clusters.hosts.canary "$1/mnt"); umount "$1/mnt"
+        mount -t $2 -o loop "$1/disk" "$1/mnt"; "$3" -m clusters.hosts.canary "$1/mnt" "$cut"
     """
     with tempfile.TemporaryDirectory(dir=state_folder()) as folder:
         return _in_namespaces(script, folder, filesystem, sys.executable)

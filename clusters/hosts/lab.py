@@ -38,6 +38,7 @@ from clusters.hosts.limits import remove_limits
 from clusters.hosts.local import LAB_VARIABLE, LocalHost
 from clusters.hosts.network import PREFIX_LENGTH, PREFIX_LENGTH6, address6, choosing, free_range, ip, links
 from clusters.hosts.power import thaw
+from clusters.hosts.witness import SyncWitness
 
 _PROVIDER = "local"
 _HOSTS_MAX = 200
@@ -75,12 +76,14 @@ class LocalLab:
         name: name of the lab and of its bridge.
         folder: folder with keys, disk images and system disks.
         hosts: the booted hosts.
+        witness: of syncs of all file systems.
     """
 
-    def __init__(self, name: str, folder: Path, hosts: Sequence[LocalHost]) -> None:
+    def __init__(self, name: str, folder: Path, hosts: Sequence[LocalHost], witness: SyncWitness) -> None:
         self.name = name
         self.folder = folder
         self.hosts = hosts
+        self._witness = witness
 
     def access(self) -> list[str]:
         return [f"ssh -i {self.folder / 'client_key'} root@{host.address}" for host in self.hosts]
@@ -102,6 +105,7 @@ class LocalLab:
 
     def close(self) -> None:
         on_each(self.hosts, lambda host: host.kill())
+        self._witness.close()
         _remove(self.name, self.folder)
 
 
@@ -150,24 +154,20 @@ class LocalProvider:
         root: Root | None = None,
     ) -> LocalLab:
         lower = Path("/") if root is None else roots.tree(root)
-        with choosing():
-            taken = {link[:_NAME_LENGTH] for link in links()}
-            name = next(name for name in iter(_draw_name, None) if name not in taken)
-            folder = state_folder() / "labs" / name
-            network = free_range(claims("network"))
-            journal.record(_PROVIDER, lab=name, folder=str(folder), network=str(network))
-            gateway = network.broadcast_address - 1
+        name, folder, network = _claim(journal)
         try:
-            ip(
-                f"link add {name} type bridge",
-                f"address add {gateway}/{PREFIX_LENGTH} dev {name}",
-                f"link set {name} up",
-            )
+            gateway = network.broadcast_address - 1
+            ip(f"link set {name} up")
             shield(name)
             if gateway6 := address6(str(gateway)):
                 ip(f"address add {gateway6}/{PREFIX_LENGTH6} dev {name} nodad")
-            hosts = _prepare(name, folder, network, count, options, lower)
-            lab = LocalLab(name, folder, hosts)
+            _furnish(folder, network, count)
+            witness = SyncWitness(folder / "witness", {LAB_VARIABLE: name})
+            hosts = [
+                LocalHost(name, folder, host, address, _disks(folder / host / DISKS, host, options), witness, lower)
+                for host, address in _addresses(network, count).items()
+            ]
+            lab = LocalLab(name, folder, hosts, witness)
             if SettableClock in needed:
                 for host in hosts:
                     host.make_clock_settable()
@@ -202,24 +202,38 @@ def _draw_name() -> str:
     return f"ck{secrets.token_hex((_NAME_LENGTH - 2) // 2)}"
 
 
-def _prepare(  # noqa: PLR0917 - a step of provisioning that is apart only for its length
-    lab: str, folder: Path, network: IPv4Network, count: int, options: LocalOptions, root: Path
-) -> list[LocalHost]:
-    """Create the keys, the hosts file and the disks."""
+def _claim(journal: Journal) -> tuple[str, Path, IPv4Network]:
+    """Choose the name, the folder and the address range of a lab, and make its bridge, which shows the range to all."""
+    with choosing():
+        taken = {link[:_NAME_LENGTH] for link in links()}
+        name = next(name for name in iter(_draw_name, None) if name not in taken)
+        folder = state_folder() / "labs" / name
+        network = free_range(claims("network"))
+        journal.record(_PROVIDER, lab=name, folder=str(folder), network=str(network))
+        address = f"{network.broadcast_address - 1}/{PREFIX_LENGTH}"
+        try:
+            ip(f"link add {name} type bridge", f"address add {address} dev {name}")
+        except BaseException:
+            _remove(name, folder)
+            raise
+    return name, folder, network
+
+
+def _addresses(network: IPv4Network, count: int) -> dict[str, str]:
+    """Return the address, with prefix length, of each host."""
+    return {f"n{index}": f"{network[index]}/{PREFIX_LENGTH}" for index in range(1, count + 1)}
+
+
+def _furnish(folder: Path, network: IPv4Network, count: int) -> None:
+    """Create the folder with the keys, the hosts file and the configuration of sshd."""
     folder.mkdir(parents=True, mode=0o700)
     for key in ("host_key", "client_key"):
         _run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / key))
-    addresses = {f"n{index}": network[index] for index in range(1, count + 1)}
+    addresses = {name: address.split("/")[0] for name, address in _addresses(network, count).items()}
     table = "".join(f"{address} {name}\n" for name, address in addresses.items())
-    table6 = "".join(
-        f"{address6(str(address))} {name}-v6\n" for name, address in addresses.items() if address6(str(address))
-    )
+    table6 = "".join(f"{address6(address)} {name}-v6\n" for name, address in addresses.items() if address6(address))
     (folder / "hosts").write_text(f"127.0.0.1 localhost\n{table}{table6}")
     (folder / "sshd_config").write_text(_SSHD_CONFIG)
-    return [
-        LocalHost(lab, folder, name, f"{address}/{PREFIX_LENGTH}", _disks(folder / name / DISKS, name, options), root)
-        for name, address in addresses.items()
-    ]
 
 
 def _disks(folder: Path, host: str, options: LocalOptions) -> list[PlainDisk]:

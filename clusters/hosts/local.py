@@ -20,18 +20,23 @@ from contextlib import suppress
 from pathlib import Path
 
 from chaoskit.base.state import cache_folder
-from chaoskit.contract.disk import DATA
-from chaoskit.contract.host import HostError
+from chaoskit.contract.host import Doubt, DoubtfulCut, HostError
+from clusters.hosts.canary import CanariesKept
 from clusters.hosts.clock.host import ClockHost
 from clusters.hosts.disk.plain import PlainDisk
 from clusters.hosts.limits import HostLimits
 from clusters.hosts.network import PREFIX_LENGTH6, address6, ip
 from clusters.hosts.ssh import SERVICE_USER
+from clusters.hosts.witness import SyncWitness
 
 LAB_VARIABLE = "CHAOSKIT_LAB"
 """Environment variable that marks the first processes of a lab's hosts, so that only those are killed."""
 
 _BOOT_TIMEOUT_S = 20
+_TOLD_NS = 1_000_000_000
+"""A sync that was longer ago is nothing that the evidence of a power cut tells."""
+
+_SYNCED = "somebody synced all file systems of this machine"
 _INIT = Path(__file__).with_name("host-init.sh")
 
 
@@ -44,6 +49,7 @@ class LocalHost(ClockHost, HostLimits):
         name: host name.
         address: address with prefix length, on the lab's bridge.
         disks: its data disks.
+        witness: of syncs of all file systems.
         root: the lower layer of its root file system, which it does not change.
     """
 
@@ -54,12 +60,15 @@ class LocalHost(ClockHost, HostLimits):
         name: str,
         address: str,
         disks: Sequence[PlainDisk],
+        witness: SyncWitness,
         root: Path = Path("/"),
     ) -> None:
         super().__init__(name, address.split("/", maxsplit=1)[0], folder / "client_key")
         HostLimits.__init__(self, lab, name)
         self.address6 = address6(self.address)
         self._lab = lab
+        self._witness = witness
+        self._synced_before: list[str] = []
         self._root = root
         self._folder = folder
         self._address = address
@@ -126,9 +135,9 @@ class LocalHost(ClockHost, HostLimits):
 
     def power_cut(self) -> None:
         """Cut cable, disks and processes, in this order: peers receive nothing, as when a machine loses power."""
+        self._synced_before = self._tell_last_sync()
         for disk in self._disks.values():
             disk.release()
-            disk.sing()
         ip(f"link set {self._cable} down")
         for disk in self._disks.values():
             disk.stop()
@@ -157,10 +166,12 @@ class LocalHost(ClockHost, HostLimits):
         self.wait_booted()
 
     def prove_cut(self) -> str:
-        proofs = {name: disk.prove_cut() for name, disk in self._disks.items()}
-        if len(proofs) == 1:
-            return proofs[DATA]
-        return "; ".join(f"disk {name}: {proof}" for name, proof in proofs.items())
+        doubts: list[Doubt] = []
+        proofs = [self._prove(disk, doubts) for disk in self._disks.values()]
+        evidence = "; ".join([*proofs, *self._synced_before])
+        if doubts:
+            raise DoubtfulCut(evidence, doubts)
+        return evidence
 
     def get(self, path: str, local: Path) -> None:
         if self._init is not None:
@@ -171,6 +182,26 @@ class LocalHost(ClockHost, HostLimits):
             raise HostError(f"host {self.name} is down and {path} is not on its system disk")
         local.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(survivor, local)
+
+    def _tell_last_sync(self) -> list[str]:
+        """Return how long ago all file systems were synced, if that is short enough to be told."""
+        last_ns, now_ns = self._witness.last(), time.monotonic_ns()
+        if last_ns is None or now_ns - last_ns > _TOLD_NS:
+            return []
+        return [f"{_SYNCED} {(now_ns - last_ns) / 1e6:.0f} ms before"]
+
+    def _prove(self, disk: PlainDisk, doubts: list[Doubt]) -> str:
+        """Return evidence of the cut of a disk; add why it may have lost little."""
+        name = f"disk {disk.name}: " if len(self._disks) > 1 else ""
+        try:
+            return f"{name}{disk.prove_cut()}"
+        except CanariesKept as kept:
+            synced_ns = self._witness.first_after(kept.began_ns)
+            if synced_ns is None:
+                raise
+            doubts.append(Doubt(synced_ns, _SYNCED, f"the cut of {self.name} had little left to lose"))
+            disk.arm_canary()
+            return f"{name}all writes were refused after the cut, and {_SYNCED} right before"
 
     def _await_first_process(self) -> int:
         assert self._init is not None

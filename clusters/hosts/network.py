@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from chaoskit.base.errors import BadInput
-from chaoskit.base.state import state_folder
 from chaoskit.contract.host import HostError
+
+_LOCK = Path("/run/chaoskit-labs.lock")
 
 PREFIX_LENGTH = 24
 PREFIX_LENGTH6 = 64
@@ -56,10 +57,8 @@ def links() -> list[str]:
 
 @contextmanager
 def choosing() -> Iterator[None]:
-    """Hold the machine-wide lock for choosing a lab's address range."""
-    folder = state_folder()
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as lock:
+    """Hold the machine-wide lock for choosing a lab's address range, whatever the state folder."""
+    with _LOCK.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 

@@ -28,6 +28,7 @@ SERVICE_USER = 64042
 """User and group id that services run as. Debian leaves 60000 to 64999 to packages, which hardly use it."""
 
 CONNECT_TIMEOUT_S = 5
+_ATTEMPTS = 4
 _NO_STATUS = -1
 """The exit status that paramiko returns if the connection was lost."""
 
@@ -168,15 +169,25 @@ class SshHost:
         keys = {"key_filename": str(self._key_file), "allow_agent": False, "look_for_keys": False}
         return Connection(self.address, user="root", connect_timeout=CONNECT_TIMEOUT_S, connect_kwargs=keys)
 
+    def _opened(self) -> Connection:
+        """Return a new connection. A busy machine may need longer than the time for connecting to exchange keys."""
+        for attempt in range(1, _ATTEMPTS + 1):
+            connection = self._connect()
+            try:
+                connection.open()
+            except (OSError, EOFError, paramiko.SSHException) as error:
+                _close(connection)
+                exchanging = isinstance(error, paramiko.SSHException) and "No existing session" in str(error)
+                if not exchanging or attempt == _ATTEMPTS:
+                    raise HostError(f"host {self.name} ({self.address}) cannot be reached: {error!r}") from error
+            else:
+                break
+        return connection
+
     def _transport(self) -> paramiko.Transport:
         with self._connecting:
             if self._connection is None or not self._connection.is_connected:
-                self._connection = self._connect()
-                try:
-                    self._connection.open()
-                except (OSError, EOFError, paramiko.SSHException) as error:
-                    self.disconnect()
-                    raise HostError(f"host {self.name} ({self.address}) cannot be reached: {error!r}") from error
+                self._connection = self._opened()
             transport: paramiko.Transport | None = self._connection.transport
             assert transport is not None
             if isinstance(transport.sock, socket.socket):

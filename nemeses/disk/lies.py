@@ -13,6 +13,7 @@ from chaoskit.contract.host import PowerSwitch, ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, OnDisk, Strike
 from nemeses.disk.chosen import chosen, programmable
 from nemeses.disk.mending import check_writable, restore, write_error
+from nemeses.disk.proof import prove_cut
 from nemeses.services import await_answers
 
 _FLUSHED_S = 10
@@ -99,4 +100,4 @@ def _check_lost(host: ServiceHost, strike: Strike) -> str:
         raise NemesisError(
             f"{host.name}: the power was cut while its disk lied, but no acknowledged data was lost: {cut}"
         )
-    return f"{host.name}: {cut['lies']} acknowledged flushes were lies; {host.power(PowerSwitch).prove_cut()}"
+    return f"{cut['lies']} acknowledged flushes were lies; {prove_cut(host, strike)}"

@@ -14,6 +14,7 @@ from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import PowerSwitch
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
 from nemeses.disk.mending import restore
+from nemeses.disk.proof import prove_cut
 from nemeses.services import await_answers
 
 
@@ -56,12 +57,12 @@ class PowerCut(Nemesis):
             strike.notes["reboots"] -= 1
             time.sleep(strike.parameters.between / 1e9)
             proofs = strike.notes.setdefault("proofs", [])
-            proofs += [f"{host.name}: {host.power(PowerSwitch).prove_cut()}" for host in strike.hosts]
+            proofs += [prove_cut(host, strike) for host in strike.hosts]
             on_each(strike.hosts, lambda host: host.power(PowerSwitch).power_cut())
             on_each(strike.hosts, lambda host: restore(host, strike.cluster))
 
     def verify_healed(self, strike: Strike) -> str:
-        proofs = [f"{host.name}: {host.power(PowerSwitch).prove_cut()}" for host in strike.hosts]
+        proofs = [prove_cut(host, strike) for host in strike.hosts]
         return "; ".join([*strike.notes.get("proofs", []), *proofs, await_answers(strike.hosts, strike.cluster)])
 
 

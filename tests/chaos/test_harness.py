@@ -18,7 +18,7 @@ from machine import snapshot
 from chaoskit.base import yaml
 from chaoskit.contract import installed
 
-pytestmark = pytest.mark.chaos
+pytestmark = [pytest.mark.chaos, pytest.mark.usefixtures("own_state")]
 
 SCENARIO: dict[str, Any] = {
     "name": "harness",
@@ -121,9 +121,9 @@ def test_two_runs_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
 def test_replay_repeats_the_faults_as_they_happened(tmp_path: Path) -> None:
     faults = [
         {"from": "500ms", "to": "3s", "every": "1s", "inject": ["pause"], "on": "one", "for": "300ms"},
-        {"at": "3s", "inject": "pause", "on": "follower", "for": "300ms"},
+        {"at": "3s", "inject": "pause", "on": "follower", "for": "300ms", "at_most": 1},
     ]
-    load = {**SCENARIO["workload"], "duration": "4s"}
+    load = {**SCENARIO["workload"], "duration": "5s"}
     store = tmp_path / "store"
     scenario, results = (
         write(tmp_path, faults=faults, workload=load, expect={"unavailable": "< 1m"}),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
+from pathlib import Path
 
 import pytest
+import unsynced
 
-from chaoskit.contract.host import HostError
-from clusters.hosts import power
+from chaoskit.contract.host import DoubtfulCut, HostError
+from clusters.hosts import canary, power
 from clusters.hosts.lab import LocalLab
 
 CONTENT = b"0123456789" * 1000
@@ -24,40 +27,101 @@ def read(lab: LocalLab, name: str) -> str:
     return lab.hosts[0].run(["cat", f"/data/{name}"], check=False).out
 
 
+def sync(path: Path) -> None:
+    subprocess.run(["sync", "--file-system", path], check=True)
+
+
+def sync_witness(lab: LocalLab) -> None:
+    """Sync the file system of the lab that only a sync of all file systems reaches."""
+    sync(Path(f"/proc/{lab._witness._keeper.pid}/root{lab.folder}/witness/mount"))
+
+
 def test_only_what_was_synced_survives_a_power_cut(lab: LocalLab) -> None:
     write(lab, "synced", synced=True)
-    write(lab, "not-synced", synced=False)
+    unsynced.begin(lab.hosts[0])
 
     lab.hosts[0].power_cut()
     lab.hosts[0].power_on()
 
     assert read(lab, "synced") == CONTENT.decode()
-    assert read(lab, "not-synced") == ""
-    assert "unsynced canary" in lab.hosts[0].prove_cut()
+    assert unsynced.lost(lab.hosts[0])
+    assert "of 8 unsynced canaries gone" in lab.hosts[0].prove_cut()
 
 
 def test_an_unsynced_tail_is_lost_and_the_synced_head_kept(lab: LocalLab) -> None:
     write(lab, "log", synced=True)
-    lab.hosts[0].run(["sh", "-c", "echo tail >> /data/log"])
+    lab.hosts[0].run(["chmod", "a+w", "/data/log"])
+    unsynced.begin(lab.hosts[0], "/data/log")
 
     lab.hosts[0].power_cut()
     lab.hosts[0].power_on()
 
-    assert read(lab, "log") == CONTENT.decode()
+    assert read(lab, "log").startswith(CONTENT.decode())
+    assert unsynced.lost(lab.hosts[0], "/data/log")
 
 
-def test_control_without_a_cut_everything_survives_the_death_of_the_host(lab: LocalLab) -> None:
-    """Killing all processes is no power cut: the kernel still writes back. The canary must say so."""
+def test_control_without_a_cut_everything_survives_the_death_of_the_host(
+    lab: LocalLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killing all processes is no power cut: the kernel still writes back. The canaries must say so."""
     host = lab.hosts[0]
     write(lab, "not-synced", synced=False)
-    power.write_unsynced_canary(host.disks["data"].mounted)
+    monkeypatch.setattr(canary, "shut_down_around", lambda _: None)
 
-    host.kill()
+    host.power_cut()
     host.power_on()
 
     assert read(lab, "not-synced") == CONTENT.decode()
     with pytest.raises(HostError, match="never synced: its power was not cut"):
         host.prove_cut()
+
+
+def test_control_a_cut_that_saves_everything_first_is_none(lab: LocalLab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk refuses all writes afterwards, as after a cut, and no sync of this machine's file systems is seen."""
+    host = lab.hosts[0]
+    lab._witness.close()
+    monkeypatch.setattr(power, "_NO_LOG_FLUSH", bytes(4))
+
+    host.power_cut()
+    host.power_on()
+
+    with pytest.raises(HostError, match="never synced: its power was not cut") as raised:
+        host.prove_cut()
+    assert not isinstance(raised.value, DoubtfulCut)
+
+
+def test_who_synced_everything_right_before_a_cut_is_a_doubt(lab: LocalLab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sync that hits the microseconds of the cut; it reaches the file systems of this test alone."""
+    host = lab.hosts[0]
+    shut_down = canary.shut_down_around
+
+    def sync_and_shut_down(descriptor: int) -> None:
+        sync(host.disks["data"].mounted)
+        sync_witness(lab)
+        shut_down(descriptor)
+
+    monkeypatch.setattr(canary, "shut_down_around", sync_and_shut_down)
+    began_ns = time.monotonic_ns()
+
+    host.power_cut()
+    host.power_on()
+
+    with pytest.raises(DoubtfulCut, match="all writes were refused after the cut") as raised:
+        host.prove_cut()
+    (doubt,) = raised.value.doubts
+    assert doubt.event == "somebody synced all file systems of this machine"
+    assert doubt.consequence == "the cut of n1 had little left to lose"
+    assert began_ns < doubt.at_ns < time.monotonic_ns()
+
+
+def test_a_sync_before_a_cut_is_told(lab: LocalLab) -> None:
+    host = lab.hosts[0]
+    sync_witness(lab)
+
+    host.power_cut()
+    host.power_on()
+
+    assert "canaries gone, fsynced canary intact; somebody synced all file systems of this machine" in host.prove_cut()
 
 
 def test_a_canary_that_the_disk_refused_proves_nothing(lab: LocalLab) -> None:
@@ -67,14 +131,14 @@ def test_a_canary_that_the_disk_refused_proves_nothing(lab: LocalLab) -> None:
     host.power_cut()
     host.power_on()
 
-    with pytest.raises(HostError, match="refused the unsynced canary"):
+    with pytest.raises(HostError, match="refused the unsynced canaries"):
         host.prove_cut()
 
 
 def test_a_disk_that_loses_synced_data_is_told_from_a_power_cut(lab: LocalLab) -> None:
     host = lab.hosts[0]
     host.run(["rm", "/data/.chaoskit/canary-synced"])
-    host.run(["sync"])
+    host.run(["sync", "--file-system", "/data"])
 
     host.power_cut()
     host.power_on()
@@ -105,7 +169,7 @@ def test_peers_hear_nothing_when_power_is_cut(lab: LocalLab) -> None:
         "s.settimeout(1.5)\ntry: s.recv(4096); s.recv(4096); print('heard')\nexcept TimeoutError: print('silence')"
     )
     other.spawn("peer", ["python3", "-c", connect], {})
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 30
     while "up" not in other.run(["cat", other.log_path("peer")]).out:
         assert time.monotonic() < deadline
 

@@ -10,7 +10,7 @@ from chaoskit.base.quantities import format_size
 from chaoskit.contract.disk import DATA, DiskLimits
 from chaoskit.contract.host import HostError
 from chaoskit.contract.power import P, held
-from clusters.hosts import power
+from clusters.hosts import canary, power
 from clusters.hosts.disk import layout, throttle
 from clusters.hosts.disk.crash import copy_sparse
 from clusters.hosts.disk.options import DiskOptions, make_image
@@ -40,7 +40,7 @@ class PlainDisk:
         self._root: Path | None = None
         self._limits = DiskLimits()
         self._fresh = True
-        self._sung = False
+        self._cut: canary.Cut | None = None
         folder.mkdir(parents=True)
         make_image(self.image, options, image)
 
@@ -69,7 +69,7 @@ class PlainDisk:
 
     def arm_canary(self) -> None:
         """Write the fsynced canary, which must survive a later power cut."""
-        power.write_synced_canary(self.mounted)
+        canary.write_synced_canary(self.mounted)
         self._fresh = False
 
     def release(self) -> None:
@@ -78,13 +78,9 @@ class PlainDisk:
         if self._root is not None:
             power.thaw(self.mounted)
 
-    def sing(self) -> None:
-        """Write the unsynced canary, which the next power cut must destroy."""
-        self._sung = power.write_unsynced_canary(self.mounted)
-
     def stop(self) -> None:
         """Ensure that nothing reaches the image from now on."""
-        power.shut_down(self.mounted)
+        self._cut = canary.cut(self.mounted)
 
     def detach(self) -> None:
         """Wait until the kernel has let go of it, after its host was killed."""
@@ -99,12 +95,13 @@ class PlainDisk:
         """Return evidence that the last power cut lost unsynced data and kept synced data.
 
         Raises:
-            HostError: it did not, or nothing unsynced was on it.
+            CanariesKept: it lost nothing that was unsynced, although it has refused all writes since.
+            HostError: it was not cut, lost synced data, or nothing unsynced was on it.
         """
-        evidence = power.read_canaries(self.mounted)
-        if not self._sung:
-            raise HostError(f"the disk at {self.path} refused the unsynced canary: that it is gone proves no power cut")
-        self._sung = False
+        if self._cut is None:
+            raise HostError(f"the power of the disk at {self.path} was not cut since it was last proved")
+        evidence = canary.read_canaries(self.mounted, self._cut)
+        self._cut = None
         self.arm_canary()
         return evidence
 

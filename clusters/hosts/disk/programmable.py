@@ -10,7 +10,7 @@ from typing import Any
 
 from chaoskit.contract.disk import DiskLimits, DiskSettings
 from chaoskit.contract.host import HostError
-from clusters.hosts import power
+from clusters.hosts import canary
 from clusters.hosts.disk import layout
 from clusters.hosts.disk.control import ask, last_cut
 from clusters.hosts.disk.crash import copy_sparse
@@ -48,9 +48,6 @@ class SoftwareDisk(PlainDisk):
     def release(self) -> None:
         """Do nothing: blocked requests end when the server exits."""
 
-    def sing(self) -> None:
-        """Write no unsynced canary: the disk may keep it; its own record is the proof."""
-
     def stop(self) -> None:
         ask(self._folder, "cut")
         self._cuts += 1
@@ -64,7 +61,7 @@ class SoftwareDisk(PlainDisk):
         found = f"cut with {cut['sectors']} unflushed sectors in {cut['writes']} writes: {cut['kept']} kept"
         evidence = f"{found} ({cut['mode']}, {cut['torn']} writes torn, seed {cut['seed']})"
         if not self._configured.flush_lies:
-            evidence += f"; {power.read_synced_canary(self.mounted)}"
+            evidence += f"; {canary.read_synced_canary(self.mounted)}"
         self.arm_canary()
         return f"{evidence}; {cut['lies']} acknowledged flushes were lies" if cut["lies"] else evidence
 

@@ -42,6 +42,9 @@ public class Waits {
 }
 """
 
+_QUICK_NS = 20_000_000
+_ANSWERS_MAX = 1000
+
 
 @pytest.fixture(scope="module")
 def two_clocks(shared_journal: Journal) -> Iterator[SharedLab]:
@@ -62,14 +65,17 @@ def echo(two_clocks: SharedLab) -> Iterator[EchoCluster]:
 
 
 def error_s(echo: EchoCluster, index: int = 0) -> float:
-    """Return how far the echo server's clock is ahead of ours, as the quickest of some answers shows it."""
-    return min(answered(echo, index) for _ in range(5))[1]
+    """Return how far the echo server's clock is ahead of ours, as an answer shows it that is quick enough to tell."""
+    answers = [answered(echo, index) for _ in range(5)]
+    while min(answers)[0] > _QUICK_NS and len(answers) < _ANSWERS_MAX:
+        answers.append(answered(echo, index))
+    return min(answers)[1]
 
 
 def answered(echo: EchoCluster, index: int = 0) -> tuple[int, float]:
     """Return how long an answer took, in ns, and how far its clock is ahead of ours, in s."""
     before = time.time_ns()
-    shown = int(echo.ask(echo.hosts[index], timeout_s=5).split()[0])
+    shown = int(echo.ask(echo.hosts[index], timeout_s=30).split()[0])
     after = time.time_ns()
     return after - before, (shown - (before + after) / 2) / 1e9
 
@@ -88,15 +94,15 @@ def test_a_clock_is_off_and_right_again(echo: EchoCluster, offset: str, seconds:
 def test_a_service_that_does_not_read_the_clock_is_told(echo: EchoCluster) -> None:
     host: Any = echo.hosts[0]
     host.signal(SERVICE, "KILL")
-    assert wait_until(lambda: host.state(SERVICE) is ServiceState.GONE, 5)
+    assert wait_until(lambda: host.state(SERVICE) is ServiceState.GONE, 30)
     host.spawn(SERVICE, ["env", "-u", "LD_PRELOAD", *echo.program(host)], {})
     with pytest.raises(NemesisError, match=f"{SERVICE} on n1 does not read the clock"):
         ClockOffset().verify(strike_of(ClockOffset(), [host], echo, offset="1h"))
 
     host.signal(SERVICE, "KILL")
-    assert wait_until(lambda: host.state(SERVICE) is ServiceState.GONE, 5)
+    assert wait_until(lambda: host.state(SERVICE) is ServiceState.GONE, 30)
     echo.start(host)
-    assert wait_until(lambda: echo.answers(host), 5)
+    assert wait_until(lambda: echo.answers(host), 30)
 
 
 def test_jumps_add_up(echo: EchoCluster) -> None:
@@ -120,17 +126,21 @@ def test_a_clock_drifts_from_the_true_time_on(echo: EchoCluster, rate: float) ->
 
 
 def test_a_clock_strobes(echo: EchoCluster) -> None:
-    errors = []
+    errors: list[int] = []
+
+    def changes() -> int:
+        return sum(one != other for one, other in pairwise(errors))
+
     with fault(ClockStrobe(), echo.hosts, echo, offset="-30s", interval="100ms") as evidence:
-        deadline = time.monotonic() + 2
-        while time.monotonic() < deadline:
+        began = time.monotonic()
+        while changes() < 10 and time.monotonic() < began + 60:
             errors.append(round(answered(echo)[1]))
             time.sleep(0.01)
+        took_s = time.monotonic() - began
 
     assert "off by -30s" in evidence
-    changes = sum(one != other for one, other in pairwise(errors))
     assert set(errors) == {-30, 0}
-    assert 4 <= changes <= 21, "a busy machine may miss some, and there are never more"
+    assert 10 <= changes() <= took_s / 0.1 + 1, "a busy machine may miss some, and there are never more"
     time.sleep(0.3)
     assert error_s(echo) == pytest.approx(0, abs=0.02)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import unsynced
 from echo import EchoCluster
 from scratch import Make, listing, synced
 from trial import fault, strike_of
@@ -34,14 +35,14 @@ def echo(either_disk: EchoCluster) -> EchoCluster:
 def test_a_power_cut_loses_what_was_not_synced(echo: EchoCluster) -> None:
     host: Any = echo.hosts[0]
     synced(host, "synced")
-    host.put(b"content", "/data/not-synced")
+    unsynced.begin(host)
 
     with fault(PowerCut(), echo.hosts, echo) as evidence:
         assert not echo.answers(host, timeout_s=0.2)
 
     assert evidence == "no answer from n1"
     assert host.run(["cat", "/data/synced"]).out == "content"
-    assert host.run(["cat", "/data/not-synced"], check=False).out == ""
+    assert unsynced.lost(host)
 
 
 def test_power_is_cut_again_while_the_system_recovers(echo: EchoCluster) -> None:
@@ -131,7 +132,7 @@ def test_a_lab_that_is_removed_with_a_slow_disk_leaves_no_limit(make_echo: Make,
     lab = LocalProvider().provision(journal, 1, LocalOptions(size="512MiB"))
     host: Any = lab.hosts[0]
     host.disks["data"].limit(DiskSlow.parameters.model_validate({"write_bandwidth": "1kB"}))
-    host.spawn("writer", ["sh", "-c", "head -c 1M /dev/zero > /data/x; sync"], {})
+    host.spawn("writer", ["sh", "-c", "head -c 1M /dev/zero > /data/x; sync /data/x"], {})
     number = host.disks["data"].image.with_name(THROTTLE).read_text()
     time.sleep(0.3)
 
@@ -149,7 +150,7 @@ def test_a_lab_that_is_removed_with_a_frozen_disk_goes(journal: Journal, filesys
     lab = LocalProvider().provision(journal, 1, LocalOptions(size="512MiB", filesystem=filesystem))
     host: Any = lab.hosts[0]
     host.run(["fsfreeze", "--freeze", "/data"])
-    host.spawn("writer", ["sh", "-c", "echo x > /data/x; sync"], {})
+    host.spawn("writer", ["sh", "-c", "echo x > /data/x; sync /data/x"], {})
     time.sleep(0.2)
 
     LocalProvider().undo({"lab": lab.name, "folder": str(lab.folder)})

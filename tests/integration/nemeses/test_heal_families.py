@@ -12,7 +12,7 @@ from machine import snapshot
 
 from chaoskit.run.heal import heal
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.usefixtures("own_state")
 
 _HARNESS = """
 import json, sys, time

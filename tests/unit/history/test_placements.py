@@ -103,7 +103,7 @@ def test_a_survey_looks_at_the_start_when_asked_and_at_the_end(folder: Path) -> 
     survey.start()
     assert cluster.asked == 1
     survey.soon()
-    assert wait_until(lambda: cluster.asked > 1, 5)
+    assert wait_until(lambda: cluster.asked > 1, 30)
     survey.close()
 
     holders = _placements(folder).holders(("log-0", 0), 0, None)

@@ -60,4 +60,4 @@ def test_a_refused_connection_is_closed(
         machine.run(["true"])
 
     (transport,) = seen
-    assert wait_until(lambda: not transport.is_active(), 5), f"left open after {refused.value}"
+    assert wait_until(lambda: not transport.is_active(), 30), f"left open after {refused.value}"

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from chaoskit.base.errors import BadInput
+from clusters.common import maven
 from clusters.kafka.artifacts import fetch, parse_version
 
 
@@ -57,6 +58,19 @@ def test_a_cached_jar_that_changed_is_refused(cached: Path) -> None:
     with pytest.raises(
         BadInput, match=r"kafka\.jar was modified after the download; remove .*kafka-4\.1\.1 and run again"
     ):
+        fetch("4.1.1")
+
+
+def test_a_jar_is_read_once_until_it_changes(cached: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = []
+    digest = maven._digest
+    monkeypatch.setattr(maven, "_digest", lambda path: read.append(path.name) or digest(path))
+    fetch("4.1.1")
+    fetch("4.1.1")
+
+    assert read == ["kafka.jar"]
+    (cached / "kafka.jar").write_bytes(b"jaR")
+    with pytest.raises(BadInput, match=r"kafka\.jar was modified after the download"):
         fetch("4.1.1")
 
 

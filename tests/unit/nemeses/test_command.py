@@ -100,7 +100,7 @@ def test_the_fault_is_undone_if_the_harness_is_killed(tmp_path: Path) -> None:
     _await_empty(tmp_path)
 
 
-def _await_empty(folder: Path, within_s: float = 5) -> None:
+def _await_empty(folder: Path, within_s: float = 30) -> None:
     deadline = time.monotonic() + within_s
     while left := list(folder.iterdir()):
         assert time.monotonic() < deadline, left
