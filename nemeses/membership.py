@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
@@ -10,7 +11,15 @@ from pydantic import BaseModel, ConfigDict
 from chaoskit.contract.cluster import Decommissioning, Leadership, Processes, Reassignment, System, Upgrade
 from chaoskit.contract.host import ServiceState
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
-from nemeses.services import ANSWER_TIMEOUT_S, await_answers, states, stop_in_order
+from chaoskit.contract.part import Part
+from nemeses.services import (
+    ANSWER_TIMEOUT_S,
+    answers_again,
+    await_answers,
+    start_services,
+    states,
+    stop_in_order,
+)
 
 _KNOWN_WITHIN_S = 5
 """How long brokers may take to report a newly elected leader."""
@@ -25,6 +34,9 @@ class ElectLeader(Nemesis):
     family = "membership"
     lasts = False
     cluster_powers = (Leadership,)
+
+    def occupies(self, parameters: Any) -> Collection[Part]:
+        return {Part.PROCESSES, Part.POWER}
 
     def inject(self, strike: Strike) -> None:
         strike.notes["led"] = {host.name: strike.cluster.power(Leadership).led_by(host) for host in strike.hosts}
@@ -49,7 +61,7 @@ class ElectLeader(Nemesis):
         """Do nothing: an election is instantaneous."""
 
     def verify_healed(self, strike: Strike) -> str:
-        return await_answers(strike.hosts, strike.cluster)
+        return answers_again(strike)
 
 
 class Reassign(Nemesis):
@@ -58,6 +70,9 @@ class Reassign(Nemesis):
     summary = "move all replicas off the hosts to other brokers; move them back afterwards"
     family = "membership"
     cluster_powers: tuple[type, ...] = (Reassignment,)
+
+    def occupies(self, parameters: Any) -> Collection[Part]:
+        return {Part.PROCESSES, Part.POWER}
 
     def inject(self, strike: Strike) -> None:
         reassignment = strike.cluster.power(Reassignment)
@@ -107,7 +122,7 @@ class RemoveBroker(Reassign):
 
     def heal(self, strike: Strike) -> None:
         for host in strike.hosts:
-            strike.cluster.power(Processes).start(host)
+            start_services(strike, host)
         await_answers(strike.hosts, strike.cluster)
         super().heal(strike)
 
@@ -121,6 +136,9 @@ class Decommission(Nemesis):
         Processes,
         Decommissioning,
     )
+
+    def occupies(self, parameters: Any) -> Collection[Part]:
+        return {Part.PROCESSES, Part.POWER, Part.DISK}
 
     def inject(self, strike: Strike) -> None:
         strike.notes["kept"] = {host.name: strike.cluster.power(Decommissioning).kept_by(host) for host in strike.hosts}
@@ -144,10 +162,10 @@ class Decommission(Nemesis):
         for host in strike.notes.get("gone", ()):
             strike.cluster.power(Decommissioning).recommission(host)
         for host in strike.hosts:
-            strike.cluster.power(Processes).start(host)
+            start_services(strike, host)
 
     def verify_healed(self, strike: Strike) -> str:
-        return await_answers(strike.hosts, strike.cluster)
+        return answers_again(strike)
 
 
 class UpgradeOptions(BaseModel):
@@ -171,6 +189,9 @@ class RollingUpgrade(Nemesis):
         Upgrade,
     )
 
+    def occupies(self, parameters: Any) -> Collection[Part]:
+        return {Part.PROCESSES, Part.POWER}
+
     def prepare(self, system: System, options: Any, parameters: UpgradeOptions) -> None:
         """Download the release; see `chaoskit.contract.nemesis.Preparing`."""
         system.prepare(options.model_copy(update={"version": parameters.version}))
@@ -180,7 +201,7 @@ class RollingUpgrade(Nemesis):
         for host in strike.hosts:
             stop_in_order(host, strike.cluster)
             strike.cluster.power(Upgrade).install_release(host, strike.parameters.version)
-            strike.cluster.power(Processes).start(host)
+            start_services(strike, host)
             strike.cluster.wait_ready(ANSWER_TIMEOUT_S)
         strike.notes["final"] = ""
         if len(strike.hosts) == len(strike.cluster.hosts):
@@ -195,7 +216,7 @@ class RollingUpgrade(Nemesis):
 
     def heal(self, strike: Strike) -> None:
         for host in strike.hosts:
-            strike.cluster.power(Processes).start(host)
+            start_services(strike, host)
 
     def verify_healed(self, strike: Strike) -> str:
-        return await_answers(strike.hosts, strike.cluster)
+        return answers_again(strike)

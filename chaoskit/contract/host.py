@@ -112,7 +112,13 @@ class Services(Protocol):
 
 @runtime_checkable
 class PowerSwitch(Protocol):
-    """Optional power: cut the power of a host together with its disk, and restore it."""
+    """Optional power: cut the power of a host together with its disk, and restore it.
+
+    Attributes:
+        boots: how often the host has booted; what was only in its memory is gone when this changes.
+    """
+
+    boots: int
 
     def power_cut(self) -> None:
         """Cut network, disk and processes; everything that was not fsynced is lost."""

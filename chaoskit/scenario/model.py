@@ -155,6 +155,8 @@ class FaultSpec(BaseModel):
         duration: how long the fault lasts, or a range.
         at_most: maximum number of hosts under faults at the same time, including this fault's; the fault waits
             until it may start.
+        overlap: whether it may hit a target that is under another fault which occupies other parts of it; by default
+            a single fault may, and those of a series may not.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True, populate_by_name=True)
@@ -168,6 +170,7 @@ class FaultSpec(BaseModel):
     quiet: list[tuple[Duration, Duration]] = []
     duration: DurationRange | None = Field(default=None, alias="for")
     at_most: int | None = Field(default=None, ge=1)
+    overlap: bool | None = None
     hit: list[str] = []
     began: str = ""
     pick: float | None = Field(default=None, ge=0, lt=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -13,8 +14,9 @@ from chaoskit.contract.cluster import Processes
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import PowerSwitch
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.part import Part
 from nemeses.disk.mending import restore
-from nemeses.services import await_answers
+from nemeses.services import answers_again
 
 
 class Cuts(BaseModel):
@@ -40,6 +42,9 @@ class PowerCut(Nemesis):
     parameters = Cuts
     host_powers = (PowerSwitch,)
 
+    def occupies(self, parameters: Any) -> Collection[Part]:
+        return {Part.POWER}
+
     def damage(self, parameters: Any) -> Damage:
         return Damage.FORGETS
 
@@ -51,18 +56,18 @@ class PowerCut(Nemesis):
         return check_dark(strike)
 
     def heal(self, strike: Strike) -> None:
-        on_each(strike.hosts, lambda host: restore(host, strike.cluster))
+        on_each(strike.hosts, lambda host: restore(host, strike))
         while strike.notes.get("reboots"):
             strike.notes["reboots"] -= 1
             time.sleep(strike.parameters.between / 1e9)
             proofs = strike.notes.setdefault("proofs", [])
             proofs += [f"{host.name}: {host.power(PowerSwitch).prove_cut()}" for host in strike.hosts]
             on_each(strike.hosts, lambda host: host.power(PowerSwitch).power_cut())
-            on_each(strike.hosts, lambda host: restore(host, strike.cluster))
+            on_each(strike.hosts, lambda host: restore(host, strike))
 
     def verify_healed(self, strike: Strike) -> str:
         proofs = [f"{host.name}: {host.power(PowerSwitch).prove_cut()}" for host in strike.hosts]
-        return "; ".join([*strike.notes.get("proofs", []), *proofs, await_answers(strike.hosts, strike.cluster)])
+        return "; ".join([*strike.notes.get("proofs", []), *proofs, answers_again(strike)])
 
 
 def check_dark(strike: Strike) -> str:
