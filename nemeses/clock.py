@@ -99,11 +99,12 @@ class ClockOffset(Nemesis):
 
     summary = "offset the system's wall clock; correct it afterwards"
     family = "clock"
+    renews = False
     parameters: type[BaseModel] = Offset
     host_powers = (SettableClock,)
 
     def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.CLOCK, Part.POWER}
+        return {Part.CLOCK}
 
     def ahead_ns(self, parameters: Any, lasted_ns: int) -> int:
         offset: int = parameters.offset

@@ -32,11 +32,12 @@ class ElectLeader(Nemesis):
 
     summary = "elect other leaders for all partitions that the hosts lead"
     family = "membership"
+    renews = False
     lasts = False
     cluster_powers = (Leadership,)
 
     def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.PROCESSES, Part.POWER}
+        return {Part.PROCESSES}
 
     def inject(self, strike: Strike) -> None:
         strike.notes["led"] = {host.name: strike.cluster.power(Leadership).led_by(host) for host in strike.hosts}
@@ -69,10 +70,11 @@ class Reassign(Nemesis):
 
     summary = "move all replicas off the hosts to other brokers; move them back afterwards"
     family = "membership"
+    renews = False
     cluster_powers: tuple[type, ...] = (Reassignment,)
 
     def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.PROCESSES, Part.POWER}
+        return {Part.PROCESSES}
 
     def inject(self, strike: Strike) -> None:
         reassignment = strike.cluster.power(Reassignment)
@@ -132,13 +134,14 @@ class Decommission(Nemesis):
 
     summary = "decommission storage nodes (bookies) and copy their data elsewhere; add them as new ones afterwards"
     family = "membership"
+    renews = False
     cluster_powers = (
         Processes,
         Decommissioning,
     )
 
     def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.PROCESSES, Part.POWER, Part.DISK}
+        return {Part.PROCESSES, Part.DISK}
 
     def inject(self, strike: Strike) -> None:
         strike.notes["kept"] = {host.name: strike.cluster.power(Decommissioning).kept_by(host) for host in strike.hosts}
@@ -181,6 +184,7 @@ class RollingUpgrade(Nemesis):
 
     summary = "upgrade the hosts to another release one by one, waiting for all replicas to be in sync"
     family = "membership"
+    renews = False
     parameters = UpgradeOptions
     lasts = False
     restores = False
@@ -190,7 +194,7 @@ class RollingUpgrade(Nemesis):
     )
 
     def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.PROCESSES, Part.POWER}
+        return {Part.PROCESSES}
 
     def prepare(self, system: System, options: Any, parameters: UpgradeOptions) -> None:
         """Download the release; see `chaoskit.contract.nemesis.Preparing`."""

@@ -70,11 +70,12 @@ class Pause(Nemesis):
 
     summary = "pause the system's processes with SIGSTOP; resume them afterwards"
     family = "process"
+    renews = False
     held = True
     cluster_powers = (Processes,)
 
     def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.PROCESSES, Part.POWER}
+        return {Part.PROCESSES}
 
     def inject(self, strike: Strike) -> None:
         on_each(

@@ -165,12 +165,13 @@ class FileExhaustion(Nemesis):
 
     summary = "prevent the system's processes from opening more files and connections"
     family = "process"
+    renews = False
     abrupt = True
     cluster_powers = (Processes,)
     parameters = FilesParameters
 
     def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.RESOURCES, Part.PROCESSES, Part.POWER}
+        return {Part.RESOURCES, Part.PROCESSES}
 
     def inject(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:

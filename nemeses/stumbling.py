@@ -74,12 +74,13 @@ class CrashLoop(Nemesis):
 
     summary = "repeatedly kill -9 and start the system's processes"
     family = "process"
+    renews = False
     abrupt = True
     cluster_powers = (Processes,)
     parameters = CrashLoopParameters
 
     def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.PROCESSES, Part.POWER}
+        return {Part.PROCESSES}
 
     def inject(self, strike: Strike) -> None:
         strike.notes["over"] = threading.Event()
@@ -135,11 +136,12 @@ class Stall(Nemesis):
 
     summary = "repeatedly pause the system's processes for a moment, similar to garbage collection"
     family = "process"
+    renews = False
     cluster_powers = (Processes,)
     parameters = StallParameters
 
     def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.PROCESSES, Part.POWER}
+        return {Part.PROCESSES}
 
     def inject(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:

@@ -21,6 +21,10 @@ class HostError(ChaoskitError):
     """An operation on a host failed; the message names the host, the command and its error output."""
 
 
+class NothingToLose(HostError):
+    """The disk took no unsynced data before its power was cut, so that nothing it lost could prove the cut."""
+
+
 @dataclass(frozen=True, slots=True)
 class Result:
     """The result of a command: exit status and decoded output."""
@@ -132,7 +136,8 @@ class PowerSwitch(Protocol):
         """Return evidence, after `power_on`, that unsynced data was lost and synced data was kept.
 
         Raises:
-            HostError: the disk kept unsynced data or lost synced data, or nothing unsynced was on it.
+            NothingToLose: nothing unsynced was on the disk.
+            HostError: the disk kept unsynced data or lost synced data.
         """
         ...
 

@@ -174,6 +174,8 @@ class Nemesis(Protocol):
         parameters: model of its own keys.
         lasts: whether it lasts until it is healed; otherwise it is instantaneous and does not accept `for`.
         abrupt: whether processes on the targets end, or may end, without a shutdown.
+        renews: whether it can be made again, see `renew`, after a boot of its host that another fault causes; otherwise
+            it does not hold beside a fault that occupies the power.
         restores: whether healing restores the deployment fully, so that another trial may use it.
         host_powers: powers that its target hosts must have.
         disk_powers: powers that the targeted disk must have; its parameters are then an `OnDisk`.
@@ -189,6 +191,7 @@ class Nemesis(Protocol):
     parameters: type[BaseModel] = NoParameters
     lasts: bool = True
     abrupt: bool = False
+    renews: bool = True
     restores: bool = True
     host_powers: tuple[type, ...] = ()
     disk_powers: tuple[type, ...] = ()
@@ -206,8 +209,7 @@ class Nemesis(Protocol):
         """Return the parts of each target that it occupies, with these validated parameters.
 
         Faults that share no part may hold at once on one target, and begin and end in any order. A disk is the one that
-        the parameters name, if they are an `OnDisk`. A fault that can be made again after a boot of its host, see
-        `renew`, does not occupy the power.
+        the parameters name, if they are an `OnDisk`.
         """
         return EVERYTHING
 

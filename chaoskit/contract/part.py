@@ -10,8 +10,8 @@ class Part(StrEnum):
 
     `PROCESSES`: whether the system's processes run. `INCOMING`, `OUTGOING`: the packets that arrive at a host, or leave
     it. `CONNECTIONS`: its TCP connections. `DISK`: the data disk that the fault's parameters name. `CLOCK`: its wall
-    clock. `POWER`: whether it may boot while the fault holds. `RESOURCES`: its processor time, memory and files.
-    `CLIENT`: the process of a client.
+    clock. `POWER`: whether it runs at all; a fault that occupies it boots the host. `RESOURCES`: its processor time,
+    memory and files. `CLIENT`: the process of a client.
     """
 
     PROCESSES = "processes"

@@ -25,27 +25,33 @@ class Claim:
         kind: its kind.
         parts: the parts that it occupies.
         disk: the data disk, if it occupies one by name; empty for every disk.
+        renews: whether it can be made again after a boot.
     """
 
     index: int
     kind: str
     parts: frozenset[Part]
     disk: str = ""
+    renews: bool = True
 
     def __str__(self) -> str:
         return f"{self.kind} (fault {self.index})"
 
     def shared(self, other: Claim) -> list[str]:
         """Return the parts that another fault wants, too."""
-        disks_differ = self.disk and other.disk and self.disk != other.disk
-        both = self.parts & other.parts - ({Part.DISK} if disks_differ else set())
+        both = set(self.parts & other.parts)
+        if self.disk and other.disk and self.disk != other.disk:
+            both.discard(Part.DISK)
+        for one, beneath in ((self, other), (other, self)):
+            if Part.POWER in one.parts and not beneath.renews:
+                both.add(Part.POWER)
         return [str(part) for part in Part if part in both]
 
 
 def claim_of(index: int, kind: str, found: Nemesis, parameters: Any) -> Claim:
     """Return what a fault with these validated parameters wants."""
     disk = parameters.disk if isinstance(parameters, OnDisk) else ""
-    return Claim(index, kind, frozenset(found.occupies(parameters)), disk)
+    return Claim(index, kind, frozenset(found.occupies(parameters)), disk, found.renews)
 
 
 class Occupancy:
@@ -112,7 +118,7 @@ class Occupancy:
             return f"{name} (by {claims[0]})"
         for other in claims:
             if shared := claim.shared(other):
-                return f"{name} (by {other}, which occupies {', '.join(shared)} too)"
+                return f"{name} (by {other}, sharing {', '.join(shared)})"
         return ""
 
     def _within(self, at_most: int, chosen: Collection[str]) -> bool:

@@ -29,10 +29,11 @@ class DiskFreeze(Nemesis):
 
     summary = "make writes to the data disk hang, then continue"
     family = "disk"
+    renews = False
     parameters = OnDisk
 
     def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.DISK, Part.POWER}
+        return {Part.DISK}
 
     def inject(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:

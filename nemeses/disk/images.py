@@ -76,13 +76,14 @@ class Snapshot(Nemesis):
 
     summary = "take a snapshot of the data disk, for time-travel"
     family = "disk"
+    renews = False
     lasts = False
     restores = False  # the copy stays
     parameters = OnDisk
     disk_powers = (ReplaceableDisk,)
 
     def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.DISK, Part.POWER}
+        return {Part.DISK}
 
     def inject(self, strike: Strike) -> None:
         copies = strike.notes["copies"] = {}

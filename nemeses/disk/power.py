@@ -12,9 +12,10 @@ from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import MILLISECOND, Duration
 from chaoskit.contract.cluster import Processes
 from chaoskit.contract.guarantee import Damage
-from chaoskit.contract.host import PowerSwitch
+from chaoskit.contract.host import NothingToLose, PowerSwitch, ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
 from chaoskit.contract.part import Part
+from nemeses.beside import others
 from nemeses.disk.mending import restore
 from nemeses.services import answers_again
 
@@ -50,6 +51,7 @@ class PowerCut(Nemesis):
 
     def inject(self, strike: Strike) -> None:
         strike.notes["reboots"] = strike.parameters.reboots
+        strike.notes["disks"] = {host.name: others(strike, host, Part.DISK) for host in strike.hosts}
         on_each(strike.hosts, lambda host: host.power(PowerSwitch).power_cut())
 
     def verify(self, strike: Strike) -> str:
@@ -61,13 +63,27 @@ class PowerCut(Nemesis):
             strike.notes["reboots"] -= 1
             time.sleep(strike.parameters.between / 1e9)
             proofs = strike.notes.setdefault("proofs", [])
-            proofs += [f"{host.name}: {host.power(PowerSwitch).prove_cut()}" for host in strike.hosts]
+            proofs += [f"{host.name}: {_proof(strike, host)}" for host in strike.hosts]
             on_each(strike.hosts, lambda host: host.power(PowerSwitch).power_cut())
             on_each(strike.hosts, lambda host: restore(host, strike))
 
     def verify_healed(self, strike: Strike) -> str:
-        proofs = [f"{host.name}: {host.power(PowerSwitch).prove_cut()}" for host in strike.hosts]
+        proofs = [f"{host.name}: {_proof(strike, host)}" for host in strike.hosts]
         return "; ".join([*strike.notes.get("proofs", []), *proofs, answers_again(strike)])
+
+
+def _proof(strike: Strike, host: ServiceHost) -> str:
+    """Return evidence of the last cut; that the host had no power, where another fault left the disk nothing to lose.
+
+    Raises:
+        HostError: the disk does not prove it.
+    """
+    try:
+        return host.power(PowerSwitch).prove_cut()
+    except NothingToLose as error:
+        if not (holding := strike.notes.get("disks", {}).get(host.name)):
+            raise
+        return f"it had no power; the disk has no further proof, since {holding} held on it ({error})"
 
 
 def check_dark(strike: Strike) -> str:

@@ -76,12 +76,13 @@ class HalfOpen(Nemesis):
         "drop established TCP connections only at the hosts' end, as a machine crash does; for peers they stay open"
     )
     family = "network"
+    renews = False
     held = True
     tools = ("ss", "nft")
     parameters = ConnectionParameters
 
     def occupies(self, parameters: Any) -> Collection[Part]:
-        return {Part.CONNECTIONS, Part.OUTGOING, Part.POWER}
+        return {Part.CONNECTIONS, Part.OUTGOING}
 
     def inject(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:

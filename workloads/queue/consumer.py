@@ -13,6 +13,7 @@ from chaoskit.history.schema import FAIL, OK, OTHER_QUEUE
 from workloads.common.choices import Choices
 from workloads.common.reports import Reports
 from workloads.common.restarts import Restarts
+from workloads.common.settings import settings_of
 from workloads.queue.options import QueueOptions
 
 _POLL_TIMEOUT_S = 0.1
@@ -55,6 +56,7 @@ class Receiver:
         self._job = job
         self._recorder = job.recorder
         self._options = job.options
+        self._settings = settings_of(job.task, job.options.consumer)
         self._prefetch = prefetch
         self._index = job.task.index
         options = job.options
@@ -101,7 +103,7 @@ class Receiver:
             self.consumer.close()
 
     def _connect(self) -> QueueConsumer:
-        consumer = self._clients.queue_consumer(self._options.consumer, self._index, self._prefetch)
+        consumer = self._clients.queue_consumer(self._settings, self._index, self._prefetch)
         with self._recorder.operation("subscribe") as op:
             for queue in self.queues:
                 self._recorder.observed(op, "subscribed", queue, 0)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from chaoskit.base.quantities import format_size
 from chaoskit.contract.disk import DATA, DiskLimits
-from chaoskit.contract.host import HostError
+from chaoskit.contract.host import HostError, NothingToLose
 from chaoskit.contract.power import P, held
 from clusters.hosts import power
 from clusters.hosts.disk import layout, throttle
@@ -103,7 +103,7 @@ class PlainDisk:
         """
         evidence = power.read_canaries(self.mounted)
         if not self._sung:
-            raise HostError(f"the disk at {self.path} refused the unsynced canary: that it is gone proves no power cut")
+            raise NothingToLose(f"the disk at {self.path} refused the unsynced canary: it proves no power cut")
         self._sung = False
         self.arm_canary()
         return evidence

@@ -109,9 +109,7 @@ def test_a_fault_that_has_no_free_host_has_no_effect(tmp_path: Path) -> None:
 
     assert first["healed_ns"] is not None
     assert (second["targets"], second["effective_ns"]) == ([], None)
-    assert (
-        second["evidence"] == "no effect: already under a fault: n2 (by kill (fault 0), which occupies processes too)"
-    )
+    assert second["evidence"] == "no effect: already under a fault: n2 (by kill (fault 0), sharing processes)"
     assert stage.conductor.problems == [f"kill: {second['evidence']}"]
 
 

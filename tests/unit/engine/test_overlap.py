@@ -62,9 +62,7 @@ def test_a_fault_that_declares_a_part_keeps_others_off_it(tmp_path: Path) -> Non
     _, kill = Stage(tmp_path, PaperCluster(), faults).perform()
 
     assert kill["effective_ns"] is None
-    assert kill["evidence"] == (
-        "no effect: already under a fault: n2 (by command (fault 0), which occupies processes too)"
-    )
+    assert kill["evidence"] == ("no effect: already under a fault: n2 (by command (fault 0), sharing processes)")
 
 
 def test_a_reboot_does_not_start_what_another_fault_keeps_down(tmp_path: Path) -> None:
