@@ -78,12 +78,17 @@ def _proof(strike: Strike, host: ServiceHost) -> str:
     Raises:
         HostError: the disk does not prove it.
     """
+    switch = host.power(PowerSwitch)
+    proved = strike.notes.setdefault("proved", {})
+    if (key := (host.name, switch.boots)) in proved:
+        return str(proved[key])
     try:
-        return host.power(PowerSwitch).prove_cut()
+        proved[key] = switch.prove_cut()
     except NothingToLose as error:
         if not (holding := strike.notes.get("disks", {}).get(host.name)):
             raise
-        return f"it had no power; the disk has no further proof, since {holding} held on it ({error})"
+        proved[key] = f"it had no power; the disk has no further proof, since {holding} held on it ({error})"
+    return str(proved[key])
 
 
 def check_dark(strike: Strike) -> str:

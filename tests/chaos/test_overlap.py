@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
+from machine import snapshot
+from test_harness import chaoskit, finish, wait_for_line, write
 
 pytestmark = pytest.mark.chaos
 
@@ -69,3 +73,39 @@ def test_connections_are_reset_while_a_command_holds(kafka: Any, tmp_path: Path)
 
     _check(kafka(topic=SAFE, faults=faults, workload={"rate": 1000, "duration": "8s"}))
     assert not (tmp_path / "mark").exists()
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        pytest.param([_fault("2s", "partition", "40s"), _fault("3s", "kill", "40s")], id="partition, kill"),
+        pytest.param(
+            [_fault("2s", "disk-slow", "40s", write_bandwidth="1MB"), _fault("4s", "packet-delay", "40s")],
+            id="disk-slow, packet-delay",
+            marks=LONG,
+        ),
+        pytest.param(
+            [_fault("2s", "cpu-starve", "40s", cores=0.5), _fault("6s", "disk-full", "40s")],
+            id="cpu-starve, disk-full",
+            marks=LONG,
+        ),
+    ],
+)
+def test_two_faults_are_healed_clean_after_kill_9(tmp_path: Path, pair: list[dict[str, Any]]) -> None:
+    before, store = snapshot(), tmp_path / "store"
+    load = {"kind": "log", "rate": 1000, "duration": "45s"}
+    with chaoskit("run", write(tmp_path, workload=load, faults=pair), "--store", store) as process:
+        for fault in pair:
+            wait_for_line(process, f"{fault['inject']} on")
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    assert snapshot() != before
+
+    status, healed, _ = finish(chaoskit("heal"))
+
+    assert (status, "interface" in healed) == (0, True)
+    assert snapshot() == before
+    assert finish(chaoskit("heal"))[1] == "nothing to heal\n"
+    _, judged, _ = finish(chaoskit("check", store, "--json"))
+    verdict = json.loads(judged)
+    assert [(fault["kind"], fault["effective"]) for fault in verdict["faults"]] == [(f["inject"], True) for f in pair]
