@@ -6,6 +6,7 @@ clients refuse settings of the classic one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -18,6 +19,7 @@ STATIC_ID = "group.instance.id"
 SESSION = "session.timeout.ms"
 
 _CONSUMER = "{consumer}"
+_NUMBERED = re.compile(r"\{(consumer|incarnation)\}")
 _SINCE = (4, 0)
 _ONLY_CLASSIC = {
     SESSION: "brokers set group.consumer.session.timeout.ms",
@@ -49,9 +51,11 @@ def takes_a_few(settings: Mapping[str, Any]) -> bool:
     return is_new(settings) or "cooperative" in str(settings.get("partition.assignment.strategy", ""))
 
 
-def without_classic(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the consumer settings without those that the new group protocol does not have: they are told once."""
-    return {name: value for name, value in given.items() if not (is_new(given) and name in _ONLY_CLASSIC)}
+def of_one_consumer(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings as one consumer could have them, for the client to check; without those that the new group
+    protocol does not have, which `membership_problems` tells."""
+    kept = {name: value for name, value in given.items() if not (is_new(given) and name in _ONLY_CLASSIC)}
+    return {name: _NUMBERED.sub("0", value) if isinstance(value, str) else value for name, value in kept.items()}
 
 
 def membership_problems(declared: Declared, version: str) -> Iterator[BadInput]:

@@ -100,3 +100,10 @@ def test_settings_came_and_went_with_releases() -> None:
 
     assert "inter.broker.protocol.version" in first - last
     assert "controller.quorum.bootstrap.servers" in last - first
+
+
+def test_defaults_of_groups_are_settings_of_brokers() -> None:
+    for version in ("4.1.1", "4.4.0"):
+        brokers = set(gather(kafka.fetch(version))[BROKER])
+        assert "group.consumer.session.timeout.ms" in brokers
+        assert "consumer.session.timeout.ms" not in brokers

@@ -11,7 +11,7 @@ from clusters.common.relay.process import Chosen
 from clusters.kafka.connection import BOOTSTRAP, CLASSPATH
 from clusters.kafka.consumer import ISOLATION, READ_COMMITTED
 from clusters.kafka.java.relay import RELAY
-from clusters.kafka.membership import SESSION, membership_problems, resolve_consumer, without_classic
+from clusters.kafka.membership import SESSION, membership_problems, of_one_consumer, resolve_consumer
 from clusters.kafka.producer import PRODUCER_DEFAULTS, resolve_producer
 from clusters.kafka.settings import KafkaOptions
 
@@ -65,7 +65,7 @@ def check_java_clients(declared: Declared) -> None:
     path, problems = RELAY.classpath(options.version), Problems()
     for problem in membership_problems(declared, options.version):
         problems.add(problem)
-    consumer = without_classic(declared.consumer)
+    consumer = of_one_consumer(declared.consumer)
     chosen = {
         "producer": (declared.producer, producer_settings(declared.producer)),
         "consumer": (consumer, {**consumer_settings(consumer), "group.id": "check"}),
