@@ -49,8 +49,8 @@ MISSPELT = [
     ("pulsar", "config.zookeeper", "maxClientCnxn", "maxClientCnxns"),
 ]
 RELEASES = {
-    "kafka": ("3.0.2", "3.7.2", "3.9.1", "4.0.0", "4.1.1"),
-    "bookkeeper": ("4.16.1", "4.17.2"),
+    "kafka": ("3.0.2", "3.7.2", "3.9.1", "4.0.0", "4.1.1", "4.4.0"),
+    "bookkeeper": ("4.16.1", "4.17.2", "4.18.0"),
     "pulsar": ("4.0.7",),
 }
 PLUG_INS = {"listener.name.plaintext.sasl.jaas.config", "ssl.engine.factory.class", "metric.reporters", "super.users"}

@@ -15,6 +15,7 @@ from chaoskit.base.errors import Problems
 from chaoskit.base.journal import Journal
 from chaoskit.cli.main import main
 from chaoskit.scenario.plan import Plan
+from clusters.kafka.settings import KafkaOptions
 
 BAD_INPUT = 254
 _PROGRAM = [sys.executable, "-c", "from chaoskit.cli.main import main; main()"]
@@ -251,7 +252,10 @@ def test_a_dry_run_tells_what_it_would_download(
     done = chaoskit("run", "--dry-run", "--seed", "7", "kafka/kill-leader:acks-one")
 
     assert (done.code, done.stderr) == (0, "")
-    assert "  would download: Kafka 4.1.1 (kafka_2.13) from Maven Central; what needs it was not checked" in done.stdout
+    told = (
+        f"would download: Kafka {KafkaOptions().version} (kafka_2.13) from Maven Central; what needs it was not checked"
+    )
+    assert told in done.stdout
     assert not list((tmp_path / "cache").glob("*/*.jar"))
 
 

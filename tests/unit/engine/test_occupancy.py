@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,12 @@ from paper import PaperCluster, PaperHost
 from samples import plan
 from stage import Stage
 
+from chaoskit.contract.event import Event, FaultFailed, FaultHealed
 from chaoskit.contract.host import ServiceState
+from chaoskit.contract.installed import nemesis
+from chaoskit.contract.nemesis import Nemesis
+from chaoskit.contract.part import EVERYTHING
+from chaoskit.run.occupancy import Claim, claim_of
 
 KILL = {"inject": "kill", "on": "n2"}
 CUT = {"inject": "power-cut", "on": "n2"}
@@ -25,58 +31,59 @@ def _command(folder: Path, **more: Any) -> dict[str, Any]:
     return {"inject": "command", "on": "n2", "timeout": "100ms", **steps, **undo, **more}
 
 
-def _held(fault: dict[str, Any]) -> tuple[int, int]:
-    assert fault["effective_ns"] is not None, fault["evidence"]
-    assert fault["healed_ns"] is not None, fault["evidence"]
-    return fault["effective_ns"], fault["heal_ns"]
+def _told(stage: Stage, kind: type[Event], fault: str) -> bool:
+    return any(isinstance(event, kind) and getattr(event, "kind", "") == fault for event in stage.events)
 
 
-@pytest.mark.parametrize(
-    ("kill", "command"),
-    [
-        (("1ms", "600ms"), ("200ms", "100ms")),
-        (("200ms", "100ms"), ("1ms", "600ms")),
-        (("1ms", "300ms"), ("150ms", "400ms")),
-    ],
-    ids=["inside", "around", "crossed"],
-)
-def test_both_are_proved_and_healed_in_any_order(
-    tmp_path: Path, kill: tuple[str, str], command: tuple[str, str]
-) -> None:
-    faults = [
-        {"at": kill[0], "for": kill[1], **KILL},
-        {"at": command[0], "for": command[1], **_command(tmp_path)},
-    ]
+def _run(stage: Stage, until: Callable[[], bool]) -> list[dict[str, Any]]:
+    """Run until something has happened, then heal; return the recorded faults by number."""
+    stage.conductor.start(time.monotonic_ns())
+    deadline = time.monotonic() + 30
+    while not until():
+        assert time.monotonic() < deadline, [str(event) for event in stage.events]
+        time.sleep(0.01)
+    stage.conductor.heal_now()
+    return sorted(stage.end(), key=lambda fault: fault["fault"])
+
+
+@pytest.mark.parametrize("order", [("kill", "command"), ("command", "kill")])
+def test_both_are_proved_and_healed_on_their_own(tmp_path: Path, order: tuple[str, str]) -> None:
+    kinds = {"kill": KILL, "command": _command(tmp_path)}
+    outer, inner = order
+    faults = [{"at": "1ms", "for": "60s", **kinds[outer]}, {"at": "500ms", "for": "50ms", **kinds[inner]}]
     stage = Stage(tmp_path, PaperCluster(), faults)
 
-    (one_began, one_ended), (other_began, other_ended) = map(_held, stage.perform())
+    around, inside = _run(stage, lambda: _told(stage, FaultHealed, inner))
 
-    assert max(one_began, other_began) < min(one_ended, other_ended), "they held at once"
+    assert around["effective_ns"] < inside["effective_ns"] < inside["healed_ns"] < around["heal_ns"]
+    assert around["healed_ns"] is not None
     assert stage.conductor.problems == []
     assert stage.conductor.all_healed
 
 
 def test_a_fault_that_declares_a_part_keeps_others_off_it(tmp_path: Path) -> None:
-    faults = [{"at": "1ms", "for": "400ms", **_command(tmp_path, occupies=["processes"])}, {"at": "200ms", **KILL}]
+    faults = [{"at": "1ms", "for": "60s", **_command(tmp_path, occupies=["processes"])}, {"at": "500ms", **KILL}]
+    stage = Stage(tmp_path, PaperCluster(), faults)
 
-    _, kill = Stage(tmp_path, PaperCluster(), faults).perform()
+    _, kill = _run(stage, lambda: _told(stage, FaultFailed, "kill"))
 
     assert kill["effective_ns"] is None
-    assert kill["evidence"] == ("no effect: already under a fault: n2 (by command (fault 0), sharing processes)")
+    assert kill["evidence"] == "no effect: already under a fault: n2 (by command (fault 0), sharing processes)"
 
 
 def test_a_reboot_does_not_start_what_another_fault_keeps_down(tmp_path: Path) -> None:
-    faults = [{"at": "1ms", "for": "800ms", **KILL}, {"at": "200ms", "for": "100ms", **CUT}]
+    faults = [{"at": "1ms", "for": "60s", **KILL}, {"at": "500ms", "for": "50ms", **CUT}]
     stage = Stage(tmp_path, PaperCluster(), faults)
-    stage.conductor.start(time.monotonic_ns())
-    time.sleep(0.6)
-    n2 = stage.cluster.hosts[1]
-    assert (n2.boots, n2.seen) == (2, ServiceState.GONE)
+    n2, seen = stage.cluster.hosts[1], []
 
-    kill, cut = stage.end()
+    def booted() -> bool:
+        seen[:] = [n2.boots, n2.seen]
+        return _told(stage, FaultHealed, "power-cut")
 
-    _held(kill)
-    _held(cut)
+    kill, cut = _run(stage, booted)
+
+    assert seen == [2, ServiceState.GONE]
+    assert kill["healed_ns"] is not None
     assert "does not run while kill (fault 0) holds" in cut["evidence"]
     assert cut["evidence"].endswith("once no fault held: answering again: n2")
     assert n2.seen is ServiceState.RUNNING
@@ -84,10 +91,10 @@ def test_a_reboot_does_not_start_what_another_fault_keeps_down(tmp_path: Path) -
 
 
 def test_a_healing_waits_until_its_host_has_power(tmp_path: Path) -> None:
-    faults = [{"at": "1ms", "for": "300ms", **KILL}, {"at": "150ms", "for": "600ms", **CUT}]
+    faults = [{"at": "1ms", "for": "1s", **KILL}, {"at": "500ms", "for": "2s", **CUT}]
     stage = Stage(tmp_path, PaperCluster(), faults)
 
-    kill, cut = stage.perform()
+    kill, cut = _run(stage, lambda: _told(stage, FaultHealed, "kill"))
 
     assert kill["healed_ns"] > cut["heal_ns"]
     assert "n2 had no power; went on after the boot" in kill["evidence"]
@@ -108,35 +115,46 @@ class _Forgetful(PaperHost):
 
 
 def test_what_a_boot_removes_is_told_and_made_again(tmp_path: Path) -> None:
-    faults = [{"at": "1ms", "for": "900ms", **_command(tmp_path)}, {"at": "200ms", "for": "100ms", **CUT}]
-    cluster = PaperCluster()
-    cluster.hosts[1] = _Forgetful("n2", tmp_path / "mark")
+    faults = [{"at": "1ms", "for": "60s", **_command(tmp_path)}, {"at": "500ms", "for": "50ms", **CUT}]
+    cluster, mark = PaperCluster(), tmp_path / "mark"
+    cluster.hosts[1] = _Forgetful("n2", mark)
     stage = Stage(tmp_path, cluster, faults)
 
-    command, _ = stage.perform()
+    command, _ = _run(stage, lambda: _told(stage, FaultHealed, "power-cut") and mark.exists())
 
-    _held(command)
     assert "lost when n2 booted" in command["evidence"]
     assert "made again" in command["evidence"]
+    assert command["healed_ns"] is not None
     assert stage.conductor.problems == []
 
 
 def test_a_host_without_power_takes_no_other_fault(tmp_path: Path) -> None:
-    faults = [{"at": "1ms", "for": "500ms", **CUT}, {"at": "200ms", **KILL}]
+    faults = [{"at": "1ms", "for": "60s", **CUT}, {"at": "500ms", **KILL}]
+    stage = Stage(tmp_path, PaperCluster(), faults)
 
-    _, kill = Stage(tmp_path, PaperCluster(), faults).perform()
+    _, kill = _run(stage, lambda: _told(stage, FaultFailed, "kill"))
 
     assert kill["evidence"] == "no effect: already under a fault: n2 has no power"
 
 
-@pytest.mark.parametrize(("asked", "overlaps"), [({}, False), ({"overlap": True}, True)])
-def test_a_series_overlaps_only_if_it_asks_for_it(tmp_path: Path, asked: dict[str, Any], overlaps: bool) -> None:
-    series = {"from": "200ms", "to": "250ms", "every": "1s", "for": "50ms", **KILL, **asked}
-    faults = [{"at": "1ms", "for": "500ms", **_command(tmp_path)}, series]
+def test_a_series_that_asks_for_it_overlaps(tmp_path: Path) -> None:
+    series = {"from": "500ms", "to": "600ms", "every": "1s", "for": "50ms", "overlap": True, **KILL}
+    stage = Stage(tmp_path, PaperCluster(), [{"at": "1ms", "for": "60s", **_command(tmp_path)}, series])
 
-    command, kill = sorted(Stage(tmp_path, PaperCluster(), faults).perform(), key=lambda fault: fault["fault"])
+    command, kill = _run(stage, lambda: _told(stage, FaultHealed, "kill"))
 
-    assert (kill["effective_ns"] < command["heal_ns"]) is overlaps
+    assert command["effective_ns"] < kill["effective_ns"] < kill["healed_ns"] < command["heal_ns"]
+
+
+def test_another_series_does_not(tmp_path: Path) -> None:
+    series = {"from": "100ms", "to": "200ms", "every": "1s", "for": "50ms", **KILL}
+    stage = Stage(tmp_path, PaperCluster(), [{"at": "1ms", "for": "60s", **_command(tmp_path)}, series])
+    over = time.monotonic() + 0.8
+
+    faults = _run(stage, lambda: time.monotonic() > over)
+
+    assert [fault["kind"] for fault in faults] == ["command"]
+    assert stage.conductor.dropped == 1
 
 
 def test_a_recorded_timeline_overlaps_as_it_did() -> None:
@@ -147,3 +165,44 @@ def test_a_recorded_timeline_overlaps_as_it_did() -> None:
 
     assert [fault.overlap for fault in again] == [fault.overlap for fault in drawn]
     assert sorted(fault.overlap for fault in drawn) == [False, False, True, True, True]
+
+
+class _Silent(Nemesis):
+    """A kind of a third party that declares nothing."""
+
+    summary = "does something"
+    family = "process"
+
+
+def _claim(kind: str, index: int = 0, **parameters: Any) -> Claim:
+    found = nemesis(kind)
+    return claim_of(index, kind, found, found.parameters.model_validate(parameters))
+
+
+def test_a_kind_that_declares_nothing_occupies_everything() -> None:
+    silent = claim_of(0, "silent", _Silent(), _Silent.parameters())
+
+    assert silent.parts == EVERYTHING
+    assert all(silent.shared(_claim(kind)) for kind in ("kill", "partition", "disk-full", "power-cut"))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "shared"),
+    [
+        (("kill", {}), ("partition", {}), []),
+        (("kill", {}), ("pause", {}), ["processes"]),
+        (("partition", {"direction": "in"}), ("packet-loss", {"direction": "out"}), []),
+        (("partition", {}), ("packet-delay", {}), ["incoming"]),
+        (("disk-full", {"disk": "one"}), ("disk-full", {"disk": "two"}), []),
+        (("disk-full", {}), ("disk-dead", {}), ["disk"]),
+        (("power-cut", {}), ("disk-full", {}), []),
+        (("power-cut", {}), ("kill", {}), []),
+        (("power-cut", {}), ("pause", {}), ["power"]),
+        (("clock-jump", {"by": "1s"}), ("disk-dead", {}), ["power"]),
+        (("clock-jump", {"by": "1s"}), ("pause", {}), []),
+    ],
+)
+def test_what_two_faults_share(one: tuple[str, Any], other: tuple[str, Any], shared: list[str]) -> None:
+    claims = _claim(one[0], **one[1]), _claim(other[0], **other[1])
+
+    assert claims[0].shared(claims[1]) == claims[1].shared(claims[0]) == shared
