@@ -237,7 +237,7 @@ class Conductor:
             if not others:
                 raise
             row.say(f"not healed while {', '.join(others)} held ({error})")
-            while _beside(strike):
+            while not self._occupancy.is_its_turn(row.index):
                 time.sleep(_TURN_POLL_S)
             return act()
 

@@ -65,6 +65,7 @@ class Occupancy:
         self._hosts = frozenset(hosts)
         self._lock = threading.Lock()
         self._claims: dict[str, dict[int, Claim]] = {}
+        self._waiting: set[int] = set()
 
     def take(self, claim: Claim, fault: PlannedFault, wanted: Sequence[str], dark: Collection[str]) -> list[str]:
         """Claim the targets of a fault, or those of its spare ones that are free; return them.
@@ -95,8 +96,18 @@ class Occupancy:
     def release(self, index: int) -> None:
         """Drop the claims of a fault that is over."""
         with self._lock:
+            self._waiting.discard(index)
             for claims in self._claims.values():
                 claims.pop(index, None)
+
+    def is_its_turn(self, index: int) -> bool:
+        """Return whether a fault that waits for the others on its targets to end may go on: none holds any more, or all
+        of them wait, too, and it was the first."""
+        with self._lock:
+            self._waiting.add(index)
+            claims = [each for each in self._claims.values() if index in each]
+            others = {other for each in claims for other in each if other != index}
+            return all(other in self._waiting and index < other for other in others)
 
     def has_room(self, at_most: int | None) -> bool:
         """Return whether a fault on one more host stays within the limit."""

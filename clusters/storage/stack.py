@@ -43,6 +43,9 @@ appender.out.name=out
 appender.out.layout.type=PatternLayout
 appender.out.layout.pattern=[%d] %p %m (%c)%n%throwable
 """
+_IPV4 = "-Djava.net.preferIPv4Stack=true"
+"""From 4.18 on a bookie takes its id from any address of its interface, and refuses one of IPv6."""
+
 _POLL_S = 0.1
 _EXITS_MAX = 3
 _QUORUM_TIMEOUT_S = 30
@@ -226,7 +229,8 @@ class StorageStack(ABC, Generic[Options]):
         heap = options.heap.of(service, production=PRODUCTION in options.jvm)
         memory = [f"-Xms{heap}", f"-Xmx{heap}", f"-XX:MaxDirectMemorySize={heap}"]
         program = server(self._classpath(host), options.jvm, settings.PRODUCTION_JVM)
-        command = [*program, *self._properties(), *memory, *self.program(service)]
+        own = [_IPV4] if service == BOOKIE else []
+        command = [*program, *self._properties(), *own, *memory, *self.program(service)]
         host.spawn(service, command if options.is_patient else looped(command), {})
 
     def _refuse_loops(self, silent: Sequence[tuple[ServiceHost, str]]) -> None:
@@ -294,7 +298,7 @@ class StorageStack(ABC, Generic[Options]):
         return done.out + done.err
 
     def _tool(self, host: ServiceHost) -> list[str]:
-        return [*java(self._classpath(host)), *self._properties(), "-Xmx128m"]
+        return [*java(self._classpath(host)), *self._properties(), _IPV4, "-Xmx128m"]
 
     def _classpath(self, host: ServiceHost) -> str:
         return f"{self._jars[host.name]}/*"

@@ -102,6 +102,16 @@ def test_a_healing_waits_until_its_host_has_power(tmp_path: Path) -> None:
     assert stage.conductor.all_healed
 
 
+def test_two_faults_that_cannot_be_healed_do_not_wait_for_each_other(tmp_path: Path) -> None:
+    stuck = _command(tmp_path, verify_undone=["false"])
+    stage = Stage(tmp_path, PaperCluster(), [{"at": "1ms", "for": "60s", **stuck}] * 2)
+
+    faults = _run(stage, lambda: len(stage.events) == 2)
+
+    assert [fault["healed_ns"] for fault in faults] == [None, None]
+    assert not stage.conductor.all_healed
+
+
 class _Forgetful(PaperHost):
     """A host whose boot removes a file."""
 
