@@ -84,7 +84,8 @@ class QueueConsumer(Protocol):
     def settle(self, tags: Sequence[int], how: Settlement) -> tuple[int, str | None]:
         """Settle deliveries; return the outcome code and the error.
 
-        `FAIL`: the connection that they came on is gone, and the system will deliver them again.
+        `FAIL`: the connection that they came on was gone before, and the system will deliver them again. `INFO`: it
+        ended meanwhile.
         """
         ...
 

@@ -21,7 +21,7 @@ from pika.exceptions import AMQPChannelError, AMQPError
 from chaoskit.contract.client import Settlement, Unreachable
 from chaoskit.contract.queue import Arrival, Change, Death
 from chaoskit.history.recorder import Delivery
-from chaoskit.history.schema import FAIL, OK
+from chaoskit.history.schema import FAIL, INFO, OK
 from chaoskit.history.wal import NO_POSITION
 from clusters.rabbitmq.connection import AGAIN_S, Addresses
 
@@ -83,9 +83,9 @@ class RabbitConsumer:
                     self._channel.basic_ack(own, multiple=how == "ack-cumulative")
                 else:
                     self._channel.basic_nack(own, requeue=how == "nack")
-        except (AMQPError, OSError) as error:
+        except (AMQPError, OSError) as error:  # what was written before may have arrived
             self._drop()
-            return FAIL, type(error).__name__
+            return INFO, type(error).__name__
         return OK, None
 
     def changes(self) -> list[Change]:
