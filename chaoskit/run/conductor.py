@@ -200,13 +200,13 @@ class Conductor:
         while (left_ns := until_ns - self._now()) > 0 and not self._stop.wait(min(left_ns / 1e9, _TURN_POLL_S)):
             booted = {host.name for host in ground.booted()}
             if lost := [host for host in kind.carriers(strike) if host.name in booted]:
-                self._renew(row, kind, strike, lost)
+                self._renew(row, kind, strike, ground, lost)
 
-    def _renew(self, row: FaultRow, kind: Nemesis, strike: Strike, lost: Sequence[ServiceHost]) -> None:
+    def _renew(self, row: FaultRow, kind: Nemesis, strike: Strike, ground: Ground, lost: Sequence[ServiceHost]) -> None:
         names, seen_ns = ", ".join(host.name for host in lost), self._now()
+        act = partial(_renewed, kind, strike, lost)
         try:
-            kind.renew(strike, lost)
-            evidence = kind.verify(strike)
+            evidence = ground.stand(lambda: lost, act, act)
         except Exception as error:  # noqa: BLE001  # as above
             self._note(row, f"lost when {names} booted, and not made again: {_words(error)}")
         else:
@@ -322,6 +322,11 @@ def _made(kind: Nemesis, strike: Strike) -> str:
 def _remade(kind: Nemesis, strike: Strike) -> str:
     kind.heal(strike)
     return _made(kind, strike)
+
+
+def _renewed(kind: Nemesis, strike: Strike, lost: Sequence[ServiceHost]) -> str:
+    kind.renew(strike, lost)
+    return kind.verify(strike)
 
 
 def _undone(kind: Nemesis, strike: Strike) -> str:

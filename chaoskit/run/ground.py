@@ -62,7 +62,7 @@ class Ground:
                     raise
                 act = again
             else:
-                self._seen = before
+                self._seen |= {host: before[host] for host in carriers() if host in before}
                 return done
 
     def _await_power(self, carriers: Sequence[ServiceHost]) -> None:

@@ -37,13 +37,17 @@ PAIRS = {
     "network, clock": [_fault("2s", "partition", "4s", peers="hosts"), _fault("3s", "clock-jump", "6s", by="-3s")],
     "power, disk": [_fault("2s", "disk-full", "12s"), _fault("4s", "power-cut", "2s")],
     "power, network": [_fault("2s", "partition", "12s", peers="hosts"), _fault("4s", "power-cut", "2s")],
+    "power again and again, network": [
+        _fault("2s", "partition", "14s", peers="hosts"),
+        _fault("4s", "power-cut", "1s", reboots=2),
+    ],
     "power, resources": [_fault("2s", "cpu-starve", "14s", cores=0.5), _fault("4s", "power-cut", "2s")],
     "power, process": [_fault("2s", "kill", "9s"), _fault("4s", "power-cut", "2s")],
     "membership, network": [_fault("2s", "packet-loss", "5s", percent=20), _fault("4s", "elect-leader", on="leader")],
     "disk that dies, network": [_fault("2s", "disk-dead", "3s"), _fault("3s", "packet-loss", "12s", percent=20)],
 }
 SHORT = ("power, network",)
-RENEWED = ("power, disk", "power, network", "disk that dies, network")
+RENEWED = ("power, disk", "power, network", "power again and again, network", "disk that dies, network")
 
 
 def _marked(name: str) -> Any:
