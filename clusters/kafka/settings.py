@@ -57,7 +57,7 @@ class KafkaOptions(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    version: str = "4.4.0"
+    version: str = "4.1.1"
     config: dict[str, Scalar] = {}
     topic: dict[str, Scalar] = {}
     config_unchecked: list[str] = []
