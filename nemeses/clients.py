@@ -7,11 +7,13 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from typing import Any
 
 import psutil
 
 from chaoskit.contract.nemesis import ClientProcess, Nemesis, NemesisError, Strike
+from chaoskit.contract.part import Part
 
 _SEEN_WITHIN_S = 5
 _POLL_S = 0.005
@@ -25,6 +27,9 @@ class ClientCrash(Nemesis):
     summary = "kill -9 clients during their operations; restart them afterwards"
     family = "client"
     hits = "clients"
+
+    def occupies(self, parameters: Any) -> Collection[Part]:
+        return {Part.CLIENT}
 
     def inject(self, strike: Strike) -> None:
         if ended := [client.name for client in strike.clients if not client.running()]:
@@ -54,6 +59,9 @@ class ClientPause(Nemesis):
     family = "client"
     hits = "clients"
 
+    def occupies(self, parameters: Any) -> Collection[Part]:
+        return {Part.CLIENT}
+
     def inject(self, strike: Strike) -> None:
         strike.notes["watches"] = [_stop(client) for client in strike.clients]
 
@@ -78,6 +86,9 @@ class ClientHijack(Nemesis):
     summary = "start a client's next incarnation under the same name while it is paused, then resume it as a zombie"
     family = "client"
     hits = "clients"
+
+    def occupies(self, parameters: Any) -> Collection[Part]:
+        return {Part.CLIENT}
 
     def inject(self, strike: Strike) -> None:
         for client in strike.clients:
@@ -118,6 +129,9 @@ class ClientDisconnect(Nemesis):
     family = "client"
     hits = "clients"
     lasts = False
+
+    def occupies(self, parameters: Any) -> Collection[Part]:
+        return {Part.CLIENT}
 
     def inject(self, strike: Strike) -> None:
         before = {client.name: set(_local_ends(client)) for client in strike.clients}

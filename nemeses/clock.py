@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -19,8 +20,9 @@ from chaoskit.contract.clock import SettableClock
 from chaoskit.contract.cluster import Processes
 from chaoskit.contract.host import ServiceHost, ServiceState
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.part import Part
 from chaoskit.contract.power import optional
-from nemeses.services import await_answers
+from nemeses.services import answers_again
 
 _TOLERANCE_NS = 20 * MILLISECOND
 """Accuracy of reading a clock by starting a process."""
@@ -97,8 +99,12 @@ class ClockOffset(Nemesis):
 
     summary = "offset the system's wall clock; correct it afterwards"
     family = "clock"
+    renews = False
     parameters: type[BaseModel] = Offset
     host_powers = (SettableClock,)
+
+    def occupies(self, parameters: Any) -> Collection[Part]:
+        return {Part.CLOCK}
 
     def ahead_ns(self, parameters: Any, lasted_ns: int) -> int:
         offset: int = parameters.offset
@@ -120,7 +126,7 @@ class ClockOffset(Nemesis):
 
     def verify_healed(self, strike: Strike) -> str:
         errors = [_check_error(host, 0) for host in strike.hosts]
-        return "; ".join([*errors, await_answers(strike.hosts, strike.cluster)])
+        return "; ".join([*errors, answers_again(strike)])
 
 
 class ClockJump(ClockOffset):

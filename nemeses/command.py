@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Collection, Sequence
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -16,6 +17,7 @@ from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
 from chaoskit.contract.options import Command
+from chaoskit.contract.part import Part
 
 _AGAIN_S = 0.5
 _TOLD = 300
@@ -46,6 +48,7 @@ class CommandOptions(BaseModel):
         environment: further environment variables.
         damage: what it may do to data: nothing; `forgets` (what was not synced), `destroys` (what was), `corrupts`.
         abrupt: whether processes end without a shutdown.
+        occupies: the parts of a host that no other fault may occupy meanwhile, such as `processes`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -58,6 +61,7 @@ class CommandOptions(BaseModel):
     environment: dict[str, str] = {}
     damage: Literal["none", "forgets", "destroys", "corrupts"] = "none"
     abrupt: bool = False
+    occupies: list[Part] = []
 
 
 class UserCommand(Nemesis):
@@ -73,6 +77,12 @@ class UserCommand(Nemesis):
 
     def is_abrupt(self, parameters: CommandOptions) -> bool:
         return parameters.abrupt or bool(self.damage(parameters))
+
+    def occupies(self, parameters: CommandOptions) -> Collection[Part]:
+        return parameters.occupies
+
+    def renew(self, strike: Strike, booted: Sequence[ServiceHost]) -> None:
+        on_each(booted, lambda host: _do_unless_done(host, strike.parameters))
 
     def inject(self, strike: Strike) -> None:
         options = strike.parameters
@@ -149,6 +159,13 @@ def _run(step: str, command: list[str], host: ServiceHost, options: CommandOptio
     if process.returncode != 0:
         raise NemesisError(f"{told}: exit status {process.returncode}: {said.strip()[-_TOLD:]}")
     return said.strip()[-_TOLD:]
+
+
+def _do_unless_done(host: ServiceHost, options: CommandOptions) -> None:
+    try:
+        _run("verify", options.verify, host, options)
+    except NemesisError:
+        _run("do", options.do, host, options)
 
 
 def _await(step: str, command: list[str], host: ServiceHost, options: CommandOptions) -> str:

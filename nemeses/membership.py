@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
@@ -10,7 +11,15 @@ from pydantic import BaseModel, ConfigDict
 from chaoskit.contract.cluster import Decommissioning, Leadership, Processes, Reassignment, System, Upgrade
 from chaoskit.contract.host import ServiceState
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
-from nemeses.services import ANSWER_TIMEOUT_S, await_answers, states, stop_in_order
+from chaoskit.contract.part import Part
+from nemeses.services import (
+    ANSWER_TIMEOUT_S,
+    answers_again,
+    await_answers,
+    start_services,
+    states,
+    stop_in_order,
+)
 
 _KNOWN_WITHIN_S = 5
 """How long brokers may take to report a newly elected leader."""
@@ -23,8 +32,12 @@ class ElectLeader(Nemesis):
 
     summary = "elect other leaders for all partitions that the hosts lead"
     family = "membership"
+    renews = False
     lasts = False
     cluster_powers = (Leadership,)
+
+    def occupies(self, parameters: Any) -> Collection[Part]:
+        return {Part.PROCESSES}
 
     def inject(self, strike: Strike) -> None:
         strike.notes["led"] = {host.name: strike.cluster.power(Leadership).led_by(host) for host in strike.hosts}
@@ -49,7 +62,7 @@ class ElectLeader(Nemesis):
         """Do nothing: an election is instantaneous."""
 
     def verify_healed(self, strike: Strike) -> str:
-        return await_answers(strike.hosts, strike.cluster)
+        return answers_again(strike)
 
 
 class Reassign(Nemesis):
@@ -57,7 +70,11 @@ class Reassign(Nemesis):
 
     summary = "move all replicas off the hosts to other brokers; move them back afterwards"
     family = "membership"
+    renews = False
     cluster_powers: tuple[type, ...] = (Reassignment,)
+
+    def occupies(self, parameters: Any) -> Collection[Part]:
+        return {Part.PROCESSES}
 
     def inject(self, strike: Strike) -> None:
         reassignment = strike.cluster.power(Reassignment)
@@ -107,7 +124,7 @@ class RemoveBroker(Reassign):
 
     def heal(self, strike: Strike) -> None:
         for host in strike.hosts:
-            strike.cluster.power(Processes).start(host)
+            start_services(strike, host)
         await_answers(strike.hosts, strike.cluster)
         super().heal(strike)
 
@@ -117,10 +134,14 @@ class Decommission(Nemesis):
 
     summary = "decommission storage nodes (bookies) and copy their data elsewhere; add them as new ones afterwards"
     family = "membership"
+    renews = False
     cluster_powers = (
         Processes,
         Decommissioning,
     )
+
+    def occupies(self, parameters: Any) -> Collection[Part]:
+        return {Part.PROCESSES, Part.DISK}
 
     def inject(self, strike: Strike) -> None:
         strike.notes["kept"] = {host.name: strike.cluster.power(Decommissioning).kept_by(host) for host in strike.hosts}
@@ -144,10 +165,10 @@ class Decommission(Nemesis):
         for host in strike.notes.get("gone", ()):
             strike.cluster.power(Decommissioning).recommission(host)
         for host in strike.hosts:
-            strike.cluster.power(Processes).start(host)
+            start_services(strike, host)
 
     def verify_healed(self, strike: Strike) -> str:
-        return await_answers(strike.hosts, strike.cluster)
+        return answers_again(strike)
 
 
 class UpgradeOptions(BaseModel):
@@ -163,6 +184,7 @@ class RollingUpgrade(Nemesis):
 
     summary = "upgrade the hosts to another release one by one, waiting for all replicas to be in sync"
     family = "membership"
+    renews = False
     parameters = UpgradeOptions
     lasts = False
     restores = False
@@ -170,6 +192,9 @@ class RollingUpgrade(Nemesis):
         Processes,
         Upgrade,
     )
+
+    def occupies(self, parameters: Any) -> Collection[Part]:
+        return {Part.PROCESSES}
 
     def prepare(self, system: System, options: Any, parameters: UpgradeOptions) -> None:
         """Download the release; see `chaoskit.contract.nemesis.Preparing`."""
@@ -180,7 +205,7 @@ class RollingUpgrade(Nemesis):
         for host in strike.hosts:
             stop_in_order(host, strike.cluster)
             strike.cluster.power(Upgrade).install_release(host, strike.parameters.version)
-            strike.cluster.power(Processes).start(host)
+            start_services(strike, host)
             strike.cluster.wait_ready(ANSWER_TIMEOUT_S)
         strike.notes["final"] = ""
         if len(strike.hosts) == len(strike.cluster.hosts):
@@ -195,7 +220,7 @@ class RollingUpgrade(Nemesis):
 
     def heal(self, strike: Strike) -> None:
         for host in strike.hosts:
-            strike.cluster.power(Processes).start(host)
+            start_services(strike, host)
 
     def verify_healed(self, strike: Strike) -> str:
-        return await_answers(strike.hosts, strike.cluster)
+        return answers_again(strike)

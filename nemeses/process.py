@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
 
 from chaoskit.base.parallel import on_each
 from chaoskit.contract.cluster import Processes
 from chaoskit.contract.host import ServiceHost, ServiceState
-from chaoskit.contract.nemesis import Nemesis, Strike
+from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
 from chaoskit.contract.owned import Owned
+from chaoskit.contract.part import Part
 from chaoskit.contract.power import optional
+from nemeses.beside import others
 from nemeses.holding import check_held, hold, release
 from nemeses.services import (
     ANSWER_TIMEOUT_S,
-    await_answers,
+    answers_again,
     await_state,
     check_running,
+    down,
     signal_services,
+    start_services,
     stop_in_order,
 )
 
@@ -30,6 +35,9 @@ class Kill(Nemesis):
     held = True
     cluster_powers = (Processes,)
 
+    def occupies(self, parameters: Any) -> Collection[Part]:
+        return {Part.PROCESSES}
+
     def inject(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:
             if (owned := optional(host, Owned)) is None:
@@ -40,6 +48,10 @@ class Kill(Nemesis):
         check_running(strike)
         on_each(strike.hosts, act)
 
+    def carriers(self, strike: Strike) -> Sequence[ServiceHost]:
+        """Return no host: none starts the system at its boot while this fault holds."""
+        return ()
+
     def verify(self, strike: Strike) -> str:
         await_state(strike.hosts, strike.cluster, ServiceState.GONE)
         return f"no process of the system is running on {strike.names}, and it does not answer"
@@ -48,7 +60,7 @@ class Kill(Nemesis):
         _start_again(strike)
 
     def verify_healed(self, strike: Strike) -> str:
-        answers = await_answers(strike.hosts, strike.cluster)
+        answers = answers_again(strike)
         check_held(strike)
         return answers
 
@@ -58,8 +70,12 @@ class Pause(Nemesis):
 
     summary = "pause the system's processes with SIGSTOP; resume them afterwards"
     family = "process"
+    renews = False
     held = True
     cluster_powers = (Processes,)
+
+    def occupies(self, parameters: Any) -> Collection[Part]:
+        return {Part.PROCESSES}
 
     def inject(self, strike: Strike) -> None:
         on_each(
@@ -75,7 +91,7 @@ class Pause(Nemesis):
         release(strike)
 
     def verify_healed(self, strike: Strike) -> str:
-        answers = await_answers(strike.hosts, strike.cluster)
+        answers = answers_again(strike)
         check_held(strike)
         return answers
 
@@ -89,18 +105,21 @@ class Restart(Nemesis):
     cluster_powers = (Processes,)
     lasts = False
 
+    def occupies(self, parameters: Any) -> Collection[Part]:
+        return {Part.PROCESSES}
+
     def inject(self, strike: Strike) -> None:
-        check_running(strike)
+        strike.notes["down"] = _down_already(strike)
         on_each(strike.hosts, lambda host: _restart(host, strike))
 
     def verify(self, strike: Strike) -> str:
-        return f"processes on {strike.names} exited and were started again"
+        return f"processes on {strike.names} exited{strike.notes['down']} and were started again"
 
     def heal(self, strike: Strike) -> None:
         _start_again(strike)
 
     def verify_healed(self, strike: Strike) -> str:
-        return await_answers(strike.hosts, strike.cluster)
+        return answers_again(strike)
 
 
 class RollingRestart(Restart):
@@ -109,10 +128,23 @@ class RollingRestart(Restart):
     summary = "restart the hosts one by one, waiting for all replicas to be in sync in between"
 
     def inject(self, strike: Strike) -> None:
-        check_running(strike)
+        strike.notes["down"] = _down_already(strike)
         for host in strike.hosts:
             _restart(host, strike)
             strike.cluster.wait_ready(ANSWER_TIMEOUT_S)
+
+
+def _down_already(strike: Strike) -> str:
+    """Return in words where another fault has ended the system already, so that it is only started.
+
+    Raises:
+        NemesisError: the system is not running on a target, and no other fault holds there.
+    """
+    ended = {host.name: others(strike, host) for host in down(strike)}
+    if unexplained := [name for name, holding in ended.items() if not holding]:
+        raise NemesisError(f"the system was not running on {', '.join(unexplained)}")
+    told = ", ".join(f"on {name} while {holding} held" for name, holding in ended.items())
+    return f" (already before, {told})" if told else ""
 
 
 def signal_script(strike: Strike, host: ServiceHost, signal: str) -> str:
@@ -127,7 +159,7 @@ def _restart(host: ServiceHost, strike: Strike) -> None:
     if (owned := optional(host, Owned)) is not None:
         hold(strike, host, "true", _start_script(owned))
     stop_in_order(host, strike.cluster)
-    strike.cluster.power(Processes).start(host)
+    start_services(strike, host)
     if owned is not None:
         release(strike, [host])
 
@@ -135,7 +167,7 @@ def _restart(host: ServiceHost, strike: Strike) -> None:
 def _start_again(strike: Strike) -> None:
     """Start the services of all targets; of a host of others, by what undoes the fault there."""
     release(strike, [host for host in strike.hosts if optional(host, Owned)])
-    on_each(strike.hosts, strike.cluster.power(Processes).start)
+    on_each(strike.hosts, lambda host: start_services(strike, host))
 
 
 def _start_script(owned: Owned) -> str:

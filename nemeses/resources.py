@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 import time
-from typing import Annotated, cast
+from collections.abc import Collection, Sequence
+from typing import Annotated, Any, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -13,9 +14,10 @@ from chaoskit.base.quantities import Size
 from chaoskit.contract.cluster import Processes
 from chaoskit.contract.host import ResourceLimits, ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.part import Part
 from chaoskit.contract.shell import bash
 from nemeses.holding import check_held, hold, release
-from nemeses.services import await_answers
+from nemeses.services import answers_again, start_services
 
 _BUSY_S = 2
 _BURN = """
@@ -66,6 +68,9 @@ class CpuStarve(Nemesis):
     parameters = CpuParameters
     host_powers = (ResourceLimits,)
 
+    def occupies(self, parameters: Any) -> Collection[Part]:
+        return {Part.RESOURCES}
+
     def inject(self, strike: Strike) -> None:
         on_each(strike.hosts, lambda host: _limits(host).limit_cpu(strike.parameters.cores))
 
@@ -93,7 +98,7 @@ class CpuStarve(Nemesis):
                 raise NemesisError(f"{host.name} is still throttled: {times} times in {_BUSY_S} s")
             return f"busy loops on {host.name} got {used:.2f} cores and were not throttled"
 
-        return "; ".join([*on_each(strike.hosts, judge), await_answers(strike.hosts, strike.cluster)])
+        return "; ".join([*on_each(strike.hosts, judge), answers_again(strike)])
 
 
 class MemoryParameters(BaseModel):
@@ -114,11 +119,19 @@ class MemoryPressure(Nemesis):
     parameters = MemoryParameters
     host_powers = (ResourceLimits,)
 
+    def occupies(self, parameters: Any) -> Collection[Part]:
+        return {Part.RESOURCES, Part.DISK}
+
     def inject(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:
-            _limits(host).limit_memory(_limits(host).memory_used() + strike.parameters.leave)
+            limit = _limits(host).memory_used() + strike.parameters.leave
+            strike.notes[f"limit of {host.name}"] = limit
+            _limits(host).limit_memory(limit)
 
         on_each(strike.hosts, act)
+
+    def renew(self, strike: Strike, booted: Sequence[ServiceHost]) -> None:
+        on_each(booted, lambda host: _limits(host).limit_memory(strike.notes[f"limit of {host.name}"]))
 
     def verify(self, strike: Strike) -> str:
         def judge(host: ServiceHost) -> str:
@@ -130,13 +143,13 @@ class MemoryPressure(Nemesis):
 
     def heal(self, strike: Strike) -> None:
         on_each(strike.hosts, lambda host: _limits(host).limit_memory(None))
-        on_each(strike.hosts, strike.cluster.power(Processes).start)
+        on_each(strike.hosts, lambda host: start_services(strike, host))
 
     def verify_healed(self, strike: Strike) -> str:
         for host in strike.hosts:
             if times := _crowd(host, strike.parameters.leave):
                 raise NemesisError(f"{host.name} still reclaims memory: {times} times")
-        return f"no memory is reclaimed; {await_answers(strike.hosts, strike.cluster)}"
+        return f"no memory is reclaimed; {answers_again(strike)}"
 
 
 class FilesParameters(BaseModel):
@@ -152,9 +165,13 @@ class FileExhaustion(Nemesis):
 
     summary = "prevent the system's processes from opening more files and connections"
     family = "process"
+    renews = False
     abrupt = True
     cluster_powers = (Processes,)
     parameters = FilesParameters
+
+    def occupies(self, parameters: Any) -> Collection[Part]:
+        return {Part.RESOURCES, Part.PROCESSES}
 
     def inject(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:
@@ -184,10 +201,10 @@ class FileExhaustion(Nemesis):
 
     def heal(self, strike: Strike) -> None:
         release(strike)
-        on_each(strike.hosts, strike.cluster.power(Processes).start)
+        on_each(strike.hosts, lambda host: start_services(strike, host))
 
     def verify_healed(self, strike: Strike) -> str:
-        answers = await_answers(strike.hosts, strike.cluster)
+        answers = answers_again(strike)
         check_held(strike)
         return f"limits restored; {answers}"
 

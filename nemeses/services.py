@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from weakref import WeakKeyDictionary
 
 from chaoskit.base.parallel import on_each
 from chaoskit.contract.cluster import Cluster, Processes
 from chaoskit.contract.host import ServiceHost, ServiceState
 from chaoskit.contract.nemesis import NemesisError, Strike
+from chaoskit.contract.part import Part
 from chaoskit.contract.power import optional
+from nemeses.beside import others
 
 ANSWER_TIMEOUT_S = 60
 """How long a system may take to answer after it was started."""
@@ -17,7 +22,13 @@ ANSWER_TIMEOUT_S = 60
 _GRACE_S = 20
 """How long a service may take to exit after SIGTERM."""
 
+_BESIDE_S = 10
+"""How long to wait for an answer that another fault may prevent."""
+
 _POLL_S = 0.01
+
+_starts: WeakKeyDictionary[ServiceHost, threading.Lock] = WeakKeyDictionary()
+"""Several faults may end at once on a host, and each start the system if it does not run."""
 
 
 def signal_services(targets: Sequence[ServiceHost], cluster: Cluster, signal: str) -> None:
@@ -55,9 +66,13 @@ def check_running(strike: Strike) -> None:
     Raises:
         NemesisError: the system is not running on a target.
     """
-    dead = [host.name for host in strike.hosts if ServiceState.GONE in states(host, strike.cluster)]
-    if dead:
+    if dead := [host.name for host in down(strike)]:
         raise NemesisError(f"the system was not running on {', '.join(dead)}")
+
+
+def down(strike: Strike) -> list[ServiceHost]:
+    """Return the targets on which the system is not running."""
+    return [host for host in strike.hosts if ServiceState.GONE in states(host, strike.cluster)]
 
 
 def stop_in_order(host: ServiceHost, cluster: Cluster) -> None:
@@ -71,21 +86,73 @@ def stop_in_order(host: ServiceHost, cluster: Cluster) -> None:
         time.sleep(_POLL_S)
 
 
+def start_services(strike: Strike, host: ServiceHost) -> None:
+    """Start the system on a host if it does not run, unless another fault decides whether it runs."""
+    if not others(strike, host, Part.PROCESSES):
+        with _starting(host):
+            strike.cluster.power(Processes).start(host)
+
+
 def await_answers(targets: Sequence[ServiceHost], cluster: Cluster) -> str:
     """Wait until the system answers on every host; return evidence.
 
     Raises:
         NemesisError: it does not answer.
     """
-    deadline = time.monotonic() + ANSWER_TIMEOUT_S
     for host in targets:
-        while not cluster.answers(host):
-            if ServiceState.GONE in states(host, cluster):
-                raise NemesisError(f"the system was started on {host.name}, but exited unexpectedly")
-            if time.monotonic() > deadline:
-                raise NemesisError(f"{host.name} does not answer {ANSWER_TIMEOUT_S} s after it was healed")
-            time.sleep(_POLL_S)
+        _await_answer(host, cluster)
     return f"answering again: {', '.join(host.name for host in targets)}"
+
+
+def answers_again(strike: Strike) -> str:
+    """Wait until the system answers on every target; return evidence.
+
+    Where another fault holds on a target, and the system does not answer, its processes are the evidence, and the
+    answer is proved once no fault holds.
+
+    Raises:
+        NemesisError: it does not answer.
+    """
+    told, answering, silent = [], [], []
+    for host in strike.hosts:
+        if why := _await_answer(host, strike.cluster, partial(others, strike, host)):
+            silent.append(host)
+            told.append(f"{host.name} {why}")
+        else:
+            answering.append(host.name)
+    if silent:
+        strike.owed.append(partial(_prove_answers, strike.on(silent)))
+    return "; ".join([f"answering again: {', '.join(answering)}", *told] if answering else told)
+
+
+def _await_answer(host: ServiceHost, cluster: Cluster, beside: Callable[[], str] = str) -> str:
+    """Wait until the system answers on a host; return why other faults that hold there prevent that, or nothing.
+
+    Raises:
+        NemesisError: it does not answer, and no other fault holds there.
+    """
+    began = time.monotonic()
+    while not cluster.answers(host):
+        gone = ServiceState.GONE in states(host, cluster)
+        waited_s, holding = time.monotonic() - began, beside()
+        if holding and (gone or waited_s > _BESIDE_S):
+            return f"{'does not run' if gone else 'runs, but does not answer'} while {holding} holds"
+        if gone and not holding:
+            raise NemesisError(f"the system was started on {host.name}, but exited unexpectedly")
+        if waited_s > ANSWER_TIMEOUT_S:
+            raise NemesisError(f"{host.name} does not answer {ANSWER_TIMEOUT_S} s after it was healed")
+        time.sleep(_POLL_S)
+    return ""
+
+
+def _prove_answers(strike: Strike) -> str:
+    if optional(strike.cluster, Processes):
+        on_each(strike.hosts, lambda host: start_services(strike, host))
+    return answers_again(strike)
+
+
+def _starting(host: ServiceHost) -> threading.Lock:
+    return _starts.setdefault(host, threading.Lock())
 
 
 def states(host: ServiceHost, cluster: Cluster) -> set[ServiceState]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import threading
 import time
-from typing import Annotated
+from collections.abc import Collection
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -15,10 +16,11 @@ from chaoskit.base.quantities import MILLISECOND, SECOND, Duration, format_durat
 from chaoskit.contract.cluster import Processes
 from chaoskit.contract.host import ServiceHost, ServiceState
 from chaoskit.contract.nemesis import HostNames, Nemesis, NemesisError, Strike
+from chaoskit.contract.part import Part
 from chaoskit.contract.shell import bash
 from nemeses.holding import check_held, hold, release
 from nemeses.process import Pause, signal_script
-from nemeses.services import await_answers, await_state, signal_services, states
+from nemeses.services import answers_again, await_state, signal_services, start_services, states
 
 _POLL_S = 0.05
 _JOIN_S = 30
@@ -72,9 +74,13 @@ class CrashLoop(Nemesis):
 
     summary = "repeatedly kill -9 and start the system's processes"
     family = "process"
+    renews = False
     abrupt = True
     cluster_powers = (Processes,)
     parameters = CrashLoopParameters
+
+    def occupies(self, parameters: Any) -> Collection[Part]:
+        return {Part.PROCESSES}
 
     def inject(self, strike: Strike) -> None:
         strike.notes["over"] = threading.Event()
@@ -99,10 +105,10 @@ class CrashLoop(Nemesis):
         if thread := strike.notes.get("thread"):
             strike.notes["over"].set()
             thread.join(_JOIN_S)
-        on_each(strike.hosts, strike.cluster.power(Processes).start)
+        on_each(strike.hosts, lambda host: start_services(strike, host))
 
     def verify_healed(self, strike: Strike) -> str:
-        answers = await_answers(strike.hosts, strike.cluster)
+        answers = answers_again(strike)
         time.sleep(strike.parameters.interval / 1e9)
         if dead := [host.name for host in strike.hosts if ServiceState.GONE in states(host, strike.cluster)]:
             raise NemesisError(f"crashed once more: {', '.join(dead)}")
@@ -130,8 +136,12 @@ class Stall(Nemesis):
 
     summary = "repeatedly pause the system's processes for a moment, similar to garbage collection"
     family = "process"
+    renews = False
     cluster_powers = (Processes,)
     parameters = StallParameters
+
+    def occupies(self, parameters: Any) -> Collection[Part]:
+        return {Part.PROCESSES}
 
     def inject(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:
@@ -167,7 +177,7 @@ class Stall(Nemesis):
         release(strike)
 
     def verify_healed(self, strike: Strike) -> str:
-        answers = await_answers(strike.hosts, strike.cluster)
+        answers = answers_again(strike)
         for host, (stopped, samples) in zip(
             strike.hosts, on_each(strike.hosts, lambda h: _sample(strike, h)), strict=True
         ):
@@ -188,7 +198,7 @@ def _crash_again(strike: Strike) -> None:
     """Start and kill until the fault ends; a start counts as a crash if the system was observed dead after it."""
     try:
         while True:
-            on_each(strike.hosts, strike.cluster.power(Processes).start)
+            on_each(strike.hosts, lambda host: start_services(strike, host))
             if strike.notes["over"].wait(strike.parameters.interval / 1e9):
                 return
             signal_services(strike.hosts, strike.cluster, "KILL")

@@ -3,7 +3,8 @@
 ChaoskitError
 ├── BadInput       254: the request cannot be carried out; nothing was started
 ├── RunFailed      255: the run failed; everything recorded was kept and the machine was cleaned up
-└── RunInterrupted 255: the user ended a run before its load began; the machine was cleaned up
+├── RunInterrupted 255: the user ended a run before its load began; the machine was cleaned up
+└── WouldDownload  255: caught in a dry run, which tells it
 """
 
 from __future__ import annotations
@@ -36,6 +37,10 @@ class RunInterrupted(ChaoskitError):
     """The user ended a run before its load began; the machine was cleaned up."""
 
 
+class WouldDownload(ChaoskitError):
+    """Something must be downloaded first, and nothing may be; see `chaoskit.base.downloads`."""
+
+
 class Problems:
     """Errors of several checks, to be raised as one.
 
@@ -48,9 +53,11 @@ class Problems:
         self._lines: dict[str, None] = {}
 
     def tried(self, check: Callable[Given, Result], *args: Given.args, **kwargs: Given.kwargs) -> Result | None:
-        """Return the result of a check; None if it raised `BadInput`, which is kept."""
+        """Return the result of a check; None if it raised `BadInput`, which is kept, or needs a download first."""
         try:
             return check(*args, **kwargs)
+        except WouldDownload:
+            return None
         except BadInput as error:
             self.add(error)
             return None

@@ -13,6 +13,7 @@ from chaoskit.cli.console import wide_console
 from chaoskit.contract.cluster import Processes
 from chaoskit.contract.installed import nemesis
 from chaoskit.contract.nemesis import Nemesis
+from chaoskit.contract.part import EVERYTHING
 
 
 @click.command("nemeses")
@@ -38,6 +39,7 @@ def _tell(kind: str, found: Nemesis) -> None:
     console.print(inspect.getdoc(found) or "", soft_wrap=True, highlight=False)
     console.print(f"\ntargets: {found.hits}\nneeds: {_needs(found) or 'nothing special'}", highlight=False)
     console.print(f"for: {'duration' if found.lasts else 'not accepted; it is instantaneous'}", highlight=False)
+    console.print(f"occupies: {_occupied(found)}", highlight=False)
     if fields := found.parameters.model_fields:
         console.print(f"\n{inspect.getdoc(found.parameters)}\n", soft_wrap=True, highlight=False)
         table = Table("key", "default", box=None, pad_edge=False)
@@ -46,6 +48,15 @@ def _tell(kind: str, found: Nemesis) -> None:
             key = field.alias or name
             table.add_row(key, "required" if field.is_required() else str(shown[key]))
         console.print(table)
+
+
+def _occupied(found: Nemesis) -> str:
+    """Return what it occupies with its default parameters; two faults that share nothing may hold on one host."""
+    parts = frozenset(found.occupies(found.parameters.model_construct()))
+    if parts == EVERYTHING:
+        return "everything"
+    told = ", ".join(sorted(parts)) or "nothing"
+    return told if found.renews else f"{told}; not beside a fault that boots the host"
 
 
 def _needs(found: Nemesis) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
+from chaoskit.base.downloads import told_only
 from chaoskit.base.quantities import format_duration
 from chaoskit.report.words import scalar
 from chaoskit.scenario.machine import check_machine
@@ -26,8 +27,11 @@ def show_plans(plans: Sequence[Plan], *, drawn: bool) -> None:
         BadInput: it cannot.
     """
     for plan in plans:
-        check_machine(plan)
-        click.echo("\n".join(told(plan, drawn=drawn and plan.scenario.seed is None)))
+        with told_only() as downloads:
+            check_machine(plan)
+        lines = list(told(plan, drawn=drawn and plan.scenario.seed is None))
+        lines += [f"  would download: {each}; what needs it was not checked" for each in downloads]
+        click.echo("\n".join(lines))
     asked = any(plan.scenario.cluster.attach for plan in plans)
     click.echo(f"nothing was started{', and no broker was asked' if asked else ''} (--dry-run)")
 

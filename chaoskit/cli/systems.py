@@ -28,15 +28,19 @@ def command(name: str | None, as_markdown: bool) -> None:
 
 
 def _list(told: dict[str, Support]) -> None:
-    table = Table("system", "keeps", "workloads", "powers", "faults", box=None, pad_edge=False)
+    table = Table("system", "release", "keeps", "workloads", "powers", "faults", box=None, pad_edge=False)
     for name, each in told.items():
         powers = ", ".join(power.name for power in each.powers if power.standing in (YES, GIVEN))
-        table.add_row(name, ", ".join(each.models), ", ".join(each.workloads), powers, str(len(each.faults)))
+        table.add_row(
+            name, each.release, ", ".join(each.models), ", ".join(each.workloads), powers, str(len(each.faults))
+        )
     wide_console().print(table)
 
 
 def _tell(name: str, told: Support) -> None:
     console = wide_console()
+    if told.release:
+        console.print(f"release by default, and tested: {told.release}", soft_wrap=True, highlight=False)
     for title, listed in (
         ("keeps", told.models),
         ("roles", told.roles),

@@ -21,6 +21,10 @@ class HostError(ChaoskitError):
     """An operation on a host failed; the message names the host, the command and its error output."""
 
 
+class NothingToLose(HostError):
+    """The disk took no unsynced data before its power was cut, so that nothing it lost could prove the cut."""
+
+
 @dataclass(frozen=True, slots=True)
 class Doubt:
     """Why a fault that took effect and was healed may have shown little.
@@ -139,7 +143,13 @@ class Services(Protocol):
 
 @runtime_checkable
 class PowerSwitch(Protocol):
-    """Optional power: cut the power of a host together with its disk, and restore it."""
+    """Optional power: cut the power of a host together with its disk, and restore it.
+
+    Attributes:
+        boots: how often the host has booted; what was only in its memory is gone when this changes.
+    """
+
+    boots: int
 
     def power_cut(self) -> None:
         """Cut network, disk and processes; everything that was not fsynced is lost."""
@@ -154,7 +164,8 @@ class PowerSwitch(Protocol):
 
         Raises:
             DoubtfulCut: the disk kept unsynced data because something else saved it right before.
-            HostError: the disk kept unsynced data or lost synced data, or nothing unsynced was on it.
+            NothingToLose: nothing unsynced was on the disk.
+            HostError: the disk kept unsynced data or lost synced data.
         """
         ...
 

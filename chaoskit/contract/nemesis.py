@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
@@ -12,8 +12,13 @@ from chaoskit.base.errors import ChaoskitError
 from chaoskit.contract.cluster import Cluster, System
 from chaoskit.contract.disk import DATA
 from chaoskit.contract.guarantee import Damage
-from chaoskit.contract.host import Doubt, ServiceHost
+from chaoskit.contract.host import Doubt, PowerSwitch, ServiceHost
+from chaoskit.contract.part import EVERYTHING, Part
+from chaoskit.contract.power import optional
 from chaoskit.history.audits import Place
+
+_ANSWER_S = 0.1
+"""How long a host with power may take to answer."""
 
 
 class NemesisError(ChaoskitError):
@@ -94,6 +99,10 @@ class ClientProcess(Protocol):
         ...
 
 
+def _alone(_: ServiceHost) -> Mapping[str, Collection[Part]]:
+    return {}
+
+
 @dataclass(slots=True)
 class Strike:
     """One fault on its targets, from injection until its healing is proved.
@@ -111,6 +120,10 @@ class Strike:
         notes: measurements that one step stores for a later one. Lost if the harness dies, so `heal` must not need
             them.
         doubt: tells the run why the fault may have shown little: its verdict is then at best `unknown`.
+        beside: the other faults that hold on a host of the cluster now, such as `partition (fault 3)`, each with what
+            it occupies there.
+        owed: proofs of its healing that another fault prevents. Each returns evidence, or raises NemesisError; it is
+            called when no fault holds any more.
     """
 
     name: str
@@ -124,11 +137,27 @@ class Strike:
     damaged: list[Place] = field(default_factory=list)
     notes: dict[str, Any] = field(default_factory=dict)
     doubt: Callable[[Doubt], None] = lambda _: None
+    beside: Callable[[ServiceHost], Mapping[str, Collection[Part]]] = _alone
+    owed: list[Callable[[], str]] = field(default_factory=list)
+
+    def on(self, hosts: Sequence[ServiceHost]) -> Strike:
+        """Return the same strike on some of its hosts."""
+        return replace(self, hosts=hosts)
+
+    def is_dark(self, host: ServiceHost) -> bool:
+        """Return whether another fault keeps a host of the cluster without power now."""
+        return is_dark(host, self.beside(host))
 
     @property
     def names(self) -> str:
         """The names of the targets, for evidence strings."""
         return ", ".join([*(host.name for host in self.hosts), *(client.name for client in self.clients)])
+
+
+def is_dark(host: ServiceHost, faults: Mapping[str, Collection[Part]]) -> bool:
+    """Return whether one of these faults on a host, each with the parts that it occupies, keeps it without power."""
+    occupied = any(Part.POWER in parts for parts in faults.values())
+    return occupied and optional(host, PowerSwitch) is not None and not host.reachable(_ANSWER_S)
 
 
 class Nemesis(Protocol):
@@ -147,6 +176,8 @@ class Nemesis(Protocol):
         parameters: model of its own keys.
         lasts: whether it lasts until it is healed; otherwise it is instantaneous and does not accept `for`.
         abrupt: whether processes on the targets end, or may end, without a shutdown.
+        renews: whether it can be made again, see `renew`, after a boot of its host that another fault causes; otherwise
+            it does not hold beside a fault that occupies the power.
         restores: whether healing restores the deployment fully, so that another trial may use it.
         host_powers: powers that its target hosts must have.
         disk_powers: powers that the targeted disk must have; its parameters are then an `OnDisk`.
@@ -162,6 +193,7 @@ class Nemesis(Protocol):
     parameters: type[BaseModel] = NoParameters
     lasts: bool = True
     abrupt: bool = False
+    renews: bool = True
     restores: bool = True
     host_powers: tuple[type, ...] = ()
     disk_powers: tuple[type, ...] = ()
@@ -174,6 +206,22 @@ class Nemesis(Protocol):
     def is_abrupt(self, parameters: Any) -> bool:
         """Return whether processes on the targets end, or may end, without a shutdown, with these parameters."""
         return self.abrupt or bool(self.damage(parameters))
+
+    def occupies(self, parameters: Any) -> Collection[Part]:
+        """Return the parts of each target that it occupies, with these validated parameters.
+
+        Faults that share no part may hold at once on one target, and begin and end in any order. A disk is the one that
+        the parameters name, if they are an `OnDisk`.
+        """
+        return EVERYTHING
+
+    def carriers(self, strike: Strike) -> Sequence[ServiceHost]:
+        """Return the hosts that carry something of an injected fault which a boot of the host removes."""
+        return strike.hosts
+
+    def renew(self, strike: Strike, booted: Sequence[ServiceHost]) -> None:
+        """Make the fault again on carriers that have booted, because of another fault, while it holds."""
+        self.inject(strike.on(booted))
 
     def ahead_ns(self, parameters: Any, lasted_ns: int) -> int:
         """Return how far it moves the targets' wall clocks ahead at most, with these validated parameters."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from chaoskit.contract.client import Completed, Producer, Settlement
 from chaoskit.history.recorder import Delivery
@@ -63,6 +63,13 @@ class Arrival(NamedTuple):
     death: Death | None = None
 
 
+class Change(NamedTuple):
+    """Whether a consumer receives from a queue: the system `cancelled` that, or it is `subscribed` again."""
+
+    kind: Literal["cancelled", "subscribed"]
+    queue: str
+
+
 class QueueConsumer(Protocol):
     """Receives messages of queues; each message stays with it until it is settled, or the connection ends."""
 
@@ -77,8 +84,14 @@ class QueueConsumer(Protocol):
     def settle(self, tags: Sequence[int], how: Settlement) -> tuple[int, str | None]:
         """Settle deliveries; return the outcome code and the error.
 
-        `FAIL`: the connection that they came on is gone, and the system will deliver them again.
+        `FAIL`: the connection that they came on was gone before, and the system will deliver them again. `INFO`: it
+        ended meanwhile.
         """
+        ...
+
+    def changes(self) -> Sequence[Change]:
+        """Return from which queues it no longer receives, because the system ended that without being asked, or
+        receives again, since the last call. It subscribes again by itself as soon as the system lets it."""
         ...
 
     def left(self, queue: str) -> tuple[int, int]:

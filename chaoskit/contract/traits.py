@@ -50,9 +50,11 @@ class Group:
 
     Attributes:
         count: number of groups, each of which receives everything; consumer i is a member of group i modulo `count`.
+        members: number of members of the largest group.
     """
 
     count: int = 1
+    members: int = 1
 
 
 @dataclass(frozen=True, slots=True)

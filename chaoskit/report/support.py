@@ -30,6 +30,7 @@ class Support:
     """What a system supports.
 
     Attributes:
+        release: the release that it has by default, on which its tests were run; empty if it has none.
         models: its data models.
         roles: role names that a fault may use in `on:`.
         powers: all powers that chaoskit knows, those of clients first.
@@ -37,6 +38,7 @@ class Support:
         faults: the kinds of faults that can be injected, on suitable hosts.
     """
 
+    release: str
     models: tuple[str, ...]
     roles: tuple[str, ...]
     powers: tuple[Power, ...]
@@ -49,6 +51,7 @@ def support(system: System) -> Support:
     options = system.options()
     has = {*system.cluster_powers(options), *system.client_powers(options), *system.given}
     return Support(
+        str(getattr(options, "version", "")),
         tuple(model.value for model in system.models),
         tuple(system.roles),
         tuple(_power(system, power, has) for power in (*CLIENT_POWERS, *CLUSTER_POWERS)),
@@ -58,7 +61,7 @@ def support(system: System) -> Support:
 
 
 def markdown(told: dict[str, Support]) -> str:
-    """Return Markdown tables of powers, workloads and faults by system."""
+    """Return Markdown tables of releases, powers, workloads and faults by system."""
     names = list(told)
     powers = zip(*(each.powers for each in told.values()), strict=True)
     workloads = sorted({name for each in told.values() for name in each.workloads})
@@ -67,6 +70,7 @@ def markdown(told: dict[str, Support]) -> str:
     supports = list(told.values())
     return "\n".join(
         (
+            _table(["release", *names], [["by default, and tested", *(each.release for each in supports)]]),
             _table(["power", *names], rows),
             _table(["workload", *names], [_marks(name, [each.workloads for each in supports]) for name in workloads]),
             _table(["fault", *names], [_marks(name, [each.faults for each in supports]) for name in faults]),

@@ -1,18 +1,18 @@
 """Injects the faults of a run on schedule, proves each, heals each, and records each.
 
-Each fault has its own thread, so that a slow one does not delay others. A target that is under a fault is
-not targeted by a second one: a randomly drawn target is replaced by the next one drawn; otherwise the fault
-applies to its other targets, or, if none is left, is recorded as ineffective. A fault with a limit
-(`at_most`), which every fault of a series has, instead waits until its targets are free and the limit
-permits it; if it is still waiting when the load ends, it is dropped.
+Each fault has its own thread, so that a slow one does not delay others. Faults that occupy different parts of a target
+may hold on it at once (`chaoskit.run.occupancy`); those of a series do not, unless they ask for it. Where a target is
+taken, a randomly drawn one is replaced by the next one drawn; otherwise the fault applies to its other targets, or, if
+none is left, is recorded as ineffective. A fault with a limit (`at_most`), which every fault of a series has, instead
+waits until its targets are free and the limit permits it; if it is still waiting when the load ends, it is dropped.
 """
 
 from __future__ import annotations
 
-import json
 import threading
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,20 +22,17 @@ from chaoskit.contract.cluster import Cluster
 from chaoskit.contract.event import FaultDropped, FaultFailed, FaultHealed, FaultProved, Watcher
 from chaoskit.contract.host import Doubt, ServiceHost
 from chaoskit.contract.installed import nemesis
-from chaoskit.contract.nemesis import ClientProcess, Nemesis, Strike
-from chaoskit.history.audits import Place
+from chaoskit.contract.nemesis import ClientProcess, Nemesis, Strike, is_dark
 from chaoskit.history.faults import FaultLog
 from chaoskit.history.segment import HistoryFull, room_in
+from chaoskit.run.fault_row import FaultRow
+from chaoskit.run.ground import Ground
+from chaoskit.run.occupancy import Claim, Occupancy, claim_of
+from chaoskit.run.targeting import Targeting
 from chaoskit.scenario.plan import Plan
 from chaoskit.scenario.timeline import PlannedFault
 
-_FIND_ATTEMPTS_S = 10
-"""How long a role may be vacant before its fault fails."""
-
 _TURN_POLL_S = 0.05
-
-_COLLECTIVE = ("isr", "ensemble")
-"""Roles that mean all their holders, like roles with plural names."""
 
 
 class Conductor:
@@ -75,7 +72,6 @@ class Conductor:
     ) -> None:
         self._plan = plan
         self._cluster = cluster
-        self._hosts: dict[str, ServiceHost] = {host.name: host for host in cluster.hosts}
         self._clients = {client.name: client for client in clients}
         self._folder = folder
         self._origin_ns = origin_ns
@@ -84,10 +80,12 @@ class Conductor:
         self._changed = changed
         self._log = FaultLog(folder / "wal")
         self._lock = threading.Lock()
-        self._busy: set[str] = set()
+        self._occupancy = Occupancy([host.name for host in cluster.hosts])
+        self._owed: list[tuple[FaultRow, Callable[[], str]]] = []
         self._timeline: dict[int, dict[str, Any]] = {}
         self._stop = threading.Event()
         self._load_over = threading.Event()
+        self._targeting = Targeting(plan, cluster, in_system, self._stop)
         self._threads: list[threading.Thread] = []
         self.all_healed = True
         self.full: HistoryFull | None = None
@@ -117,6 +115,7 @@ class Conductor:
         """Wait until every fault has ended and is healed."""
         for thread in self._threads:
             thread.join()
+        self._settle()
         self._log.close()
 
     def _run(self, index: int, fault: PlannedFault, load_start_ns: int) -> None:
@@ -124,19 +123,19 @@ class Conductor:
         if self._load_over.wait(max(0.0, (due_ns - time.monotonic_ns()) / 1e9)):
             self._drop(index, fault)
             return
-        row = _Row(index, fault, self._now())
-        targets: list[str] = []
+        row = FaultRow(index, fault, self._now())
         try:
-            targets = self._claim(fault)
-            if targets:
-                self._perform(row, fault, targets, load_start_ns)
+            kind = nemesis(fault.kind)
+            claim = claim_of(index, fault.kind, kind, kind.parameters.model_validate(fault.parameters))
+            if targets := self._claim(claim, fault):
+                self._perform(row, kind, fault, targets, load_start_ns)
             else:
                 self._drop(index, fault)
                 return
         except Exception as error:  # noqa: BLE001  # a broken nemesis makes the run unknown, it does not end it
             self._note(row, f"no effect: {_words(error)}")
         finally:
-            self._release(targets)
+            self._occupancy.release(index)
         try:
             self._log.record(row.content)
         except HistoryFull as error:
@@ -155,29 +154,34 @@ class Conductor:
                 self.missed.append(f"{fault.kind} was dropped: the load ended before its turn")
         self._watcher.on(FaultDropped(index, fault.kind))
 
-    def _perform(self, row: _Row, fault: PlannedFault, targets: Sequence[str], load_start_ns: int) -> None:
-        kind = nemesis(fault.kind)
+    def _perform(
+        self, row: FaultRow, kind: Nemesis, fault: PlannedFault, targets: Sequence[str], load_start_ns: int
+    ) -> None:
         strike = Strike(
             name=f"{row.index}-{fault.kind}",
-            hosts=[self._hosts[name] for name in targets if name in self._hosts],
+            hosts=[self._targeting.hosts[name] for name in targets if name in self._targeting.hosts],
             clients=[self._clients[name] for name in targets if name in self._clients],
             cluster=self._cluster,
             parameters=kind.parameters.model_validate(fault.parameters),
             seed=fault.seed,
-            resolve=lambda name: self._resolve(name, fault.pick),
+            resolve=lambda name: self._targeting.resolve(name, fault.pick),
             in_system=self._in_system,
             doubt=lambda doubt: self._doubt(fault.kind, doubt),
+            beside=lambda host: self._occupancy.beside(host.name, row.index),
         )
         row.content["targets"] = list(targets)
+        ground = Ground(strike, self._cluster.hosts, row.say)
         try:
-            self._inject(row, kind, fault, strike, load_start_ns)
+            self._inject(row, kind, fault, strike, ground, load_start_ns)
         except HistoryFull as error:
             self._end(error)
         except Exception as error:  # noqa: BLE001  # as above; what was injected in part is healed
             self._note(row, f"no effect: {_words(error)}")
-        self._heal(row, kind, strike)
+        self._heal(row, kind, strike, ground)
 
-    def _inject(self, row: _Row, kind: Nemesis, fault: PlannedFault, strike: Strike, load_start_ns: int) -> None:
+    def _inject(  # noqa: PLR0917
+        self, row: FaultRow, kind: Nemesis, fault: PlannedFault, strike: Strike, ground: Ground, load_start_ns: int
+    ) -> None:
         row.content["start_ns"] = self._now()
         self._log.record(row.content)
         self._record_timeline(
@@ -185,22 +189,36 @@ class Conductor:
         )
         self.active[row.index] = f"{fault.kind} on {strike.names}"
         self._changed()
-        kind.inject(strike)
-        evidence = kind.verify(strike)
+        evidence = ground.stand(lambda: strike.hosts, partial(_made, kind, strike), partial(_remade, kind, strike))
         row.content["effective_ns"] = self._now()
         row.damaged([(self._in_history(topic), number) for topic, number in strike.damaged])
         row.say(evidence)
         self._log.record(row.content)
         self._changed()
         self._watcher.on(FaultProved(row.index, fault.kind, tuple(row.content["targets"]), evidence))
-        held_ns = row.content["start_ns"] + (fault.for_ns or 0) - self._now()
-        self._stop.wait(max(0.0, held_ns / 1e9))
+        self._hold(row, kind, strike, ground, row.content["start_ns"] + (fault.for_ns or 0))
 
-    def _heal(self, row: _Row, kind: Nemesis, strike: Strike) -> None:
+    def _hold(self, row: FaultRow, kind: Nemesis, strike: Strike, ground: Ground, until_ns: int) -> None:
+        """Wait until the fault is over; make it again where a boot has removed it."""
+        while (left_ns := until_ns - self._now()) > 0 and not self._stop.wait(min(left_ns / 1e9, _TURN_POLL_S)):
+            booted = {host.name for host in ground.booted()}
+            if lost := [host for host in kind.carriers(strike) if host.name in booted]:
+                self._renew(row, kind, strike, ground, lost)
+
+    def _renew(self, row: FaultRow, kind: Nemesis, strike: Strike, ground: Ground, lost: Sequence[ServiceHost]) -> None:
+        names, seen_ns = ", ".join(host.name for host in lost), self._now()
+        act = partial(_renewed, kind, strike, lost)
+        try:
+            evidence = ground.stand(lambda: lost, act, act)
+        except Exception as error:  # noqa: BLE001  # as above
+            self._note(row, f"lost when {names} booted, and not made again: {_words(error)}")
+        else:
+            row.say(f"lost when {names} booted ({_seconds(seen_ns)}); made again ({_seconds(self._now())}): {evidence}")
+
+    def _heal(self, row: FaultRow, kind: Nemesis, strike: Strike, ground: Ground) -> None:
         row.content["heal_ns"] = self._now()
         try:
-            kind.heal(strike)
-            evidence = kind.verify_healed(strike)
+            evidence = self._healed(row, kind, strike, ground)
         except Exception as error:  # noqa: BLE001  # as above
             self.all_healed = False
             self._note(row, f"not healed: {_words(error)}")
@@ -208,86 +226,67 @@ class Conductor:
             row.content["healed_ns"] = self._now()
             row.say(evidence)
             self._watcher.on(FaultHealed(row.index, row.content["kind"], tuple(row.content["targets"]), evidence))
+            self._owed += [(row, proof) for proof in strike.owed]
         self._changed()
         self.active.pop(row.index, None)
 
-    def _claim(self, fault: PlannedFault) -> list[str]:
-        """Return the names of the targets, marked as busy; empty if the load ended before the fault's turn."""
-        everyone = self._hosts.keys() | self._clients.keys()
+    def _healed(self, row: FaultRow, kind: Nemesis, strike: Strike, ground: Ground) -> str:
+        """Heal a fault and prove it; again once no other fault holds beside it, if one prevents it."""
+        act = partial(_undone, kind, strike)
+        try:
+            return ground.stand(lambda: [*strike.hosts, *kind.carriers(strike)], act, act)
+        except ChaoskitError as error:
+            others = _beside(strike)
+            if not others:
+                raise
+            row.say(f"not healed while {', '.join(others)} held ({error})")
+            while not self._occupancy.is_its_turn(row.index):
+                time.sleep(_TURN_POLL_S)
+            return act()
+
+    def _settle(self) -> None:
+        """Prove what could not be proved of a healing as long as another fault held."""
+        for row, proof in self._owed:
+            try:
+                row.say(f"once no fault held: {proof()}")
+            except Exception as error:  # noqa: BLE001  # as above
+                self.all_healed = False
+                row.content["healed_ns"] = None
+                self._note(row, f"not healed: {_words(error)}")
+            try:
+                self._log.record(row.content)
+            except HistoryFull as error:
+                self._end(error)
+
+    def _claim(self, claim: Claim, fault: PlannedFault) -> list[str]:
+        """Return the names of the targets, claimed; empty if the load ended before the fault's turn."""
         while True:
-            if claimed := self._take(fault, everyone):
+            if claimed := self._take(claim, fault):
                 return claimed
             if self._load_over.wait(_TURN_POLL_S):
                 return []
 
-    def _take(self, fault: PlannedFault, everyone: Collection[str]) -> list[str]:
-        """Return the names of the targets, marked as busy; empty if a fault with a limit must wait.
+    def _take(self, claim: Claim, fault: PlannedFault) -> list[str]:
+        """Return the names of the targets, claimed; empty if a fault with a limit must wait.
 
         Raises:
             ChaoskitError: all targets are under a fault, and this fault does not wait.
         """
+        hosts = self._targeting.hosts
         of_clients = set(fault.on) <= self._clients.keys()
-        if not of_clients and not self._may_begin(fault.at_most, 1):
+        if not (of_clients or fault.overlap or self._occupancy.has_room(fault.at_most)):
             return []
         wanted: list[str] = []
         for target in fault.on:
-            wanted += [target] if target in everyone else [host.name for host in self._resolve(target, fault.pick)]
-        distinct = list(dict.fromkeys(wanted))
-        with self._lock:
-            if self._load_over.is_set():
-                return []
-            free = [name for name in dict.fromkeys((*distinct, *fault.spare)) if name not in self._busy]
-            chosen = free[: len(distinct)]
-            if fault.at_most is None and not chosen:
-                raise ChaoskitError(f"already under a fault: {', '.join(wanted)}")
-            hosts = [name for name in chosen if name in self._hosts]
-            if fault.at_most is not None and (
-                len(chosen) < len(distinct) or not self._may_begin(fault.at_most, len(hosts))
-            ):
-                return []
-            self._busy.update(chosen)
-        return chosen
+            known = target in hosts or target in self._clients
+            wanted += [target] if known else [host.name for host in self._targeting.resolve(target, fault.pick)]
+        without = [name for name in (*wanted, *fault.spare) if name in hosts and self._is_dark(hosts[name])]
+        if self._load_over.is_set():
+            return []
+        return self._occupancy.take(claim, fault, wanted, without)
 
-    def _may_begin(self, at_most: int | None, count: int) -> bool:
-        """Return whether a fault on `count` hosts stays within the limit; a fault on its own may exceed it."""
-        busy = len(self._busy & self._hosts.keys())
-        return at_most is None or busy == 0 or count == 0 or busy + count <= at_most
-
-    def _release(self, targets: Sequence[str]) -> None:
-        with self._lock:
-            self._busy.difference_update(targets)
-
-    def _resolve(self, name: str, pick: float) -> list[ServiceHost]:
-        """Resolve a host name, `all` or a role to hosts."""
-        if name == "all":
-            return list(self._cluster.hosts)
-        names = [name] if name in self._hosts else self._holders(name, pick)
-        return [self._hosts[each] for each in names]
-
-    def _holders(self, target: str, pick: float) -> list[str]:
-        """Return the hosts that hold a role, such as `leader` or `leader:log-0/2`; wait while it is vacant."""
-        role, _, where = target.partition(":")
-        place = self._place(where)
-        deadline = time.monotonic() + _FIND_ATTEMPTS_S
-        while True:
-            try:
-                holders = self._cluster.find(role, place)
-                break
-            except ChaoskitError:
-                if time.monotonic() > deadline or self._stop.wait(0.05):
-                    raise
-        if not holders:
-            raise ChaoskitError(f"no host holds the role {target}")
-        plural = role.endswith("s") or role in _COLLECTIVE
-        return list(holders) if plural else [holders[int(pick * len(holders))]]
-
-    def _place(self, where: str) -> Place | None:
-        """Return the partition in a target, by its name in the system; by default the workload's first one."""
-        if where:
-            topic, _, partition = where.rpartition("/")
-            return self._in_system(topic), int(partition)
-        topics = self._plan.declared.topics
-        return (self._in_system(topics[0].name), 0) if topics else None
+    def _is_dark(self, host: ServiceHost) -> bool:
+        return is_dark(host, self._occupancy.beside(host.name, -1))
 
     def _in_history(self, topic: str) -> str:
         """Return the workload's name of a topic, or another one if it is not one of this trial."""
@@ -301,7 +300,7 @@ class Conductor:
             with room_in(self._folder):
                 write_yaml(self._folder / TIMELINE, {"seed": self._plan.seed, "faults": entries})
 
-    def _note(self, row: _Row, problem: str) -> None:
+    def _note(self, row: FaultRow, problem: str) -> None:
         row.say(problem)
         self.problems.append(f"{row.content['kind']}: {problem}")
         self._watcher.on(FaultFailed(row.index, row.content["kind"], problem))
@@ -318,29 +317,31 @@ def _words(error: Exception) -> str:
     return str(error) if isinstance(error, ChaoskitError) else f"bug in the nemesis: {error!r}"
 
 
-class _Row:
-    """The row of a fault in the history, filled in step by step."""
+def _seconds(at_ns: int) -> str:
+    return f"{at_ns / 1e9:.1f} s"
 
-    def __init__(self, index: int, fault: PlannedFault, start_ns: int) -> None:
-        self.index = index
-        self.content: dict[str, Any] = {
-            "fault": index,
-            "kind": fault.kind,
-            "targets": [],
-            "parameters": json.dumps({"on": fault.on, "for_ns": fault.for_ns, **fault.parameters}),
-            "start_ns": start_ns,
-            "effective_ns": None,
-            "heal_ns": None,
-            "healed_ns": None,
-            "evidence": "",
-        }
 
-    def damaged(self, partitions: Sequence[Place]) -> None:
-        """Add the partitions that it damaged, and nothing else, to its parameters."""
-        if partitions:
-            parameters = json.loads(self.content["parameters"])
-            self.content["parameters"] = json.dumps({**parameters, "damaged": sorted(set(partitions))})
+def _made(kind: Nemesis, strike: Strike) -> str:
+    kind.inject(strike)
+    return kind.verify(strike)
 
-    def say(self, text: str) -> None:
-        """Add to the evidence."""
-        self.content["evidence"] = "; ".join(filter(None, [self.content["evidence"], text]))
+
+def _remade(kind: Nemesis, strike: Strike) -> str:
+    kind.heal(strike)
+    return _made(kind, strike)
+
+
+def _renewed(kind: Nemesis, strike: Strike, lost: Sequence[ServiceHost]) -> str:
+    kind.renew(strike, lost)
+    return kind.verify(strike)
+
+
+def _undone(kind: Nemesis, strike: Strike) -> str:
+    strike.owed.clear()
+    kind.heal(strike)
+    return kind.verify_healed(strike)
+
+
+def _beside(strike: Strike) -> list[str]:
+    """Return the other faults that hold on a target now."""
+    return list(dict.fromkeys(other for host in strike.hosts for other in strike.beside(host)))

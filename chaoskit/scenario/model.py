@@ -155,6 +155,8 @@ class FaultSpec(BaseModel):
         duration: how long the fault lasts, or a range.
         at_most: maximum number of hosts under faults at the same time, including this fault's; the fault waits
             until it may start.
+        overlap: whether it may hit a target that is under another fault which occupies other parts of it; by default
+            a single fault may, and those of a series may not.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True, populate_by_name=True)
@@ -168,6 +170,7 @@ class FaultSpec(BaseModel):
     quiet: list[tuple[Duration, Duration]] = []
     duration: DurationRange | None = Field(default=None, alias="for")
     at_most: int | None = Field(default=None, ge=1)
+    overlap: bool | None = None
     hit: list[str] = []
     began: str = ""
     pick: float | None = Field(default=None, ge=0, lt=1)
@@ -297,13 +300,26 @@ def _salvaged_fault(fault: Any) -> Any:
 
 
 def merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge two mappings: nested mappings are merged, everything else is replaced.
+    """Merge two mappings: nested mappings are merged, null removes what there is, everything else is replaced.
 
-    >>> merge({"a": {"b": 1, "c": [1]}, "d": 2}, {"a": {"c": [2]}, "e": 3})
-    {'a': {'b': 1, 'c': [2]}, 'd': 2, 'e': 3}
+    A mapping with another `kind` than that in the base has other keys, and replaces it.
+
+    >>> merge({"a": {"b": 1, "c": [1]}, "d": 2}, {"a": {"c": [2]}, "d": None, "e": None})
+    {'a': {'b': 1, 'c': [2]}, 'e': None}
+    >>> merge({"workload": {"kind": "log", "keys": 3}}, {"workload": {"kind": "queue"}})
+    {'workload': {'kind': 'queue'}}
     """
     merged = dict(base)
     for key, value in changes.items():
         before = merged.get(key)
-        merged[key] = merge(before, value) if isinstance(before, dict) and isinstance(value, dict) else value
+        if value is None and key in merged:
+            del merged[key]
+        elif isinstance(before, dict) and isinstance(value, dict) and not _of_another_kind(before, value):
+            merged[key] = merge(before, value)
+        else:
+            merged[key] = value
     return merged
+
+
+def _of_another_kind(before: Mapping[str, Any], value: Mapping[str, Any]) -> bool:
+    return "kind" in before and value.get("kind", before["kind"]) != before["kind"]

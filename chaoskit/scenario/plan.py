@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from chaoskit.base.downloads import told_only
 from chaoskit.base.errors import BadInput, Problems, nearest
 from chaoskit.base.quantities import format_duration
 from chaoskit.contract import installed
@@ -175,9 +176,10 @@ class _Planning:
             tried(_check_attach, cluster, system, declared)
         if self._problems and not cluster.attach:
             # Without a problem both are done with the machine.
-            tried(system.check, declared)
-            if isinstance(system, Fetching) and system.is_fetched(options):
-                tried(system.prepare, options)
+            with told_only():
+                tried(system.check, declared)
+                if isinstance(system, Fetching) and system.is_fetched(options):
+                    tried(system.prepare, options)
         provider_options = provider.seeded(disk, self._seed)
         allowed = _allowed(scenario, (provider, provider_options), (system, options), (workload, loading), declared)
         self._check_faults(allowed)

@@ -39,6 +39,7 @@ class PlannedFault:
         parameters: further keys.
         pick: number in [0, 1) that chooses among the holders of a role.
         at_most: maximum number of hosts under faults when it starts; None if it does not wait.
+        overlap: whether it may hit a target that is under another fault, if both occupy different parts of it.
     """
 
     at_ns: int
@@ -49,6 +50,7 @@ class PlannedFault:
     pick: float = 0.0
     spare: tuple[str, ...] = ()
     at_most: int | None = None
+    overlap: bool = True
 
     @property
     def seed(self) -> int:
@@ -63,6 +65,8 @@ class PlannedFault:
             entry["for"] = format_duration(self.for_ns)
         if self.at_most is not None:
             entry["at_most"] = self.at_most
+        if not self.overlap:
+            entry["overlap"] = False
         return {**entry, **self.parameters, "hit": list(targets), "pick": self.pick}
 
 
@@ -100,6 +104,7 @@ def draw(specs: Sequence[FaultSpec], seed: int, targets: Targets) -> list[Planne
         choices = spec.choices()
         weights = [each.weight for each in choices]
         at_most = targets.minority if spec.at is None and spec.at_most is None else spec.at_most
+        overlap = spec.at is not None if spec.overlap is None else spec.overlap
         for at_ns in instants(spec, seed, index):
             choice = source.choices(choices, weights)[0]
             kind = choice.kind
@@ -108,12 +113,9 @@ def draw(specs: Sequence[FaultSpec], seed: int, targets: Targets) -> list[Planne
             lengths = choice.duration or spec.duration or (DEFAULT_DURATION, DEFAULT_DURATION)
             for_ns = _between(lengths, source) if targets.lasts(kind) else None
             parameters = {**(spec.model_extra or {}), **(choice.model_extra or {})}
-            pick = source.random()
-            drawn.append(
-                PlannedFault(
-                    at_ns, kind, on, for_ns, parameters, pick if spec.pick is None else spec.pick, spare, at_most
-                )
-            )
+            drawn_pick = source.random()
+            pick = drawn_pick if spec.pick is None else spec.pick
+            drawn.append(PlannedFault(at_ns, kind, on, for_ns, parameters, pick, spare, at_most, overlap))
     return sorted(drawn, key=lambda fault: fault.at_ns)
 
 

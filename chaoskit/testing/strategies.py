@@ -59,7 +59,8 @@ def timelines(
 
 def _fault(kind: Kind, on: str, at: int, held: int, hosts_at_once: int) -> dict[str, Any]:
     name, parameters = (kind, {}) if isinstance(kind, str) else next(iter(kind.items()))
-    entry = {"at": format_duration(at * MILLISECOND), "inject": name, "on": on, "at_most": hosts_at_once, **parameters}
+    limits = {"at_most": hosts_at_once, "overlap": False}
+    entry = {"at": format_duration(at * MILLISECOND), "inject": name, "on": on, **limits, **parameters}
     return {**entry, "for": format_duration(held * MILLISECOND)} if nemesis(name).lasts else entry
 
 

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from chaoskit.base.downloads import about_to_download
 from chaoskit.base.errors import BadInput
 from chaoskit.base.state import cache_folder
 
@@ -109,6 +110,7 @@ def cached(prefix: str) -> list[str]:
 
 
 def _download(release: Release, folder: Path) -> None:
+    about_to_download(f"{release.system} {release.main[2]} ({release.main[1]}) from Maven Central")
     maven = shutil.which("mvn")
     if maven is None:
         raise BadInput(

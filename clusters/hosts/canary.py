@@ -17,7 +17,7 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from chaoskit.contract.host import HostError
+from chaoskit.contract.host import HostError, NothingToLose
 from clusters.hosts.power import shut_down_around
 
 _FOLDER = ".chaoskit"
@@ -89,11 +89,12 @@ def read_canaries(mount_point: Path, cut: Cut) -> str:
 
     Raises:
         CanariesKept: the disk refused writes after the cut, but lost nothing that was unsynced.
-        HostError: it was not cut, lost synced data, or nothing unsynced was on it.
+        NothingToLose: nothing unsynced was on it.
+        HostError: it was not cut, or lost synced data.
     """
     evidence = read_synced_canary(mount_point)
     if not cut.flock:
-        raise HostError(f"the disk at {mount_point} refused the unsynced canaries: it proves no power cut")
+        raise NothingToLose(f"the disk at {mount_point} refused the unsynced canaries: it proves no power cut")
     kept = sum(_sings(mount_point / _FOLDER / name) for name in cut.flock)
     if kept == len(cut.flock):
         message = f"the disk at {mount_point} kept {kept} files that were never synced: its power was not cut"

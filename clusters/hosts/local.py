@@ -79,6 +79,7 @@ class LocalHost(ClockHost, HostLimits):
         self._mac = "02:" + ":".join(f"{byte:02x}" for byte in hashlib.sha256(self._cable.encode()).digest()[:5])
         self._init: subprocess.Popen[bytes] | None = None
         self._init_pid = 0
+        self.boots = 0
 
     @property
     def disks(self) -> Mapping[str, PlainDisk]:
@@ -132,6 +133,7 @@ class LocalHost(ClockHost, HostLimits):
             time.sleep(0.005)
         for disk in self._disks.values():
             disk.attach(Path(f"/proc/{self._init_pid}/root"))
+        self.boots += 1
 
     def power_cut(self) -> None:
         """Cut cable, disks and processes, in this order: peers receive nothing, as when a machine loses power."""

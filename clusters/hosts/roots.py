@@ -16,6 +16,7 @@ import tempfile
 from pathlib import Path
 
 from chaoskit.base import durable
+from chaoskit.base.downloads import about_to_download
 from chaoskit.base.errors import BadInput
 from chaoskit.base.state import cache_folder
 from chaoskit.contract.host import Root
@@ -58,6 +59,7 @@ def _folder(root: Root) -> Path:
 
 
 def _make(root: Root, folder: Path) -> None:
+    about_to_download(f"Debian {root.release} with {', '.join(root.packages)} from the Debian archive")
     if shutil.which("mmdebstrap") is None or not Path(_KEYS).exists():
         raise BadInput(
             f"the hosts need a root of Debian {root.release}: apt-get install mmdebstrap debian-archive-keyring"

@@ -12,6 +12,7 @@ from chaoskit.base.errors import BadInput, Problems, guessed
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.traits import Transactions
 from clusters.kafka.consumer import KafkaConsumer
+from clusters.kafka.membership import membership_problems, of_one_consumer
 from clusters.kafka.producer import ALIASES, PRODUCER_DEFAULTS, KafkaProducer, resolve_producer
 from clusters.kafka.transactions import TRANSACTIONAL_ID, transactional_settings
 
@@ -62,7 +63,9 @@ def check_clients(declared: Declared) -> None:
             if name in written:
                 problems.add(BadInput(f"workload.{role}.{name}: chaoskit sets it itself; remove it"))
     problems.tried(_check, "producer", settings, lambda chosen: KafkaProducer(chosen, lambda *_: None))
-    consumer = {"group.id": "check", **declared.consumer}
+    for problem in membership_problems(declared, getattr(declared.options, "version", "")):
+        problems.add(problem)
+    consumer = {"group.id": "check", **of_one_consumer(declared.consumer)}
     problems.tried(_check, "consumer", consumer, lambda chosen: KafkaConsumer(chosen).close())
     problems.raise_any()
 

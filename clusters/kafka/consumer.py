@@ -14,6 +14,7 @@ from chaoskit.history.hot import delivered
 from chaoskit.history.recorder import Delivery
 from chaoskit.history.schema import INFO, OK
 from clusters.kafka.connection import CONNECTION_DEFAULTS
+from clusters.kafka.membership import SESSION, resolve_consumer, takes_a_few
 
 _COMMITTED_S = 10
 _LOST_POSITIONS = {KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE, KafkaError._LOG_TRUNCATION}
@@ -28,7 +29,7 @@ CONSUMER_DEFAULTS: dict[str, Any] = {
     "enable.partition.eof": False,
     "fetch.queue.backoff.ms": 10,
     "fetch.wait.max.ms": 50,
-    "session.timeout.ms": 10_000,
+    SESSION: 10_000,
 }
 """CRCs are checked, as in Kafka's own (Java) consumer. A lost position is an error, so that the workload sees it and
 records its seek. The workload commits, so that each commit is recorded; with `enable.auto.commit` librdkafka would
@@ -53,9 +54,9 @@ class KafkaConsumer:
     """See `chaoskit.contract.client.Consumer`. Needs the setting `group.id`."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
-        self._consumer = Consumer(
-            {**CONNECTION_DEFAULTS, **CONSUMER_DEFAULTS, **settings, "auto.offset.reset": "error"}
-        )
+        chosen = resolve_consumer(settings, {**CONNECTION_DEFAULTS, **CONSUMER_DEFAULTS})
+        self._consumer = Consumer({**chosen, "auto.offset.reset": "error"})
+        self._takes_a_few = takes_a_few(settings)
         self._group = str(settings["group.id"])
         self._commits_itself = str(settings.get("enable.auto.commit", False)).lower() != "false"
         self._reached: dict[tuple[str, int], int] = {}
@@ -67,18 +68,31 @@ class KafkaConsumer:
 
     def subscribe(self, topics: Sequence[str], membership: Membership) -> None:
         def assigned(consumer: Consumer, partitions: list[TopicPartition]) -> None:
-            consumer.assign(_starts(consumer, partitions))
+            if self._takes_a_few:
+                consumer.incremental_assign(_starts(consumer, partitions))
+            else:
+                consumer.assign(_starts(consumer, partitions))
             if self._paused:
                 consumer.pause(partitions)
-            owned = [(each.topic, each.partition) for each in partitions]
-            membership.assigned(self._group, generation(consumer.consumer_group_metadata()), owned)
+            self._tell(membership)
 
         def revoked(consumer: Consumer, partitions: list[TopicPartition]) -> None:
             membership.revoked()
             self._rebalances += 1
-            self._reached.clear()
+            if not self._takes_a_few:
+                self._reached.clear()
+                return
+            for each in partitions:
+                self._reached.pop((each.topic, each.partition), None)
+            consumer.incremental_unassign(partitions)
+            if consumer.assignment():
+                self._tell(membership)
 
         self._consumer.subscribe(list(topics), on_assign=assigned, on_revoke=revoked, on_lost=revoked)
+
+    def _tell(self, membership: Membership) -> None:
+        owned = [(each.topic, each.partition) for each in self._consumer.assignment()]
+        membership.assigned(self._group, generation(self._consumer.consumer_group_metadata()), owned)
 
     def reached(self) -> Reached:
         # Not the consumer's own position: inside consume() it is already past messages that are not recorded yet.

@@ -37,6 +37,9 @@ _PLACES = (
 _OTHERS = re.compile(r".*/(ClientMetricsConfigs|GroupConfig)")
 """Classes that define settings of clients and of consumer groups, which are not in the file of a broker."""
 
+_GROUP_DEFAULT = "group."
+"""How the names of brokers begin that are defaults of groups' settings; from 4.4 on both are in one class."""
+
 _CONFIG = "kafka/server/KafkaConfig$"
 _FRAGMENT = re.compile(r"dirs?|(cleaner|flush|index|roll|segment|retention)\..+")
 """Names in this class that lack their prefix `log.`, in releases from 3.1 to 3.8, which add it when they run."""
@@ -112,7 +115,8 @@ def gather(jars: Path) -> Mapping[str, Iterable[str]]:
     """Return the names of settings in the jars of a release, by `BROKER` and `TOPIC`."""
     found = {name: each.strings for name, each in classes(jars, _JARS, _PLACES) if not name.endswith(_OF_CLIENTS)}
     topics = {text for text in found[OF_TOPICS] if _NAME_OF_TOPIC.fullmatch(text)} | _THROTTLED
-    others = {text for name, texts in found.items() if _OTHERS.fullmatch(name) for text in texts}
+    of_groups = {text for name, texts in found.items() if _OTHERS.fullmatch(name) for text in texts}
+    others = {text for text in of_groups if not text.startswith(_GROUP_DEFAULT)}
     brokers = {text for texts in found.values() for text in texts if _NAME.fullmatch(text)}
     fragments = {text for text in found.get(_CONFIG, ()) if _FRAGMENT.fullmatch(text)}
     brokers = (brokers - topics - others - fragments) | {f"log.{text}" for text in fragments - topics}

@@ -1,7 +1,8 @@
 """RabbitMQ's consumer (pika's BlockingConnection): deliveries stay unsettled until they are acknowledged.
 
 A delivery belongs to the channel that it came on. When that is gone, the node puts the message back into the queue, and
-an acknowledgement is of no use any more.
+an acknowledgement is of no use any more. A node may end a consumer and leave the connection as it is (`basic.cancel`:
+the queue's node is gone, or the consumer was too slow); then the consumer subscribes again, as applications do.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from typing import Any
 
 import pika
 from pika.adapters.blocking_connection import BlockingChannel
-from pika.exceptions import AMQPError
+from pika.exceptions import AMQPChannelError, AMQPError
 
 from chaoskit.contract.client import Settlement, Unreachable
-from chaoskit.contract.queue import Arrival, Death
+from chaoskit.contract.queue import Arrival, Change, Death
 from chaoskit.history.recorder import Delivery
-from chaoskit.history.schema import FAIL, OK
+from chaoskit.history.schema import FAIL, INFO, OK
 from chaoskit.history.wal import NO_POSITION
 from clusters.rabbitmq.connection import AGAIN_S, Addresses
 
@@ -51,6 +52,8 @@ class RabbitConsumer:
         self._again_at = 0.0
         self._queue_of: dict[str, str] = {}
         self._arrived: list[Arrival] = []
+        self._cancelled: list[str] = []
+        self._changes: list[Change] = []
 
     def consume(self, queues: Sequence[str]) -> None:
         self._queues = list(queues)
@@ -60,6 +63,10 @@ class RabbitConsumer:
             self._connected(timeout_s)
             if self._connection is not None and not self._arrived:
                 self._connection.process_data_events(timeout_s)
+            if self._channel is not None and not self._channel.is_open:
+                self._drop()
+                return [], "ChannelClosedByBroker"
+            self._subscribe_again()
         except (AMQPError, OSError) as error:
             self._drop()
             return [], type(error).__name__
@@ -76,10 +83,14 @@ class RabbitConsumer:
                     self._channel.basic_ack(own, multiple=how == "ack-cumulative")
                 else:
                     self._channel.basic_nack(own, requeue=how == "nack")
-        except (AMQPError, OSError) as error:
+        except (AMQPError, OSError) as error:  # what was written before may have arrived
             self._drop()
-            return FAIL, type(error).__name__
+            return INFO, type(error).__name__
         return OK, None
+
+    def changes(self) -> list[Change]:
+        changes, self._changes = self._changes, []
+        return changes
 
     def left(self, queue: str) -> tuple[int, int]:
         try:
@@ -113,9 +124,34 @@ class RabbitConsumer:
         self._connection = pika.BlockingConnection(self._addresses.parameters(self._settings))
         channel = self._connection.channel()
         channel.basic_qos(prefetch_count=self._prefetch)
+        channel.add_on_cancel_callback(self._note_cancel)
         self._epoch += 1
         self._queue_of = {channel.basic_consume(queue, self._deliver): queue for queue in self._queues}
         self._channel = channel
+        self._changes += [Change("subscribed", queue) for queue in self._cancelled]
+        self._cancelled = []
+
+    def _note_cancel(self, frame: Any) -> None:
+        """Note that the node has ended a consumer."""
+        queue = self._queue_of.pop(frame.method.consumer_tag)
+        self._cancelled.append(queue)
+        self._changes.append(Change("cancelled", queue))
+
+    def _subscribe_again(self) -> None:
+        """Subscribe to the queues whose consumers were ended, unless that was tried a moment ago."""
+        if (
+            not self._cancelled
+            or self._connection is None
+            or self._channel is None
+            or self._again_at > time.monotonic()
+        ):
+            return
+        self._again_at = time.monotonic() + AGAIN_S
+        for queue in list(self._cancelled):
+            if _exists(self._connection, queue):
+                self._queue_of[self._channel.basic_consume(queue, self._deliver)] = queue
+                self._cancelled.remove(queue)
+                self._changes.append(Change("subscribed", queue))
 
     def _deliver(self, channel: BlockingChannel, method: Any, properties: pika.BasicProperties, body: bytes) -> None:
         headers: dict[str, Any] = properties.headers or {}
@@ -135,6 +171,17 @@ class RabbitConsumer:
                 connection.close()
             except (AMQPError, OSError):
                 return
+
+
+def _exists(connection: pika.BlockingConnection, queue: str) -> bool:
+    """Return whether a queue can be used; a node closes the channel on which one asks for another."""
+    channel = connection.channel()
+    try:
+        channel.queue_declare(queue, passive=True)
+    except AMQPChannelError:
+        return False
+    channel.close()
+    return True
 
 
 def _reset(connection: pika.BlockingConnection) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -145,6 +145,11 @@ class StorageOptions(BaseModel):
         roles: number of hosts per role.
         heap: JVM heap by role.
         jvm: `production`, further JVM options, or both; see `clusters.common.java`.
+        supervisor: how services that exit are started again. `patient`: chaoskit does it, one after the other, and
+            waits for what a service needs. `immediate`: a loop on each host does it after a pause, whatever else there
+            is.
+        repairs: what is repaired when services are started. `cookies`: a bookie that lost a disk is set up again as an
+            empty one, which BookKeeper leaves to an operator. By default with `supervisor: patient` only.
         journal_directories, ledger_directories: the bookies' directories, as disks of the hosts: `[journal]`, or
             `[data/a, data/b]` on one disk.
     """
@@ -157,8 +162,20 @@ class StorageOptions(BaseModel):
     roles: Roles = Roles()
     heap: Heap = Heap()
     jvm: Jvm = []
+    supervisor: Literal["patient", "immediate"] = "patient"
+    repairs: list[Literal["cookies"]] | None = None
     journal_directories: Directories = list(ON_DATA)
     ledger_directories: Directories = list(ON_DATA)
+
+    @property
+    def is_patient(self) -> bool:
+        """Whether the start of a service waits for what it needs."""
+        return self.supervisor == "patient"
+
+    @property
+    def repairs_cookies(self) -> bool:
+        """Whether a bookie that lost a disk is set up again as an empty one."""
+        return self.is_patient if self.repairs is None else "cookies" in self.repairs
 
     def place(self, hosts: int) -> Placement:
         """Return the placement of roles on hosts.

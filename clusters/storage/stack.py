@@ -16,7 +16,8 @@ from chaoskit.contract.host import HostError, ServiceHost, ServiceState
 from chaoskit.contract.power import P, held
 from chaoskit.history.audits import Place
 from clusters.common.java import PRODUCTION, java, server
-from clusters.common.supervision import Supervisor
+from clusters.common.restart_loop import exits, looped
+from clusters.common.supervision import Supervisor, last_errors
 from clusters.storage import probe, settings
 from clusters.storage.decommission import Decommissioner, bookie_id, decommissioning
 from clusters.storage.roles import StorageRoles
@@ -42,7 +43,11 @@ appender.out.name=out
 appender.out.layout.type=PatternLayout
 appender.out.layout.pattern=[%d] %p %m (%c)%n%throwable
 """
+_IPV4 = "-Djava.net.preferIPv4Stack=true"
+"""From 4.18 on a bookie takes its id from any address of its interface, and refuses one of IPv6."""
+
 _POLL_S = 0.1
+_EXITS_MAX = 3
 _QUORUM_TIMEOUT_S = 30
 _SETUP_TIMEOUT_S = 60
 _SHELL_TIMEOUT_S = 120
@@ -77,8 +82,8 @@ class StorageStack(ABC, Generic[Options]):
         self._setting_up = threading.Lock()
         self._set_up = False
         self._bookies_begun: set[str] = set()
-        needs = tuple(hosts[index].name for index in self._placed.zookeepers)
-        self._supervisor = Supervisor(self._spawn, needs)
+        self._needs = tuple(hosts[index].name for index in self._placed.zookeepers)
+        self._supervisor = Supervisor(self._spawn, self._needs)
         self._holders: list[object] = [self]
         if decommissioning(options):
             self._holders.append(Decommissioner(options, roles, self._bookkeeper_shell))
@@ -119,9 +124,13 @@ class StorageStack(ABC, Generic[Options]):
     def start(self, host: ServiceHost) -> None:
         """Start ZooKeeper, wait for a quorum, and start the rest: bookies and brokers exit if they cannot reach it.
 
-        In a new cluster brokers wait for the bookies.
+        In a new cluster brokers wait for the bookies. Later an impatient supervisor waits for nothing.
         """
         services = self.services(host)
+        if self._set_up and not self._options.is_patient:
+            for service in services:
+                self._spawn(host, service)
+            return
         if ZOOKEEPER in services:
             self._spawn(host, ZOOKEEPER)
         if services == (ZOOKEEPER,):
@@ -157,7 +166,10 @@ class StorageStack(ABC, Generic[Options]):
             for service in self.services(host)
             if not self.service_answers(service, host, 0.5)
         ]
-        self._supervisor.look_after(silent)
+        if self._options.is_patient:
+            self._supervisor.look_after(silent)
+        elif not self._supervisor.served:
+            self._refuse_loops(silent)
         if silent:
             return f"no answer from {', '.join(f'{service} on {host.name}' for host, service in silent)}"
         if not all(self._roles.zookeeper_modes()):
@@ -168,7 +180,10 @@ class StorageStack(ABC, Generic[Options]):
 
     def revivals(self) -> Sequence[Revival]:
         """See `chaoskit.contract.cluster.Supervision`."""
-        return self._supervisor.revivals
+        if self._options.is_patient:
+            return self._supervisor.revivals
+        told = [exits(host, service, self._needs) for host in self.hosts for service in self.services(host)]
+        return sorted(each for some in told for each in some)
 
     def settings_in_effect(self) -> dict[str, Mapping[str, str]]:
         """See `chaoskit.contract.cluster.Reporting`. A bookie without HTTP server reports none."""
@@ -204,16 +219,29 @@ class StorageStack(ABC, Generic[Options]):
     def _spawn(self, host: ServiceHost, service: str) -> None:
         if host.state(service) is not ServiceState.GONE:
             return
+        options = self._options
         if service == ZOOKEEPER:
             self._prepare_zookeeper(host)
         if service == BOOKIE:
             self._prepare_bookie(host)
-            self._await_unregistered(host)
-        options = self._options
+            if options.is_patient:
+                self._await_unregistered(host)
         heap = options.heap.of(service, production=PRODUCTION in options.jvm)
         memory = [f"-Xms{heap}", f"-Xmx{heap}", f"-XX:MaxDirectMemorySize={heap}"]
         program = server(self._classpath(host), options.jvm, settings.PRODUCTION_JVM)
-        host.spawn(service, [*program, *self._properties(), *memory, *self.program(service)], {})
+        own = [_IPV4] if service == BOOKIE else []
+        command = [*program, *self._properties(), *own, *memory, *self.program(service)]
+        host.spawn(service, command if options.is_patient else looped(command), {})
+
+    def _refuse_loops(self, silent: Sequence[tuple[ServiceHost, str]]) -> None:
+        """Give up on a new cluster in which a service exits again and again.
+
+        Raises:
+            ClusterError: one does; the message has its last errors.
+        """
+        for host, service in silent:
+            if len(exits(host, service, self._needs)) >= _EXITS_MAX:
+                raise ClusterError(f"{service} on {host.name} exited unexpectedly:\n{last_errors(host, service)}")
 
     def _unregistered(self) -> list[str]:
         """Return the names of the hosts whose bookies are not registered as writable."""
@@ -247,15 +275,16 @@ class StorageStack(ABC, Generic[Options]):
         """Create what a bookie expects on empty disks. If it lost one of its disks, set it up again as an empty bookie.
 
         BookKeeper does not start a bookie whose data is missing, even in part (it checks a "cookie" in each directory),
-        without an operator's consent.
+        without an operator's consent. So without repairs it stays down.
         """
         folders = BookieFolders.on(host.disks, self._options)
         every = [*folders.journals, *folders.ledgers]
         if host.run(["ls", "-d", *every], check=False).status == 0:
             return
-        if host.name in self._bookies_begun:
-            self._bookkeeper_shell(host, ["cookie_delete", bookie_id(host)])
-        host.run(["rm", "-rf", *every])
+        if host.name not in self._bookies_begun or self._options.repairs_cookies:
+            if host.name in self._bookies_begun:
+                self._bookkeeper_shell(host, ["cookie_delete", bookie_id(host)])
+            host.run(["rm", "-rf", *every])
         host.run(host.as_service(["mkdir", "-p", *every]))
         self._bookies_begun.add(host.name)
 
@@ -269,7 +298,7 @@ class StorageStack(ABC, Generic[Options]):
         return done.out + done.err
 
     def _tool(self, host: ServiceHost) -> list[str]:
-        return [*java(self._classpath(host)), *self._properties(), "-Xmx128m"]
+        return [*java(self._classpath(host)), *self._properties(), _IPV4, "-Xmx128m"]
 
     def _classpath(self, host: ServiceHost) -> str:
         return f"{self._jars[host.name]}/*"

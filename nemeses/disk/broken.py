@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from chaoskit.base.parallel import on_each
@@ -10,10 +11,11 @@ from chaoskit.contract.disk import BreakableDisk
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import PowerSwitch, ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, OnDisk, Strike
+from chaoskit.contract.part import Part
 from chaoskit.contract.shell import bash
 from nemeses.disk.chosen import chosen
 from nemeses.disk.mending import check_writable, mend, write_error
-from nemeses.services import await_answers
+from nemeses.services import answers_again
 
 _ABORT = '[ "$(stat -f -c %T "$1")" = ext2/ext3 ] || exit 95; exec mount -o remount,abort "$1"'
 _UNSUPPORTED = 95
@@ -29,6 +31,9 @@ class DiskDead(Nemesis):
     host_powers = (PowerSwitch,)
     disk_powers: tuple[type, ...] = (BreakableDisk,)
 
+    def occupies(self, parameters: Any) -> Collection[Part]:
+        return {Part.DISK, Part.POWER}
+
     def damage(self, parameters: Any) -> Damage:
         return Damage.FORGETS
 
@@ -42,7 +47,7 @@ class DiskDead(Nemesis):
         mend(strike)
 
     def verify_healed(self, strike: Strike) -> str:
-        return f"{check_writable(strike)}; {await_answers(strike.hosts, strike.cluster)}"
+        return f"{check_writable(strike)}; {answers_again(strike)}"
 
 
 class DiskReadOnly(DiskDead):

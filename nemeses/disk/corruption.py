@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from chaoskit.base.parallel import on_each
@@ -9,6 +10,7 @@ from chaoskit.contract.cluster import DataFiles
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.part import Part
 from chaoskit.contract.power import optional
 from chaoskit.contract.shell import bash
 from nemeses.disk.files import FileChoice, Place, draw_places
@@ -43,6 +45,9 @@ class BitFlip(Nemesis):
     family = "disk"
     parameters = FileChoice
     lasts = False
+
+    def occupies(self, parameters: Any) -> Collection[Part]:
+        return {Part.DISK}
 
     def damage(self, parameters: Any) -> Damage:
         return Damage.CORRUPTS

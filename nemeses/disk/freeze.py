@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
+from typing import Any
 
 from chaoskit.base.parallel import on_each
 from chaoskit.contract.disk import ProgrammableDisk
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, OnDisk, Strike
+from chaoskit.contract.part import Part
 from chaoskit.contract.power import optional
 from chaoskit.contract.shell import bash
 from nemeses.disk.chosen import chosen
 from nemeses.disk.mending import check_writable
-from nemeses.services import await_answers
+from nemeses.services import answers_again
 
 _PATIENCE_S = 0.3
 
@@ -26,7 +29,11 @@ class DiskFreeze(Nemesis):
 
     summary = "make writes to the data disk hang, then continue"
     family = "disk"
+    renews = False
     parameters = OnDisk
+
+    def occupies(self, parameters: Any) -> Collection[Part]:
+        return {Part.DISK}
 
     def inject(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:
@@ -57,7 +64,7 @@ class DiskFreeze(Nemesis):
         on_each(strike.hosts, act)
 
     def verify_healed(self, strike: Strike) -> str:
-        return f"{check_writable(strike)}; {await_answers(strike.hosts, strike.cluster)}"
+        return f"{check_writable(strike)}; {answers_again(strike)}"
 
 
 def _mark(strike: Strike) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Collection
 from functools import partial
+from typing import Any
 
 from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import Size, format_size
@@ -11,10 +13,11 @@ from chaoskit.base.waiting import wait_until
 from chaoskit.contract.cluster import Processes
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, OnDisk, Strike
+from chaoskit.contract.part import Part
 from chaoskit.contract.shell import bash
 from nemeses.disk.chosen import chosen
 from nemeses.holding import check_held, hold, release
-from nemeses.services import await_answers
+from nemeses.services import answers_again, start_services
 
 _FREED_S = 10
 """How long the space of a deleted file may take to become free."""
@@ -67,6 +70,9 @@ class DiskFull(Nemesis):
     cluster_powers = (Processes,)
     parameters = Fill
 
+    def occupies(self, parameters: Any) -> Collection[Part]:
+        return {Part.DISK}
+
     def inject(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:
             folder = shlex.quote(chosen(host, strike).path)
@@ -91,7 +97,7 @@ class DiskFull(Nemesis):
     def heal(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:
             bash(host, _EMPTY, chosen(host, strike).path)
-            strike.cluster.power(Processes).start(host)
+            start_services(strike, host)
 
         release(strike)
         on_each(strike.hosts, act)
@@ -106,7 +112,7 @@ class DiskFull(Nemesis):
             if not has_room or bash(host, _WRITE, chosen(host, strike).path, str(wanted), check=False).status != 0:
                 raise NemesisError(f"{host.name} has only {available} bytes free after healing")
             seen.append(f"{host.name}: {format_size(available >> 20 << 20)} free")
-        answers = await_answers(strike.hosts, strike.cluster)
+        answers = answers_again(strike)
         check_held(strike)
         return "; ".join([*seen, answers])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from chaoskit.base.parallel import on_each
@@ -11,11 +11,12 @@ from chaoskit.contract.disk import ReplaceableDisk
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import PowerSwitch, ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, OnDisk, Strike
+from chaoskit.contract.part import Part
 from chaoskit.contract.shell import bash
 from nemeses.disk.chosen import chosen
 from nemeses.disk.mending import restore
 from nemeses.disk.power import check_dark
-from nemeses.services import await_answers
+from nemeses.services import answers_again
 
 _MARK = 'mkdir -p "$1/.chaoskit" && touch "$1/.chaoskit/$2" && sync "$1/.chaoskit/$2" "$1/.chaoskit" "$1"'
 _MARKED = '[ ! -e "$1/.chaoskit/$2" ]'
@@ -31,6 +32,9 @@ class DiskWipe(Nemesis):
     host_powers = (PowerSwitch,)
     disk_powers = (ReplaceableDisk,)
 
+    def occupies(self, parameters: Any) -> Collection[Part]:
+        return {Part.DISK, Part.POWER}
+
     def damage(self, parameters: Any) -> Damage:
         return Damage.DESTROYS
 
@@ -41,7 +45,7 @@ class DiskWipe(Nemesis):
         return f"{check_dark(strike)}; their disks were replaced"
 
     def heal(self, strike: Strike) -> None:
-        on_each(strike.hosts, lambda host: restore(host, strike.cluster))
+        on_each(strike.hosts, lambda host: restore(host, strike))
 
     def verify_healed(self, strike: Strike) -> str:
         marked = [
@@ -52,7 +56,7 @@ class DiskWipe(Nemesis):
         if marked:
             raise NemesisError(f"a file that was synced before is still on the data disk of {', '.join(marked)}")
         gone = f"a file synced right before is missing on {strike.names}"
-        return f"{gone}; {await_answers(strike.hosts, strike.cluster)}"
+        return f"{gone}; {answers_again(strike)}"
 
 
 class TimeTravel(DiskWipe):
@@ -72,10 +76,14 @@ class Snapshot(Nemesis):
 
     summary = "take a snapshot of the data disk, for time-travel"
     family = "disk"
+    renews = False
     lasts = False
     restores = False  # the copy stays
     parameters = OnDisk
     disk_powers = (ReplaceableDisk,)
+
+    def occupies(self, parameters: Any) -> Collection[Part]:
+        return {Part.DISK}
 
     def inject(self, strike: Strike) -> None:
         copies = strike.notes["copies"] = {}
@@ -91,7 +99,7 @@ class Snapshot(Nemesis):
         """Do nothing: nothing was broken."""
 
     def verify_healed(self, strike: Strike) -> str:
-        return await_answers(strike.hosts, strike.cluster)
+        return answers_again(strike)
 
 
 def _snapshot(host: ServiceHost, strike: Strike) -> str:

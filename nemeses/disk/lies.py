@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from chaoskit.base.parallel import on_each
@@ -11,10 +12,11 @@ from chaoskit.contract.disk import ProgrammableDisk
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import PowerSwitch, ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, OnDisk, Strike
+from chaoskit.contract.part import Part
 from nemeses.disk.chosen import chosen, programmable
 from nemeses.disk.mending import check_writable, restore, write_error
 from nemeses.disk.proof import prove_cut
-from nemeses.services import await_answers
+from nemeses.services import answers_again
 
 _FLUSHED_S = 10
 
@@ -39,6 +41,9 @@ class FsyncLies(Nemesis):
     host_powers = (PowerSwitch,)
     disk_powers = (ProgrammableDisk,)
 
+    def occupies(self, parameters: Any) -> Collection[Part]:
+        return {Part.DISK, Part.POWER}
+
     def damage(self, parameters: Any) -> Damage:
         return Damage.DESTROYS
 
@@ -56,7 +61,7 @@ class FsyncLies(Nemesis):
             if cut and host.reachable():
                 host.power(PowerSwitch).power_cut()
             programmable(host, strike).reset(["flush_lies"])
-            restore(host, strike.cluster)
+            restore(host, strike)
             host.run(["sync", "--file-system", chosen(host, strike).path])
 
         on_each(strike.hosts, act)
@@ -68,7 +73,7 @@ class FsyncLies(Nemesis):
         writable = check_writable(strike)
         for host in strike.hosts:
             _check_flushes(host, strike)
-        return "; ".join([*proofs, writable, await_answers(strike.hosts, strike.cluster)])
+        return "; ".join([*proofs, writable, answers_again(strike)])
 
 
 def _check_lies(host: ServiceHost, strike: Strike) -> str:

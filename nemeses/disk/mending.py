@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.cluster import Cluster, Processes
 from chaoskit.contract.host import PowerSwitch, ServiceHost
 from chaoskit.contract.nemesis import NemesisError, Strike
 from chaoskit.contract.shell import bash
 from nemeses.disk.chosen import chosen
+from nemeses.services import start_services
 
 _WRITE = """
 folder=$1/.chaoskit
@@ -40,13 +40,13 @@ def mend(strike: Strike) -> None:
     def act(host: ServiceHost) -> None:
         if host.reachable() and write_error(host, strike):
             host.power(PowerSwitch).power_cut()
-        restore(host, strike.cluster)
+        restore(host, strike)
 
     on_each(strike.hosts, act)
 
 
-def restore(host: ServiceHost, cluster: Cluster) -> None:
+def restore(host: ServiceHost, strike: Strike) -> None:
     """Boot a host if it has no power, and start the system if it is not running."""
     if not host.reachable():
         host.power(PowerSwitch).power_on()
-    cluster.power(Processes).start(host)
+    start_services(strike, host)

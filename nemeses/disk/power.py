@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -11,11 +12,13 @@ from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import MILLISECOND, Duration
 from chaoskit.contract.cluster import Processes
 from chaoskit.contract.guarantee import Damage
-from chaoskit.contract.host import PowerSwitch
+from chaoskit.contract.host import NothingToLose, PowerSwitch, ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.part import Part
+from nemeses.beside import others
 from nemeses.disk.mending import restore
 from nemeses.disk.proof import prove_cut
-from nemeses.services import await_answers
+from nemeses.services import answers_again
 
 
 class Cuts(BaseModel):
@@ -41,29 +44,54 @@ class PowerCut(Nemesis):
     parameters = Cuts
     host_powers = (PowerSwitch,)
 
+    def occupies(self, parameters: Any) -> Collection[Part]:
+        return {Part.POWER}
+
     def damage(self, parameters: Any) -> Damage:
         return Damage.FORGETS
 
     def inject(self, strike: Strike) -> None:
         strike.notes["reboots"] = strike.parameters.reboots
+        strike.notes["disks"] = {host.name: others(strike, host, Part.DISK) for host in strike.hosts}
         on_each(strike.hosts, lambda host: host.power(PowerSwitch).power_cut())
 
     def verify(self, strike: Strike) -> str:
         return check_dark(strike)
 
     def heal(self, strike: Strike) -> None:
-        on_each(strike.hosts, lambda host: restore(host, strike.cluster))
+        on_each(strike.hosts, lambda host: restore(host, strike))
         while strike.notes.get("reboots"):
             strike.notes["reboots"] -= 1
             time.sleep(strike.parameters.between / 1e9)
             proofs = strike.notes.setdefault("proofs", [])
-            proofs += [prove_cut(host, strike) for host in strike.hosts]
+            proofs += [_proof(strike, host) for host in strike.hosts]
             on_each(strike.hosts, lambda host: host.power(PowerSwitch).power_cut())
-            on_each(strike.hosts, lambda host: restore(host, strike.cluster))
+            on_each(strike.hosts, lambda host: restore(host, strike))
 
     def verify_healed(self, strike: Strike) -> str:
-        proofs = [prove_cut(host, strike) for host in strike.hosts]
-        return "; ".join([*strike.notes.get("proofs", []), *proofs, await_answers(strike.hosts, strike.cluster)])
+        proofs = [_proof(strike, host) for host in strike.hosts]
+        return "; ".join([*strike.notes.get("proofs", []), *proofs, answers_again(strike)])
+
+
+def _proof(strike: Strike, host: ServiceHost) -> str:
+    """Return evidence of the last cut; that the host had no power, where another fault left the disk nothing to lose.
+
+    Raises:
+        HostError: the disk does not prove it.
+    """
+    switch = host.power(PowerSwitch)
+    proved = strike.notes.setdefault("proved", {})
+    if (key := (host.name, switch.boots)) in proved:
+        return str(proved[key])
+    try:
+        proved[key] = prove_cut(host, strike)
+    except NothingToLose as error:
+        if not (holding := strike.notes.get("disks", {}).get(host.name)):
+            raise
+        proved[key] = (
+            f"{host.name}: it had no power; the disk has no further proof, since {holding} held on it ({error})"
+        )
+    return str(proved[key])
 
 
 def check_dark(strike: Strike) -> str:

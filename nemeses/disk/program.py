@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from typing import Any
 
 from pydantic import model_validator
@@ -13,10 +14,11 @@ from chaoskit.contract.disk import DiskSettings, ProgrammableDisk, Rate
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import PowerSwitch, ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, OnDisk, Strike
+from chaoskit.contract.part import Part
 from chaoskit.contract.shell import bash
 from nemeses.disk.chosen import chosen, programmable
 from nemeses.disk.mending import check_writable, mend, write_error
-from nemeses.services import await_answers
+from nemeses.services import answers_again
 
 _ROUNDS = 20
 
@@ -74,6 +76,9 @@ class DiskErrors(Nemesis):
     host_powers = (PowerSwitch,)
     disk_powers = (ProgrammableDisk,)
 
+    def occupies(self, parameters: Any) -> Collection[Part]:
+        return {Part.DISK, Part.POWER}
+
     def damage(self, parameters: Any) -> Damage:
         return Damage.DESTROYS
 
@@ -106,7 +111,7 @@ class DiskErrors(Nemesis):
         for host, errors in zip(strike.hosts, before, strict=True):
             if _errors(host, strike) != errors:
                 raise NemesisError(f"requests of the data disk of {host.name} still fail")
-        return f"{writable}; {await_answers(strike.hosts, strike.cluster)}"
+        return f"{writable}; {answers_again(strike)}"
 
 
 class DiskProgram(Nemesis):
@@ -118,6 +123,9 @@ class DiskProgram(Nemesis):
     parameters = Program
     host_powers = (PowerSwitch,)
     disk_powers = (ProgrammableDisk,)
+
+    def occupies(self, parameters: Any) -> Collection[Part]:
+        return {Part.DISK, Part.POWER}
 
     def damage(self, parameters: Any) -> Damage:
         destroys = any(getattr(parameters, name) for name in parameters.changes & _DESTROYING)
@@ -141,7 +149,7 @@ class DiskProgram(Nemesis):
             changed = [name for name in type(settings).model_fields if getattr(settings, name) != getattr(before, name)]
             if kept := strike.parameters.changes.intersection(changed):
                 raise NemesisError(f"the disk of {host.name} still has the fault's {', '.join(kept)}")
-        return f"{check_writable(strike)}; {await_answers(strike.hosts, strike.cluster)}"
+        return f"{check_writable(strike)}; {answers_again(strike)}"
 
 
 def _errors(host: ServiceHost, strike: Strike) -> int:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pydantic import model_validator
 
@@ -12,9 +13,10 @@ from chaoskit.base.parallel import on_each
 from chaoskit.contract.disk import DiskLimits, SlowDisk
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, OnDisk, Strike
+from chaoskit.contract.part import Part
 from chaoskit.contract.shell import bash
 from nemeses.disk.chosen import chosen
-from nemeses.services import await_answers
+from nemeses.services import answers_again
 
 _PROBE_S = 1.0
 """Duration of a probe at the limit."""
@@ -76,6 +78,9 @@ class DiskSlow(Nemesis):
     parameters = Limits
     disk_powers = (SlowDisk,)
 
+    def occupies(self, parameters: Any) -> Collection[Part]:
+        return {Part.DISK, Part.RESOURCES}
+
     def inject(self, strike: Strike) -> None:
         on_each(strike.hosts, lambda host: chosen(host, strike).power(SlowDisk).limit(_limits(strike)))
 
@@ -101,7 +106,7 @@ class DiskSlow(Nemesis):
                     f"{key[0]}: {key[1]} is {rate:,.0f} without the limit and was {slow[key]:,.0f} with it: "
                     "the limit was not removed, or it exceeds the speed of the disk"
                 )
-        return f"{_healed_words(measured, slow)}; {await_answers(strike.hosts, strike.cluster)}"
+        return f"{_healed_words(measured, slow)}; {answers_again(strike)}"
 
 
 def _limits(strike: Strike) -> DiskLimits:

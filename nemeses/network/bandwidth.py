@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Literal
+from collections.abc import Collection, Sequence
+from typing import Annotated
 
 from pydantic import Field
 
 from chaoskit.base.quantities import Size, format_size
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.nemesis import NemesisError, Strike
+from chaoskit.contract.part import Part
 from nemeses.network.packets import FromPeers, PacketFault
-from nemeses.network.peers import Peers, addresses
+from nemeses.network.peers import Direction, Peers, addresses, paths
 from nemeses.network.pings import nearest, ping
 from nemeses.network.queueing import queue_scripts
 
@@ -49,7 +50,7 @@ class BandwidthParameters(FromPeers):
     """At most `rate` bytes per second (10kB to 20MB), all peers together: `in` to each target, `out`, or each way."""
 
     rate: Annotated[Size, Field(ge=10_000, le=_RATE_MAX)] = 2**20
-    direction: Literal["both", "in", "out"] = "both"
+    direction: Direction = "both"
 
 
 class Bandwidth(PacketFault):
@@ -58,6 +59,10 @@ class Bandwidth(PacketFault):
     summary = "limit the bytes per second that hosts receive from, or send to, their peers"
     held = False
     parameters = BandwidthParameters
+
+    def occupies(self, parameters: BandwidthParameters) -> Collection[Part]:
+        """Return the paths, and the processor time, whose shortage would look like a slow link."""
+        return {*paths(parameters.direction), Part.RESOURCES}
 
     def scripts(self, strike: Strike, host: ServiceHost, peers: Peers) -> tuple[str, str]:
         asked: BandwidthParameters = strike.parameters

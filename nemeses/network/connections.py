@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
 from chaoskit.base.parallel import on_each
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.part import Part
 from chaoskit.contract.shell import bash
 from nemeses.holding import check_held, hold, release
 from nemeses.network.firewall import Rules, check_gone, counted
@@ -45,6 +47,9 @@ class ResetConnections(Nemesis):
     parameters = ConnectionParameters
     lasts = False
 
+    def occupies(self, parameters: Any) -> Collection[Part]:
+        return {Part.CONNECTIONS}
+
     def inject(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:
             peers = _prepare(strike, host)
@@ -71,9 +76,13 @@ class HalfOpen(Nemesis):
         "drop established TCP connections only at the hosts' end, as a machine crash does; for peers they stay open"
     )
     family = "network"
+    renews = False
     held = True
     tools = ("ss", "nft")
     parameters = ConnectionParameters
+
+    def occupies(self, parameters: Any) -> Collection[Part]:
+        return {Part.CONNECTIONS, Part.OUTGOING}
 
     def inject(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:

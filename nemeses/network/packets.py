@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from collections.abc import Collection, Mapping
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -16,9 +16,11 @@ from chaoskit.base.quantities import MILLISECOND, Duration, format_duration
 from chaoskit.contract.cluster import Rooted, System
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.part import Part
+from nemeses.beside import prove_healed
 from nemeses.holding import check_held, hold, release
 from nemeses.network.firewall import Rules, check_gone, counted
-from nemeses.network.peers import PeerNames, Peers, find_peers
+from nemeses.network.peers import Direction, PeerNames, Peers, find_peers, paths
 from nemeses.network.pings import Pings, nearest, ping
 from nemeses.network.queueing import queue_package, queue_scripts
 
@@ -75,7 +77,8 @@ class PacketFault(Nemesis):
         def judge(host: ServiceHost) -> str:
             check_gone(host, f"chaoskit_{strike.name}")
             peers = strike.notes.get(f"peers of {host.name}") or find_peers(strike, ["hosts"], [host])
-            return f"{host.name}: {_clean(host, peers)}"
+            ends = [host, *([] if peers.clients else peers.hosts[:1])]
+            return f"{host.name}: {prove_healed(strike, ends, lambda: _clean(host, peers))}"
 
         evidence = "; ".join(on_each(strike.hosts, judge))
         check_held(strike)
@@ -86,6 +89,9 @@ class QueuedFault(PacketFault):
     """A fault implemented by a process on the target that handles every packet that arrives from the peers."""
 
     held = False
+
+    def occupies(self, parameters: Any) -> Collection[Part]:
+        return {Part.INCOMING}
 
     def prepare(self, system: System, options: Any, parameters: Any) -> None:
         """See `chaoskit.contract.nemesis.Preparing`: refuse it where packets cannot be passed to a process."""
@@ -101,6 +107,13 @@ class QueuedFault(PacketFault):
     def scripts(self, strike: Strike, host: ServiceHost, peers: Peers) -> tuple[str, str]:
         return queue_scripts(strike, host, peers, self.what(strike.parameters))
 
+    def verify(self, strike: Strike) -> str:
+        evidence = super().verify(strike)
+        for host in strike.hosts:
+            if not counted(host, f"chaoskit_{strike.name}").get("hit_in"):
+                raise NemesisError(f"no packet was passed to the process on {host.name}: {evidence}")
+        return evidence
+
 
 class FromPeers(BaseModel):
     """`peers`: `all`, `hosts`, `clients`, host names or roles whose packets are affected."""
@@ -114,7 +127,7 @@ class LossParameters(FromPeers):
     """Loses `percent` of the packets that arrive at the targets (`in`), leave them (`out`), or both (`both`)."""
 
     percent: Annotated[float, Field(ge=0.1, le=100)] = 10
-    direction: Literal["both", "in", "out"] = "both"
+    direction: Direction = "both"
 
 
 class PacketLoss(PacketFault):
@@ -122,6 +135,9 @@ class PacketLoss(PacketFault):
 
     summary = "lose a percentage of packets between hosts and their peers"
     parameters = LossParameters
+
+    def occupies(self, parameters: LossParameters) -> Collection[Part]:
+        return paths(parameters.direction)
 
     def scripts(self, strike: Strike, host: ServiceHost, peers: Peers) -> tuple[str, str]:
         asked: LossParameters = strike.parameters

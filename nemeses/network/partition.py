@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -10,9 +10,11 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from chaoskit.base.parallel import on_each
 from chaoskit.contract.host import HostError, ServiceHost
 from chaoskit.contract.nemesis import HostNames, Nemesis, NemesisError, Strike
+from chaoskit.contract.part import Part
+from nemeses.beside import others, prove_healed
 from nemeses.holding import check_held, hold, release
 from nemeses.network.firewall import DROP, REJECT, Rules, check_gone, counted
-from nemeses.network.peers import HARNESS, PeerNames, Ports
+from nemeses.network.peers import HARNESS, Direction, PeerNames, Ports, paths
 from nemeses.network.probes import Pair, both_families, knock, reached, unreached
 from nemeses.network.shapes import Cuts, Shape, cuts_around_targets, cuts_between, cuts_of_shape
 
@@ -37,7 +39,7 @@ class PartitionParameters(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     peers: PeerNames = ["all"]
-    direction: Literal["both", "in", "out"] = "both"
+    direction: Direction = "both"
     how: Literal["drop", "reject"] = "drop"
     ports: Ports = []
     shape: Shape = "isolate"
@@ -65,6 +67,15 @@ class Partition(Nemesis):
     tools = ("nft", "ping")
     parameters = PartitionParameters
 
+    def occupies(self, parameters: PartitionParameters) -> Collection[Part]:
+        return paths(parameters.direction)
+
+    def carriers(self, strike: Strike) -> Sequence[ServiceHost]:
+        return _touched(strike)
+
+    def renew(self, strike: Strike, booted: Sequence[ServiceHost]) -> None:
+        on_each(booted, lambda host: hold(strike, host, *_scripts(strike, host)))
+
     def inject(self, strike: Strike) -> None:
         cuts = strike.notes["cuts"] = _cuts(strike)
         on_each(list(cuts), lambda host: hold(strike, host, *_scripts(strike, host)))
@@ -72,13 +83,13 @@ class Partition(Nemesis):
     def verify(self, strike: Strike) -> str:
         cuts: Cuts = strike.notes["cuts"]
         asked: PartitionParameters = strike.parameters
-        blocked = _blocked(cuts)
+        blocked = [pair for pair in _blocked(cuts) if not strike.is_dark(pair[0])]
         port = asked.ports[0] if asked.ports else None
         for host in (host for host, peers in cuts.items() if peers.clients):
             knock(host, port or _DISCARD)
         if passed := reached(blocked, port):
             raise NemesisError(f"{_words(strike, passed)} should be cut off, but got through")
-        open_pairs = [pair for pair in _pairs(strike) if pair not in blocked]
+        open_pairs = [pair for pair in _pairs(strike) if pair not in blocked and not _is_cut_by_others(strike, pair)]
         if shut := unreached(open_pairs):
             raise NemesisError(f"{_words(strike, shut)} should not be cut off, but does not get through")
         counts = dict(zip(cuts, on_each(list(cuts), lambda host: counted(host, _table(strike))), strict=True))
@@ -105,10 +116,16 @@ class Partition(Nemesis):
 
     def verify_healed(self, strike: Strike) -> str:
         on_each(_touched(strike), lambda host: check_gone(host, _table(strike)))
-        if shut := unreached(_pairs(strike)):
-            raise NemesisError(f"{_words(strike, shut)} still does not get through")
+        reached_again = prove_healed(strike, strike.cluster.hosts, lambda: _prove_reached(strike))
         check_held(strike)
-        return f"{strike.notes.get('crossed', '')}all {len(_pairs(strike))} pairs reach each other again"
+        return f"{strike.notes.get('crossed', '')}{reached_again}"
+
+
+def _prove_reached(strike: Strike) -> str:
+    pairs = _pairs(strike)
+    if shut := unreached(pairs):
+        raise NemesisError(f"{_words(strike, shut)} still does not get through")
+    return f"all {len(pairs)} pairs reach each other again"
 
 
 def _crossed(strike: Strike) -> str:
@@ -171,6 +188,13 @@ def _pairs(strike: Strike) -> list[Pair]:
             if peer is not host and (host in cuts or peer in cuts or len(strike.cluster.hosts) <= 5):
                 pairs += both_families(host, peer)
     return pairs
+
+
+def _is_cut_by_others(strike: Strike, pair: Pair) -> bool:
+    """Return whether another fault of the network or the power holds on a host of a pair."""
+    host, address = pair
+    ends = [host, *(peer for peer in strike.cluster.hosts if address in (peer.address, peer.address6))]
+    return any(others(strike, end, Part.INCOMING, Part.OUTGOING) or strike.is_dark(end) for end in ends)
 
 
 def _blocked(cuts: Cuts) -> list[Pair]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.nemesis import HostNames, Strike
+from chaoskit.contract.part import Part
 
 HARNESS = "harness"
 """The location of clients for `nemeses.network.probes`: the peer address of a host's SSH connection."""
@@ -25,6 +26,16 @@ PeerNames = Annotated[
 """`all`, `hosts`, `clients`, host names and roles."""
 
 Ports = Annotated[list[Annotated[int, Field(ge=1, le=65535)]], BeforeValidator(_as_list)]
+
+
+Direction = Literal["both", "in", "out"]
+"""The direction of packets, as the targets see it."""
+
+
+def paths(direction: Direction) -> Collection[Part]:
+    """Return the network paths of a host that a fault in this direction occupies."""
+    ways = {"in": {Part.INCOMING}, "out": {Part.OUTGOING}, "both": {Part.INCOMING, Part.OUTGOING}}
+    return ways[direction]
 
 
 @dataclass(frozen=True, slots=True)

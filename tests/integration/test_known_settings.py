@@ -49,8 +49,8 @@ MISSPELT = [
     ("pulsar", "config.zookeeper", "maxClientCnxn", "maxClientCnxns"),
 ]
 RELEASES = {
-    "kafka": ("3.0.2", "3.7.2", "3.9.1", "4.0.0", "4.1.1"),
-    "bookkeeper": ("4.16.1", "4.17.2"),
+    "kafka": ("3.0.2", "3.7.2", "3.9.1", "4.0.0", "4.1.1", "4.4.0"),
+    "bookkeeper": ("4.16.1", "4.17.2", "4.18.0"),
     "pulsar": ("4.0.7",),
 }
 PLUG_INS = {"listener.name.plaintext.sasl.jaas.config", "ssl.engine.factory.class", "metric.reporters", "super.users"}
@@ -100,3 +100,10 @@ def test_settings_came_and_went_with_releases() -> None:
 
     assert "inter.broker.protocol.version" in first - last
     assert "controller.quorum.bootstrap.servers" in last - first
+
+
+def test_defaults_of_groups_are_settings_of_brokers() -> None:
+    for version in ("4.1.1", "4.4.0"):
+        brokers = set(gather(kafka.fetch(version))[BROKER])
+        assert "group.consumer.session.timeout.ms" in brokers
+        assert "consumer.session.timeout.ms" not in brokers

@@ -7,11 +7,11 @@ from functools import partial
 from chaoskit.contract.client import Completed, Producer, SequencedClients
 from chaoskit.contract.power import optional
 from chaoskit.contract.workload import Job
+from workloads.common.settings import settings_of
 from workloads.dedup.options import DedupOptions
 from workloads.dedup.restarting import Restarting
 from workloads.dedup.resuming import Resuming
 from workloads.log import producer
-from workloads.log.sending import producer_settings
 
 
 def connect(job: Job[DedupOptions], completed: Completed) -> Producer:
@@ -20,7 +20,7 @@ def connect(job: Job[DedupOptions], completed: Completed) -> Producer:
     clients = optional(job.clients, SequencedClients)
     if clients is None:
         return Restarting(job, partial(producer.connect, job, completed), options.restart_every)
-    settings, name = producer_settings(job), job.recorder.in_system(f"chaoskit-{job.task.index}")
+    settings, name = settings_of(job.task, job.options.producer), job.recorder.in_system(f"chaoskit-{job.task.index}")
     return Resuming(
         job,
         lambda told: clients.sequenced_producer(settings, name, told),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from chaoskit.contract.ledger import LedgerClients, LedgerError, LedgerReader
 from chaoskit.contract.workload import Job
 from workloads.common.reports import Reports
+from workloads.common.settings import settings_of
 from workloads.ledger.options import LedgerOptions
 from workloads.ledger.recording import received, stands
 
@@ -50,7 +51,7 @@ def tail(job: Job[LedgerOptions]) -> None:
 class _Tailer:
     def __init__(self, job: Job[LedgerOptions]) -> None:
         self._recorder = job.recorder
-        self._client = job.clients.power(LedgerClients).ledger_client(job.options.consumer)
+        self._client = job.clients.power(LedgerClients).ledger_client(settings_of(job.task, job.options.consumer))
         self._followed: dict[int, _Followed] = {}
 
     def look_around(self) -> None:

@@ -7,6 +7,7 @@ import time
 from chaoskit.contract.client import LogClients
 from chaoskit.contract.workload import Job
 from workloads.common.reports import Reports
+from workloads.common.settings import settings_of
 from workloads.log.options import LogOptions
 from workloads.log.reading import NOBODY, Reader
 
@@ -17,7 +18,8 @@ def consume(job: Job[LogOptions]) -> None:
     """Read until stopped."""
     options = job.options
     grouped = options.consumption == "group"
-    consumer = job.clients.power(LogClients).consumer(options.consumer, job.task.index % options.groups)
+    settings = settings_of(job.task, options.consumer)
+    consumer = job.clients.power(LogClients).consumer(settings, job.task.index % options.groups)
     reader = Reader(job.recorder, consumer, options.producers if grouped else NOBODY)
     if grouped:
         reader.subscribe(options.topic_names())

@@ -9,7 +9,8 @@ from chaoskit.contract.client import Completed, LogClients, Producer
 from chaoskit.contract.workload import Job
 from workloads.common.reports import Reports
 from workloads.common.schedule import CLOSE_TIMEOUT_S, Schedule, wake_on_time
-from workloads.log.sending import Options, Sender, producer_settings
+from workloads.common.settings import settings_of
+from workloads.log.sending import Options, Sender
 
 _BURST = 64
 """Number of sends between two polls for completions."""
@@ -17,7 +18,7 @@ _BURST = 64
 
 def connect(job: Job[Options], completed: Completed) -> Producer:
     """Return the plain producer of a client."""
-    return job.clients.power(LogClients).producer(producer_settings(job), completed)
+    return job.clients.power(LogClients).producer(settings_of(job.task, job.options.producer), completed)
 
 
 def produce(job: Job[Options], connect: Callable[[Job[Options], Completed], Producer] = connect) -> None:

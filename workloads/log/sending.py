@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from chaoskit.contract.client import Bursting, Completed, Producer
 from chaoskit.contract.workload import Job
@@ -78,15 +78,3 @@ class Sender(Generic[P]):
     def _wait(self) -> None:
         """Wait for room in the client's queue."""
         self.producer.poll(0.01)
-
-
-def producer_settings(job: Job[Options]) -> dict[str, Any]:
-    """Return the producer settings of a client; `{producer}` and `{incarnation}` in strings are replaced."""
-    task = job.task
-
-    def filled(value: Any) -> Any:
-        if not isinstance(value, str):
-            return value
-        return value.replace("{producer}", str(task.index)).replace("{incarnation}", str(task.incarnation))
-
-    return {key: filled(value) for key, value in job.options.producer.items()}

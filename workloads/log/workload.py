@@ -37,7 +37,8 @@ class LogWorkload(LoadWorkload):
     def traits(self, options: Any) -> tuple[object, ...]:
         paced = Paced(per_second(options.rate), options.producers, options.message_size)
         routed = Routed(tuple((topic, partition) for topic, partition, _ in options.routes()))
-        group = (Group(options.groups),) if options.consumption == "group" else ()
+        members = -(-options.consumers // options.groups)
+        group = (Group(options.groups, members),) if options.consumption == "group" else ()
         backlog = () if options.backlog is None else (_backlog(options.backlog, options),)
         return (paced, routed, *group, *backlog)
 

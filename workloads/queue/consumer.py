@@ -13,6 +13,7 @@ from chaoskit.history.schema import FAIL, OK, OTHER_QUEUE
 from workloads.common.choices import Choices
 from workloads.common.reports import Reports
 from workloads.common.restarts import Restarts
+from workloads.common.settings import settings_of
 from workloads.queue.options import QueueOptions
 
 _POLL_TIMEOUT_S = 0.1
@@ -55,6 +56,7 @@ class Receiver:
         self._job = job
         self._recorder = job.recorder
         self._options = job.options
+        self._settings = settings_of(job.task, job.options.consumer)
         self._prefetch = prefetch
         self._index = job.task.index
         options = job.options
@@ -77,7 +79,10 @@ class Receiver:
                 chosen["reject"].append((arrival, value))
             elif not self._choices.leaves(value):
                 chosen["ack"].append((arrival, value))
+        again = self._note_cancelled(op)
         self._recorder.complete(op, OK if error is None else FAIL, error, received_ns)
+        if again:
+            self._note_subscribed(again)
         self._settle(chosen["nack"], "nack")
         self._settle(chosen["reject"], "reject")
         self._settle(chosen["ack"], "ack")
@@ -101,12 +106,25 @@ class Receiver:
             self.consumer.close()
 
     def _connect(self) -> QueueConsumer:
-        consumer = self._clients.queue_consumer(self._options.consumer, self._index, self._prefetch)
-        with self._recorder.operation("subscribe") as op:
-            for queue in self.queues:
-                self._recorder.observed(op, "subscribed", queue, 0)
-            consumer.consume(self.queues)
+        consumer = self._clients.queue_consumer(self._settings, self._index, self._prefetch)
+        self._note_subscribed(self.queues)
+        consumer.consume(self.queues)
         return consumer
+
+    def _note_subscribed(self, queues: Sequence[str]) -> None:
+        with self._recorder.operation("subscribe") as op:
+            for queue in queues:
+                self._recorder.observed(op, "subscribed", queue, 0)
+
+    def _note_cancelled(self, op: int) -> list[str]:
+        """Record from which queues it no longer receives; return those from which it receives again."""
+        again = []
+        for kind, queue in self.consumer.changes():
+            if kind == "subscribed":
+                again.append(queue)
+            else:
+                self._recorder.observed(op, kind, queue, 0)
+        return again
 
     def _note_death(self, op: int, arrival: Arrival, value: int) -> None:
         """Record why a dead letter was dead-lettered, with the queue that it was sent to."""

@@ -8,8 +8,8 @@ from chaoskit.contract.queue import Publisher, Publishing, QueueClients
 from chaoskit.contract.workload import Job
 from chaoskit.history import payload
 from chaoskit.history.recorder import Recorder
+from workloads.common.settings import settings_of
 from workloads.log.producer import produce
-from workloads.log.sending import producer_settings
 from workloads.queue.options import QueueOptions
 from workloads.queue.topics import declare
 
@@ -29,7 +29,9 @@ def publishing(options: QueueOptions) -> Publishing:
 
 def _connect(job: Job[QueueOptions], completed: Completed) -> Producer:
     clients, options = job.clients.power(QueueClients), job.options
-    producer = clients.publisher(producer_settings(job), job.task.index, completed, publishing(options))
+    producer = clients.publisher(
+        settings_of(job.task, options.producer), job.task.index, completed, publishing(options)
+    )
     return _Prioritised(producer, job.recorder, options.priorities) if options.priorities else producer
 
 

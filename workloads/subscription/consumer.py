@@ -13,6 +13,7 @@ from chaoskit.history.schema import FAIL, INFO, OK, SUBSCRIPTION_TYPES
 from workloads.common.choices import Choices
 from workloads.common.reports import Reports
 from workloads.common.restarts import Restarts
+from workloads.common.settings import settings_of
 from workloads.log.reading import Poller
 from workloads.subscription.options import SubscriptionOptions
 
@@ -47,6 +48,7 @@ class _Member:
         self._clients = job.clients.power(SubscribingClients)
         self._recorder = job.recorder
         self._options = job.options
+        self._settings = settings_of(job.task, job.options.consumer)
         self._left: dict[tuple[str, int, int], Delivery] = {}
         self._choices = Choices(job.options.nack_every, job.options.leave_every)
         self._join()
@@ -90,7 +92,7 @@ class _Member:
 
     def _join(self) -> None:
         kind, recorder = self._options.subscription, self._recorder
-        self.subscriber: Subscriber = self._clients.subscriber(self._options.consumer, kind)
+        self.subscriber: Subscriber = self._clients.subscriber(self._settings, kind)
         self.reader = Poller(recorder, self.subscriber, "receive", self._options.producers)
         places = [(recorder.in_system(topic), partition) for topic, partition in self._options.all_partitions()]
         with recorder.operation("subscribe") as op:

@@ -10,7 +10,8 @@ from chaoskit.contract.workload import Job
 from chaoskit.history.schema import FAIL, INFO, OK
 from workloads.common.reports import Reports
 from workloads.common.schedule import CLOSE_TIMEOUT_S, WARM_UP_TIMEOUT_S, Schedule
-from workloads.log.sending import Sender, producer_settings
+from workloads.common.settings import settings_of
+from workloads.log.sending import Sender
 from workloads.transactions.options import TransactionsOptions
 
 _REGISTER_TIMEOUT_S = 5
@@ -56,7 +57,7 @@ class _Transactor:
     def _connect(self, completed: Completed) -> TransactionalProducer:
         clients = self._job.clients.power(TransactionalClients)
         name = self._recorder.in_system(f"chaoskit-{self._job.task.index}")
-        return clients.transactional_producer(producer_settings(self._job), name, completed)
+        return clients.transactional_producer(settings_of(self._job.task, self._job.options.producer), name, completed)
 
     def _went_well(self, phase: Callable[[], None]) -> bool:
         """Return whether the producer can continue after a phase; if not, report it to the harness."""

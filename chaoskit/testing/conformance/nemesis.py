@@ -7,6 +7,7 @@ from collections.abc import Callable
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.installed import nemesis as installed
 from chaoskit.contract.nemesis import Nemesis, Strike
+from chaoskit.contract.part import Part
 from chaoskit.scenario.model import Choice, FaultSpec
 from chaoskit.testing.conformance.wants import Wants
 
@@ -36,7 +37,16 @@ def _check_declarations(found: Nemesis, wants: Wants) -> None:
     if not wants.attributes(found, "summary", "family", "hits", "parameters", "inject", "verify", "heal"):
         return
     wants.attributes(
-        found, "verify_healed", "damage", "lasts", "restores", "host_powers", "disk_powers", "cluster_powers"
+        found,
+        "verify_healed",
+        "damage",
+        "occupies",
+        "renews",
+        "lasts",
+        "restores",
+        "host_powers",
+        "disk_powers",
+        "cluster_powers",
     )
     wants.that(found.summary and "\n" not in found.summary, "`summary` is not one line")
     wants.that(found.family in FAMILIES, f"`family` is not one of {', '.join(FAMILIES)}")
@@ -50,6 +60,10 @@ def _check_declarations(found: Nemesis, wants: Wants) -> None:
     with wants.step("damage"):
         damage = found.damage(found.parameters.model_construct())
         wants.that(isinstance(damage, Damage), "`damage` does not return a Damage")
+    with wants.step("occupies"):
+        parts = found.occupies(found.parameters.model_construct())
+        wants.that(all(isinstance(part, Part) for part in parts), "`occupies` does not return Parts")
+    wants.that(isinstance(found.renews, bool), "`renews` is neither True nor False")
 
 
 def _check_fault(found: Nemesis, make_strike: Callable[[Nemesis], Strike], wants: Wants) -> None:

@@ -96,7 +96,8 @@ class PlainDisk:
 
         Raises:
             CanariesKept: it lost nothing that was unsynced, although it has refused all writes since.
-            HostError: it was not cut, lost synced data, or nothing unsynced was on it.
+            NothingToLose: nothing unsynced was on it.
+            HostError: it was not cut, or lost synced data.
         """
         if self._cut is None:
             raise HostError(f"the power of the disk at {self.path} was not cut since it was last proved")

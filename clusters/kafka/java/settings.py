@@ -11,6 +11,7 @@ from clusters.common.relay.process import Chosen
 from clusters.kafka.connection import BOOTSTRAP, CLASSPATH
 from clusters.kafka.consumer import ISOLATION, READ_COMMITTED
 from clusters.kafka.java.relay import RELAY
+from clusters.kafka.membership import SESSION, membership_problems, of_one_consumer, resolve_consumer
 from clusters.kafka.producer import PRODUCER_DEFAULTS, resolve_producer
 from clusters.kafka.settings import KafkaOptions
 
@@ -22,7 +23,7 @@ _CONSUMER = {
     "fetch.max.wait.ms": 50,
     ISOLATION: READ_COMMITTED,
     "max.poll.records": 1000,
-    "session.timeout.ms": 10_000,
+    SESSION: 10_000,
 }
 """As chaoskit's defaults with librdkafka; see `clusters.kafka.consumer`."""
 
@@ -44,8 +45,7 @@ def producer_settings(given: Mapping[str, Any]) -> dict[str, Any]:
 def consumer_settings(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the effective consumer settings; see `producer_settings`. A lost position is an error, which the workload
     records."""
-    chosen = {**_RECONNECT, **_CONSUMER, **given, "auto.offset.reset": "none"}
-    return {name: value for name, value in chosen.items() if value is not None}
+    return {**resolve_consumer(given, {**_RECONNECT, **_CONSUMER}), "auto.offset.reset": "none"}
 
 
 def own_client(options: KafkaOptions) -> dict[str, str]:
@@ -63,9 +63,12 @@ def check_java_clients(declared: Declared) -> None:
     if options.security is not None:
         raise BadInput("cluster.clients: java: connections with a login or encryption are not supported yet")
     path, problems = RELAY.classpath(options.version), Problems()
+    for problem in membership_problems(declared, options.version):
+        problems.add(problem)
+    consumer = of_one_consumer(declared.consumer)
     chosen = {
         "producer": (declared.producer, producer_settings(declared.producer)),
-        "consumer": (declared.consumer, {**consumer_settings(declared.consumer), "group.id": "check"}),
+        "consumer": (consumer, {**consumer_settings(consumer), "group.id": "check"}),
     }
     for role, (given, settings) in chosen.items():
         tried = Chosen(role, f"workload.{role}", given, {**settings, BOOTSTRAP: "127.0.0.1:1"}, _OURS[role])

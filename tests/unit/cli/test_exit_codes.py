@@ -11,8 +11,11 @@ from typing import Any, NamedTuple
 import pytest
 from generated import generated
 
+from chaoskit.base.errors import Problems
 from chaoskit.base.journal import Journal
 from chaoskit.cli.main import main
+from chaoskit.scenario.plan import Plan
+from clusters.kafka.settings import KafkaOptions
 
 BAD_INPUT = 254
 _PROGRAM = [sys.executable, "-c", "from chaoskit.cli.main import main; main()"]
@@ -237,3 +240,30 @@ def test_a_dry_run_tells_what_would_be_done_and_starts_nothing(
         "nothing was started (--dry-run)",
     ]
     assert sorted(tmp_path.iterdir()) == []
+
+
+def test_a_dry_run_tells_what_it_would_download(
+    chaoskit: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CHAOSKIT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("chaoskit.cli.planned.check_machine", _check_but_not_the_machine)
+    monkeypatch.setattr("subprocess.run", _refuse)
+
+    done = chaoskit("run", "--dry-run", "--seed", "7", "kafka/kill-leader:acks-one")
+
+    assert (done.code, done.stderr) == (0, "")
+    told = (
+        f"would download: Kafka {KafkaOptions().version} (kafka_2.13) from Maven Central; what needs it was not checked"
+    )
+    assert told in done.stdout
+    assert not list((tmp_path / "cache").glob("*/*.jar"))
+
+
+def _check_but_not_the_machine(plan: Plan) -> None:
+    problems = Problems()
+    problems.tried(plan.system.prepare, plan.system_options)
+    problems.raise_any()
+
+
+def _refuse(*_: object, **__: object) -> None:
+    raise AssertionError("a program was started")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from chaoskit.contract.cluster import ClusterError
-from chaoskit.contract.host import Result, ServiceState
+from chaoskit.contract.host import HostError, Result, ServiceState
 from chaoskit.contract.power import P, held
 from chaoskit.history.audits import Place
 
@@ -18,22 +18,44 @@ class PaperHost:
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.address = "192.0.2.1"
         self.seen = ServiceState.RUNNING
         self.signals: list[str] = []
         self.broken: set[str] = set()
+        self.boots = 1
+        self.lit = True
         self._held = ""
 
     def power(self, kind: type[P]) -> P:
         return held(kind, [self], self.name)
 
+    def reachable(self, timeout_s: float = 0.5) -> bool:
+        return self.lit
+
+    def power_cut(self) -> None:
+        self.lit = False
+
+    def power_on(self) -> None:
+        self.lit, self.seen = True, ServiceState.GONE
+        self.boots += 1
+
+    def prove_cut(self) -> str:
+        return "the power was cut"
+
     def signal(self, name: str, signal: str) -> None:
         if signal in self.broken:
             raise OSError("the cable is out")
+        self._need_power()
         self.signals.append(signal)
         self.seen = _AFTER[signal]
 
     def state(self, name: str) -> ServiceState:
+        self._need_power()
         return self.seen
+
+    def _need_power(self) -> None:
+        if not self.lit:
+            raise HostError(f"{self.name} has no power")
 
     def pid_path(self, name: str) -> str:
         return f"/run/{name}.pid"
@@ -67,13 +89,14 @@ class PaperCluster:
         return held(kind, [self], "a cluster on paper")
 
     def start(self, host: Any) -> None:
+        host.state("paper")
         host.seen = ServiceState.RUNNING
 
     def services(self, host: Any) -> tuple[str, ...]:
         return ("paper",)
 
     def answers(self, host: Any, timeout_s: float = 0.5) -> bool:
-        return host.name in self.immortal or host.seen == ServiceState.RUNNING
+        return host.name in self.immortal or (host.lit and host.seen == ServiceState.RUNNING)
 
     def find(self, role: str, place: Place | None) -> tuple[str, ...]:
         """Return the holders of a role, after it was vacant `vacant` times."""

@@ -109,8 +109,8 @@ def test_a_fault_that_has_no_free_host_has_no_effect(tmp_path: Path) -> None:
 
     assert first["healed_ns"] is not None
     assert (second["targets"], second["effective_ns"]) == ([], None)
-    assert second["evidence"] == "no effect: already under a fault: n2"
-    assert stage.conductor.problems == ["kill: no effect: already under a fault: n2"]
+    assert second["evidence"] == "no effect: already under a fault: n2 (by kill (fault 0), sharing processes)"
+    assert stage.conductor.problems == [f"kill: {second['evidence']}"]
 
 
 def test_a_host_that_was_healed_may_be_hit_again(tmp_path: Path) -> None:

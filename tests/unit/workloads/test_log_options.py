@@ -93,7 +93,7 @@ def test_only_logs_have_backlogs(workload: LogWorkload) -> None:
 
 def test_only_a_group_is_one() -> None:
     assert Group() in LogWorkload().traits(_options(consumption="group"))
-    assert Group(2) in LogWorkload().traits(_options(consumption="group", groups=2, consumers=3))
+    assert Group(2, members=2) in LogWorkload().traits(_options(consumption="group", groups=2, consumers=3))
     assert Group() not in LogWorkload().traits(_options())
 
 

@@ -10,7 +10,7 @@ import pytest
 from loads import RUN, Load, Powers, rows_of
 
 from chaoskit.contract.client import Unreachable
-from chaoskit.contract.queue import Arrival, Death, Publishing
+from chaoskit.contract.queue import Arrival, Change, Death, Publishing
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Task
 from chaoskit.history import payload
 from chaoskit.history.audits import Drained
@@ -38,6 +38,7 @@ class Queue(Powers):
         self.settled: list[tuple[int, str]] = []
         self.consumers = 1
         self.silent = False
+        self.changed: list[Change] = []
 
     def publisher(self, settings: Any, index: int, completed: Any, publishing: Publishing) -> Any:
         assert publishing == Publishing()
@@ -74,6 +75,10 @@ class Queue(Powers):
             if how == "reject":
                 self.dead.append((value, Death("rejected", "queue-0", 1)))
         return OK, None
+
+    def changes(self) -> list[Change]:
+        changed, self.changed = self.changed, []
+        return changed
 
     def left(self, queue: str) -> tuple[int, int]:
         if self.silent:
@@ -125,6 +130,24 @@ def _load(folder: Path, queue: Queue) -> Load:
 
 def _options(**given: Any) -> QueueOptions:
     return QueueOptions.model_validate({"drain": "1us", **given})
+
+
+def test_an_ended_subscription_and_the_next_one_are_recorded(folder: Path) -> None:
+    queue = Queue(1)
+    queue.changed = [Change("cancelled", "queue-0"), Change("subscribed", "queue-0")]
+    load = _load(folder, queue)
+
+    load.work(Task(CONSUMER, 0), 1, _options())
+
+    history = load.history()
+    _, observations = rows_of(history, "queue-0")
+    noted = [row for row in observations if row["kind"] in ("cancelled", "subscribed")]
+    f = dict(zip(*(history.operations[name].to_pylist() for name in ("op", "f")), strict=True))
+    assert [(row["kind"], f[row["op"]]) for row in noted] == [
+        ("subscribed", "subscribe"),
+        ("cancelled", "receive"),
+        ("subscribed", "subscribe"),
+    ]
 
 
 def test_a_consumer_acknowledges_refuses_and_leaves(folder: Path) -> None:

@@ -12,7 +12,7 @@ from loads import Load, Powers
 from chaoskit.contract.client import ProducerFenced
 from chaoskit.contract.workload import PRODUCER, Job, Task
 from chaoskit.history.schema import AUDITOR, FAIL, INFO, OK
-from workloads.log.sending import producer_settings
+from workloads.common.settings import settings_of
 from workloads.transactions.options import TransactionsOptions
 from workloads.transactions.workload import TransactionsWorkload
 
@@ -105,7 +105,8 @@ def test_texts_of_settings_have_the_numbers_of_their_producer(tmp_path: Path) ->
     nothing: Any = None
     job = Job(Task(PRODUCER, 3, incarnation=2), options, nothing, nothing, nothing, 0)
 
-    assert producer_settings(job) == {"transactional.id": "a-3-2", "linger.ms": 0, "client.id": "{x}"}
+    settings = settings_of(job.task, job.options.producer)
+    assert settings == {"transactional.id": "a-3-2", "linger.ms": 0, "client.id": "{x}"}
 
 
 def test_a_producer_registers_under_a_name_of_its_own(tmp_path: Path) -> None:

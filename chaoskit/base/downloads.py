@@ -1,0 +1,38 @@
+"""Downloads, which a dry run tells instead of making them.
+
+Whoever downloads something calls `about_to_download` right before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from chaoskit.base.errors import WouldDownload
+
+_told: ContextVar[list[str] | None] = ContextVar("told", default=None)
+
+
+@contextmanager
+def told_only() -> Iterator[list[str]]:
+    """Download nothing in this block; yield a list that receives what would have been downloaded, in words."""
+    told: list[str] = []
+    token = _told.set(told)
+    try:
+        yield told
+    finally:
+        _told.reset(token)
+
+
+def about_to_download(what: str) -> None:
+    """Tell a download, such as `Kafka 4.1.1 from Maven Central`, before it is made.
+
+    Raises:
+        WouldDownload: it must not be made; `chaoskit.base.errors.Problems` goes on with the next check.
+    """
+    told = _told.get()
+    if told is not None:
+        if what not in told:
+            told.append(what)
+        raise WouldDownload(f"{what} is not downloaded in a dry run")

@@ -1,0 +1,69 @@
+"""Finds the hosts that a fault's target names: a host, `all`, or the holders of a role now."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from chaoskit.base.errors import ChaoskitError
+from chaoskit.contract.cluster import Cluster
+from chaoskit.contract.host import ServiceHost
+from chaoskit.history.audits import Place
+from chaoskit.scenario.plan import Plan
+
+_FIND_ATTEMPTS_S = 10
+"""How long a role may be vacant before its fault fails."""
+
+_COLLECTIVE = ("isr", "ensemble")
+"""Roles that mean all their holders, like roles with plural names."""
+
+
+class Targeting:
+    """Resolves the targets of a run's faults.
+
+    Args:
+        plan: the plan with the workload's topics.
+        cluster: the cluster.
+        in_system: maps a workload topic to its name in the system.
+        stop: set when no further fault may begin; a vacant role is then not waited for.
+    """
+
+    def __init__(self, plan: Plan, cluster: Cluster, in_system: Callable[[str], str], stop: threading.Event) -> None:
+        self._plan = plan
+        self._cluster = cluster
+        self._in_system = in_system
+        self._stop = stop
+        self.hosts: dict[str, ServiceHost] = {host.name: host for host in cluster.hosts}
+
+    def resolve(self, name: str, pick: float) -> list[ServiceHost]:
+        """Resolve a host name, `all` or a role to hosts; `pick` in [0, 1) chooses among several holders."""
+        if name == "all":
+            return list(self._cluster.hosts)
+        names = [name] if name in self.hosts else self._holders(name, pick)
+        return [self.hosts[each] for each in names]
+
+    def _holders(self, target: str, pick: float) -> list[str]:
+        """Return the hosts that hold a role, such as `leader` or `leader:log-0/2`; wait while it is vacant."""
+        role, _, where = target.partition(":")
+        place = self._place(where)
+        deadline = time.monotonic() + _FIND_ATTEMPTS_S
+        while True:
+            try:
+                holders = self._cluster.find(role, place)
+                break
+            except ChaoskitError:
+                if time.monotonic() > deadline or self._stop.wait(0.05):
+                    raise
+        if not holders:
+            raise ChaoskitError(f"no host holds the role {target}")
+        plural = role.endswith("s") or role in _COLLECTIVE
+        return list(holders) if plural else [holders[int(pick * len(holders))]]
+
+    def _place(self, where: str) -> Place | None:
+        """Return the partition in a target, by its name in the system; by default the workload's first one."""
+        if where:
+            topic, _, partition = where.rpartition("/")
+            return self._in_system(topic), int(partition)
+        topics = self._plan.declared.topics
+        return (self._in_system(topics[0].name), 0) if topics else None
