@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from checkers.columns import NONE, Flags, Ints, first_rows, is_one_of
 from checkers.deliveries import ENDING, last_ns
-from checkers.ends import FAIL
+from checkers.ends import OK
 from checkers.rows import Operations
 
 SETTLING = ("ack", "nack", "reject")
@@ -57,7 +57,7 @@ class Sessions:
         """Find the sessions in operations; `rows` are those of `table`."""
         size = max(rows.op.size, 1)
         consumes = is_one_of(table["f"], _CONSUMING)
-        ending = np.flatnonzero(is_one_of(table["f"], ENDING) | ((rows.outcome == FAIL) & consumes))
+        ending = np.flatnonzero(is_one_of(table["f"], ENDING) | ((rows.outcome != OK) & consumes))
         first = first_rows(int(rows.process.max(initial=0)) + 1, rows.process)
         first = first[first != NONE]
         # An operation's key is even, so that the first session of a process begins just before its first operation.

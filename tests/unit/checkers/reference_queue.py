@@ -254,7 +254,7 @@ def done_ns(row: Row) -> int:
 
 
 def is_ender(row: Row) -> bool:
-    return row["f"] in ENDERS or (row["f"] in CONSUMING and row["outcome"] == "fail")
+    return row["f"] in ENDERS or (row["f"] in CONSUMING and row["outcome"] != "ok")
 
 
 def this(row: Row, **more: Any) -> Row:
