@@ -13,7 +13,7 @@ import pyarrow as pa
 from chaoskit.base import durable, owner, parquet, store
 from chaoskit.base.errors import BadInput, ChaoskitError
 from chaoskit.base.latency import encoded, merged, percentiles
-from chaoskit.judge.counting import of_series
+from chaoskit.judge.counts import of_series
 from chaoskit.judge.timing import PHASES
 from chaoskit.judge.verdict_file import read_verdict
 from spark_analysis.check import Outcome, findings_of, judge, survey

@@ -24,7 +24,8 @@ from chaoskit.contract.installed import checkers
 from chaoskit.history.reader import History, group_sizes, read_operations
 from chaoskit.judge import judging
 from chaoskit.judge.checking import Checked, concluding, settle_and_conclude
-from chaoskit.judge.counting import COUNTS, WAITS, merged
+from chaoskit.judge.counting import WAITS
+from chaoskit.judge.counts import COUNTS, summed
 from chaoskit.judge.metrics import figures
 from chaoskit.judge.verdict import Verdict
 from spark_analysis.runs import Run
@@ -132,7 +133,7 @@ def _outcome(rows: pa.Table) -> Outcome:
     if errors.num_rows:
         return Outcome(error=errors["content"][0].as_py().decode())
     waits = pa.concat_tables([WAITS.empty_table(), *_contents(rows, "waits")])
-    return Outcome(merged(_contents(rows, "counts")), waits, _checked(rows))
+    return Outcome(summed(_contents(rows, "counts")), waits, _checked(rows))
 
 
 def _checked(rows: pa.Table) -> list[list[Checked]]:

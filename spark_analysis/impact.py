@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from chaoskit.base.latency import Ints, encoded, merged, percentiles
-from chaoskit.judge.counting import of_series
+from chaoskit.judge.counts import of_series
 from chaoskit.judge.metrics import never_made
 from chaoskit.judge.verdict_file import read_findings
 from spark_analysis.check import Outcome

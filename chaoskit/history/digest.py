@@ -19,6 +19,7 @@ from chaoskit.base.latency import buckets
 from chaoskit.history import blocks
 from chaoskit.history.intervals import Intervals, Ints
 from chaoskit.history.record import AUDIT, COMPLETE, INVOKE, RECEIVED, RECORD, SEND, Records
+from chaoskit.history.routes import Routes
 from chaoskit.history.schema import FAIL, OK, OUTCOMES, PRODUCER_SHIFT, REPOSITIONING
 
 SERIES = ("took", "gave_up", "from_call", "acked", "travelled")
@@ -44,50 +45,10 @@ ODD_MAX = 100_000
 
 _SECOND = 1_000_000_000
 _NEVER = np.iinfo(np.int64).max
-_SEQUENCE = (1 << PRODUCER_SHIFT) - 1
 _OF_SENDS = ("op", "value", "intended_ns", "start_ns", "name", "partition")
 _TOLD = ("client", "segment", "names", "counted")
 _SETS = ("sent", "acked", "failed", "received")
 _TABLES = ("open", "odd", "gaps", "audits", "last", "acks", "dues", "tops", "reads", "routed")
-
-
-class Routes:
-    """Turns values into places, and back.
-
-    Args:
-        count: number of routes that a producer's messages take in turn.
-    """
-
-    def __init__(self, count: int) -> None:
-        self._count = count
-        self._each = (1 << PRODUCER_SHIFT) // count
-
-    def of(self, values: Ints) -> Ints:
-        """Return the number of each value's route."""
-        routes: Ints = (values & _SEQUENCE) % self._count
-        return routes
-
-    def numbers(self, values: Ints) -> Ints:
-        """Return a number of each value's producer and route."""
-        numbers: Ints = (values >> PRODUCER_SHIFT) * self._count + self.of(values)
-        return numbers
-
-    def first(self, numbers: Ints) -> Ints:
-        """Return the first value of each producer and route with these numbers."""
-        first: Ints = ((numbers // self._count) << PRODUCER_SHIFT) + numbers % self._count
-        return first
-
-    def places(self, values: Ints) -> Ints:
-        """Return the place of each value."""
-        sequence = values & _SEQUENCE
-        places: Ints = (values - sequence) + self.of(values) * self._each + sequence // self._count
-        return places
-
-    def values(self, places: Ints) -> Ints:
-        """Return the value at each place."""
-        within = places & _SEQUENCE
-        values: Ints = (places - within) + (within % self._each) * self._count + within // self._each
-        return values
 
 
 def _no(kind: Any, width: int | None = None) -> Any:

@@ -19,10 +19,11 @@ from typing_extensions import TypedDict
 from chaoskit.base import durable
 from chaoskit.base.errors import BadInput
 from chaoskit.base.reading import reading, shaped
-from chaoskit.history.digest import Digest, Portion, Routes, digest
+from chaoskit.history.digest import Digest, Portion, digest
 from chaoskit.history.intervals import Ints
 from chaoskit.history.names import read_names
 from chaoskit.history.recover import read_segment
+from chaoskit.history.routes import Routes
 from chaoskit.history.schema import AUDITOR
 from chaoskit.history.segment import room_in
 

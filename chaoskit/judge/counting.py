@@ -19,29 +19,8 @@ from chaoskit.base.waits import Wait, Waits, are_in, first_of_each, waits
 from chaoskit.history.models import DataModel
 from chaoskit.history.reader import Partition
 from chaoskit.history.schema import AUDITOR, OUTCOMES, SENDING
+from chaoskit.judge.counts import counted, single
 from chaoskit.judge.timing import Load, Timing
-
-COUNTS = pa.schema(
-    [
-        pa.field("series", pa.string(), nullable=False),
-        pa.field("segment", pa.int64(), nullable=False),
-        pa.field("bucket", pa.int64(), nullable=False),
-        pa.field("count", pa.int64(), nullable=False),
-    ]
-)
-"""Counts by series, segment and bucket. Durations are in HDR buckets.
-
-- `send`: acknowledged sends of the load; the segment is that of `Timing.edges` in which they were due
-- `took`, `gave_up`: acknowledged ones and others, by duration; the segment is the number in `PHASES`
-- `send_from_actual`: acknowledged ones, from the call
-- `end_to_end`: first deliveries; the segment is the number in `PHASES`
-- `undelivered`: acknowledged sends that were never delivered
-- `due`, `acked`: sends by the segment of `Timing.edges` in which they were due, and were acknowledged
-- `made`: messages sent; the segment is the bin of `Load` in which they were due
-- `sends`, `acks`: sends that were made, and were acknowledged, before the end of the load
-- `received`: messages received, except by the auditor
-- `outcome`: all sends, of warm-up too; the bucket is the index in OUTCOMES
-"""
 
 WAITS = pa.schema(
     [
@@ -177,7 +156,7 @@ def operations_counted(table: pa.Table) -> pa.Table:
     """Return COUNTS of some operations."""
     sends = table.filter(pa.array(Operations.of(table).sends))
     outcome = pc.index_in(sends["outcome"].cast(pa.string()), pa.array(OUTCOMES)).to_numpy()
-    return _counted("outcome", np.zeros(outcome.size, np.int64), outcome.astype(np.int64))
+    return counted("outcome", np.zeros(outcome.size, np.int64), outcome.astype(np.int64))
 
 
 def partition_measured(
@@ -200,7 +179,7 @@ def partition_measured(
     sends = Sends.of(messages, operations, timing, model)
     rows = received_rows(messages, operations)
     first, reader = delivered_rows(messages, observations, operations, rows, timing.load.begin_ns)
-    told = _single("received", rows.size), _of_transactions(messages, operations)
+    told = single("received", rows.size), _of_transactions(messages, operations)
     counts = pa.concat_tables([*_sent(sends, timing), *told, *_delivered(messages, (first, reader), sends, timing)])
     found = sends.waits(timing, model)
     lasting = [each for each in waits_of(found, timing) if each[2].answered or each[0] in _LASTING or _lasts(model)]
@@ -212,7 +191,7 @@ def _of_transactions(messages: pa.Table, operations: Operations) -> pa.Table:
     row = operations.rows(messages["op"].to_numpy()[np.flatnonzero(is_word(messages["direction"], "sent"))])
     outcome = operations.whole[row]
     outcome = outcome[outcome >= 0]
-    return _counted("outcome", _zeros(outcome), outcome)
+    return counted("outcome", _zeros(outcome), outcome)
 
 
 def received_rows(messages: pa.Table, operations: Operations) -> Ints:
@@ -278,50 +257,32 @@ def segments(timing: Timing, instants_ns: Ints) -> Ints:
     return np.searchsorted(timing.edges, instants_ns, side="right")
 
 
-def merged(tables: list[pa.Table]) -> pa.Table:
-    """Return the sum of several COUNTS."""
-    counts = pa.concat_tables([COUNTS.empty_table(), *tables])
-    summed = counts.group_by(["series", "segment", "bucket"]).aggregate([("count", "sum")])
-    return pa.table(summed.columns, schema=COUNTS)
-
-
-def of_series(counts: pa.Table, series: str, segment: int | None = None) -> pa.Table:
-    """Return COUNTS of one series, of all segments or of one."""
-    rows = counts.filter(pc.equal(counts["series"], series))
-    return rows if segment is None else rows.filter(pc.equal(rows["segment"], segment))
-
-
-def total(counts: pa.Table, series: str, segment: int | None = None) -> int:
-    """Return the sum of a series."""
-    return pc.sum(of_series(counts, series, segment)["count"]).as_py() or 0
-
-
 def _sent(sends: Sends, timing: Timing) -> Iterator[pa.Table]:
     load, acked = timing.load, sends.acked
     took = buckets(sends.done_ns - sends.due_ns)
     phase = timing.phases(sends.due_ns, sends.done_ns)
     done_ns = sends.done_ns[acked]
-    yield _counted("send", segments(timing, sends.due_ns[acked]), took[acked])
-    yield _counted("took", phase[acked], took[acked])
-    yield _counted("gave_up", phase[~acked], took[~acked])
-    yield _counted("send_from_actual", _zeros(done_ns), buckets(done_ns - sends.start_ns[acked]))
-    yield _counted("due", segments(timing, sends.due_ns), _zeros(sends.due_ns))
-    yield _counted("acked", segments(timing, done_ns), _zeros(done_ns))
-    yield _single("sends", np.count_nonzero(sends.start_ns <= load.end_ns))
-    yield _single("acks", np.count_nonzero(done_ns <= load.end_ns))
+    yield counted("send", segments(timing, sends.due_ns[acked]), took[acked])
+    yield counted("took", phase[acked], took[acked])
+    yield counted("gave_up", phase[~acked], took[~acked])
+    yield counted("send_from_actual", _zeros(done_ns), buckets(done_ns - sends.start_ns[acked]))
+    yield counted("due", segments(timing, sends.due_ns), _zeros(sends.due_ns))
+    yield counted("acked", segments(timing, done_ns), _zeros(done_ns))
+    yield single("sends", np.count_nonzero(sends.start_ns <= load.end_ns))
+    yield single("acks", np.count_nonzero(done_ns <= load.end_ns))
     made = sends.made(load)
     bins = np.flatnonzero(made)
-    yield _counted("made", bins, _zeros(bins), made[bins])
+    yield counted("made", bins, _zeros(bins), made[bins])
 
 
 def _delivered(messages: pa.Table, deliveries: tuple[Ints, Ints], sends: Sends, timing: Timing) -> Iterator[pa.Table]:
     first, reader = deliveries
     due_ns, received_ns = (messages[name].take(pa.array(first)).to_numpy() for name in ("intended_ns", "received_ns"))
-    yield _counted("end_to_end", timing.phases(due_ns, received_ns), buckets(received_ns - due_ns))
+    yield counted("end_to_end", timing.phases(due_ns, received_ns), buckets(received_ns - due_ns))
     acked, value = sends.value[sends.acked], messages["value"].to_numpy()[first]
     groups = np.unique(reader) if reader.size else np.zeros(1, np.int64)
     seen = [are_in(acked, np.sort(value[reader == each])) for each in groups]
-    yield _single("undelivered", sum(np.count_nonzero(~each) for each in seen))
+    yield single("undelivered", sum(np.count_nonzero(~each) for each in seen))
 
 
 def _waits(partition: Partition, sends: Sends, found: Waits, told: list[tuple[str, int, Wait]]) -> pa.Table:
@@ -392,23 +353,3 @@ def _clients(column: pa.ChunkedArray, numbers: dict[str, int]) -> Ints:
 
 def _zeros(like: Ints) -> Ints:
     return np.zeros(like.size, np.int64)
-
-
-def _single(series: str, count: int | np.signedinteger[Any]) -> pa.Table:
-    return _counted(series, np.zeros(1, np.int64), np.zeros(1, np.int64), np.array([count]))
-
-
-def _counted(series: str, segment: Ints, bucket: Ints, count: Ints | None = None) -> pa.Table:
-    """Return COUNTS of one series; without `count`, each row counts as one."""
-    if count is None:
-        width = int(bucket.max()) + 1 if bucket.size else 1
-        key = segment * width + bucket
-        if key.size and int(key.max()) < 16 * key.size + 2**20:
-            count = np.bincount(key)
-            key = np.flatnonzero(count)
-            count = count[key]
-        else:
-            key, count = np.unique(key, return_counts=True)
-        segment, bucket = key // width, key % width
-    names = pa.DictionaryArray.from_arrays(pa.array(np.zeros(count.size, np.int32)), pa.array([series]))
-    return pa.table([names.cast(pa.string()), pa.array(segment), pa.array(bucket), pa.array(count)], schema=COUNTS)

@@ -27,7 +27,7 @@ from chaoskit.history.digesting import digests, portions, routes_of
 from chaoskit.history.intervals import Intervals, Ints
 from chaoskit.history.origin import read_origin
 from chaoskit.history.schema import AUDITOR, OUTCOMES
-from chaoskit.judge.counting import COUNTS, merged
+from chaoskit.judge.counts import counted, single, summed
 from chaoskit.judge.digested_waits import waits
 from chaoskit.judge.timing import Load, Timing
 
@@ -311,21 +311,21 @@ class Digested:
         )
 
     def counts(self, timing: Timing) -> pa.Table:
-        """Return COUNTS of the run; see `chaoskit.judge.counting`."""
+        """Return COUNTS of the run; see `chaoskit.judge.counts`."""
         open_ = self.open(timing.load)
         never = self.counted("sent") - sum(self.counted(name) for name in OUTCOMES)
         outcomes = [self.counted("ok"), self.counted("fail"), self.counted("info") + never]
         last, end = (np.array([each]) for each in (timing.load.last_ns, timing.load.end_ns))
         told = [
-            _one("received", self.counted("received")),
-            _rows("outcome", np.zeros(3, np.int64), np.arange(3), np.array(outcomes)),
-            _rows("gave_up", timing.phases(last, end), np.zeros(1, np.int64), np.array([open_])),
+            single("received", self.counted("received")),
+            counted("outcome", np.zeros(3, np.int64), np.arange(3), np.array(outcomes)),
+            counted("gave_up", timing.phases(last, end), np.zeros(1, np.int64), np.array([open_])),
         ]
         for each in portions(self._folder):
             told += _counted(each.counts, timing)
             if len(told) > _TABLES_MAX:
-                told = [merged(told)]
-        return merged(told)
+                told = [summed(told)]
+        return summed(told)
 
     def waits(self, timing: Timing) -> pa.Table:
         """Return WAITS of the run, of times without an acknowledgement of 100 ms and more."""
@@ -381,26 +381,16 @@ def _counted(rows: Ints, timing: Timing) -> Iterator[pa.Table]:
         phase = timing.phases(at_ns, np.minimum(at_ns + durations_ns(bucket), load.end_ns))
         edge = np.searchsorted(timing.edges, at_ns, side="right")
         if series == "took":
-            yield _rows("send", edge, bucket, count)
+            yield counted("send", edge, bucket, count)
         if series in ("took", "gave_up"):
-            yield _rows(series, phase, bucket, count)
-            yield _rows("due", edge, none, count)
-            yield _one("sends", int(count.sum()))
-            yield _rows("made", (at_ns - load.begin_ns) // load.bin_ns, none, count)
+            yield counted(series, phase, bucket, count)
+            yield counted("due", edge, none, count)
+            yield single("sends", int(count.sum()))
+            yield counted("made", (at_ns - load.begin_ns) // load.bin_ns, none, count)
         elif series == "from_call":
-            yield _rows("send_from_actual", none, bucket, count)
+            yield counted("send_from_actual", none, bucket, count)
         elif series == "acked":
-            yield _rows("acked", edge, none, count)
-            yield _one("acks", int(count[at_ns <= load.end_ns].sum()))
+            yield counted("acked", edge, none, count)
+            yield single("acks", int(count[at_ns <= load.end_ns].sum()))
         else:
-            yield _rows("end_to_end", phase, bucket, count)
-
-
-def _rows(series: str, segment: Ints, bucket: Ints, count: Ints) -> pa.Table:
-    names = pa.array([series] * len(count), pa.string())
-    return pa.table([names, *(pa.array(each.astype(np.int64)) for each in (segment, bucket, count))], schema=COUNTS)
-
-
-def _one(series: str, number: int) -> pa.Table:
-    zero = np.zeros(1, np.int64)
-    return _rows(series, zero, zero, np.array([number]))
+            yield counted("end_to_end", phase, bucket, count)

@@ -19,8 +19,8 @@ from hdrh.histogram import HdrHistogram
 from chaoskit.base.latency import Ints, buckets, merged, summary, write_histogram
 from chaoskit.history.reader import History, read_messages, read_observations
 from chaoskit.history.schema import OUTCOMES
-from chaoskit.judge import counting
-from chaoskit.judge.counting import WAITS, Operations, of_series, operations_counted, partition_measured, total
+from chaoskit.judge.counting import WAITS, Operations, operations_counted, partition_measured
+from chaoskit.judge.counts import of_series, summed, total
 from chaoskit.judge.timing import PHASES, Load, Timing
 
 PARTITIONS_TOLD = 20
@@ -38,7 +38,7 @@ def measure(history: History, timing: Timing) -> tuple[pa.Table, pa.Table]:
         counted, waits = partition_measured(each, history.models[each.topic], tables, operations, timing)
         counts.append(counted)
         found.append(waits)
-    return counting.merged(counts), pa.concat_tables(found)
+    return summed(counts), pa.concat_tables(found)
 
 
 def figures(counts: pa.Table, waits: pa.Table, timing: Timing, latency_folder: Path) -> dict[str, Any]:

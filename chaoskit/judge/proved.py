@@ -30,9 +30,7 @@ def proved(history: History) -> tuple[int, ...]:
         return ()
     parts = [group.filter(pc.is_in(group["txn"], value_set=unknown.combine_chunks())) for group in _groups(history)]
     members = pa.concat_tables(parts).unify_dictionaries()
-    audits = pa.chunked_array(
-        [group.filter(pc.equal(group["client"].cast(pa.string()), AUDITOR))["op"] for group in _groups(history)]
-    )
+    audits = pa.concat_tables(group.filter(_audits(group)).select(["op"]) for group in _groups(history))["op"]
     found: set[int] = set()
     for partition in history.partitions:
         messages = read_messages(partition)
@@ -49,6 +47,10 @@ def _groups(history: History) -> Iterator[pa.Table]:
     path = history.folder / "operations.parquet"
     for group in range(len(group_sizes(path))):
         yield read_operations(path, [group], ["op", "client", "f", "outcome", "txn"])
+
+
+def _audits(operations: pa.Table) -> pa.ChunkedArray:
+    return pc.equal(operations["client"].cast(pa.string()), AUDITOR)
 
 
 def _of(table: pa.Table, column: str, values: pa.ChunkedArray) -> pa.Table:

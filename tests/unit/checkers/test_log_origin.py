@@ -30,7 +30,7 @@ def test_message_that_somebody_tried_to_send_is_no_phantom(outcome: str) -> None
 
 
 def test_corrupt() -> None:
-    run = history(send(1, at=0), poll("c", (0, -7, "corrupt")), poll("d", (0, -7, "corrupt"), (1, 1)))
+    run = history(send(1, at=1), poll("c", (0, -7, "corrupt")), poll("d", (0, -7, "corrupt"), (1, 1)))
 
     assert run.only("corrupt") == [finding(value=-7, position=0, op=1, at_ns=15)]
     assert run.anomalies() == {"corrupt": [-7]}
