@@ -122,7 +122,7 @@ class Digested:
         If the final read of any partition was not complete, nothing is known to be lost.
         """
         acked, received, kept = (self._union(*of) for of in (("acked", None), ("received", None), ("received", True)))
-        never = acked.minus(received)
+        never, read = acked.minus(received), self._union("received", False)
         complete = bool(audits) and all(isinstance(each, Bounds) and each.complete for each in audits.values())
         missing = acked.minus(kept) if complete else never
         first = self._first_left(self._acked, kept)
@@ -144,6 +144,8 @@ class Digested:
                     for became, each in ((_EXPIRED, seen), (fate, part.minus(seen))):
                         if each.size:
                             yield _Piece(_FATES[became], place, each, row)
+                        if became == _LOST and (gone := each.minus(each.minus(read))).size:
+                            yield _Piece("truncated", place, gone, row)
 
     def _blocks_with(self, missing: Intervals, route: int) -> list[int]:
         """Return the rows of the blocks of a route of which something is missing."""

@@ -142,3 +142,21 @@ def test_a_reader_that_goes_back_or_passes_a_message_is_a_doubt(tmp_path: Path) 
         run.read_back(30, {value: value for value in range(4)})
 
         assert run.judged(10, 1).verdict == ("valid" if number == 2 else "unknown"), read
+
+
+@pytest.mark.parametrize("record", RECORDS)
+def test_settings_that_lose_what_nobody_read_do_not_lose_what_was_read(tmp_path: Path, record: str) -> None:
+    verdicts = {}
+    for read in ([], [(0, 0), (1, 1)]):
+        run = StoryRun(tmp_path / str(len(read)), {**LOAD, "producer": {"acks": 0}}, record)
+        run.led("n1")
+        run.fault("kill", ("n1",), 0.5, 1.5)
+        for value in range(4):
+            run.send("producer-0", value, 1 + value / 50, value)
+        run.poll("consumer-0", 3.8, read)
+        run.read_back(70, {})
+        verdicts[len(read)] = run.judged(10, 100)
+
+    assert verdicts[0].verdict == "valid"
+    assert verdicts[2].verdict == "invalid"
+    assert found(verdicts[2])["truncated"] == (2, False)
