@@ -46,4 +46,4 @@ class KafkaClients:
 
     def auditor(self, settings: Mapping[str, Any]) -> KafkaAuditor:
         mine = {**self._connection, "group.id": f"{self._group}-auditor"}
-        return KafkaAuditor(mine, settings.get(ISOLATION, READ_COMMITTED))
+        return KafkaAuditor(mine, settings.get(ISOLATION) or READ_COMMITTED)

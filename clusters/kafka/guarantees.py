@@ -15,6 +15,7 @@ from chaoskit.contract.traits import Resends
 from clusters.common.effects import LOSES, damaged, disturbed, hosts_down_together, hosts_hit
 from clusters.common.properties import is_true, setting
 from clusters.common.supervision import RUNS
+from clusters.kafka.consumer import ISOLATION, READ_COMMITTED
 from clusters.kafka.elections import ELECTION_RULES, insync
 from clusters.kafka.producer import resolve_producer
 from clusters.kafka.retention import deletes
@@ -126,7 +127,9 @@ def _in_flight(declared: Declared, effects: Sequence[Effect]) -> str:
 
 
 def _isolation(declared: Declared) -> str:
-    return str(declared.consumer.get("isolation.level", "read_committed"))
+    """Return what consumers read; null selects the client's default, which is not the same for both."""
+    own = "read_uncommitted" if declared.options.clients == "java" else READ_COMMITTED
+    return str(declared.consumer.get(ISOLATION, READ_COMMITTED) or own)
 
 
 def _uncommitted(declared: Declared, effects: Sequence[Effect]) -> str:
@@ -309,7 +312,7 @@ def promises(declared: Declared) -> Mapping[str, str]:
         "a committed message survives as long as one in-sync replica has it"
     )
     ordered = "one producer's messages to one partition keep their order (idempotence, or one request in flight)"
-    read_committed = f"isolation.level={_isolation(declared)} (librdkafka's default is read_committed)"
+    read_committed = f"isolation.level={_isolation(declared)}"
     return {
         **dict.fromkeys(
             (

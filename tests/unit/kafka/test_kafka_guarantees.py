@@ -225,6 +225,14 @@ def test_only_consumers_that_ask_for_it_read_what_did_not_commit(anomaly: str) -
     assert not guarantees(_declared(SAFE), [KILLED])[anomaly].allowed
 
 
+def test_without_a_setting_the_default_of_the_client_that_reads_decides() -> None:
+    default = {"isolation.level": None}
+
+    assert guarantees(_declared(SAFE, consumer=default, clients="java"), [])["aborted-read"].allowed
+    assert not guarantees(_declared(SAFE, clients="java"), [])["aborted-read"].allowed
+    assert not guarantees(_declared(SAFE, consumer=default), [])["aborted-read"].allowed
+
+
 def test_every_anomaly_that_is_no_measurement_has_a_line() -> None:
     of_logs = {each.name for each in anomalies().values() if DataModel.LOG in each.models and not each.measured}
 
