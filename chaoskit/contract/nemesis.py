@@ -219,6 +219,10 @@ class Nemesis(Protocol):
         """Return the hosts that carry something of an injected fault which a boot of the host removes."""
         return strike.hosts
 
+    def struck(self, strike: Strike) -> Sequence[ServiceHost]:
+        """Return the hosts that an injected fault hit; a fault that divides the cluster has no targets of its own."""
+        return strike.hosts
+
     def renew(self, strike: Strike, booted: Sequence[ServiceHost]) -> None:
         """Make the fault again on carriers that have booted, because of another fault, while it holds."""
         self.inject(strike.on(booted))

@@ -191,6 +191,8 @@ class Conductor:
         self._changed()
         evidence = ground.stand(lambda: strike.hosts, partial(_made, kind, strike), partial(_remade, kind, strike))
         row.content["effective_ns"] = self._now()
+        if strike.hosts:
+            row.content["targets"] = [host.name for host in kind.struck(strike)]
         row.damaged([(self._in_history(topic), number) for topic, number in strike.damaged])
         row.say(evidence)
         self._log.record(row.content)

@@ -45,10 +45,14 @@ class PartitionParameters(BaseModel):
     shape: Shape = "isolate"
     groups: Annotated[Annotated[list[list[str]], Field(min_length=2)] | None, HostNames()] = None
 
+    @property
+    def divides(self) -> bool:
+        """Whether it divides the cluster's hosts, regardless of targets."""
+        return self.groups is not None or self.shape not in ("isolate", "each")
+
     @model_validator(mode="after")
     def _one_way_has_a_side(self) -> PartitionParameters:
-        of_cluster = self.groups is not None or self.shape not in ("isolate", "each")
-        if of_cluster and (self.direction != "both" or "peers" in self.model_fields_set):
+        if self.divides and (self.direction != "both" or "peers" in self.model_fields_set):
             raise ValueError("direction and peers require shape: isolate or each; remove them")
         named = [name for group in self.groups or () for name in group]
         if twice := next((name for name in named if named.count(name) > 1), ""):
@@ -72,6 +76,9 @@ class Partition(Nemesis):
 
     def carriers(self, strike: Strike) -> Sequence[ServiceHost]:
         return _touched(strike)
+
+    def struck(self, strike: Strike) -> Sequence[ServiceHost]:
+        return _touched(strike) if strike.parameters.divides else strike.hosts
 
     def renew(self, strike: Strike, booted: Sequence[ServiceHost]) -> None:
         on_each(booted, lambda host: hold(strike, host, *_scripts(strike, host)))

@@ -95,6 +95,17 @@ def test_only_the_cut_pairs_are_cut(echo: EchoCluster, on: list[int], parameters
     assert reach(echo) == ALL
 
 
+def test_a_partition_that_divides_the_cluster_hits_more_than_a_drawn_host(echo: EchoCluster) -> None:
+    struck = []
+    for parameters in ({"groups": [["n2"], ["n3"]]}, {"peers": "n2"}):
+        strike = strike_of(Partition(), echo.hosts[:1], echo, **parameters)
+        Partition().inject(strike)
+        struck.append(sorted(host.name for host in Partition().struck(strike)))
+        Partition().heal(strike)
+
+    assert struck == [["n2", "n3"], ["n1"]]
+
+
 @pytest.mark.parametrize("traffic", [True, False])
 def test_a_partition_that_no_traffic_crossed_is_told(echo: EchoCluster, *, traffic: bool) -> None:
     strike = strike_of(Partition(), echo.hosts[:1], echo, peers="hosts")

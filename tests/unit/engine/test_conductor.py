@@ -17,6 +17,7 @@ from chaoskit.contract.host import ServiceState
 from chaoskit.history.audits import Place
 from chaoskit.judge.effects import effects
 from chaoskit.scenario.timeline import PlannedFault
+from nemeses.process import Kill
 
 
 def _kill(at: str = "1ms", **more: Any) -> dict[str, Any]:
@@ -38,6 +39,16 @@ def test_a_fault_takes_effect_and_is_healed(tmp_path: Path) -> None:
     assert stage.conductor.active == {}
     assert [type(event) for event in stage.events] == [FaultProved, FaultHealed]
     assert stage.conductor.all_healed
+
+
+def test_the_targets_are_the_hosts_that_were_hit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Kill, "struck", lambda _, strike: strike.cluster.hosts[1:])
+    stage = Stage(tmp_path, PaperCluster(), [_kill()])
+
+    (fault,) = stage.perform()
+
+    assert fault["targets"] == ["n2", "n3"]
+    assert [event.targets for event in stage.events] == [("n2", "n3")] * 2
 
 
 def test_a_fault_without_effect_is_recorded_as_such_and_healed_all_the_same(tmp_path: Path) -> None:
