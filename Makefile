@@ -41,7 +41,7 @@ fast: check .browser ## check, unit and integration tests: the fast half of `mak
 	$(SUDO) $(BIN)/python -m pytest $(DURATIONS) -n 3 --dist loadfile --no-loadscope-reorder tests/unit tests/integration
 	@$(SUDO) $(BIN)/python tests/pace.py
 
-test: fast ## all tests: unit, integration, short chaos tests on real clusters (20 minutes; root or sudo)
+test: fast ## all tests: unit, integration, short chaos tests on real clusters (17 minutes; root or sudo)
 	$(SUDO) $(BIN)/python -m pytest $(DURATIONS) -m "chaos and not long and not nightly" tests/chaos
 	@$(SUDO) $(BIN)/python tests/pace.py
 
