@@ -22,9 +22,9 @@ from chaoskit.contract.anomaly import About, Anomaly
 from chaoskit.contract.checker import FINDINGS
 from chaoskit.contract.guarantee import Declared, Effect, Guarantees, Rule
 from chaoskit.history.audits import Place
-from chaoskit.history.placements import Placements
+from chaoskit.history.placements import NewLeader, Placements
 from chaoskit.judge.headline import LOSSES
-from chaoskit.judge.reach import CLOCKS_NS, FOREVER, SETTLING_NS, Times, chained
+from chaoskit.judge.reach import CLOCKS_NS, FOREVER, SETTLING_NS, UNAWARE_NS, Times, chained
 
 JUDGED = pa.schema([*FINDINGS, pa.field("rule", pa.dictionary(pa.int32(), pa.string())), pa.field("fault", pa.int64())])
 """FINDINGS, with the rule that explains a finding and the number of the fault to which it applies; null if there is
@@ -152,13 +152,29 @@ class Attribution:
         return fits
 
     def _reigns(self, written_ns: Ints, places: Sequence[Place], place_of: Ints) -> Ints:
-        """Return how many times the leader of the partition had changed when each message was written."""
+        """Return how many former leaders of the partition knew of the next one when each message was written."""
         reign = np.zeros(place_of.size, np.int64)
         for number, place in enumerate(places):
             own = place_of == number
-            changes_ns = np.array([each.at_ns for each in self._placements.new_leaders(place)], np.int64)
-            reign[own] = np.searchsorted(changes_ns, written_ns[own])
+            known_ns = [self._known_ns(each) for each in self._placements.new_leaders(place)]
+            reign[own] = np.searchsorted(np.maximum.accumulate(np.array(known_ns, np.int64)), written_ns[own])
         return reign
+
+    def _known_ns(self, change: NewLeader) -> int:
+        """Return when the former leader knew of the change at the latest: one that was cut off, or paused, goes on
+        acknowledging messages as leader until it hears from the others again."""
+        silent = [
+            FOREVER if effect.healed_ns is None else effect.healed_ns + UNAWARE_NS
+            for effect in self._effects
+            if effect.start_ns - CLOCKS_NS <= change.at_ns
+            and (effect.healed_ns is None or change.at_ns <= effect.healed_ns)
+            and effect.on_hosts
+            and effect.delays
+            and not effect.abrupt
+            and not effect.moves
+            and (effect.on_links or change.before in effect.targets)
+        ]
+        return max([change.at_ns, *silent])
 
     def _cause(  # noqa: PLR0917 - what is known of one case
         self, anomaly: Anomaly, place: Place, next_one: int, reign: int, able: Sequence[Effect], rules: Sequence[Rule]

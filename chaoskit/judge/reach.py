@@ -34,6 +34,10 @@ _NOTICING_NS = 60 * SECOND
 """How long after the healing of a fault a consumer may still notice consequences of which it is not known since when
 they were there, or which need no damage."""
 
+UNAWARE_NS = 10 * SECOND
+"""How long after the healing of a fault a leader that was replaced meanwhile may not know it: connections that were cut
+try again after a pause that grows with the time they were (RFC 6298, back-off)."""
+
 CLOCKS_NS = SECOND // 10
 """A fault is recorded by another process than what it did."""
 

@@ -53,6 +53,31 @@ def test_acks_one_takes_a_new_leader(tmp_path: Path, kind: str, host: str, led_b
 
 
 @pytest.mark.parametrize(
+    ("kind", "first", "allowed"),
+    [
+        ("partition", 120, True),
+        ("pause", 120, True),
+        ("pause", 145, True),
+        ("kill", 120, False),
+        ("pause", 250, False),
+        ("partition", 250, False),
+    ],
+)
+def test_a_leader_that_does_not_know_that_it_was_replaced_loses_what_it_acknowledges(
+    tmp_path: Path, kind: str, first: int, allowed: bool
+) -> None:
+    run = StoryRun(tmp_path, {**LOAD, "consumption": "assigned", "duration": "60s", "producer": {"acks": 1}})
+    run.led("n1")
+    run.led("n2", 11.5)
+    run.fault(kind, ("n1",), 10, 14)
+    for value in range(600):
+        run.send("producer-0", value, value * 0.1, value)
+    run.read_back(100, {value: value for value in range(600) if not first <= value < first + 10}, end=600)
+
+    assert found(run.judged(60, 10))["lost"] == (10, allowed)
+
+
+@pytest.mark.parametrize(
     ("kind", "target", "rejected_s", "allowed"),
     [
         ("kill", "n1", 10.0, True),
