@@ -9,6 +9,8 @@ Cost: O(n + s log s) for n deliveries and s sessions.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 
@@ -67,11 +69,10 @@ def failover_cases(view: QueueView) -> pa.Table:
     """Find sessions that received nothing for more than 30 s of the load, after all those that had received something
     had ended, although a message was waiting all that time.
 
-    Not judged at the time of a fault or within the
-    bound after it. Evidence: `op` began the session, and `other_op` had sent `value`, which was waiting when the 30 s
-    were over, at `at_ns`.
+    Not judged at the time of a fault or within the bound after it. Evidence: `op` began the session, and `other_op` had
+    sent `value`, which was waiting when the 30 s were over, at `at_ns`.
     """
-    log, sessions, end_ns = view.log, view.sessions, view.log.setting.load_end_ns
+    sessions, end_ns = view.sessions, view.log.setting.load_end_ns
     if not view.has("single-active") or "delay" in view.declared or end_ns is None:
         return no_findings()
     members = _members(view)
@@ -85,17 +86,7 @@ def failover_cases(view: QueueView) -> pa.Table:
         if quiet_ns[session] > FAILOVER_NS and waiting.any() and not _disturbed(view, *span_ns):
             values = np.flatnonzero(waiting)
             found.append((session, int(values[np.argmin(view.stored_ns[values])]), span_ns[0] + FAILOVER_NS))
-    session_, value, at_ns = np.array(found, np.int64).reshape(-1, 3).T
-    send = log.first_acks[value]
-    return findings_of(
-        log.setting,
-        NO_FAILOVER,
-        value=log.sends.value[send],
-        position=np.full(value.size, NONE),
-        op=log.operations.op[sessions.begin[session_]],
-        other_op=log.operations.op[log.sends.operation[send]],
-        at_ns=at_ns,
-    )
+    return _kept_waiting(view, NO_FAILOVER, found)
 
 
 def _gaps(view: QueueView, end_ns: int) -> list[tuple[int, int]]:
@@ -158,14 +149,20 @@ def stuck_cases(view: QueueView) -> pa.Table:
                 value = int(waiting[np.argmin(ready_ns[waiting])])
                 since_ns = max(int(from_ns[session]), int(ready_ns[value]))
                 found.append((session, value, since_ns + setting.bound_ns))
-    session_, value_, at_ns = np.array(found, np.int64).reshape(-1, 3).T
-    send = log.first_acks[value_]
+    return _kept_waiting(view, STUCK, found)
+
+
+def _kept_waiting(view: QueueView, anomaly: Anomaly, found: Sequence[tuple[int, int, int]]) -> pa.Table:
+    """Return a finding for each session, with the value (id) that was kept waiting, and when that was too long."""
+    log = view.log
+    session, value, at_ns = np.array(found, np.int64).reshape(-1, 3).T
+    send = log.first_acks[value]
     return findings_of(
-        setting,
-        STUCK,
+        log.setting,
+        anomaly,
         value=log.sends.value[send],
         position=np.full(send.size, NONE),
-        op=log.operations.op[sessions.begin[session_]],
+        op=log.operations.op[view.sessions.begin[session]],
         other_op=log.operations.op[log.sends.operation[send]],
         at_ns=at_ns,
     )

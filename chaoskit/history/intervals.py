@@ -61,6 +61,10 @@ class Intervals:
         rest._join(at[:-1][kept], at[1:][kept])
         return rest
 
+    def common(self, other: Intervals) -> Intervals:
+        """Return the integers that both sets have."""
+        return self.minus(self.minus(other))
+
     def within(self, first: Ints, last: Ints) -> Ints:
         """Return how many integers of the set there are from each `first` to each `last`."""
         lengths = np.append(0, np.cumsum(self.ends - self.starts))

@@ -23,15 +23,12 @@ from chaoskit.contract.checker import FINDINGS
 from chaoskit.contract.guarantee import Declared, Effect, Guarantees, Rule
 from chaoskit.history.audits import Place
 from chaoskit.history.placements import NewLeader, Placements
-from chaoskit.judge.headline import LOSSES
+from chaoskit.judge.headline import FROM_THE_LOG
 from chaoskit.judge.reach import CLOCKS_NS, FOREVER, SETTLING_NS, UNAWARE_NS, Times, chained
 
 JUDGED = pa.schema([*FINDINGS, pa.field("rule", pa.dictionary(pa.int32(), pa.string())), pa.field("fault", pa.int64())])
 """FINDINGS, with the rule that explains a finding and the number of the fault to which it applies; null if there is
 none. If it takes several faults, the number is that of the first one after the message was acknowledged."""
-
-_GONE = (*LOSSES, "truncated")
-"""Anomalies whose findings are messages that the log does not have any more."""
 
 Ints = npt.NDArray[np.int64]
 
@@ -141,21 +138,22 @@ class Attribution:
 
     def _fits(self, times: Times, places: Sequence[Place], place_of: Ints) -> npt.NDArray[np.bool_]:
         """Return for each finding and each fault whether the fault was at a time that fits."""
+        since_ns = np.array([self._since(place) for place in places], np.int64).reshape(len(places), len(self._effects))
         fits = np.zeros((place_of.size, len(self._effects)), np.bool_)
-        for number, place in enumerate(places):
-            delaying = [effect for effect in self._on_holders(self._effects, place) if effect.delays]
-            numbers = {effect.number for effect in delaying}
-            since = chained(self._effects, [effect for effect in self._effects if effect.number in numbers])
-            for index, (effect, since_ns) in enumerate(zip(self._effects, since, strict=True)):
-                own = place_of == number
-                fits[own, index] = times.fit(effect, since_ns)[own]
+        for index, effect in enumerate(self._effects):
+            fits[:, index] = times.fit(effect, since_ns[place_of, index])
         return fits
+
+    def _since(self, place: Place) -> list[int]:
+        """Return for each fault when the first of those began that it follows without a pause, of those that may have
+        delayed a holder of the partition."""
+        delaying = {effect.number for effect in self._on_holders(self._effects, place) if effect.delays}
+        return chained(self._effects, [effect for effect in self._effects if effect.number in delaying])
 
     def _reigns(self, written_ns: Ints, places: Sequence[Place], place_of: Ints) -> Ints:
         """Return how many former leaders of the partition knew of the next one when each message was written."""
         reign = np.zeros(place_of.size, np.int64)
-        for number, place in enumerate(places):
-            own = place_of == number
+        for place, own in zip(places, _grouped(place_of), strict=True):
             known_ns = [self._known_ns(each) for each in self._placements.new_leaders(place)]
             reign[own] = np.searchsorted(np.maximum.accumulate(np.array(known_ns, np.int64)), written_ns[own])
         return reign
@@ -218,7 +216,7 @@ class Attribution:
                 rule for rule in rules if implied and anomaly not in rule.allows and self._implies(rule, anomaly)
             ]
             if follows:
-                yield from (rule for rule in implying if set(rule.allows) & set(_GONE))
+                yield from (rule for rule in implying if set(rule.allows) & set(FROM_THE_LOG))
             yield from (*naming, *implying)
 
     def _implies(self, rule: Rule, anomaly: str) -> bool:
@@ -251,7 +249,7 @@ def _judged(findings: pa.Table, rules: pa.Array, faults: pa.Array) -> pa.Table:
 
 def _lost(findings: pa.Table) -> dict[Place, Ints]:
     """Return the values of the messages that were lost, ascending, by partition."""
-    rows = findings.filter(pc.is_in(findings["anomaly"].cast(pa.string()), pa.array(_GONE)))
+    rows = findings.filter(pc.is_in(findings["anomaly"].cast(pa.string()), pa.array(FROM_THE_LOG)))
     places, place_of = _places(rows)
     values = rows["value"].fill_null(-1).to_numpy()
     return {place: np.unique(values[chosen]) for place, chosen in zip(places, _grouped(place_of), strict=True)}

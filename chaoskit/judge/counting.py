@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -60,7 +61,7 @@ class Operations:
     sends: Flags
     audits: Flags
     client: Ints
-    whole: Ints
+    whole: npt.NDArray[np.int8]
 
     @classmethod
     def of(cls, table: pa.Table, numbers: dict[str, int] | None = None) -> Operations:
@@ -68,6 +69,7 @@ class Operations:
         numbers = {} if numbers is None else numbers
         client = _clients(table["client"], numbers)
         audits = client == numbers.get(AUDITOR, -1)
+        outcome = pc.index_in(table["outcome"], pa.array(OUTCOMES)).fill_null(-1).to_numpy()
         return cls(
             table["op"].to_numpy(),
             table["start_ns"].to_numpy(),
@@ -76,13 +78,13 @@ class Operations:
             np.logical_or.reduce([is_word(table["f"], f) for f in SENDING]) & ~audits,
             audits,
             client,
-            np.where(is_word(table["f"], "txn"), pc.index_in(table["outcome"], pa.array(OUTCOMES)).to_numpy(), -1),
+            np.where(is_word(table["f"], "txn"), outcome, -1).astype(np.int8),
         )
 
     @classmethod
     def joined(cls, tables: Iterable[pa.Table], size: int) -> Operations:
         """Return the columns of several tables with `size` rows in all, of which one at a time is in memory."""
-        kinds: tuple[Any, ...] = (np.int64, np.int64, np.int64, np.bool_, np.bool_, np.bool_, np.int32, np.int64)
+        kinds: tuple[Any, ...] = (np.int64, np.int64, np.int64, np.bool_, np.bool_, np.bool_, np.int32, np.int8)
         whole = cls(*(np.zeros(size, kind) for kind in kinds))
         numbers: dict[str, int] = {}
         first = 0
@@ -189,8 +191,8 @@ def partition_measured(
 def _of_transactions(messages: pa.Table, operations: Operations) -> pa.Table:
     """Return COUNTS of the messages that were sent by operations which are whole transactions."""
     row = operations.rows(messages["op"].to_numpy()[np.flatnonzero(is_word(messages["direction"], "sent"))])
-    outcome = operations.whole[row]
-    outcome = outcome[outcome >= 0]
+    whole = operations.whole[row]
+    outcome: Ints = whole[whole >= 0].astype(np.int64)
     return counted("outcome", _zeros(outcome), outcome)
 
 

@@ -85,11 +85,12 @@ class Digested:
             audits: the final read of each partition.
         """
         pieces = [*self._missing(audits), *self._strange(), *self._odd(), *self._misrouted()]
-        tables = [FINDINGS.empty_table(), *(each.table(self, widest=False) for each in pieces)]
-        widest = [FINDINGS.empty_table(), *(each.table(self, widest=True) for each in pieces)]
+        findings, widest = (
+            pa.Table.from_pylist([each.row(self, widest=wide) for each in pieces], FINDINGS) for wide in (False, True)
+        )
         return Told(
-            pa.concat_tables(tables).unify_dictionaries().combine_chunks(),
-            pa.concat_tables(widest).unify_dictionaries().combine_chunks(),
+            findings,
+            widest,
             np.array([each.count for each in pieces], np.int64),
             [each.places for each in pieces],
             tuple(self._doubts(audits)),
@@ -144,7 +145,7 @@ class Digested:
                     for became, each in ((_EXPIRED, seen), (fate, part.minus(seen))):
                         if each.size:
                             yield _Piece(_FATES[became], place, each, row)
-                        if became == _LOST and (gone := each.minus(each.minus(read))).size:
+                        if became == _LOST and (gone := each.common(read)).size:
                             yield _Piece("truncated", place, gone, row)
 
     def _blocks_with(self, missing: Intervals, route: int) -> list[int]:
@@ -214,7 +215,7 @@ class Digested:
         failed = self._union("failed", None).minus(self._union("acked", None))
         for name, found in (
             ("phantom", received.minus(sent)),
-            ("failed-visible", failed.minus(failed.minus(received))),
+            ("failed-visible", failed.common(received)),
         ):
             for start, end in zip(found.starts.tolist(), found.ends.tolist(), strict=True):
                 route = int(self._routes.of(self._routes.values(np.array([start])))[0])
@@ -359,7 +360,7 @@ class _Piece:
     def count(self) -> int:
         return max(self.places.size, 1)
 
-    def table(self, digested: Digested, *, widest: bool) -> pa.Table:
+    def row(self, digested: Digested, *, widest: bool) -> dict[str, Any]:
         """Return its row of FINDINGS."""
         row: dict[str, Any] = {"anomaly": self.anomaly, "topic": self.place[0], "partition": self.place[1]}
         if self.places.size:
@@ -372,7 +373,7 @@ class _Piece:
             row["other_value"] = self.other
             times = digested.dated(digested.place_of(self.other), widest=widest)
             (row["other_written_ns"],), (row["other_acked_ns"],) = times
-        return pa.Table.from_pylist([row], FINDINGS)
+        return row
 
 
 def _counted(rows: Ints, timing: Timing) -> Iterator[pa.Table]:

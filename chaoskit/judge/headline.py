@@ -8,6 +8,9 @@ from typing import Any, Protocol
 LOSSES = ("lost", "lost-entry")
 """Anomalies whose findings are acknowledged messages that are lost; a message may be found as both."""
 
+FROM_THE_LOG = (*LOSSES, "truncated")
+"""Anomalies whose findings are messages that the log does not have any more."""
+
 EXPIRED = "expired"
 """Messages that the system deleted by itself; unless its declared retention explains that, they are lost."""
 
@@ -28,13 +31,15 @@ UNSEEN = "unseen"
 _NAMED = 2
 
 
-class _Found(Protocol):
+class Counted(Protocol):
+    """What was found of an anomaly, and what explains it."""
+
     @property
     def count(self) -> int: ...
     @property
     def allowed(self) -> bool: ...
     @property
-    def causes(self) -> tuple[Mapping[str, Any], ...]: ...
+    def causes(self) -> Sequence[Mapping[str, Any]]: ...
 
 
 def lost_messages(losses: Iterable[int], expired: int, causes: Sequence[Mapping[str, Any]], *, allowed: bool) -> int:
@@ -50,7 +55,7 @@ def lost_messages(losses: Iterable[int], expired: int, causes: Sequence[Mapping[
     return max(losses, default=0) + deleted
 
 
-def headline(acked: int, anomalies: Mapping[str, _Found], *, complete: bool, missed: Sequence[str] = ()) -> str:
+def headline(acked: int, anomalies: Mapping[str, Counted], *, complete: bool, missed: Sequence[str] = ()) -> str:
     """Return what happened, in one sentence.
 
     Args:
@@ -63,7 +68,7 @@ def headline(acked: int, anomalies: Mapping[str, _Found], *, complete: bool, mis
     return "; ".join([*_parts(acked, anomalies, complete), *more])
 
 
-def _parts(acked: int, anomalies: Mapping[str, _Found], complete: bool) -> Iterator[str]:
+def _parts(acked: int, anomalies: Mapping[str, Counted], complete: bool) -> Iterator[str]:
     if not acked:
         yield "nothing was acknowledged"
         return
@@ -88,7 +93,7 @@ def _parts(acked: int, anomalies: Mapping[str, _Found], complete: bool) -> Itera
         yield f"expected, and not found: {', '.join(missed)}"
 
 
-def _why(found: _Found) -> str:
+def _why(found: Counted) -> str:
     if not found.allowed:
         return "NOT allowed"
     if not found.causes or sum(cause["count"] for cause in found.causes) < found.count:

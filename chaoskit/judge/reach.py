@@ -94,12 +94,13 @@ class Times:
         low = np.minimum.reduce([low for low, _ in self.writes])
         return np.where(self.experienced & (self.written_ns != FOREVER), self.written_ns, low)
 
-    def fit(self, effect: Effect, since_ns: int) -> Flags:
+    def fit(self, effect: Effect, since_ns: Ints) -> Flags:
         """Return whether a fault was at a time that fits each finding.
 
         Args:
             effect: the fault.
-            since_ns: when the first of the faults began that it follows without a pause; replicas may lag since then.
+            since_ns: for each finding, when the first of the faults began that this one follows without a pause;
+                replicas may lag since then.
         """
         about_messages: Flags = np.logical_or.reduce(
             [(low <= _latest(effect, SETTLING_NS)) & (high >= _earliest(effect, since_ns)) for low, high in self.writes]
@@ -139,12 +140,12 @@ def _latest(effect: Effect, later_ns: int) -> int:
     return FOREVER if lasting or effect.healed_ns is None else effect.healed_ns + later_ns
 
 
-def _earliest(effect: Effect, since_ns: int) -> int:
+def _earliest(effect: Effect, since_ns: Ints) -> Ints:
     """Return the time from which on messages were written that a fault may have touched."""
     if effect.ahead_ns or effect.damage & (Damage.CORRUPTS | Damage.DESTROYS):
-        return NEVER
+        return np.full_like(since_ns, NEVER)
     start_ns = effect.start_ns - CLOCKS_NS
-    return min(start_ns - (_UNSYNCED_NS if effect.damage else _REPLICATING_NS), since_ns - _REPLICATING_NS)
+    return np.minimum(start_ns - (_UNSYNCED_NS if effect.damage else _REPLICATING_NS), since_ns - _REPLICATING_NS)
 
 
 def _interval(low: pa.ChunkedArray, high: pa.ChunkedArray) -> tuple[Ints, Ints]:

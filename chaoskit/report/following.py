@@ -4,21 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from chaoskit.contract import installed
-from chaoskit.judge.headline import LOSSES
-
-_ROOTS = (*LOSSES, "truncated")
-
-
-class _Found(Protocol):
-    @property
-    def count(self) -> int: ...
-    @property
-    def allowed(self) -> bool: ...
-    @property
-    def causes(self) -> Sequence[Mapping[str, Any]]: ...
+from chaoskit.judge.headline import FROM_THE_LOG, Counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +24,13 @@ class Told:
         return cls(told["count"], told["allowed"], told["explained"])
 
 
-def in_order(found: Mapping[str, _Found]) -> Iterator[tuple[str, bool]]:
+def in_order(found: Mapping[str, Counted]) -> Iterator[tuple[str, bool]]:
     """Yield the names of what was found; what follows from a loss comes after it, with True.
 
     It follows if its anomaly is one that the loss implies, and if it has the same causes, or none either.
     """
     under: dict[str, str] = {}
-    for root in (name for name in _ROOTS if name in found and found[name].count and name not in under):
+    for root in (name for name in FROM_THE_LOG if name in found and found[name].count and name not in under):
         for name in _implied(root):
             if name in found and name != root and name not in under and _alike(found[root], found[name]):
                 under[name] = root
@@ -58,7 +47,7 @@ def _implied(root: str) -> list[str]:
     return ["truncated", *known[root].implies, *more] if root in known else []
 
 
-def _alike(root: _Found, other: _Found) -> bool:
+def _alike(root: Counted, other: Counted) -> bool:
     causes = [{(cause["rule"], tuple(cause["faults"])) for cause in each.causes} for each in (root, other)]
     return (
         bool(other.count)

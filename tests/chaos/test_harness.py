@@ -52,12 +52,12 @@ def wait_for_line(process: subprocess.Popen[str], word: str) -> None:
     raise AssertionError(f"the run ended before {word!r}")
 
 
-@pytest.mark.parametrize("record", ["history", pytest.param("latency", marks=pytest.mark.long)])
-def test_heal_and_check_after_kill_9_in_the_middle_of_a_fault(tmp_path: Path, record: str) -> None:
+def killed_and_healed(scenario: Path, store: Path, faults: list[str]) -> tuple[int, dict[str, Any]]:
+    """Kill a run once these faults hold, heal the machine, and return what `check` says of it."""
     before = snapshot()
-    store = tmp_path / "store"
-    with chaoskit("run", write(tmp_path, record=record), "--store", store) as process:
-        wait_for_line(process, "pause on")
+    with chaoskit("run", scenario, "--store", store) as process:
+        for fault in faults:
+            wait_for_line(process, f"{fault} on")
         process.send_signal(signal.SIGKILL)
         process.communicate()
     assert snapshot() != before
@@ -68,7 +68,13 @@ def test_heal_and_check_after_kill_9_in_the_middle_of_a_fault(tmp_path: Path, re
     assert snapshot() == before
     assert finish(chaoskit("heal"))[1] == "nothing to heal\n"
     status, judged, _ = finish(chaoskit("check", store, "--json"))
-    verdict = json.loads(judged)
+    return status, json.loads(judged)
+
+
+@pytest.mark.parametrize("record", ["history", pytest.param("latency", marks=pytest.mark.long)])
+def test_heal_and_check_after_kill_9_in_the_middle_of_a_fault(tmp_path: Path, record: str) -> None:
+    status, verdict = killed_and_healed(write(tmp_path, record=record), tmp_path / "store", ["pause"])
+
     assert status == 2
     assert verdict["verdict"] == "unknown"
     assert verdict["counts"]["acked"] > 1000

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
-from machine import snapshot
-from test_harness import chaoskit, finish, wait_for_line, write
+from test_harness import killed_and_healed, write
 
 pytestmark = pytest.mark.chaos
 
@@ -95,21 +92,11 @@ def test_connections_are_reset_while_a_command_holds(kafka: Any, tmp_path: Path)
         ),
     ],
 )
+@pytest.mark.usefixtures("own_state")
 def test_two_faults_are_healed_clean_after_kill_9(tmp_path: Path, pair: list[dict[str, Any]]) -> None:
-    before, store = snapshot(), tmp_path / "store"
     load = {"kind": "log", "rate": 1000, "duration": "45s"}
-    with chaoskit("run", write(tmp_path, workload=load, faults=pair), "--store", store) as process:
-        for fault in pair:
-            wait_for_line(process, f"{fault['inject']} on")
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-    assert snapshot() != before
+    scenario = write(tmp_path, workload=load, faults=pair)
 
-    status, healed, _ = finish(chaoskit("heal"))
+    _, verdict = killed_and_healed(scenario, tmp_path / "store", [fault["inject"] for fault in pair])
 
-    assert (status, "interface" in healed) == (0, True)
-    assert snapshot() == before
-    assert finish(chaoskit("heal"))[1] == "nothing to heal\n"
-    _, judged, _ = finish(chaoskit("check", store, "--json"))
-    verdict = json.loads(judged)
     assert [(fault["kind"], fault["effective"]) for fault in verdict["faults"]] == [(f["inject"], True) for f in pair]

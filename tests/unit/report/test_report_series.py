@@ -118,4 +118,4 @@ def test_operations_are_read_group_by_group(tmp_path: Path) -> None:
 
     for column in fields(Operations):
         assert np.array_equal(getattr(found, column.name), getattr(expected, column.name))
-    assert peak < 48 * count
+    assert peak < 45 * count
