@@ -68,17 +68,28 @@ DUPLICATE_DETAILS = (
 )
 
 
-def lost_cases(view: QueueView) -> pa.Table:
+def gone_cases(view: QueueView) -> pa.Table:
+    """Find what became of the messages that are gone. Their queue had to drop a number of all of them together."""
+    rows, unsettled = _unreceived(view), _unsettled(view)
+    values = np.concatenate([view.log.sent_values[rows], unsettled]).astype(np.int64)
+    reason, doubt = fates(view, values)
+    open_ = reason == NONE
+    return merged(
+        [
+            _lost(view, rows[open_[: rows.size]], doubt[: rows.size][open_[: rows.size]]),
+            _vanished(view, unsettled[open_[rows.size :]], doubt[rows.size :][open_[rows.size :]]),
+            _dropped(view, values[reason > 0], reason[reason > 0]),
+        ]
+    )
+
+
+def _lost(view: QueueView, rows: Ints, doubt: Ints) -> pa.Table:
     """Find acknowledged messages that nobody received and that the queue cannot have dropped: lost if the queue was
     drained, otherwise unseen. Those that it may have dropped are unseen.
 
     Evidence: `op` sent it and `at_ns` is its acknowledgement.
     """
     log = view.log
-    rows = _unreceived(view)
-    reason, doubt = fates(view, log.sent_values[rows])
-    open_ = reason == NONE
-    rows, doubt = rows[open_], doubt[open_]
     if not view.drained:
         return findings_of(log.setting, UNSEEN, details=UNSEEN_DETAILS, **send_evidence(log, rows))
     sure, unsure = rows[doubt == NONE], doubt != NONE
@@ -120,16 +131,13 @@ def _unsettled(view: QueueView) -> Ints:
     return np.flatnonzero(open_)
 
 
-def vanished_cases(view: QueueView) -> pa.Table:
+def _vanished(view: QueueView, values: Ints, doubt: Ints) -> pa.Table:
     """Find messages that were received, that no consumer settled, and that the queue does not have any more after it
     was drained, although it cannot have dropped them. Those that it may have dropped are unseen.
 
     Evidence: `op` received it for the last time, at `at_ns`.
     """
     log = view.log
-    values = _unsettled(view)
-    reason, doubt = fates(view, values)
-    values, doubt = values[reason == NONE], doubt[reason == NONE]
     rows = np.flatnonzero(marked(log.values.size, values)[log.intact_values])
     last = np.full(log.values.size, NONE)
     last[log.intact_values[rows]] = rows
@@ -145,7 +153,7 @@ def vanished_cases(view: QueueView) -> pa.Table:
 DROPPED = Anomaly("dropped", "a queue dropped an acknowledged message that no consumer had settled", QUEUE)
 
 
-def dropped_cases(view: QueueView) -> pa.Table:
+def _dropped(view: QueueView, values: Ints, reason: Ints) -> pa.Table:
     """Find messages that a limit of their queue, or their time to live, made it drop, where it has no dead letters.
 
     What a consumer rejected is not among them. Evidence: `op` sent it and `at_ns` is its acknowledgement.
@@ -153,9 +161,6 @@ def dropped_cases(view: QueueView) -> pa.Table:
     log = view.log
     if not view.drained or view.has("dead-letters"):
         return no_findings()
-    values = np.concatenate([log.sent_values[_unreceived(view)], _unsettled(view)]).astype(np.int64)
-    reason, _ = fates(view, values)
-    values, reason = values[reason > 0], reason[reason > 0]
     rows = log.first_sends[values]
     return findings_of(
         log.setting,
@@ -250,9 +255,7 @@ def strange_cases(view: QueueView) -> pa.Table:
 
 
 _CASES = (
-    lost_cases,
-    vanished_cases,
-    dropped_cases,
+    gone_cases,
     duplicate_cases,
     unflagged_cases,
     order_cases,

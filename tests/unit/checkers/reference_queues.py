@@ -34,6 +34,11 @@ def unsettled(q: Queues) -> list[int]:
     ]
 
 
+def missing(q: Queues) -> list[int]:
+    """What is gone, in the order in which a queue drops it if it was sent at one time."""
+    return [*unreceived(q), *unsettled(q)]
+
+
 def sent(q: Queues, value: int, **more: Any) -> Row:
     """Evidence: the first send that was acknowledged."""
     ack = next(row for row in q.of(value, q.sends) if row["outcome"] == "ok")
@@ -41,35 +46,30 @@ def sent(q: Queues, value: int, **more: Any) -> Row:
 
 
 def lost(q: Queues) -> Iterator[Row]:
-    missing = unreceived(q)
-    for value in missing if q.drained else ():
-        if q.fate(value, missing) == ("", ""):
+    for value in unreceived(q) if q.drained else ():
+        if q.fate(value, missing(q)) == ("", ""):
             yield sent(q, value)
 
 
 def unseen(q: Queues) -> Iterator[Row]:
-    missing = unreceived(q)
-    for value in missing:
-        reason, doubt = q.fate(value, missing)
+    for value in unreceived(q):
+        reason, doubt = q.fate(value, missing(q))
         if not reason and not q.drained:
             yield sent(q, value, detail="the queue was not drained")
         elif doubt:
             yield sent(q, value, detail=doubt)
-    missing = unsettled(q)
-    for value in missing:
-        if doubt := q.fate(value, missing)[1]:
+    for value in unsettled(q):
+        if doubt := q.fate(value, missing(q))[1]:
             yield this(q.of(value, q.receives)[-1], detail=doubt)
 
 
 def unacked_vanished(q: Queues) -> Iterator[Row]:
-    missing = unsettled(q)
-    yield from (this(q.of(value, q.receives)[-1]) for value in missing if q.fate(value, missing) == ("", ""))
+    yield from (this(q.of(value, q.receives)[-1]) for value in unsettled(q) if q.fate(value, missing(q)) == ("", ""))
 
 
 def dropped(q: Queues) -> Iterator[Row]:
-    missing = [*unreceived(q), *unsettled(q)] if q.drained and not q.settings.get("dead-letters") else []
-    for value in missing:
-        reason, _ = q.fate(value, missing)
+    for value in missing(q) if q.drained and not q.settings.get("dead-letters") else ():
+        reason, _ = q.fate(value, missing(q))
         if reason and reason != "a consumer rejected it" and q.of(value, q.sends):
             yield {"value": value, "op": q.of(value, q.sends)[0]["op"], "detail": reason}
 

@@ -53,6 +53,20 @@ def test_what_did_not_fit_was_dropped(tmp_path: Path) -> None:
         assert (found(verdict), verdict.verdict) == (expected, "unknown" if number else "valid")
 
 
+def test_what_a_queue_had_to_drop_is_a_number_of_all_that_are_gone(tmp_path: Path) -> None:
+    run = QueueRun(tmp_path, {"consumers": 1, "max_length": 100}, {"max-length": 100, "prefetch": 10})
+    run.publish(range(600), 0.01)
+    run.op("consumer-0", "subscribe", 0.001)
+    run.take("consumer-0", range(10), 6.5, settle="")
+    run.take("consumer-0", [10], 6.6)
+    run.drained(62, left=range(500, 600), consumers=["consumer-0"])
+
+    verdict = run.judged(60, 100)
+
+    assert found(verdict) == {"dropped": (489, True), "unseen": (10, True)}
+    assert verdict.verdict == "unknown"
+
+
 def test_what_expired_before_its_turn_was_dropped(tmp_path: Path) -> None:
     for number, (taken_s, expected) in enumerate([(22.3, {"dropped": (5, True)}), (15.0, {"lost": (5, False)})]):
         run = QueueRun(tmp_path / str(number), {"consumers": 1, "ttl": "20s"}, {"message-ttl": 20_000, "prefetch": 10})
