@@ -28,12 +28,11 @@ from chaoskit.history.intervals import Intervals, Ints
 from chaoskit.history.origin import read_origin
 from chaoskit.history.schema import AUDITOR, OUTCOMES
 from chaoskit.judge.counts import counted, single, summed
+from chaoskit.judge.digested_fates import LOST, Fates, FinalRead
 from chaoskit.judge.digested_waits import waits
 from chaoskit.judge.timing import Load, Timing
 
 _TABLES_MAX = 500
-_LOST, _UNSEEN, _EXPIRED = range(3)
-_FATES = ("lost", "unseen", "expired")
 
 Flags = npt.NDArray[np.bool_]
 
@@ -126,70 +125,18 @@ class Digested:
         never, read = acked.minus(received), self._union("received", False)
         complete = bool(audits) and all(isinstance(each, Bounds) and each.complete for each in audits.values())
         missing = acked.minus(kept) if complete else never
-        first = self._first_left(self._acked, kept)
+        fates = Fates(
+            self._routes, self._acked, acked=acked, kept=kept, never=never, ordered=not self.counted("disordered")
+        )
         for index, place in enumerate(self._places):
             audit = audits.get(place)
-            low = audit.low if isinstance(audit, Bounds) else 0
-            dense = isinstance(audit, Bounds) and self._dense(place, audit)
-            for row in self._blocks_with(missing, index):
-                block = self._acked[row]
-                cut = min(max(int(block[blocks.LOW]), int(first[row])), int(block[blocks.HIGH]) + 1)
-                for part, before in (
-                    (missing.part(int(block[blocks.LOW]), cut), True),
-                    (missing.part(cut, int(block[blocks.HIGH]) + 1), False),
-                ):
-                    fate = self._fate(block, low, complete=complete, before=before, dense=dense)
-                    seen = (
-                        part.minus(never) if fate == _UNSEEN and complete and block[blocks.LOWEST] < 0 else Intervals()
-                    )
-                    for became, each in ((_EXPIRED, seen), (fate, part.minus(seen))):
-                        if each.size:
-                            yield _Piece(_FATES[became], place, each, row)
-                        if became == _LOST and (gone := each.common(read)).size:
-                            yield _Piece("truncated", place, gone, row)
-
-    def _blocks_with(self, missing: Intervals, route: int) -> list[int]:
-        """Return the rows of the blocks of a route of which something is missing."""
-        if not len(self._acked):
-            return []
-        own = np.flatnonzero(self._routes.of(self._routes.values(self._acked[:, blocks.LOW])) == route)
-        rows: list[int] = own[missing.within(self._acked[own, blocks.LOW], self._acked[own, blocks.HIGH]) > 0].tolist()
-        return rows
-
-    def _fate(self, block: Ints, low: int, *, complete: bool, before: bool, dense: bool) -> int:
-        """Return what became of messages of a block that are missing.
-
-        A message has expired if its position is below the first one that the log has. Positions are known for blocks;
-        within a producer they are in the order of its messages, unless acknowledgements showed something else. If every
-        position from the first one on was read, what is before the first message of a producer that is left can only
-        be below.
-
-        Args:
-            block: the block.
-            low: the first position that the log has.
-            complete: whether the final read was complete.
-            before: whether they come before the first message of their producer and route that is left.
-            dense: whether every position from the first one on was read.
-        """
-        lowest, highest = int(block[blocks.LOWEST]), int(block[blocks.HIGHEST])
-        ordered = lowest >= 0 and not self.counted("disordered")
-        if low > 0 and ((lowest >= 0 and highest < low) or (ordered and before and dense)):
-            return _EXPIRED
-        if complete and (low <= 0 or lowest >= low or (ordered and not before)):
-            return _LOST
-        return _UNSEEN
-
-    def _first_left(self, found: Ints, kept: Intervals) -> Ints:
-        """Return the first place of each block's producer and route that the final read has; a high one if none."""
-        number = self._routes.numbers(self._routes.values(found[:, blocks.LOW]))
-        starts = self._routes.places(self._routes.first(number))
-        at = np.searchsorted(kept.ends, starts, side="right")
-        none = np.iinfo(np.int64).max
-        first = np.append(kept.starts, none)[np.minimum(at, kept.starts.size)]
-        first = np.maximum(first, starts)
-        same = first != none
-        same[same] = self._routes.numbers(self._routes.values(first[same])) == number[same]
-        return np.where(same, first, none)
+            bounds = audit if isinstance(audit, Bounds) else None
+            dense = bounds is not None and self._dense(place, bounds)
+            final = FinalRead(bounds.low if bounds else 0, complete, dense)
+            for row, became, each in fates.told(missing, index, final):
+                yield _Piece(became, place, each, row)
+                if became == LOST and (gone := each.common(read)).size:
+                    yield _Piece("truncated", place, gone, row)
 
     def _dense(self, place: Place, audit: Bounds) -> bool:
         """Return whether the final read found a message at every position from the first one on."""

@@ -9,7 +9,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hypothesis import event, given, note
+from hypothesis import event, example, given, note
 from hypothesis import strategies as st
 from profiles import examples
 from runs import StoryRun, found
@@ -127,8 +127,22 @@ def named(name: str, verdict: Verdict) -> str:
     return "elsewhere" if seen and not both else name
 
 
+MOVED = Tale(
+    partitions=1,
+    settings={"acks": "all", "enable.idempotence": False},
+    sends=[(0, 1.0, 0, "ok"), (OTHER, 1.2, 1, "ok"), (1, 1.4, 2, "ok"), (OTHER + 1, 1.6, 3, "ok")],
+    reads=[(11.0, [(0, 0), (OTHER, 1), (1, 2), (OTHER + 1, 3)])],
+    logs={0: [0, 1, OTHER + 1]},
+    low=1,
+    faults=[("power-cut", "n2", 7, 10)],
+    leaders=[(0.0, "n1"), (74.5, "n2")],
+)
+"""The log begins later and has no gap, but a message that was there has made room for one from below: it is lost."""
+
+
 @examples(fast=40, nightly=10_000)
 @given(tales())
+@example(MOVED)
 def test_both_records_have_the_same_verdict(tale: Tale) -> None:
     with tempfile.TemporaryDirectory(dir=MEMORY if Path(MEMORY).is_dir() else None) as folder:
         history, latency = (tale.judged(Path(folder), record) for record in ("history", "latency"))
