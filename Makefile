@@ -36,13 +36,16 @@ check: setup ## format, lint, types, import rules
 .browser: .packages
 	@./setup/packages browser
 
-fast: check .browser ## check, unit and integration tests: the fast half of `make test` (root or sudo)
+TESTS := $(SUDO) $(BIN)/python -m pytest $(DURATIONS) -n 4
+
+fast: check .browser ## check, unit and integration tests: `make test` without clusters (root or sudo)
 	@$(SUDO) $(BIN)/python tests/pace.py
-	$(SUDO) $(BIN)/python -m pytest $(DURATIONS) -n 3 --dist loadfile --no-loadscope-reorder tests/unit tests/integration
+	$(TESTS) tests/unit tests/integration
 	@$(SUDO) $(BIN)/python tests/pace.py
 
-test: fast ## all tests: unit, integration, short chaos tests on real clusters (17 minutes; root or sudo)
-	$(SUDO) $(BIN)/python -m pytest $(DURATIONS) -m "chaos and not long and not nightly" tests/chaos
+test: check .browser ## all tests: unit, integration, short chaos tests on real clusters (12 minutes; root or sudo)
+	@$(SUDO) $(BIN)/python tests/pace.py
+	$(TESTS) -m "not chaos or not (long or nightly)" tests/unit tests/integration tests/chaos
 	@$(SUDO) $(BIN)/python tests/pace.py
 
 chaos: setup ## all chaos tests on real Kafka, Pulsar and BookKeeper, the long ones too (2 hours)

@@ -1,5 +1,6 @@
-"""For all tests: pytest's own plugin that runs pytest, a machine without leftovers, and how many examples Hypothesis
-tries: few and always the same ones, or (`make nightly`) thousands of new ones, whose failures are kept and tried first.
+"""For all tests: pytest's own plugin that runs pytest, a machine without leftovers, which tests run at once, and how
+many examples Hypothesis tries: few and always the same ones, or (`make nightly`) thousands of new ones, whose failures
+are kept and tried first.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import private
 import pytest
 from hypothesis import settings
 from hypothesis.database import DirectoryBasedExampleDatabase
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 from chaoskit.base import state
 from chaoskit.run.heal import heal
@@ -25,17 +28,40 @@ settings.register_profile("nightly", max_examples=5000, deadline=None, database=
 settings.load_profile("fast")
 
 
-_LONGEST = (
-    "test_spark_check", "test_stranger", "test_mutants", "test_spark_analyze", "test_known_settings",
-    "test_network_packets", "test_metamorphic", "test_disk_faults", "test_deadman", "test_spark_source",
+_TOGETHER = {
+    "clusters": "tests/chaos/",
+    "harness": "tests/chaos/test_harness.py",
+    "spark": "tests/unit/spark/",
+}
+"""Tests that one process runs, one after the other, by the beginning of their ids; the last that fits counts. They wait
+for brokers most of the time, or share one JVM. Of all others, each file is run by one process."""
+
+_FIRST = (
+    "test_scenarios", "test_harness", "test_spark_check", "test_stranger", "test_mutants", "test_known_settings",
+    "test_network_packets", "test_metamorphic", "test_disk_faults", "test_deadman",
 )  # fmt: skip
 """Files that take longest. Distributed last, one of them would keep one process busy while the others have ended."""
+
+
+class _Together(LoadScopeScheduling):
+    """Distributes what runs together to one process."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        fitting = [name for name, beginning in _TOGETHER.items() if nodeid.startswith(beginning)]
+        return fitting[-1] if fitting else nodeid.partition("::")[0]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
+    """Distribute tests by what they share."""
+    config.option.loadscopereorder = False
+    return _Together(config, log)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Begin with the longest files where files are distributed."""
     if hasattr(config, "workerinput"):
-        places = {name: place for place, name in enumerate(_LONGEST)}
+        places = {name: place for place, name in enumerate(_FIRST)}
         items.sort(key=lambda item: places.get(item.path.stem, len(places)))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Sequence
+from functools import cache
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator
@@ -72,8 +73,11 @@ def check_java(needed: int, release: str) -> None:
 def java_version() -> int:
     """Return the major version of `java` on PATH; 0 if there is none."""
     path = shutil.which("java")
-    if path is None:
-        return 0
+    return _version_of(path) if path else 0
+
+
+@cache
+def _version_of(path: str) -> int:
     banner = subprocess.run([path, "-version"], text=True, capture_output=True, check=False).stderr
     parts = banner.partition('"')[2].split(".")
     major = parts[1] if parts[0] == "1" else parts[0]

@@ -60,7 +60,7 @@ def test_every_cause_can_be_injected_several_times(cause: str) -> None:
     options = {
         "mode": CAUSES[cause].modes[-1],
         "producers": 6,
-        "messages": 60_000,
+        "messages": 20_000,
         "partitions": 3,
         "inject": {cause: 3},
     }

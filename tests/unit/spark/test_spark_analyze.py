@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 from hdrh.histogram import HdrHistogram
+from test_spark_check import canonical
 
+from chaoskit.base.quantities import SECOND
 from chaoskit.base.store import read_json
+from chaoskit.judge import checking
 from chaoskit.judge.judging import check_run
+from spark_analysis.runs import open_run
 
 PROGRAM = [sys.executable, "-c", "from chaoskit.cli.main import main; main()", "analyze"]
 
@@ -21,24 +28,62 @@ def analyze(store: Path, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*PROGRAM, str(store), *options], capture_output=True, text=True, timeout=600, check=False)
 
 
-def test_a_store_becomes_tables_and_a_report(make_run: Callable[..., Path], tmp_path: Path) -> None:
-    judged = make_run("a", 0, inject={"lost-message": 2})
+def workers(session: int) -> list[str]:
+    """Return the Python workers of a process group."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes().decode().split("\0")
+            group = int((path.parent / "stat").read_text().rpartition(")")[2].split()[2])
+        except OSError:
+            continue
+        if group == session and "pyspark.daemon" in words:
+            found.append(path.parent.name)
+    return found
+
+
+def kill_at_work(store: Path, *options: str) -> None:
+    """Begin an analysis, and kill all of it as soon as its workers are at work."""
+    quiet = subprocess.DEVNULL
+    process = subprocess.Popen([*PROGRAM, str(store), *options], stdout=quiet, stderr=quiet, start_new_session=True)
+    while not (seen := workers(process.pid)) and process.poll() is None:
+        time.sleep(0.05)
+    assert seen, "it ended before a Python worker was seen"
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def test_a_store_becomes_tables_and_a_report_also_after_an_analysis_that_was_killed(
+    make_run: Callable[..., Path], tmp_path: Path
+) -> None:
+    judged = make_run("a", 0)
     check_run(judged)
     kept = (judged / "verdict.json").stat().st_mtime_ns
-    unjudged = make_run("a", 1)
+    unjudged = make_run("a", 1, inject={"lost-message": 3})
     damaged = make_run("b", 2)
     (damaged / "operations.parquet").write_bytes(b"PAR1")
 
-    done = analyze(tmp_path / "store", "--master", "local[2]")
+    store, out = tmp_path / "store", tmp_path / "out"
+    options = ("--master", "local[2]", "--out", str(out))
+    before = {path: path.stat().st_mtime_ns for path in store.rglob("*") if path.is_file()}
+
+    kill_at_work(store, *options)
+
+    assert {path: path.stat().st_mtime_ns for path in store.rglob("*") if path.is_file()} == before
+
+    done = analyze(store, *options)
 
     assert done.returncode == 0, done.stderr
     assert "skipped: b/" in done.stdout
     assert "WARN" not in done.stderr
     assert (judged / "verdict.json").stat().st_mtime_ns == kept
-    assert read_json(unjudged / "verdict.json")["verdict"] == "valid"
-    out = tmp_path / "store" / "analysis"
+    assert read_json(unjudged / "verdict.json")["verdict"] == "invalid"
+    found = canonical(pq.read_table(unjudged / "findings.parquet"))
+    assert found.num_rows
+    run = open_run(0, unjudged, recheck=True)
+    assert found.equals(canonical(checking.find(run.history, 60 * SECOND, run.timing.load)))
     runs = pq.read_table(out / "runs.parquet").to_pylist()
-    assert [(row["verdict"], row["lost"]) for row in runs] == [("invalid", 2), ("valid", 0)]
+    assert [(row["verdict"], row["lost"]) for row in runs] == [("valid", 0), ("invalid", 3)]
     for row, folder in zip(runs, (judged, unjudged), strict=True):
         verdict = read_json(folder / "verdict.json")
         send = verdict["latency"]["send"]
@@ -54,11 +99,11 @@ def test_a_store_becomes_tables_and_a_report(make_run: Callable[..., Path], tmp_
         worst = max(((each["end_ns"] - each["start_ns"]) / 1e6 for each in gaps), default=0)
         assert worst == pytest.approx(longest_ms if longest_ms >= 500 else 0, abs=1e-3)
     (configuration,) = pq.read_table(out / "configurations.parquet").to_pylist()
-    assert (configuration["runs"], configuration["valid"], configuration["lost"]) == (2, 1, 2)
+    assert (configuration["runs"], configuration["valid"], configuration["lost"]) == (2, 1, 3)
     assert HdrHistogram.decode(configuration["histogram"]).get_total_count() <= configuration["acked"]
     windows = pq.read_table(out / "fault_windows.parquet").to_pylist()
     assert {"before", "during", "after"} >= {row["phase"] for row in windows} != set()
-    assert sum(row["count"] for row in pq.read_table(out / "lost_ages.parquet").to_pylist()) == 2
+    assert sum(row["count"] for row in pq.read_table(out / "lost_ages.parquet").to_pylist()) == 3
     page = (out / "report.html").read_text()
     assert "Cost and durability of each configuration" in page
     assert "Skipped runs" in page

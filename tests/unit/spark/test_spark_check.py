@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -30,7 +28,7 @@ from chaoskit.judge import checking
 from chaoskit.judge.judging import check_run
 from chaoskit.judge.verdict import Verdict
 from spark_analysis import check
-from spark_analysis.runs import Run, open_run
+from spark_analysis.runs import open_run
 from spark_analysis.session import run_tasks
 from spark_analysis.task import RESULTS, work
 from spark_analysis.units import Task, into_tasks
@@ -171,42 +169,3 @@ def test_a_killed_worker_changes_nothing(spark: Any, make_run: Callable[..., Pat
     expected = [batch for task in tasks for batch in work(task)]
     keys = [(name, "ascending") for name in ("run", "place", "kind", "checker", "content")]
     assert rows.cast(RESULTS).sort_by(keys).equals(pa.Table.from_batches(expected).sort_by(keys))
-
-
-def test_a_killed_analysis_changes_nothing_and_can_be_run_again(make_run: Callable[..., Path], tmp_path: Path) -> None:
-    folders = [make_run("a", number, messages=50_000, inject={"lost-message": 3}) for number in range(2)]
-    store, out = tmp_path / "store", tmp_path / "out"
-    command = [sys.executable, "-c", "from chaoskit.cli.main import main; main()", "analyze", str(store)]
-    command += ["--master", "local[2]", "--out", str(out)]
-    before = {path: path.stat().st_mtime_ns for path in store.rglob("*") if path.is_file()}
-
-    first = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-    while not (seen := _workers(first.pid)) and first.poll() is None:
-        time.sleep(0.05)
-    assert seen, "it ended before a Python worker was seen"
-    os.killpg(first.pid, signal.SIGKILL)
-    first.wait()
-    assert {path: path.stat().st_mtime_ns for path in store.rglob("*") if path.is_file()} == before
-
-    subprocess.run(command, check=True, timeout=600, capture_output=True)
-
-    for folder in folders:
-        run: Run = open_run(0, folder, recheck=True)
-        found = canonical(pq.read_table(folder / "findings.parquet"))
-        assert found.num_rows
-        assert found.equals(canonical(checking.find(run.history, 60_000_000_000, run.timing.load)))
-    assert (out / "report.html").exists()
-
-
-def _workers(session: int) -> list[str]:
-    """Return the Python workers of a process group."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = path.read_bytes().decode().split("\0")
-            group = int((path.parent / "stat").read_text().rpartition(")")[2].split()[2])
-        except OSError:
-            continue
-        if group == session and "pyspark.daemon" in words:
-            found.append(path.parent.name)
-    return found
