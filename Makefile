@@ -36,7 +36,7 @@ check: setup ## format, lint, types, import rules
 .browser: .packages
 	@./setup/packages browser
 
-TESTS := $(SUDO) $(BIN)/python -m pytest $(DURATIONS) -n 4
+TESTS := $(SUDO) $(BIN)/python -m pytest $(DURATIONS) -n 6
 
 fast: check .browser ## check, unit and integration tests: `make test` without clusters (root or sudo)
 	@$(SUDO) $(BIN)/python tests/pace.py

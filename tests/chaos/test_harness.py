@@ -27,6 +27,9 @@ SCENARIO: dict[str, Any] = {
     "faults": [{"at": "2s", "inject": "pause", "on": "one", "for": "2s"}],
 }
 
+ALONE: dict[str, Any] = {"system": "kafka", "hosts": 1}
+"""For what does not depend on the number of brokers: one starts sooner than three."""
+
 
 def chaoskit(*arguments: object, **options: Any) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", "from chaoskit.cli.main import main; main()", *map(str, arguments)]
@@ -84,7 +87,7 @@ def test_heal_and_check_after_kill_9_in_the_middle_of_a_fault(tmp_path: Path, re
 
 def test_ctrl_c_heals_checks_what_there_is_and_cleans(tmp_path: Path) -> None:
     before = snapshot()
-    with chaoskit("run", write(tmp_path), "--store", tmp_path / "store", "--json") as process:
+    with chaoskit("run", write(tmp_path, cluster=ALONE), "--store", tmp_path / "store", "--json") as process:
         wait_for_line(process, "pause on")
         process.send_signal(signal.SIGINT)
         status, out, _ = finish(process)
@@ -100,7 +103,7 @@ def test_ctrl_c_heals_checks_what_there_is_and_cleans(tmp_path: Path) -> None:
 @pytest.mark.parametrize("line", ["hosts", "ready"])
 def test_ctrl_c_before_the_load_ends_at_once_and_cleans(tmp_path: Path, line: str) -> None:
     before = snapshot()
-    with chaoskit("run", write(tmp_path), "--store", tmp_path / "store") as process:
+    with chaoskit("run", write(tmp_path, cluster=ALONE), "--store", tmp_path / "store") as process:
         wait_for_line(process, line)
         process.send_signal(signal.SIGINT)
         status, out, err = finish(process)
@@ -173,7 +176,7 @@ def test_a_disk_that_fills_up_ends_the_run_once_healed_and_kept(tmp_path: Path, 
     before = snapshot()
     faults = [{"at": "1s", "inject": "pause", "on": "one", "for": "60s"}]
     load = {"kind": "log", "rate": "max", "duration": "90s"}
-    scenario, store = write(tmp_path, workload=load, faults=faults), small_disk / "store"
+    scenario, store = write(tmp_path, cluster=ALONE, workload=load, faults=faults), small_disk / "store"
     with chaoskit("run", scenario, "--store", store) as process:
         wait_for_line(process, "pause on")
         with (small_disk / "filler").open("wb") as filler:
@@ -210,7 +213,7 @@ def test_a_cluster_that_cannot_be_is_told_and_leaves_nothing(
     tmp_path: Path, cluster: dict[str, Any], status: int, message: str
 ) -> None:
     before = snapshot()
-    scenario = write(tmp_path, cluster={**SCENARIO["cluster"], **cluster})
+    scenario = write(tmp_path, cluster={**ALONE, **cluster})
 
     seen, _, err = finish(chaoskit("run", scenario, "--store", tmp_path / "store"))
 
