@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from chaoskit.base import owner
-from chaoskit.base.errors import BadInput, nearest
+from chaoskit.base.errors import BadInput, RunInterrupted, nearest
 from chaoskit.contract import installed
 from chaoskit.contract.event import Event
 from chaoskit.judge.verdict import VALID, Found, Verdict
 from chaoskit.report.junit import properties
 from chaoskit.report.summary import summary
 from chaoskit.report.telling import told
+from chaoskit.run.interruption import INTERRUPTED
 from chaoskit.run.site import Site
 from chaoskit.run.site import run as execute
 from chaoskit.scenario.model import Scenario, merge
@@ -131,6 +132,7 @@ class ChaosSession:
         Raises:
             BadInput: the scenario is invalid, or this machine cannot run it; nothing was started.
             RunFailed: the run failed; the message names the run folder.
+            KeyboardInterrupt: the user ended the run, which is healed, judged and kept; pytest ends, too.
         """
         shared = cluster if isinstance(cluster, SharedCluster) else None
         content = {
@@ -161,7 +163,11 @@ class ChaosSession:
             raise owner.refused(error) from None
         except BadInput as error:
             raise BadInput(str(error)) from None  # without the frames of chaoskit, which say nothing to the user
+        except RunInterrupted as error:
+            raise KeyboardInterrupt(str(error)) from None
         self.runs.append(Run(folder, verdict))
+        if INTERRUPTED in verdict.reasons:
+            raise KeyboardInterrupt(f"{INTERRUPTED}; what was recorded is judged: {folder}")
         return self.runs[-1]
 
 

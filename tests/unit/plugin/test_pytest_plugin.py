@@ -192,6 +192,44 @@ def test_a_passing_test_has_the_properties_of_its_run(pytester: pytest.Pytester)
     assert '<property name="chaoskit_seed" value="7"' in (pytester.path / "out.xml").read_text()
 
 
+_INTERRUPTED = """
+    import pytest
+    from pathlib import Path
+    from types import SimpleNamespace
+    from chaoskit.base.errors import RunInterrupted
+    from chaoskit.run.interruption import INTERRUPTED
+    from chaoskit.testing import session
+
+    SCENARIO = {"cluster": {"system": "kafka"}, "workload": {"kind": "log"}}
+
+    def early(*arguments, **options):
+        raise RunInterrupted("interrupted before the load began")
+
+    def late(*arguments, **options):
+        return Path("run"), SimpleNamespace(reasons=[INTERRUPTED])
+
+    @pytest.mark.chaos
+    def test_interrupted(chaos, monkeypatch):
+        monkeypatch.setattr(session, "execute", WHEN)
+        chaos(**SCENARIO)
+
+    @pytest.mark.chaos
+    def test_next():
+        pass
+"""
+
+
+@pytest.mark.parametrize(("when", "said"), [("early", "before the load began"), ("late", "judged: run")])
+def test_the_user_ends_pytest_with_the_run(pytester: pytest.Pytester, when: str, said: str) -> None:
+    pytester.makepyfile(_INTERRUPTED.replace("WHEN", when))
+
+    result = pytester.runpytest_subprocess(*_OPTIONS, "-m", "chaos")
+
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.assert_outcomes()
+    result.stdout.fnmatch_lines([f"*KeyboardInterrupt: *{said}*"])
+
+
 @pytest.mark.parametrize("times", ["0", "-1", "two"])
 def test_a_number_of_times_is_at_least_one(pytester: pytest.Pytester, times: str) -> None:
     result = pytester.runpytest_inprocess(*_OPTIONS, f"--chaos-times={times}")
