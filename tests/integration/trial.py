@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from chaoskit.base.waiting import wait_until
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.nemesis import Strike
+
+_BUSY_S = 30
+
+
+def sooner_or_later(is_so: Callable[[], bool]) -> bool:
+    """Return whether a measurement gives what it must within half a minute: others may keep the machine busy."""
+    return wait_until(is_so, _BUSY_S)
 
 
 @contextmanager

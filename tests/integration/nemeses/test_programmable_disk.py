@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import unsynced
+from trial import sooner_or_later
 
 from chaoskit.base.journal import Journal
 from chaoskit.contract.disk import CutMode, OnCut
@@ -107,14 +108,13 @@ def test_control_without_a_cut_there_is_no_proof_of_one(make: Make) -> None:
 
 def test_a_flush_takes_its_time(make: Make) -> None:
     host: Any = make().hosts[0]
-    fast = min(fsync_s(host) for _ in range(3))
+    assert sooner_or_later(lambda: fsync_s(host) < 0.3)
     host.disks["data"].program({"flush": "300ms"})
     slow = fsync_s(host)
     host.disks["data"].reset(["flush"])
 
     assert slow >= 0.3
-    assert fast < 0.3
-    assert min(fsync_s(host) for _ in range(3)) < 0.3
+    assert sooner_or_later(lambda: fsync_s(host) < 0.3)
 
 
 def test_bandwidth_is_limited_and_unlimited_again(make: Make) -> None:
@@ -124,7 +124,7 @@ def test_bandwidth_is_limited_and_unlimited_again(make: Make) -> None:
     host.disks["data"].reset(["write_bandwidth"])
 
     assert limited < 4.5 * 2**20
-    assert write_rate(host, 4) > 1.5 * limited
+    assert sooner_or_later(lambda: write_rate(host, 4) > 1.5 * limited)
 
 
 def test_requests_a_second_are_limited(make: Make) -> None:
