@@ -254,7 +254,9 @@ def test_a_full_disk_of_brokers_is_the_reason_why_they_did_not_recover(tmp_path:
 def test_without_root_it_says_what_to_do(tmp_path: Path) -> None:
     """The user becomes nobody only when everything is loaded: the checkout may be readable by root alone."""
     code = (
-        "import os, sys; from chaoskit.base import plugins; from chaoskit.cli.main import main\n"
+        "import importlib, os, sys\n"
+        "from chaoskit.base import plugins, shadow; from chaoskit.cli.main import main\n"
+        "for name in shadow.PACKAGES: importlib.import_module(name)\n"
         "for noun in ('host', 'cluster', 'workload', 'nemesis', 'checker'):\n"
         "    for name in plugins.names(noun): plugins.load(noun, name, noun)\n"
         "os.chdir('/'); os.dup2(os.open(sys.argv.pop(), os.O_RDONLY), 0)\n"
