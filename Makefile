@@ -43,7 +43,7 @@ fast: check .browser ## check, unit and integration tests: `make test` without c
 	$(TESTS) tests/unit tests/integration
 	@$(SUDO) $(BIN)/python tests/pace.py
 
-test: check .browser ## all tests: unit, integration, short chaos tests on real clusters (12 minutes; root or sudo)
+test: check .browser ## all tests: unit, integration, short chaos tests on real clusters (11 minutes; root or sudo)
 	@$(SUDO) $(BIN)/python tests/pace.py
 	$(TESTS) -m "not chaos or not (long or nightly)" tests/unit tests/integration tests/chaos
 	@$(SUDO) $(BIN)/python tests/pace.py

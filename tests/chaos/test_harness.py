@@ -256,7 +256,7 @@ def test_without_root_it_says_what_to_do(tmp_path: Path) -> None:
     code = (
         "import importlib, os, sys\n"
         "from chaoskit.base import plugins, shadow; from chaoskit.cli.main import main\n"
-        "for name in shadow.PACKAGES: importlib.import_module(name)\n"
+        "for name in (*shadow.PACKAGES, 'chaoskit.cli.run'): importlib.import_module(name)\n"
         "for noun in ('host', 'cluster', 'workload', 'nemesis', 'checker'):\n"
         "    for name in plugins.names(noun): plugins.load(noun, name, noun)\n"
         "os.chdir('/'); os.dup2(os.open(sys.argv.pop(), os.O_RDONLY), 0)\n"
