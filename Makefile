@@ -36,16 +36,13 @@ check: setup ## format, lint, types, import rules
 .browser: .packages
 	@./setup/packages browser
 
-TESTS := $(SUDO) $(BIN)/python -m pytest $(DURATIONS) -n 6
-
 fast: check .browser ## check, unit and integration tests: `make test` without clusters (root or sudo)
-	@$(SUDO) $(BIN)/python tests/pace.py
-	$(TESTS) tests/unit tests/integration
-	@$(SUDO) $(BIN)/python tests/pace.py
-
+fast: TESTS = tests/unit tests/integration
 test: check .browser ## all tests: unit, integration, short chaos tests on real clusters (11 minutes; root or sudo)
+test: TESTS = -m "not chaos or not (long or nightly)" tests/unit tests/integration tests/chaos
+fast test:
 	@$(SUDO) $(BIN)/python tests/pace.py
-	$(TESTS) -m "not chaos or not (long or nightly)" tests/unit tests/integration tests/chaos
+	$(SUDO) $(BIN)/python -m pytest $(DURATIONS) -n 6 --dist loadfile --no-loadscope-reorder $(TESTS)
 	@$(SUDO) $(BIN)/python tests/pace.py
 
 chaos: setup ## all chaos tests on real Kafka, Pulsar and BookKeeper, the long ones too (2 hours)

@@ -52,10 +52,9 @@ class _Together(LoadScopeScheduling):
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
-    """Distribute tests by what they share."""
-    config.option.loadscopereorder = False
-    return _Together(config, log)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling | None:
+    """With `--dist loadfile`, distribute tests by file, or by what they share."""
+    return _Together(config, log) if config.option.dist == "loadfile" else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

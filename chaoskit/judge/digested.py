@@ -130,10 +130,9 @@ class Digested:
         )
         for index, place in enumerate(self._places):
             audit = audits.get(place)
-            bounds = audit if isinstance(audit, Bounds) else None
-            dense = bounds is not None and self._dense(place, bounds)
-            final = FinalRead(bounds.low if bounds else 0, complete, dense)
-            for row, became, each in fates.told(missing, index, final):
+            low = audit.low if isinstance(audit, Bounds) else 0
+            dense = isinstance(audit, Bounds) and self._dense(place, audit)
+            for row, became, each in fates.told(missing, index, FinalRead(low, complete, dense)):
                 yield _Piece(became, place, each, row)
                 if became == LOST and (gone := each.common(read)).size:
                     yield _Piece("truncated", place, gone, row)

@@ -98,10 +98,11 @@ class Fates:
         return UNSEEN
 
     def _moved(self, own: Ints, low: int) -> bool:
-        """Return whether messages are left whose positions were below the first one that the log has, or the other way.
+        """Return whether some messages cannot be where their acknowledgements put them.
 
-        Of a block with the positions from `lowest` to `highest`, at most `low - lowest` messages can have been below
-        `low`, and at most `highest + 1 - low` not below.
+        Those before the first one that is left would have been below `low`, all others not. Of a block with the
+        positions from `lowest` to `highest`, at most `low - lowest` messages can have been below `low`, and at most
+        `highest + 1 - low` not below.
         """
         own = own[self._blocks[own, blocks.LOWEST] >= 0]
         found, cut = self._blocks[own], self._cut[own]
