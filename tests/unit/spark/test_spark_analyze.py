@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import psutil
 import pyarrow.parquet as pq
 import pytest
 from hdrh.histogram import HdrHistogram
@@ -29,19 +28,25 @@ def analyze(store: Path, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*PROGRAM, str(store), *options], capture_output=True, text=True, timeout=600, check=False)
 
 
-def works(process: psutil.Process) -> bool:
-    """Return whether an analysis has a Python worker."""
-    try:
-        return any("pyspark.daemon" in each.cmdline() for each in process.children(recursive=True))
-    except psutil.Error:  # one of them has ended meanwhile
-        return False
+def workers(session: int) -> list[str]:
+    """Return the Python workers of a process group."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes().decode().split("\0")
+            group = int((path.parent / "stat").read_text().rpartition(")")[2].split()[2])
+        except OSError:
+            continue
+        if group == session and "pyspark.daemon" in words:
+            found.append(path.parent.name)
+    return found
 
 
 def kill_at_work(store: Path, *options: str) -> None:
     """Begin an analysis, and kill all of it as soon as its workers are at work."""
     quiet = subprocess.DEVNULL
-    process = psutil.Popen([*PROGRAM, str(store), *options], stdout=quiet, stderr=quiet, start_new_session=True)
-    while not (seen := works(process)) and process.poll() is None:
+    process = subprocess.Popen([*PROGRAM, str(store), *options], stdout=quiet, stderr=quiet, start_new_session=True)
+    while not (seen := workers(process.pid)) and process.poll() is None:
         time.sleep(0.05)
     assert seen, "it ended before a Python worker was seen"
     os.killpg(process.pid, signal.SIGKILL)
