@@ -52,7 +52,7 @@ class Conductor:
         problems: what went wrong, as sentences.
         active: the active faults, such as `kill on n1`, by number.
         dropped: number of faults that never had their turn before the load ended.
-        missed: those of them that are no fault of a series with a limit, as sentences.
+        missed: why the run lacks faults that it should have had, as sentences.
         doubts: why faults that took effect and healed may have shown little, as sentences.
         all_healed: whether every fault that began was proved healed.
         full: why faults could not be recorded any more; all that were active have been healed then.
@@ -115,6 +115,8 @@ class Conductor:
         """Wait until every fault has ended and is healed."""
         for thread in self._threads:
             thread.join()
+        if self.dropped == len(self._plan.faults) > len(self.missed):
+            self.missed.append("no fault began: the load ended before the turn of any")
         self._settle()
         self._log.close()
 
@@ -147,10 +149,10 @@ class Conductor:
         self.heal_now()
 
     def _drop(self, index: int, fault: PlannedFault) -> None:
-        """Note a fault whose turn never came; only of a series with a limit is that to be expected."""
+        """Note a fault whose turn never came. With a limit that is to be expected, unless it repeats what happened."""
         with self._lock:
             self.dropped += 1
-            if fault.at_most is None:
+            if fault.at_most is None or fault.repeats:
                 self.missed.append(f"{fault.kind} was dropped: the load ended before its turn")
         self._watcher.on(FaultDropped(index, fault.kind))
 

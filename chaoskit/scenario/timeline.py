@@ -40,6 +40,7 @@ class PlannedFault:
         pick: number in [0, 1) that chooses among the holders of a role.
         at_most: maximum number of hosts under faults when it starts; None if it does not wait.
         overlap: whether it may hit a target that is under another fault, if both occupy different parts of it.
+        repeats: whether it repeats a fault that happened in a recorded run.
     """
 
     at_ns: int
@@ -51,6 +52,7 @@ class PlannedFault:
     spare: tuple[str, ...] = ()
     at_most: int | None = None
     overlap: bool = True
+    repeats: bool = False
 
     @property
     def seed(self) -> int:
@@ -115,7 +117,9 @@ def draw(specs: Sequence[FaultSpec], seed: int, targets: Targets) -> list[Planne
             parameters = {**(spec.model_extra or {}), **(choice.model_extra or {})}
             drawn_pick = source.random()
             pick = drawn_pick if spec.pick is None else spec.pick
-            drawn.append(PlannedFault(at_ns, kind, on, for_ns, parameters, pick, spare, at_most, overlap))
+            drawn.append(
+                PlannedFault(at_ns, kind, on, for_ns, parameters, pick, spare, at_most, overlap, bool(spec.began))
+            )
     return sorted(drawn, key=lambda fault: fault.at_ns)
 
 

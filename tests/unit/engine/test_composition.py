@@ -143,6 +143,28 @@ def test_a_fault_still_waiting_when_the_load_ends_is_dropped_and_told(tmp_path: 
     assert FaultDropped(1, "kill") in stage.events
     assert len(stage.timeline()["faults"]) == 1
     assert stage.timeline()["faults"][0]["at_most"] == 1
+    assert stage.conductor.missed == []
+
+
+def test_a_dropped_fault_that_repeats_a_recorded_one_is_missed(tmp_path: Any) -> None:
+    kill = {"inject": "kill", "on": "n2", "for": "500ms", "at_most": 1, "began": "1s"}
+    stage = Stage(tmp_path, PaperCluster(), [{"at": "1ms", **kill}, {"at": "5ms", **kill}])
+
+    stage.begin()
+    stage.conductor.load_is_over()
+    stage.end()
+
+    assert stage.conductor.missed == ["kill was dropped: the load ended before its turn"]
+
+
+def test_a_run_whose_faults_were_all_dropped_says_so(tmp_path: Any) -> None:
+    stage = Stage(tmp_path, PaperCluster(), [{"at": "10s", "inject": "kill", "on": "n2", "at_most": 1}])
+
+    stage.conductor.load_is_over()
+    faults = stage.perform()
+
+    assert faults == []
+    assert stage.conductor.missed == ["no fault began: the load ended before the turn of any"]
 
 
 @given(timelines(["kill", {"pause": {}}, "restart"], ["n1", "leader"], "20s", faults_max=5))
