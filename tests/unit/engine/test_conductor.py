@@ -12,6 +12,7 @@ from paper import PaperCluster
 from samples import plan
 from stage import MS, Stage
 
+from chaoskit.contract.attach import Node
 from chaoskit.contract.event import FaultHealed, FaultProved
 from chaoskit.contract.host import ServiceState
 from chaoskit.history.audits import Place
@@ -174,3 +175,18 @@ def test_effects_are_the_faults_that_were_begun(tmp_path: Path) -> None:
 
     assert [row["effective_ns"] is None for row in rows] == [False, True, True]
     assert {(effect.kind, effect.targets) for effect in effects(rows)} == {("kill", ("n2",)), ("kill", ("n3",))}
+
+
+def test_a_command_hits_a_node_that_runs_already(tmp_path: Any) -> None:
+    cluster, mark = PaperCluster(), str(tmp_path / "mark")
+    nodes: list[Any] = [Node(name, "192.0.2.1:9092", "1") for name in ("n1", "n2", "n3")]
+    cluster.hosts = nodes
+    undo = {"undo": ["rm", "-f", mark], "verify_undone": ["test", "!", "-e", mark]}
+    command = {"do": ["touch", mark], "verify": ["test", "-e", mark], **undo}
+
+    (fault,) = Stage(
+        tmp_path, cluster, [{"at": "1ms", "inject": "command", "on": "n1", "for": "50ms", **command}]
+    ).perform()
+
+    assert fault["effective_ns"] is not None, fault["evidence"]
+    assert fault["healed_ns"] is not None, fault["evidence"]
