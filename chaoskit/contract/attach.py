@@ -31,7 +31,7 @@ class Node:
     name: str
     address: str
     id: str
-    disks: Mapping[str, Any] = field(default_factory=dict)
+    disks: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def power(self, kind: type[P]) -> P:
         """Raise `PowerMissing`; see `chaoskit.contract.power.Powered`."""

@@ -29,16 +29,16 @@ class Ground:
     def __init__(self, strike: Strike, hosts: Iterable[ServiceHost], tell: Callable[[str], None]) -> None:
         self._strike = strike
         self._tell = tell
-        self._hosts = {host.name: host for host in hosts if optional(host, PowerSwitch)}
+        self._hosts = [host for host in hosts if optional(host, PowerSwitch)]
         self._seen = self._boots()
 
     def booted(self) -> list[ServiceHost]:
         """Return the hosts that have booted since the last call, and answer; the others are returned later."""
         booted = []
-        for name, boots in self._boots().items():
-            if boots != self._seen[name] and self._hosts[name].reachable(_ANSWER_S):
-                self._seen[name] = boots
-                booted.append(self._hosts[name])
+        for host, boots in self._boots().items():
+            if boots != self._seen[host] and host.reachable(_ANSWER_S):
+                self._seen[host] = boots
+                booted.append(host)
         return booted
 
     def stand(self, carriers: Callable[[], Sequence[ServiceHost]], act: Callable[[], T], again: Callable[[], T]) -> T:
@@ -62,7 +62,7 @@ class Ground:
                     raise
                 act = again
             else:
-                self._seen |= {host.name: before[host.name] for host in carriers() if host.name in before}
+                self._seen |= {host: before[host] for host in carriers() if host in before}
                 return done
 
     def _await_power(self, carriers: Sequence[ServiceHost]) -> None:
@@ -71,8 +71,8 @@ class Ground:
                 time.sleep(_POLL_S)
             self._tell(f"{', '.join(names)} had no power; went on after the boot")
 
-    def _boots(self) -> dict[str, int]:
-        return {name: host.power(PowerSwitch).boots for name, host in self._hosts.items()}
+    def _boots(self) -> dict[ServiceHost, int]:
+        return {host: host.power(PowerSwitch).boots for host in self._hosts}
 
 
 def dark(strike: Strike, hosts: Iterable[ServiceHost]) -> list[str]:

@@ -142,8 +142,8 @@ class WorkloadSpec(BaseModel):
 class FaultSpec(BaseModel):
     """A single fault at a given time, or a series of random faults; further keys are its parameters.
 
-    `hit`, `began` and `pick` are set in recorded timelines: the targets and the exact time, for the reader, and
-    the random number that chooses among the holders of a role.
+    `hit`, `began` and `pick` are set in recorded timelines: the targets and the exact time, and the random number that
+    chooses among the holders of a role. A fault with `began` repeats one that happened, and must not be dropped.
 
     Attributes:
         inject: a kind, or several kinds, one of which is drawn each time; a kind may be a mapping of its name to

@@ -129,10 +129,10 @@ def test_two_runs_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
 
 def test_replay_repeats_the_faults_as_they_happened(tmp_path: Path) -> None:
     faults = [
-        {"from": "500ms", "to": "2s", "every": "1s", "inject": ["pause"], "on": "one", "for": "300ms"},
+        {"from": "500ms", "to": "3s", "every": "1s", "inject": ["pause"], "on": "one", "for": "300ms"},
         {"at": "3s", "inject": "pause", "on": "follower", "for": "300ms", "at_most": 1},
     ]
-    load = {**SCENARIO["workload"], "duration": "12s"}
+    load = {**SCENARIO["workload"], "duration": "16s"}
     store = tmp_path / "store"
     scenario, results = (
         write(tmp_path, faults=faults, workload=load, expect={"unavailable": "< 1m"}),
@@ -147,8 +147,8 @@ def test_replay_repeats_the_faults_as_they_happened(tmp_path: Path) -> None:
 
     assert status == 0, err
     verdicts = [json.loads(text) for text in (first, again)]
-    assert [len(verdict["faults"]) for verdict in verdicts] == [3, 3]
-    drawn = [[(fault["kind"], fault["targets"]) for fault in verdict["faults"][:2]] for verdict in verdicts]
+    assert [len(verdict["faults"]) for verdict in verdicts] == [4, 4]
+    drawn = [[(fault["kind"], fault["targets"]) for fault in verdict["faults"][:3]] for verdict in verdicts]
     assert drawn[0] == drawn[1]
     assert verdicts[0]["seed"] == verdicts[1]["seed"]
 
