@@ -40,7 +40,10 @@ PAIRS = {
     ],
     "power, resources": [_fault("2s", "cpu-starve", "14s", cores=0.5), _fault("4s", "power-cut", "2s")],
     "power, process": [_fault("2s", "kill", "9s"), _fault("4s", "power-cut", "2s")],
-    "membership, network": [_fault("2s", "packet-loss", "5s", percent=20), _fault("4s", "elect-leader", on="leader")],
+    "membership, network": [
+        _fault("2s", "packet-loss", "5s", on="leader", percent=20),
+        _fault("4s", "elect-leader", on="leader"),
+    ],
     "disk that dies, network": [_fault("2s", "disk-dead", "3s"), _fault("3s", "packet-loss", "12s", percent=20)],
 }
 SHORT = ("power, network",)
