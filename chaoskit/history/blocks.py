@@ -25,7 +25,7 @@ def none() -> Ints:
     return np.zeros((0, WIDTH), np.int64)
 
 
-def blocks(places: Ints, route: Ints, times: tuple[Ints, Ints], position: Ints, *, acked: bool) -> Ints:
+def blocks(places: Ints, route: Ints, times: tuple[Ints, Ints], position: Ints, since_ns: int, *, acked: bool) -> Ints:
     """Return the blocks of some messages.
 
     Args:
@@ -33,13 +33,14 @@ def blocks(places: Ints, route: Ints, times: tuple[Ints, Ints], position: Ints, 
         route: a number of each message's producer and route.
         times: when each was sent, and completed.
         position: the position in its acknowledgement.
+        since_ns: when the moments begin.
         acked: whether they were acknowledged.
     """
     if not places.size:
         return none()
     order = np.argsort(places, kind="stable")
     places, position, (sent_ns, done_ns) = places[order], position[order], (each[order] for each in times)
-    keys = (route[order], sent_ns // MOMENT_NS, done_ns // MOMENT_NS)
+    keys = (route[order], (sent_ns - since_ns) // MOMENT_NS, (done_ns - since_ns) // MOMENT_NS)
     starts = np.flatnonzero(np.logical_or.reduce([np.diff(key, prepend=key[0] - 1) != 0 for key in keys]))
 
     def ends(values: Ints) -> list[Ints]:

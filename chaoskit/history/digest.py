@@ -181,7 +181,9 @@ def _sends(
     times = sends["start_ns"][at], end_ns
     found = np.concatenate(
         [
-            blocks.blocks(places[own], route[own], (times[0][own], times[1][own]), position[own], acked=acked)
+            blocks.blocks(
+                places[own], route[own], (times[0][own], times[1][own]), position[own], load_start_ns, acked=acked
+            )
             for own, acked in ((ok, True), (~ok, False))
         ]
     )

@@ -26,6 +26,7 @@ from chaoskit.history.digest import ODD_MAX, ODDITIES, SERIES
 from chaoskit.history.digesting import digests, portions, routes_of
 from chaoskit.history.intervals import Intervals, Ints
 from chaoskit.history.origin import read_origin
+from chaoskit.history.record import NO_POSITION, RECORD
 from chaoskit.history.schema import AUDITOR, OUTCOMES
 from chaoskit.judge.counts import counted, single, summed
 from chaoskit.judge.digested_fates import LOST, Fates, FinalRead
@@ -73,9 +74,17 @@ class Digested:
         self._routes = routes_of(folder)
         self._origin_ns = read_origin(folder / "wal")
         self._digests = digests(folder)
-        everything = np.concatenate([blocks.none(), *(each.blocks for each in portions(folder))])
+        self._sent_places, self._acked_places = self._union("sent", None), self._union("acked", None)
+        everything = np.concatenate([self._pending(), *(each.blocks for each in portions(folder))])
         acked = everything[:, blocks.ACKED] == 1
         self._acked, self._others = blocks.disjoint(everything[acked]), blocks.disjoint(everything[~acked])
+
+    def _pending(self) -> Ints:
+        """Return blocks of the sends that never completed."""
+        sends = np.concatenate([np.zeros(0, RECORD), *(each.open for each in self._digests)])
+        values, sent_ns, none = sends["value"], sends["start_ns"], np.full(sends.size, NO_POSITION)
+        places, numbers = self._routes.places(values), self._routes.numbers(values)
+        return blocks.blocks(places, numbers, (sent_ns, sent_ns), none, self._origin_ns, acked=False)
 
     def told(self, audits: Mapping[Place, Audit | None]) -> Told:
         """Return what was found.
@@ -121,7 +130,7 @@ class Digested:
 
         If the final read of any partition was not complete, nothing is known to be lost.
         """
-        acked, received, kept = (self._union(*of) for of in (("acked", None), ("received", None), ("received", True)))
+        acked, received, kept = self._acked_places, self._union("received", None), self._union("received", True)
         never, read = acked.minus(received), self._union("received", False)
         complete = bool(audits) and all(isinstance(each, Bounds) and each.complete for each in audits.values())
         missing = acked.minus(kept) if complete else never
@@ -157,8 +166,8 @@ class Digested:
 
     def _strange(self) -> Iterator[_Piece]:
         """Yield what was received although it was not sent, or its send had failed."""
-        sent, received = self._union("sent", None), self._union("received", None)
-        failed = self._union("failed", None).minus(self._union("acked", None))
+        sent, received = self._sent_places, self._union("received", None)
+        failed = self._union("failed", None).minus(self._acked_places)
         for name, found in (
             ("phantom", received.minus(sent)),
             ("failed-visible", failed.common(received)),
@@ -196,7 +205,7 @@ class Digested:
             yield f"consumers passed {passed:,} messages of the log without receiving them; record: history tells why"
         whole = [isinstance(each, Bounds) and each.complete and each.low <= 0 for each in audits.values()]
         if audits and all(whole):
-            read = self._union("received", False).minus(kept).minus(self._union("acked", None))
+            read = self._union("received", False).minus(kept).minus(self._acked_places)
             if read.size:
                 yield f"{read.size:,} messages that were not acknowledged were read, and are not in the log any more"
 
@@ -222,11 +231,16 @@ class Digested:
         return int((absent.ends - absent.starts)[inside].sum())
 
     def dated(self, places: Ints, *, widest: bool) -> tuple[list[int | None], list[int | None]]:
-        """Return when each message was written and acknowledged: the times that all of its block had, or some."""
+        """Return when each message was written and acknowledged: the times that all of its block had, or some.
+
+        A message that was not acknowledged may lie between those of a block that were.
+        """
         written: list[int | None] = []
         acked: list[int | None] = []
-        rows = blocks.of_places(self._acked, places), blocks.of_places(self._others, places)
-        for ok, other in zip(rows[0].tolist(), rows[1].tolist(), strict=True):
+        known, good = self._sent_places.has(places), self._acked_places.has(places)
+        oks = np.where(good, blocks.of_places(self._acked, places), -1)
+        others = np.where(known & ~good, blocks.of_places(self._others, places), -1)
+        for ok, other in zip(oks.tolist(), others.tolist(), strict=True):
             block = self._acked[ok] if ok >= 0 else self._others[other] if other >= 0 else None
             sent, done = (blocks.SENT_FIRST, blocks.DONE_LAST) if widest else (blocks.SENT_LAST, blocks.DONE_FIRST)
             written.append(None if block is None else int(block[sent]) - self._origin_ns)

@@ -6,7 +6,7 @@ What only a history shows, because it takes whole messages of several clients, i
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hypothesis import event, example, given, note
@@ -65,14 +65,14 @@ class Tale:
 def tales(draw: st.DrawFn) -> Tale:
     """A sound log, and what may go wrong with it."""
     tale = Tale(draw(st.integers(1, 2)), draw(st.sampled_from(SETTINGS)))
-    step = draw(st.sampled_from([0.02, 0.2, 1.0]))
+    first, step = draw(st.sampled_from([1.0, 1.06, 1.13, 1.2])), draw(st.sampled_from([0.02, 0.2, 1.0]))
     stored: dict[int, list[int]] = {number: [] for number in range(tale.partitions)}
     for number in range(draw(st.integers(1, 40))):
         value = number // 2 + (OTHER if number % 2 else 0)
         outcome = draw(st.sampled_from(["ok"] * 12 + ["info", "fail", None]))
         there = outcome != "fail" and (outcome == "ok" or draw(st.booleans()))
         log = stored[value % tale.partitions]
-        tale.sends.append((value, 1 + number * step, len(log) if there else None, outcome))
+        tale.sends.append((value, first + number * step, len(log) if there else None, outcome))
         if there:
             log.append(value)
     after = 3 + 40 * step
@@ -139,10 +139,25 @@ MOVED = Tale(
 )
 """The log begins later and has no gap, but a message that was there has made room for one from below: it is lost."""
 
+UNENDED = Tale(
+    partitions=1,
+    settings={"acks": 1},
+    sends=[(0, 1.1, 0, "ok"), (1, 1.3, 1, None), (2, 1.6, 2, "ok")],
+    logs={0: [0, 1, 2, 1]},
+    faults=[("power-cut", "n2", 1, 3)],
+    leaders=[(0.0, "n1")],
+)
+"""A send that never ended has its own time."""
+
+AMONG_OTHERS = replace(UNENDED, sends=[(0, 1.02, 0, "ok"), (2, 1.04, 2, "ok"), (1, 59.0, 1, None)])
+"""The same, between two that were sent and acknowledged in one moment: its time is not theirs."""
+
 
 @examples(fast=40, nightly=10_000)
 @given(tales())
 @example(MOVED)
+@example(UNENDED)
+@example(AMONG_OTHERS)
 def test_both_records_have_the_same_verdict(tale: Tale) -> None:
     with tempfile.TemporaryDirectory(dir=MEMORY if Path(MEMORY).is_dir() else None) as folder:
         history, latency = (tale.judged(Path(folder), record) for record in ("history", "latency"))

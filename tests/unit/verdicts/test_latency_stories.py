@@ -113,7 +113,7 @@ def test_what_may_have_been_written_at_another_time_is_a_doubt(tmp_path: Path) -
     """A block of messages, half of them older than what a kill of the leader explains."""
     run = StoryRun(tmp_path, {**LOAD, "producer": {"acks": 1}, "duration": "60s"}, "latency")
     edge = 40.0 - 0.1 - 30.0  # what was acknowledged before that had been replicated
-    late = (MOMENT_NS // 2 - run.ns(edge)) % MOMENT_NS / 1e9  # to the middle of a block
+    late = (MOMENT_NS / 1e9 / 2 - edge) % (MOMENT_NS / 1e9)  # to the middle of a block
     run.led("n1")
     run.led("n2", 42)
     run.fault("kill", ("n1",), 40.0 + late, 44.0)
