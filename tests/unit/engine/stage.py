@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,19 @@ from samples import plan
 
 from chaoskit.base import yaml
 from chaoskit.base.store import TIMELINE
-from chaoskit.contract.event import Event
+from chaoskit.contract.event import Event, FaultFailed, FaultProved
 from chaoskit.history.faults import compact_faults
 from chaoskit.run.conductor import Conductor
+from chaoskit.scenario.timeline import PlannedFault
 
 MS = 1_000_000
 
 
 class Stage:
-    """A conductor with all that it needs, and what it left behind."""
+    """A conductor with all that it needs, and what it left behind.
+
+    Each fault waits until the one before it has taken effect, or failed, however long that takes on a busy machine.
+    """
 
     def __init__(self, folder: Path, cluster: PaperCluster, faults: list[dict[str, Any]], clients: Any = ()) -> None:
         (folder / "wal").mkdir()
@@ -30,6 +35,8 @@ class Stage:
         self.origin_ns = time.monotonic_ns() - 1000 * MS
         self.plan = plan(faults, workload={"kind": "log", "duration": "20s", "partitions": 3})
         self.conductor = Conductor(self.plan, cluster, clients, folder, origin_ns=self.origin_ns, watcher=self)  # type: ignore[arg-type]
+        self._perform = self.conductor._run
+        self.conductor._run = self._in_turn  # type: ignore[method-assign]
 
     def on(self, event: Event) -> None:
         """Watch."""
@@ -37,13 +44,26 @@ class Stage:
 
     def perform(self) -> list[dict[str, Any]]:
         """Run the whole timeline; return the recorded faults."""
-        self.begin()
+        self.start()
         return self.end()
 
-    def begin(self) -> None:
-        """Start the timeline and give its first fault time to begin."""
+    def start(self) -> None:
         self.conductor.start(time.monotonic_ns())
-        time.sleep(0.1)
+
+    def begin(self) -> None:
+        """Start the timeline; return when its first fault has begun."""
+        self.start()
+        self.wait(lambda: self.has_begun(0))
+
+    def wait(self, until: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + 30
+        while not until():
+            assert time.monotonic() < deadline, [str(event) for event in self.events]
+            time.sleep(0.01)
+
+    def has_begun(self, index: int) -> bool:
+        """Return whether a fault has taken effect, or failed."""
+        return any(isinstance(event, FaultProved | FaultFailed) and event.fault == index for event in self.events)
 
     def end(self) -> list[dict[str, Any]]:
         self.conductor.join()
@@ -54,3 +74,7 @@ class Stage:
     def timeline(self) -> dict[str, Any]:
         content: dict[str, Any] = yaml.load((self.folder / TIMELINE).read_text())
         return content
+
+    def _in_turn(self, index: int, fault: PlannedFault, load_start_ns: int) -> None:
+        self.wait(lambda: not index or self.has_begun(index - 1))
+        self._perform(index, fault, load_start_ns)
