@@ -16,6 +16,8 @@ from clusters.rabbitmq.settled import SETTLED_PROMISES, SETTLED_RULES
 _NOT_FSYNCED_SINCE = (4, 0)
 """Classic queues of 3.10 synced their journal before a confirm; those of 4.0 (version 2) write, and do not sync."""
 
+_HANG_NOT_SEEN_SINCE = (4, 0)
+"""Nodes of 3.10.8 hung when they started again after a power cut, and after a partition."""
 
 _AT_LEAST_ONCE = "delivery is at least once: what is not acknowledged when a connection or a leader ends comes again"
 
@@ -56,6 +58,17 @@ def _stream_not_synced(declared: Declared, effects: Sequence[Effect]) -> str:
     return (
         f"a stream is confirmed when {majority} of {declared.replication} members have written it, and none has synced "
         f"it; {cut} host(s) lost power at the same time"
+    )
+
+
+def _global_hangs(declared: Declared, effects: Sequence[Effect]) -> str:
+    if parse_version(declared.options.version) >= _HANG_NOT_SEEN_SINCE:
+        return ""
+    if not any(each.on_hosts and (each.on_links or each.abrupt or each.damage) for each in effects):
+        return ""
+    return (
+        "nodes lost their connections to each other: Erlang's global may wait for ever when one of them starts again "
+        '("Global hang workaround" in its log)'
     )
 
 
@@ -104,6 +117,17 @@ RULES = (
     ),
     *MIRROR_RULES,
     *SETTLED_RULES,
+    Rule(
+        "rabbitmq.global-hangs",
+        ("crashed",),
+        _global_hangs,
+        "use RabbitMQ 4, or restart a node that does not come back",
+        "rabbitmq/rabbitmq-server, pull request 5442; docs/rabbitmq.md, Partitions",
+        "rabbitmq/mirrored-partition:pause-minority",
+        "rabbitmq/partition:no-consumers",
+        alone=True,
+        known="rabbitmq/rabbitmq-server, pull requests 5442 and 5483: global:sync/0 hangs after network failures",
+    ),
     Rule(
         "rabbitmq.at-least-once",
         ("duplicate", "redelivery-flag-missing", "fifo-violation", "dead-letter-twice", "expired-late"),

@@ -90,8 +90,16 @@ class Management:
         self._ask("PUT", f"/api/policies/{self._vhost}/chaoskit", body)
 
     def queue(self, name: str) -> dict[str, Any] | None:
-        """Return what a node tells about a queue; None if it does not exist."""
-        found: dict[str, Any] | None = self._ask("GET", f"/api/queues/{self._vhost}/{quote(name, safe='')}")
+        """Return what a node tells about a queue; None if it does not exist.
+
+        Its state is part of the statistics, which an idle queue whose leader has changed may lack for minutes. It is
+        then the state of the queue's record, such as `live`.
+        """
+        path = f"/api/queues/{self._vhost}/{quote(name, safe='')}"
+        found: dict[str, Any] | None = self._ask("GET", path)
+        if found is not None and "state" not in found:
+            recorded = self._ask("GET", f"{path}?disable_stats=true&enable_queue_totals=true") or {}
+            found["state"] = recorded.get("state")
         return found
 
     def close(self) -> None:

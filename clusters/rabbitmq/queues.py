@@ -125,6 +125,6 @@ def lacks(name: str, told: Mapping[str, Any] | None) -> str:
         members, online = set(told.get("members", ())), set(told.get("online", ()))
         if not leader_of(told) or members != online:
             return f"{name} has the members {sorted(online)} of {sorted(members)} online"
-    elif told.get("state") not in ("running", "idle"):
+    elif told.get("state") not in ("running", "idle", "live"):
         return f"{name} is {told.get('state')}"
     return ""

@@ -91,7 +91,9 @@ def test_a_message_gets_to_its_queue_through_an_exchange(exchange: str, way: Rou
         ({"type": "stream", "node": "rabbit@n1", "members": ["rabbit@n1"], "online": ["rabbit@n1"]}, ""),
         ({"type": "quorum", "members": ["a", "b"], "online": ["a"]}, "q has the members ['a'] of ['a', 'b'] online"),
         ({"type": "classic", "state": "down"}, "q is down"),
+        ({"type": "classic", "state": None}, "q is None"),
         ({"type": "classic", "state": "running"}, ""),
+        ({"type": "classic", "state": "live"}, ""),
     ],
 )
 def test_what_a_queue_lacks(told: dict[str, Any] | None, missing: str) -> None:
