@@ -28,7 +28,7 @@ def _strike(folder: Path, **given: Any) -> Strike:
         "verify": f"cat {marked}",
         "undo": f"rm -f {marked}",
         "verify_undone": f"test ! -e {marked}",
-        "timeout": "2s",
+        "timeout": "20s",
     }
     return Strike(
         name="0-command",
@@ -60,7 +60,7 @@ def test_each_target_has_its_command_and_its_proof(tmp_path: Path) -> None:
     [
         ({"do": "echo no such pod >&2; exit 3"}, "do of n[12]: exit status 3: no such pod"),
         ({"do": ["/no/such/tool"]}, "do of n[12]: /no/such/tool: No such file"),
-        ({"do": "sleep 60", "timeout": "200ms"}, r"do of n[12]: no end after 0\.2 s, so it was killed"),
+        ({"do": "sleep 60", "timeout": "2s"}, r"do of n[12]: no end after 2 s, so it was killed"),
     ],
 )
 def test_a_command_that_fails_is_told(tmp_path: Path, given: dict[str, Any], why: str) -> None:
@@ -72,7 +72,7 @@ def test_a_command_that_fails_is_told(tmp_path: Path, given: dict[str, Any], why
 
 
 def test_a_fault_that_is_not_there_is_not_proved(tmp_path: Path) -> None:
-    strike = _strike(tmp_path, do="true", timeout="600ms")
+    strike = _strike(tmp_path, do="true", timeout="2s")
     UserCommand().inject(strike)
 
     with pytest.raises(NemesisError, match="verify of n1: exit status 1"):
