@@ -63,6 +63,10 @@ class EchoCluster:
         except OSError:
             return False
 
+    def serves(self, host: ServiceHost) -> bool:
+        """Return whether a host answers, however busy machine and disk are with something else."""
+        return self.answers(host, timeout_s=30)
+
     def ask(self, host: ServiceHost, timeout_s: float = 0.5) -> str:
         """Return the answer to one line.
 

@@ -68,7 +68,7 @@ def test_a_paused_service_goes_on_when_the_harness_was_killed(echo: EchoCluster)
 
     print(f"undone after {took_s:.2f} s")
     assert took_s > _DEAD_MAN_S / 2
-    assert echo.answers(host, timeout_s=5)
+    assert echo.serves(host)
 
 
 def test_packets_are_no_longer_delayed_when_the_harness_was_killed(echo: EchoCluster) -> None:
@@ -112,7 +112,7 @@ def test_healing_leaves_neither_watchdog_nor_files(echo: EchoCluster) -> None:
     nemesis.heal(strike)
 
     assert host.run(["ls", "/run/chaoskit/held"]).out == ""
-    host.run(["bash", "--norc", "-c", "while ps -ef | grep -q '[w]atchdog'; do sleep 0.01; done"], timeout_s=5)
+    host.run(["bash", "--norc", "-c", "while ps -ef | grep -q '[w]atchdog'; do sleep 0.01; done"], timeout_s=60)
 
 
 def test_a_fault_of_the_same_name_may_follow_at_once(echo: EchoCluster, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,7 +56,7 @@ def test_a_host_keeps_almost_no_page_cache(echo: EchoCluster) -> None:
     before = page_cache(host)
     with fault(MemoryPressure(), [host], echo, leave="32MiB") as evidence:
         under, beside = page_cache(host), page_cache(other)
-        assert echo.answers(host, timeout_s=5)
+        assert echo.serves(host)
     after = page_cache(host)
 
     print(evidence, before, under, after, beside)
@@ -74,8 +74,7 @@ def test_an_allocation_beyond_what_is_left_is_killed(echo: EchoCluster) -> None:
 
 def test_new_connections_fail_for_want_of_descriptors(echo: EchoCluster) -> None:
     host = echo.hosts[0]
-    with socket.create_connection((host.address, PORT), 1) as kept:
-        kept.settimeout(1)
+    with socket.create_connection((host.address, PORT), 30) as kept:
         kept.sendall(b"before\n")
         assert kept.recv(99).endswith(b"before\n")
         limits = host.run(["bash", "--norc", "-c", f"cat /proc/$(cat {host.pid_path(SERVICE)})/limits"]).out
