@@ -9,6 +9,8 @@ from __future__ import annotations
 import socket
 from collections.abc import Sequence
 
+from trial import BUSY_S
+
 from chaoskit.contract.host import ServiceHost, ServiceState
 from chaoskit.contract.power import P, held
 from chaoskit.history.audits import Place
@@ -65,7 +67,7 @@ class EchoCluster:
 
     def serves(self, host: ServiceHost) -> bool:
         """Return whether a host answers, however busy machine and disk are with something else."""
-        return self.answers(host, timeout_s=30)
+        return self.answers(host, BUSY_S)
 
     def ask(self, host: ServiceHost, timeout_s: float = 0.5) -> str:
         """Return the answer to one line.

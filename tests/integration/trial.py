@@ -10,12 +10,13 @@ from chaoskit.base.waiting import wait_until
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.nemesis import Strike
 
-_BUSY_S = 30
+BUSY_S = 30
+"""How long what surely comes may take: others may keep the machine busy."""
 
 
 def sooner_or_later(is_so: Callable[[], bool]) -> bool:
     """Return whether a measurement gives what it must within half a minute: others may keep the machine busy."""
-    return wait_until(is_so, _BUSY_S)
+    return wait_until(is_so, BUSY_S)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from echo import PORT, EchoCluster
-from trial import fault, sooner_or_later, strike_of
+from trial import BUSY_S, fault, sooner_or_later, strike_of
 
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.nemesis import NemesisError
@@ -111,7 +111,7 @@ def test_connections_are_reset_at_both_ends(echo: EchoCluster) -> None:
     n1, n2, n3 = echo.hosts
     call(n2, n1)
     call(n3, n2)
-    client = socket.create_connection((n1.address, PORT), 30)
+    client = socket.create_connection((n1.address, PORT), BUSY_S)
     with client, fault(ResetConnections(), [n1], echo) as evidence:
         with pytest.raises(ConnectionResetError):
             client.recv(1)
@@ -145,7 +145,7 @@ def test_nothing_to_reset_is_told(echo: EchoCluster, nemesis: Any) -> None:
 def test_a_half_open_connection_lives_on_at_the_peer_alone(echo: EchoCluster) -> None:
     n1, n2, _ = echo.hosts
     call(n2, n1)
-    with socket.create_connection((n1.address, PORT), 30) as client:
+    with socket.create_connection((n1.address, PORT), BUSY_S) as client:
         client.settimeout(0.3)
         with fault(HalfOpen(), [n1], echo) as evidence:
             client.sendall(b"into the void\n")
@@ -155,7 +155,7 @@ def test_a_half_open_connection_lives_on_at_the_peer_alone(echo: EchoCluster) ->
             assert f":{PORT}" in n2.run(["ss", "-Htn", "state", "established"]).out
             assert n2.address not in n1.run(["ss", "-Htn", "state", "established", f"sport = :{PORT}"]).out
             assert echo.serves(n1), "new connections work"
-        client.settimeout(30)
+        client.settimeout(BUSY_S)
         with pytest.raises(ConnectionResetError):
             client.recv(1)
     print(evidence)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from echo import PORT, SERVICE, EchoCluster
-from trial import fault, strike_of
+from trial import BUSY_S, fault, strike_of
 
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.nemesis import NemesisError
@@ -74,7 +74,7 @@ def test_an_allocation_beyond_what_is_left_is_killed(echo: EchoCluster) -> None:
 
 def test_new_connections_fail_for_want_of_descriptors(echo: EchoCluster) -> None:
     host = echo.hosts[0]
-    with socket.create_connection((host.address, PORT), 30) as kept:
+    with socket.create_connection((host.address, PORT), BUSY_S) as kept:
         kept.sendall(b"before\n")
         assert kept.recv(99).endswith(b"before\n")
         limits = host.run(["bash", "--norc", "-c", f"cat /proc/$(cat {host.pid_path(SERVICE)})/limits"]).out

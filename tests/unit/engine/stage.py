@@ -13,6 +13,7 @@ from samples import plan
 
 from chaoskit.base import yaml
 from chaoskit.base.store import TIMELINE
+from chaoskit.base.waiting import wait_until
 from chaoskit.contract.event import Event, FaultFailed, FaultProved
 from chaoskit.history.faults import compact_faults
 from chaoskit.run.conductor import Conductor
@@ -56,10 +57,7 @@ class Stage:
         self.wait(lambda: self.has_begun(0))
 
     def wait(self, until: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + 30
-        while not until():
-            assert time.monotonic() < deadline, [str(event) for event in self.events]
-            time.sleep(0.01)
+        assert wait_until(until, 30, every_s=0.01), [str(event) for event in self.events]
 
     def has_begun(self, index: int) -> bool:
         """Return whether a fault has taken effect, or failed."""
