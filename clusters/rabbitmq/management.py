@@ -69,7 +69,7 @@ class Management:
             arguments: its `x-` arguments.
         """
         body = {"durable": True, "arguments": dict(arguments), "node": node}
-        self._ask("PUT", f"/api/queues/{self._vhost}/{quote(name, safe='')}", body)
+        self._ask("PUT", self._path_of(name), body)
 
     def declare_exchange(self, name: str, kind: str) -> None:
         """Declare a durable exchange of a type."""
@@ -82,7 +82,7 @@ class Management:
 
     def delete(self, name: str) -> None:
         """Delete a queue, if it exists."""
-        self._ask("DELETE", f"/api/queues/{self._vhost}/{quote(name, safe='')}")
+        self._ask("DELETE", self._path_of(name))
 
     def set_policy(self, definition: Mapping[str, Any]) -> None:
         """Set a policy for all queues."""
@@ -90,21 +90,21 @@ class Management:
         self._ask("PUT", f"/api/policies/{self._vhost}/chaoskit", body)
 
     def queue(self, name: str) -> dict[str, Any] | None:
-        """Return what a node tells about a queue; None if it does not exist.
-
-        Its state is part of the statistics, which an idle queue whose leader has changed may lack for minutes. It is
-        then the state of the queue's record, such as `live`.
-        """
-        path = f"/api/queues/{self._vhost}/{quote(name, safe='')}"
-        found: dict[str, Any] | None = self._ask("GET", path)
-        if found is not None and "state" not in found:
-            recorded = self._ask("GET", f"{path}?disable_stats=true&enable_queue_totals=true") or {}
-            found["state"] = recorded.get("state")
+        """Return what a node tells about a queue; None if it does not exist."""
+        found: dict[str, Any] | None = self._ask("GET", self._path_of(name))
         return found
+
+    def recorded_state(self, name: str) -> str | None:
+        """Return the state in a queue's record, such as `live`; None if there is none."""
+        found = self._ask("GET", f"{self._path_of(name)}?disable_stats=true&enable_queue_totals=true") or {}
+        return found.get("state")
 
     def close(self) -> None:
         """Close all connections."""
         self._client.close()
+
+    def _path_of(self, queue: str) -> str:
+        return f"/api/queues/{self._vhost}/{quote(queue, safe='')}"
 
     def _ask(self, method: str, path: str, body: Any = None) -> Any:
         """Return the answer of the first node that answers; None if there is no such thing.

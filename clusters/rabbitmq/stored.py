@@ -8,7 +8,7 @@ from typing import Any
 from chaoskit.contract.cluster import ClusterError, Placed
 from chaoskit.history.audits import Place
 from clusters.rabbitmq.management import Management
-from clusters.rabbitmq.queues import Declaration, lacks, leader_of
+from clusters.rabbitmq.queues import QUORUM, STREAM, Declaration, lacks, leader_of
 
 
 class Stored:
@@ -83,6 +83,14 @@ class Stored:
             running = self._management.running()
             if absent := [host for host, node in nodes.items() if node not in running]:
                 return f"{', '.join(absent)} not part of the cluster"
-            return next((why for name in self.places if (why := lacks(name, self._management.queue(name)))), "")
+            return next((why for name in self.places if (why := self._lacks(name))), "")
         except ClusterError as error:
             return str(error)
+
+    def _lacks(self, name: str) -> str:
+        """Return what a queue lacks. Its state is part of the statistics, which an idle queue whose leader has changed
+        may not have for minutes; then that of its record counts."""
+        told = self._management.queue(name)
+        if told is not None and told.get("type") not in (QUORUM, STREAM) and "state" not in told:
+            told["state"] = self._management.recorded_state(name)
+        return lacks(name, told)

@@ -13,6 +13,8 @@ import pytest
 
 from clusters.rabbitmq.connection import LAB
 from clusters.rabbitmq.management import Management
+from clusters.rabbitmq.settings import host_name
+from clusters.rabbitmq.stored import Stored
 
 
 @contextmanager
@@ -21,7 +23,8 @@ def _node(told: dict[str, Any], recorded: dict[str, Any]) -> Iterator[Management
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            written = json.dumps(recorded if "disable_stats=true" in self.path else told).encode()
+            of_queue = recorded if "disable_stats=true" in self.path else told
+            written = json.dumps([] if self.path == "/api/nodes" else of_queue).encode()
             self.send_response(200)
             self.send_header("Content-Length", str(len(written)))
             self.end_headers()
@@ -44,16 +47,22 @@ def _node(told: dict[str, Any], recorded: dict[str, Any]) -> Iterator[Management
 
 
 @pytest.mark.parametrize(
-    ("told", "recorded", "state"),
+    ("told", "recorded", "missing"),
     [
-        ({"type": "classic", "state": "down"}, {"state": "live"}, "down"),
-        ({"type": "classic"}, {"state": "live"}, "live"),
-        ({"type": "classic"}, {"state": "stopped"}, "stopped"),
-        ({"type": "classic"}, {}, None),
+        ({"type": "classic", "state": "down"}, {"state": "live"}, "q is down"),
+        ({"type": "classic", "state": "running"}, {"state": "stopped"}, ""),
+        ({"type": "classic"}, {"state": "live"}, ""),
+        ({"type": "classic"}, {"state": "stopped"}, "q is stopped"),
+        ({"type": "classic"}, {}, "q is None"),
+        ({"type": "quorum", "leader": "n1", "members": ["n1", "n2"], "online": ["n1"]}, {"state": "live"}, "q has the"),
     ],
 )
-def test_the_state_of_a_queue(told: dict[str, Any], recorded: dict[str, Any], state: str | None) -> None:
+def test_what_is_missing_of_a_queue(told: dict[str, Any], recorded: dict[str, Any], missing: str) -> None:
     with _node(told, recorded) as management:
-        found = management.queue("queue-0")
+        stored = Stored(management, host_name)
+        stored.places["q"] = ("queue-0", 0)
 
-    assert found == {**told, "state": state}
+        found = stored.missing({})
+
+    assert found.startswith(missing)
+    assert bool(found) == bool(missing)
