@@ -64,7 +64,7 @@ def _stream_not_synced(declared: Declared, effects: Sequence[Effect]) -> str:
 def _global_hangs(declared: Declared, effects: Sequence[Effect]) -> str:
     if parse_version(declared.options.version) >= _HANG_NOT_SEEN_SINCE:
         return ""
-    if not any(each.on_hosts and (each.on_links or each.abrupt or each.damage) for each in effects):
+    if not any(each.on_hosts and (each.on_links or (each.abrupt and each.damage)) for each in effects):
         return ""
     return (
         "nodes lost their connections to each other: Erlang's global may wait for ever when one of them starts again "

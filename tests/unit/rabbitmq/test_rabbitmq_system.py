@@ -110,6 +110,8 @@ def _effect(damage: Damage, *, abrupt: bool = True) -> Effect:
         ("4.0.5", Queueing("quorum", True, True, 0), _effect(Damage.FORGETS), {"limits"}),
         ("3.10.8", Queueing("quorum", True, True, 0), _effect(Damage.FORGETS), {"global-hangs"}),
         ("3.10.8", Queueing("quorum", True, True, 0), _effect(Damage.NONE, abrupt=False), set()),
+        ("3.10.8", Queueing("quorum", True, True, 0), _effect(Damage.NONE), set()),
+        ("3.10.8", Queueing("quorum", True, True, 0), _effect(Damage.CORRUPTS, abrupt=False), set()),
         ("4.0.5", Queueing("classic", True, True, 0), _effect(Damage.FORGETS), {"classic-queue"}),
         ("3.10.8", Queueing("classic", True, True, 0), _effect(Damage.FORGETS), {"global-hangs"}),
         (
