@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import pytest
 
 from chaoskit.base.errors import BadInput
+from chaoskit.base.waiting import wait_until
 from chaoskit.judge.machine import machine_of
 from chaoskit.omb.fitness import doubts
 from chaoskit.report.words import describe_machine
@@ -17,18 +20,20 @@ from chaoskit.run import gauge
 
 
 def test_a_busy_process_is_seen_and_the_watcher_ends_with_it(tmp_path: Path) -> None:
-    path, deadline = tmp_path / "machine.jsonl", time.monotonic() + 60
-    watcher = gauge.start(str(path), time.monotonic_ns(), {"producer-0": os.getpid(), "gone": 2**22 - 1})
-    while not path.exists() or path.read_text().count("\n") < 2:
-        assert time.monotonic() < deadline
-    watcher.terminate()
-    watcher.wait()
+    path = tmp_path / "machine.jsonl"
+    with subprocess.Popen([sys.executable, "-I", "-S", "-c", "while True: pass"]) as busy:
+        watcher = gauge.start(str(path), time.monotonic_ns(), {"producer-0": busy.pid, "gone": 2**22 - 1})
+        seen = wait_until(lambda: path.exists() and path.read_text().count("\n") >= 2, 60)
+        watcher.terminate()
+        watcher.wait()
+        busy.kill()
+    assert seen
 
     machine = machine_of(tmp_path)
 
     assert machine is not None
     assert machine["cores"] == os.cpu_count()
-    assert 0.05 < machine["clients"]["producer-0"] < 1.1, "it did nothing but look, on one core"
+    assert 0.05 < machine["clients"]["producer-0"] < 1.1, "it did nothing but count, on one core"
     assert "gone" not in machine["clients"]
     total = (
         machine["idle"] + machine["iowait"] + machine["steal"] + machine["others"] + sum(machine["clients"].values())
