@@ -18,10 +18,10 @@ import pyarrow as pa
 
 from benchmarks.rounds import measured
 from chaoskit.contract.checker import Part, Setting
-from chaoskit.history.audits import Bounds
-from chaoskit.history.models import DataModel
-from chaoskit.history.schema import MESSAGES, OBSERVATIONS, OPERATIONS, PRODUCER_SHIFT
-from checkers.log import LogChecker
+from chaoskit.history.format.audits import Bounds
+from chaoskit.history.format.models import DataModel
+from chaoskit.history.format.schema import MESSAGES, OBSERVATIONS, OPERATIONS, PRODUCER_SHIFT
+from checkers.log.logs import LogChecker
 from checkers.synthetic.rows import words
 
 

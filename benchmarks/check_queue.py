@@ -20,10 +20,10 @@ import pyarrow as pa
 
 from benchmarks.rounds import measured
 from chaoskit.contract.checker import Part, Setting
-from chaoskit.history.audits import Drained
-from chaoskit.history.models import DataModel
-from chaoskit.history.schema import KINDS, MESSAGES, OBSERVATIONS, OPERATIONS, PRODUCER_SHIFT
-from checkers.queues import QueueChecker
+from chaoskit.history.format.audits import Drained
+from chaoskit.history.format.models import DataModel
+from chaoskit.history.format.schema import KINDS, MESSAGES, OBSERVATIONS, OPERATIONS, PRODUCER_SHIFT
+from checkers.queue.queues import QueueChecker
 from checkers.synthetic.rows import words
 
 SETTINGS = {"message-ttl": 3_600_000, "max-length": 10**9, "priorities": 2, "prefetch": 10_000}

@@ -16,9 +16,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from chaoskit.history.reader import History
+from chaoskit.history.reading.reader import History
 from chaoskit.judge.checking import find
-from checkers.cycles import CYCLES
+from checkers.transaction.cycles import CYCLES
 
 BOUND_NS = 60 * 10**9
 

@@ -25,15 +25,15 @@ import numpy.typing as npt
 
 from benchmarks.recording import TOPIC, in_process, kafka, recorded_by
 from chaoskit.contract.workload import Task
-from chaoskit.history.record import COMPLETE, SEND
-from chaoskit.history.recover import recover
-from chaoskit.history.schema import OK
+from chaoskit.history.format.record import COMPLETE, SEND
+from chaoskit.history.format.schema import OK
+from chaoskit.history.recording.recover import recover
+from chaoskit.load.producer import produce
 from clusters.common.properties import text
 from clusters.kafka.connection import librdkafka
 from clusters.kafka.producer import resolve_producer
 from clusters.kafka.settings import KafkaOptions
 from workloads.log.options import LogOptions
-from workloads.log.producer import produce
 
 _SIZE = 100
 _PRODUCER = {"linger.ms": 1}

@@ -27,9 +27,11 @@ from chaoskit.base.journal import Journal
 from chaoskit.contract.cluster import Processes
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.workload import Job, Task
-from chaoskit.history.models import DataModel
-from chaoskit.history.recorder import Progress, Recorder
-from chaoskit.history.wal import WalWriter
+from chaoskit.history.format.models import DataModel
+from chaoskit.history.recording.recorder import Progress, Recorder
+from chaoskit.history.recording.wal import WalWriter
+from chaoskit.load.consumer import consume
+from chaoskit.load.producer import produce
 from clusters.hosts.lab import LocalOptions, LocalProvider
 from clusters.kafka import System
 from clusters.kafka.client import KafkaClients
@@ -37,9 +39,7 @@ from clusters.kafka.connection import librdkafka
 from clusters.kafka.consumer import CONSUMER_DEFAULTS
 from clusters.kafka.producer import resolve_producer
 from clusters.kafka.settings import KafkaOptions
-from workloads.log.consumer import consume
 from workloads.log.options import LogOptions
-from workloads.log.producer import produce
 
 Result = TypeVar("Result")
 
@@ -76,7 +76,7 @@ def recorded_by(  # noqa: PLR0917 - what a client is
     folder: Path,
     task: Task,
     options: LogOptions,
-    act: Callable[[Job[LogOptions]], None],
+    act: Callable[[Job[Any]], None],
     connection: dict[str, Any],
     seconds: float,
 ) -> tuple[Progress, float]:
@@ -89,7 +89,7 @@ def recorded_by(  # noqa: PLR0917 - what a client is
 
 
 def _recorded(
-    task: Task, act: Callable[[Job[LogOptions]], None], connection: dict[str, Any], seconds: float
+    task: Task, act: Callable[[Job[Any]], None], connection: dict[str, Any], seconds: float
 ) -> tuple[Progress, float]:
     options = LogOptions(rate="max", message_size=_SIZE)
     with tempfile.TemporaryDirectory() as folder:

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import numpy as np
 
-from chaoskit.history.compact import compact
-from chaoskit.history.origin import write_origin
-from chaoskit.history.schema import OK, PRODUCER_SHIFT
-from chaoskit.history.wal import WalWriter
+from chaoskit.history.compacting.compact import compact
+from chaoskit.history.format.origin import write_origin
+from chaoskit.history.format.schema import OK, PRODUCER_SHIFT
+from chaoskit.history.recording.wal import WalWriter
 
 PARTITIONS = 8
 POLL = 500

@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.checker import FINDINGS, Settling
 from chaoskit.contract.installed import checkers
-from chaoskit.history.reader import History, group_sizes, read_operations
+from chaoskit.history.reading.reader import History, group_sizes, read_operations
 from chaoskit.judge import judging
 from chaoskit.judge.checking import Checked, concluding, settle_and_conclude
 from chaoskit.judge.counting import WAITS

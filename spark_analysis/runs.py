@@ -11,10 +11,10 @@ from typing import Any
 from chaoskit.base import store
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.checker import Setting
-from chaoskit.history.digesting import require_history
-from chaoskit.history.finish import finish
-from chaoskit.history.manifest import RECORDED, verify
-from chaoskit.history.reader import History, group_sizes
+from chaoskit.history.compacting.finish import finish
+from chaoskit.history.compacting.manifest import RECORDED, verify
+from chaoskit.history.digesting.live import require_history
+from chaoskit.history.reading.reader import History, group_sizes
 from chaoskit.judge.checking import settings
 from chaoskit.judge.subject import Declared, Subject, read_subject
 from chaoskit.judge.timing import Timing, faults_of, load_of

@@ -23,9 +23,9 @@ from pyspark.sql.types import StructType
 
 from chaoskit.base import store
 from chaoskit.base.errors import BadInput, nearest
-from chaoskit.history.reader import History, group_sizes, history_file, open_file
-from chaoskit.history.schema import FAULTS, MESSAGES, OBSERVATIONS, OPERATIONS
-from chaoskit.history.sound import sound
+from chaoskit.history.format.schema import FAULTS, MESSAGES, OBSERVATIONS, OPERATIONS
+from chaoskit.history.format.sound import sound
+from chaoskit.history.reading.reader import History, group_sizes, history_file, open_file
 from chaoskit.judge.verdict_file import read_verdict
 
 VERDICTS = pa.schema(

@@ -18,7 +18,8 @@ from chaoskit.base.errors import BadInput, ChaoskitError
 from chaoskit.base.latency import Ints
 from chaoskit.contract.checker import Part, Settling
 from chaoskit.contract.installed import checkers
-from chaoskit.history.reader import (
+from chaoskit.history.format.schema import OPERATIONS
+from chaoskit.history.reading.reader import (
     Partition,
     group_sizes,
     history_file,
@@ -27,7 +28,6 @@ from chaoskit.history.reader import (
     read_observations,
     read_operations,
 )
-from chaoskit.history.schema import OPERATIONS
 from chaoskit.judge.checking import check_partition, controlling
 from chaoskit.judge.counting import Operations, operations_counted, partition_measured
 from spark_analysis.units import Task, Unit

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from chaoskit.contract.checker import Setting
-from chaoskit.history.models import DataModel
-from chaoskit.history.reader import Partition
+from chaoskit.history.format.models import DataModel
+from chaoskit.history.reading.reader import Partition
 from chaoskit.judge.timing import Timing
 
 TASK_ROWS_MIN, TASK_ROWS = 250_000, 8_000_000

@@ -18,11 +18,11 @@ from chaoskit.cli.options import PATH, store_option
 from chaoskit.cli.planned import show_plans
 from chaoskit.cli.progress import LiveProgress
 from chaoskit.cli.summary import worst_exit_code
-from chaoskit.omb.benched import Benched, benched
-from chaoskit.omb.climb import Step, climb, climbs
-from chaoskit.omb.plans import Bench, Wishes, read_benches
-from chaoskit.omb.recording import RecordingCost, recording_cost
-from chaoskit.omb.room import check_room
+from chaoskit.interop.omb.benched import Benched, benched
+from chaoskit.interop.omb.climb import Step, climb, climbs
+from chaoskit.interop.omb.plans import Bench, Wishes, read_benches
+from chaoskit.interop.omb.recording import RecordingCost, recording_cost
+from chaoskit.interop.omb.room import check_room
 from chaoskit.report.benchmarks_page import write_benchmarks
 from chaoskit.run.interruption import INTERRUPTED
 from chaoskit.run.site import Site

@@ -8,11 +8,11 @@ import click
 from rich.table import Table
 
 from chaoskit.cli.console import wide_console
-from chaoskit.omb.benched import Benched, ReadBacklog
-from chaoskit.omb.climb import Step
-from chaoskit.omb.ladder import Bracket
-from chaoskit.omb.plans import Bench
-from chaoskit.omb.recording import RecordingCost
+from chaoskit.interop.omb.benched import Benched, ReadBacklog
+from chaoskit.interop.omb.climb import Step
+from chaoskit.interop.omb.ladder import Bracket
+from chaoskit.interop.omb.plans import Bench
+from chaoskit.interop.omb.recording import RecordingCost
 from chaoskit.report.benchmarks_page import Measurement, Rung
 from chaoskit.report.words import describe_machine
 

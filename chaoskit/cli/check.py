@@ -13,7 +13,7 @@ from chaoskit.base.store import find_run
 from chaoskit.cli.options import PATH, json_option, store_option
 from chaoskit.cli.pipes import to_stdout
 from chaoskit.cli.summary import show_summary
-from chaoskit.history.manifest import JUDGED, damaged
+from chaoskit.history.compacting.manifest import JUDGED, damaged
 from chaoskit.interop.jepsen.importing import import_edn
 from chaoskit.judge.judging import check_run
 from chaoskit.judge.verdict import EXIT_CODES

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from chaoskit.history.models import DataModel
+from chaoskit.history.format.models import DataModel
 
 
 class About(Enum):

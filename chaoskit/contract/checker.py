@@ -13,8 +13,8 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 import pyarrow as pa
 
 from chaoskit.contract.anomaly import Anomaly
-from chaoskit.history.audits import Audit, Bounds
-from chaoskit.history.models import DataModel
+from chaoskit.history.format.audits import Audit, Bounds
+from chaoskit.history.format.models import DataModel
 
 View = TypeVar("View")
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from chaoskit.base.errors import ChaoskitError
-from chaoskit.history.recorder import Delivery, DeliveryReports
+from chaoskit.history.recording.recorder import Delivery, DeliveryReports
 
 Settlement = Literal["ack", "ack-cumulative", "nack", "reject"]
 """What a consumer does with a delivery: `nack` asks for redelivery, `reject` does not."""
@@ -72,7 +72,7 @@ class Producer(Protocol):
 
 @runtime_checkable
 class Bursting(Producer, DeliveryReports, Protocol):
-    """A producer that can send bursts; see `chaoskit.history.recorder.DeliveryReports`.
+    """A producer that can send bursts; see `chaoskit.history.recording.recorder.DeliveryReports`.
 
     Attributes:
         tells_positions: whether positions are true, as they are not without acknowledgements.
@@ -288,5 +288,5 @@ class SubscribingClients(Protocol):
     """Optional power of a system's clients: subscriptions."""
 
     def subscriber(self, settings: Mapping[str, Any], kind: str) -> Subscriber:
-        """Connect a consumer of the workload's subscription; `kind` is a type of `chaoskit.history.schema`."""
+        """Connect a consumer of the workload's subscription; `kind` is a type of `chaoskit.history.format.schema`."""
         ...

@@ -20,8 +20,8 @@ from chaoskit.contract.ledger import LedgerClients
 from chaoskit.contract.power import Powered
 from chaoskit.contract.queue import QueueClients
 from chaoskit.contract.topic import Topic
-from chaoskit.history.audits import Place
-from chaoskit.history.models import DataModel
+from chaoskit.history.format.audits import Place
+from chaoskit.history.format.models import DataModel
 
 
 class ClusterError(ChaoskitError):
@@ -172,7 +172,7 @@ class Imposing(Protocol):
 
     def imposed(self, options: Any, topic: Topic) -> Mapping[str, int]:
         """Return what policies and the release's defaults add to a queue's settings, with names of
-        `chaoskit.history.schema.QUEUE_SETTINGS`."""
+        `chaoskit.history.format.schema.QUEUE_SETTINGS`."""
         ...
 
 

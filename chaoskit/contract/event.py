@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from chaoskit.history.recorder import Progress
+from chaoskit.history.recording.recorder import Progress
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from chaoskit.contract.disk import DATA
 from chaoskit.contract.topic import Topic
-from chaoskit.history.audits import Place
+from chaoskit.history.format.audits import Place
 
 Trait = TypeVar("Trait")
 

@@ -15,7 +15,7 @@ from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import Doubt, PowerSwitch, ServiceHost
 from chaoskit.contract.part import EVERYTHING, Part
 from chaoskit.contract.power import optional
-from chaoskit.history.audits import Place
+from chaoskit.history.format.audits import Place
 
 _ANSWER_S = 0.1
 """How long a host with power may take to answer."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from chaoskit.contract.client import Completed, Producer, Settlement
-from chaoskit.history.recorder import Delivery
+from chaoskit.history.recording.recorder import Delivery
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from chaoskit.history.models import DataModel
+from chaoskit.history.format.models import DataModel
 
 DEAD = ".dead"
 """Added to the name of a queue: the name of the queue of its dead letters."""
@@ -20,7 +20,7 @@ class Topic:
         partitions: number of partitions; None if they are created during the run, as with ledgers.
         replication: number of copies of each message.
         kind: the system's own type of it, such as `quorum`, if it has several.
-        settings: what a queue is to do, with names of `chaoskit.history.schema.QUEUE_SETTINGS`.
+        settings: what a queue is to do, with names of `chaoskit.history.format.schema.QUEUE_SETTINGS`.
         exchange: type of the exchange to which messages for a queue are published; empty: directly to the queue.
     """
 

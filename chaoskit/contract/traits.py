@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from chaoskit.history.audits import Place
+from chaoskit.history.format.audits import Place
 
 Resend = Literal["never", "asked", "unconfirmed", "at-once"]
 """What producers resend on their own, for clients with sequence ids. `asked`: the messages that the system lacks,
@@ -91,7 +91,7 @@ class Subscription:
     """Consumers share a subscription and acknowledge individual messages.
 
     Attributes:
-        kind: its type, one of `chaoskit.history.schema.SUBSCRIPTION_TYPES`.
+        kind: its type, one of `chaoskit.history.format.schema.SUBSCRIPTION_TYPES`.
     """
 
     kind: str
@@ -120,7 +120,7 @@ class Queueing:
         persistent: whether messages are persistent.
         consumers: number of consumers during the load.
         mandatory: whether a message that no queue takes is returned to its producer.
-        settings: what the queues are declared with, names of `chaoskit.history.schema.QUEUE_SETTINGS`.
+        settings: what the queues are declared with, names of `chaoskit.history.format.schema.QUEUE_SETTINGS`.
     """
 
     type: str

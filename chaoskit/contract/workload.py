@@ -10,8 +10,8 @@ from pydantic import BaseModel
 
 from chaoskit.contract.power import Powered
 from chaoskit.contract.topic import Topic
-from chaoskit.history.recorder import Progress, Recorder
-from chaoskit.history.schema import AUDITOR
+from chaoskit.history.format.schema import AUDITOR
+from chaoskit.history.recording.recorder import Progress, Recorder
 
 PRODUCER, CONSUMER = "producer", "consumer"
 

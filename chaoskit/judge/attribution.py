@@ -21,8 +21,8 @@ from chaoskit.base.waits import are_in
 from chaoskit.contract.anomaly import About, Anomaly
 from chaoskit.contract.checker import FINDINGS
 from chaoskit.contract.guarantee import Declared, Effect, Guarantees, Rule
-from chaoskit.history.audits import Place
-from chaoskit.history.placements import NewLeader, Placements
+from chaoskit.history.compacting.placements import NewLeader, Placements
+from chaoskit.history.format.audits import Place
 from chaoskit.judge.headline import FROM_THE_LOG
 from chaoskit.judge.reach import CLOCKS_NS, FOREVER, SETTLING_NS, UNAWARE_NS, Times, chained
 

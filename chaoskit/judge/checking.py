@@ -19,9 +19,9 @@ from chaoskit.base.memory import keep_freed_memory
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract.checker import FINDINGS, Checker, FaultWindow, Part, Setting, Settling, Spanning
 from chaoskit.contract.installed import checkers
-from chaoskit.history.drivers import apart_ns
-from chaoskit.history.reader import History, read_messages, read_observations
-from chaoskit.history.schema import ASKING, CARRYING
+from chaoskit.history.compacting.drivers import apart_ns
+from chaoskit.history.format.schema import ASKING, CARRYING
+from chaoskit.history.reading.reader import History, read_messages, read_observations
 from chaoskit.judge.clocks import certain
 from chaoskit.judge.dating import dated
 from chaoskit.judge.proved import committed, proved

@@ -17,9 +17,9 @@ import pyarrow.compute as pc
 
 from chaoskit.base.latency import Flags, Ints, buckets
 from chaoskit.base.waits import Wait, Waits, are_in, first_of_each, waits
-from chaoskit.history.models import DataModel
-from chaoskit.history.reader import Partition
-from chaoskit.history.schema import AUDITOR, OUTCOMES, SENDING
+from chaoskit.history.format.models import DataModel
+from chaoskit.history.format.schema import AUDITOR, OUTCOMES, SENDING
+from chaoskit.history.reading.reader import Partition
 from chaoskit.judge.counts import counted, single
 from chaoskit.judge.timing import Load, Timing
 

@@ -20,14 +20,14 @@ import pyarrow as pa
 from chaoskit.base.latency import durations_ns
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract.checker import FINDINGS
-from chaoskit.history import blocks
-from chaoskit.history.audits import Audit, Bounds, Place
-from chaoskit.history.digest import ODD_MAX, ODDITIES, SERIES
-from chaoskit.history.digesting import digests, portions, routes_of
-from chaoskit.history.intervals import Intervals, Ints
-from chaoskit.history.origin import read_origin
-from chaoskit.history.record import NO_POSITION, RECORD
-from chaoskit.history.schema import AUDITOR, OUTCOMES
+from chaoskit.history.digesting import blocks
+from chaoskit.history.digesting.digest import ODD_MAX, ODDITIES, SERIES
+from chaoskit.history.digesting.live import digests, portions, routes_of
+from chaoskit.history.format.audits import Audit, Bounds, Place
+from chaoskit.history.format.intervals import Intervals, Ints
+from chaoskit.history.format.origin import read_origin
+from chaoskit.history.format.record import NO_POSITION, RECORD
+from chaoskit.history.format.schema import AUDITOR, OUTCOMES
 from chaoskit.judge.counts import counted, single, summed
 from chaoskit.judge.digested_fates import LOST, Fates, FinalRead
 from chaoskit.judge.digested_waits import waits

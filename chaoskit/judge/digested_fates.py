@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from chaoskit.history import blocks
-from chaoskit.history.intervals import Intervals, Ints
-from chaoskit.history.routes import Routes
+from chaoskit.history.digesting import blocks
+from chaoskit.history.digesting.routes import Routes
+from chaoskit.history.format.intervals import Intervals, Ints
 
 LOST, UNSEEN, EXPIRED = "lost", "unseen", "expired"
 

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.base.waits import Wait, Waits
-from chaoskit.history.audits import Place
-from chaoskit.history.digest import GAP_MIN_NS, Digest
+from chaoskit.history.digesting.digest import GAP_MIN_NS, Digest
+from chaoskit.history.format.audits import Place
 from chaoskit.judge.counting import WAITS, waits_of, waits_rows
 from chaoskit.judge.timing import Timing
 

@@ -11,7 +11,7 @@ from chaoskit.base.quantities import HOUR
 from chaoskit.base.reading import reading, shaped
 from chaoskit.contract.guarantee import Effect
 from chaoskit.contract.installed import nemesis
-from chaoskit.history.audits import Place
+from chaoskit.history.format.audits import Place
 from chaoskit.scenario.mistakes import validated
 
 _FILE = "faults.parquet"

@@ -22,14 +22,14 @@ from chaoskit.base.reading import RESTORE
 from chaoskit.contract import installed
 from chaoskit.contract.guarantee import Allowance
 from chaoskit.contract.traits import Group, Routed
-from chaoskit.history.audits import Bounds
-from chaoskit.history.digesting import digested
-from chaoskit.history.drivers import apart_ns
-from chaoskit.history.faults import FAULTS_FILE
-from chaoskit.history.finish import finish
-from chaoskit.history.manifest import JUDGED, RECORDED, seal, verify
-from chaoskit.history.reader import History
-from chaoskit.history.schema import SENDING
+from chaoskit.history.compacting.drivers import apart_ns
+from chaoskit.history.compacting.faults import FAULTS_FILE
+from chaoskit.history.compacting.finish import finish
+from chaoskit.history.compacting.manifest import JUDGED, RECORDED, seal, verify
+from chaoskit.history.digesting.live import digested
+from chaoskit.history.format.audits import Bounds
+from chaoskit.history.format.schema import SENDING
+from chaoskit.history.reading.reader import History
 from chaoskit.judge.attribution import Explained
 from chaoskit.judge.bounds import compare
 from chaoskit.judge.checking import find

@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 from hdrh.histogram import HdrHistogram
 
 from chaoskit.base.latency import Ints, buckets, merged, summary, write_histogram
-from chaoskit.history.reader import History, read_messages, read_observations
-from chaoskit.history.schema import OUTCOMES
+from chaoskit.history.format.schema import OUTCOMES
+from chaoskit.history.reading.reader import History, read_messages, read_observations
 from chaoskit.judge.counting import WAITS, Operations, operations_counted, partition_measured
 from chaoskit.judge.counts import of_series, summed, total
 from chaoskit.judge.timing import PHASES, Load, Timing

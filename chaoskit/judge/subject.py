@@ -23,7 +23,7 @@ from chaoskit.base.quantities import SECOND
 from chaoskit.contract import installed
 from chaoskit.contract.cluster import Imposing, Positions
 from chaoskit.contract.guarantee import Allowance
-from chaoskit.history.placements import Placements
+from chaoskit.history.compacting.placements import Placements
 from chaoskit.judge.attribution import Attribution, Explained, unexplained
 from chaoskit.judge.effects import effects
 from chaoskit.judge.guarantees import allowances

@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 
 from chaoskit.base.latency import Ints
 from chaoskit.base.quantities import SECOND
-from chaoskit.history.reader import history_file, open_file, read_operations
-from chaoskit.history.schema import AUDITOR, SENDING
+from chaoskit.history.format.schema import AUDITOR, SENDING
+from chaoskit.history.reading.reader import history_file, open_file, read_operations
 from chaoskit.judge.recovery import read_recovery
 
 AROUND_MIN_NS, AROUND_MAX_NS = 2 * SECOND, 30 * SECOND

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from chaoskit.contract.guarantee import Allowance
-from chaoskit.history.drivers import DriverTold
+from chaoskit.history.compacting.drivers import DriverTold
 from chaoskit.judge.attribution import Cause
 from chaoskit.judge.bounds import Bounded, describe
 from chaoskit.judge.headline import EXPIRED, LOSSES, VANISHED, headline, lost_messages

@@ -11,8 +11,8 @@ from typing_extensions import TypedDict
 
 from chaoskit.base import parquet, store
 from chaoskit.base.errors import BadInput
-from chaoskit.history.drivers import DriverTold
-from chaoskit.history.sound import sound
+from chaoskit.history.compacting.drivers import DriverTold
+from chaoskit.history.format.sound import sound
 from chaoskit.judge.attribution import JUDGED
 
 _Count = Annotated[int, Field(ge=-(2**63), lt=2**63)]

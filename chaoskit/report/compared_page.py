@@ -8,7 +8,7 @@ from typing import Any
 
 from chaoskit.base import durable, owner
 from chaoskit.base.errors import BadInput
-from chaoskit.history.reader import History
+from chaoskit.history.reading.reader import History
 from chaoskit.judge.timing import Timing, faults_of, load_of
 from chaoskit.report import charts
 from chaoskit.report.compared import Compared, figures, letter

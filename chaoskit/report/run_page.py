@@ -8,8 +8,8 @@ from typing import Any
 
 from chaoskit.base import durable, owner, store
 from chaoskit.base.errors import BadInput, ChaoskitError
-from chaoskit.history.manifest import JUDGED, RECORDED, verify
-from chaoskit.history.reader import History, group_sizes
+from chaoskit.history.compacting.manifest import JUDGED, RECORDED, verify
+from chaoskit.history.reading.reader import History, group_sizes
 from chaoskit.judge.bounds import Bounded, describe
 from chaoskit.judge.headline import LOSSES
 from chaoskit.judge.subject import Declared

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from chaoskit.base.latency import Ints
 from chaoskit.base.waits import Wait
-from chaoskit.history.reader import History, group_sizes, read_messages, read_observations, read_operations
+from chaoskit.history.reading.reader import History, group_sizes, read_messages, read_observations, read_operations
 from chaoskit.judge.counting import UNAVAILABLE_MIN_NS, Operations, Sends, delivered_rows, received_rows
 from chaoskit.judge.timing import Timing
 

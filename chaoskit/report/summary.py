@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from chaoskit.history.drivers import DriverTold
-from chaoskit.history.schema import PRODUCER_SHIFT
+from chaoskit.history.compacting.drivers import DriverTold
+from chaoskit.history.format.schema import PRODUCER_SHIFT
 from chaoskit.judge.bounds import describe
 from chaoskit.judge.verdict import VALID, Found, Verdict
 from chaoskit.report.following import in_order

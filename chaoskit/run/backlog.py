@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from chaoskit.base.quantities import format_duration
 from chaoskit.contract.event import PhaseBegun, Watcher
 from chaoskit.contract.traits import Backlog
-from chaoskit.history.recorder import Progress
+from chaoskit.history.recording.recorder import Progress
 from chaoskit.judge.recovery import BuiltBacklog
 from chaoskit.run.fleet import Client
 

@@ -23,8 +23,8 @@ from chaoskit.contract.event import FaultDropped, FaultFailed, FaultHealed, Faul
 from chaoskit.contract.host import Doubt, ServiceHost
 from chaoskit.contract.installed import nemesis
 from chaoskit.contract.nemesis import ClientProcess, Nemesis, Strike, is_dark
-from chaoskit.history.faults import FaultLog
-from chaoskit.history.segment import HistoryFull, room_in
+from chaoskit.history.compacting.faults import FaultLog
+from chaoskit.history.format.segment import HistoryFull, room_in
 from chaoskit.run.fault_row import FaultRow
 from chaoskit.run.ground import Ground
 from chaoskit.run.occupancy import Claim, Occupancy, claim_of

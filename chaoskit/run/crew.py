@@ -16,7 +16,7 @@ from chaoskit.base.errors import BadInput, RunFailed
 from chaoskit.base.journal import Journal
 from chaoskit.base.parallel import on_each
 from chaoskit.contract.driver import Driver, Driving
-from chaoskit.history.drivers import Comparison, DriverLog
+from chaoskit.history.compacting.drivers import Comparison, DriverLog
 from chaoskit.scenario.plan import Plan
 
 _EVERY_S = 1.0

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from chaoskit.base.errors import ChaoskitError
-from chaoskit.history.digesting import take
+from chaoskit.history.digesting.live import take
 
 _EVERY_S = 2
 _MODULE = "chaoskit.run.digester"

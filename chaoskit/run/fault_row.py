@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from chaoskit.history.audits import Place
+from chaoskit.history.format.audits import Place
 from chaoskit.scenario.timeline import PlannedFault
 
 

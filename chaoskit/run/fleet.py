@@ -27,8 +27,8 @@ from chaoskit.base.journal import Journal
 from chaoskit.base.secrets import environment_in
 from chaoskit.contract.driver import Driver
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Task
-from chaoskit.history.recorder import Progress
-from chaoskit.history.segment import HistoryFull
+from chaoskit.history.format.segment import HistoryFull
+from chaoskit.history.recording.recorder import Progress
 from chaoskit.run.crew import Crew
 from chaoskit.run.heal import PROCESS, WORKER_MODULE
 from chaoskit.run.worker import ON_DRIVER

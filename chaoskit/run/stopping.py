@@ -6,7 +6,7 @@ import subprocess
 import time
 
 from chaoskit.base.quantities import format_duration
-from chaoskit.history.recorder import Progress
+from chaoskit.history.recording.recorder import Progress
 from chaoskit.scenario.stopping import StopWhen
 
 _COMMAND_S = 30

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.contract.cluster import Cluster, ClusterError
-from chaoskit.history.placements import PlacementLog
-from chaoskit.history.segment import HistoryFull
+from chaoskit.history.compacting.placements import PlacementLog
+from chaoskit.history.format.segment import HistoryFull
 
 _EVERY_S = 1.0
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.contract.cluster import Cluster
 from chaoskit.contract.host import ServiceHost
-from chaoskit.history.audits import Place
+from chaoskit.history.format.audits import Place
 from chaoskit.scenario.plan import Plan
 
 _FIND_ATTEMPTS_S = 10

@@ -23,9 +23,9 @@ from chaoskit.contract.installed import nemesis
 from chaoskit.contract.power import optional
 from chaoskit.contract.traits import Backlog, Group, Paced, Routed
 from chaoskit.contract.workload import PRODUCER, Task
-from chaoskit.history import digesting
-from chaoskit.history.models import DataModel, write_topics
-from chaoskit.history.schema import AUDITOR
+from chaoskit.history.digesting import live
+from chaoskit.history.format.models import DataModel, write_topics
+from chaoskit.history.format.schema import AUDITOR
 from chaoskit.run import gauge
 from chaoskit.run.backlog import Backlogging
 from chaoskit.run.conductor import Conductor
@@ -205,7 +205,7 @@ class Trial:
         if self._plan.scenario.record == "latency":
             routed = self._plan.declared.get(Routed)
             assert routed is not None
-            digesting.begin(self._folder, len(routed.places), start_ns)
+            live.begin(self._folder, len(routed.places), start_ns)
             self._digester = Digester(self._folder, self._folder / "logs" / "digester.log")
 
     def _crashed(self) -> list[dict[str, Any]]:

@@ -23,9 +23,9 @@ from typing import Any
 
 from chaoskit.contract import installed
 from chaoskit.contract.workload import Job, Task
-from chaoskit.history.recorder import Progress, Recorder
-from chaoskit.history.segment import HistoryFull
-from chaoskit.history.wal import WalWriter
+from chaoskit.history.format.segment import HistoryFull
+from chaoskit.history.recording.recorder import Progress, Recorder
+from chaoskit.history.recording.wal import WalWriter
 
 ON_DRIVER = "-"
 PAUSE, RESUME = b"pause\n", b"resume\n"

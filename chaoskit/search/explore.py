@@ -27,9 +27,9 @@ from chaoskit.contract import installed
 from chaoskit.contract.disk import CrashPoints
 from chaoskit.contract.event import Event, Watcher
 from chaoskit.contract.guarantee import Allowance, Damage, Effect
-from chaoskit.history.digesting import require_history
-from chaoskit.history.origin import read_origin
-from chaoskit.history.reader import History
+from chaoskit.history.digesting.live import require_history
+from chaoskit.history.format.origin import read_origin
+from chaoskit.history.reading.reader import History
 from chaoskit.judge.guarantees import allowances
 from chaoskit.judge.recovery import read_recovery
 from chaoskit.judge.subject import read_subject

@@ -19,7 +19,7 @@ from chaoskit.base.errors import BadInput, RunFailed
 from chaoskit.base.quantities import MILLISECOND, SECOND, format_duration
 from chaoskit.base.reading import RESTORE
 from chaoskit.contract.event import Event, Problem, Watcher
-from chaoskit.history.schema import FAULTS
+from chaoskit.history.format.schema import FAULTS
 from chaoskit.judge.recovery import read_recovery
 from chaoskit.judge.verdict import INVALID
 from chaoskit.judge.verdict_file import read_verdict

@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from chaoskit.base import parquet, store
-from chaoskit.history.dataset import ROW_GROUP_ROWS, PartitionsWriter, write_operations
-from chaoskit.history.schema import MESSAGES, OBSERVATIONS
+from chaoskit.history.compacting.dataset import ROW_GROUP_ROWS, PartitionsWriter, write_operations
+from chaoskit.history.format.schema import MESSAGES, OBSERVATIONS
 from checkers.synthetic.injection import CAUSES, check_injections
 from checkers.synthetic.ledgers import LedgerSimulation
 from checkers.synthetic.parameters import Parameters, make_parameters

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.history.schema import AUDITOR, OPERATIONS, OUTCOMES
+from chaoskit.history.format.schema import AUDITOR, OPERATIONS, OUTCOMES
 from checkers.synthetic.consumption import Consumption
 from checkers.synthetic.edits import Edits
 from checkers.synthetic.partition import AUDIT_POLL_NS

@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.base.errors import BadInput
-from chaoskit.history.audits import Audit, Drained, Place
-from chaoskit.history.models import DataModel
-from chaoskit.history.schema import AUDITOR, FAULTS
+from chaoskit.history.format.audits import Audit, Drained, Place
+from chaoskit.history.format.models import DataModel
+from chaoskit.history.format.schema import AUDITOR, FAULTS
 from checkers.synthetic.layout import ORIGIN_NS, shares
 from checkers.synthetic.operations import CHUNK_OPERATIONS, Columns, F
 from checkers.synthetic.parameters import Parameters

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.history.schema import DIRECTIONS, KINDS, MESSAGES, OBSERVATIONS, PAYLOADS
+from chaoskit.history.format.schema import DIRECTIONS, KINDS, MESSAGES, OBSERVATIONS, PAYLOADS
 from checkers.synthetic.randomness import Ints
 
 SENT, RECEIVED = range(len(DIRECTIONS))

@@ -7,9 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from chaoskit.history.audits import Audit, Place
-from chaoskit.history.models import DataModel
-from chaoskit.history.schema import FAULTS
+from chaoskit.history.format.audits import Audit, Place
+from chaoskit.history.format.models import DataModel
+from chaoskit.history.format.schema import FAULTS
 from checkers.synthetic.consumption import Consumption
 from checkers.synthetic.edits import Edits
 from checkers.synthetic.injection import plan_edits

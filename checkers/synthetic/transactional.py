@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.history.audits import Audit, Bounds, Place
-from chaoskit.history.models import DataModel
-from chaoskit.history.schema import AUDITOR, FAULTS
+from chaoskit.history.format.audits import Audit, Bounds, Place
+from chaoskit.history.format.models import DataModel
+from chaoskit.history.format.schema import AUDITOR, FAULTS
 from checkers.synthetic.causes_transactions import TRANSACTION_CAUSES
 from checkers.synthetic.operations import CHUNK_OPERATIONS, Columns, F
 from checkers.synthetic.parameters import Parameters

@@ -16,7 +16,7 @@ from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.ledger import LedgerClients
 from chaoskit.contract.power import Powered
 from chaoskit.contract.queue import QueueClients
-from chaoskit.history.models import DataModel
+from chaoskit.history.format.models import DataModel
 from clusters.bookkeeper import artifacts
 from clusters.bookkeeper.deploy import BookKeeperCluster
 from clusters.bookkeeper.guarantees import GUARANTEES

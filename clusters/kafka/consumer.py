@@ -10,9 +10,9 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaExcepti
 
 from chaoskit.contract.client import Membership, PositionLost, Reached
 from chaoskit.contract.cluster import ClusterError
-from chaoskit.history.hot import delivered
-from chaoskit.history.recorder import Delivery
-from chaoskit.history.schema import INFO, OK
+from chaoskit.history.format.schema import INFO, OK
+from chaoskit.history.recording.hot import delivered
+from chaoskit.history.recording.recorder import Delivery
 from clusters.kafka.connection import CONNECTION_DEFAULTS
 from clusters.kafka.membership import SESSION, resolve_consumer, takes_a_few
 

@@ -16,7 +16,7 @@ from confluent_kafka.admin import AdminClient
 from chaoskit.base.parallel import on_each
 from chaoskit.contract.cluster import ClusterError
 from chaoskit.contract.host import HostError, ServiceHost
-from chaoskit.history.audits import Place
+from chaoskit.history.format.audits import Place
 from clusters.kafka.probe import PartitionState, partition_states
 from clusters.kafka.settings import BROKER_PORT
 

@@ -14,7 +14,7 @@ from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.ledger import LedgerClients
 from chaoskit.contract.queue import QueueClients
-from chaoskit.history.models import DataModel
+from chaoskit.history.format.models import DataModel
 from clusters.common.diagnosis import java_and_jars
 from clusters.common.directories import check_directories
 from clusters.common.java import check_java

@@ -17,8 +17,8 @@ from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.owned import OwnedProcesses
 from chaoskit.contract.power import P, held
 from chaoskit.contract.topic import Topic
-from chaoskit.history.audits import Place
-from chaoskit.history.models import DataModel
+from chaoskit.history.format.audits import Place
+from chaoskit.history.format.models import DataModel
 from chaoskit.scenario.mistakes import validated
 from clusters.rabbitmq import probe
 from clusters.rabbitmq.connection import ADDRESSES, LOGIN, ROUTES, Login

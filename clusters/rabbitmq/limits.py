@@ -13,7 +13,7 @@ from typing import Any
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.topic import Topic
-from chaoskit.history.models import DataModel
+from chaoskit.history.format.models import DataModel
 from clusters.rabbitmq.queues import QUORUM
 from clusters.rabbitmq.releases import parse_version
 from clusters.rabbitmq.settings import RabbitOptions

@@ -9,8 +9,8 @@ from typing import Any
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.topic import DEAD, Topic
-from chaoskit.history.audits import Place
-from chaoskit.history.models import DataModel
+from chaoskit.history.format.audits import Place
+from chaoskit.history.format.models import DataModel
 from clusters.rabbitmq.releases import parse_version
 from clusters.rabbitmq.routing import DELAYED
 from clusters.rabbitmq.streams.names import stream_name

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from chaoskit.contract.cluster import ClusterError
-from chaoskit.history.audits import Place
+from chaoskit.history.format.audits import Place
 from clusters.rabbitmq.control import Control
 from clusters.rabbitmq.management import Management
 from clusters.rabbitmq.releases import KHEPRI

@@ -16,7 +16,7 @@ from chaoskit.contract.ledger import LedgerClients
 from chaoskit.contract.queue import QueueClients
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Group
-from chaoskit.history.models import DataModel
+from chaoskit.history.format.models import DataModel
 from clusters.hosts import roots
 from clusters.rabbitmq import attached, connection, limits
 from clusters.rabbitmq.client import RabbitClients

@@ -18,7 +18,7 @@ from remote.machines import machines
 
 from chaoskit.base import yaml
 from chaoskit.base.waiting import wait_until
-from chaoskit.history.reader import History
+from chaoskit.history.reading.reader import History
 
 pytestmark = [pytest.mark.chaos, pytest.mark.long]
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from chaoskit.history.reader import History
+from chaoskit.history.reading.reader import History
 
 pytestmark = [pytest.mark.chaos, pytest.mark.long]
 

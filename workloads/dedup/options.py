@@ -7,10 +7,10 @@ from typing import Literal
 from pydantic import Field
 
 from chaoskit.base.quantities import MILLISECOND, Duration
-from workloads.log.options import LogOptions
+from chaoskit.load.partitioned import GroupedOptions
 
 
-class DedupOptions(LogOptions):
+class DedupOptions(GroupedOptions):
     """The options of this workload, in addition to those of `log`.
 
     Attributes:

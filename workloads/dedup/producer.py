@@ -7,11 +7,11 @@ from functools import partial
 from chaoskit.contract.client import Completed, Producer, SequencedClients
 from chaoskit.contract.power import optional
 from chaoskit.contract.workload import Job
-from workloads.common.settings import settings_of
+from chaoskit.load import producer
+from chaoskit.load.settings import settings_of
 from workloads.dedup.options import DedupOptions
 from workloads.dedup.restarting import Restarting
 from workloads.dedup.resuming import Resuming
-from workloads.log import producer
 
 
 def connect(job: Job[DedupOptions], completed: Completed) -> Producer:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from chaoskit.contract.client import Producer
 from chaoskit.contract.workload import Job
-from workloads.common.restarts import Restarts
+from chaoskit.load.restarts import Restarts
 from workloads.dedup.options import DedupOptions
 
 

@@ -14,9 +14,9 @@ from typing import NamedTuple
 from chaoskit.contract.client import Completed, SequencedProducer, Unreachable
 from chaoskit.contract.traits import Resend
 from chaoskit.contract.workload import Job
-from chaoskit.history import payload
-from chaoskit.history.schema import DUPLICATE, FAIL, INFO, OK
-from workloads.common.restarts import Restarts
+from chaoskit.history.format import payload
+from chaoskit.history.format.schema import DUPLICATE, FAIL, INFO, OK
+from chaoskit.load.restarts import Restarts
 from workloads.dedup.options import DedupOptions
 
 _FULL_S = 0.01

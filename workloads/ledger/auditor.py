@@ -20,9 +20,9 @@ from chaoskit.contract.ledger import (
     NoSuchLedger,
 )
 from chaoskit.contract.workload import Job
-from chaoskit.history import payload
-from chaoskit.history.audits import Bounds
-from chaoskit.history.schema import INFO, OK, PRODUCER_SHIFT
+from chaoskit.history.format import payload
+from chaoskit.history.format.audits import Bounds
+from chaoskit.history.format.schema import INFO, OK, PRODUCER_SHIFT
 from workloads.ledger.consumer import BATCH
 from workloads.ledger.options import TOPIC, LedgerOptions
 from workloads.ledger.recording import ADD, received, stands

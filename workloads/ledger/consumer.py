@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from chaoskit.contract.ledger import LedgerClients, LedgerError, LedgerReader
 from chaoskit.contract.workload import Job
-from workloads.common.reports import Reports
-from workloads.common.settings import settings_of
+from chaoskit.load.reports import Reports
+from chaoskit.load.settings import settings_of
 from workloads.ledger.options import LedgerOptions
 from workloads.ledger.recording import received, stands
 

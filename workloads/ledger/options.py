@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from chaoskit.base.quantities import SECOND, Duration
-from workloads.common.options import MessageSize, Rate
+from chaoskit.load.options import MessageSize, Rate
 
 TOPIC = "ledger"
 """The topic in the history; its partitions are the ledgers, by id."""

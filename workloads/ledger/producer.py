@@ -6,10 +6,10 @@ import time
 
 from chaoskit.contract.ledger import LedgerClients, LedgerError, LedgerWriter
 from chaoskit.contract.workload import Job
-from chaoskit.history import payload
-from chaoskit.history.schema import PRODUCER_SHIFT
-from workloads.common.reports import Reports
-from workloads.common.schedule import WARM_UP_TIMEOUT_S, Schedule
+from chaoskit.history.format import payload
+from chaoskit.history.format.schema import PRODUCER_SHIFT
+from chaoskit.load.reports import Reports
+from chaoskit.load.schedule import WARM_UP_TIMEOUT_S, Schedule
 from workloads.ledger.options import TOPIC, LedgerOptions
 from workloads.ledger.recording import ADD, stands
 

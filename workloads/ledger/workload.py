@@ -9,9 +9,9 @@ from chaoskit.contract.ledger import LedgerClients
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Paced, Recovers
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Job, Task
-from chaoskit.history.models import DataModel
-from chaoskit.history.schema import AUDITOR
-from workloads.common.options import per_second
+from chaoskit.history.format.models import DataModel
+from chaoskit.history.format.schema import AUDITOR
+from chaoskit.load.options import per_second
 from workloads.ledger.auditor import audit
 from workloads.ledger.consumer import tail
 from workloads.ledger.options import TOPIC, LedgerOptions

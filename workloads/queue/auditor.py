@@ -7,9 +7,9 @@ import time
 from chaoskit.contract.client import Unreachable
 from chaoskit.contract.queue import Publishing, QueueClients
 from chaoskit.contract.workload import Job
-from chaoskit.history.audits import Drained
-from chaoskit.history.schema import INFO, OK
-from workloads.log.auditor import Probes
+from chaoskit.history.format.audits import Drained
+from chaoskit.history.format.schema import INFO, OK
+from chaoskit.load.probes import Probes
 from workloads.queue.consumer import Receiver
 from workloads.queue.options import NOWHERE, QueueOptions
 

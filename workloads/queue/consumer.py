@@ -8,12 +8,12 @@ from chaoskit.contract.client import Settlement
 from chaoskit.contract.queue import Arrival, QueueClients, QueueConsumer
 from chaoskit.contract.topic import DEAD
 from chaoskit.contract.workload import Job
-from chaoskit.history import payload
-from chaoskit.history.schema import FAIL, OK, OTHER_QUEUE
-from workloads.common.choices import Choices
-from workloads.common.reports import Reports
-from workloads.common.restarts import Restarts
-from workloads.common.settings import settings_of
+from chaoskit.history.format import payload
+from chaoskit.history.format.schema import FAIL, OK, OTHER_QUEUE
+from chaoskit.load.choices import Choices
+from chaoskit.load.reports import Reports
+from chaoskit.load.restarts import Restarts
+from chaoskit.load.settings import settings_of
 from workloads.queue.options import QueueOptions
 
 _POLL_TIMEOUT_S = 0.1

@@ -8,8 +8,8 @@ from pydantic import Field, model_validator
 
 from chaoskit.base.quantities import MILLISECOND, SECOND, Duration
 from chaoskit.contract.topic import DEAD
-from chaoskit.history.audits import Place
-from workloads.common.options import LoadOptions, Rate
+from chaoskit.history.format.audits import Place
+from chaoskit.load.options import LoadOptions, Rate
 
 NOWHERE = "nowhere"
 """The routing key that no queue is bound to."""

@@ -6,10 +6,10 @@ from chaoskit.base.quantities import MILLISECOND
 from chaoskit.contract.client import Completed, Producer
 from chaoskit.contract.queue import Publisher, Publishing, QueueClients
 from chaoskit.contract.workload import Job
-from chaoskit.history import payload
-from chaoskit.history.recorder import Recorder
-from workloads.common.settings import settings_of
-from workloads.log.producer import produce
+from chaoskit.history.format import payload
+from chaoskit.history.recording.recorder import Recorder
+from chaoskit.load.producer import produce
+from chaoskit.load.settings import settings_of
 from workloads.queue.options import QueueOptions
 from workloads.queue.topics import declare
 

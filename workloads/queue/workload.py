@@ -8,9 +8,9 @@ from chaoskit.contract.queue import QueueClients
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Paced, Queueing
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Job, Task
-from chaoskit.history.schema import AUDITOR
-from workloads.common.options import per_second
-from workloads.common.workload import LoadWorkload
+from chaoskit.history.format.schema import AUDITOR
+from chaoskit.load.options import per_second
+from chaoskit.load.workload import LoadWorkload
 from workloads.queue.auditor import audit
 from workloads.queue.consumer import consume
 from workloads.queue.options import QueueOptions

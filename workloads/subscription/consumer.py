@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 from chaoskit.contract.client import Settlement, Subscriber, SubscribingClients
 from chaoskit.contract.workload import Job
-from chaoskit.history.audits import Place
-from chaoskit.history.recorder import Delivery
-from chaoskit.history.schema import FAIL, INFO, OK, SUBSCRIPTION_TYPES
-from workloads.common.choices import Choices
-from workloads.common.reports import Reports
-from workloads.common.restarts import Restarts
-from workloads.common.settings import settings_of
-from workloads.log.reading import Poller
+from chaoskit.history.format.audits import Place
+from chaoskit.history.format.schema import FAIL, INFO, OK, SUBSCRIPTION_TYPES
+from chaoskit.history.recording.recorder import Delivery
+from chaoskit.load.choices import Choices
+from chaoskit.load.receiver import Poller
+from chaoskit.load.reports import Reports
+from chaoskit.load.restarts import Restarts
+from chaoskit.load.settings import settings_of
 from workloads.subscription.options import SubscriptionOptions
 
 _DRAIN_MAX_S = 40

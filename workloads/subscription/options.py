@@ -7,10 +7,10 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from chaoskit.base.quantities import MILLISECOND, SECOND, Duration
-from workloads.log.options import LogOptions
+from chaoskit.load.partitioned import PartitionedOptions
 
 
-class SubscriptionOptions(LogOptions):
+class SubscriptionOptions(PartitionedOptions):
     """The options of this workload, in addition to those of `log`.
 
     Attributes:
@@ -41,6 +41,4 @@ class SubscriptionOptions(LogOptions):
             raise ValueError("nack_every and leave_every require acks: individual")
         if self.subscription == "key-shared" and not self.keys:
             raise ValueError("a key-shared subscription requires keys")
-        if self.consumption == "group":
-            raise ValueError("consumption: group is only supported by the workload log; remove it")
         return self

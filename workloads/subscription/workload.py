@@ -5,25 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from chaoskit.contract.client import LogClients, SubscribingClients
-from chaoskit.contract.traits import Group, Paced, Subscription
-from chaoskit.contract.workload import CONSUMER, Job
-from workloads.log.workload import LogWorkload
+from chaoskit.contract.traits import Group, Subscription
+from chaoskit.contract.workload import Job
+from chaoskit.load.logs import PartitionedWorkload
 from workloads.subscription.consumer import subscribe
 from workloads.subscription.options import SubscriptionOptions
 
 
-class SubscriptionWorkload(LogWorkload):
+class SubscriptionWorkload(PartitionedWorkload):
     """Entry point `subscription` of `chaoskit.workloads`."""
 
     options = SubscriptionOptions
     client_powers = (LogClients, SubscribingClients)
 
     def traits(self, options: SubscriptionOptions) -> tuple[object, ...]:
-        paced = Paced(options.rate, options.producers, options.message_size)
-        return (paced, Group(), Subscription(options.subscription))
+        return (*super().traits(options), Group(), Subscription(options.subscription))
 
-    def run(self, job: Job[Any]) -> None:
-        if job.task.role == CONSUMER:
-            subscribe(job)
-        else:
-            super().run(job)
+    def consume(self, job: Job[Any]) -> None:
+        subscribe(job)

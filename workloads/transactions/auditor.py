@@ -6,10 +6,10 @@ import time
 
 from chaoskit.contract.client import ProducerFenced, TransactionalClients, TransactionalProducer
 from chaoskit.contract.workload import Job
-from chaoskit.history.audits import Place
-from chaoskit.history.schema import INFO, OK
-from workloads.common.schedule import CLOSE_TIMEOUT_S
-from workloads.log.auditor import Probes
+from chaoskit.history.format.audits import Place
+from chaoskit.history.format.schema import INFO, OK
+from chaoskit.load.probes import Probes
+from chaoskit.load.schedule import CLOSE_TIMEOUT_S
 from workloads.transactions.options import TransactionsOptions
 
 _REGISTER_TIMEOUT_S = 5

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from workloads.common.options import Rate
-from workloads.log.options import LogOptions
+from chaoskit.load.options import Rate
+from chaoskit.load.partitioned import GroupedOptions
 
 
-class TransactionsOptions(LogOptions):
+class TransactionsOptions(GroupedOptions):
     """The options of this workload, in addition to those of `log`.
 
     Attributes:

@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 from chaoskit.contract.client import Completed, ProducerFenced, TransactionalClients, TransactionalProducer
 from chaoskit.contract.workload import Job
-from chaoskit.history.schema import FAIL, INFO, OK
-from workloads.common.reports import Reports
-from workloads.common.schedule import CLOSE_TIMEOUT_S, WARM_UP_TIMEOUT_S, Schedule
-from workloads.common.settings import settings_of
-from workloads.log.sending import Sender
+from chaoskit.history.format.schema import FAIL, INFO, OK
+from chaoskit.load.reports import Reports
+from chaoskit.load.schedule import CLOSE_TIMEOUT_S, WARM_UP_TIMEOUT_S, Schedule
+from chaoskit.load.sender import Sender
+from chaoskit.load.settings import settings_of
 from workloads.transactions.options import TransactionsOptions
 
 _REGISTER_TIMEOUT_S = 5

@@ -6,16 +6,15 @@ from typing import Any
 
 from chaoskit.contract.client import LogClients, TransactionalClients
 from chaoskit.contract.traits import Transactions
-from chaoskit.contract.workload import PRODUCER, Job
-from chaoskit.history.schema import AUDITOR
-from workloads.log.auditor import audit
-from workloads.log.workload import LogWorkload
+from chaoskit.contract.workload import Job
+from chaoskit.load.auditor import audit
+from chaoskit.load.logs import GroupedWorkload
 from workloads.transactions.auditor import probe
 from workloads.transactions.options import TransactionsOptions
 from workloads.transactions.producer import produce
 
 
-class TransactionsWorkload(LogWorkload):
+class TransactionsWorkload(GroupedWorkload):
     """Entry point `transactions` of `chaoskit.workloads`."""
 
     options = TransactionsOptions
@@ -24,10 +23,8 @@ class TransactionsWorkload(LogWorkload):
     def traits(self, options: TransactionsOptions) -> tuple[object, ...]:
         return (*super().traits(options), Transactions())
 
-    def run(self, job: Job[Any]) -> None:
-        if job.task.role == PRODUCER:
-            produce(job)
-        elif job.task.role == AUDITOR:
-            audit(job, probe)
-        else:
-            super().run(job)
+    def produce(self, job: Job[Any]) -> None:
+        produce(job)
+
+    def audit(self, job: Job[Any]) -> None:
+        audit(job, probe)

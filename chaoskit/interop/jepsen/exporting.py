@@ -19,9 +19,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from chaoskit.base.errors import BadInput
-from chaoskit.history.digesting import require_history
-from chaoskit.history.reader import History
-from chaoskit.history.schema import DIRECTIONS, PAYLOADS
+from chaoskit.history.digesting.live import require_history
+from chaoskit.history.format.schema import DIRECTIONS, PAYLOADS
+from chaoskit.history.reading.reader import History
 from chaoskit.interop.jepsen.lanes import lanes
 from chaoskit.interop.jepsen.side import SIDE_FILE
 

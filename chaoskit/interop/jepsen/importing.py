@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.base import parquet, store
-from chaoskit.history.audits import Place
-from chaoskit.history.dataset import PartitionsWriter, write_operations
-from chaoskit.history.models import DataModel
-from chaoskit.history.schema import FAULTS, MESSAGES, OBSERVATIONS
+from chaoskit.history.compacting.dataset import PartitionsWriter, write_operations
+from chaoskit.history.format.audits import Place
+from chaoskit.history.format.models import DataModel
+from chaoskit.history.format.schema import FAULTS, MESSAGES, OBSERVATIONS
 from chaoskit.interop.jepsen.lines import TYPES, Block, Lines
 from chaoskit.interop.jepsen.messages import KeyRows, place_of
 from chaoskit.interop.jepsen.names import Interned

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.history.schema import DIRECTIONS, MESSAGES, PAYLOADS, PRODUCER_SHIFT
+from chaoskit.history.format.schema import DIRECTIONS, MESSAGES, PAYLOADS, PRODUCER_SHIFT
 from chaoskit.interop.jepsen.scan import NONE, POLLED, SENT
 from chaoskit.interop.jepsen.spool import ACKED
 

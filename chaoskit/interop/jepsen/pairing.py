@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.base.errors import BadInput
-from chaoskit.history.schema import OPERATIONS, OUTCOMES
+from chaoskit.history.format.schema import OPERATIONS, OUTCOMES
 from chaoskit.interop.jepsen.lines import FS, TYPES, Block
 
 INVOKE = TYPES.index("invoke")

@@ -12,9 +12,9 @@ from chaoskit.contract.anomaly import Anomaly
 from chaoskit.contract.checker import FINDINGS, Checker, Part, Setting, Settling, Spanning
 from chaoskit.contract.installed import anomalies
 from chaoskit.contract.installed import checker as installed
-from chaoskit.history.audits import Audit, Bounds, Drained
-from chaoskit.history.models import DataModel
-from chaoskit.history.schema import AUDITOR, MESSAGES, OBSERVATIONS, OPERATIONS
+from chaoskit.history.format.audits import Audit, Bounds, Drained
+from chaoskit.history.format.models import DataModel
+from chaoskit.history.format.schema import AUDITOR, MESSAGES, OBSERVATIONS, OPERATIONS
 from chaoskit.judge.checking import found_by
 from chaoskit.testing.conformance.wants import Wants
 

@@ -20,9 +20,9 @@ from chaoskit.contract.ledger import LedgerClients
 from chaoskit.contract.power import Powered, optional
 from chaoskit.contract.queue import Arrival, Publishing, QueueClients, QueueConsumer
 from chaoskit.contract.topic import Topic
-from chaoskit.history.models import DataModel
-from chaoskit.history.recorder import Delivery
-from chaoskit.history.schema import FAIL, INFO, OK
+from chaoskit.history.format.models import DataModel
+from chaoskit.history.format.schema import FAIL, INFO, OK
+from chaoskit.history.recording.recorder import Delivery
 from chaoskit.testing.conformance.wants import Wants
 
 _COUNT = 20

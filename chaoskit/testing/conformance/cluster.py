@@ -18,7 +18,7 @@ from chaoskit.contract.installed import system as installed
 from chaoskit.contract.installed import workload as installed_workload
 from chaoskit.contract.power import PowerMissing, optional
 from chaoskit.contract.topic import Topic
-from chaoskit.history.models import DataModel
+from chaoskit.history.format.models import DataModel
 from chaoskit.run.deployment import start
 from chaoskit.testing.conformance.clients import check_clients
 from chaoskit.testing.conformance.wants import Wants

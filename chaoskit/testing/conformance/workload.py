@@ -15,13 +15,13 @@ from chaoskit.contract.installed import workload as installed
 from chaoskit.contract.power import Powered
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Job, Task, Workload
-from chaoskit.history.compact import compact
-from chaoskit.history.models import DataModel, write_topics
-from chaoskit.history.origin import write_origin
-from chaoskit.history.reader import History
-from chaoskit.history.recorder import Progress, Recorder
-from chaoskit.history.schema import AUDITOR
-from chaoskit.history.wal import WalWriter
+from chaoskit.history.compacting.compact import compact
+from chaoskit.history.format.models import DataModel, write_topics
+from chaoskit.history.format.origin import write_origin
+from chaoskit.history.format.schema import AUDITOR
+from chaoskit.history.reading.reader import History
+from chaoskit.history.recording.recorder import Progress, Recorder
+from chaoskit.history.recording.wal import WalWriter
 from chaoskit.judge.checking import find
 from chaoskit.testing.conformance.wants import Wants
 

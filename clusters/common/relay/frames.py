@@ -7,8 +7,8 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chaoskit.history.audits import Place
-from chaoskit.history.recorder import Delivery
+from chaoskit.history.format.audits import Place
+from chaoskit.history.recording.recorder import Delivery
 from clusters.common import properties
 
 _RECORD = struct.Struct(">qii")

@@ -15,9 +15,9 @@ from chaoskit.base.journal import Journal
 from chaoskit.contract.checker import Part, Setting
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.installed import provider, system
-from chaoskit.history.audits import Drained
-from chaoskit.history.models import DataModel
-from chaoskit.history.schema import MESSAGES, OBSERVATIONS, OPERATIONS
+from chaoskit.history.format.audits import Drained
+from chaoskit.history.format.models import DataModel
+from chaoskit.history.format.schema import MESSAGES, OBSERVATIONS, OPERATIONS
 from chaoskit.scenario.files import find
 from chaoskit.testing.conformance import check_checker, check_cluster, check_workload
 

@@ -8,7 +8,7 @@ import pytest
 from py4j.protocol import Py4JJavaError
 
 from chaoskit.contract.ledger import LedgerError, NoSuchEntry, NoSuchLedger
-from chaoskit.history.schema import FAIL, INFO, OK
+from chaoskit.history.format.schema import FAIL, INFO, OK
 from clusters.bookkeeper.client import BookKeeperReader, BookKeeperWriter
 from clusters.bookkeeper.gateway import Gateway
 

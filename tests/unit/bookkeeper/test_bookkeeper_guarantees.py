@@ -11,7 +11,7 @@ from chaoskit.contract.anomaly import CRASHED
 from chaoskit.contract.guarantee import Declared, Effect
 from chaoskit.contract.installed import anomalies
 from chaoskit.contract.topic import Topic
-from chaoskit.history.models import DataModel
+from chaoskit.history.format.models import DataModel
 from clusters.bookkeeper.options import BookKeeperOptions
 
 

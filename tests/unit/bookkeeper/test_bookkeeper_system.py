@@ -14,7 +14,7 @@ from chaoskit.contract.cluster import Processes
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.ledger import LedgerClients
 from chaoskit.contract.topic import Topic
-from chaoskit.history.models import DataModel
+from chaoskit.history.format.models import DataModel
 from chaoskit.scenario.model import parse_scenario
 from chaoskit.scenario.plan import make_plan
 from clusters.bookkeeper.options import BookKeeperOptions

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from gallery_ledgers import L, confirmed, ended
 from story import Row, Story, received, sent
 
-from chaoskit.history.audits import Bounds
-from chaoskit.history.models import DataModel
+from chaoskit.history.format.audits import Bounds
+from chaoskit.history.format.models import DataModel
 
 Steps = Generator[None, None, None]
 

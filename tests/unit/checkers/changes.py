@@ -15,9 +15,9 @@ from hypothesis import event
 from hypothesis import strategies as st
 
 from chaoskit.contract.checker import FaultWindow, Part, Setting
-from chaoskit.history.schema import MESSAGES, OBSERVATIONS, OPERATIONS, PRODUCER_SHIFT
+from chaoskit.history.format.schema import MESSAGES, OBSERVATIONS, OPERATIONS, PRODUCER_SHIFT
 from chaoskit.judge.checking import found_in
-from checkers.cycles import CYCLES
+from checkers.transaction.cycles import CYCLES
 
 Row = dict[str, Any]
 Rows = list[Row]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from gallery_log import blank, shows
 from story import Row, Story, received, sent
 
-from chaoskit.history.audits import Audit, Bounds
-from chaoskit.history.models import DataModel
+from chaoskit.history.format.audits import Audit, Bounds
+from chaoskit.history.format.models import DataModel
 
 L = "ledger/7"
 

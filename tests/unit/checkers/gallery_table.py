@@ -8,7 +8,7 @@ from __future__ import annotations
 import pyarrow as pa
 from gallery import GALLERY
 
-from chaoskit.history.schema import OPERATIONS
+from chaoskit.history.format.schema import OPERATIONS
 from chaoskit.judge.judging import examples
 from chaoskit.report.summary import describe_example
 

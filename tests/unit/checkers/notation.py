@@ -15,9 +15,9 @@ from typing import Any
 import pyarrow as pa
 
 from chaoskit.contract.checker import FINDINGS, Part, Setting
-from chaoskit.history.audits import Audit
-from chaoskit.history.schema import MESSAGES, OBSERVATIONS, OPERATIONS, PRODUCER_SHIFT
-from checkers.log import LogChecker
+from chaoskit.history.format.audits import Audit
+from chaoskit.history.format.schema import MESSAGES, OBSERVATIONS, OPERATIONS, PRODUCER_SHIFT
+from checkers.log.logs import LogChecker
 
 Row = dict[str, Any]
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from gallery_log import MS
 from story import Row, Story, received, sent
 
-from chaoskit.history.audits import Drained
-from chaoskit.history.models import DataModel
+from chaoskit.history.format.audits import Drained
+from chaoskit.history.format.models import DataModel
 
 Q, D = "queue/0", "queue.dead/0"
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from notation import History, Row
 
-from chaoskit.history.schema import AUDITOR, PRODUCER_SHIFT
+from chaoskit.history.format.schema import AUDITOR, PRODUCER_SHIFT
 
 
 class Reference:

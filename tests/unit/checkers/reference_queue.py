@@ -11,7 +11,7 @@ from typing import Any
 
 from story import Story
 
-from chaoskit.history.schema import AUDITOR, PRODUCER_SHIFT
+from chaoskit.history.format.schema import AUDITOR, PRODUCER_SHIFT
 
 Row = dict[str, Any]
 MS, SECOND = 10**6, 10**9

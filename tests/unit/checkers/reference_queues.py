@@ -12,7 +12,7 @@ from reference_queue import MS, SECOND, Queues, Row, this
 from reference_queue_activity import no_failover, stuck, two_active
 from story import Story
 
-from chaoskit.history.schema import AUDITOR, PRODUCER_SHIFT
+from chaoskit.history.format.schema import AUDITOR, PRODUCER_SHIFT
 
 
 def unreceived(q: Queues) -> list[int]:

@@ -17,9 +17,9 @@ import pyarrow as pa
 
 from chaoskit.contract.checker import FaultWindow, Part, Setting
 from chaoskit.contract.installed import anomalies
-from chaoskit.history.audits import Audit
-from chaoskit.history.models import DataModel
-from chaoskit.history.schema import MESSAGES, OBSERVATIONS, OPERATIONS, SUBSCRIPTION_TYPES
+from chaoskit.history.format.audits import Audit
+from chaoskit.history.format.models import DataModel
+from chaoskit.history.format.schema import MESSAGES, OBSERVATIONS, OPERATIONS, SUBSCRIPTION_TYPES
 from chaoskit.judge.checking import found_in
 
 Row = dict[str, Any]

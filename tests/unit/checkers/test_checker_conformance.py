@@ -10,9 +10,9 @@ from gallery import GALLERY, QUEUES
 from chaoskit.base import plugins
 from chaoskit.contract.anomaly import Anomaly
 from chaoskit.contract.checker import FINDINGS, Part
-from chaoskit.history.models import DataModel
+from chaoskit.history.format.models import DataModel
 from chaoskit.testing.conformance import check_checker
-from checkers.log import LogChecker
+from checkers.log.logs import LogChecker
 
 
 def _histories(checker: str, *, broken: bool) -> dict[str, Sequence[Part]]:

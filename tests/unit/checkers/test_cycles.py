@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from story import Story, received, sent
 
-from checkers.cycles import CYCLES, Graph, cycles, with_orders
+from checkers.transaction.cycles import CYCLES, Graph, cycles, with_orders
 
 P0, P1, P2 = "t/0", "t/1", "t/2"
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from story import Story, received, sent
 
-from chaoskit.history.audits import Bounds
-from checkers.ledgers import FENCING_DETAILS, LAC_REGRESSION_DETAILS, LOST_ENTRY_DETAILS, LedgerChecker
+from chaoskit.history.format.audits import Bounds
+from checkers.ledger.ledgers import FENCING_DETAILS, LAC_REGRESSION_DETAILS, LOST_ENTRY_DETAILS, LedgerChecker
 
 LEDGER_ANOMALIES = {anomaly.name for anomaly in LedgerChecker.anomalies}
 

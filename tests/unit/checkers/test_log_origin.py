@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from notation import check, finding, history, poll, send
 
-from checkers.log import LogChecker
+from checkers.log.logs import LogChecker
 
 
 def test_phantom_that_nobody_sent() -> None:

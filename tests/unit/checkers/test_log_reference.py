@@ -13,9 +13,9 @@ from reference import CASES, Reference, sort_key
 
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.checker import FINDINGS, Setting
-from chaoskit.history.audits import Audit, Bounds
-from chaoskit.history.schema import AUDITOR, MESSAGES, OPERATIONS
-from checkers.log import LogChecker
+from chaoskit.history.format.audits import Audit, Bounds
+from chaoskit.history.format.schema import AUDITOR, MESSAGES, OPERATIONS
+from checkers.log.logs import LogChecker
 
 POSITIONS = st.one_of(st.none(), st.integers(0, 7))
 SPARSE_POSITIONS = st.sampled_from([None, 0, 1 << 20, (1 << 20) + 1, 1 << 45, 1 << 50])

@@ -26,9 +26,9 @@ from test_spanning_reference import group_stories, transactional_stories
 
 from chaoskit.base import durable
 from chaoskit.contract.installed import anomalies
-from chaoskit.history import dataset
-from chaoskit.history.reader import History
-from chaoskit.history.schema import AUDITOR, FAULTS, MESSAGES, OBSERVATIONS, OPERATIONS
+from chaoskit.history.compacting import dataset
+from chaoskit.history.format.schema import AUDITOR, FAULTS, MESSAGES, OBSERVATIONS, OPERATIONS
+from chaoskit.history.reading.reader import History
 from chaoskit.judge.checking import find
 from checkers.synthetic.memory import Generated
 from checkers.synthetic.strategies import anomalous_histories, histories

@@ -13,8 +13,8 @@ from reference_queues import CASES, findings
 from story import Story, received, sent
 
 from chaoskit.contract.checker import FaultWindow
-from chaoskit.history.schema import PRODUCER_SHIFT
-from checkers.queues import QueueChecker
+from chaoskit.history.format.schema import PRODUCER_SHIFT
+from checkers.queue.queues import QueueChecker
 
 VALUES = st.sampled_from([0, 1, 2, 3, 4, 1 << PRODUCER_SHIFT])
 STEPS_MS = st.sampled_from([1, 10, 10, 10, 100, 600, 1100, 1100, 20_000, 40_000])

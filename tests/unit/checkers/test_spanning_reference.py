@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from reference_spanning import Found, Whole
 from story import Story, assigned, committed, received, sent
 
-from chaoskit.history.audits import Audit, Bounds
-from checkers.cycles import BASES, Graph, classify, cycles, with_orders
-from checkers.edges import PROCESS, REALTIME
+from chaoskit.history.format.audits import Audit, Bounds
+from checkers.transaction.cycles import BASES, Graph, classify, cycles, with_orders
+from checkers.transaction.edges import PROCESS, REALTIME
 
 CLIENTS = st.sampled_from(["a#1", "a#2", "b#1"])
 PLACES = st.sampled_from(["t/0", "t/1"])

@@ -20,8 +20,8 @@ from hypothesis import HealthCheck, given, settings
 from chaoskit.base.errors import BadInput
 from chaoskit.cli.synthesize import command
 from chaoskit.contract.installed import anomalies
-from chaoskit.history.reader import History, read_messages, read_observations
-from chaoskit.history.schema import DEAD_LETTER_REASONS, QUEUE_SETTINGS
+from chaoskit.history.format.schema import DEAD_LETTER_REASONS, QUEUE_SETTINGS
+from chaoskit.history.reading.reader import History, read_messages, read_observations
 from chaoskit.judge.checking import found_in
 from chaoskit.judge.subject import read_subject
 from checkers.synthetic.injection import CAUSES

@@ -3,7 +3,7 @@ from __future__ import annotations
 from story import Story, sent
 
 from chaoskit.contract.checker import FaultWindow
-from chaoskit.history.models import DataModel
+from chaoskit.history.format.models import DataModel
 
 SECOND = 1_000_000_000
 MS = 1_000_000

@@ -13,8 +13,8 @@ import pytest
 
 from chaoskit.contract.client import PositionLost
 from chaoskit.contract.cluster import ClusterError
-from chaoskit.history.recorder import Delivery
-from chaoskit.history.schema import DUPLICATE, FAIL, INFO, OK
+from chaoskit.history.format.schema import DUPLICATE, FAIL, INFO, OK
+from chaoskit.history.recording.recorder import Delivery
 from clusters.common.relay import frames, process
 from clusters.common.relay.consumer import JavaConsumer
 from clusters.common.relay.producer import JavaProducer

@@ -13,8 +13,8 @@ from chaoskit.contract.checker import FINDINGS
 from chaoskit.contract.guarantee import Declared, Effect
 from chaoskit.contract.installed import anomalies, system
 from chaoskit.contract.topic import Topic
-from chaoskit.history.placements import Placements
-from chaoskit.history.schema import PLACEMENTS
+from chaoskit.history.compacting.placements import Placements
+from chaoskit.history.format.schema import PLACEMENTS
 from chaoskit.judge.attribution import Attribution, Explained
 from clusters.kafka.settings import KafkaOptions
 

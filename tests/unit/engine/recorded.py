@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from chaoskit.history.compact import compact
-from chaoskit.history.models import DataModel, write_topics
-from chaoskit.history.origin import read_origin, write_origin
-from chaoskit.history.reader import History
-from chaoskit.history.schema import INFO, KINDS, OK
-from chaoskit.history.wal import WalWriter
+from chaoskit.history.compacting.compact import compact
+from chaoskit.history.format.models import DataModel, write_topics
+from chaoskit.history.format.origin import read_origin, write_origin
+from chaoskit.history.format.schema import INFO, KINDS, OK
+from chaoskit.history.reading.reader import History
+from chaoskit.history.recording.wal import WalWriter
 from chaoskit.judge.metrics import figures, measure
 from chaoskit.judge.timing import FaultTimes, Load, Timing
 

@@ -15,7 +15,7 @@ from chaoskit.base import yaml
 from chaoskit.base.store import TIMELINE
 from chaoskit.base.waiting import wait_until
 from chaoskit.contract.event import Event, FaultFailed, FaultProved
-from chaoskit.history.faults import compact_faults
+from chaoskit.history.compacting.faults import compact_faults
 from chaoskit.run.conductor import Conductor
 from chaoskit.scenario.timeline import PlannedFault
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from recorded import STALLED, Sent, fault, figures_of, load, recorded
 
-from chaoskit.history.models import DataModel
-from chaoskit.history.schema import FAIL, INFO, OK
+from chaoskit.history.format.models import DataModel
+from chaoskit.history.format.schema import FAIL, INFO, OK
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from stage import MS, Stage
 from chaoskit.contract.attach import Node
 from chaoskit.contract.event import FaultHealed, FaultProved
 from chaoskit.contract.host import ServiceState
-from chaoskit.history.audits import Place
+from chaoskit.history.format.audits import Place
 from chaoskit.judge.effects import effects
 from chaoskit.scenario.timeline import PlannedFault
 from nemeses.process import Kill

@@ -12,8 +12,8 @@ from chaoskit.contract.checker import FINDINGS
 from chaoskit.contract.guarantee import Declared, Effect
 from chaoskit.contract.installed import anomalies, system
 from chaoskit.contract.topic import Topic
-from chaoskit.history.placements import Placements
-from chaoskit.history.schema import PLACEMENTS
+from chaoskit.history.compacting.placements import Placements
+from chaoskit.history.format.schema import PLACEMENTS
 from chaoskit.judge.attribution import Attribution
 from chaoskit.judge.crashes import hosts_of, place_of, with_crashes
 from clusters.pulsar.settings import PulsarOptions

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from chaoskit.contract.checker import FINDINGS, Part, Setting
-from chaoskit.history.schema import MESSAGES, OBSERVATIONS, OPERATIONS
+from chaoskit.history.format.schema import MESSAGES, OBSERVATIONS, OPERATIONS
 from chaoskit.judge.dating import dated
 
 

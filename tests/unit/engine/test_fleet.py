@@ -11,20 +11,20 @@ from chaoskit.base.errors import RunFailed
 from chaoskit.base.journal import Journal, claims
 from chaoskit.base.waiting import wait_until
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Task
-from chaoskit.history.compact import compact
-from chaoskit.history.models import DataModel, write_topics
-from chaoskit.history.origin import write_origin
-from chaoskit.history.reader import History
-from chaoskit.history.recorder import Progress
-from chaoskit.history.schema import AUDITOR
+from chaoskit.history.compacting.compact import compact
+from chaoskit.history.format.models import DataModel, write_topics
+from chaoskit.history.format.origin import write_origin
+from chaoskit.history.format.schema import AUDITOR
+from chaoskit.history.reading.reader import History
+from chaoskit.history.recording.recorder import Progress
 from chaoskit.run.crew import Crew
 from chaoskit.run.fleet import Fleet
 
 _THIRD_PARTY = """
 import time
 from pydantic import BaseModel
-from chaoskit.history.recorder import Progress
-from chaoskit.history.schema import AUDITOR
+from chaoskit.history.recording.recorder import Progress
+from chaoskit.history.format.schema import AUDITOR
 
 class Options(BaseModel):
     fail: str = ""

@@ -13,8 +13,8 @@ import pytest
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.waiting import wait_until
+from chaoskit.interop.omb.fitness import doubts
 from chaoskit.judge.machine import machine_of
-from chaoskit.omb.fitness import doubts
 from chaoskit.report.words import describe_machine
 from chaoskit.run import gauge
 

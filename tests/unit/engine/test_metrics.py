@@ -13,12 +13,12 @@ from recorded import MS, STALLED, Sent, fault, figures_of, load, recorded
 
 from chaoskit.base.latency import histogram, summary, write_histogram
 from chaoskit.base.store import write_json
-from chaoskit.history.compact import compact
-from chaoskit.history.models import DataModel, write_topics
-from chaoskit.history.origin import read_origin, write_origin
-from chaoskit.history.reader import History
-from chaoskit.history.schema import FAIL, INFO, OK
-from chaoskit.history.wal import NO_TIME, WalWriter
+from chaoskit.history.compacting.compact import compact
+from chaoskit.history.format.models import DataModel, write_topics
+from chaoskit.history.format.origin import read_origin, write_origin
+from chaoskit.history.format.schema import FAIL, INFO, OK
+from chaoskit.history.reading.reader import History
+from chaoskit.history.recording.wal import NO_TIME, WalWriter
 from chaoskit.judge.timing import Load, load_of
 
 

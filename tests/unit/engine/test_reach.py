@@ -9,7 +9,7 @@ from explaining import ALL_OF_0, HERE, SECOND, declared, explained, lost, moved,
 from guaranteed import effect
 
 from chaoskit.contract.guarantee import Effect
-from chaoskit.history.placements import Placements
+from chaoskit.history.compacting.placements import Placements
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from samples import verdict
 
-from chaoskit.history.schema import PRODUCER_SHIFT
+from chaoskit.history.format.schema import PRODUCER_SHIFT
 from chaoskit.judge.verdict import Found
 from chaoskit.report.summary import COMPARISON_COLUMNS, comparison_rows, describe_example, summary
 

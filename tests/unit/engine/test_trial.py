@@ -14,7 +14,7 @@ from samples import plan
 
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract.cluster import Revival
-from chaoskit.history.recorder import Progress
+from chaoskit.history.recording.recorder import Progress
 from chaoskit.run.backlog import Backlogging
 from chaoskit.run.groups import await_probes
 from chaoskit.run.interruption import Interruption

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from chaoskit.history.models import DataModel, write_topics
-from chaoskit.history.origin import write_origin
+from chaoskit.history.format.models import DataModel, write_topics
+from chaoskit.history.format.origin import write_origin
 
 
 @pytest.fixture

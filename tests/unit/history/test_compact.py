@@ -10,12 +10,12 @@ import pytest
 
 from chaoskit.base import durable
 from chaoskit.base.errors import BadInput, RunFailed
-from chaoskit.history import compact as compaction
-from chaoskit.history import dataset, gather
-from chaoskit.history.compact import Compacted, compact, drop_wal
-from chaoskit.history.reader import History, read_observations
-from chaoskit.history.schema import KINDS, SENDING
-from chaoskit.history.wal import NO_POSITION, WalWriter
+from chaoskit.history.compacting import compact as compaction
+from chaoskit.history.compacting import dataset, gather
+from chaoskit.history.compacting.compact import Compacted, compact, drop_wal
+from chaoskit.history.format.schema import KINDS, SENDING
+from chaoskit.history.reading.reader import History, read_observations
+from chaoskit.history.recording.wal import NO_POSITION, WalWriter
 
 
 def _write(run: Path, client: str, process: int, rows: dict[int, int]) -> None:

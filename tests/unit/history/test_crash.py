@@ -14,19 +14,19 @@ from pathlib import Path
 import pytest
 
 from chaoskit.base.errors import BadInput
-from chaoskit.history.compact import compact
-from chaoskit.history.models import DataModel, write_topics
-from chaoskit.history.reader import History
-from chaoskit.history.record import HEADER_BYTES, RECORD, RECORD_BYTES
-from chaoskit.history.recover import recover
-from chaoskit.history.wal import WalWriter
+from chaoskit.history.compacting.compact import compact
+from chaoskit.history.format.models import DataModel, write_topics
+from chaoskit.history.format.record import HEADER_BYTES, RECORD, RECORD_BYTES
+from chaoskit.history.reading.reader import History
+from chaoskit.history.recording.recover import recover
+from chaoskit.history.recording.wal import WalWriter
 
 ROOT = Path(__file__).parents[3]
 
 CHILD = """
 import mmap, struct, sys
 from pathlib import Path
-from chaoskit.history.wal import WalWriter
+from chaoskit.history.recording.wal import WalWriter
 wal = Path(sys.argv[1])
 with open(sys.argv[2], "r+b") as file:
     counter = mmap.mmap(file.fileno(), 8)

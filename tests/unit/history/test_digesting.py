@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from chaoskit.base.errors import BadInput
-from chaoskit.history.audits import Bounds
-from chaoskit.history.digesting import begin, digests, portions, require_history, take
-from chaoskit.history.finish import finish
-from chaoskit.history.models import DataModel, write_topics
-from chaoskit.history.origin import read_origin, write_origin
-from chaoskit.history.reader import History
-from chaoskit.history.record import HEADER_BYTES, NO_POSITION, RECORD_BYTES
-from chaoskit.history.schema import AUDITOR, OK
-from chaoskit.history.wal import WalWriter
+from chaoskit.history.compacting.finish import finish
+from chaoskit.history.digesting.live import begin, digests, portions, require_history, take
+from chaoskit.history.format.audits import Bounds
+from chaoskit.history.format.models import DataModel, write_topics
+from chaoskit.history.format.origin import read_origin, write_origin
+from chaoskit.history.format.record import HEADER_BYTES, NO_POSITION, RECORD_BYTES
+from chaoskit.history.format.schema import AUDITOR, OK
+from chaoskit.history.reading.reader import History
+from chaoskit.history.recording.wal import WalWriter
 from chaoskit.judge.digested import Digested
 from chaoskit.judge.timing import Load, Timing
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from chaoskit.base.errors import RunFailed
-from chaoskit.history.compact import compact
-from chaoskit.history.drivers import Comparison, DriverLog, apart_ns
-from chaoskit.history.origin import read_origin
-from chaoskit.history.payload import CORRUPT, OK
-from chaoskit.history.reader import History
-from chaoskit.history.schema import PRODUCER_SHIFT
-from chaoskit.history.wal import WalWriter
+from chaoskit.history.compacting.compact import compact
+from chaoskit.history.compacting.drivers import Comparison, DriverLog, apart_ns
+from chaoskit.history.format.origin import read_origin
+from chaoskit.history.format.payload import CORRUPT, OK
+from chaoskit.history.format.schema import PRODUCER_SHIFT
+from chaoskit.history.reading.reader import History
+from chaoskit.history.recording.wal import WalWriter
 
 _MS = 1_000_000
 _SECOND = 1000 * _MS

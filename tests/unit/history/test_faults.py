@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from chaoskit.history.compact import compact
-from chaoskit.history.faults import FaultLog, compact_faults
-from chaoskit.history.reader import History
+from chaoskit.history.compacting.compact import compact
+from chaoskit.history.compacting.faults import FaultLog, compact_faults
+from chaoskit.history.reading.reader import History
 
 
 def _fault(number: int, **state: Any) -> dict[str, Any]:

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from chaoskit.history.compact import compact
-from chaoskit.history.faults import FaultLog
-from chaoskit.history.models import DataModel, write_topics
-from chaoskit.history.names import read_names
-from chaoskit.history.origin import write_origin
-from chaoskit.history.reader import History
-from chaoskit.history.schema import INFO, OK
-from chaoskit.history.wal import HistoryFull, WalWriter
+from chaoskit.history.compacting.compact import compact
+from chaoskit.history.compacting.faults import FaultLog
+from chaoskit.history.format.models import DataModel, write_topics
+from chaoskit.history.format.origin import write_origin
+from chaoskit.history.format.schema import INFO, OK
+from chaoskit.history.reading.reader import History
+from chaoskit.history.recording.names import read_names
+from chaoskit.history.recording.wal import HistoryFull, WalWriter
 
 SEGMENT_BYTES = 64 << 10
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaoskit.history.intervals import Intervals
+from chaoskit.history.format.intervals import Intervals
 
 _NUMBERS = st.lists(st.integers(-20, 60), max_size=40)
 

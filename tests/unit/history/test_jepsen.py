@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chaoskit.history.reader import History
-from chaoskit.history.schema import PRODUCER_SHIFT
+from chaoskit.history.format.schema import PRODUCER_SHIFT
+from chaoskit.history.reading.reader import History
 from chaoskit.interop.jepsen import lines
 from chaoskit.interop.jepsen.edn import read_all
 from chaoskit.interop.jepsen.exporting import export_edn

@@ -13,11 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chaoskit.history import hot, lane, payload, wal
-from chaoskit.history.record import HEADER_BYTES, RECORD_BYTES
-from chaoskit.history.recover import recover
-from chaoskit.history.segment import HistoryFull
-from chaoskit.history.wal import WalWriter
+from chaoskit.history.format import payload
+from chaoskit.history.format.record import HEADER_BYTES, RECORD_BYTES
+from chaoskit.history.format.segment import HistoryFull
+from chaoskit.history.recording import hot, lane, wal
+from chaoskit.history.recording.recover import recover
+from chaoskit.history.recording.wal import WalWriter
 
 _RUN = 2**63 + 5
 _LANES = sorted({lane.Lane, hot.Lane}, key=lambda each: each.__module__)
@@ -234,7 +235,7 @@ def test_memory_is_freed(tmp_path: Path) -> None:
 def test_the_reference_records_without_a_compiler() -> None:
     tests = [str(Path(__file__).with_name(name)) for name in ("test_lane.py", "test_wal.py", "test_recorder.py")]
     script = (
-        "import sys; sys.modules['chaoskit.history._hot'] = None; import pytest\n"
+        "import sys; sys.modules['chaoskit.history.recording._hot'] = None; import pytest\n"
         f"status = pytest.main(['-q', '-p', 'no:cacheprovider', '-k', 'not compile', *{tests!r}])\n"
         "from chaoskit.history import hot; sys.exit(status or hot.COMPILED)"
     )
@@ -243,4 +244,4 @@ def test_the_reference_records_without_a_compiler() -> None:
 
 
 def test_it_is_compiled_here() -> None:
-    assert hot.COMPILED, "run `make setup`: it compiles chaoskit/history/hot.c"
+    assert hot.COMPILED, "run `make setup`: it compiles chaoskit/history/recording/hot.c"

@@ -10,7 +10,7 @@ import pytest
 
 from chaoskit.base.waiting import wait_until
 from chaoskit.contract.cluster import ClusterError, Placed
-from chaoskit.history.placements import FILE, PlacementLog, Placements, compact_placements
+from chaoskit.history.compacting.placements import FILE, PlacementLog, Placements, compact_placements
 from chaoskit.run.survey import Survey
 
 MOVES = [

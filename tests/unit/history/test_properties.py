@@ -12,13 +12,13 @@ import pyarrow.parquet as pq
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaoskit.history.compact import compact
-from chaoskit.history.models import DataModel, write_topics
-from chaoskit.history.origin import read_origin, write_origin
-from chaoskit.history.reader import History, read_observations
-from chaoskit.history.record import HEADER_BYTES, RECORD_BYTES
-from chaoskit.history.schema import KINDS, OUTCOMES, PAYLOADS
-from chaoskit.history.wal import NO_DELIVERY, NO_POSITION, WalWriter
+from chaoskit.history.compacting.compact import compact
+from chaoskit.history.format.models import DataModel, write_topics
+from chaoskit.history.format.origin import read_origin, write_origin
+from chaoskit.history.format.record import HEADER_BYTES, RECORD_BYTES
+from chaoskit.history.format.schema import KINDS, OUTCOMES, PAYLOADS
+from chaoskit.history.reading.reader import History, read_observations
+from chaoskit.history.recording.wal import NO_DELIVERY, NO_POSITION, WalWriter
 
 CLIENTS = 3
 int64 = st.integers(-(1 << 63) + 1, (1 << 63) - 1)

@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from chaoskit.base.errors import BadInput
-from chaoskit.history.compact import compact
-from chaoskit.history.reader import History, read_messages
-from chaoskit.history.schema import FAULTS, MESSAGES, OPERATIONS
-from chaoskit.history.wal import WalWriter
+from chaoskit.history.compacting.compact import compact
+from chaoskit.history.format.schema import FAULTS, MESSAGES, OPERATIONS
+from chaoskit.history.reading.reader import History, read_messages
+from chaoskit.history.recording.wal import WalWriter
 
 
 @pytest.fixture

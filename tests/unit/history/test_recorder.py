@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from chaoskit.history.audits import Bounds
-from chaoskit.history.compact import compact
-from chaoskit.history.models import DataModel, write_topics
-from chaoskit.history.origin import write_origin
-from chaoskit.history.payload import Writer
-from chaoskit.history.reader import History, read_observations
-from chaoskit.history.recorder import Delivery, Recorder
-from chaoskit.history.schema import FAIL, INFO, OK
-from chaoskit.history.wal import WalWriter
+from chaoskit.history.compacting.compact import compact
+from chaoskit.history.format.audits import Bounds
+from chaoskit.history.format.models import DataModel, write_topics
+from chaoskit.history.format.origin import write_origin
+from chaoskit.history.format.payload import Writer
+from chaoskit.history.format.schema import FAIL, INFO, OK
+from chaoskit.history.reading.reader import History, read_observations
+from chaoskit.history.recording.recorder import Delivery, Recorder
+from chaoskit.history.recording.wal import WalWriter
 
 
 @pytest.mark.parametrize("namespace", ["", "t1-"])

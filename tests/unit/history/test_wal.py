@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from chaoskit.history.audits import Bounds, Drained
-from chaoskit.history.compact import compact
-from chaoskit.history.origin import read_origin
-from chaoskit.history.reader import History
-from chaoskit.history.record import HEADER_BYTES, RECORD_BYTES
-from chaoskit.history.schema import FAIL, INFO, OK, OPERATIONS
-from chaoskit.history.wal import NO_POSITION, NO_TIME, WalWriter
+from chaoskit.history.compacting.compact import compact
+from chaoskit.history.format.audits import Bounds, Drained
+from chaoskit.history.format.origin import read_origin
+from chaoskit.history.format.record import HEADER_BYTES, RECORD_BYTES
+from chaoskit.history.format.schema import FAIL, INFO, OK, OPERATIONS
+from chaoskit.history.reading.reader import History
+from chaoskit.history.recording.wal import NO_POSITION, NO_TIME, WalWriter
 
 
 def test_every_column_comes_back(run: Path) -> None:

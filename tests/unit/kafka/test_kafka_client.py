@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from chaoskit.history.schema import FAIL, INFO
+from chaoskit.history.format.schema import FAIL, INFO
 from clusters.kafka.client import KafkaClients
 from clusters.kafka.connection import BOOTSTRAP, NAMESPACE
 from clusters.kafka.producer import NEVER_SENT, PRODUCER_DEFAULTS, KafkaProducer, classify, resolve_producer

@@ -14,8 +14,8 @@ from chaoskit.contract.guarantee import Allowance, Damage, Declared, Effect
 from chaoskit.contract.installed import anomalies
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Group, Resends
-from chaoskit.history.models import DataModel
-from checkers.subscriptions import SubscriptionChecker
+from chaoskit.history.format.models import DataModel
+from checkers.subscription.subscriptions import SubscriptionChecker
 from clusters.common.effects import hosts_down_together
 from clusters.kafka.settings import KafkaOptions
 

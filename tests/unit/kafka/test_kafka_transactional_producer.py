@@ -13,7 +13,7 @@ from chaoskit.contract.client import ProducerFenced
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Transactions
-from chaoskit.history.schema import FAIL, INFO, OK
+from chaoskit.history.format.schema import FAIL, INFO, OK
 from clusters.kafka.client import KafkaClients
 from clusters.kafka.connection import NAMESPACE
 from clusters.kafka.settings import KafkaOptions

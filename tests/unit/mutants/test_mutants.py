@@ -25,7 +25,7 @@ from profiles import examples
 from chaoskit.base import yaml
 from chaoskit.base.errors import BadInput
 from chaoskit.cli.main import cli
-from chaoskit.history.manifest import FILE
+from chaoskit.history.compacting.manifest import FILE
 from chaoskit.judge.judging import check_run
 from chaoskit.scenario.files import find, plan_all, ready_made
 

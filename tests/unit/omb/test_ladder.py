@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaoskit.omb.ladder import Bracket, search
+from chaoskit.interop.omb.ladder import Bracket, search
 
 
 @given(st.integers(10, 2_000_000), st.integers(100, 100_000))

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from chaoskit.omb.climb import why_not
-from chaoskit.omb.result import Measured, result
+from chaoskit.interop.omb.climb import why_not
+from chaoskit.interop.omb.result import Measured, result
 
 MS = 1_000_000
 WORKLOAD = SimpleNamespace(

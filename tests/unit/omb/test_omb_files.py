@@ -10,9 +10,9 @@ from omb_files import DRIVER, PULSAR_DRIVER, WORKLOAD
 
 from chaoskit.base import yaml
 from chaoskit.base.errors import BadInput
-from chaoskit.omb.climb import climbs
-from chaoskit.omb.plans import Bench, Wishes, read_benches
-from chaoskit.omb.room import check_room
+from chaoskit.interop.omb.climb import climbs
+from chaoskit.interop.omb.plans import Bench, Wishes, read_benches
+from chaoskit.interop.omb.room import check_room
 
 _ALL = Wishes(lab=False, hosts=None, warm_up_ns=None, length_ns=None)
 

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chaoskit.history.compact import compact
-from chaoskit.history.models import DataModel, write_topics
-from chaoskit.history.origin import read_origin, write_origin
-from chaoskit.history.payload import OK
-from chaoskit.history.schema import FAIL, INFO
-from chaoskit.history.wal import WalWriter
-from chaoskit.omb.result import measured, result
-from chaoskit.omb.workload import OmbWorkload
+from chaoskit.history.compacting.compact import compact
+from chaoskit.history.format.models import DataModel, write_topics
+from chaoskit.history.format.origin import read_origin, write_origin
+from chaoskit.history.format.payload import OK
+from chaoskit.history.format.schema import FAIL, INFO
+from chaoskit.history.recording.wal import WalWriter
+from chaoskit.interop.omb.result import measured, result
+from chaoskit.interop.omb.workload import OmbWorkload
 
 _POINTS = ("Avg", "50pct", "75pct", "95pct", "99pct", "999pct", "9999pct", "Max")
 _FIELDS = [

@@ -12,8 +12,8 @@ from guaranteed import effect
 from chaoskit.contract.guarantee import Allowance, Declared, Effect
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Group, Resend, Resends, Subscription
-from checkers.groups import GroupChecker
-from checkers.log import LogChecker
+from checkers.log.logs import LogChecker
+from checkers.subscription.groups import GroupChecker
 from clusters.pulsar.settings import PulsarOptions
 
 

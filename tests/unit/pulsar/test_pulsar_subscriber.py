@@ -7,8 +7,8 @@ from typing import Any
 import pulsar
 import pytest
 
-from chaoskit.history.recorder import Delivery
-from chaoskit.history.schema import FAIL, INFO, SUBSCRIPTION_TYPES
+from chaoskit.history.format.schema import FAIL, INFO, SUBSCRIPTION_TYPES
+from chaoskit.history.recording.recorder import Delivery
 from clusters.pulsar.connection import NAMESPACE
 from clusters.pulsar.subscriber import TYPES, PulsarSubscriber
 

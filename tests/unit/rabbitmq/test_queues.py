@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chaoskit.contract.topic import Topic
-from chaoskit.history.models import DataModel
+from chaoskit.history.format.models import DataModel
 from clusters.rabbitmq.queues import declarations, lacks, leader_of
 from clusters.rabbitmq.routing import Binding, Route, binding, route
 

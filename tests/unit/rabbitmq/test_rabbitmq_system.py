@@ -11,7 +11,7 @@ from chaoskit.base.errors import BadInput
 from chaoskit.contract.guarantee import Damage, Declared, Effect
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Queueing
-from chaoskit.history.models import DataModel
+from chaoskit.history.format.models import DataModel
 from chaoskit.scenario.machine import check_machine
 from chaoskit.scenario.plan import read_plan
 from clusters.hosts.roots import _check

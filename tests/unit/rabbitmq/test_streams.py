@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from rstream import schema
 
-from chaoskit.history.schema import FAIL, INFO, OK
+from chaoskit.history.format.schema import FAIL, INFO, OK
 from clusters.rabbitmq.connection import Addresses
 from clusters.rabbitmq.streams.consumer import _ReaderLink
 from clusters.rabbitmq.streams.messages import decoded, encoded

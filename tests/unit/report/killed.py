@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from chaoskit.base import store
-from chaoskit.history.audits import Bounds
-from chaoskit.history.faults import FaultLog
-from chaoskit.history.models import DataModel, write_topics
-from chaoskit.history.origin import write_origin
-from chaoskit.history.placements import PlacementLog
-from chaoskit.history.schema import OK
-from chaoskit.history.wal import WalWriter
+from chaoskit.history.compacting.faults import FaultLog
+from chaoskit.history.compacting.placements import PlacementLog
+from chaoskit.history.format.audits import Bounds
+from chaoskit.history.format.models import DataModel, write_topics
+from chaoskit.history.format.origin import write_origin
+from chaoskit.history.format.schema import OK
+from chaoskit.history.recording.wal import WalWriter
 from chaoskit.scenario.model import parse_scenario
 from chaoskit.scenario.plan import make_plan
 

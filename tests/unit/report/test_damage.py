@@ -17,7 +17,7 @@ from killed import killed_run
 from chaoskit.base.errors import BadInput
 from chaoskit.base.store import find_run
 from chaoskit.cli.main import cli
-from chaoskit.history.manifest import FILE, JUDGED, RECORDED, seal, verify
+from chaoskit.history.compacting.manifest import FILE, JUDGED, RECORDED, seal, verify
 from chaoskit.judge.judging import check_run
 from chaoskit.report.run_page import run_page, try_report
 

@@ -15,7 +15,7 @@ import pytest
 from chaoskit.base.errors import BadInput
 from chaoskit.base.installing import with_extra
 from chaoskit.base.store import read_json, write_json
-from chaoskit.history.manifest import JUDGED, seal
+from chaoskit.history.compacting.manifest import JUDGED, seal
 from chaoskit.report.run_page import run_page, try_report, write_report
 from chaoskit.report.words import milliseconds
 

@@ -20,10 +20,10 @@ from pyspark import cloudpickle
 from chaoskit.base.quantities import SECOND
 from chaoskit.base.store import write_json
 from chaoskit.contract.checker import FINDINGS
-from chaoskit.history.models import DataModel, write_topics
-from chaoskit.history.origin import write_origin
-from chaoskit.history.placements import PlacementLog
-from chaoskit.history.reader import History
+from chaoskit.history.compacting.placements import PlacementLog
+from chaoskit.history.format.models import DataModel, write_topics
+from chaoskit.history.format.origin import write_origin
+from chaoskit.history.reading.reader import History
 from chaoskit.judge import checking
 from chaoskit.judge.judging import check_run
 from chaoskit.judge.verdict import Verdict

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chaoskit.history.reader import Partition, Piece
+from chaoskit.history.reading.reader import Partition, Piece
 from chaoskit.judge.timing import Load, Timing
 from spark_analysis.configuration import configuration
 from spark_analysis.impact import ages

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from chaoskit.history.reader import History
+from chaoskit.history.reading.reader import History
 from chaoskit.judge.judging import check_run
 
 

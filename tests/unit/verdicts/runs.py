@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from chaoskit.base import store
-from chaoskit.history import digesting
-from chaoskit.history.audits import Audit, Bounds, Drained
-from chaoskit.history.faults import FaultLog
-from chaoskit.history.finish import finish
-from chaoskit.history.models import DataModel, write_topics
-from chaoskit.history.origin import write_origin
-from chaoskit.history.placements import PlacementLog
-from chaoskit.history.schema import KINDS, OUTCOMES
-from chaoskit.history.wal import NO_POSITION, WalWriter
+from chaoskit.history.compacting.faults import FaultLog
+from chaoskit.history.compacting.finish import finish
+from chaoskit.history.compacting.placements import PlacementLog
+from chaoskit.history.digesting import live
+from chaoskit.history.format.audits import Audit, Bounds, Drained
+from chaoskit.history.format.models import DataModel, write_topics
+from chaoskit.history.format.origin import write_origin
+from chaoskit.history.format.schema import KINDS, OUTCOMES
+from chaoskit.history.recording.wal import NO_POSITION, WalWriter
 from chaoskit.judge.judging import check_run
 from chaoskit.judge.verdict import Verdict
 
@@ -56,7 +56,7 @@ class StoryRun:
         self._clients: dict[str, WalWriter] = {}
         self._faults, self._placed, self._count = FaultLog(self.folder / "wal"), PlacementLog(self.folder / "wal"), 0
         if record == "latency":
-            digesting.begin(self.folder, self.partitions, self._origin_ns)
+            live.begin(self.folder, self.partitions, self._origin_ns)
 
     def ns(self, at: float) -> int:
         """Return a time as CLOCK_MONOTONIC."""

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from profiles import examples
 from runs import StoryRun, found
 
-from chaoskit.history.audits import Bounds
+from chaoskit.history.format.audits import Bounds
 from chaoskit.judge.verdict import Verdict
 
 ONLY_IN_HISTORIES = {"order-violation", "offset-conflict", "sequence-jump", "elsewhere"}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from runs import StoryRun, found
 
-from chaoskit.history.blocks import MOMENT_NS
+from chaoskit.history.digesting.blocks import MOMENT_NS
 
 RECORDS = ["history", "latency"]
 LOAD = {"kind": "log", "producers": 1, "consumers": 1, "rate": 100, "duration": "20s"}

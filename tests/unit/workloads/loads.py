@@ -7,12 +7,12 @@ from typing import Any
 
 from chaoskit.contract.power import P, held
 from chaoskit.contract.workload import Job, Task
-from chaoskit.history.compact import compact
-from chaoskit.history.models import DataModel, write_topics
-from chaoskit.history.origin import write_origin
-from chaoskit.history.reader import History, read_observations
-from chaoskit.history.recorder import Recorder
-from chaoskit.history.wal import WalWriter
+from chaoskit.history.compacting.compact import compact
+from chaoskit.history.format.models import DataModel, write_topics
+from chaoskit.history.format.origin import write_origin
+from chaoskit.history.reading.reader import History, read_observations
+from chaoskit.history.recording.recorder import Recorder
+from chaoskit.history.recording.wal import WalWriter
 
 RUN = 1
 

@@ -11,11 +11,11 @@ from loads import RUN, Load, Powers, rows_of
 from chaoskit.contract.client import Gap, PositionLost
 from chaoskit.contract.cluster import ClusterError
 from chaoskit.contract.workload import Task
-from chaoskit.history import payload
-from chaoskit.history.audits import Bounds
-from chaoskit.history.recorder import Delivery
-from chaoskit.history.schema import AUDITOR, OK
-from workloads.log import auditor
+from chaoskit.history.format import payload
+from chaoskit.history.format.audits import Bounds
+from chaoskit.history.format.schema import AUDITOR, OK
+from chaoskit.history.recording.recorder import Delivery
+from chaoskit.load import auditor
 from workloads.log.options import LogOptions
 from workloads.log.workload import LogWorkload
 

@@ -13,8 +13,8 @@ from pydantic import ValidationError
 from chaoskit.contract.client import Completed
 from chaoskit.contract.ledger import Entry, LedgerError, NoSuchEntry, NoSuchLedger
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Task
-from chaoskit.history.reader import History
-from chaoskit.history.schema import AUDITOR, INFO, OK
+from chaoskit.history.format.schema import AUDITOR, INFO, OK
+from chaoskit.history.reading.reader import History
 from chaoskit.judge.checking import find
 from workloads.ledger.options import LedgerOptions
 from workloads.ledger.recoverer import RECOVERER

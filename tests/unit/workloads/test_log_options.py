@@ -11,7 +11,7 @@ from chaoskit.base.quantities import SECOND
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Backlog, Group, Paced
 from chaoskit.contract.workload import CONSUMER, PRODUCER
-from chaoskit.history.models import DataModel
+from chaoskit.history.format.models import DataModel
 from chaoskit.scenario.mistakes import validated
 from workloads.dedup.workload import DedupWorkload
 from workloads.ledger.workload import LedgerWorkload

@@ -12,12 +12,12 @@ from loads import RUN, Load, Powers, rows_of
 from chaoskit.contract.client import Unreachable
 from chaoskit.contract.queue import Arrival, Change, Death, Publishing
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Task
-from chaoskit.history import payload
-from chaoskit.history.audits import Drained
-from chaoskit.history.models import DataModel, write_topics
-from chaoskit.history.recorder import Delivery
-from chaoskit.history.schema import AUDITOR, OK
-from chaoskit.history.wal import NO_POSITION
+from chaoskit.history.format import payload
+from chaoskit.history.format.audits import Drained
+from chaoskit.history.format.models import DataModel, write_topics
+from chaoskit.history.format.schema import AUDITOR, OK
+from chaoskit.history.recording.recorder import Delivery
+from chaoskit.history.recording.wal import NO_POSITION
 from workloads.queue import auditor
 from workloads.queue.options import QueueOptions
 from workloads.queue.workload import QueueWorkload

@@ -11,8 +11,8 @@ from loads import Load, Powers
 
 from chaoskit.contract.client import Unreachable
 from chaoskit.contract.workload import PRODUCER, Task
-from chaoskit.history.schema import DUPLICATE, INFO, OK
-from workloads.common.restarts import Restarts
+from chaoskit.history.format.schema import DUPLICATE, INFO, OK
+from chaoskit.load.restarts import Restarts
 from workloads.dedup.options import DedupOptions
 from workloads.dedup.workload import DedupWorkload
 
@@ -166,7 +166,7 @@ def test_a_system_that_cannot_be_asked_is_asked_again(tmp_path: Path) -> None:
 
 
 def test_a_system_that_stays_away_ends_the_sends_as_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workloads.log.producer.CLOSE_TIMEOUT_S", 0)
+    monkeypatch.setattr("chaoskit.load.producer.CLOSE_TIMEOUT_S", 0)
     broker = Broker(silent=[2], away=10**9)
     rows, values = _recorded(tmp_path, broker)
 

@@ -6,14 +6,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from workloads.common.schedule import Schedule
+from chaoskit.load.schedule import Schedule
 
 NOW_NS = 10**15
 
 
 @pytest.fixture(autouse=True)
 def _the_clock_stands(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workloads.common.schedule.time", SimpleNamespace(monotonic_ns=lambda: NOW_NS))
+    monkeypatch.setattr("chaoskit.load.schedule.time", SimpleNamespace(monotonic_ns=lambda: NOW_NS))
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ import pytest
 from loads import RUN, Load, Powers, rows_of
 
 from chaoskit.contract.workload import CONSUMER, Task
-from chaoskit.history import payload
-from chaoskit.history.recorder import Delivery
-from chaoskit.history.schema import INFO, SUBSCRIPTION_TYPES
-from workloads.common.restarts import Restarts
+from chaoskit.history.format import payload
+from chaoskit.history.format.schema import INFO, SUBSCRIPTION_TYPES
+from chaoskit.history.recording.recorder import Delivery
+from chaoskit.load.restarts import Restarts
 from workloads.subscription.options import SubscriptionOptions
 from workloads.subscription.workload import SubscriptionWorkload
 
@@ -150,7 +150,7 @@ def test_a_drain_that_never_ends_is_told(tmp_path: Path, monkeypatch: pytest.Mon
         ({"acks": "cumulative"}, "cumulative acks require an exclusive or failover subscription"),
         ({"acks": "cumulative", "subscription": "failover", "nack_every": 3}, "require acks: individual"),
         ({"subscription": "key-shared"}, "a key-shared subscription requires keys"),
-        ({"consumption": "group"}, "consumption: group is only supported by the workload log"),
+        ({"consumption": "group"}, "consumption"),
         ({"drain": "30s"}, "less than or equal"),
         ({"subscription": "key_shared"}, "exclusive"),
     ],

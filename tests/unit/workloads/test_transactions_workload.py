@@ -11,8 +11,8 @@ from loads import Load, Powers
 
 from chaoskit.contract.client import ProducerFenced
 from chaoskit.contract.workload import PRODUCER, Job, Task
-from chaoskit.history.schema import AUDITOR, FAIL, INFO, OK
-from workloads.common.settings import settings_of
+from chaoskit.history.format.schema import AUDITOR, FAIL, INFO, OK
+from chaoskit.load.settings import settings_of
 from workloads.transactions.options import TransactionsOptions
 from workloads.transactions.workload import TransactionsWorkload
 

@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 
 from chaoskit.contract.anomaly import Anomaly
 from chaoskit.contract.checker import FINDINGS, Part
-from chaoskit.history.models import DataModel
+from chaoskit.history.format.models import DataModel
 
 VANISHED = Anomaly("vanished", "a stored message was never given to a consumer", (DataModel.QUEUE,))
 

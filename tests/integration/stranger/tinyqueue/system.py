@@ -15,9 +15,9 @@ from chaoskit.contract.guarantee import Declared, Effect, Guarantees, Rule
 from chaoskit.contract.host import ServiceHost, ServiceState
 from chaoskit.contract.power import P, Powered, held
 from chaoskit.contract.topic import Topic
-from chaoskit.history.audits import Place
-from chaoskit.history.models import DataModel
-from chaoskit.history.recorder import OperationFailed
+from chaoskit.history.format.audits import Place
+from chaoskit.history.format.models import DataModel
+from chaoskit.history.recording.recorder import OperationFailed
 from tinyqueue.client import PORT, Clients, Connection, QueueClients
 
 SERVICE = "tinyqueue"

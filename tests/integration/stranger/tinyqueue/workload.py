@@ -11,11 +11,11 @@ from pydantic import BaseModel, ConfigDict
 from chaoskit.base.waiting import wait_until
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Job, Task
-from chaoskit.history import payload
-from chaoskit.history.audits import Drained
-from chaoskit.history.models import DataModel
-from chaoskit.history.recorder import Delivery, OperationFailed
-from chaoskit.history.schema import OK, PRODUCER_SHIFT
+from chaoskit.history.format import payload
+from chaoskit.history.format.audits import Drained
+from chaoskit.history.format.models import DataModel
+from chaoskit.history.format.schema import OK, PRODUCER_SHIFT
+from chaoskit.history.recording.recorder import Delivery, OperationFailed
 from tinyqueue.client import Connection, QueueClients
 
 QUEUE = "tasks"

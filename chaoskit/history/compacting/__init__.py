@@ -1,0 +1,1 @@
+"""From write-ahead logs to Parquet files with a manifest."""

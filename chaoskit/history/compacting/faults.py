@@ -1,0 +1,90 @@
+"""The faults of a run: recorded as they happen, compacted to faults.parquet.
+
+Times are CLOCK_MONOTONIC ns since the start of the run, as everywhere in the history.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import pyarrow as pa
+
+from chaoskit.base import durable, parquet
+from chaoskit.base.errors import nearest
+from chaoskit.base.reading import reading
+from chaoskit.history.format.schema import FAULTS
+from chaoskit.history.format.segment import room_in
+from chaoskit.history.format.sound import faults_sound
+
+FAULTS_FILE = "faults.parquet"
+REPAIR = "Restore it from a copy, or remove the damaged line"
+
+_REQUIRED = {field.name for field in FAULTS if not field.nullable}
+
+
+class FaultLog:
+    """Writes the faults of a run to `faults.jsonl`; an entry is on disk when `record` returns.
+
+    Args:
+        folder: the run's `wal` folder, which must exist.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._file = (folder / "faults.jsonl").open("ab")
+        durable.sync(folder)
+
+    def record(self, fault: Mapping[str, Any]) -> None:
+        """Record the state of a fault: a row of schema FAULTS that replaces earlier ones with its number.
+
+        Raises:
+            ValueError: a column is unknown, or a required one is missing.
+            HistoryFull: there is no space for it.
+        """
+        for name in fault.keys() - set(FAULTS.names):
+            raise ValueError(f"unknown fault column {name!r}: {nearest(name, FAULTS.names)}")
+        missing = {name for name in _REQUIRED if fault.get(name) is None}
+        if missing:
+            raise ValueError(f"missing fault columns: {', '.join(sorted(missing))}")
+        with room_in(self._folder):
+            self._file.write(json.dumps(dict(fault)).encode() + b"\n")
+            self._file.flush()
+            os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """Close the log."""
+        self._file.close()
+
+    def __enter__(self) -> FaultLog:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def compact_faults(run_folder: Path) -> int:
+    """Write faults.parquet, durably, and return the number of faults; a torn last line is skipped."""
+    path = run_folder / "wal" / "faults.jsonl"
+    faults = _read(path)
+    with reading(path, REPAIR):
+        rows = [faults[number] for number in sorted(faults)]
+        table = faults_sound(pa.Table.from_pylist(rows, schema=FAULTS))
+    with durable.whole(run_folder / FAULTS_FILE) as unfinished:
+        parquet.write(table, unfinished)
+    return len(faults)
+
+
+def _read(path: Path) -> dict[int, dict[str, Any]]:
+    """Return the last state of each fault."""
+    if not path.exists():
+        return {}
+    with reading(path, REPAIR):
+        lines = path.read_bytes().split(b"\n")[:-1]
+        return {fault["fault"]: fault for fault in map(json.loads, lines)}

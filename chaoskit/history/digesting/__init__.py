@@ -1,0 +1,1 @@
+"""What clients did, in bounded memory, while the run lasts (`record: latency`)."""

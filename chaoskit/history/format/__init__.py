@@ -1,0 +1,1 @@
+"""What a history is made of: schemas, records, payloads, audits."""

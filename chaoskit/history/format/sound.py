@@ -1,0 +1,69 @@
+"""What every table of a history must hold, however it was damaged: Parquet files have no checksum of their footers."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from chaoskit.base import parquet
+from chaoskit.history.format.schema import DIRECTIONS, KINDS, OUTCOMES, PAYLOADS
+
+_WORDS = {"direction": DIRECTIONS, "outcome": OUTCOMES, "payload": PAYLOADS}
+_WORDS_OF_OBSERVATIONS = {"kind": KINDS}
+_TIME_MAX_NS = 2**60
+"""36 years: sums and differences of times that are shorter do not overflow."""
+
+
+def sound(table: pa.Table) -> pa.Table:
+    """Return a table of a history, or some of its columns, if its values are possible.
+
+    Raises:
+        ValueError: they are not.
+    """
+    parquet.sound(table)
+    words = _WORDS_OF_OBSERVATIONS if pa.types.is_dictionary(_type(table, "kind")) else _WORDS
+    for name in table.column_names:
+        column = table[name]
+        if name in words:
+            _known(column, name, words[name])
+        elif name.endswith("_ns"):
+            _within(column, name, -_TIME_MAX_NS, _TIME_MAX_NS)
+        elif name == "op":
+            _within(column, name, 0, _TIME_MAX_NS)
+    return table
+
+
+def faults_sound(table: pa.Table) -> pa.Table:
+    """Return a table of faults, if its values are possible; see `sound`."""
+    for row in sound(table).select(["parameters", "targets"]).to_pylist():
+        if not isinstance(json.loads(row["parameters"]), dict) or None in row["targets"]:
+            raise ValueError("parameters or targets of a fault are damaged")
+    return table
+
+
+def all_equal(table: pa.Table, **values: str | int) -> None:
+    """Examine whether some columns of a table have one value each.
+
+    Raises:
+        ValueError: one has another.
+    """
+    for name, value in values.items():
+        if [one for one in pc.unique(table[name]).to_pylist() if one != value]:
+            raise ValueError(f"{name} is not {value} in all of its rows")
+
+
+def _type(table: pa.Table, name: str) -> pa.DataType:
+    return table.schema.field(name).type if name in table.column_names else pa.null()
+
+
+def _known(column: pa.ChunkedArray, name: str, words: tuple[str, ...]) -> None:
+    if strange := set(pc.unique(column).to_pylist()) - set(words):
+        raise ValueError(f"{name} is {min(strange, key=str)!r}, but must be one of {', '.join(words)}")
+
+
+def _within(column: pa.ChunkedArray, name: str, low: int, high: int) -> None:
+    found = pc.min_max(column).as_py()
+    if found["min"] is not None and not low <= found["min"] <= found["max"] <= high:
+        raise ValueError(f"{name} is from {found['min']} to {found['max']}, which is impossible")

@@ -1,0 +1,1 @@
+"""Reads the history of a run."""

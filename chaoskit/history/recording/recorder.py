@@ -1,0 +1,226 @@
+"""Records what one client does: the only place that pairs an operation's invocation with its completion.
+
+A topic has two names: the workload's own in the history; in the system, that name prefixed with the namespace of the
+trial, so that trials on one deployment do not see each other's messages. Clients use the names in the system.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from chaoskit.base import latency
+from chaoskit.base.errors import ChaoskitError
+from chaoskit.history.format.audits import Audit
+from chaoskit.history.format.schema import FAIL, INFO, KINDS, OK
+from chaoskit.history.recording.hot import Lane
+from chaoskit.history.recording.wal import NO_POSITION, WalWriter
+
+
+class Delivery(NamedTuple):
+    """One message as received by a consumer; `topic` is its name in the system."""
+
+    topic: str
+    partition: int
+    key: bytes | None
+    payload: bytes
+    position: int
+    delivery: int | None
+
+
+class DeliveryReports(Protocol):
+    """A producer whose client library calls a callable of its own for each message, with an error or None, and the
+    message, whose `offset()` is its position."""
+
+    def send_reported(self, topic: str, partition: int, key: bytes | None, payload: bytes, report: Any) -> bool:
+        """Enqueue one message whose delivery is told to `report`, unless the client's queue is full."""
+        ...
+
+    def delivered(self, token: int, error: Any, message: Any) -> None:
+        """Report a completion, given what the client library told of it."""
+        ...
+
+
+class OperationFailed(ChaoskitError):
+    """An operation failed; the message is the client library's name for the error.
+
+    Attributes:
+        outcome: outcome code: `FAIL` or `INFO`.
+    """
+
+    def __init__(self, outcome: int, name: str) -> None:
+        super().__init__(name)
+        self.outcome = outcome
+
+
+@dataclass(slots=True)
+class Progress:
+    """What a client has done so far.
+
+    Attributes:
+        sent, acked, failed, indeterminate, received: numbers of messages.
+        latency: latency of the sends acknowledged since the last report, measured from when they were due: HDR buckets
+            of microseconds and their counts (`chaoskit.base.latency`).
+    """
+
+    sent: int = 0
+    acked: int = 0
+    failed: int = 0
+    indeterminate: int = 0
+    received: int = 0
+    latency: latency.Sparse = field(default_factory=lambda: ([], []))
+
+
+class Recorder:
+    """Records one client.
+
+    Args:
+        wal: the client's log.
+        run_id: identifies this run in every payload.
+        namespace: prefix of topic names in the system.
+    """
+
+    def __init__(self, wal: WalWriter, run_id: int, namespace: str = "") -> None:
+        self.progress = Progress()
+        self.run_id = run_id
+        self._wal = wal
+        self._namespace = namespace
+        self._topics: dict[str, int] = {}
+        self._due_ns: dict[int, int] = {}
+        self._took_ns: list[int] = []
+        self._lane = Lane(wal, run_id, self._delivered, self.topic_id, self.key_id)
+        self._classify: Callable[[int, Any, Any], None] | None = None
+
+    def in_system(self, name: str) -> str:
+        """Return the name in the system of a topic, or of anything else that clients name."""
+        return self._namespace + name
+
+    def in_history(self, name: str) -> str:
+        """Return the workload's own name for a name in the system."""
+        return name.removeprefix(self._namespace)
+
+    def topic_id(self, topic: str) -> int:
+        """Return the id of a topic, given its name in the system."""
+        known = self._topics.get(topic)
+        if known is None:
+            known = self._topics[topic] = self._wal.name(self.in_history(topic))
+        return known
+
+    def key_id(self, key: bytes | None) -> int:
+        """Return the id of a message's key; 0 if it has none."""
+        return 0 if key is None else self._wal.name(key.decode(errors="backslashreplace"))
+
+    def send(  # noqa: PLR0917 - as `WalWriter.send`
+        self, topic_id: int, partition: int, key_id: int, value: int, intended_ns: int, sent_ns: int, f_code: int = 0
+    ) -> int:
+        """Record the invocation of a send and return its operation; see `WalWriter.send`.
+
+        Raises:
+            HistoryFull: nothing was recorded, so the message must not be sent.
+        """
+        op = self._wal.send(topic_id, partition, key_id, value, intended_ns, sent_ns, f_code)
+        self._due_ns[op] = intended_ns
+        self.progress.sent += 1
+        return op
+
+    def burst_through(self, producer: DeliveryReports) -> Callable[..., None]:
+        """Return `chaoskit.history.recording.lane.Lane.burst` for a producer; its first argument is given.
+
+        What was sent in bursts counts in `report` only.
+        """
+        self._classify = producer.delivered
+        return partial(self._lane.burst, producer.send_reported)
+
+    def _delivered(self, op: int, due_ns: int, error: Any, message: Any) -> None:
+        """Record a delivery that has an error or no position."""
+        assert self._classify is not None
+        self._due_ns[op] = due_ns
+        self._classify(op, error, message)
+
+    def completed(
+        self, op: int, outcome: int, error: str | None, position: int | None, at_ns: int | None = None
+    ) -> None:
+        """Record the completion of a send; see `chaoskit.contract.client.Completed`."""
+        now = time.monotonic_ns() if at_ns is None else at_ns
+        error_id = 0 if error is None else self._wal.name(error)
+        self._wal.complete(op, now, outcome, error_id, NO_POSITION if position is None else position)
+        due_ns = self._due_ns.pop(op, None)
+        progress = self.progress
+        if outcome == OK:
+            progress.acked += 1
+            if due_ns is not None:
+                self._took_ns.append(now - due_ns)
+        elif outcome == FAIL:
+            progress.failed += 1
+        elif outcome == INFO:
+            progress.indeterminate += 1
+
+    def invoke(self, f: str, at_ns: int | None = None) -> int:
+        """Record the invocation of any other operation, now or at a given time, and return its number.
+
+        Raises:
+            HistoryFull: nothing was recorded, so the operation must not be executed.
+        """
+        return self._wal.invoke(self._wal.name(f), time.monotonic_ns() if at_ns is None else at_ns)
+
+    def complete(self, op: int, outcome: int = OK, error: str | None = None, at_ns: int | None = None) -> None:
+        """Record the completion of an operation, now or at a given time."""
+        error_id = 0 if error is None else self._wal.name(error)
+        self._wal.complete(op, time.monotonic_ns() if at_ns is None else at_ns, outcome, error_id)
+
+    @contextmanager
+    def operation(self, f: str) -> Iterator[int]:
+        """Record the enclosed block as an operation; its outcome is that of a raised `OperationFailed`, or ok."""
+        op = self.invoke(f)
+        try:
+            yield op
+        except OperationFailed as failed:
+            self.complete(op, failed.outcome, str(failed))
+            raise
+        self.complete(op)
+
+    def received(self, op: int, deliveries: Sequence[Delivery]) -> tuple[int, list[int]]:
+        """Record the messages that an operation received, in order; return the time and their values."""
+        now = time.monotonic_ns()
+        values = self._lane.deliveries(op, list(deliveries), now)
+        self.progress.received += len(deliveries)
+        return now, values
+
+    def observed(
+        self,
+        op: int,
+        kind: str,
+        topic: str,
+        partition: int,
+        *,
+        name: str | None = None,
+        value: int | None = None,
+        position: int | None = None,
+    ) -> None:
+        """Record an observation of an operation; see `schema.OBSERVATIONS`."""
+        wal, none = self._wal, NO_POSITION
+        name_id = 0 if name is None else wal.name(self.in_history(name))
+        wal.observed(
+            op, KINDS.index(kind), self.topic_id(topic), partition, name_id,
+            none if value is None else value, none if position is None else position,
+        )  # fmt: skip
+
+    def audited(self, topic: str, partition: int, audit: Audit) -> None:
+        """Record the final read of a partition."""
+        self._wal.audit(self.topic_id(topic), partition, audit)
+
+    def report(self) -> Progress:
+        """Return the progress so far, with the latency of the sends acknowledged since the last report."""
+        sent, acked, latencies = self._lane.drain()
+        self.progress.sent += sent
+        self.progress.acked += acked
+        took_ns = np.concatenate([np.array(self._took_ns, np.int64), np.frombuffer(latencies, np.int64)])
+        self._took_ns = []
+        self.progress.latency = latency.sparse(took_ns)
+        return self.progress

@@ -1,0 +1,47 @@
+"""One consumer of a log: of partitions of its own, or as a member of a group."""
+
+from __future__ import annotations
+
+import time
+
+from chaoskit.contract.client import LogClients
+from chaoskit.contract.workload import Job
+from chaoskit.load.partitioned import GroupedOptions
+from chaoskit.load.reader import Reader
+from chaoskit.load.receiver import NOBODY
+from chaoskit.load.reports import Reports
+from chaoskit.load.settings import settings_of
+
+_COMMIT_NS = 1_000_000_000
+
+
+def consume(job: Job[GroupedOptions]) -> None:
+    """Read until stopped."""
+    options = job.options
+    grouped = options.consumption == "group"
+    settings = settings_of(job.task, options.consumer)
+    consumer = job.clients.power(LogClients).consumer(settings, job.task.index % options.groups)
+    reader = Reader(job.recorder, consumer, options.producers if grouped else NOBODY)
+    if grouped:
+        reader.subscribe(options.topic_names())
+    else:
+        everything = options.all_partitions()
+        index, members = job.task.index % len(everything), options.consumers
+        reader.assign(everything[index::members] if members < len(everything) else [everything[index]])
+    job.control.wait_start()
+    reports = Reports(job.control, job.recorder)
+    committed_ns = time.monotonic_ns()
+    while not job.control.stopping:
+        reader.hold(paused=job.control.paused)
+        reader.poll()
+        told = reports.tell()
+        now = time.monotonic_ns()
+        if not grouped:
+            continue
+        if told:
+            job.control.result(reader.told())
+        if now - committed_ns > _COMMIT_NS:
+            reader.commit()
+            committed_ns = now
+    reader.close()
+    reports.finish()

@@ -1,0 +1,56 @@
+"""What workloads on logs have in common: topics, traits, consumers and the final read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chaoskit.contract.client import LogClients
+from chaoskit.contract.topic import Topic
+from chaoskit.contract.traits import Group, Paced, Routed
+from chaoskit.contract.workload import CONSUMER, PRODUCER, Job
+from chaoskit.history.format.models import DataModel
+from chaoskit.history.format.schema import AUDITOR
+from chaoskit.load.auditor import audit
+from chaoskit.load.consumer import consume
+from chaoskit.load.options import per_second
+from chaoskit.load.partitioned import PartitionedOptions
+from chaoskit.load.producer import produce
+from chaoskit.load.workload import LoadWorkload
+
+
+class PartitionedWorkload(LoadWorkload):
+    """A workload whose producers send to partitions of logs."""
+
+    client_powers: tuple[type, ...] = (LogClients,)
+
+    def topics(self, options: PartitionedOptions, brokers: int) -> list[Topic]:
+        copies = options.copies(brokers)
+        return [Topic(name, DataModel.LOG, options.partitions, copies, options.type) for name in options.topic_names()]
+
+    def traits(self, options: Any) -> tuple[object, ...]:
+        return (Paced(per_second(options.rate), options.producers, options.message_size),)
+
+    def run(self, job: Job[Any]) -> None:
+        {PRODUCER: self.produce, CONSUMER: self.consume, AUDITOR: self.audit}[job.task.role](job)
+
+    def produce(self, job: Job[Any]) -> None:
+        """Run one producer."""
+        produce(job)
+
+    def consume(self, job: Job[Any]) -> None:
+        """Run one consumer."""
+        consume(job)
+
+    def audit(self, job: Job[Any]) -> None:
+        """Run the final read."""
+        audit(job)
+
+
+class GroupedWorkload(PartitionedWorkload):
+    """A workload whose consumers read partitions of their own, or as members of groups."""
+
+    def traits(self, options: Any) -> tuple[object, ...]:
+        routed = Routed(tuple((topic, partition) for topic, partition, _ in options.routes()))
+        members = -(-options.consumers // options.groups)
+        group = (Group(options.groups, members),) if options.consumption == "group" else ()
+        return (*super().traits(options), routed, *group)

@@ -1,0 +1,68 @@
+"""One message to every partition: proves that each works again."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from chaoskit.contract.client import LogClients, Producer
+from chaoskit.contract.workload import Job
+from chaoskit.history.format import payload
+from chaoskit.history.format.audits import Place
+from chaoskit.history.format.schema import FAIL, OK, PRODUCER_SHIFT
+from chaoskit.load.options import LoadOptions
+
+
+class Probes:
+    """One message to every partition.
+
+    Args:
+        job: the auditor's job.
+
+    Attributes:
+        positions: the positions that acknowledgements named.
+    """
+
+    def __init__(self, job: Job[Any]) -> None:
+        self.positions: dict[Place, int] = {}
+        self._options: LoadOptions = job.options
+        self._recorder = job.recorder
+        self._outcomes: dict[int, int] = {}
+        self._places: dict[int, Place] = {}
+
+    @property
+    def accepted(self) -> bool:
+        """Whether all were acknowledged."""
+        partitions = len(self._options.all_partitions())
+        return len(self._outcomes) == partitions and all(outcome == OK for outcome in self._outcomes.values())
+
+    def completed(
+        self, op: int, outcome: int, error: str | None, position: int | None, at_ns: int | None = None
+    ) -> None:
+        """See `chaoskit.contract.client.Completed`."""
+        self._outcomes[op] = outcome
+        if position is not None:
+            self.positions[self._places[op]] = position
+        self._recorder.completed(op, outcome, error, position, at_ns)
+
+    def send(self, producer: Producer) -> None:
+        """Send them; a producer that reports to `completed`."""
+        options, recorder = self._options, self._recorder
+        writer = payload.Writer(recorder.run_id, options.message_size)
+        for sequence, (topic, partition) in enumerate(options.all_partitions()):
+            value = options.producers << PRODUCER_SHIFT | sequence
+            now = time.monotonic_ns()
+            name = recorder.in_system(topic)
+            op = recorder.send(recorder.topic_id(name), partition, 0, value, now, now)
+            self._places[op] = name, partition
+            if not producer.send(name, partition, None, writer.build(value, now, now), op):
+                self.completed(op, FAIL, "queue full", None)
+
+
+def probe(job: Job[Any]) -> tuple[bool, dict[Place, int]]:
+    """Send one message to every partition; return whether all were acknowledged, and the positions that were named."""
+    probes = Probes(job)
+    producer = job.clients.power(LogClients).prober(job.options.producer, probes.completed)
+    probes.send(producer)
+    producer.close(job.bound_ns / 1e9)
+    return probes.accepted, probes.positions

@@ -1,0 +1,1 @@
+"""One partition's history as arrays, and findings made from arrays."""

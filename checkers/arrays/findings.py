@@ -1,0 +1,75 @@
+"""Creates tables of findings from arrays of evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from chaoskit.contract.anomaly import Anomaly
+from chaoskit.contract.checker import FINDINGS, Setting
+from checkers.arrays.columns import NONE, Ints
+
+NO_ROWS: Ints = np.empty(0, np.int64)
+_NO_FINDINGS = FINDINGS.empty_table()
+
+
+def findings_of(
+    setting: Setting,
+    anomaly: Anomaly,
+    *,
+    details: Sequence[str] = (),
+    detail: Ints | int = 0,
+    value: Ints,
+    position: Ints,
+    op: Ints,
+    **evidence: Ints,
+) -> pa.Table:
+    """Return findings in order of position, value and op.
+
+    Args:
+        setting: the partition.
+        anomaly: the anomaly.
+        details: the possible reasons of this anomaly; if empty, `detail` is null.
+        detail: index into `details`, for each finding or for all.
+        value: value that the finding is about; in all evidence, `NONE` is stored as null.
+        position: its position.
+        op: operation that showed it.
+        evidence: further columns of `FINDINGS`; omitted columns are null.
+    """
+    if not value.size:
+        return _NO_FINDINGS
+    evidence |= {"value": value, "position": position, "op": op}
+    order = np.lexsort((op, value, position))
+    count = order.size
+    columns = {
+        "anomaly": _word(anomaly.name, count),
+        "topic": _word(setting.topic, count),
+        "partition": pa.array(np.full(count, setting.partition, np.int32)),
+        "detail": _reasons(details, np.broadcast_to(detail, count)[order]),
+    }
+    for name, numbers in evidence.items():
+        ordered = numbers[order].astype(np.int64)
+        columns[name] = pa.array(ordered, mask=ordered == NONE)
+    return pa.table([columns.get(name, pa.nulls(count, pa.int64())) for name in FINDINGS.names], FINDINGS)
+
+
+def merged(tables: Sequence[pa.Table]) -> pa.Table:
+    """Return the findings of several tables as one, with one dictionary per column."""
+    found = [table for table in tables if table.num_rows]
+    return pa.concat_tables(found).unify_dictionaries().combine_chunks() if found else _NO_FINDINGS
+
+
+def no_findings() -> pa.Table:
+    """Return an empty table of findings."""
+    return _NO_FINDINGS
+
+
+def _word(word: str, count: int) -> pa.Array:
+    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, np.int32)), pa.array([word]))
+
+
+def _reasons(details: Sequence[str], chosen: Ints) -> pa.Array:
+    indices = pa.array(chosen.astype(np.int32), mask=np.full(chosen.size, not details))
+    return pa.DictionaryArray.from_arrays(indices, pa.array(details, pa.string()))

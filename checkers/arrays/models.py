@@ -1,0 +1,17 @@
+"""The topic models that checkers handle."""
+
+from __future__ import annotations
+
+from chaoskit.history.format.models import DataModel
+
+LOG = (DataModel.LOG,)
+LEDGER = (DataModel.LEDGER,)
+LOGS = (DataModel.LOG, DataModel.LEDGER)
+"""A ledger is also a log."""
+
+QUEUE = (DataModel.QUEUE,)
+STORED = (*LOGS, *QUEUE)
+DELIVERED = (*LOG, *QUEUE)
+"""What consumers settle: messages of a log's subscription, or of a queue."""
+
+ALL = tuple(DataModel)

@@ -1,0 +1,59 @@
+"""The order in which each consumer read the log, split where it may have been repositioned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from checkers.arrays.columns import NONE, Ints, changes, stable_order
+from checkers.arrays.rows import Operations, Receives
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """All receives of polls with a known position, process by process, in the order of reading.
+
+    A session is a part of one process without `assign`, `subscribe` or `seek`.
+
+    Attributes:
+        row: row of the receive.
+        session: number of its session, ascending.
+    """
+
+    row: Ints
+    session: Ints
+
+
+def reading_of(receives: Receives, operations: Operations) -> Reading:
+    """Return the order of reading. Cost: O(n) time, 12 bytes per message."""
+    order = stable_order(operations.process[receives.operation])
+    if receives.position.min(initial=0) < 0:
+        order = order[receives.position[order] != NONE]
+    if operations.takes.any():
+        order = order[~operations.takes[receives.operation[order]]]
+    operation = receives.operation[order]
+    starts = changes(operation)
+    polls = operation[starts]
+    begins = changes(operations.process[polls], _repositionings_before(polls, operations))
+    session = np.cumsum(begins, dtype=np.int32)
+    counts = np.diff(np.append(np.flatnonzero(starts), order.size))
+    return Reading(order, np.repeat(session, counts))
+
+
+def _repositionings_before(polls: Ints, operations: Operations) -> Ints:
+    """Count for each poll the repositionings that its process invoked before the poll ended.
+
+    The end of the poll counts, not its start: a client's rebalance callback runs inside a poll, whose messages
+    then belong to the new assignment.
+    """
+    process = operations.process[polls]
+    # A poll that never ended has NONE there, which lies before its start.
+    ended_ns = np.maximum(operations.start_ns[polls], operations.end_ns[polls])
+    repositioning = np.flatnonzero(operations.repositions)
+    counts = np.zeros(polls.size, np.int64)
+    for one in np.unique(operations.process[repositioning]):
+        first, last = np.searchsorted(process, [one, one + 1])
+        own_ns = operations.start_ns[repositioning[operations.process[repositioning] == one]]
+        counts[first:last] = np.searchsorted(np.sort(own_ns), ended_ns[first:last], side="right")
+    return counts

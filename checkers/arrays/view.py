@@ -1,0 +1,304 @@
+"""One partition's history, indexed once and shared by all checks.
+
+Values and positions are replaced by small ids (`Numbering`), so that questions such as "was it received?", "at which
+position is it?" and "what is at this position?" are lookups in plain arrays. An index is built on first use. Cost: O(n)
+time if values and positions are dense, otherwise one sort of each; about 100 bytes per message in total.
+
+A receive is *intact* if its payload is what the producer wrote; only intact receives make a message visible. A corrupt
+or foreign payload still shows which position was read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from chaoskit.base.errors import BadInput
+from chaoskit.contract.checker import Part
+from chaoskit.history.format.schema import PRODUCER_SHIFT
+from checkers.arrays.columns import (
+    NONE,
+    Flags,
+    Ints,
+    changes,
+    first_rows,
+    integers,
+    is_one_of,
+    is_sorted,
+    marked,
+    running_maximum,
+    stable_order,
+)
+from checkers.arrays.ends import FAIL, OK
+from checkers.arrays.numbering import Numbering
+from checkers.arrays.reading import Reading, reading_of
+from checkers.arrays.rows import INTACT, Operations, split_messages
+
+
+class LogView:
+    """Rows of one topic partition and the indexes over them.
+
+    Attributes:
+        setting: the partition and its audit.
+        operations: at least the operations that the messages refer to.
+        sends: messages sent.
+        receives: messages received, with any payload.
+        intact: messages received with an intact payload.
+    """
+
+    def __init__(self, part: Part) -> None:
+        self.setting = part.setting
+        refused = part.observations.filter(pa.array(is_one_of(part.observations["kind"], ["unreadable"])))
+        self._refused = integers(refused["position"]), integers(refused["value"])
+        self.operations = Operations.of(part.operations)
+        self.operations = replace(
+            self.operations, repositions=self.operations.repositions & ~_kept(part, self.operations)
+        )
+        self.sends, self.receives = split_messages(part.messages, self.operations)
+        intact = self.receives.payload == INTACT
+        self.intact = self.receives if intact.all() else self.receives.take(np.flatnonzero(intact))
+        if min(self.sends.value.min(initial=0), self.intact.value.min(initial=0)) < 0:
+            raise BadInput("the history has a negative message value")
+
+    def unreadable(self, position: Ints) -> Flags:
+        """Return whether the system said of each position that it cannot read it."""
+        found = np.zeros(position.size, np.bool_)
+        for first, until in zip(*self._refused, strict=True):
+            found |= (position >= first) & (position < until)
+        return found
+
+    def truncated(self, position: Ints, ids: Ints, received_ns: Ints) -> Flags:
+        """Return whether each position (`ids`: its id), received then, is missing from the log at the final read."""
+        audit = self.setting.bounds
+        if audit is None:
+            return np.zeros(position.size, np.bool_)
+        # What was read only after the final read had asked for the end may have been appended after that, too.
+        asked_ns = self.operations.start_ns[self.operations.asks].min(initial=np.iinfo(np.int64).max)
+        gone: Flags = (position >= audit.end) & (received_ns < asked_ns)
+        if audit.complete and position.size:
+            audited = self.operations.audits[self.receives.operation] & (self.receives.position != NONE)
+            kept = marked(self.positions.size, self.read_positions[audited])
+            gone |= ~kept[ids] & (position < audit.end)
+        gone &= position >= max(audit.low, 0)
+        return gone
+
+    @cached_property
+    def values(self) -> Numbering:
+        """Ids of all values sent or received intact."""
+        return Numbering(self.sends.value, self.intact.value)
+
+    @cached_property
+    def positions(self) -> Numbering:
+        """Ids of all positions acknowledged or read."""
+        return Numbering(self.sends.position, self.receives.position)
+
+    @cached_property
+    def sent_values(self) -> Ints:
+        """Value id of each send."""
+        return self.values.ids(self.sends.value)
+
+    @cached_property
+    def intact_values(self) -> Ints:
+        """Value id of each intact receive."""
+        return self.values.ids(self.intact.value)
+
+    @cached_property
+    def acked(self) -> Flags:
+        """Whether each send was acknowledged, and committed if it belongs to a transaction."""
+        return np.equal(self.operations.fate[self.sends.operation], OK)
+
+    @cached_property
+    def acked_positions(self) -> Ints:
+        """Position id of each send, `NONE` if no acknowledgement reported one."""
+        position = self.sends.position
+        return self.positions.ids(position if self.acked.all() else np.where(self.acked, position, NONE))
+
+    @cached_property
+    def read_positions(self) -> Ints:
+        """Position id of each receive."""
+        return self.positions.ids(self.receives.position)
+
+    @cached_property
+    def intact_positions(self) -> Ints:
+        """Position id of each intact receive."""
+        if self.intact is self.receives:
+            return self.read_positions
+        return self.positions.ids(self.intact.position)
+
+    @cached_property
+    def visible(self) -> Flags:
+        """Whether any client received the value, by value id."""
+        return marked(self.values.size, self.intact_values)
+
+    @cached_property
+    def kept(self) -> Flags:
+        """Whether the value still exists, by value id: seen by a complete final read, or, without one, by any
+        client."""
+        audit = self.setting.audit
+        if audit is None or not audit.complete:
+            return self.visible
+        final = self.operations.audits[self.intact.operation]
+        return marked(self.values.size, self.intact_values[final])
+
+    @cached_property
+    def missing(self) -> Ints:
+        """Rows of the acknowledged sends whose message does not exist (any more), one per message: of several sends the
+        first whose acknowledgement reported a position, otherwise the first."""
+        rows = np.flatnonzero(self.acked & ~self.kept[self.sent_values])
+        placed = self.sends.position[rows] != NONE
+        order = np.lexsort((rows, ~placed, self.sent_values[rows]))
+        first: Ints = np.sort(rows[order][changes(self.sent_values[rows[order]])])
+        return first
+
+    @cached_property
+    def placed(self) -> Ints:
+        """Rows of the intact receives with a known position."""
+        return np.flatnonzero(self.intact_positions != NONE)
+
+    @cached_property
+    def copied(self) -> Ints:
+        """Rows of the intact receives whose value was received at several positions."""
+        value, position = self.intact_values[self.placed], self.intact_positions[self.placed]
+        return self.placed[disagreeing(self.values.size, value, position)]
+
+    @cached_property
+    def conflicts(self) -> tuple[Ints, Ints]:
+        """Rows of the intact receives, and of the acknowledged sends, at positions where they disagree about the
+        value."""
+        acked = np.flatnonzero(self.acked_positions != NONE)
+        rows = disagreeing(
+            self.positions.size,
+            np.concatenate([self.intact_positions[self.placed], self.acked_positions[acked]]),
+            np.concatenate([self.intact_values[self.placed], self.sent_values[acked]]),
+        )
+        received = rows < self.placed.size
+        return self.placed[rows[received]], acked[rows[~received] - self.placed.size]
+
+    @cached_property
+    def lowest_positions(self) -> Ints:
+        """Lowest position id at which the value was received, by value id, or `NONE`."""
+        lowest = np.full(self.values.size, NONE, self.intact_positions.dtype)
+        lowest[self.intact_values[self.placed]] = self.intact_positions[self.placed]
+        copied = self.copied
+        np.minimum.at(lowest, self.intact_values[copied], self.intact_positions[copied])
+        return lowest
+
+    @cached_property
+    def first_sends(self) -> Ints:
+        """Row of the first send of each value, by value id, or `NONE`."""
+        return first_rows(self.values.size, self.sent_values)
+
+    @cached_property
+    def first_acks(self) -> Ints:
+        """Row of the first acknowledged send of each value, by value id, or `NONE`."""
+        acked = np.flatnonzero(self.acked)
+        first = first_rows(self.values.size, self.sent_values[acked])
+        return np.where(first == NONE, NONE, acked[first]) if acked.size else first
+
+    @cached_property
+    def places(self) -> tuple[Ints, Ints]:
+        """The position of each message: rows of first sends, ascending by value, and the ids of their positions.
+
+        It is the position of the first receive, or, if there is none, the one in the acknowledgement; messages with
+        neither are omitted.
+        """
+        values = np.flatnonzero(self.first_sends != NONE)
+        rows, place = self.first_sends[values], self.lowest_positions[values]
+        unread = np.flatnonzero(place == NONE)
+        place[unread] = self.acked_positions[rows[unread]]
+        if not unread.size or (place[unread] != NONE).all():
+            return rows, place
+        return rows[place != NONE], place[place != NONE]
+
+    @cached_property
+    def sent(self) -> Flags:
+        """Whether any client sent the value, by value id."""
+        return marked(self.values.size, self.sent_values)
+
+    @cached_property
+    def reading(self) -> Reading:
+        """The order in which each process read."""
+        return reading_of(self.receives, self.operations)
+
+    @cached_property
+    def jumps(self) -> tuple[Ints, Ints]:
+        """Rows (before, after) of consecutive receives of one session at non-consecutive ids."""
+        position, session = self.read_positions[self.reading.row], self.reading.session
+        irregular = (np.diff(position) != 1) & (session[1:] == session[:-1])
+        before = np.flatnonzero(irregular)
+        return self.reading.row[before], self.reading.row[before + 1]
+
+    @cached_property
+    def passed(self) -> tuple[Ints, Ints, Ints, Ints]:
+        """Jumps over positions with a visible message: rows (before, after), the index in `visible_positions` of the
+        first passed position, and the number of passed positions."""
+        before, after = self.jumps
+        first = np.searchsorted(self.visible_positions, self.read_positions[before], side="right")
+        count = np.searchsorted(self.visible_positions, self.read_positions[after]) - first
+        over = count > 0
+        return before[over], after[over], first[over], count[over]
+
+    @cached_property
+    def visible_positions(self) -> Ints:
+        """Ids of the positions at which any client received an intact message."""
+        return np.flatnonzero(marked(self.positions.size, self.intact_positions[self.placed]))
+
+    @cached_property
+    def pipelines(self) -> tuple[Ints, Ints, Ints]:
+        """`places` by producer and key, each in value order: rows, groups (ascending), position ids."""
+        rows, place = self.places
+        group = self.sends.value[rows] >> PRODUCER_SHIFT
+        if highest_key := int(self.sends.key.max(initial=0)):
+            group = group * (highest_key + 1) + self.sends.key[rows]
+        if is_sorted(group):
+            return rows, group, place
+        order = stable_order(group)
+        return rows[order], group[order], place[order]
+
+    @cached_property
+    def inversions(self) -> tuple[Ints, Ints]:
+        """Indexes into `pipelines`: messages with a lower position than an earlier one of their pipeline, and the
+        highest such one."""
+        _, group, place = self.pipelines
+        rank, highest = running_maximum(group, place, self.positions.size)
+        below = np.flatnonzero(rank < highest)
+        return below, np.searchsorted(highest, highest[below])
+
+    def first_received(self, values: Ints) -> Ints:
+        """Return the row of the first intact receive of each of these visible values (ids)."""
+        return first_rows(self.values.size, self.intact_values)[values]
+
+    def first_received_at(self, positions: Ints) -> Ints:
+        """Return the row of the first intact receive at each of these visible positions (ids)."""
+        rows = first_rows(self.positions.size, self.intact_positions[self.placed])[positions]
+        return self.placed[rows]
+
+
+def _kept(part: Part, rows: Operations) -> Flags:
+    """Return whether each operation told a reader to read this partition, which it read already: it goes on there.
+
+    Known only where what readers were told to read was recorded (`reading`).
+    """
+    told = rows.rows_of(integers(part.observations["op"])[is_one_of(part.observations["kind"], ["reading"])])
+    kept = np.zeros(rows.op.size, np.bool_)
+    if not told.size:
+        return kept
+    here = marked(rows.op.size, told)
+    moves = np.flatnonzero(is_one_of(part.operations["f"], ["assign", "subscribe"]) & (rows.outcome != FAIL))
+    moves = moves[np.argsort(rows.process[moves], kind="stable")]
+    again = here[moves[1:]] & here[moves[:-1]] & (rows.process[moves[1:]] == rows.process[moves[:-1]])
+    kept[moves[1:][again]] = True
+    return kept
+
+
+def disagreeing(size: int, subject: Ints, observation: Ints) -> Ints:
+    """Return the rows of subjects (ids below `size`) with different observations."""
+    last = np.empty(size, observation.dtype)
+    last[subject] = observation
+    clashes = np.flatnonzero(last[subject] != observation)
+    if not clashes.size:
+        return clashes
+    return np.flatnonzero(marked(size, subject[clashes])[subject])

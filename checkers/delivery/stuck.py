@@ -1,0 +1,167 @@
+"""Delivery that never comes: messages wait for a connected client that has room and asks for them, and nothing is
+delivered for longer than the bound, while no fault holds and none was healed within the bound before.
+
+Judged from the start of the load to its end, if both are known. A client counts from when its subscription was
+confirmed to what ended it; of one that was killed, to the last thing that is known of it. Groups of consumers are
+judged as `stuck-partition`. What cannot be concluded: whether a client that never received anything from a partition
+reads it, unless that was recorded.
+
+Cost: O(n) for n receives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from chaoskit.contract.anomaly import About, Anomaly
+from chaoskit.contract.checker import Part, Setting
+from checkers.arrays.columns import NONE, Flags, Ints, integers, is_one_of
+from checkers.arrays.findings import findings_of, merged
+from checkers.arrays.models import DELIVERED
+from checkers.arrays.rows import Operations
+from checkers.arrays.view import LogView
+from checkers.delivery.deliveries import ENDING, Subscription, last_ns
+from checkers.delivery.membership import delivered, pauses_ns
+
+Span = tuple[int, int]
+
+_PAUSE_NS = 30_000_000_000
+"""A client that does not ask for longer than this does not want anything; of what it asks, one in 10 s is known."""
+
+STUCK = Anomaly(
+    "stuck",
+    "nothing was delivered to a connected client for longer than the bound, although messages were waiting for it",
+    DELIVERED,
+    about=About.READING,
+    shared=True,
+)
+
+
+def silences(setting: Setting, received_ns: Ints, from_ns: int, until_ns: int) -> Iterator[Span]:
+    """Yield the times, longer than the bound, without a receive and without a fault.
+
+    Args:
+        setting: of the partition.
+        received_ns: times of the receives, in any order.
+        from_ns, until_ns: when a client was connected.
+    """
+    if setting.load_end_ns is None:
+        return
+    begin_ns, end_ns = max(from_ns, setting.load_start_ns), min(until_ns, setting.load_end_ns)
+    if end_ns - begin_ns <= setting.bound_ns:
+        return
+    inside = np.sort(received_ns[(received_ns > begin_ns) & (received_ns < end_ns)])
+    course = np.concatenate([[begin_ns], inside, [end_ns]])
+    for at in np.flatnonzero(np.diff(course) > setting.bound_ns).tolist():
+        yield from _calm(setting, int(course[at]), int(course[at + 1]))
+
+
+def _calm(setting: Setting, from_ns: int, until_ns: int) -> Iterator[Span]:
+    """Yield what is left of an interval without the times of faults and of recovery from them, if longer than the
+    bound."""
+    begin_ns = from_ns
+    for fault in sorted(setting.faults, key=lambda each: each.start_ns):
+        if min(fault.start_ns, until_ns) - begin_ns > setting.bound_ns:
+            yield begin_ns, min(fault.start_ns, until_ns)
+        over_ns = until_ns if fault.healed_ns is None else fault.healed_ns + setting.bound_ns
+        begin_ns = max(begin_ns, over_ns)
+    if until_ns - begin_ns > setting.bound_ns:
+        yield begin_ns, until_ns
+
+
+def asked(rows: Operations, process: int, from_ns: int, until_ns: int) -> Span:
+    """Return from when to when a process asked for messages at the end of an interval, without a pause."""
+    asks = np.sort(rows.start_ns[rows.wants & (rows.process == process)])
+    asks = asks[(asks >= from_ns) & (asks < until_ns)]
+    if not asks.size:
+        return from_ns, from_ns
+    began = np.flatnonzero(np.diff(asks, prepend=asks[0] - _PAUSE_NS - 1) > _PAUSE_NS)[-1]
+    return int(asks[began]), int(asks[-1])
+
+
+def reader_cases(part: Part) -> pa.Table:
+    """Find readers of a partition that received nothing for longer than the bound, although later messages were there.
+
+    Evidence: `op` began to read; `other_op` had sent `value`, which was waiting when the bound ended, at `at_ns`.
+    """
+    view, rows = part.view(LogView), part.view(LogView).operations
+    begins = np.flatnonzero(is_one_of(part.operations["f"], ["assign"]) & ~rows.audits)
+    grouped = rows.process[is_one_of(part.operations["f"], ["subscribe"])]
+    begins = begins[~np.isin(rows.process[begins], grouped)]
+    told = rows.rows_of(integers(part.observations["op"])[is_one_of(part.observations["kind"], ["reading"])])
+    here = np.unique(rows.process[np.concatenate([view.receives.operation, told])]) if begins.size else begins
+    found = []
+    for begin in begins[np.isin(rows.process[begins], here)].tolist():
+        process = rows.process[begin]
+        own = rows.process[view.receives.operation] == process
+        spans = _unpaused(part, view, begin)
+        quiet = [each for span in spans for each in silences(part.setting, view.receives.received_ns[own], *span)]
+        if quiet:
+            found.append(_unread(view, begin, own, quiet))
+    return merged(found)
+
+
+def subscription_cases(part: Part, subscription: Subscription) -> pa.Table:
+    """Find a subscription that delivered nothing to any of its connected consumers for longer than the bound, although
+    messages that it had never delivered were there. Evidence: as of readers; `op` is the consumer's `subscribe`."""
+    view, rows = part.view(LogView), part.view(LogView).operations
+    joins = np.flatnonzero(
+        is_one_of(part.operations["f"], ["subscribe"]) & np.isin(rows.process, subscription.processes)
+    )
+    own = np.isin(rows.process[view.receives.operation], subscription.processes)
+    found = []
+    for join in joins.tolist():
+        span = int(rows.end_ns[join]), _ended_ns(part, view, join)
+        if quiet := list(silences(part.setting, view.receives.received_ns[own], *span)):
+            found.append(_unread(view, join, own, quiet, anywhere=True))
+    return merged(found)
+
+
+def _unread(view: LogView, begin: int, own: Flags, quiet: list[Span], *, anywhere: bool = False) -> pa.Table:
+    """Return a finding for each of these silences in which a message waited all the time."""
+    rows, reads = view.operations, view.receives
+    known = delivered(view, np.unique(np.append(rows.process[reads.operation[own]], rows.process[begin])))
+    acked = np.flatnonzero(known.send != NONE)
+    acked = acked[view.acked[known.send[acked]]]
+    acked_ns = rows.end_ns[view.sends.operation[known.send[acked]]]
+    sends, positions, ends = [], [], []
+    for silent_ns, over_ns in quiet:
+        from_ns, until_ns = asked(rows, int(rows.process[begin]), silent_ns, over_ns)
+        before = reads.position[own & (reads.received_ns <= silent_ns)].max(initial=NONE)
+        ahead = anywhere | (known.position[acked] > before)
+        early = acked_ns + view.setting.bound_ns < until_ns
+        waiting = np.flatnonzero(ahead & early & (known.first_ns[acked] >= over_ns))[:1]
+        if waiting.size and until_ns - from_ns > view.setting.bound_ns:
+            sends.append(known.send[acked[waiting[0]]])
+            positions.append(known.position[acked[waiting[0]]])
+            ends.append(max(from_ns, int(acked_ns[waiting[0]])) + view.setting.bound_ns)
+    send = np.array(sends, np.int64)
+    return findings_of(
+        view.setting,
+        STUCK,
+        value=view.sends.value[send],
+        position=np.array(positions, np.int64),
+        op=np.full(send.size, rows.op[begin]),
+        other_op=rows.op[view.sends.operation[send]],
+        at_ns=np.array(ends, np.int64),
+    )
+
+
+def _unpaused(part: Part, view: LogView, begin: int) -> list[Span]:
+    """Return when a reader read, without the time in which it was told to pause."""
+    rows = view.operations
+    from_ns, until_ns = int(rows.end_ns[begin]), _ended_ns(part, view, begin)
+    pauses = pauses_ns(part.operations, rows, rows.process[begin : begin + 1])[:, 1:]
+    edges = [from_ns, *pauses[(pauses[:, 1] > from_ns) & (pauses[:, 0] < until_ns)].ravel().tolist(), until_ns]
+    return list(zip(edges[::2], edges[1::2], strict=True))
+
+
+def _ended_ns(part: Part, view: LogView, begin: int) -> int:
+    """Return when a client that began to receive with this operation ended, or began anew."""
+    rows, process = view.operations, view.operations.process[begin]
+    following = np.flatnonzero(is_one_of(part.operations["f"], (*ENDING, "assign")) & (rows.process == process))
+    following = following[following > begin]
+    return int(rows.start_ns[following[0]]) if following.size else int(last_ns(rows)[process])

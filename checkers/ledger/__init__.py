@@ -1,0 +1,1 @@
+"""Ledgers: entries, confirmed positions and ends."""

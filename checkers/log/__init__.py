@@ -1,0 +1,1 @@
+"""Logs: order, real time, and sequences of producers."""

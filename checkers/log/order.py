@@ -1,0 +1,118 @@
+"""Messages that are stored, or were read, out of order.
+
+A producer is one ordered pipeline: it invokes its sends in sequence order, so the log must keep that order for each
+key (messages without a key are one group). A consumer moves forward, one visible message at a time, until it is
+repositioned. What cannot be concluded: the order of messages with unknown position, and a skip over positions that
+no client read.
+
+Cost: O(n) time for unkeyed messages, a radix sort for keyed ones; 24 bytes per message.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from chaoskit.contract.anomaly import About, Anomaly
+from checkers.arrays.columns import Ints
+from checkers.arrays.findings import findings_of
+from checkers.arrays.models import LOGS
+from checkers.arrays.view import LogView
+
+REORDERED_DETAILS = ("completed before the next was invoked", "one ordered pipeline")
+MOVED = ("internal", "between polls")
+
+
+REORDERED = Anomaly(
+    "reordered",
+    "messages of one producer are stored in a different order than they were sent",
+    LOGS,
+    implies=("order-violation", "sequence-jump"),
+    about=About.PAIR,
+)
+
+
+def reordered_cases(view: LogView) -> pa.Table:
+    """Find sends with a lower position than an earlier send of the same producer and key.
+
+    The position of a send is that of its first receive, or, if there is none, the one in its acknowledgement.
+    Jepsen: int-nonmonotonic-send, nonmonotonic-send. Evidence: `op` is the later send, completed at `at_ns`;
+    `other_` is the earlier one with the highest position.
+    """
+    sends, operations = view.sends, view.operations
+    rows, _, place = view.pipelines
+    below, above = view.inversions
+    later, earlier = sends.operation[rows[below]], sends.operation[rows[above]]
+    completed = view.acked[rows[above]] & (operations.end_ns[earlier] < operations.start_ns[later])
+    return findings_of(
+        view.setting,
+        REORDERED,
+        details=REORDERED_DETAILS,
+        detail=np.where(completed, 0, 1),
+        value=sends.value[rows[below]],
+        position=view.positions.numbers(place[below]),
+        op=operations.op[later],
+        other_value=sends.value[rows[above]],
+        other_position=view.positions.numbers(place[above]),
+        other_op=operations.op[earlier],
+        at_ns=operations.end_ns[later],
+    )
+
+
+SKIPPED = Anomaly(
+    "skipped", "a consumer skipped a message without a seek", LOGS, implies=("sequence-jump",), about=About.READING
+)
+
+
+def skipped_cases(view: LogView) -> pa.Table:
+    """Find where a consumer moved forward past a position with a visible message.
+
+    Jepsen: poll-skip, int-poll-skip. Evidence: `value`, `position` and `op` are where it landed; `other_op` is the
+    previous receive, `other_position` the first visible position that was passed over, and `other_value` the
+    message there.
+    """
+    before, after, first, _ = view.passed
+    passed = view.visible_positions[first]
+    other = view.intact.value[view.first_received_at(passed)]
+    return _moves(view, SKIPPED, before, after, other_value=other, other_position=view.positions.numbers(passed))
+
+
+REWOUND = Anomaly(
+    "rewound", "a consumer moved back without a seek", LOGS, implies=("sequence-jump",), about=About.READING
+)
+
+
+def rewound_cases(view: LogView) -> pa.Table:
+    """Find where a consumer moved back.
+
+    Jepsen: nonmonotonic-poll, int-nonmonotonic-poll. Evidence: `value`, `position` and `op` are where it landed,
+    `other_` is the previous receive.
+    """
+    before, after = view.jumps
+    back = view.receives.position[after] < view.receives.position[before]
+    previous = view.receives.take(before[back])
+    return _moves(
+        view,
+        REWOUND,
+        before[back],
+        after[back],
+        other_value=previous.value,
+        other_position=previous.position,
+    )
+
+
+def _moves(view: LogView, anomaly: Anomaly, before: Ints, after: Ints, **other: Ints) -> pa.Table:
+    """Report moves between two receives (rows); `other` is the evidence that contradicts them."""
+    previous, landed = view.receives.take(before), view.receives.take(after)
+    return findings_of(
+        view.setting,
+        anomaly,
+        details=MOVED,
+        detail=np.where(previous.operation == landed.operation, 0, 1),
+        value=landed.value,
+        position=landed.position,
+        op=view.operations.op[landed.operation],
+        **other,
+        other_op=view.operations.op[previous.operation],
+        at_ns=landed.received_ns,
+    )

@@ -1,0 +1,1 @@
+"""Queues: settlement, limits, priorities, expiry and dead letters."""

@@ -1,0 +1,1 @@
+"""Consumer groups, and subscriptions whose messages are acknowledged one by one."""

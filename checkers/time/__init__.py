@@ -1,0 +1,1 @@
+"""How long a system took, and when it did not serve."""

@@ -1,0 +1,1 @@
+"""Transactions: atomicity, isolation and fencing."""

@@ -1,1 +1,0 @@
-"""Code shared by several workloads: send schedules, sizes, reports to the harness."""
