@@ -18,8 +18,8 @@ import pyarrow as pa
 
 from benchmarks.rounds import measured
 from chaoskit.contract.checker import Part, Setting
+from chaoskit.contract.datamodel import LOG
 from chaoskit.history.format.audits import Bounds
-from chaoskit.history.format.models import DataModel
 from chaoskit.history.format.schema import MESSAGES, OBSERVATIONS, OPERATIONS, PRODUCER_SHIFT
 from checkers.log.logs import LogChecker
 from checkers.synthetic.rows import words
@@ -37,7 +37,7 @@ def main() -> None:
     options = vars(parser.parse_args())
     rounds = options.pop("rounds")
     messages, operations = history(**options)
-    setting = Setting("t", 0, DataModel.LOG, Bounds(low=0, end=options["sends"], complete=True))
+    setting = Setting("t", 0, LOG, Bounds(low=0, end=options["sends"], complete=True))
     rates, row_bytes = measured(
         LogChecker().check,
         lambda: Part(setting, messages, operations, OBSERVATIONS.empty_table()),

@@ -20,8 +20,8 @@ import pyarrow as pa
 
 from benchmarks.rounds import measured
 from chaoskit.contract.checker import Part, Setting
+from chaoskit.contract.datamodel import QUEUE
 from chaoskit.history.format.audits import Drained
-from chaoskit.history.format.models import DataModel
 from chaoskit.history.format.schema import KINDS, MESSAGES, OBSERVATIONS, OPERATIONS, PRODUCER_SHIFT
 from checkers.queue.queues import QueueChecker
 from checkers.synthetic.rows import words
@@ -44,7 +44,7 @@ def main() -> None:
     rounds = options.pop("rounds")
     messages, operations, observations = history(**options)
     deliveries = messages.num_rows - options["sends"]
-    setting = Setting("q", 0, DataModel.QUEUE, Drained(complete=True))
+    setting = Setting("q", 0, QUEUE, Drained(complete=True))
     rates, row_bytes = measured(
         QueueChecker().check, lambda: Part(setting, messages, operations, observations), deliveries, rounds
     )

@@ -25,9 +25,9 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 
 from chaoskit.base.journal import Journal
 from chaoskit.contract.cluster import Processes
+from chaoskit.contract.datamodel import LOG
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.workload import Job, Task
-from chaoskit.history.format.models import DataModel
 from chaoskit.history.recording.recorder import Progress, Recorder
 from chaoskit.history.recording.wal import WalWriter
 from chaoskit.load.consumer import consume
@@ -153,7 +153,7 @@ def kafka(hosts: int, options: KafkaOptions) -> Iterator[dict[str, Any]]:
                 cluster.power(Processes).start(host)
             cluster.begin_trial("", options)
             cluster.wait_ready(60)
-            cluster.create_topic(Topic(TOPIC, DataModel.LOG, 1, hosts))
+            cluster.create_topic(Topic(TOPIC, LOG, 1, hosts))
             yield cluster.client_settings()
         finally:
             lab.close()

@@ -16,6 +16,7 @@ from chaoskit.history.compacting.manifest import RECORDED, verify
 from chaoskit.history.digesting.live import require_history
 from chaoskit.history.reading.reader import History, group_sizes
 from chaoskit.judge.checking import settings
+from chaoskit.judge.models import model_of
 from chaoskit.judge.subject import Declared, Subject, read_subject
 from chaoskit.judge.timing import Timing, faults_of, load_of
 from chaoskit.judge.verdict_file import read_findings, read_verdict
@@ -67,7 +68,7 @@ class Run:
         known = self.settings
         for index, partition in enumerate(self.history.partitions):
             setting = known[index] if known else None
-            model = self.history.models[partition.topic]
+            model = model_of(self.history, partition.topic)
             yield Unit(self.number, self.folder, self.timing, partition.rows, partition, model, setting)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from chaoskit.contract.checker import Setting
-from chaoskit.history.format.models import DataModel
+from chaoskit.contract.datamodel import LOG, DataModel
 from chaoskit.history.reading.reader import Partition
 from chaoskit.judge.timing import Timing
 
@@ -49,7 +49,7 @@ class Unit:
     timing: Timing
     rows: int
     partition: Partition | None = None
-    model: DataModel = DataModel.LOG
+    model: DataModel = LOG
     setting: Setting | None = None
     groups: tuple[int, ...] = ()
 

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from chaoskit.history.format.models import DataModel
+from chaoskit.contract.datamodel import MODELS, DataModel
 
 
 class About(Enum):
@@ -19,6 +19,24 @@ class About(Enum):
     MESSAGE = auto()
     PAIR = auto()
     READING = auto()
+
+
+class Gone(Enum):
+    """What an anomaly says of acknowledged messages that an application does not get.
+
+    `NO`: nothing. `LOST`: its messages are lost; one may be found under several such anomalies. `CUT`: a log does not
+    have its messages any more; whether they are lost is found by others. `EXPIRED`: the system deleted them by itself;
+    unless the declared retention explains that, they are lost. `DROPPED`: a declared limit dropped them. `VANISHED`: no
+    application gets them, whatever explains that. `UNSEEN`: whether they are lost is not decided.
+    """
+
+    NO = auto()
+    LOST = auto()
+    CUT = auto()
+    EXPIRED = auto()
+    DROPPED = auto()
+    VANISHED = auto()
+    UNSEEN = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +54,9 @@ class Anomaly:
         about: what its findings are about.
         shared: it depends on state that is not stored with the partition, such as the offsets of groups, so a fault
             need not have hit a host that stored the partition.
+        gone: what it says of messages that an application does not get.
+        became: for `EXPIRED`, `DROPPED` and `VANISHED`: what became of its messages, such as `were dropped`.
+        tabled: whether a sweep's table counts it unless the sweep says otherwise.
     """
 
     name: str
@@ -46,12 +67,15 @@ class Anomaly:
     measured: bool = False
     about: About = About.MESSAGE
     shared: bool = False
+    gone: Gone = Gone.NO
+    became: str = ""
+    tabled: bool = False
 
 
 CRASHED = Anomaly(
     "crashed",
     "a service exited or hung by itself, and was started again",
-    frozenset(DataModel),
+    MODELS,
     about=About.READING,
 )
 """Found by the harness, not by a checker: the topic of a finding is `SERVICE@HOST`."""

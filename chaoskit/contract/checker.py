@@ -13,8 +13,8 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 import pyarrow as pa
 
 from chaoskit.contract.anomaly import Anomaly
+from chaoskit.contract.datamodel import LOG, DataModel
 from chaoskit.history.format.audits import Audit, Bounds
-from chaoskit.history.format.models import DataModel
 
 View = TypeVar("View")
 
@@ -82,7 +82,7 @@ class Setting:
 
     topic: str
     partition: int
-    model: DataModel = DataModel.LOG
+    model: DataModel = LOG
     audit: Audit | None = None
     faults: tuple[FaultWindow, ...] = ()
     bound_ns: int = 60_000_000_000

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.contract.capability import Capability
 from chaoskit.contract.client import LogClients, SequencedClients, SubscribingClients, TransactionalClients
+from chaoskit.contract.datamodel import DataModel
 from chaoskit.contract.guarantee import Declared, Guarantees
 from chaoskit.contract.host import Root, ServiceHost
 from chaoskit.contract.ledger import LedgerClients
@@ -21,7 +22,6 @@ from chaoskit.contract.power import Powered
 from chaoskit.contract.queue import QueueClients
 from chaoskit.contract.topic import Topic
 from chaoskit.history.format.audits import Place
-from chaoskit.history.format.models import DataModel
 
 
 class ClusterError(ChaoskitError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from chaoskit.base import plugins
-from chaoskit.contract.anomaly import CRASHED, Anomaly
+from chaoskit.contract.anomaly import CRASHED, Anomaly, Gone
 from chaoskit.contract.checker import Checker
 from chaoskit.contract.cluster import System
 from chaoskit.contract.host import HostProvider
@@ -25,6 +25,18 @@ def anomalies() -> dict[str, Anomaly]:
     """Return all anomalies by name: those of the checkers, in their order, and the harness's own."""
     found = (anomaly for checker in checkers() for anomaly in checker.anomalies)
     return {anomaly.name: anomaly for anomaly in (*found, CRASHED)}
+
+
+@cache
+def gone(*kinds: Gone) -> tuple[str, ...]:
+    """Return the names of the anomalies that say this of messages that are gone: kind by kind, and of each kind those
+    first that occur in more data models."""
+    known = anomalies().values()
+    return tuple(
+        each.name
+        for kind in kinds
+        for each in sorted((each for each in known if each.gone is kind), key=lambda each: -len(each.models))
+    )
 
 
 def checker(name: str, key: str) -> Checker:

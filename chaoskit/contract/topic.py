@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from chaoskit.history.format.models import DataModel
+from chaoskit.contract.datamodel import LOG, DataModel
 
 DEAD = ".dead"
 """Added to the name of a queue: the name of the queue of its dead letters."""
@@ -25,7 +25,7 @@ class Topic:
     """
 
     name: str
-    model: DataModel = DataModel.LOG
+    model: DataModel = LOG
     partitions: int | None = 1
     replication: int = 1
     kind: str = ""

@@ -18,12 +18,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from chaoskit.base.waits import are_in
-from chaoskit.contract.anomaly import About, Anomaly
+from chaoskit.contract import installed
+from chaoskit.contract.anomaly import About, Anomaly, Gone
 from chaoskit.contract.checker import FINDINGS
 from chaoskit.contract.guarantee import Declared, Effect, Guarantees, Rule
 from chaoskit.history.compacting.placements import NewLeader, Placements
 from chaoskit.history.format.audits import Place
-from chaoskit.judge.headline import FROM_THE_LOG
 from chaoskit.judge.reach import CLOCKS_NS, FOREVER, SETTLING_NS, UNAWARE_NS, Times, chained
 
 JUDGED = pa.schema([*FINDINGS, pa.field("rule", pa.dictionary(pa.int32(), pa.string())), pa.field("fault", pa.int64())])
@@ -216,7 +216,7 @@ class Attribution:
                 rule for rule in rules if implied and anomaly not in rule.allows and self._implies(rule, anomaly)
             ]
             if follows:
-                yield from (rule for rule in implying if set(rule.allows) & set(FROM_THE_LOG))
+                yield from (rule for rule in implying if set(rule.allows) & _not_in_the_log())
             yield from (*naming, *implying)
 
     def _implies(self, rule: Rule, anomaly: str) -> bool:
@@ -247,9 +247,13 @@ def _judged(findings: pa.Table, rules: pa.Array, faults: pa.Array) -> pa.Table:
     return pa.table([*findings.columns, rules.dictionary_encode(), faults.cast(pa.int64())], JUDGED)
 
 
+def _not_in_the_log() -> set[str]:
+    return set(installed.gone(Gone.LOST, Gone.CUT))
+
+
 def _lost(findings: pa.Table) -> dict[Place, Ints]:
     """Return the values of the messages that were lost, ascending, by partition."""
-    rows = findings.filter(pc.is_in(findings["anomaly"].cast(pa.string()), pa.array(FROM_THE_LOG)))
+    rows = findings.filter(pc.is_in(findings["anomaly"].cast(pa.string()), pa.array(sorted(_not_in_the_log()))))
     places, place_of = _places(rows)
     values = rows["value"].fill_null(-1).to_numpy()
     return {place: np.unique(values[chosen]) for place, chosen in zip(places, _grouped(place_of), strict=True)}

@@ -24,6 +24,7 @@ from chaoskit.history.format.schema import ASKING, CARRYING
 from chaoskit.history.reading.reader import History, read_messages, read_observations
 from chaoskit.judge.clocks import certain
 from chaoskit.judge.dating import dated
+from chaoskit.judge.models import model_of
 from chaoskit.judge.proved import committed, proved
 from chaoskit.judge.timing import Load
 
@@ -66,7 +67,7 @@ def settings(
         Setting(
             each.topic,
             each.partition,
-            history.models[each.topic],
+            model_of(history, each.topic),
             history.audit(each.topic, each.partition),
             faults,
             bound_ns,

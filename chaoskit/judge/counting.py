@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from chaoskit.base.latency import Flags, Ints, buckets
 from chaoskit.base.waits import Wait, Waits, are_in, first_of_each, waits
-from chaoskit.history.format.models import DataModel
+from chaoskit.contract.datamodel import DataModel
 from chaoskit.history.format.schema import AUDITOR, OUTCOMES, SENDING
 from chaoskit.history.reading.reader import Partition
 from chaoskit.judge.counts import counted, single
@@ -133,7 +133,7 @@ class Sends:
         start_ns, end_ns, acked = operations.start_ns[row], operations.end_ns[row], operations.acked[row]
         due_ns = integers(messages["intended_ns"], -1)[chosen]
         due_ns = np.where(due_ns < 0, start_ns, due_ns)
-        given_up_ns = np.maximum(due_ns, load.end_ns) if _lasts(model) else due_ns
+        given_up_ns = np.maximum(due_ns, load.end_ns) if model.lasts else due_ns
         done_ns = np.maximum(np.where(end_ns < 0, given_up_ns, end_ns), due_ns)
         value, until_ns = messages["value"].to_numpy()[chosen], int(done_ns[~acked].max(initial=0))
         return cls(value, due_ns, start_ns, done_ns, acked, until_ns)
@@ -142,7 +142,7 @@ class Sends:
         """Return when sends to this partition waited in vain."""
         due_ns, done_ns, until_ns = self.due_ns, self.done_ns, self.until_ns
         load = timing.load
-        if load.stuck_ns is not None and due_ns.size and _lasts(model):
+        if load.stuck_ns is not None and due_ns.size and model.lasts:
             until_ns = max(until_ns, load.end_ns)
             due_ns, done_ns = np.append(due_ns, load.stuck_ns), np.append(done_ns, load.end_ns)
         return waits(due_ns, done_ns, self.done_ns[self.acked], until_ns, load.end_ns)
@@ -184,7 +184,7 @@ def partition_measured(
     told = single("received", rows.size), _of_transactions(messages, operations)
     counts = pa.concat_tables([*_sent(sends, timing), *told, *_delivered(messages, (first, reader), sends, timing)])
     found = sends.waits(timing, model)
-    lasting = [each for each in waits_of(found, timing) if each[2].answered or each[0] in _LASTING or _lasts(model)]
+    lasting = [each for each in waits_of(found, timing) if each[2].answered or each[0] in _LASTING or model.lasts]
     return counts, _waits(partition, sends, found, lasting)
 
 
@@ -335,11 +335,6 @@ def waits_of(found: Waits, timing: Timing) -> Iterator[tuple[str, int, Wait]]:
     for number, window in enumerate(timing.windows):
         if (longest := found.longest_within(*window)) is not None:
             yield "window", number, longest
-
-
-def _lasts(model: DataModel) -> bool:
-    """Return whether partitions of this model last as long as the load; a ledger is written to for a while."""
-    return model is not DataModel.LEDGER
 
 
 def _clients(column: pa.ChunkedArray, numbers: dict[str, int]) -> Ints:

@@ -2,31 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
-LOSSES = ("lost", "lost-entry")
-"""Anomalies whose findings are acknowledged messages that are lost; a message may be found as both."""
-
-FROM_THE_LOG = (*LOSSES, "truncated")
-"""Anomalies whose findings are messages that the log does not have any more."""
-
-EXPIRED = "expired"
-"""Messages that the system deleted by itself; unless its declared retention explains that, they are lost."""
-
-GONE = {
-    EXPIRED: "were deleted by the system",
-    "dropped": "were dropped by their queue",
-    "unacked-vanished": "vanished before a consumer had settled them",
-    "dead-letter-missing": "were dropped, and are not among the dead letters",
-}
-"""Further anomalies whose findings are acknowledged messages that an application does not get, and what they did."""
-
-VANISHED = ("unacked-vanished", "dead-letter-missing")
-"""Those of them that are losses to an application, whatever explains them."""
-
-UNSEEN = "unseen"
-"""Messages of which it is not decided whether they are lost."""
+from chaoskit.contract import installed
+from chaoskit.contract.anomaly import Gone
 
 _NAMED = 2
 
@@ -42,17 +23,36 @@ class Counted(Protocol):
     def causes(self) -> Sequence[Mapping[str, Any]]: ...
 
 
-def lost_messages(losses: Iterable[int], expired: int, causes: Sequence[Mapping[str, Any]], *, allowed: bool) -> int:
-    """Return how many acknowledged messages were lost, with those that the system deleted because of a fault.
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An anomaly as in verdict.json."""
 
-    Args:
-        losses: numbers of findings of LOSSES; a message may be found as both.
-        expired: number of messages that it deleted.
-        causes: what explains these, as `explained` in verdict.json.
-        allowed: whether it may; otherwise all of them are lost.
+    count: int
+    allowed: bool
+    causes: Sequence[Mapping[str, Any]]
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> Told:
+        """Read one."""
+        return cls(told["count"], told["allowed"], told["explained"])
+
+
+def lost_messages(anomalies: Mapping[str, Counted]) -> int:
+    """Return how many acknowledged messages an application does not get, though no limit or retention explains that.
+
+    One that is found under several anomalies of loss counts once. Of those that the system deleted by itself, those
+    count that a fault explains or that nothing allows.
     """
-    deleted = sum(cause["count"] for cause in causes if cause["faults"]) if allowed else expired
-    return max(losses, default=0) + deleted
+    lost = max(_counts(anomalies, Gone.LOST), default=0) + sum(_counts(anomalies, Gone.VANISHED))
+    for name in installed.gone(Gone.EXPIRED):
+        if expired := anomalies.get(name):
+            because = sum(cause["count"] for cause in expired.causes if cause["faults"])
+            lost += because if expired.allowed else expired.count
+    return lost
+
+
+def _counts(anomalies: Mapping[str, Counted], kind: Gone) -> list[int]:
+    return [anomalies[name].count for name in installed.gone(kind) if name in anomalies]
 
 
 def headline(acked: int, anomalies: Mapping[str, Counted], *, complete: bool, missed: Sequence[str] = ()) -> str:
@@ -72,25 +72,29 @@ def _parts(acked: int, anomalies: Mapping[str, Counted], complete: bool) -> Iter
     if not acked:
         yield "nothing was acknowledged"
         return
-    losses = [found for name in LOSSES if (found := anomalies.get(name)) and found.count]
-    for found in sorted(losses, key=lambda each: -each.count)[:1]:
+    losses, unseen = _found(anomalies, Gone.LOST), sum(_counts(anomalies, Gone.UNSEEN))
+    for _, found in sorted(losses, key=lambda each: -each[1].count)[:1]:
         yield f"{found.count:,} of {acked:,} acknowledged messages were lost: {_why(found)}"
-    gone = [(found, did) for name, did in GONE.items() if (found := anomalies.get(name)) and found.count]
-    for found, did in gone:
+    gone = _found(anomalies, Gone.EXPIRED, Gone.DROPPED, Gone.VANISHED)
+    for name, found in gone:
+        did = installed.anomalies()[name].became
         yield f"{found.count:,} of {acked:,} acknowledged messages {did}: {_why(found)}"
-    unseen = anomalies.get(UNSEEN)
-    if unseen and unseen.count:
-        yield f"{unseen.count:,} of {acked:,} acknowledged messages were not read back, and may be lost"
+    if unseen:
+        yield f"{unseen:,} of {acked:,} acknowledged messages were not read back, and may be lost"
     elif not complete:
         yield "the final read is incomplete"
     elif not losses and not gone:
         yield f"none of {acked:,} acknowledged messages was lost"
-    told = (*LOSSES, *GONE, UNSEEN)
+    told = {name for name, each in installed.anomalies().items() if each.gone not in (Gone.NO, Gone.CUT)}
     wrong = [name for name, found in anomalies.items() if not found.allowed and found.count and name not in told]
     if wrong:
         yield f"not allowed: {', '.join(f'{anomalies[name].count:,} {name}' for name in wrong)}"
     if missed := [name for name, found in anomalies.items() if not found.allowed and not found.count]:
         yield f"expected, and not found: {', '.join(missed)}"
+
+
+def _found(anomalies: Mapping[str, Counted], *kinds: Gone) -> list[tuple[str, Counted]]:
+    return [(name, found) for name in installed.gone(*kinds) if (found := anomalies.get(name)) and found.count]
 
 
 def _why(found: Counted) -> str:

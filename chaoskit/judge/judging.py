@@ -20,6 +20,7 @@ from chaoskit.base.errors import BadInput
 from chaoskit.base.latency import Ints
 from chaoskit.base.reading import RESTORE
 from chaoskit.contract import installed
+from chaoskit.contract.anomaly import Gone
 from chaoskit.contract.guarantee import Allowance
 from chaoskit.contract.traits import Group, Routed
 from chaoskit.history.compacting.drivers import apart_ns
@@ -35,7 +36,6 @@ from chaoskit.judge.bounds import compare
 from chaoskit.judge.checking import find
 from chaoskit.judge.crashes import hosts_of, place_of, with_crashes
 from chaoskit.judge.digested import Digested, Told
-from chaoskit.judge.headline import UNSEEN
 from chaoskit.judge.machine import machine_of
 from chaoskit.judge.metrics import figures, measure
 from chaoskit.judge.subject import Subject, read_subject
@@ -108,7 +108,7 @@ def _sure(subject: Subject, history: History, told: Told) -> pa.Table:
     rows, placements = history.faults.to_pylist(), history.placements
     narrow, wide = (subject.explain(each, rows, placements).findings["rule"] for each in (told.findings, told.widest))
     open_ = pc.and_(pc.is_null(narrow), pc.is_valid(wide)).combine_chunks()
-    names = pc.if_else(open_, UNSEEN, told.findings["anomaly"].cast(pa.string()))
+    names = pc.if_else(open_, installed.gone(Gone.UNSEEN)[0], told.findings["anomaly"].cast(pa.string()))
     details = pc.if_else(open_, _PARTLY, told.findings["detail"].cast(pa.string()))
     findings = told.findings
     for name, column in (("anomaly", names), ("detail", details)):

@@ -21,6 +21,7 @@ from chaoskit.history.format.schema import OUTCOMES
 from chaoskit.history.reading.reader import History, read_messages, read_observations
 from chaoskit.judge.counting import WAITS, Operations, operations_counted, partition_measured
 from chaoskit.judge.counts import of_series, summed, total
+from chaoskit.judge.models import model_of
 from chaoskit.judge.timing import PHASES, Load, Timing
 
 PARTITIONS_TOLD = 20
@@ -35,7 +36,7 @@ def measure(history: History, timing: Timing) -> tuple[pa.Table, pa.Table]:
     operations = Operations.of(history.operations)
     for each in history.partitions:
         tables = read_messages(each), read_observations(each)
-        counted, waits = partition_measured(each, history.models[each.topic], tables, operations, timing)
+        counted, waits = partition_measured(each, model_of(history, each.topic), tables, operations, timing)
         counts.append(counted)
         found.append(waits)
     return summed(counts), pa.concat_tables(found)

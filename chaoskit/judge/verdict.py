@@ -16,7 +16,7 @@ from chaoskit.contract.guarantee import Allowance
 from chaoskit.history.compacting.drivers import DriverTold
 from chaoskit.judge.attribution import Cause
 from chaoskit.judge.bounds import Bounded, describe
-from chaoskit.judge.headline import EXPIRED, LOSSES, VANISHED, headline, lost_messages
+from chaoskit.judge.headline import headline, lost_messages
 from chaoskit.judge.machine import Machine
 from chaoskit.scenario.expected import Number
 
@@ -95,12 +95,7 @@ class Verdict:
         """The number of acknowledged messages that were lost, or vanished before a consumer had settled them, or were
         dropped and are not among the dead letters; with those that were deleted for another reason than the declared
         retention."""
-        gone = sum(self.anomalies[name].count for name in VANISHED if name in self.anomalies)
-        losses = [gone + max((self.anomalies[name].count for name in LOSSES if name in self.anomalies), default=0)]
-        expired = self.anomalies.get(EXPIRED)
-        if expired is None:
-            return lost_messages(losses, 0, (), allowed=True)
-        return lost_messages(losses, expired.count, expired.causes, allowed=expired.allowed)
+        return lost_messages(self.anomalies)
 
     def as_json(self) -> dict[str, Any]:
         """Return the content of verdict.json."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from chaoskit.contract.client import LogClients
+from chaoskit.contract.datamodel import LOG
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Group, Paced, Routed
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Job
-from chaoskit.history.format.models import DataModel
 from chaoskit.history.format.schema import AUDITOR
 from chaoskit.load.auditor import audit
 from chaoskit.load.consumer import consume
@@ -25,7 +25,7 @@ class PartitionedWorkload(LoadWorkload):
 
     def topics(self, options: PartitionedOptions, brokers: int) -> list[Topic]:
         copies = options.copies(brokers)
-        return [Topic(name, DataModel.LOG, options.partitions, copies, options.type) for name in options.topic_names()]
+        return [Topic(name, LOG, options.partitions, copies, options.type) for name in options.topic_names()]
 
     def traits(self, options: Any) -> tuple[object, ...]:
         return (Paced(per_second(options.rate), options.producers, options.message_size),)

@@ -2,26 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 from chaoskit.contract import installed
-from chaoskit.judge.headline import FROM_THE_LOG, Counted
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """An anomaly as in verdict.json."""
-
-    count: int
-    allowed: bool
-    causes: Sequence[Mapping[str, Any]]
-
-    @classmethod
-    def of(cls, told: Mapping[str, Any]) -> Told:
-        """Read one."""
-        return cls(told["count"], told["allowed"], told["explained"])
+from chaoskit.contract.anomaly import Gone
+from chaoskit.judge.headline import Counted
 
 
 def in_order(found: Mapping[str, Counted]) -> Iterator[tuple[str, bool]]:
@@ -30,7 +15,11 @@ def in_order(found: Mapping[str, Counted]) -> Iterator[tuple[str, bool]]:
     It follows if its anomaly is one that the loss implies, and if it has the same causes, or none either.
     """
     under: dict[str, str] = {}
-    for root in (name for name in FROM_THE_LOG if name in found and found[name].count and name not in under):
+    for root in (
+        name
+        for name in installed.gone(Gone.LOST, Gone.CUT)
+        if name in found and found[name].count and name not in under
+    ):
         for name in _implied(root):
             if name in found and name != root and name not in under and _alike(found[root], found[name]):
                 under[name] = root
@@ -42,9 +31,11 @@ def in_order(found: Mapping[str, Counted]) -> Iterator[tuple[str, bool]]:
 
 def _implied(root: str) -> list[str]:
     """Return what may follow from an anomaly; a loss shows as a truncated log as well as the other way round."""
-    known = installed.anomalies()
-    more = known["truncated"].implies if root == "lost" and "truncated" in known else ()
-    return ["truncated", *known[root].implies, *more] if root in known else []
+    known, cut = installed.anomalies(), installed.gone(Gone.CUT)
+    if root not in known:
+        return []
+    more = [name for each in cut for name in known[each].implies] if known[root].gone is Gone.LOST else []
+    return [*cut, *known[root].implies, *more]
 
 
 def _alike(root: Counted, other: Counted) -> bool:

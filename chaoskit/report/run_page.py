@@ -8,15 +8,17 @@ from typing import Any
 
 from chaoskit.base import durable, owner, store
 from chaoskit.base.errors import BadInput, ChaoskitError
+from chaoskit.contract import installed
+from chaoskit.contract.anomaly import Gone
 from chaoskit.history.compacting.manifest import JUDGED, RECORDED, verify
 from chaoskit.history.reading.reader import History, group_sizes
 from chaoskit.judge.bounds import Bounded, describe
-from chaoskit.judge.headline import LOSSES
+from chaoskit.judge.headline import Told
 from chaoskit.judge.subject import Declared
 from chaoskit.judge.timing import Timing, faults_of, load_of
 from chaoskit.judge.verdict_file import read_findings, read_verdict
 from chaoskit.report import charts
-from chaoskit.report.following import Told, in_order
+from chaoskit.report.following import in_order
 from chaoskit.report.series import Series, anomalies_of, series_of
 from chaoskit.report.summary import describe_example, replay_command
 from chaoskit.report.words import PHASE_WORDS
@@ -49,7 +51,7 @@ def run_page(folder: Path) -> str:
         "run.html.j2",
         title=verdict["run"],
         verdict=verdict,
-        lost=any(verdict["anomalies"].get(name, {}).get("count") for name in LOSSES),
+        lost=any(verdict["anomalies"].get(name, {}).get("count") for name in installed.gone(Gone.LOST)),
         scenario=scenario,
         settings=(folder / store.SCENARIO).read_text(encoding="utf-8"),
         faults=faults,
@@ -123,7 +125,7 @@ def _anomalies(verdict: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [
         {
             "name": name,
-            "loss": name in LOSSES,
+            "loss": name in installed.gone(Gone.LOST),
             "follows": follows,
             **each,
             "examples": [describe_example(example) for example in each["examples"]],

@@ -17,6 +17,7 @@ from chaoskit.base.latency import Ints
 from chaoskit.base.waits import Wait
 from chaoskit.history.reading.reader import History, group_sizes, read_messages, read_observations, read_operations
 from chaoskit.judge.counting import UNAVAILABLE_MIN_NS, Operations, Sends, delivered_rows, received_rows
+from chaoskit.judge.models import model_of
 from chaoskit.judge.timing import Timing
 
 BINS_MAX = 240
@@ -137,7 +138,7 @@ def series_of(history: History, timing: Timing, last_ns: int = 0) -> Series:
     made = np.zeros(0, np.int64)
     for partition in history.partitions:
         messages, observations = read_messages(partition).select(_COLUMNS), read_observations(partition)
-        model = history.models[partition.topic]
+        model = model_of(history, partition.topic)
         sends = Sends.of(messages, operations, timing, model)
         due_ns, done_ns = sends.due_ns[sends.acked], sends.done_ns[sends.acked]
         send.add(due_ns, done_ns - due_ns)

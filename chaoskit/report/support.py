@@ -52,7 +52,7 @@ def support(system: System) -> Support:
     has = {*system.cluster_powers(options), *system.client_powers(options), *system.given}
     return Support(
         str(getattr(options, "version", "")),
-        tuple(model.value for model in system.models),
+        tuple(model.name for model in system.models),
         tuple(system.roles),
         tuple(_power(system, power, has) for power in (*CLIENT_POWERS, *CLUSTER_POWERS)),
         tuple(name for name in plugins.names("workload") if _runs(installed.workload(name, name), system, has)),

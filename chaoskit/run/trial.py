@@ -24,7 +24,7 @@ from chaoskit.contract.power import optional
 from chaoskit.contract.traits import Backlog, Group, Paced, Routed
 from chaoskit.contract.workload import PRODUCER, Task
 from chaoskit.history.digesting import live
-from chaoskit.history.format.models import DataModel, write_topics
+from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.schema import AUDITOR
 from chaoskit.run import gauge
 from chaoskit.run.backlog import Backlogging
@@ -108,7 +108,7 @@ class Trial:
         """Prepare the system and create the trial's topics."""
         cluster, topics = self._cluster, self._plan.declared.topics
         self._revived_before = len(self._revivals())
-        write_topics(self._folder / "wal", {topic.name: topic.model for topic in topics})
+        write_topics(self._folder / "wal", {topic.name: topic.model.name for topic in topics})
         self._watcher.on(PhaseBegun("ready"))
         cluster.begin_trial(self._namespace, self._plan.system_options)
         cluster.wait_ready(self._plan.scenario.cluster.ready_within / 1e9)
@@ -266,7 +266,7 @@ class Trial:
             whole, why = False, str(error)
         took_s = time.monotonic() - began
         self._problems += fleet.join(producers, _STOP_TIMEOUT_S)
-        if any(topic.model is DataModel.QUEUE for topic in self._plan.declared.topics):
+        if any(topic.model.gives_back for topic in self._plan.declared.topics):
             # What was delivered to a consumer and not settled is back in its queue once the consumer is gone.
             fleet.stop(consumers)
             self._problems += fleet.join(consumers, _STOP_TIMEOUT_S)

@@ -338,12 +338,12 @@ def _check_workload(scenario: Scenario, system: System, options: Any, workload: 
     kind, name = scenario.workload.kind, scenario.cluster.system
     for topic in declared.topics:
         if topic.model not in system.models:
-            kept = ", ".join(model.value for model in system.models)
-            raise BadInput(f"workload.kind: {kind} needs a {topic.model.value}; {name} has these data models: {kept}")
+            kept = ", ".join(model.name for model in system.models)
+            raise BadInput(f"workload.kind: {kind} needs a {topic.model.name}; {name} has these data models: {kept}")
         types = system.types.get(topic.model, ()) if isinstance(system, Typed) else ()
         if topic.kind and topic.kind not in types:
             remedy = f"write one of {', '.join(types)}" if types else "remove it"
-            raise BadInput(f"workload.type: {name} has no {topic.model.value} of type {topic.kind!r}; {remedy}")
+            raise BadInput(f"workload.type: {name} has no {topic.model.name} of type {topic.kind!r}; {remedy}")
     offered = system.client_powers(options)
     for power in workload.client_powers:
         if power not in offered:

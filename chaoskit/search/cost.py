@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import mean, median
 from typing import Any
 
-from chaoskit.judge.headline import EXPIRED, LOSSES, lost_messages
+from chaoskit.judge.headline import Told, lost_messages
 from chaoskit.judge.verdict import VALID
 from chaoskit.report.words import PERCENTILE_WORDS, number
 from chaoskit.search.sweep import Results, Sweep
@@ -78,7 +78,4 @@ def _lost(verdicts: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _lost_in(verdict: Mapping[str, Any]) -> int:
-    told = verdict["anomalies"]
-    expired = told.get(EXPIRED, {"count": 0, "allowed": True, "explained": ()})
-    losses = [told[name]["count"] for name in LOSSES if name in told]
-    return lost_messages(losses, expired["count"], expired["explained"], allowed=expired["allowed"])
+    return lost_messages({name: Told.of(told) for name, told in verdict["anomalies"].items()})

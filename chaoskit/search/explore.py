@@ -24,6 +24,7 @@ from chaoskit.base import owner, store
 from chaoskit.base.errors import BadInput, RunFailed
 from chaoskit.base.state import state_folder
 from chaoskit.contract import installed
+from chaoskit.contract.anomaly import Gone
 from chaoskit.contract.disk import CrashPoints
 from chaoskit.contract.event import Event, Watcher
 from chaoskit.contract.guarantee import Allowance, Damage, Effect
@@ -123,7 +124,7 @@ class Recorded:
         table = allowances(
             self.plan.system.guarantees, installed.anomalies(), self.plan.declared, [cut], self.plan.scenario.accept
         )
-        return table.get("lost", Allowance(False, "not declared"))
+        return next((table[name] for name in installed.gone(Gone.LOST)), Allowance(False, "not declared"))
 
     def points(self, count: int, seed: int) -> list[int]:
         """Return `count` operations in order, one drawn from each of as many equally long sections of the log. A

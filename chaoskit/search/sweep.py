@@ -51,7 +51,7 @@ class SweepSpec(BaseModel):
         scenarios: names of ready-made scenarios, or files relative to the sweep's, with all their variants; they form
             an additional first axis.
         seeds: number of runs per cell, with the seeds 1, 2, ...
-        count: the anomalies that the table counts.
+        count: the anomalies that the table counts; default: those that say so (`Anomaly.tabled`).
         cost_across: an axis of faults, whose first variant has none: a second table has its variants as columns.
     """
 
@@ -62,7 +62,7 @@ class SweepSpec(BaseModel):
     axes: dict[Name, Annotated[dict[Name, Overrides], Field(min_length=1)]] = {}
     scenarios: list[str] = []
     seeds: int = Field(default=1, ge=1)
-    count: list[str] = ["duplicate", "lost", "reordered"]
+    count: list[str] | None = None
     cost_across: str = ""
 
 
@@ -148,7 +148,8 @@ def load_sweep(path: Path, seeds: int | None = None, only: Sequence[str] = ()) -
     if not spec.axes:
         raise BadInput(f"{path}: axes: missing; specify axes or scenarios")
     known = installed.anomalies()
-    if strange := [name for name in spec.count if name not in known]:
+    count = sorted(name for name, each in known.items() if each.tabled) if spec.count is None else spec.count
+    if strange := [name for name in count if name not in known]:
         raise BadInput(f"{path}: count: unknown anomaly {strange[0]!r}; {nearest(strange[0], known)}")
     if spec.cost_across and spec.cost_across not in spec.axes:
         raise BadInput(f"{path}: cost_across: no axis {spec.cost_across!r}; {nearest(spec.cost_across, spec.axes)}")
@@ -158,7 +159,7 @@ def load_sweep(path: Path, seeds: int | None = None, only: Sequence[str] = ()) -
         Cell(names, {seed: _plan(spec, names, overrides, seed, path) for seed in numbers})
         for names, overrides in chosen
     ]
-    return Sweep(spec.name, tuple(spec.axes), tuple(spec.count), tuple(cells), spec.cost_across)
+    return Sweep(spec.name, tuple(spec.axes), tuple(count), tuple(cells), spec.cost_across)
 
 
 def run_sweep(sweep: Sweep, store_folder: Path, watcher: Watcher) -> Iterator[dict[str, Results]]:

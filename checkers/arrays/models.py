@@ -1,17 +1,17 @@
-"""The topic models that checkers handle."""
+"""The data models in which anomalies occur."""
 
 from __future__ import annotations
 
-from chaoskit.history.format.models import DataModel
+from chaoskit.contract.datamodel import LEDGER, LOG, MODELS, QUEUE
 
-LOG = (DataModel.LOG,)
-LEDGER = (DataModel.LEDGER,)
-LOGS = (DataModel.LOG, DataModel.LEDGER)
+IN_LOGS = (LOG,)
+LEDGERS = (LEDGER,)
+QUEUES = (QUEUE,)
+LOGS = (LOG, LEDGER)
 """A ledger is also a log."""
 
-QUEUE = (DataModel.QUEUE,)
-STORED = (*LOGS, *QUEUE)
-DELIVERED = (*LOG, *QUEUE)
+STORED = (*LOGS, *QUEUES)
+DELIVERED = (*IN_LOGS, *QUEUES)
 """What consumers settle: messages of a log's subscription, or of a queue."""
 
-ALL = tuple(DataModel)
+ALL = MODELS

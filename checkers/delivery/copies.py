@@ -28,7 +28,7 @@ OFFSET_CONFLICT_DETAILS = ("received", "acknowledged")
 _Some = TypeVar("_Some", bound=Rows)
 
 
-DUPLICATE = Anomaly("duplicate", "a message is in the log twice", STORED, implies=("sequence-jump",))
+DUPLICATE = Anomaly("duplicate", "a message is in the log twice", STORED, implies=("sequence-jump",), tabled=True)
 COPY_DETAILS = ("acknowledged at one position, and read at another",)
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.anomaly import Anomaly
+from chaoskit.contract.anomaly import Anomaly, Gone
 from chaoskit.history.format.schema import PRODUCER_SHIFT
 from checkers.arrays.columns import NONE, Ints, distinct, marked
 from checkers.arrays.ends import FAIL
@@ -42,6 +42,8 @@ LOST = Anomaly(
     "an acknowledged message is lost",
     STORED,
     implies=("dropped-as-duplicate", "offset-conflict", "reordered", "order-violation", "sequence-jump"),
+    gone=Gone.LOST,
+    tabled=True,
 )
 
 
@@ -74,6 +76,7 @@ UNSEEN = Anomaly(
     "an acknowledged message was not seen, but there is no proof that it is lost",
     STORED,
     doubt="not proof of loss: the final read did not reach it, or a setting may have dropped it",
+    gone=Gone.UNSEEN,
 )
 
 
@@ -93,7 +96,13 @@ def unseen_cases(view: LogView) -> pa.Table:
     )
 
 
-EXPIRED = Anomaly("expired", "an acknowledged message was deleted from the beginning of its log", LOGS)
+EXPIRED = Anomaly(
+    "expired",
+    "an acknowledged message was deleted from the beginning of its log",
+    LOGS,
+    gone=Gone.EXPIRED,
+    became="were deleted by the system",
+)
 
 
 def expired_cases(view: LogView) -> pa.Table:
@@ -181,6 +190,7 @@ TRUNCATED = Anomaly(
         "unacked-vanished",
         "fifo-violation",
     ),
+    gone=Gone.CUT,
 )
 
 

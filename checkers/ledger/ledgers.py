@@ -16,11 +16,11 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.anomaly import About, Anomaly
+from chaoskit.contract.anomaly import About, Anomaly, Gone
 from chaoskit.contract.checker import Part
 from checkers.arrays.columns import NONE, Ints, changes, running_maximum, stable_order
 from checkers.arrays.findings import NO_ROWS, findings_of, merged, no_findings
-from checkers.arrays.models import LEDGER
+from checkers.arrays.models import LEDGERS
 from checkers.arrays.view import LogView
 from checkers.delivery.copies import offset_conflict_cases
 from checkers.ledger.standings import Standings, Told
@@ -33,7 +33,7 @@ FENCING_DETAILS = ("started after the ledger was closed", "acknowledged beyond t
 LOST_ENTRY = Anomaly(
     "lost-entry",
     "an acknowledged add is not in its ledger",
-    LEDGER,
+    LEDGERS,
     implies=(
         "lost",
         "truncated",
@@ -45,6 +45,7 @@ LOST_ENTRY = Anomaly(
         "fencing-violation",
         "sequence-jump",
     ),
+    gone=Gone.LOST,
 )
 
 
@@ -75,7 +76,7 @@ def lost_entry_cases(view: LogView, ended: Told) -> pa.Table:
     )
 
 
-LAC_REGRESSION = Anomaly("lac-regression", "a ledger's last add confirmed went back", LEDGER, about=About.READING)
+LAC_REGRESSION = Anomaly("lac-regression", "a ledger's last add confirmed went back", LEDGERS, about=About.READING)
 
 
 def lac_regression_cases(view: LogView, told: Standings) -> pa.Table:
@@ -105,14 +106,14 @@ def lac_regression_cases(view: LogView, told: Standings) -> pa.Table:
 ENTRY_CONFLICT = Anomaly(
     "entry-conflict",
     "two messages were observed at the same entry id",
-    LEDGER,
+    LEDGERS,
     implies=("offset-conflict",),
     about=About.PAIR,
 )
 
 
 FENCING_VIOLATION = Anomaly(
-    "fencing-violation", "an add was acknowledged although another client had closed the ledger", LEDGER
+    "fencing-violation", "an add was acknowledged although another client had closed the ledger", LEDGERS
 )
 
 
@@ -152,7 +153,7 @@ def fencing_violation_cases(view: LogView, ended: Told) -> pa.Table:
 
 
 READERS_DISAGREE = Anomaly(
-    "readers-disagree", "two clients saw different ends of the same ledger", LEDGER, about=About.READING
+    "readers-disagree", "two clients saw different ends of the same ledger", LEDGERS, about=About.READING
 )
 
 
@@ -203,7 +204,7 @@ class LedgerChecker:
     """Detects the anomalies of one ledger; a `Checker`."""
 
     anomalies = (LOST_ENTRY, LAC_REGRESSION, ENTRY_CONFLICT, FENCING_VIOLATION, READERS_DISAGREE)
-    models = LEDGER
+    models = LEDGERS
 
     def check(self, part: Part) -> pa.Table:
         """Return the findings in the order of `anomalies`."""

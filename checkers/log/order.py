@@ -29,6 +29,7 @@ REORDERED = Anomaly(
     LOGS,
     implies=("order-violation", "sequence-jump"),
     about=About.PAIR,
+    tabled=True,
 )
 
 

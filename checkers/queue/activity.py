@@ -17,7 +17,7 @@ import pyarrow as pa
 from chaoskit.contract.anomaly import About, Anomaly
 from checkers.arrays.columns import NONE, Flags, Ints, first_rows, integers
 from checkers.arrays.findings import findings_of, no_findings
-from checkers.arrays.models import QUEUE
+from checkers.arrays.models import QUEUES
 from checkers.delivery.stuck import STUCK, asked, silences
 from checkers.queue.view import MS, QueueView, delivery_findings
 from checkers.subscription.subscriptions import TWO_ACTIVE
@@ -60,7 +60,7 @@ FAILOVER_NS = 30_000_000_000
 NO_FAILOVER = Anomaly(
     "no-failover",
     "the active consumer ended, and no other one became active although messages were waiting",
-    QUEUE,
+    QUEUES,
     about=About.READING,
 )
 

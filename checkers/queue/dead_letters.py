@@ -13,11 +13,11 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.anomaly import About, Anomaly
+from chaoskit.contract.anomaly import About, Anomaly, Gone
 from checkers.arrays.columns import NONE, Flags, Ints, distinct
 from checkers.arrays.ends import OK
 from checkers.arrays.findings import findings_of, no_findings
-from checkers.arrays.models import QUEUE
+from checkers.arrays.models import QUEUES
 from checkers.queue.fates import DROPPED_DETAILS, fates
 from checkers.queue.view import (
     DELIVERY_LIMIT,
@@ -35,8 +35,10 @@ from checkers.subscription.subscriptions import ACK_NS
 DEAD_LETTER_MISSING = Anomaly(
     "dead-letter-missing",
     "a message that its queue dropped did not come to the dead letters",
-    QUEUE,
+    QUEUES,
     about=About.READING,
+    gone=Gone.VANISHED,
+    became="were dropped, and are not among the dead letters",
 )
 
 
@@ -89,7 +91,10 @@ def _dropped_ns(view: QueueView, values: Ints, why: Ints) -> Ints:
 
 
 DEAD_LETTER_EARLY = Anomaly(
-    "dead-letter-early", "a message was dead-lettered although its reason did not hold yet", QUEUE, about=About.READING
+    "dead-letter-early",
+    "a message was dead-lettered although its reason did not hold yet",
+    QUEUES,
+    about=About.READING,
 )
 EARLY_DETAILS = (
     "no consumer rejected it",
@@ -124,7 +129,7 @@ def early_cases(view: QueueView) -> pa.Table:
 DEAD_LETTER_MISLABELLED = Anomaly(
     "dead-letter-mislabelled",
     "a dead letter has a reason that its queue cannot have, another queue's name, or a wrong count",
-    QUEUE,
+    QUEUES,
     about=About.READING,
 )
 MISLABELLED_DETAILS = (
@@ -152,7 +157,9 @@ def mislabelled_cases(view: QueueView) -> pa.Table:
     return _dead_findings(view, DEAD_LETTER_MISLABELLED, dead, np.select(wrong, range(4), NONE), MISLABELLED_DETAILS)
 
 
-DEAD_LETTER_TWICE = Anomaly("dead-letter-twice", "a message came to the dead letters twice", QUEUE, about=About.READING)
+DEAD_LETTER_TWICE = Anomaly(
+    "dead-letter-twice", "a message came to the dead letters twice", QUEUES, about=About.READING
+)
 
 
 def twice_cases(view: QueueView) -> pa.Table:
@@ -168,7 +175,7 @@ def twice_cases(view: QueueView) -> pa.Table:
 
 
 EXPIRED_EARLY = Anomaly(
-    "expired-early", "a message expired before its time to live had passed", QUEUE, about=About.READING
+    "expired-early", "a message expired before its time to live had passed", QUEUES, about=About.READING
 )
 
 

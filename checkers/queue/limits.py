@@ -12,13 +12,13 @@ import pyarrow as pa
 from chaoskit.contract.anomaly import About, Anomaly
 from checkers.arrays.columns import NONE, Ints, integers, run_starts
 from checkers.arrays.findings import findings_of, no_findings
-from checkers.arrays.models import QUEUE
+from checkers.arrays.models import QUEUES
 from checkers.delivery.loss import send_evidence
 from checkers.queue.view import NACKED, QueueView, delivery_findings
 from checkers.subscription.subscriptions import ACK_NS
 
 UNROUTABLE_CONFIRMED = Anomaly(
-    "unroutable-confirmed", "a message that no queue can have received was acknowledged to its producer", QUEUE
+    "unroutable-confirmed", "a message that no queue can have received was acknowledged to its producer", QUEUES
 )
 
 
@@ -30,7 +30,7 @@ def unroutable_cases(view: QueueView) -> pa.Table:
     return findings_of(log.setting, UNROUTABLE_CONFIRMED, details=(), **send_evidence(log, np.flatnonzero(log.acked)))
 
 
-OVER_LENGTH = Anomaly("over-length", "a queue kept more messages than its maximum length", QUEUE, about=About.READING)
+OVER_LENGTH = Anomaly("over-length", "a queue kept more messages than its maximum length", QUEUES, about=About.READING)
 
 
 def over_length_cases(view: QueueView) -> pa.Table:
@@ -48,7 +48,7 @@ def over_length_cases(view: QueueView) -> pa.Table:
     return _audit_findings(view, OVER_LENGTH, asks, f"{kept} messages, and at most {length} are allowed")
 
 
-DEPTH_WRONG = Anomaly("depth-wrong", "a queue told another number of messages than it had", QUEUE, about=About.READING)
+DEPTH_WRONG = Anomaly("depth-wrong", "a queue told another number of messages than it had", QUEUES, about=About.READING)
 
 
 def depth_cases(view: QueueView) -> pa.Table:
@@ -75,7 +75,7 @@ def depth_cases(view: QueueView) -> pa.Table:
 DELIVERY_LIMIT_EXCEEDED = Anomaly(
     "delivery-limit-exceeded",
     "a message was delivered again although it had been returned more often than the limit",
-    QUEUE,
+    QUEUES,
     about=About.READING,
 )
 

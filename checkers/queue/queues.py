@@ -13,12 +13,12 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.anomaly import Anomaly
+from chaoskit.contract.anomaly import Anomaly, Gone
 from chaoskit.contract.checker import Part
 from chaoskit.history.format.schema import PRODUCER_SHIFT
 from checkers.arrays.columns import NONE, Ints, distinct, is_one_of, marked, running_maximum, stable_order
 from checkers.arrays.findings import findings_of, merged, no_findings
-from checkers.arrays.models import QUEUE
+from checkers.arrays.models import QUEUES
 from checkers.delivery.copies import DUPLICATE
 from checkers.delivery.loss import FAILED_VISIBLE, LOST, UNSEEN, failed_visible_cases, send_evidence
 from checkers.delivery.origin import (
@@ -164,7 +164,13 @@ def _vanished(view: QueueView, values: Ints, doubt: Ints) -> pa.Table:
     )
 
 
-DROPPED = Anomaly("dropped", "a queue dropped an acknowledged message that no consumer had settled", QUEUE)
+DROPPED = Anomaly(
+    "dropped",
+    "a queue dropped an acknowledged message that no consumer had settled",
+    QUEUES,
+    gone=Gone.DROPPED,
+    became="were dropped by their queue",
+)
 
 
 def _dropped(view: QueueView, values: Ints, reason: Ints) -> pa.Table:
@@ -300,7 +306,7 @@ class QueueChecker(SettlesPhantoms):
         DELIVERED_EARLY, PRIORITY_INVERSION, UNROUTABLE_CONFIRMED, OVER_LENGTH, DEPTH_WRONG, DELIVERY_LIMIT_EXCEEDED,
         TWO_ACTIVE, NO_FAILOVER, STUCK, FAILED_VISIBLE, PHANTOM, CORRUPT, MISROUTED,
     )  # fmt: skip
-    models = QUEUE
+    models = QUEUES
 
     def check(self, part: Part) -> pa.Table:
         """Return the findings in the order of `anomalies`."""

@@ -16,13 +16,13 @@ import pyarrow as pa
 from chaoskit.contract.anomaly import About, Anomaly
 from checkers.arrays.columns import NONE, Ints, integers, marked, run_starts
 from checkers.arrays.findings import no_findings
-from checkers.arrays.models import QUEUE
+from checkers.arrays.models import QUEUES
 from checkers.arrays.rows import INTACT
 from checkers.queue.view import MS, QueueView, delivery_findings
 from checkers.subscription.subscriptions import ACK_NS
 
 EXPIRED_LATE = Anomaly(
-    "expired-late", "a message was delivered after its time to live had passed", QUEUE, about=About.READING
+    "expired-late", "a message was delivered after its time to live had passed", QUEUES, about=About.READING
 )
 
 
@@ -44,7 +44,7 @@ def expired_late_cases(view: QueueView) -> pa.Table:
 
 
 DELIVERED_EARLY = Anomaly(
-    "delivered-early", "a message was delivered before its delay had passed", QUEUE, about=About.READING
+    "delivered-early", "a message was delivered before its delay had passed", QUEUES, about=About.READING
 )
 
 
@@ -64,7 +64,7 @@ def delivered_early_cases(view: QueueView) -> pa.Table:
 PRIORITY_INVERSION = Anomaly(
     "priority-inversion",
     "a message was delivered although one with a higher priority was waiting",
-    QUEUE,
+    QUEUES,
     about=About.READING,
 )
 

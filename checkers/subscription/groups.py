@@ -19,7 +19,7 @@ from chaoskit.contract.anomaly import About, Anomaly
 from chaoskit.contract.checker import Part
 from checkers.arrays.columns import NONE, Ints, is_one_of
 from checkers.arrays.findings import findings_of, merged, no_findings
-from checkers.arrays.models import LOG
+from checkers.arrays.models import IN_LOGS
 from checkers.arrays.view import LogView
 from checkers.delivery.membership import (
     ACTS,
@@ -37,7 +37,7 @@ from checkers.delivery.membership import (
 COMMIT_REGRESSION = Anomaly(
     "commit-regression",
     "a group's committed position went back",
-    LOG,
+    IN_LOGS,
     about=About.READING,
     shared=True,
 )
@@ -66,7 +66,7 @@ def regression_cases(view: LogView, commits: Commits, seeks: Ints) -> pa.Table:
 COMMIT_BEYOND = Anomaly(
     "commit-beyond",
     "a group committed past a message that no member had received: a restart loses it",
-    LOG,
+    IN_LOGS,
     about=About.READING,
     shared=True,
 )
@@ -105,7 +105,7 @@ def beyond_cases(view: LogView, commits: Commits, members: Ints) -> pa.Table:
 DOUBLE_ASSIGNMENT = Anomaly(
     "double-assignment",
     "two members of a group owned the same partition at the same time",
-    LOG,
+    IN_LOGS,
     about=About.READING,
     shared=True,
 )
@@ -142,7 +142,7 @@ def double_cases(view: LogView, ownerships: Ownerships) -> pa.Table:
 STUCK_PARTITION = Anomaly(
     "stuck-partition",
     "an owner, or the whole group, received nothing for the whole bound after healing, although messages existed",
-    LOG,
+    IN_LOGS,
     about=About.READING,
     shared=True,
 )
@@ -266,7 +266,7 @@ class GroupChecker:
     """Detects the anomalies of consumer groups in one partition; a `Checker`."""
 
     anomalies = (COMMIT_REGRESSION, COMMIT_BEYOND, DOUBLE_ASSIGNMENT, STUCK_PARTITION)
-    models = LOG
+    models = IN_LOGS
 
     def check(self, part: Part) -> pa.Table:
         """Return the findings of all groups."""

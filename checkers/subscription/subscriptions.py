@@ -12,13 +12,13 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.contract.anomaly import About, Anomaly
+from chaoskit.contract.anomaly import About, Anomaly, Gone
 from chaoskit.contract.checker import Part
 from chaoskit.history.format.schema import SUBSCRIPTION_TYPES
 from checkers.arrays.columns import NONE, Ints, first_rows, running_maximum
 from checkers.arrays.ends import FAIL
 from checkers.arrays.findings import findings_of, merged, no_findings
-from checkers.arrays.models import DELIVERED, LOG
+from checkers.arrays.models import DELIVERED, IN_LOGS
 from checkers.arrays.view import LogView
 from checkers.delivery.deliveries import Subscription, following, subscriptions_of
 from checkers.delivery.stuck import STUCK, subscription_cases
@@ -38,6 +38,8 @@ UNACKED_VANISHED = Anomaly(
     "an unacknowledged message was not redelivered",
     DELIVERED,
     shared=True,
+    gone=Gone.VANISHED,
+    became="vanished before a consumer had settled them",
 )
 
 
@@ -83,7 +85,7 @@ def vanished_cases(view: LogView, subscription: Subscription) -> pa.Table:
 UNDRAINED = Anomaly(
     "undrained",
     "messages were still arriving when a consumer had to stop: unacked-vanished was not checked",
-    LOG,
+    IN_LOGS,
     doubt="a consumer did not drain the subscription: whether unacknowledged messages vanished was not checked",
     about=About.READING,
 )
@@ -105,7 +107,7 @@ def undrained_cases(view: LogView, subscription: Subscription) -> pa.Table:
 DOUBLE_DELIVERY = Anomaly(
     "double-delivery",
     "a message was delivered after its acknowledgement, or to two consumers at the same time",
-    LOG,
+    IN_LOGS,
     about=About.READING,
     shared=True,
 )
@@ -303,7 +305,7 @@ class SubscriptionChecker:
     anomalies = (
         UNACKED_VANISHED, UNDRAINED, DOUBLE_DELIVERY, TWO_ACTIVE, FIFO_VIOLATION, REDELIVERY_FLAG_MISSING, STUCK,
     )  # fmt: skip
-    models = LOG
+    models = IN_LOGS
 
     def check(self, part: Part) -> pa.Table:
         """Return the findings of all subscriptions."""

@@ -60,7 +60,7 @@ class LogSynthesizer:
         with PartitionsWriter(folder / "messages.parquet", MESSAGES) as writer:
             for (topic, _), rows, tables in simulation.partitions():
                 writer.write(rows, grouped(counted(tables)))
-                topics[topic] = simulation.model
+                topics[topic] = simulation.model.name
         with PartitionsWriter(folder / "observations.parquet", OBSERVATIONS) as writer:
             for observed in simulation.observations.values():
                 writer.write(sum(table.num_rows for table in observed), grouped(iter(observed)))

@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.base.errors import BadInput
+from chaoskit.contract.datamodel import LEDGER
 from chaoskit.history.format.audits import Audit, Bounds, Place
-from chaoskit.history.format.models import DataModel
 from chaoskit.history.format.schema import AUDITOR, FAULTS, KINDS, PRODUCER_SHIFT
 from checkers.synthetic.layout import ORIGIN_NS, shares
 from checkers.synthetic.operations import CHUNK_OPERATIONS, Columns, F
@@ -57,7 +57,7 @@ LEDGER_CAUSES = {
 class LedgerSimulation:
     """A history of ledgers; see `simulation.Simulation`."""
 
-    model = DataModel.LEDGER
+    model = LEDGER
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters

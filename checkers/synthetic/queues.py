@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.base.errors import BadInput
+from chaoskit.contract.datamodel import QUEUE
 from chaoskit.history.format.audits import Audit, Drained, Place
-from chaoskit.history.format.models import DataModel
 from chaoskit.history.format.schema import AUDITOR, FAULTS
 from checkers.synthetic.layout import ORIGIN_NS, shares
 from checkers.synthetic.operations import CHUNK_OPERATIONS, Columns, F
@@ -47,7 +47,7 @@ class QueueSimulation:
         end_ns: when consumers close.
     """
 
-    model = DataModel.QUEUE
+    model = QUEUE
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters

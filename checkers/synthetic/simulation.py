@@ -7,8 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from chaoskit.contract.datamodel import LOG
 from chaoskit.history.format.audits import Audit, Place
-from chaoskit.history.format.models import DataModel
 from chaoskit.history.format.schema import FAULTS
 from checkers.synthetic.consumption import Consumption
 from checkers.synthetic.edits import Edits
@@ -26,7 +26,7 @@ class Simulation:
     Exhaust all of `partitions` before reading `operations`, `observations`, `audits` and `truth`.
     """
 
-    model = DataModel.LOG
+    model = LOG
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters

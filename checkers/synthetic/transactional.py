@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from chaoskit.contract.datamodel import LOG
 from chaoskit.history.format.audits import Audit, Bounds, Place
-from chaoskit.history.format.models import DataModel
 from chaoskit.history.format.schema import AUDITOR, FAULTS
 from checkers.synthetic.causes_transactions import TRANSACTION_CAUSES
 from checkers.synthetic.operations import CHUNK_OPERATIONS, Columns, F
@@ -39,7 +39,7 @@ _LATENCY = Lognormal(600_000, 0.5)
 class TransactionSimulation:
     """A history of mode `transactions`; used like `simulation.Simulation`."""
 
-    model = DataModel.LOG
+    model = LOG
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters

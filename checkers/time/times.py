@@ -12,7 +12,6 @@ import pyarrow as pa
 from chaoskit.base.waits import Wait, waits
 from chaoskit.contract.anomaly import Anomaly
 from chaoskit.contract.checker import Part
-from chaoskit.history.format.models import DataModel
 from chaoskit.history.format.schema import AUDITOR, DIRECTIONS, OUTCOMES
 from checkers.arrays.columns import NONE, codes, integers, is_one_of
 from checkers.arrays.ends import OK
@@ -51,7 +50,7 @@ class _Sends:
         known_ns = part.setting.load_end_ns
         load_end_ns = int(self.due_ns.max(initial=0)) if known_ns is None else known_ns
         end_ns = integers(operations["end_ns"])[row]
-        lasts = part.setting.model is not DataModel.LEDGER
+        lasts = part.setting.model.lasts
         given_up_ns = np.maximum(self.due_ns, load_end_ns) if lasts else self.due_ns
         self.end_ns = np.maximum(np.where(end_ns == NONE, given_up_ns, end_ns), self.due_ns)
         is_acked = codes(operations["outcome"], OUTCOMES)[row] == OK
@@ -120,7 +119,7 @@ def slow_recovery_cases(sends: _Sends) -> pa.Table:
             continue
         later = [each.start_ns for each in faults if each.start_ns > fault.healed_ns]
         wait = sends.waits.after(fault.healed_ns, min([*later, fault.healed_ns + sends.setting.bound_ns]))
-        if wait is None or (sends.setting.model is DataModel.LEDGER and not wait.answered):
+        if wait is None or (not sends.setting.model.lasts and not wait.answered):
             continue
         if not wait.answered or wait.lasted_ns > sends.setting.bound_ns:
             found.append((2 * index + (not wait.answered), sends.ended_by(wait), fault.healed_ns))

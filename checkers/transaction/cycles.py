@@ -20,7 +20,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from chaoskit.contract.anomaly import Anomaly
 from checkers.arrays.columns import NONE, Ints, run_starts
-from checkers.arrays.models import LOG
+from checkers.arrays.models import IN_LOGS
 from checkers.transaction.edges import PROCESS, REALTIME, RW, WR, WW
 
 BASES = ("G0", "G1c", "G-single", "G2")
@@ -33,7 +33,7 @@ _OF = {
 }
 _WITH = {"": "", "-process": ", and the order of one process", "-realtime": ", and real time"}
 CYCLES = {
-    f"{base}{suffix}": Anomaly(f"{base}{suffix}", f"transactions form a cycle {_OF[base]}{_WITH[suffix]}", LOG)
+    f"{base}{suffix}": Anomaly(f"{base}{suffix}", f"transactions form a cycle {_OF[base]}{_WITH[suffix]}", IN_LOGS)
     for suffix in SUFFIXES
     for base in BASES
 }

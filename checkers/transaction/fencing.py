@@ -13,7 +13,7 @@ from chaoskit.contract.anomaly import About, Anomaly
 from checkers.arrays.columns import NONE, Ints, distinct, is_one_of, words_of
 from checkers.arrays.ends import OK, Transactions
 from checkers.arrays.findings import findings_of, no_findings
-from checkers.arrays.models import LOG
+from checkers.arrays.models import IN_LOGS
 from checkers.arrays.view import LogView
 
 ZOMBIE = ("sent after it was fenced", "its transaction ended after it was fenced")
@@ -24,7 +24,7 @@ _NEVER_NS = np.iinfo(np.int64).max
 ZOMBIE_WRITE = Anomaly(
     "zombie-write",
     "a message of a fenced producer is visible",
-    LOG,
+    IN_LOGS,
     about=About.READING,
     shared=True,
 )

@@ -16,7 +16,7 @@ from chaoskit.contract.checker import FINDINGS, Part
 from checkers.arrays.columns import NONE, Flags, Ints, distinct, integers, is_one_of, marked
 from checkers.arrays.ends import ABORTED, OK, Transactions
 from checkers.arrays.findings import findings_of, merged, no_findings
-from checkers.arrays.models import LOG
+from checkers.arrays.models import IN_LOGS
 from checkers.arrays.view import LogView
 from checkers.transaction.cycles import CYCLES, Graph, cycles, with_orders
 from checkers.transaction.edges import EDGES, KINDS, RW, WR, WW, edges_of, sorted_edges
@@ -37,7 +37,7 @@ def concerns(operations: pa.Table) -> bool:
 ABORTED_READ = Anomaly(
     "aborted-read",
     "a message of a transaction that did not commit was received",
-    LOG,
+    IN_LOGS,
     about=About.READING,
     shared=True,
 )
@@ -57,7 +57,7 @@ def aborted_read_cases(view: LogView) -> pa.Table:
 PRECOMMITTED_READ = Anomaly(
     "precommitted-read",
     "a message was received before its transaction ended",
-    LOG,
+    IN_LOGS,
     about=About.READING,
     shared=True,
 )
@@ -129,7 +129,7 @@ def _presence(view: LogView, operations: pa.Table) -> pa.Table:
 TORN_TRANSACTION = Anomaly(
     "torn-transaction",
     "one part of a committed transaction is visible, another part is missing",
-    LOG,
+    IN_LOGS,
     shared=True,
 )
 
@@ -242,7 +242,7 @@ class TransactionChecker:
     """Detects the anomalies of transactions; a `Checker` with the power `Spanning`."""
 
     anomalies = (ABORTED_READ, PRECOMMITTED_READ, TORN_TRANSACTION, ZOMBIE_WRITE, *CYCLES.values())
-    models = LOG
+    models = IN_LOGS
 
     def check(self, part: Part) -> pa.Table:
         """Return the findings that need only one partition: aborted-read, precommitted-read, zombie-write."""

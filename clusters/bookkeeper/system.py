@@ -11,12 +11,12 @@ from chaoskit.base.installing import with_extra
 from chaoskit.contract.capability import Capability
 from chaoskit.contract.client import LogClients, SequencedClients, SubscribingClients, TransactionalClients
 from chaoskit.contract.cluster import DataFiles, Leadership, Processes, Reassignment, Upgrade
+from chaoskit.contract.datamodel import LEDGER
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.ledger import LedgerClients
 from chaoskit.contract.power import Powered
 from chaoskit.contract.queue import QueueClients
-from chaoskit.history.format.models import DataModel
 from clusters.bookkeeper import artifacts
 from clusters.bookkeeper.deploy import BookKeeperCluster
 from clusters.bookkeeper.guarantees import GUARANTEES
@@ -40,7 +40,7 @@ class System:
 
     options = BookKeeperOptions
     roles = ROLES
-    models = (DataModel.LEDGER,)
+    models = (LEDGER,)
     guarantees = GUARANTEES
     given = GIVEN_AUTO_RECOVERY
     never: Mapping[type, str] = {

@@ -10,11 +10,11 @@ from chaoskit.contract.benchmark import Driven
 from chaoskit.contract.capability import Capability
 from chaoskit.contract.client import LogClients, SequencedClients, SubscribingClients, TransactionalClients
 from chaoskit.contract.cluster import DataFiles, Decommissioning, Leadership, Processes, Reassignment, Upgrade
+from chaoskit.contract.datamodel import LOG
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.ledger import LedgerClients
 from chaoskit.contract.queue import QueueClients
-from chaoskit.history.format.models import DataModel
 from clusters.common.diagnosis import java_and_jars
 from clusters.common.directories import check_directories
 from clusters.common.java import check_java
@@ -43,7 +43,7 @@ class System:
 
     options = KafkaOptions
     roles = ROLES
-    models = (DataModel.LOG,)
+    models = (LOG,)
     guarantees = GUARANTEES
     driver_class = DRIVER_CLASS
     given: Mapping[type, str] = dict.fromkeys((Leadership, Reassignment), "version: 4.0.0 or later")

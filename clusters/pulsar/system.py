@@ -10,12 +10,12 @@ from chaoskit.contract.benchmark import Driven
 from chaoskit.contract.capability import Capability
 from chaoskit.contract.client import LogClients, SequencedClients, SubscribingClients, TransactionalClients
 from chaoskit.contract.cluster import DataFiles, Leadership, Processes, Reassignment, Upgrade
+from chaoskit.contract.datamodel import LOG
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.ledger import LedgerClients
 from chaoskit.contract.queue import QueueClients
 from chaoskit.contract.traits import Group
-from chaoskit.history.format.models import DataModel
 from clusters.common.diagnosis import java_and_jars
 from clusters.common.java import check_java
 from clusters.pulsar import artifacts
@@ -43,7 +43,7 @@ class System:
 
     options = PulsarOptions
     roles = ROLES
-    models = (DataModel.LOG,)
+    models = (LOG,)
     guarantees = GUARANTEES
     driver_class = DRIVER_CLASS
     given = GIVEN_AUTO_RECOVERY

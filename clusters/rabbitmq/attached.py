@@ -12,13 +12,13 @@ from chaoskit.base.secrets import check_secrets, resolved
 from chaoskit.base.waiting import wait_while
 from chaoskit.contract.attach import Node, check_free, on_hosts
 from chaoskit.contract.cluster import ClusterError, Placed
+from chaoskit.contract.datamodel import QUEUE
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.owned import OwnedProcesses
 from chaoskit.contract.power import P, held
 from chaoskit.contract.topic import Topic
 from chaoskit.history.format.audits import Place
-from chaoskit.history.format.models import DataModel
 from chaoskit.scenario.mistakes import validated
 from clusters.rabbitmq import probe
 from clusters.rabbitmq.connection import ADDRESSES, LOGIN, ROUTES, Login
@@ -105,7 +105,7 @@ def check(settings: Mapping[str, Any], declared: Declared) -> None:
     if declared.options.config:
         problems.add(BadInput("cluster.config: cannot be compared with what runs; remove it"))
     for topic in declared.topics:
-        if topic.model is not DataModel.QUEUE or topic.kind == MIRRORED:
+        if topic.model is not QUEUE or topic.kind == MIRRORED:
             problems.add(BadInput("workload.type: in a RabbitMQ that runs already use quorum or classic queues"))
         if topic.exchange:
             problems.add(BadInput("workload.exchange: no exchange is made in a RabbitMQ that runs already; remove it"))

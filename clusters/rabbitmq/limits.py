@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from chaoskit.base.errors import BadInput, Problems
+from chaoskit.contract.datamodel import QUEUE
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.topic import Topic
-from chaoskit.history.format.models import DataModel
 from clusters.rabbitmq.queues import QUORUM
 from clusters.rabbitmq.releases import parse_version
 from clusters.rabbitmq.settings import RabbitOptions
@@ -35,7 +35,7 @@ NACKS_FREE_SINCE = (4, 3)
 
 def imposed(options: RabbitOptions, topic: Topic) -> dict[str, int]:
     """Return what limits a queue besides what the workload declared, with names of `schema.QUEUE_SETTINGS`."""
-    if topic.model is not DataModel.QUEUE or "unrouted" in dict(topic.settings):
+    if topic.model is not QUEUE or "unrouted" in dict(topic.settings):
         return {}
     declared = dict(topic.settings)
     found = {name: int(options.policy[name]) for name in LIMITS if name in options.policy}

@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from chaoskit.base.errors import BadInput
+from chaoskit.contract.datamodel import LOG, QUEUE, DataModel
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.topic import DEAD, Topic
 from chaoskit.history.format.audits import Place
-from chaoskit.history.format.models import DataModel
 from clusters.rabbitmq.releases import parse_version
 from clusters.rabbitmq.routing import DELAYED
 from clusters.rabbitmq.streams.names import stream_name
 
 QUORUM, CLASSIC, MIRRORED, STREAM = "quorum", "classic", "mirrored", "stream"
 TYPES: Mapping[DataModel, tuple[str, ...]] = {
-    DataModel.QUEUE: (QUORUM, CLASSIC, MIRRORED),
-    DataModel.LOG: (STREAM,),
+    QUEUE: (QUORUM, CLASSIC, MIRRORED),
+    LOG: (STREAM,),
 }
 
 _ARGUMENTS = {
@@ -64,12 +64,12 @@ def check_types(declared: Declared) -> None:
 
 def type_of(declared: Declared) -> str:
     """Return the type of the workload's queues."""
-    return next((STREAM if topic.model is DataModel.LOG else topic.kind for topic in declared.topics), "")
+    return next((STREAM if topic.model is LOG else topic.kind for topic in declared.topics), "")
 
 
 def declarations(topic: Topic) -> Sequence[Declaration]:
     """Return the queues or streams of a topic."""
-    if topic.model is DataModel.LOG:
+    if topic.model is LOG:
         arguments = {"x-queue-type": STREAM, "x-initial-cluster-size": topic.replication}
         return [Declaration(stream_name(*place), place, arguments) for place in topic.places]
     settings, place = dict(topic.settings), (topic.name, 0)

@@ -10,13 +10,13 @@ from chaoskit.base.errors import BadInput, Problems
 from chaoskit.contract.capability import Capability
 from chaoskit.contract.client import LogClients, SequencedClients, SubscribingClients, TransactionalClients
 from chaoskit.contract.cluster import DataFiles, Decommissioning, Leadership, Processes, Reassignment, Upgrade
+from chaoskit.contract.datamodel import LOG
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.host import Root, ServiceHost
 from chaoskit.contract.ledger import LedgerClients
 from chaoskit.contract.queue import QueueClients
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Group
-from chaoskit.history.format.models import DataModel
 from clusters.hosts import roots
 from clusters.rabbitmq import attached, connection, limits
 from clusters.rabbitmq.client import RabbitClients
@@ -60,7 +60,7 @@ class System:
         parse_version(declared.options.version)
         problems = Problems()
         problems.tried(metadata_of, declared.options.version, declared.options.metadata)
-        is_log = any(topic.model is DataModel.LOG for topic in declared.topics)
+        is_log = any(topic.model is LOG for topic in declared.topics)
         check = link.check_settings if is_log else connection.check_settings
         problems.tried(check, "producer", declared.producer)
         problems.tried(check, "consumer", declared.consumer)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from chaoskit.contract.datamodel import LEDGER
 from chaoskit.contract.ledger import LedgerClients
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Paced, Recovers
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Job, Task
-from chaoskit.history.format.models import DataModel
 from chaoskit.history.format.schema import AUDITOR
 from chaoskit.load.options import per_second
 from workloads.ledger.auditor import audit
@@ -26,7 +26,7 @@ class LedgerWorkload:
     client_powers = (LedgerClients,)
 
     def topics(self, options: LedgerOptions, brokers: int) -> list[Topic]:
-        return [Topic(TOPIC, DataModel.LEDGER, partitions=None)]
+        return [Topic(TOPIC, LEDGER, partitions=None)]
 
     def tasks(self, options: LedgerOptions) -> list[Task]:
         writers = [Task(PRODUCER, index) for index in range(options.writers)]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from chaoskit.base.quantities import MILLISECOND
+from chaoskit.contract.datamodel import QUEUE
 from chaoskit.contract.topic import Topic
-from chaoskit.history.format.models import DataModel
 from chaoskit.history.recording.recorder import Recorder
 from workloads.queue.options import NOWHERE, QueueOptions
 
@@ -17,7 +17,7 @@ def topics(options: QueueOptions, brokers: int) -> list[Topic]:
     exchange = "" if options.exchange == "default" else options.exchange
 
     def queue(name: str, settings: dict[str, int], exchange: str = "") -> Topic:
-        return Topic(name, DataModel.QUEUE, 1, copies, options.type, tuple(settings.items()), exchange)
+        return Topic(name, QUEUE, 1, copies, options.type, tuple(settings.items()), exchange)
 
     return [
         *(queue(name, {"dead-letters-of": 1}) for name in options.dead_names()),

@@ -25,7 +25,7 @@ from chaoskit.history.compacting.naming import Names, dictionary
 from chaoskit.history.compacting.ranking import Operations
 from chaoskit.history.digesting.live import digests
 from chaoskit.history.format.audits import Audit, Bounds, Drained, Place
-from chaoskit.history.format.models import DataModel, read_topics
+from chaoskit.history.format.models import read_topics
 from chaoskit.history.format.origin import read_origin
 from chaoskit.history.format.record import AUDIT, NO_POSITION, NO_TIME, Records
 from chaoskit.history.format.schema import MESSAGES, OBSERVATIONS, OPERATIONS, OUTCOMES
@@ -124,7 +124,7 @@ def write_empty(run_folder: Path) -> None:
     _publish(unfinished, run_folder)
 
 
-def _models(wal: Path, topics: set[str]) -> dict[str, DataModel]:
+def _models(wal: Path, topics: set[str]) -> dict[str, str]:
     """Return the model of each topic. If all known topics have the same model, so does one whose name was lost."""
     declared = read_topics(wal)
     kinds = set(declared.values())

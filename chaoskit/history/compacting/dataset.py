@@ -17,7 +17,6 @@ import pyarrow.parquet as pq
 
 from chaoskit.base import durable, parquet
 from chaoskit.history.format.audits import Audit, Place, audits_json
-from chaoskit.history.format.models import DataModel
 from chaoskit.history.format.schema import OPERATIONS
 
 ROW_GROUP_ROWS = 1_000_000
@@ -41,7 +40,7 @@ def write_operations(
     path: Path,
     groups: Iterable[pa.Table],
     audits: Mapping[Place, Audit],
-    models: Mapping[str, DataModel],
+    models: Mapping[str, str],
     drivers: Sequence[Mapping[str, Any]] = (),
 ) -> None:
     """Write operations.parquet, durably.
@@ -50,7 +49,7 @@ def write_operations(
         path: the file.
         groups: tables of schema OPERATIONS, at most ROW_GROUP_ROWS each, in `op` order.
         audits: the final read of each partition; stored in the file's metadata.
-        models: the model of each topic; also stored there.
+        models: the name of the model of each topic; also stored there.
         drivers: the machines that ran clients, with the state of their clocks; also stored there.
     """
     metadata = {AUDITS_KEY: audits_json(audits), TOPICS_KEY: json.dumps(models)}

@@ -21,7 +21,7 @@ from chaoskit.history.compacting.drivers import DriverTold, parse_drivers
 from chaoskit.history.compacting.placements import FILE as PLACEMENTS_FILE
 from chaoskit.history.compacting.placements import Placements
 from chaoskit.history.format.audits import Audit, Place, parse_audits
-from chaoskit.history.format.models import DataModel, parse_topics
+from chaoskit.history.format.models import parse_topics
 from chaoskit.history.format.schema import FAULTS, MESSAGES, OBSERVATIONS, OPERATIONS, PLACEMENTS
 from chaoskit.history.format.sound import all_equal, faults_sound, sound
 
@@ -69,10 +69,10 @@ class History:
     Attributes:
         folder: the run folder.
         partitions: the location of each partition's rows, by topic and number.
-        models: the model of each topic.
+        models: the name of the model of each topic.
     """
 
-    def __init__(self, folder: Path, partitions: list[Partition], models: Mapping[str, DataModel]) -> None:
+    def __init__(self, folder: Path, partitions: list[Partition], models: Mapping[str, str]) -> None:
         self.folder = folder
         self.partitions = partitions
         self.models = models

@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.base import parquet, store
+from chaoskit.contract.datamodel import LOG
 from chaoskit.history.compacting.dataset import PartitionsWriter, write_operations
 from chaoskit.history.format.audits import Place
-from chaoskit.history.format.models import DataModel
 from chaoskit.history.format.schema import FAULTS, MESSAGES, OBSERVATIONS
 from chaoskit.interop.jepsen.lines import TYPES, Block, Lines
 from chaoskit.interop.jepsen.messages import KeyRows, place_of
@@ -65,7 +65,7 @@ def _import(path: Path, folder: Path, name: str) -> None:
         _observations(spool, folder, topics)
     finally:
         spool.close()
-    models = {topic: DataModel.LOG for topic, _ in topics.values()}
+    models = {topic: LOG.name for topic, _ in topics.values()}
     write_operations(folder / "operations.parquet", operation_tables(starts, end_ns, outcome), {}, models)
     parquet.write(pa.Table.from_pylist(faults.rows, FAULTS), folder / "faults.parquet")
     side.write(folder / SIDE_FILE)

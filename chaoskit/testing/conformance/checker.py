@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from chaoskit.contract.anomaly import Anomaly
 from chaoskit.contract.checker import FINDINGS, Checker, Part, Setting, Settling, Spanning
+from chaoskit.contract.datamodel import DataModel
 from chaoskit.contract.installed import anomalies
 from chaoskit.contract.installed import checker as installed
 from chaoskit.history.format.audits import Audit, Bounds, Drained
-from chaoskit.history.format.models import DataModel
 from chaoskit.history.format.schema import AUDITOR, MESSAGES, OBSERVATIONS, OPERATIONS
 from chaoskit.judge.checking import found_by
 from chaoskit.testing.conformance.wants import Wants
@@ -43,9 +43,9 @@ def check_checker(
             return
         _check_anomalies(found, wants)
         for model in found.models:
-            with wants.step(f"a correct {model.value}"):
+            with wants.step(f"a correct {model.name}"):
                 _check_quiet(found, plain_part(model), wants)
-            with wants.step(f"an empty {model.value}"):
+            with wants.step(f"an empty {model.name}"):
                 _check_quiet(found, _empty(model), wants)
         if broken is not None or sound is not None:
             _check_histories(found, broken or {}, sound or {}, wants)
@@ -60,14 +60,14 @@ def plain_part(model: DataModel) -> Part:
         operations.append({"op": number, "process": 0, "client": "producer-0", "f": "send", "outcome": "ok", **times})
         rows.append({"op": number, "direction": "sent", "value": number, "position": number, **common})
     for op, client in ((_MESSAGES, "consumer-0"), (_MESSAGES + 1, AUDITOR)):
-        if client == AUDITOR and model in (DataModel.QUEUE, DataModel.PUBSUB):
+        if client == AUDITOR and not model.bounded:
             continue  # these are drained, and empty
         times = {"start_ns": 1000 * op, "end_ns": 1000 * op + 5}
-        f = "receive" if model is DataModel.QUEUE else "poll"
+        f = "receive" if model.gives_back else "poll"
         operations.append({"op": op, "process": op, "client": client, "f": f, "outcome": "ok", **times})
         received = {"direction": "received", "received_ns": times["end_ns"]}
         rows += [{"op": op, "value": number, "position": number, **received, **common} for number in range(_MESSAGES)]
-    observations = _settled(operations) if model is DataModel.QUEUE else []
+    observations = _settled(operations) if model.gives_back else []
     return Part(
         Setting("t", 0, model, _audit(model, _MESSAGES)),
         pa.Table.from_pylist(rows, MESSAGES),
@@ -90,8 +90,7 @@ def _empty(model: DataModel) -> Part:
 
 
 def _audit(model: DataModel, end: int) -> Audit:
-    logs = (DataModel.LOG, DataModel.LEDGER)
-    return Bounds(0, end, complete=True) if model in logs else Drained(complete=True)
+    return Bounds(0, end, complete=True) if model.bounded else Drained(complete=True)
 
 
 def _check_anomalies(found: Checker, wants: Wants) -> None:
@@ -117,7 +116,7 @@ def _check_quiet(found: Checker, part: Part, wants: Wants) -> None:
     if wants.that(findings.schema.equals(FINDINGS), "its findings do not have the schema FINDINGS"):
         measured = {each.name for each in found.anomalies if each.measured}
         seen = {name: count for name, count in _counts(findings).items() if name not in measured}
-        wants.that(not seen, f"it finds {seen} in a correct {part.setting.model.value}")
+        wants.that(not seen, f"it finds {seen} in a correct {part.setting.model.name}")
     again = found.check(Part(part.setting, part.messages, part.operations, part.observations))
     wants.that(findings.equals(again), "its findings differ when it is called again")
 

@@ -20,7 +20,6 @@ from chaoskit.contract.ledger import LedgerClients
 from chaoskit.contract.power import Powered, optional
 from chaoskit.contract.queue import Arrival, Publishing, QueueClients, QueueConsumer
 from chaoskit.contract.topic import Topic
-from chaoskit.history.format.models import DataModel
 from chaoskit.history.format.schema import FAIL, INFO, OK
 from chaoskit.history.recording.recorder import Delivery
 from chaoskit.testing.conformance.wants import Wants
@@ -63,22 +62,12 @@ def check_clients(clients: Powered, topic: Topic, settings: Mapping[str, Any] | 
         AssertionError: lists what is missing.
     """
     given = dict(settings or {})
-    suites: dict[DataModel, dict[type, _Suite]] = {
-        DataModel.LOG: {
-            LogClients: _check_log,
-            TransactionalClients: _check_transactions,
-            SequencedClients: _check_sequences,
-            SubscribingClients: _check_subscription,
-        },
-        DataModel.LEDGER: {LedgerClients: _check_ledgers},
-        DataModel.QUEUE: {QueueClients: _check_queue},
-    }
     with Wants(f"clients {type(clients).__name__}") as wants:
-        for power, suite in suites.get(topic.model, {}).items():
+        for power in topic.model.powers:
             implemented = optional(clients, power)
             if implemented is not None:
                 with wants.step(power.__name__):
-                    suite(implemented, topic, given, wants)
+                    _SUITES[power](implemented, topic, given, wants)
 
 
 def _check_log(clients: LogClients, topic: Topic, settings: dict[str, Any], wants: Wants) -> None:
@@ -261,3 +250,13 @@ def _read(consumer: Consumer, wanted: list[bytes]) -> list[bytes]:
 
     wait_until(all_of_them, _WITHIN_S)
     return received
+
+
+_SUITES: Mapping[type, _Suite] = {
+    LogClients: _check_log,
+    TransactionalClients: _check_transactions,
+    SequencedClients: _check_sequences,
+    SubscribingClients: _check_subscription,
+    LedgerClients: _check_ledgers,
+    QueueClients: _check_queue,
+}

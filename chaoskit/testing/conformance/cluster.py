@@ -18,7 +18,6 @@ from chaoskit.contract.installed import system as installed
 from chaoskit.contract.installed import workload as installed_workload
 from chaoskit.contract.power import PowerMissing, optional
 from chaoskit.contract.topic import Topic
-from chaoskit.history.format.models import DataModel
 from chaoskit.run.deployment import start
 from chaoskit.testing.conformance.clients import check_clients
 from chaoskit.testing.conformance.wants import Wants
@@ -160,9 +159,7 @@ def _begin_trial(found: System, cluster: Cluster, options: Any, wants: Wants) ->
     settings = cluster.client_settings()
     wants.that(json.loads(json.dumps(settings)) == settings, "`client_settings` are not JSON values")
     copies = min(3, found.brokers(options, len(cluster.hosts)))
-    topics = [
-        Topic(f"{_NAMESPACE}{model}", model, None if model is DataModel.LEDGER else 1, copies) for model in found.models
-    ]
+    topics = [Topic(f"{_NAMESPACE}{model}", model, 1 if model.lasts else None, copies) for model in found.models]
     for topic in topics:
         cluster.create_topic(topic)
         _check_placements(cluster, topic, wants)

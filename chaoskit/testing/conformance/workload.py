@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from chaoskit.base.quantities import SECOND
+from chaoskit.contract.datamodel import DataModel
 from chaoskit.contract.installed import anomalies
 from chaoskit.contract.installed import workload as installed
 from chaoskit.contract.power import Powered
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Job, Task, Workload
 from chaoskit.history.compacting.compact import compact
-from chaoskit.history.format.models import DataModel, write_topics
+from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import write_origin
 from chaoskit.history.format.schema import AUDITOR
 from chaoskit.history.reading.reader import History
@@ -121,7 +122,7 @@ class _Run:
         (folder / "wal").mkdir()
         write_origin(folder / "wal")
         topics = workload.topics(options, _BROKERS)
-        write_topics(folder / "wal", {topic.name: topic.model for topic in topics})
+        write_topics(folder / "wal", {topic.name: topic.model.name for topic in topics})
 
     def load(self, wants: Wants) -> None:
         """Run all tasks for a while, then stop them, producers first."""

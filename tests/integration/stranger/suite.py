@@ -13,10 +13,10 @@ import pytest
 from chaoskit.base import store
 from chaoskit.base.journal import Journal
 from chaoskit.contract.checker import Part, Setting
+from chaoskit.contract.datamodel import QUEUE
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.installed import provider, system
 from chaoskit.history.format.audits import Drained
-from chaoskit.history.format.models import DataModel
 from chaoskit.history.format.schema import MESSAGES, OBSERVATIONS, OPERATIONS
 from chaoskit.scenario.files import find
 from chaoskit.testing.conformance import check_checker, check_cluster, check_workload
@@ -42,7 +42,7 @@ def _history(*, received: bool) -> list[Part]:
     rows += [{"op": 1, "direction": "received", "received_ns": 5, **common}] if received else []
     return [
         Part(
-            Setting("t", 0, DataModel.QUEUE, Drained(complete=True)),
+            Setting("t", 0, QUEUE, Drained(complete=True)),
             pa.Table.from_pylist(rows, MESSAGES),
             pa.Table.from_pylist(operations, OPERATIONS),
             OBSERVATIONS.empty_table(),

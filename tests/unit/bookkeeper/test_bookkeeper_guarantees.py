@@ -8,10 +8,10 @@ import pytest
 from guaranteed import effect, table
 
 from chaoskit.contract.anomaly import CRASHED
+from chaoskit.contract.datamodel import LEDGER
 from chaoskit.contract.guarantee import Declared, Effect
 from chaoskit.contract.installed import anomalies
 from chaoskit.contract.topic import Topic
-from chaoskit.history.format.models import DataModel
 from clusters.bookkeeper.options import BookKeeperOptions
 
 
@@ -19,7 +19,7 @@ def _declared(bookie: dict[str, Any] | None = None, **options: Any) -> Declared:
     roles = {"zookeepers": 1, "bookies": 3}
     config = {"bookie": bookie or {}, "zookeeper": options.pop("zookeeper", {})}
     chosen = BookKeeperOptions.model_validate({"config": config, "roles": roles, **options})
-    return Declared(chosen, 4, 3, (Topic("ledger", DataModel.LEDGER, None),), {}, {})
+    return Declared(chosen, 4, 3, (Topic("ledger", LEDGER, None),), {}, {})
 
 
 def _allowed(declared: Declared, *effects: Effect) -> set[str]:
@@ -67,7 +67,7 @@ def test_a_line_of_the_table(declared: Declared, effects: list[Effect], allowed:
 
 
 def test_every_anomaly_of_a_ledger_has_a_line() -> None:
-    of_ledgers = {each.name for each in anomalies().values() if DataModel.LEDGER in each.models and not each.measured}
+    of_ledgers = {each.name for each in anomalies().values() if LEDGER in each.models and not each.measured}
 
     assert of_ledgers <= set(table("bookkeeper", _declared(), [])) | {"unseen"}
 

@@ -11,10 +11,10 @@ from pydantic import ValidationError
 from chaoskit.base import plugins
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.cluster import Processes
+from chaoskit.contract.datamodel import LEDGER
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.ledger import LedgerClients
 from chaoskit.contract.topic import Topic
-from chaoskit.history.format.models import DataModel
 from chaoskit.scenario.model import parse_scenario
 from chaoskit.scenario.plan import make_plan
 from clusters.bookkeeper.options import BookKeeperOptions
@@ -27,7 +27,7 @@ ADDRESSES = [f"10.0.0.{index}" for index in range(1, 7)]
 def _check(hosts: int, **options: Any) -> None:
     system: Any = plugins.load("cluster", "bookkeeper", "cluster.system")
     chosen = BookKeeperOptions.model_validate(options)
-    ledgers = (Topic("ledger", DataModel.LEDGER, None),)
+    ledgers = (Topic("ledger", LEDGER, None),)
     system.check(Declared(chosen, hosts, system.brokers(chosen, hosts), ledgers, {}, {}))
 
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from gallery_ledgers import L, confirmed, ended
 from story import Row, Story, received, sent
 
+from chaoskit.contract.datamodel import LEDGER
 from chaoskit.history.format.audits import Bounds
-from chaoskit.history.format.models import DataModel
 
 Steps = Generator[None, None, None]
 
@@ -46,7 +46,7 @@ class BookKeeper:
     """
 
     def __init__(self, write: int, ack: int, *, fences: bool, source: random.Random) -> None:
-        self.story = Story(model=DataModel.LEDGER)
+        self.story = Story(model=LEDGER)
         self.bookies = [Bookie() for _ in range(write)]
         self.end: int | None = None
         self._ack = ack

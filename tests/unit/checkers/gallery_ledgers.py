@@ -5,8 +5,8 @@ from __future__ import annotations
 from gallery_log import blank, shows
 from story import Row, Story, received, sent
 
+from chaoskit.contract.datamodel import LEDGER
 from chaoskit.history.format.audits import Audit, Bounds
-from chaoskit.history.format.models import DataModel
 
 L = "ledger/7"
 
@@ -28,7 +28,7 @@ def _standing(kind: str, position: int) -> Row:
 def ledger(count: int, audit: Audit | None = None) -> Story:
     """A ledger with so many entries, all acknowledged: message i is entry i."""
     story = blank()
-    story.model = DataModel.LEDGER
+    story.model = LEDGER
     story.audits = {L: audit} if audit else {}
     story.op("w", "create", confirmed(0))
     for entry in range(count):

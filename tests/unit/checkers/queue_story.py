@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from gallery_log import MS
 from story import Row, Story, received, sent
 
+from chaoskit.contract.datamodel import QUEUE
 from chaoskit.history.format.audits import Drained
-from chaoskit.history.format.models import DataModel
 
 Q, D = "queue/0", "queue.dead/0"
 
@@ -39,7 +39,7 @@ class Queue(Story):
     @classmethod
     def of(cls, count: int, *, complete: bool = True, **settings: int) -> Queue:
         """Messages 0 to count - 1 were sent to a queue that was declared with these settings."""
-        story = cls(unit_ns=MS, model=DataModel.QUEUE, audits={Q: Drained(complete=complete)}, bound_ns=60_000 * MS)
+        story = cls(unit_ns=MS, model=QUEUE, audits={Q: Drained(complete=complete)}, bound_ns=60_000 * MS)
         named = {name.replace("_", "-"): number for name, number in settings.items()}
         if named:
             story.declare(Q, named)

@@ -16,9 +16,9 @@ from typing import Any
 import pyarrow as pa
 
 from chaoskit.contract.checker import FaultWindow, Part, Setting
+from chaoskit.contract.datamodel import LOG, DataModel
 from chaoskit.contract.installed import anomalies
 from chaoskit.history.format.audits import Audit
-from chaoskit.history.format.models import DataModel
 from chaoskit.history.format.schema import MESSAGES, OBSERVATIONS, OPERATIONS, SUBSCRIPTION_TYPES
 from chaoskit.judge.checking import found_in
 
@@ -79,7 +79,7 @@ class Story:
     faults: tuple[FaultWindow, ...] = ()
     bound_ns: int = 100
     unit_ns: int = 1
-    model: DataModel = DataModel.LOG
+    model: DataModel = LOG
     load_end_ns: int | None = None
     stuck_ns: int | None = None
     load_start_ns: int = 0

@@ -10,7 +10,7 @@ from gallery import GALLERY, QUEUES
 from chaoskit.base import plugins
 from chaoskit.contract.anomaly import Anomaly
 from chaoskit.contract.checker import FINDINGS, Part
-from chaoskit.history.format.models import DataModel
+from chaoskit.contract.datamodel import LOG, QUEUE
 from chaoskit.testing.conformance import check_checker
 from checkers.log.logs import LogChecker
 
@@ -43,8 +43,8 @@ class _Alarmed(LogChecker):
 class _Strange:
     """Says that it finds what it cannot explain, of a model that it does not judge."""
 
-    anomalies = (Anomaly("odd", "", (DataModel.QUEUE,), ("unheard-of",)),)
-    models = (DataModel.LOG,)
+    anomalies = (Anomaly("odd", "", (QUEUE,), ("unheard-of",)),)
+    models = (LOG,)
 
     def check(self, part: Part) -> object:
         return part.messages

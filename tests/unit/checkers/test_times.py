@@ -3,7 +3,7 @@ from __future__ import annotations
 from story import Story, sent
 
 from chaoskit.contract.checker import FaultWindow
-from chaoskit.history.format.models import DataModel
+from chaoskit.contract.datamodel import LEDGER
 
 SECOND = 1_000_000_000
 MS = 1_000_000
@@ -47,7 +47,7 @@ def test_a_producer_that_is_stuck_is_neither_available_nor_recovers() -> None:
     (found,) = story.only("slow-recovery")
     assert (found.get("op"), found["at_ns"]) == (None, 1995 * MS)
 
-    story.model = DataModel.LEDGER
+    story.model = LEDGER
     assert not {"unavailable", "slow-recovery"} & story.names(), "a ledger may have ended"
 
 
@@ -62,7 +62,7 @@ def test_unavailable_as_long_as_a_send_is_open() -> None:
 
 def test_a_ledger_that_is_given_up_is_not_unavailable_to_the_end() -> None:
     story = load()
-    story.model, story.load_end_ns = DataModel.LEDGER, 9 * SECOND
+    story.model, story.load_end_ns = LEDGER, 9 * SECOND
     story.op("p", "add", sent("t/0", 200, intended_ns=2 * SECOND), start=2 * SECOND, lasts=0, outcome="info")
 
     assert story.only("unavailable") == []
@@ -93,7 +93,7 @@ def test_no_acknowledgement_after_healing_is_no_recovery() -> None:
 
 def test_a_ledger_that_is_given_up_does_not_have_to_recover() -> None:
     story = load(faults=(FaultWindow(7, "kill", 1990 * MS, 1995 * MS, 2 * SECOND),))
-    story.model = DataModel.LEDGER
+    story.model = LEDGER
     story.op("p", "add", sent("t/0", 200, intended_ns=2100 * MS), start=2100 * MS, lasts=500 * MS, outcome="fail")
 
     assert story.only("slow-recovery") == []

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from chaoskit.contract.datamodel import LOG
 from chaoskit.history.compacting.compact import compact
-from chaoskit.history.format.models import DataModel, write_topics
+from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import read_origin, write_origin
 from chaoskit.history.format.schema import INFO, KINDS, OK
 from chaoskit.history.reading.reader import History
@@ -28,7 +29,7 @@ def recorded(
     wal = folder / "wal"
     wal.mkdir()
     write_origin(wal)
-    write_topics(wal, {"t": given.get("model", DataModel.LOG)})
+    write_topics(wal, {"t": given.get("model", LOG)})
     origin = read_origin(wal)
     with WalWriter(wal, "producer-0", 0) as log:
         topic = log.name("t")

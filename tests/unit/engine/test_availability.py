@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from recorded import STALLED, Sent, fault, figures_of, load, recorded
 
-from chaoskit.history.format.models import DataModel
+from chaoskit.contract.datamodel import LEDGER
 from chaoskit.history.format.schema import FAIL, INFO, OK
 
 
@@ -30,7 +30,7 @@ def test_the_longest_wait_counts_while_sends_were_due(sends: list[Sent], longest
 
 
 def test_a_ledger_that_is_given_up_is_not_waited_for_until_the_end(tmp_path: Path) -> None:
-    history = recorded(tmp_path, [(0, 0, 10, OK), (0, 12, None, INFO)], model=DataModel.LEDGER)
+    history = recorded(tmp_path, [(0, 0, 10, OK), (0, 12, None, INFO)], model=LEDGER)
 
     assert figures_of(history, load(100))["availability"]["longest_unavailable_ms"] == 10
 
@@ -116,7 +116,7 @@ def test_a_run_has_recovered_once_another_ledger_was_written(tmp_path: Path) -> 
     outage = fault(15, 30, 40)
     for name, further, told in (("next", [(1, 22, 70, OK)], (30, 0)), ("none", [(1, 50, 90, FAIL)], (60, 1))):
         (tmp_path / name).mkdir()
-        history = recorded(tmp_path / name, [*given_up, *further], model=DataModel.LEDGER)
+        history = recorded(tmp_path / name, [*given_up, *further], model=LEDGER)
         found = figures_of(history, load(100), outage)["availability"]
         assert (found["recovered_after_heal_ms"], found["not_recovered"]) == told
 
@@ -134,7 +134,7 @@ def test_no_acknowledgement_after_a_healing_is_the_worst_recovery_and_not_none(t
 
 def test_ledgers_of_which_none_was_ever_acknowledged_did_not_recover(tmp_path: Path) -> None:
     sends: list[Sent] = [(at // 100, at, None, INFO) for at in range(0, 1_000, 10)]
-    history = recorded(tmp_path, sends, model=DataModel.LEDGER)
+    history = recorded(tmp_path, sends, model=LEDGER)
 
     told = figures_of(history, load(1_000), fault(0, 300, 400))["availability"]
 

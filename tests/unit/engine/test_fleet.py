@@ -10,9 +10,10 @@ import pytest
 from chaoskit.base.errors import RunFailed
 from chaoskit.base.journal import Journal, claims
 from chaoskit.base.waiting import wait_until
+from chaoskit.contract.datamodel import LOG
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Task
 from chaoskit.history.compacting.compact import compact
-from chaoskit.history.format.models import DataModel, write_topics
+from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import write_origin
 from chaoskit.history.format.schema import AUDITOR
 from chaoskit.history.reading.reader import History
@@ -82,7 +83,7 @@ def run(tmp_path: Path) -> Path:
     folder = tmp_path / "run"
     (folder / "wal").mkdir(parents=True)
     write_origin(folder / "wal")
-    write_topics(folder / "wal", {"t": DataModel.LOG})
+    write_topics(folder / "wal", {"t": LOG})
     return folder
 
 

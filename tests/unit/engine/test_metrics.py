@@ -13,8 +13,9 @@ from recorded import MS, STALLED, Sent, fault, figures_of, load, recorded
 
 from chaoskit.base.latency import histogram, summary, write_histogram
 from chaoskit.base.store import write_json
+from chaoskit.contract.datamodel import LOG
 from chaoskit.history.compacting.compact import compact
-from chaoskit.history.format.models import DataModel, write_topics
+from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import read_origin, write_origin
 from chaoskit.history.format.schema import FAIL, INFO, OK
 from chaoskit.history.reading.reader import History
@@ -171,7 +172,7 @@ def history(tmp_path: Path) -> History:
     wal = tmp_path / "wal"
     wal.mkdir()
     write_origin(wal)
-    write_topics(wal, {"t": DataModel.LOG})
+    write_topics(wal, {"t": LOG})
     origin = read_origin(wal)
     with WalWriter(wal, "producer-0", 0) as log:
         topic = log.name("t")

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from chaoskit.history.format.models import DataModel, write_topics
+from chaoskit.contract.datamodel import LEDGER, LOG
+from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import write_origin
 
 
@@ -15,5 +16,5 @@ def run(tmp_path: Path) -> Path:
     """A run folder that has just begun."""
     (tmp_path / "wal").mkdir()
     write_origin(tmp_path / "wal")
-    write_topics(tmp_path / "wal", {"t": DataModel.LOG, "ledger": DataModel.LEDGER})
+    write_topics(tmp_path / "wal", {"t": LOG, "ledger": LEDGER})
     return tmp_path

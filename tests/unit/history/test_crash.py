@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from chaoskit.base.errors import BadInput
+from chaoskit.contract.datamodel import QUEUE
 from chaoskit.history.compacting.compact import compact
-from chaoskit.history.format.models import DataModel, write_topics
+from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.record import HEADER_BYTES, RECORD, RECORD_BYTES
 from chaoskit.history.reading.reader import History
 from chaoskit.history.recording.recover import recover
@@ -131,14 +132,14 @@ def test_messages_of_a_torn_operation_are_counted_as_orphans(run: Path) -> None:
 @pytest.mark.parametrize("length", [0, 2, 5])
 def test_lost_names_stay_apart(run: Path, length: int) -> None:
     _write(run, 3)
-    write_topics(run / "wal", {"t": DataModel.QUEUE})
+    write_topics(run / "wal", {"t": QUEUE})
     os.truncate(run / "wal" / "p.names", length)
     compact(run)
     (partition,) = History.open(run).partitions
     assert partition.topic == ("t" if length > len('"t"') else "?p:1")
     keys = History.open(run).messages(partition.topic, 0)["key"].to_pylist()
     assert keys == ["?p:2", "?p:3", "?p:4"]
-    assert History.open(run).models[partition.topic] is DataModel.QUEUE
+    assert History.open(run).models[partition.topic] is QUEUE
 
 
 def test_a_topic_whose_name_is_lost_among_topics_of_several_kinds_is_refused(run: Path) -> None:

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from chaoskit.base.errors import BadInput
+from chaoskit.contract.datamodel import LOG
 from chaoskit.history.compacting.finish import finish
 from chaoskit.history.digesting.live import begin, digests, portions, require_history, take
 from chaoskit.history.format.audits import Bounds
-from chaoskit.history.format.models import DataModel, write_topics
+from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import read_origin, write_origin
 from chaoskit.history.format.record import HEADER_BYTES, NO_POSITION, RECORD_BYTES
 from chaoskit.history.format.schema import AUDITOR, OK
@@ -30,7 +31,7 @@ SMALL = HEADER_BYTES + 20 * RECORD_BYTES
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     (tmp_path / "wal").mkdir()
-    write_topics(tmp_path / "wal", {"log-0": DataModel.LOG})
+    write_topics(tmp_path / "wal", {"log-0": LOG})
     origin_ns = write_origin(tmp_path / "wal")
     begin(tmp_path, len(PLACES), origin_ns)
     return tmp_path

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from chaoskit.contract.datamodel import LOG
 from chaoskit.history.compacting.compact import compact
 from chaoskit.history.compacting.faults import FaultLog
-from chaoskit.history.format.models import DataModel, write_topics
+from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import write_origin
 from chaoskit.history.format.schema import INFO, OK
 from chaoskit.history.reading.reader import History
@@ -30,7 +31,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     try:
         (tmp_path / "wal").mkdir()
         write_origin(tmp_path / "wal")
-        write_topics(tmp_path / "wal", {"t": DataModel.LOG})
+        write_topics(tmp_path / "wal", {"t": LOG})
         yield tmp_path
     finally:
         subprocess.run(["umount", "--lazy", str(tmp_path)], check=True)

@@ -12,8 +12,9 @@ import pyarrow.parquet as pq
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chaoskit.contract.datamodel import LOG
 from chaoskit.history.compacting.compact import compact
-from chaoskit.history.format.models import DataModel, write_topics
+from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import read_origin, write_origin
 from chaoskit.history.format.record import HEADER_BYTES, RECORD_BYTES
 from chaoskit.history.format.schema import KINDS, OUTCOMES, PAYLOADS
@@ -120,7 +121,7 @@ def test_what_is_written_is_read(events: list[Any], records: int, compact_before
         run = Path(folder)
         (run / "wal").mkdir()
         origin = write_origin(run / "wal")
-        write_topics(run / "wal", dict.fromkeys(TOPICS, DataModel.LOG))
+        write_topics(run / "wal", dict.fromkeys(TOPICS, LOG))
         assert origin == read_origin(run / "wal")
         # Up to 71 bytes at the end of a segment hold no record.
         size = HEADER_BYTES + records * RECORD_BYTES + records * 3

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from chaoskit.contract.datamodel import LOG
 from chaoskit.history.compacting.compact import compact
 from chaoskit.history.format.audits import Bounds
-from chaoskit.history.format.models import DataModel, write_topics
+from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import write_origin
 from chaoskit.history.format.payload import Writer
 from chaoskit.history.format.schema import FAIL, INFO, OK
@@ -21,7 +22,7 @@ from chaoskit.history.recording.wal import WalWriter
 def test_the_history_has_the_names_of_the_workload(tmp_path: Path, namespace: str) -> None:
     (tmp_path / "wal").mkdir()
     write_origin(tmp_path / "wal")
-    write_topics(tmp_path / "wal", {"log-0": DataModel.LOG})
+    write_topics(tmp_path / "wal", {"log-0": LOG})
     with WalWriter(tmp_path / "wal", "consumer-0", 0) as wal:
         recorder = Recorder(wal, run_id=7, namespace=namespace)
         topic = recorder.in_system("log-0")

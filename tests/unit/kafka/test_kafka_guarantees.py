@@ -10,11 +10,11 @@ import guaranteed
 import pytest
 from guaranteed import effect
 
+from chaoskit.contract.datamodel import LOG
 from chaoskit.contract.guarantee import Allowance, Damage, Declared, Effect
 from chaoskit.contract.installed import anomalies
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Group, Resends
-from chaoskit.history.format.models import DataModel
 from checkers.subscription.subscriptions import SubscriptionChecker
 from clusters.common.effects import hosts_down_together
 from clusters.kafka.settings import KafkaOptions
@@ -234,7 +234,7 @@ def test_without_a_setting_the_default_of_the_client_that_reads_decides() -> Non
 
 
 def test_every_anomaly_that_is_no_measurement_has_a_line() -> None:
-    of_logs = {each.name for each in anomalies().values() if DataModel.LOG in each.models and not each.measured}
+    of_logs = {each.name for each in anomalies().values() if LOG in each.models and not each.measured}
 
     assert of_logs - OF_SUBSCRIPTIONS - {"unseen"} == set(guarantees(_declared(), [])) - OF_SUBSCRIPTIONS
 

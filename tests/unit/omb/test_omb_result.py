@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from chaoskit.contract.datamodel import LOG
 from chaoskit.history.compacting.compact import compact
-from chaoskit.history.format.models import DataModel, write_topics
+from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import read_origin, write_origin
 from chaoskit.history.format.payload import OK
 from chaoskit.history.format.schema import FAIL, INFO
@@ -44,7 +45,7 @@ def run(tmp_path: Path) -> Path:
     received."""
     (tmp_path / "wal").mkdir()
     start_ns = write_origin(tmp_path / "wal") + _S
-    write_topics(tmp_path / "wal", {"t": DataModel.LOG})
+    write_topics(tmp_path / "wal", {"t": LOG})
     with (
         WalWriter(tmp_path / "wal", "producer-0", 0) as producer,
         WalWriter(tmp_path / "wal", "consumer-0", 1) as consumer,

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
+from chaoskit.contract.datamodel import LOG, QUEUE
 from chaoskit.contract.topic import Topic
-from chaoskit.history.format.models import DataModel
 from clusters.rabbitmq.queues import declarations, lacks, leader_of
 from clusters.rabbitmq.routing import Binding, Route, binding, route
 
 
 def _queue(kind: str, exchange: str = "", **settings: int) -> Topic:
     given = tuple((name.replace("_", "-"), number) for name, number in settings.items())
-    return Topic("t-queue-0", DataModel.QUEUE, 1, 3, kind, given, exchange)
+    return Topic("t-queue-0", QUEUE, 1, 3, kind, given, exchange)
 
 
 def _arguments(topic: Topic) -> dict[str, dict[str, Any]]:
@@ -56,7 +56,7 @@ def test_nothing_is_declared_for_a_key_without_a_queue() -> None:
 
 
 def test_each_partition_of_a_log_is_a_stream() -> None:
-    log = Topic("t-log-0", DataModel.LOG, 2, 3)
+    log = Topic("t-log-0", LOG, 2, 3)
 
     assert [(each.name, each.place) for each in declarations(log)] == [
         ("t-log-0-0", ("t-log-0", 0)),

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from chaoskit.base.errors import BadInput
+from chaoskit.contract.datamodel import QUEUE
 from chaoskit.contract.guarantee import Damage, Declared, Effect
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Queueing
-from chaoskit.history.format.models import DataModel
 from chaoskit.scenario.machine import check_machine
 from chaoskit.scenario.plan import read_plan
 from clusters.hosts.roots import _check
@@ -129,7 +129,7 @@ def _effect(damage: Damage, *, abrupt: bool = True) -> Effect:
     ],
 )
 def test_what_allows_what(version: str, queueing: Queueing, effect: Effect, rules: set[str]) -> None:
-    topic = Topic("queue-0", DataModel.QUEUE, 1, 3 if queueing.type == "quorum" else 1, queueing.type)
+    topic = Topic("queue-0", QUEUE, 1, 3 if queueing.type == "quorum" else 1, queueing.type)
     declared = Declared(RabbitOptions(version=version), 3, 3, (topic,), {}, {}, (queueing,))
 
     assert {rule.id for rule in RULES if rule.applies(declared, [effect])} == {f"rabbitmq.{name}" for name in rules}

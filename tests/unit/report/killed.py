@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from chaoskit.base import store
+from chaoskit.contract.datamodel import LOG
 from chaoskit.history.compacting.faults import FaultLog
 from chaoskit.history.compacting.placements import PlacementLog
 from chaoskit.history.format.audits import Bounds
-from chaoskit.history.format.models import DataModel, write_topics
+from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import write_origin
 from chaoskit.history.format.schema import OK
 from chaoskit.history.recording.wal import WalWriter
@@ -36,7 +37,7 @@ def killed_run(folder: Path) -> Path:
     store.write_yaml(folder / store.SCENARIO, plan.resolved())
     origin_ns = write_origin(wal)
     (topic,) = plan.declared.topics
-    write_topics(wal, {topic.name: DataModel.LOG})
+    write_topics(wal, {topic.name: LOG})
     _record(wal, origin_ns, topic.name)
     _injure(wal, topic.name)
     load = {"end_ns": 2 * _SENDS * MS, "paced": {"per_second": 500, "clients": 1}}

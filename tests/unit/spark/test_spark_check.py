@@ -20,8 +20,9 @@ from pyspark import cloudpickle
 from chaoskit.base.quantities import SECOND
 from chaoskit.base.store import write_json
 from chaoskit.contract.checker import FINDINGS
+from chaoskit.contract.datamodel import LOG
 from chaoskit.history.compacting.placements import PlacementLog
-from chaoskit.history.format.models import DataModel, write_topics
+from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import write_origin
 from chaoskit.history.reading.reader import History
 from chaoskit.judge import checking
@@ -145,7 +146,7 @@ def _killed_once(task: Task, marker: Path) -> Iterator[pa.RecordBatch]:
 def test_the_history_of_a_killed_run_is_finished_with_its_placements(tmp_path: Path) -> None:
     (tmp_path / "wal").mkdir()
     write_origin(tmp_path / "wal")
-    write_topics(tmp_path / "wal", {"log-0": DataModel.LOG})
+    write_topics(tmp_path / "wal", {"log-0": LOG})
     (tmp_path / "scenario.yaml").write_text("name: killed\nimported: {}\n")
     log = PlacementLog(tmp_path / "wal")
     log.record(5, ("log-0", 0), "n1", ("n1", "n2"))

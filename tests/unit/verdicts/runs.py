@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from chaoskit.base import store
+from chaoskit.contract.datamodel import LOG, QUEUE
 from chaoskit.history.compacting.faults import FaultLog
 from chaoskit.history.compacting.finish import finish
 from chaoskit.history.compacting.placements import PlacementLog
 from chaoskit.history.digesting import live
 from chaoskit.history.format.audits import Audit, Bounds, Drained
-from chaoskit.history.format.models import DataModel, write_topics
+from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import write_origin
 from chaoskit.history.format.schema import KINDS, OUTCOMES
 from chaoskit.history.recording.wal import NO_POSITION, WalWriter
@@ -35,7 +36,7 @@ class StoryRun:
         scenario: further keys of the scenario.
     """
 
-    model = DataModel.LOG
+    model = LOG
     cluster: Mapping[str, Any] = {"system": "kafka", "hosts": 3}
 
     def __init__(
@@ -168,20 +169,20 @@ class StoryRun:
         return check_run(self.folder)
 
 
-QUEUE = "queue-0"
+TASKS = "queue-0"
 
 
 class QueueRun(StoryRun):
     """A run of one queue, `queue-0`, declared with some settings."""
 
-    model = DataModel.QUEUE
+    model = QUEUE
     cluster: Mapping[str, Any] = {"system": "rabbitmq", "version": "4.0.5", "hosts": 3}
 
     def __init__(self, folder: Path, workload: Mapping[str, Any], declared: Mapping[str, int], **scenario: Any) -> None:
-        self.topics = [QUEUE, QUEUE + ".dead"] if workload.get("dead_letters") else [QUEUE]
+        self.topics = [TASKS, TASKS + ".dead"] if workload.get("dead_letters") else [TASKS]
         load = {"kind": "queue", "duration": "60s", "queues": 1, **workload}
         super().__init__(folder, load, topics=self.topics, **scenario)
-        told: list[Observed] = [("declared", QUEUE, 0, name, None, number) for name, number in declared.items()]
+        told: list[Observed] = [("declared", TASKS, 0, name, None, number) for name, number in declared.items()]
         told += [("declared", topic, 0, "dead-letters-of", None, 1) for topic in self.topics[1:]]
         self.op("producer-0", "declare", 0, observed=told)
         self.led("n1", topics=self.topics)
@@ -189,15 +190,15 @@ class QueueRun(StoryRun):
     def publish(self, values: Iterable[int], every: float, first: float = 0.05) -> None:
         """Messages were confirmed, one every so many s."""
         for value in values:
-            self.send("producer-0", value, first + value * every, topic=QUEUE)
+            self.send("producer-0", value, first + value * every, topic=TASKS)
 
     def take(self, client: str, values: Iterable[int], at: float, *, delivery: int = 0, settle: str = "ack") -> None:
         """A consumer received messages, and settled them at once, or not at all."""
         values = list(values)
-        self.op(client, "receive", at, received=[(QUEUE, 0, value, None, 0.0, delivery) for value in values])
+        self.op(client, "receive", at, received=[(TASKS, 0, value, None, 0.0, delivery) for value in values])
         if settle:
             told = {"ack": "acked", "nack": "nacked", "reject": "rejected"}[settle]
-            self.op(client, settle, at + 0.0015, observed=[(told, QUEUE, 0, None, value, None) for value in values])
+            self.op(client, settle, at + 0.0015, observed=[(told, TASKS, 0, None, value, None) for value in values])
 
     def drained(self, at: float, left: Iterable[int] = (), consumers: Sequence[str] = ()) -> None:
         """The consumers left, and the final read found these messages."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from chaoskit.contract.datamodel import LEDGER, LOG
 from chaoskit.contract.power import P, held
 from chaoskit.contract.workload import Job, Task
 from chaoskit.history.compacting.compact import compact
-from chaoskit.history.format.models import DataModel, write_topics
+from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import write_origin
 from chaoskit.history.reading.reader import History, read_observations
 from chaoskit.history.recording.recorder import Recorder
@@ -59,7 +60,7 @@ class Load:
         self._processes = 0
         (folder / "wal").mkdir()
         write_origin(folder / "wal")
-        write_topics(folder / "wal", {"log-0": DataModel.LOG, "ledger": DataModel.LEDGER})
+        write_topics(folder / "wal", {"log-0": LOG, "ledger": LEDGER})
 
     def work(self, task: Task, looks: int, options: Any) -> Any:
         """Let one client do its work; return what it told the harness."""

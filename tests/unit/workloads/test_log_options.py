@@ -8,10 +8,10 @@ import pytest
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.quantities import SECOND
+from chaoskit.contract.datamodel import LOG
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Backlog, Group, Paced
 from chaoskit.contract.workload import CONSUMER, PRODUCER
-from chaoskit.history.format.models import DataModel
 from chaoskit.scenario.mistakes import validated
 from workloads.dedup.workload import DedupWorkload
 from workloads.ledger.workload import LedgerWorkload
@@ -75,7 +75,7 @@ def test_topics_have_three_replicas_where_there_are_brokers_for_them(
 ) -> None:
     topics = LogWorkload().topics(_options(topics=2, partitions=4, **given), brokers)
 
-    assert topics == [Topic(name, DataModel.LOG, 4, replication) for name in ("log-0", "log-1")]
+    assert topics == [Topic(name, LOG, 4, replication) for name in ("log-0", "log-1")]
 
 
 def test_clients_get_the_settings_of_their_role() -> None:

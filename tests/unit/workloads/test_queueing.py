@@ -10,11 +10,12 @@ import pytest
 from loads import RUN, Load, Powers, rows_of
 
 from chaoskit.contract.client import Unreachable
+from chaoskit.contract.datamodel import QUEUE
 from chaoskit.contract.queue import Arrival, Change, Death, Publishing
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Task
 from chaoskit.history.format import payload
 from chaoskit.history.format.audits import Drained
-from chaoskit.history.format.models import DataModel, write_topics
+from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.schema import AUDITOR, OK
 from chaoskit.history.recording.recorder import Delivery
 from chaoskit.history.recording.wal import NO_POSITION
@@ -124,7 +125,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def _load(folder: Path, queue: Queue) -> Load:
     load = Load(folder, QueueWorkload(), queue)
-    write_topics(folder / "wal", {"queue-0": DataModel.QUEUE})
+    write_topics(folder / "wal", {"queue-0": QUEUE})
     return load
 
 

@@ -7,16 +7,16 @@ import pyarrow.compute as pc
 
 from chaoskit.contract.anomaly import Anomaly
 from chaoskit.contract.checker import FINDINGS, Part
-from chaoskit.history.format.models import DataModel
+from chaoskit.contract.datamodel import QUEUE
 
-VANISHED = Anomaly("vanished", "a stored message was never given to a consumer", (DataModel.QUEUE,))
+VANISHED = Anomaly("vanished", "a stored message was never given to a consumer", (QUEUE,))
 
 
 class VanishedChecker:
     """Entry point `tinyqueue` of `chaoskit.checkers`."""
 
     anomalies = (VANISHED,)
-    models = (DataModel.QUEUE,)
+    models = (QUEUE,)
 
     def check(self, part: Part) -> pa.Table:
         stored = part.operations.filter(pc.equal(part.operations["outcome"].cast(pa.string()), "ok"))["op"]

@@ -11,12 +11,12 @@ from pydantic import BaseModel, ConfigDict
 from chaoskit.base.waiting import wait_until
 from chaoskit.contract.capability import Capability
 from chaoskit.contract.cluster import CLIENT_POWERS, CLUSTER_POWERS, ClusterError, Placed, Processes
+from chaoskit.contract.datamodel import QUEUE
 from chaoskit.contract.guarantee import Declared, Effect, Guarantees, Rule
 from chaoskit.contract.host import ServiceHost, ServiceState
 from chaoskit.contract.power import P, Powered, held
 from chaoskit.contract.topic import Topic
 from chaoskit.history.format.audits import Place
-from chaoskit.history.format.models import DataModel
 from chaoskit.history.recording.recorder import OperationFailed
 from tinyqueue.client import PORT, Clients, Connection, QueueClients
 
@@ -97,7 +97,7 @@ class TinyQueue:
 
     options = Options
     roles = ("server",)
-    models = (DataModel.QUEUE,)
+    models = (QUEUE,)
     guarantees = Guarantees(
         [
             Rule(

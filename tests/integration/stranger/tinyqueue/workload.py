@@ -9,16 +9,16 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from chaoskit.base.waiting import wait_until
+from chaoskit.contract.datamodel import QUEUE
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Job, Task
 from chaoskit.history.format import payload
 from chaoskit.history.format.audits import Drained
-from chaoskit.history.format.models import DataModel
 from chaoskit.history.format.schema import OK, PRODUCER_SHIFT
 from chaoskit.history.recording.recorder import Delivery, OperationFailed
 from tinyqueue.client import Connection, QueueClients
 
-QUEUE = "tasks"
+TASKS = "tasks"
 _PAUSE_S = 0.005
 
 
@@ -37,7 +37,7 @@ class QueueWorkload:
     client_powers: tuple[type, ...] = (QueueClients,)
 
     def topics(self, options: Options, brokers: int) -> list[Topic]:
-        return [Topic(QUEUE, DataModel.QUEUE)]
+        return [Topic(TASKS, QUEUE)]
 
     def tasks(self, options: Options) -> list[Task]:
         return [Task(PRODUCER, 0), Task(CONSUMER, 0)]
@@ -67,7 +67,7 @@ def _produce(job: Job[Options], connection: Connection) -> None:
 
 def _put(job: Job[Options], connection: Connection, producer: int, sequence: int) -> bool:
     recorder, now = job.recorder, time.monotonic_ns()
-    queue, value = recorder.in_system(QUEUE), producer << PRODUCER_SHIFT | sequence
+    queue, value = recorder.in_system(TASKS), producer << PRODUCER_SHIFT | sequence
     op = recorder.send(recorder.topic_id(queue), 0, 0, value, now, now)
     try:
         connection.put(queue, payload.Writer(recorder.run_id, job.options.message_size).build(value, now, now))
@@ -87,7 +87,7 @@ def _consume(job: Job[Options], connection: Connection) -> None:
 
 def _get(job: Job[Options], connection: Connection) -> Iterator[int]:
     """Receive and settle one message, if there is one; give its tag."""
-    recorder, queue = job.recorder, job.recorder.in_system(QUEUE)
+    recorder, queue = job.recorder, job.recorder.in_system(TASKS)
     try:
         with recorder.operation("poll") as op:
             given = connection.get(queue)
@@ -105,6 +105,6 @@ def _drain(job: Job[Options], connection: Connection) -> None:
     op = job.recorder.invoke("audit")
     while list(_get(job, connection)):
         pass
-    job.recorder.audited(job.recorder.in_system(QUEUE), 0, Drained(complete=True))
+    job.recorder.audited(job.recorder.in_system(TASKS), 0, Drained(complete=True))
     job.recorder.complete(op)
     job.control.result({"accepted": accepted, "audited": True})
