@@ -99,6 +99,7 @@ class ClockOffset(Nemesis):
 
     summary = "offset the system's wall clock; correct it afterwards"
     family = "clock"
+    delays = False
     renews = False
     parameters: type[BaseModel] = Offset
     host_powers = (SettableClock,)

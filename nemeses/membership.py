@@ -32,6 +32,7 @@ class ElectLeader(Nemesis):
 
     summary = "elect other leaders for all partitions that the hosts lead"
     family = "membership"
+    moves = True
     renews = False
     lasts = False
     cluster_powers = (Leadership,)
@@ -70,6 +71,7 @@ class Reassign(Nemesis):
 
     summary = "move all replicas off the hosts to other brokers; move them back afterwards"
     family = "membership"
+    moves = True
     renews = False
     cluster_powers: tuple[type, ...] = (Reassignment,)
 
@@ -132,8 +134,9 @@ class RemoveBroker(Reassign):
 class Decommission(Nemesis):
     """Copies a node's data elsewhere, under load, and removes the node; healing adds it as a new, empty one."""
 
-    summary = "decommission storage nodes (bookies) and copy their data elsewhere; add them as new ones afterwards"
+    summary = "decommission storage nodes and copy their data elsewhere; add them as new ones afterwards"
     family = "membership"
+    moves = True
     renews = False
     cluster_powers = (
         Processes,
@@ -184,6 +187,7 @@ class RollingUpgrade(Nemesis):
 
     summary = "upgrade the hosts to another release one by one, waiting for all replicas to be in sync"
     family = "membership"
+    moves = True
     renews = False
     parameters = UpgradeOptions
     lasts = False

@@ -26,7 +26,7 @@ def told_only() -> Iterator[list[str]]:
 
 
 def about_to_download(what: str) -> None:
-    """Tell a download, such as `Kafka 4.1.1 from Maven Central`, before it is made.
+    """Tell a download, such as `NAME 4.1.1 from Maven Central`, before it is made.
 
     Raises:
         WouldDownload: it must not be made; `chaoskit.base.errors.Problems` goes on with the next check.

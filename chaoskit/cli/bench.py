@@ -35,7 +35,7 @@ NO_RESULT = 1
 @click.argument("files", nargs=-1, required=True, type=PATH)
 @click.option("--lab", is_flag=True, help="Run on a local cluster instead of the one that the driver names.")
 @click.option("--hosts", type=click.IntRange(min=1), help="Number of brokers.  [default: replicationFactor]")
-@click.option("--java", is_flag=True, help="Use the system's own client, in a JVM for each client (Kafka, Pulsar).")
+@click.option("--java", is_flag=True, help="Use the system's own client, if that is a Java client: a JVM each.")
 @click.option("--duration", help="How long to measure, such as 30s; overrides testDurationMinutes.")
 @click.option("--warm-up", help="How long to warm up before; overrides warmupDurationMinutes.")
 @click.option(

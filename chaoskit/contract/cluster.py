@@ -323,7 +323,7 @@ class System(Protocol):
 
     Attributes:
         options: model of its own keys under `cluster:`.
-        roles: role names that a fault may use in `on:`.
+        roles: role names that a fault may use in `on:`; see `chaoskit.contract.role`.
         models: the topic models that it supports.
         guarantees: its guarantees.
         given: powers of clusters or clients that require certain options; the value names the options.

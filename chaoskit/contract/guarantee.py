@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Flag, auto
 from typing import Any, TypeVar
 
+from chaoskit.base.quantities import SECOND
 from chaoskit.contract.disk import DATA
 from chaoskit.contract.topic import Topic
 from chaoskit.history.format.audits import Place
@@ -161,8 +162,10 @@ class Guarantees:
         rules: in the order in which they are tried.
         promises: by anomaly, the reason why it must not occur if no rule allows it.
         apart: anomalies that never follow from others in this system: `implies` does not extend to them.
+        lag_ns: how long a replica may lag behind while no fault is active, and still count as one.
     """
 
     rules: Sequence[Rule]
     promises: Callable[[Declared], Mapping[str, str]]
     apart: frozenset[str] = frozenset()
+    lag_ns: int = 30 * SECOND

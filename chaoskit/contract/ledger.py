@@ -1,4 +1,4 @@
-"""Ledgers: single-writer logs that any client may close (BookKeeper). Positions are entry ids, from 0.
+"""Ledgers: single-writer logs that any client may close. Positions are entry ids, from 0.
 
 Ends are positions, too: one past the last entry. An empty ledger ends at 0.
 """
@@ -21,7 +21,7 @@ class NoSuchLedger(LedgerError):
 
 
 class NoSuchEntry(LedgerError):
-    """All bookies of an entry's write set answered that they do not have it."""
+    """All storage nodes of an entry's write set answered that they do not have it."""
 
 
 class Entry(NamedTuple):
@@ -82,7 +82,7 @@ class LedgerReader(Protocol):
         """Return the entries from `first` up to, but not including, `end`.
 
         Raises:
-            NoSuchEntry: an entry does not exist on any bookie.
+            NoSuchEntry: an entry does not exist on any storage node.
             LedgerError: an entry cannot be read at the moment.
         """
         ...

@@ -169,6 +169,9 @@ class Nemesis(Protocol):
         summary: what it does, in one line.
         family: its family in the catalogue: process, network, disk, clock, client or membership.
         hits: type of its targets.
+        on_links: whether it concerns the network, and so the hosts at the other end as well.
+        delays: whether its targets may be late for others, or silent, while it holds.
+        moves: whether it moves leaders or replicas away from its targets on purpose.
         on_hosts: whether it works on the target hosts themselves; otherwise it needs only their names.
         held: whether hosts of others take it: they undo it themselves if the harness dies, and it needs nothing there
             but `tools`.
@@ -187,6 +190,9 @@ class Nemesis(Protocol):
     summary: str
     family: str
     hits: Literal["hosts", "clients"] = "hosts"
+    on_links: bool = False
+    delays: bool = True
+    moves: bool = False
     on_hosts: bool = True
     held: bool = False
     tools: tuple[str, ...] = ()

@@ -141,7 +141,7 @@ class Attribution:
         since_ns = np.array([self._since(place) for place in places], np.int64).reshape(len(places), len(self._effects))
         fits = np.zeros((place_of.size, len(self._effects)), np.bool_)
         for index, effect in enumerate(self._effects):
-            fits[:, index] = times.fit(effect, since_ns[place_of, index])
+            fits[:, index] = times.fit(effect, since_ns[place_of, index], self._guarantees.lag_ns)
         return fits
 
     def _since(self, place: Place) -> list[int]:

@@ -38,6 +38,7 @@ from chaoskit.judge.crashes import hosts_of, place_of, with_crashes
 from chaoskit.judge.digested import Digested, Told
 from chaoskit.judge.machine import machine_of
 from chaoskit.judge.metrics import figures, measure
+from chaoskit.judge.models import unguarded
 from chaoskit.judge.subject import Subject, read_subject
 from chaoskit.judge.timing import FaultTimes, Timing, faults_of, load_of
 from chaoskit.judge.verdict import Found, Verdict, allow, decide, derive, describe_cause
@@ -176,7 +177,7 @@ def _verdict(  # noqa: PLR0917 - see `judge`
     audit, complete = _audit(subject, history)
     counted = load["counts"]
     in_vain = counted["sent"] and not counted["acked_in_load"]
-    problems = tuple(liveness.get("problems", ()))
+    problems = (*liveness.get("problems", ()), *unguarded(history))
     bounded = compare(subject.bounds, availability, load["latency"])
     outcome, reasons = decide(
         anomalies,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from chaoskit.base.errors import BadInput
+from chaoskit.contract import installed
+from chaoskit.contract.anomaly import Gone
 from chaoskit.contract.datamodel import DataModel, model_named
 from chaoskit.history.reading.reader import History
 
@@ -17,3 +19,13 @@ def model_of(history: History, topic: str) -> DataModel:
         return model_named(history.models[topic])
     except BadInput as error:
         raise BadInput(f"{history.folder / 'operations.parquet'}: topic {topic}: {error}") from error
+
+
+def unguarded(history: History) -> tuple[str, ...]:
+    """Return why a loss may go unnoticed: the data models of the run of which no installed checker finds losses."""
+    known = installed.anomalies()
+    guarded = {model for name in installed.gone(Gone.LOST) for model in known[name].models}
+    models = {model_of(history, topic) for topic in history.models} - guarded
+    return tuple(
+        f"no installed checker finds lost messages of the data model {name}" for name in sorted(map(str, models))
+    )

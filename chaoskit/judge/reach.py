@@ -24,9 +24,6 @@ NEVER = np.iinfo(np.int64).min
 _UNSYNCED_NS = 60 * SECOND
 """How long data may stay in memory only; Linux writes dirty pages back after 30 s (`vm.dirty_expire_centisecs`)."""
 
-_REPLICATING_NS = 30 * SECOND
-"""How long a replica may lag behind while no fault is active (Kafka's default of `replica.lag.time.max.ms`)."""
-
 SETTLING_NS = 30 * SECOND
 """How long after its healing a fault may still have consequences for what is written, or comes to hold, then."""
 
@@ -94,16 +91,21 @@ class Times:
         low = np.minimum.reduce([low for low, _ in self.writes])
         return np.where(self.experienced & (self.written_ns != FOREVER), self.written_ns, low)
 
-    def fit(self, effect: Effect, since_ns: Ints) -> Flags:
+    def fit(self, effect: Effect, since_ns: Ints, lag_ns: int) -> Flags:
         """Return whether a fault was at a time that fits each finding.
 
         Args:
             effect: the fault.
             since_ns: for each finding, when the first of the faults began that this one follows without a pause;
                 replicas may lag since then.
+            lag_ns: see `chaoskit.contract.guarantee.Guarantees`.
         """
+        latest_ns, earliest_ns = _latest(effect, SETTLING_NS), _earliest(effect, since_ns, lag_ns)
         about_messages: Flags = np.logical_or.reduce(
-            [(low <= _latest(effect, SETTLING_NS)) & (high >= _earliest(effect, since_ns)) for low, high in self.writes]
+            [
+                (low <= _latest(effect, SETTLING_NS)) & (high >= _earliest(effect, since_ns, lag_ns))
+                for low, high in self.writes
+            ]
         )
         return np.where(self.experienced, self._noticed(effect), about_messages)
 
@@ -140,12 +142,12 @@ def _latest(effect: Effect, later_ns: int) -> int:
     return FOREVER if lasting or effect.healed_ns is None else effect.healed_ns + later_ns
 
 
-def _earliest(effect: Effect, since_ns: Ints) -> Ints:
+def _earliest(effect: Effect, since_ns: Ints, lag_ns: int) -> Ints:
     """Return the time from which on messages were written that a fault may have touched."""
     if effect.ahead_ns or effect.damage & (Damage.CORRUPTS | Damage.DESTROYS):
         return np.full_like(since_ns, NEVER)
     start_ns = effect.start_ns - CLOCKS_NS
-    return np.minimum(start_ns - (_UNSYNCED_NS if effect.damage else _REPLICATING_NS), since_ns - _REPLICATING_NS)
+    return np.minimum(start_ns - (_UNSYNCED_NS if effect.damage else lag_ns), since_ns - lag_ns)
 
 
 def _interval(low: pa.ChunkedArray, high: pa.ChunkedArray) -> tuple[Ints, Ints]:

@@ -52,8 +52,8 @@ class PartitionedOptions(LoadOptions):
     def routes(self) -> list[tuple[str, int, bytes | None]]:
         """Return topic, partition and key of successive messages: round-robin over partitions, or over keys.
 
-        A key's partition is the CRC-32 of the key modulo the number of partitions, as in librdkafka's `consistent`
-        partitioner. It is computed here so that it is known even if a send never completes.
+        A key's partition is the CRC-32 of the key modulo the number of partitions. It is computed here so that it is
+        known even if a send never completes.
         """
         if self.keys == 0:
             return [(topic, partition, None) for topic, partition in self.all_partitions()]

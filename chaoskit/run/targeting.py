@@ -9,14 +9,12 @@ from collections.abc import Callable
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.contract.cluster import Cluster
 from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.role import Every
 from chaoskit.history.format.audits import Place
 from chaoskit.scenario.plan import Plan
 
 _FIND_ATTEMPTS_S = 10
 """How long a role may be vacant before its fault fails."""
-
-_COLLECTIVE = ("isr", "ensemble")
-"""Roles that mean all their holders, like roles with plural names."""
 
 
 class Targeting:
@@ -34,6 +32,7 @@ class Targeting:
         self._cluster = cluster
         self._in_system = in_system
         self._stop = stop
+        self._of_all = {role for role in plan.system.roles if isinstance(role, Every)}
         self.hosts: dict[str, ServiceHost] = {host.name: host for host in cluster.hosts}
 
     def resolve(self, name: str, pick: float) -> list[ServiceHost]:
@@ -57,8 +56,7 @@ class Targeting:
                     raise
         if not holders:
             raise ChaoskitError(f"no host holds the role {target}")
-        plural = role.endswith("s") or role in _COLLECTIVE
-        return list(holders) if plural else [holders[int(pick * len(holders))]]
+        return list(holders) if role in self._of_all else [holders[int(pick * len(holders))]]
 
     def _place(self, where: str) -> Place | None:
         """Return the partition in a target, by its name in the system; by default the workload's first one."""

@@ -7,7 +7,7 @@ the same seed gives the same targets; roles (`leader`, ...) are resolved live, w
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,8 +19,10 @@ from chaoskit.scenario.zones import Zones, expand
 COUNTED = ("one", "minority", "majority", "all")
 """Targets that stand for a number of hosts or clients."""
 
-CLIENT_ROLES = ("producer", "consumer", "producers", "consumers")
-"""Targets that stand for one random client of a role, or for all of them."""
+CLIENT_ROLES = {"producer": "producer", "consumer": "consumer", "producers": "producer", "consumers": "consumer"}
+"""Targets that stand for one random client of a role, or for all of them; each with that role."""
+
+_ALL_CLIENTS = ("producers", "consumers")
 
 DEFAULT_DURATION = 5 * SECOND
 """Default duration of a fault."""
@@ -124,7 +126,7 @@ def draw(specs: Sequence[FaultSpec], seed: int, targets: Targets) -> list[Planne
 
 
 def check_targets(
-    on: str | list[str], key: str, targets: Sequence[str], roles: Sequence[str], partitions: Sequence[str]
+    on: str | list[str], key: str, targets: Sequence[str], roles: Collection[str], partitions: Sequence[str]
 ) -> None:
     """Reject targets that cannot exist.
 
@@ -145,8 +147,9 @@ def check_targets(
         if name not in known or (colon and (name not in roles or not partitions)):
             what = "client" if of_clients else "host or role"
             raise BadInput(f"{key}: there is no {what} {target!r}; {nearest(name, known)}")
-        if name in CLIENT_ROLES and of_clients and not any(each.startswith(name.removesuffix("s")) for each in targets):
-            raise BadInput(f"{key}: the workload has no {name.removesuffix('s')}")
+        role = CLIENT_ROLES.get(name) if of_clients else None
+        if role and not any(each.startswith(role) for each in targets):
+            raise BadInput(f"{key}: the workload has no {role}")
         if colon and partition not in partitions:
             raise BadInput(f"{key}: there is no partition {partition!r}; {nearest(partition, partitions)}")
 
@@ -187,8 +190,8 @@ def _draw_targets(
     on: list[str] = []
     spare: list[str] = []
     for target in targets:
-        of_role = [name for name in pool if target in CLIENT_ROLES and name.startswith(target.removesuffix("s"))]
-        if of_role and target.endswith("s"):
+        of_role = [name for name in pool if target in CLIENT_ROLES and name.startswith(CLIENT_ROLES[target])]
+        if of_role and target in _ALL_CLIENTS:
             on += of_role
         elif of_role or target in COUNTED:
             candidates = of_role or list(pool)

@@ -4,8 +4,8 @@ A ledger is also a log: the log checker detects its own anomalies in it, so a lo
 `lost-entry`, and two payloads at one entry id are both `offset-conflict` and `entry-conflict`.
 
 What cannot be concluded: whether an add with unknown outcome belongs to the ledger; and, for two readers, whether the
-later one should have seen a higher last confirmed entry. A bookie reports it with the entry that follows it; one reader
-may have asked the only bookie that already had that entry, the next one a quorum without it. A reader may rely on what
+later one should have seen a higher last confirmed entry. A node reports it with the entry that follows it; one reader
+may have asked the only node that already had that entry, the next one a quorum without it. A reader may rely on what
 was reported to it, and so may everyone once the ledger is closed: it is never closed below that.
 
 Cost: O(n) time for n adds and each end reported for the ledger, about 10 bytes per message beyond the view's.

@@ -1,4 +1,4 @@
-"""The checker of an append-only log: one topic-partition of Kafka, Pulsar or a stream.
+"""The checker of an append-only log: one partition of a topic, or a stream.
 
 It processes at least 3 million messages per second on one core and needs less than 200 bytes of memory per
 message (`benchmarks/check_log.py` measures both). Memory is bounded by the messages of one partition.

@@ -97,7 +97,7 @@ def _returned(view: QueueView, values: Ints, turn_ns: Ints) -> tuple[Flags, Flag
     """It was returned more often than the delivery limit; or may have been returned as often as that, if consumers that
     ended had it unseen.
 
-    RabbitMQ's quorum queues drop a message on its return number limit + 1 (`rabbit_fifo`, all releases).
+    A queue drops a message on its return number limit + 1.
     """
     limit = view.declared.get("delivery-limit")
     if limit is None:

@@ -83,7 +83,7 @@ DELIVERY_LIMIT_EXCEEDED = Anomaly(
 def exceeded_cases(view: QueueView) -> pa.Table:
     """Find deliveries of messages that consumers had surely returned more often than the limit, 1 s or more before.
 
-    RabbitMQ's quorum queues drop a message on its return number limit + 1 (`rabbit_fifo`, all releases).
+    A queue drops a message on its return number limit + 1.
 
     Evidence: `op` received it at `at_ns`; `other_op` had returned it.
     """

@@ -1,4 +1,4 @@
-"""Ledgers of a simulated BookKeeper, one after the other in memory: about 200 bytes per entry.
+"""Ledgers of a simulated system, one after the other in memory: about 200 bytes per entry.
 
 Each producer fills its ledgers one after the other. Every second ledger is recovered near its end, and later adds are
 rejected; the others are closed by their writers. A reader tails each ledger, and the final read recovers and reads each
@@ -46,7 +46,7 @@ class LedgerCause:
 
 
 LEDGER_CAUSES = {
-    "ignored-fence": LedgerCause("bookies accept an add after a recovery: fencing-violation, lost-entry"),
+    "ignored-fence": LedgerCause("storage nodes accept an add after a recovery: fencing-violation, lost-entry"),
     "short-recovery": LedgerCause("a ledger is closed below acknowledged entries: lost-entry"),
     "two-ends": LedgerCause("the clients of the final read see different ends: readers-disagree"),
     "told-less": LedgerCause("a reader sees a lower last add confirmed than before: lac-regression"),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from chaoskit.contract.role import Every
 from chaoskit.history.format.audits import Place
 from clusters.storage import metadata
 from clusters.storage.roles import StorageRoles
 
-ROLES = ("ensemble", "ensemble-bookie", "outside", "zookeeper-leader", "zookeepers", "bookies")
+ROLES = (
+    Every("ensemble"), "ensemble-bookie", "outside", "zookeeper-leader", Every("zookeepers"), Every("bookies"),
+)  # fmt: skip
 
 
 class Roles(StorageRoles):

@@ -18,6 +18,7 @@ from chaoskit.contract.cluster import ClusterError, Placed
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.owned import OwnedProcesses
 from chaoskit.contract.power import P, held
+from chaoskit.contract.role import Every
 from chaoskit.contract.topic import Topic
 from chaoskit.history.format.audits import Place
 from clusters.common.properties import text
@@ -30,7 +31,7 @@ from clusters.kafka.settings import ELIGIBLE_LEADERS, FEATURES_SINCE, KafkaOptio
 from clusters.kafka.topics import Topics, delete_topics
 from clusters.kafka.witnesses import Witnesses
 
-ROLES = ("leader", "followers", "follower", "isr", "coordinator")
+ROLES = ("leader", Every("followers"), "follower", Every("isr"), "coordinator")
 _KEY = "cluster.attach"
 _SECRET = (
     "sasl.password", "sasl.oauthbearer.client.secret", "ssl.key.password", "ssl.key.pem", "ssl.keystore.password",

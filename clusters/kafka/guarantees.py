@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from chaoskit.base.quantities import SECOND
 from chaoskit.contract.guarantee import Damage, Declared, Effect, Guarantees, Rule
 from chaoskit.contract.traits import Resends
 from clusters.common.effects import LOSES, damaged, disturbed, hosts_down_together, hosts_hit
@@ -20,6 +21,9 @@ from clusters.kafka.elections import ELECTION_RULES, insync
 from clusters.kafka.producer import resolve_producer
 from clusters.kafka.retention import deletes
 from clusters.kafka.settings import KafkaOptions, flushes_each_message
+
+_LAG_NS = 30 * SECOND
+"""Default of `replica.lag.time.max.ms`."""
 
 CYCLES = tuple(base + suffix for suffix in ("", "-process", "-realtime") for base in ("G0", "G1c", "G-single", "G2"))
 
@@ -346,4 +350,4 @@ def _never_twice(declared: Declared) -> str:
     return "no fault caused the producer to retry a send"
 
 
-GUARANTEES = Guarantees(RULES, promises)
+GUARANTEES = Guarantees(RULES, promises, lag_ns=_LAG_NS)

@@ -16,11 +16,12 @@ from confluent_kafka.admin import AdminClient
 from chaoskit.base.parallel import on_each
 from chaoskit.contract.cluster import ClusterError
 from chaoskit.contract.host import HostError, ServiceHost
+from chaoskit.contract.role import Every
 from chaoskit.history.format.audits import Place
 from clusters.kafka.probe import PartitionState, partition_states
 from clusters.kafka.settings import BROKER_PORT
 
-ROLES = ("leader", "followers", "follower", "isr", "controller", "coordinator", "transaction-coordinator")
+ROLES = ("leader", Every("followers"), "follower", Every("isr"), "controller", "coordinator", "transaction-coordinator")
 _TIMEOUT_S = 5
 _ANSWER_TIMEOUT_S = 0.2
 """A running broker answers in milliseconds; a paused one must not delay a fault."""

@@ -10,14 +10,15 @@ from collections.abc import Callable, Sequence
 
 from chaoskit.contract.cluster import ClusterError, Placed
 from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.role import Every
 from chaoskit.history.format.audits import Place
 from clusters.pulsar.admin import Admin
 from clusters.pulsar.settings import Placement
 from clusters.storage.roles import TIMEOUT_S, StorageRoles
 
 ROLES = (
-    "leader", "owner", "ensemble", "ensemble-bookie", "outside", "zookeeper-leader", "load-manager-leader",
-    "zookeepers", "bookies", "brokers",
+    "leader", "owner", Every("ensemble"), "ensemble-bookie", "outside", "zookeeper-leader", "load-manager-leader",
+    Every("zookeepers"), Every("bookies"), Every("brokers"),
 )  # fmt: skip
 """`leader` is an alias of `owner`, so that scenarios of other systems need no change."""
 

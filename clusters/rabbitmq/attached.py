@@ -17,6 +17,7 @@ from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.owned import OwnedProcesses
 from chaoskit.contract.power import P, held
+from chaoskit.contract.role import Every
 from chaoskit.contract.topic import Topic
 from chaoskit.history.format.audits import Place
 from chaoskit.scenario.mistakes import validated
@@ -31,7 +32,7 @@ from clusters.rabbitmq.routing import Route, route
 from clusters.rabbitmq.settings import AMQP_PORT, MANAGEMENT_PORT, RabbitOptions
 from clusters.rabbitmq.stored import Stored
 
-ROLES = ("leader", "followers", "follower", "members", "active-consumer", "connected")
+ROLES = ("leader", Every("followers"), "follower", Every("members"), "active-consumer", "connected")
 _KEY = "cluster.attach"
 _TLS_OFFSET = -1
 """The ports with TLS are one below the plain ones: 5671 and 15671."""

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from chaoskit.contract.cluster import ClusterError
+from chaoskit.contract.role import Every
 from chaoskit.history.format.audits import Place
 from clusters.rabbitmq.control import Control
 from clusters.rabbitmq.management import Management
@@ -15,7 +16,8 @@ from clusters.rabbitmq.settings import host_name
 from clusters.rabbitmq.stored import Stored
 
 ROLES = (
-    "leader", "followers", "follower", "members", "active-consumer", "connected", "coordinator", "stream-coordinator",
+    "leader", Every("followers"), "follower", Every("members"), "active-consumer", "connected", "coordinator",
+    "stream-coordinator",
 )  # fmt: skip
 
 _RAFT_CLUSTERS = {"coordinator": "rabbitmq_metadata", "stream-coordinator": "rabbit_stream_coordinator"}

@@ -42,6 +42,7 @@ class ResetConnections(Nemesis):
 
     summary = "reset the established TCP connections between hosts and their peers"
     family = "network"
+    on_links = True
     held = True
     tools = ("ss",)
     parameters = ConnectionParameters
@@ -76,6 +77,7 @@ class HalfOpen(Nemesis):
         "drop established TCP connections only at the hosts' end, as a machine crash does; for peers they stay open"
     )
     family = "network"
+    on_links = True
     renews = False
     held = True
     tools = ("ss", "nft")

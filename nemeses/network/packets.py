@@ -40,6 +40,7 @@ class PacketFault(Nemesis):
     """Base of packet faults: resolves peers at injection, holds the fault on each target, proves it with pings."""
 
     family = "network"
+    on_links = True
     held = True
     tools: tuple[str, ...] = ("nft", "ping")
 

@@ -67,6 +67,7 @@ class Partition(Nemesis):
 
     summary = "cut hosts off from others: both ways or one way, all ports or some, silently or with resets"
     family = "network"
+    on_links = True
     held = True
     tools = ("nft", "ping")
     parameters = PartitionParameters

@@ -148,7 +148,7 @@ class _Auditing:
                 self._moved()
                 self._batch = min(BATCH, 2 * self._batch)
                 return last
-            except (NoSuchEntry, NoSuchLedger):  # the latter is what bookies say that have no entry of a ledger at all
+            except (NoSuchEntry, NoSuchLedger):  # the latter is the answer of nodes without any entry of a ledger
                 self._moved()
                 if last == first + 1:
                     return last

@@ -17,7 +17,7 @@ _BURST = 16
 """Number of adds between two polls for completions."""
 
 _DRAIN_S = 30
-"""How long adds may take to complete before a ledger is abandoned; BookKeeper's timeout for a bookie is 5 s."""
+"""How long adds may take to complete before a ledger is abandoned."""
 
 _CLOSE_S = 20
 _AGAIN_S = 0.1
@@ -95,7 +95,7 @@ class _Writer:
         self._ledger.poll(timeout_s)
         if self._ledger.failed:
             self._leave()
-            time.sleep(_AGAIN_S)  # the next ledger may fail at once, too, as long as a bookie is missing
+            time.sleep(_AGAIN_S)  # the next ledger may fail at once, too, as long as a storage node is missing
         elif self._added >= self._options.entries:
             self._end()
 

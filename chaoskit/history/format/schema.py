@@ -123,7 +123,7 @@ queue. `dead-letters-of` (1): this is that queue. `unrouted` (1): no queue is bo
 (1): what a consumer returns does not count towards the delivery limit."""
 
 DEAD_LETTER_REASONS = ("rejected", "expired", "maxlen", "delivery_limit")
-"""Why a message was dead-lettered; RabbitMQ's own words."""
+"""Why a message was dead-lettered: rejected by a consumer, expired, or over a limit of length or of returns."""
 
 OTHER_QUEUE = "other-queue"
 """The reason of a dead letter that, as told, was in another queue than the one that it was sent to."""

@@ -25,7 +25,7 @@ class RecordingCost:
 
     Attributes:
         size: size of the messages in bytes.
-        burst_us: building and recording one and its acknowledgement, us, where the client sends bursts, as librdkafka.
+        burst_us: building and recording one and its acknowledgement, us, where the client sends bursts.
         single_us: the same where it takes one message after the other.
         received_us: checking and recording one that was received, us.
     """
