@@ -7,6 +7,7 @@ system's guarantees. Further capabilities of a deployment are powers: separate p
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from pydantic import BaseModel
@@ -19,7 +20,7 @@ from chaoskit.contract.guarantee import Declared, Guarantees
 from chaoskit.contract.host import Root, ServiceHost
 from chaoskit.contract.ledger import LedgerClients
 from chaoskit.contract.power import Powered
-from chaoskit.contract.queue import QueueClients
+from chaoskit.contract.queue import QueueClients, QueueFeature
 from chaoskit.contract.topic import Topic
 from chaoskit.history.format.audits import Place
 
@@ -160,10 +161,33 @@ class Typed(Protocol):
     """Optional power of a system: its topics have types of its own.
 
     Attributes:
-        types: the types by data model.
+        types: the types by data model; the first one is the default.
+        unreplicated: those of which there is one copy only.
     """
 
-    types: Mapping[DataModel, Collection[str]]
+    types: Mapping[DataModel, Sequence[str]]
+    unreplicated: Collection[str]
+
+
+def typed(system: System, topic: Topic) -> Topic:
+    """Return a topic with the system's default type, if it names none, and with one copy if its type has no more."""
+    if not isinstance(system, Typed):
+        return topic
+    kind = topic.kind or next(iter(system.types.get(topic.model, ())), "")
+    return replace(topic, kind=kind, replication=1 if kind in system.unreplicated else topic.replication)
+
+
+@runtime_checkable
+class Queues(Protocol):
+    """Optional power of a system: what its queues can do besides keeping messages until they are settled.
+
+    Attributes:
+        queue_features: what they can do.
+        exchanges: the system's own ways of routing messages to queues.
+    """
+
+    queue_features: Collection[QueueFeature]
+    exchanges: Collection[str]
 
 
 @runtime_checkable

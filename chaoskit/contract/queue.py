@@ -4,10 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from chaoskit.contract.client import Completed, Producer, Settlement
 from chaoskit.history.recording.recorder import Delivery
+
+
+class QueueFeature(StrEnum):
+    """What queues of a system may be able to do, by the keys of a workload that ask for it.
+
+    `CONFIRMS`: tell a producer that a message is kept, or not to. `DURABILITY`: keep messages in memory only.
+    `RETURNS`: give a message back that no queue takes. `PRIORITIES`: deliver messages of higher priority first.
+    `EXPIRY`: delete messages after a time. `DELAY`: deliver messages after a time. `LENGTH`: keep a limited number.
+    `PREFETCH`: limit the unsettled deliveries of a consumer. `MULTIPLE`: settle several deliveries at once. `REFUSAL`:
+    take messages back, or delete them, as a consumer asks. `DELIVERY_LIMIT`: limit the returns of a message.
+    `DEAD_LETTERS`: move what is dropped to another queue. `SINGLE_ACTIVE`: deliver to one consumer at a time.
+    """
+
+    CONFIRMS = "confirms"
+    DURABILITY = "durability"
+    RETURNS = "returns"
+    PRIORITIES = "priorities"
+    EXPIRY = "expiry"
+    DELAY = "delay"
+    LENGTH = "length"
+    PREFETCH = "prefetch"
+    MULTIPLE = "multiple"
+    REFUSAL = "refusal"
+    DELIVERY_LIMIT = "delivery-limit"
+    DEAD_LETTERS = "dead-letters"
+    SINGLE_ACTIVE = "single-active"
 
 
 @dataclass(frozen=True, slots=True)

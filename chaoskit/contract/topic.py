@@ -21,7 +21,7 @@ class Topic:
         replication: number of copies of each message.
         kind: the system's own type of it, such as `quorum`, if it has several.
         settings: what a queue is to do, with names of `chaoskit.history.format.schema.QUEUE_SETTINGS`.
-        exchange: type of the exchange to which messages for a queue are published; empty: directly to the queue.
+        exchange: the system's own way of routing messages to a queue; empty: directly.
     """
 
     name: str

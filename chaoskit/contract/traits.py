@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from chaoskit.contract.queue import QueueFeature
 from chaoskit.history.format.audits import Place
 
 Resend = Literal["never", "asked", "unconfirmed", "at-once"]
@@ -115,17 +116,20 @@ class Queueing:
     """Messages are in queues until a consumer settles them.
 
     Attributes:
-        type: the system's type of the queues, such as `quorum`.
         confirms: whether producers wait for confirms.
         persistent: whether messages are persistent.
         consumers: number of consumers during the load.
         mandatory: whether a message that no queue takes is returned to its producer.
+        features: by key of the workload, what it asks of the system's queues; see
+            `chaoskit.contract.cluster.Queues`.
+        exchange: the system's own way of routing messages to the queues; empty: directly.
         settings: what the queues are declared with, names of `chaoskit.history.format.schema.QUEUE_SETTINGS`.
     """
 
-    type: str
     confirms: bool
     persistent: bool
     consumers: int
     mandatory: bool = True
+    features: tuple[tuple[str, QueueFeature], ...] = ()
+    exchange: str = ""
     settings: tuple[tuple[str, int], ...] = ()

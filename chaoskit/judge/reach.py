@@ -102,10 +102,7 @@ class Times:
         """
         latest_ns, earliest_ns = _latest(effect, SETTLING_NS), _earliest(effect, since_ns, lag_ns)
         about_messages: Flags = np.logical_or.reduce(
-            [
-                (low <= _latest(effect, SETTLING_NS)) & (high >= _earliest(effect, since_ns, lag_ns))
-                for low, high in self.writes
-            ]
+            [(low <= latest_ns) & (high >= earliest_ns) for low, high in self.writes]
         )
         return np.where(self.experienced, self._noticed(effect), about_messages)
 

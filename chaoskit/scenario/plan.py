@@ -12,12 +12,12 @@ from chaoskit.base.errors import BadInput, Problems, nearest
 from chaoskit.base.quantities import format_duration
 from chaoskit.contract import installed
 from chaoskit.contract.attach import Attaching
-from chaoskit.contract.cluster import Fetching, Processes, System, Typed
+from chaoskit.contract.cluster import Fetching, Processes, Queues, System, Typed, typed
 from chaoskit.contract.driver import Driving
 from chaoskit.contract.guarantee import Declared, Guarantees
 from chaoskit.contract.host import HostProvider
 from chaoskit.contract.installed import nemesis
-from chaoskit.contract.traits import Backlog, Paced, Resends, Routed, Transactions
+from chaoskit.contract.traits import Backlog, Paced, Queueing, Resends, Routed, Transactions
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Workload
 from chaoskit.scenario.expected import check_expected
 from chaoskit.scenario.faults import Allowed, check_fault, without_zones
@@ -325,7 +325,7 @@ def _declare(
         options=options,
         hosts=hosts,
         brokers=brokers,
-        topics=tuple(workload.topics(load, brokers)),
+        topics=tuple(typed(system, topic) for topic in workload.topics(load, brokers)),
         producer=workload.client_settings(load, PRODUCER),
         consumer=workload.client_settings(load, CONSUMER),
         traits=workload.traits(load),
@@ -344,11 +344,25 @@ def _check_workload(scenario: Scenario, system: System, options: Any, workload: 
         if topic.kind and topic.kind not in types:
             remedy = f"write one of {', '.join(types)}" if types else "remove it"
             raise BadInput(f"workload.type: {name} has no {topic.model.name} of type {topic.kind!r}; {remedy}")
+    _check_queues(system, declared)
     offered = system.client_powers(options)
     for power in workload.client_powers:
         if power not in offered:
             why = _missing(system).get(power, "not supported")
             raise BadInput(f"workload.kind: {kind} needs {power.__name__}, which clients of {name} lack: {why}")
+
+
+def _check_queues(system: System, declared: Declared) -> None:
+    queueing = declared.get(Queueing)
+    if queueing is None:
+        return
+    has, exchanges = (system.queue_features, system.exchanges) if isinstance(system, Queues) else ((), ())
+    for key, feature in queueing.features:
+        if feature not in has:
+            raise BadInput(f"workload.{key}: queues of this system have no {feature}; remove it")
+    if queueing.exchange and queueing.exchange not in exchanges:
+        known = ["default", *exchanges]
+        raise BadInput(f"workload.exchange: no such exchange: {nearest(queueing.exchange, known)}")
 
 
 def _missing(system: System) -> dict[type, str]:

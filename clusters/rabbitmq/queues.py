@@ -64,7 +64,7 @@ def check_types(declared: Declared) -> None:
 
 def type_of(declared: Declared) -> str:
     """Return the type of the workload's queues."""
-    return next((STREAM if topic.model is LOG else topic.kind for topic in declared.topics), "")
+    return next((topic.kind for topic in declared.topics), "")
 
 
 def declarations(topic: Topic) -> Sequence[Declaration]:

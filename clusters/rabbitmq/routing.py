@@ -7,6 +7,9 @@ from typing import Any, NamedTuple
 
 from chaoskit.contract.topic import Topic
 
+EXCHANGES = ("direct", "topic", "headers")
+"""The types of exchanges, besides the default one."""
+
 DELAYED = ".delay"
 """Added to the name of a queue: the queue in which its messages wait."""
 

@@ -14,7 +14,7 @@ from chaoskit.contract.datamodel import LOG
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.host import Root, ServiceHost
 from chaoskit.contract.ledger import LedgerClients
-from chaoskit.contract.queue import QueueClients
+from chaoskit.contract.queue import QueueClients, QueueFeature
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Group
 from clusters.hosts import roots
@@ -22,9 +22,10 @@ from clusters.rabbitmq import attached, connection, limits
 from clusters.rabbitmq.client import RabbitClients
 from clusters.rabbitmq.deploy import RabbitCluster
 from clusters.rabbitmq.guarantees import GUARANTEES
-from clusters.rabbitmq.queues import TYPES, check_types
+from clusters.rabbitmq.queues import CLASSIC, TYPES, check_types
 from clusters.rabbitmq.releases import metadata_of, parse_version, root_of
 from clusters.rabbitmq.roles import ROLES
+from clusters.rabbitmq.routing import EXCHANGES
 from clusters.rabbitmq.settings import RabbitOptions
 from clusters.rabbitmq.streams import link
 
@@ -38,6 +39,9 @@ class System:
     roles = ROLES
     models = tuple(TYPES)
     types = TYPES
+    unreplicated = (CLASSIC,)
+    queue_features = tuple(QueueFeature)
+    exchanges = EXCHANGES
     guarantees = GUARANTEES
     given: Mapping[type, str] = {}
     never: Mapping[type, str] = {

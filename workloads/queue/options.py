@@ -7,6 +7,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from chaoskit.base.quantities import MILLISECOND, SECOND, Duration
+from chaoskit.contract.queue import QueueFeature
 from chaoskit.contract.topic import DEAD
 from chaoskit.history.format.audits import Place
 from chaoskit.load.options import LoadOptions, Rate
@@ -15,14 +16,38 @@ NOWHERE = "nowhere"
 """The routing key that no queue is bound to."""
 
 
+_CHOICES = ("confirms", "persistent")
+"""Keys of which either value asks for something that a system may not have."""
+
+_FEATURES = {
+    "confirms": QueueFeature.CONFIRMS,
+    "persistent": QueueFeature.DURABILITY,
+    "mandatory": QueueFeature.RETURNS,
+    "unrouted_every": QueueFeature.RETURNS,
+    "priorities": QueueFeature.PRIORITIES,
+    "ttl": QueueFeature.EXPIRY,
+    "message_ttl": QueueFeature.EXPIRY,
+    "delay": QueueFeature.DELAY,
+    "max_length": QueueFeature.LENGTH,
+    "prefetch": QueueFeature.PREFETCH,
+    "settle": QueueFeature.MULTIPLE,
+    "nack_every": QueueFeature.REFUSAL,
+    "return_every": QueueFeature.REFUSAL,
+    "reject_every": QueueFeature.REFUSAL,
+    "delivery_limit": QueueFeature.DELIVERY_LIMIT,
+    "dead_letters": QueueFeature.DEAD_LETTERS,
+    "single_active": QueueFeature.SINGLE_ACTIVE,
+}
+
+
 class QueueOptions(LoadOptions):
     """The options of this workload, in addition to those of every load; each consumer consumes all queues.
 
     Attributes:
-        type: type of the queues.
+        type: the system's own type of the queues, such as `quorum`; default: the first that it has.
         queues: number of queues, named `queue-0`, `queue-1`, ...; producers send to them in turn.
         replication: members of each replicated queue; default: 3, limited by the number of nodes.
-        exchange: type of the exchange that messages are published to; `default` names the queue itself.
+        exchange: the system's own way of routing messages to the queues; `default`: directly.
         confirms: whether producers wait for confirms; otherwise a send counts as acknowledged once it was written.
         mandatory: whether a message that no queue takes is returned to its producer; requires `confirms`.
         unrouted_every: each producer sends every Nth message to a routing key that no queue is bound to; 0: none.
@@ -49,10 +74,10 @@ class QueueOptions(LoadOptions):
 
     rate: Rate = 1000
     in_flight: int = Field(default=1000, ge=1)
-    type: Literal["quorum", "classic", "mirrored"] = "quorum"
+    type: str = ""
     queues: int = Field(default=1, ge=1, le=1000)
     replication: int | None = Field(default=None, ge=1)
-    exchange: Literal["default", "direct", "topic", "headers"] = "default"
+    exchange: str = "default"
     confirms: bool = True
     mandatory: bool = True
     unrouted_every: int = Field(default=0, ge=0)
@@ -96,6 +121,15 @@ class QueueOptions(LoadOptions):
     def idle_ns(self) -> int:
         """How long nothing must arrive before a queue can be empty: as `drain`, after what still waits has come."""
         return self.drain + (self.delay or 0) + ((self.lives_ns or 0) if self.dead_letters else 0)
+
+    def features(self) -> list[tuple[str, QueueFeature]]:
+        """Return, by key, what the keys that are set ask of the system's queues."""
+        return [
+            (key, feature) for key, feature in _FEATURES.items() if key in self.model_fields_set and self._asks(key)
+        ]
+
+    def _asks(self, key: str) -> bool:
+        return key in _CHOICES or getattr(self, key) not in (0, None, "each")
 
     def queue_names(self) -> list[str]:
         """Return the names of all queues that messages are sent to."""

@@ -13,8 +13,8 @@ _REPLICATION = 3
 
 def topics(options: QueueOptions, brokers: int) -> list[Topic]:
     """Return the queues to create: those that messages are sent to, those of dead letters, and none for `nowhere`."""
-    copies = (options.replication or min(_REPLICATION, brokers)) if options.type != "classic" else 1
-    exchange = "" if options.exchange == "default" else options.exchange
+    copies = options.replication or min(_REPLICATION, brokers)
+    exchange = exchange_of(options)
 
     def queue(name: str, settings: dict[str, int], exchange: str = "") -> Topic:
         return Topic(name, QUEUE, 1, copies, options.type, tuple(settings.items()), exchange)
@@ -24,6 +24,11 @@ def topics(options: QueueOptions, brokers: int) -> list[Topic]:
         *(queue(name, settings_of(options), exchange) for name in options.queue_names()),
         *([queue(NOWHERE, {"unrouted": 1}, exchange)] if options.unrouted_every else []),
     ]
+
+
+def exchange_of(options: QueueOptions) -> str:
+    """Return the system's own way of routing to the queues; empty: directly."""
+    return "" if options.exchange == "default" else options.exchange
 
 
 def settings_of(options: QueueOptions) -> dict[str, int]:

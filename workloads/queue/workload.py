@@ -15,7 +15,7 @@ from workloads.queue.auditor import audit
 from workloads.queue.consumer import consume
 from workloads.queue.options import QueueOptions
 from workloads.queue.producer import publish
-from workloads.queue.topics import settings_of, topics
+from workloads.queue.topics import exchange_of, settings_of, topics
 
 
 class QueueWorkload(LoadWorkload):
@@ -41,10 +41,11 @@ class QueueWorkload(LoadWorkload):
 
 def _queueing(options: QueueOptions) -> Queueing:
     return Queueing(
-        options.type,
         options.confirms,
         options.persistent,
         options.consumers + options.dead_consumers,
         mandatory=options.mandatory and options.confirms,
+        features=tuple(options.features()),
+        exchange=exchange_of(options),
         settings=tuple(settings_of(options).items()),
     )

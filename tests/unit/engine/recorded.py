@@ -29,7 +29,7 @@ def recorded(
     wal = folder / "wal"
     wal.mkdir()
     write_origin(wal)
-    write_topics(wal, {"t": given.get("model", LOG)})
+    write_topics(wal, {"t": given.get("model", LOG).name})
     origin = read_origin(wal)
     with WalWriter(wal, "producer-0", 0) as log:
         topic = log.name("t")

@@ -83,7 +83,7 @@ def run(tmp_path: Path) -> Path:
     folder = tmp_path / "run"
     (folder / "wal").mkdir(parents=True)
     write_origin(folder / "wal")
-    write_topics(folder / "wal", {"t": LOG})
+    write_topics(folder / "wal", {"t": LOG.name})
     return folder
 
 

@@ -172,7 +172,7 @@ def history(tmp_path: Path) -> History:
     wal = tmp_path / "wal"
     wal.mkdir()
     write_origin(wal)
-    write_topics(wal, {"t": LOG})
+    write_topics(wal, {"t": LOG.name})
     origin = read_origin(wal)
     with WalWriter(wal, "producer-0", 0) as log:
         topic = log.name("t")

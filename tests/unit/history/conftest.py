@@ -16,5 +16,5 @@ def run(tmp_path: Path) -> Path:
     """A run folder that has just begun."""
     (tmp_path / "wal").mkdir()
     write_origin(tmp_path / "wal")
-    write_topics(tmp_path / "wal", {"t": LOG, "ledger": LEDGER})
+    write_topics(tmp_path / "wal", {"t": LOG.name, "ledger": LEDGER.name})
     return tmp_path

@@ -31,7 +31,7 @@ SMALL = HEADER_BYTES + 20 * RECORD_BYTES
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     (tmp_path / "wal").mkdir()
-    write_topics(tmp_path / "wal", {"log-0": LOG})
+    write_topics(tmp_path / "wal", {"log-0": LOG.name})
     origin_ns = write_origin(tmp_path / "wal")
     begin(tmp_path, len(PLACES), origin_ns)
     return tmp_path

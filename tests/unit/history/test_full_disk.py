@@ -31,7 +31,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     try:
         (tmp_path / "wal").mkdir()
         write_origin(tmp_path / "wal")
-        write_topics(tmp_path / "wal", {"t": LOG})
+        write_topics(tmp_path / "wal", {"t": LOG.name})
         yield tmp_path
     finally:
         subprocess.run(["umount", "--lazy", str(tmp_path)], check=True)

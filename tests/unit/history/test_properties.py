@@ -121,7 +121,7 @@ def test_what_is_written_is_read(events: list[Any], records: int, compact_before
         run = Path(folder)
         (run / "wal").mkdir()
         origin = write_origin(run / "wal")
-        write_topics(run / "wal", dict.fromkeys(TOPICS, LOG))
+        write_topics(run / "wal", dict.fromkeys(TOPICS, LOG.name))
         assert origin == read_origin(run / "wal")
         # Up to 71 bytes at the end of a segment hold no record.
         size = HEADER_BYTES + records * RECORD_BYTES + records * 3

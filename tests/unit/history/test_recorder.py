@@ -22,7 +22,7 @@ from chaoskit.history.recording.wal import WalWriter
 def test_the_history_has_the_names_of_the_workload(tmp_path: Path, namespace: str) -> None:
     (tmp_path / "wal").mkdir()
     write_origin(tmp_path / "wal")
-    write_topics(tmp_path / "wal", {"log-0": LOG})
+    write_topics(tmp_path / "wal", {"log-0": LOG.name})
     with WalWriter(tmp_path / "wal", "consumer-0", 0) as wal:
         recorder = Recorder(wal, run_id=7, namespace=namespace)
         topic = recorder.in_system("log-0")

@@ -45,7 +45,7 @@ def run(tmp_path: Path) -> Path:
     received."""
     (tmp_path / "wal").mkdir()
     start_ns = write_origin(tmp_path / "wal") + _S
-    write_topics(tmp_path / "wal", {"t": LOG})
+    write_topics(tmp_path / "wal", {"t": LOG.name})
     with (
         WalWriter(tmp_path / "wal", "producer-0", 0) as producer,
         WalWriter(tmp_path / "wal", "consumer-0", 1) as consumer,

@@ -107,30 +107,31 @@ def _effect(damage: Damage, *, abrupt: bool = True) -> Effect:
 @pytest.mark.parametrize(
     ("version", "queueing", "effect", "rules"),
     [
-        ("4.0.5", Queueing("quorum", True, True, 0), _effect(Damage.FORGETS), {"limits"}),
-        ("3.10.8", Queueing("quorum", True, True, 0), _effect(Damage.FORGETS), {"global-hangs"}),
-        ("3.10.8", Queueing("quorum", True, True, 0), _effect(Damage.NONE, abrupt=False), set()),
-        ("3.10.8", Queueing("quorum", True, True, 0), _effect(Damage.NONE), set()),
-        ("3.10.8", Queueing("quorum", True, True, 0), _effect(Damage.CORRUPTS, abrupt=False), set()),
-        ("4.0.5", Queueing("classic", True, True, 0), _effect(Damage.FORGETS), {"classic-queue"}),
-        ("3.10.8", Queueing("classic", True, True, 0), _effect(Damage.FORGETS), {"global-hangs"}),
+        ("4.0.5", ("quorum", Queueing(True, True, 0)), _effect(Damage.FORGETS), {"limits"}),
+        ("3.10.8", ("quorum", Queueing(True, True, 0)), _effect(Damage.FORGETS), {"global-hangs"}),
+        ("3.10.8", ("quorum", Queueing(True, True, 0)), _effect(Damage.NONE, abrupt=False), set()),
+        ("3.10.8", ("quorum", Queueing(True, True, 0)), _effect(Damage.NONE), set()),
+        ("3.10.8", ("quorum", Queueing(True, True, 0)), _effect(Damage.CORRUPTS, abrupt=False), set()),
+        ("4.0.5", ("classic", Queueing(True, True, 0)), _effect(Damage.FORGETS), {"classic-queue"}),
+        ("3.10.8", ("classic", Queueing(True, True, 0)), _effect(Damage.FORGETS), {"global-hangs"}),
         (
             "3.10.8",
-            Queueing("classic", True, True, 0),
+            ("classic", Queueing(True, True, 0)),
             _effect(Damage.DESTROYS),
             {"classic-queue", "global-hangs"},
         ),
-        ("4.0.5", Queueing("classic", True, True, 0), _effect(Damage.NONE), set()),
-        ("4.0.5", Queueing("classic", True, False, 0), _effect(Damage.NONE), {"transient"}),
-        ("4.0.5", Queueing("classic", True, False, 0), _effect(Damage.NONE, abrupt=False), set()),
-        ("4.0.5", Queueing("quorum", True, False, 0), _effect(Damage.NONE), {"limits"}),
-        ("4.0.5", Queueing("quorum", False, True, 0), _effect(Damage.NONE), {"no-confirms", "limits"}),
-        ("4.0.5", Queueing("quorum", True, True, 1), _effect(Damage.NONE), {"at-least-once", "limits"}),
+        ("4.0.5", ("classic", Queueing(True, True, 0)), _effect(Damage.NONE), set()),
+        ("4.0.5", ("classic", Queueing(True, False, 0)), _effect(Damage.NONE), {"transient"}),
+        ("4.0.5", ("classic", Queueing(True, False, 0)), _effect(Damage.NONE, abrupt=False), set()),
+        ("4.0.5", ("quorum", Queueing(True, False, 0)), _effect(Damage.NONE), {"limits"}),
+        ("4.0.5", ("quorum", Queueing(False, True, 0)), _effect(Damage.NONE), {"no-confirms", "limits"}),
+        ("4.0.5", ("quorum", Queueing(True, True, 1)), _effect(Damage.NONE), {"at-least-once", "limits"}),
     ],
 )
-def test_what_allows_what(version: str, queueing: Queueing, effect: Effect, rules: set[str]) -> None:
-    topic = Topic("queue-0", QUEUE, 1, 3 if queueing.type == "quorum" else 1, queueing.type)
-    declared = Declared(RabbitOptions(version=version), 3, 3, (topic,), {}, {}, (queueing,))
+def test_what_allows_what(version: str, queueing: tuple[str, Queueing], effect: Effect, rules: set[str]) -> None:
+    kind, trait = queueing
+    topic = Topic("queue-0", QUEUE, 1, 3 if kind == "quorum" else 1, kind)
+    declared = Declared(RabbitOptions(version=version), 3, 3, (topic,), {}, {}, (trait,))
 
     assert {rule.id for rule in RULES if rule.applies(declared, [effect])} == {f"rabbitmq.{name}" for name in rules}
     assert {rule.id for rule in RULES if rule.applies(declared, [])} == {

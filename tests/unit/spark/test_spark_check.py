@@ -146,7 +146,7 @@ def _killed_once(task: Task, marker: Path) -> Iterator[pa.RecordBatch]:
 def test_the_history_of_a_killed_run_is_finished_with_its_placements(tmp_path: Path) -> None:
     (tmp_path / "wal").mkdir()
     write_origin(tmp_path / "wal")
-    write_topics(tmp_path / "wal", {"log-0": LOG})
+    write_topics(tmp_path / "wal", {"log-0": LOG.name})
     (tmp_path / "scenario.yaml").write_text("name: killed\nimported: {}\n")
     log = PlacementLog(tmp_path / "wal")
     log.record(5, ("log-0", 0), "n1", ("n1", "n2"))

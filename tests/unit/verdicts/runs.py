@@ -52,7 +52,7 @@ class StoryRun:
         self.partitions = workload.get("partitions", 1)
         content = {"name": "story", "seed": 7, "cluster": dict(self.cluster), "workload": dict(workload), **scenario}
         store.write_yaml(self.folder / store.SCENARIO, content | ({"record": "latency"} if record == "latency" else {}))
-        write_topics(self.folder / "wal", dict.fromkeys(topics, self.model))
+        write_topics(self.folder / "wal", dict.fromkeys(topics, self.model.name))
         self._origin_ns = write_origin(self.folder / "wal")
         self._clients: dict[str, WalWriter] = {}
         self._faults, self._placed, self._count = FaultLog(self.folder / "wal"), PlacementLog(self.folder / "wal"), 0

@@ -125,7 +125,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def _load(folder: Path, queue: Queue) -> Load:
     load = Load(folder, QueueWorkload(), queue)
-    write_topics(folder / "wal", {"queue-0": QUEUE})
+    write_topics(folder / "wal", {"queue-0": QUEUE.name})
     return load
 
 
