@@ -144,7 +144,7 @@ def write(case: Case, folder: Path, draw: Draw) -> None:
                 writer.write(table.num_rows, pieces(draw, table))
     known = [each.setting for each in case.parts]
     audits = {(each.topic, each.partition): each.audit for each in known if each.audit is not None}
-    models = {each.topic: each.model for each in known}
+    models = {each.topic: each.model.name for each in known}
     dataset.write_operations(folder / "operations.parquet", pieces(draw, case.operations), audits, models)
     windows = known[0].faults if known else ()
     rows = [
