@@ -148,6 +148,24 @@ def test_a_release_is_named_as_tested(system: str) -> None:
     assert release in row[0].partition("tested: ")[2], f"README.md: {system} is tested with {release}"
 
 
+def anchors(text: str) -> set[str]:
+    """Return the anchors of a page's headings, as GitHub makes them."""
+    headings = (line.lstrip("# ") for _, line in prose(text) if line.startswith("#"))
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page: str) -> None:
+    wrong = []
+    for link in re.findall(r"\]\((?!https?:)([^()\s]+)\)", PAGES[page]):
+        name, _, anchor = link.partition("#")
+        path = (ROOT / page).parent / name if name else ROOT / page
+        if not path.exists() or (anchor and anchor not in anchors(path.read_text(encoding="utf-8"))):
+            wrong.append(link)
+
+    assert wrong == []
+
+
 def prose(text: str) -> Iterator[tuple[int, str]]:
     """Yield the lines of a page, with their numbers, that are neither in a table nor in a block of code."""
     fenced = False
