@@ -71,7 +71,7 @@ def nightly(what: str) -> int:
 
 COUNTS: list[tuple[str, str, Callable[[], int]]] = [
     ("README.md", "{} anomalies", lambda: len(installed.anomalies())),
-    ("README.md", "{} kinds of processes", lambda: len(plugins.names("nemesis"))),
+    ("README.md", "{} kinds of faults", lambda: len(plugins.names("nemesis"))),
     ("CONTRIBUTING.md", "all {} packages", packages),
     ("CONTRIBUTING.md", "{} scenarios, ", lambda: nightly("scenario")),
     ("CONTRIBUTING.md", "scenarios, {} histories", lambda: nightly("history")),
