@@ -166,6 +166,28 @@ def test_links_lead_somewhere(page: str) -> None:
     assert wrong == []
 
 
+@pytest.mark.parametrize("page", [page for page in PAGES if page != "CHANGELOG.md"])
+def test_modules_and_files_exist(page: str) -> None:
+    """A module or file in code, such as `chaoskit.base.plugins` or `tests/machine.py`, exists."""
+    named = re.findall(
+        r"`((?:chaoskit|nemeses|checkers|workloads|clusters|spark_analysis)(?:\.[a-z_]+){2,})[`.]", PAGES[page]
+    )
+    paths = re.findall(
+        r"`((?:chaoskit|nemeses|checkers|workloads|clusters|tests|benchmarks)/[\w/]+\.\w+)`", PAGES[page]
+    )
+
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+    assert [name for name in named if not _exists(name)] == []
+
+
+def _exists(name: str) -> bool:
+    """Return whether there is a module of this name, or a module with an attribute of it."""
+    path = ROOT / name.replace(".", "/")
+    if path.is_dir() or path.with_suffix(".py").is_file():
+        return True
+    return path.parent.with_suffix(".py").is_file() and path.name in path.parent.with_suffix(".py").read_text()
+
+
 def prose(text: str) -> Iterator[tuple[int, str]]:
     """Yield the lines of a page, with their numbers, that are neither in a table nor in a block of code."""
     fenced = False
