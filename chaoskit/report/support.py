@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from chaoskit.base import plugins
 from chaoskit.contract import installed
 from chaoskit.contract.cluster import CLIENT_POWERS, CLUSTER_POWERS, System
-from chaoskit.contract.power import words
 from chaoskit.contract.workload import Workload
 
 YES, GIVEN, NEVER, NOT_YET = "yes", "with", "never", "not yet"
+_NO = "no"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,29 +62,34 @@ def support(system: System) -> Support:
     )
 
 
-def markdown(told: dict[str, Support]) -> str:
-    """Return Markdown tables of releases, powers, workloads and faults by system."""
-    names = list(told)
-    powers = zip(*(each.powers for each in told.values()), strict=True)
-    workloads = sorted({name for each in told.values() for name in each.workloads})
+def markdown(supports: dict[str, Support]) -> str:
+    """Return Markdown tables of releases, powers of clients and clusters, workloads and faults by system."""
+    names, columns = list(supports), list(supports.values())
+    powers = [_row(same) for same in zip(*(each.powers for each in columns), strict=True)]
+    of_clients, of_clusters = powers[: len(CLIENT_POWERS)], powers[len(CLIENT_POWERS) :]
+    workloads = sorted({name for each in columns for name in each.workloads})
     faults = plugins.names("nemesis")
-    rows = [[f"`{row[0].name}`: {row[0].meaning}", *(_cell(power) for power in row)] for row in powers]
-    supports = list(told.values())
     return "\n".join(
         (
-            _table(["release", *names], [["by default, and tested", *(each.release for each in supports)]]),
-            _table(["power", *names], rows),
-            _table(["workload", *names], [_marks(name, [each.workloads for each in supports]) for name in workloads]),
-            _table(["fault", *names], [_marks(name, [each.faults for each in supports]) for name in faults]),
+            _table(["release", *names], [["by default, and tested", *(each.release for each in columns)]]),
+            _table(["power of clients", *names], of_clients),
+            _table(["power of the cluster", *names], of_clusters),
+            _table(["workload", *names], [_marks(name, [each.workloads for each in columns]) for name in workloads]),
+            _table(["fault", *names], [_marks(name, [each.faults for each in columns]) for name in faults]),
         )
     )
 
 
 def _power(system: System, power: type, has: set[type]) -> Power:
-    name, _, meaning = words(power).partition(" (")
     declared = {GIVEN: system.given, NEVER: system.never, NOT_YET: system.notyet}
     standing = next((each for each, reasons in declared.items() if power in reasons), YES if power in has else "")
-    return Power(name, meaning.removesuffix(")"), standing, declared.get(standing, {}).get(power, ""))
+    return Power(power.__name__, _meaning(power), standing, declared.get(standing, {}).get(power, ""))
+
+
+def _meaning(power: type) -> str:
+    """Return the first sentence of a power's docstring, without `Optional power:` and the like."""
+    paragraph = " ".join((inspect.getdoc(power) or "").partition("\n\n")[0].split())
+    return paragraph.partition(": ")[2].partition(". ")[0].removesuffix(".")
 
 
 def _runs(workload: Workload, system: System, has: set[type]) -> bool:
@@ -91,14 +98,26 @@ def _runs(workload: Workload, system: System, has: set[type]) -> bool:
     return {*workload.client_powers} <= has and models <= {*system.models}
 
 
+def _row(same: Sequence[Power]) -> list[str]:
+    """Return what all systems say of one power."""
+    return [f"`{same[0].name}`: {same[0].meaning}", *(_cell(power) for power in same)]
+
+
 def _cell(power: Power) -> str:
+    """Return the standing of a power, and behind it the reason, if there is one, as a sentence."""
     if power.standing == GIVEN:
-        return f"with `{power.why}`"
-    return ": ".join(filter(None, (power.standing, power.why)))
+        return f"only with `{power.why}`"
+    return f"{_sentence(power.standing)} {_sentence(power.why)}" if power.why else power.standing or _NO
+
+
+def _sentence(words: str) -> str:
+    """Return words with a capital letter and a full stop; names such as `pulsar-client` stay as they are."""
+    first = re.match(r"[a-z]+(?=[ ,]|$)", words)
+    return (words[0].upper() + words[1:] if first else words).removesuffix(".") + "."
 
 
 def _marks(name: str, held: Iterable[Sequence[str]]) -> list[str]:
-    return [f"`{name}`", *(YES if name in each else "" for each in held)]
+    return [f"`{name}`", *(YES if name in each else _NO for each in held)]
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

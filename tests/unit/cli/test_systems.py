@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from click.testing import CliRunner
@@ -26,6 +27,16 @@ def test_one_system_is_described_with_the_reasons_for_what_it_lacks() -> None:
 
     for words in ("ledger", "ensemble-bookie", "never: BookKeeper has ledgers, not topics", "decommission"):
         assert words in told
+
+
+def test_a_cell_is_a_word_or_a_sentence() -> None:
+    rows = [line.strip("| ").split(" | ") for line in printed("--markdown").splitlines() if line.startswith("| `")]
+
+    assert len(rows) > 50
+    for heading, *cells in rows:
+        assert re.fullmatch(r"`[\w-]+`(: [^.]+)?", heading), f"{heading!r} is no phrase"
+        for cell in cells:
+            assert re.fullmatch(r"yes|no|only with `.+`|(Never|Not yet)\. \S.+\.", cell), f"{cell!r} of {heading}"
 
 
 def test_every_system_is_listed() -> None:
