@@ -11,8 +11,8 @@ from chaoskit.base.quantities import HOUR
 from chaoskit.base.reading import reading, shaped
 from chaoskit.contract.guarantee import Effect
 from chaoskit.contract.installed import nemesis
+from chaoskit.contract.mistakes import validated
 from chaoskit.history.format.audits import Place
-from chaoskit.scenario.mistakes import validated
 
 _FILE = "faults.parquet"
 _OF_ENGINE = ("on", "for_ns", "damaged")

@@ -23,13 +23,13 @@ from chaoskit.base.quantities import SECOND
 from chaoskit.contract import installed
 from chaoskit.contract.cluster import Imposing, Positions
 from chaoskit.contract.guarantee import Allowance
+from chaoskit.contract.mistakes import validated
 from chaoskit.history.compacting.placements import Placements
 from chaoskit.judge.attribution import Attribution, Explained, unexplained
 from chaoskit.judge.effects import effects
 from chaoskit.judge.guarantees import allowances
 from chaoskit.judge.recovery import read_recovery
 from chaoskit.scenario.expected import Bound, Expected, Number, bounds, check_expected, numbers
-from chaoskit.scenario.mistakes import validated
 from chaoskit.scenario.model import parse_scenario
 from chaoskit.scenario.plan import Plan, make_plan
 

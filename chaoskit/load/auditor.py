@@ -13,9 +13,8 @@ from typing import Any
 
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.contract.client import Auditor, GapReader, LogClients
+from chaoskit.contract.vocabulary import INFO, OK, Bounds, Place
 from chaoskit.contract.workload import Control, Job
-from chaoskit.history.format.audits import Bounds, Place
-from chaoskit.history.format.schema import INFO, OK
 from chaoskit.load.options import LoadOptions
 from chaoskit.load.probes import probe
 from chaoskit.load.reader import Reader

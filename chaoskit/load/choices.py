@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chaoskit.history.format.schema import PRODUCER_SHIFT
+from chaoskit.contract.vocabulary import PRODUCER_SHIFT
 
 
 class Choices:

@@ -8,8 +8,8 @@ from chaoskit.contract.client import LogClients
 from chaoskit.contract.datamodel import LOG
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Group, Paced, Routed
+from chaoskit.contract.vocabulary import AUDITOR
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Job
-from chaoskit.history.format.schema import AUDITOR
 from chaoskit.load.auditor import audit
 from chaoskit.load.consumer import consume
 from chaoskit.load.options import per_second

@@ -7,7 +7,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from chaoskit.history.format.audits import Place
+from chaoskit.contract.vocabulary import Place
 from chaoskit.load.options import LoadOptions
 
 _PARTITIONS_MAX = 100_000

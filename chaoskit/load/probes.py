@@ -6,10 +6,9 @@ import time
 from typing import Any
 
 from chaoskit.contract.client import LogClients, Producer
+from chaoskit.contract.recording import payload
+from chaoskit.contract.vocabulary import FAIL, OK, PRODUCER_SHIFT, Place
 from chaoskit.contract.workload import Job
-from chaoskit.history.format import payload
-from chaoskit.history.format.audits import Place
-from chaoskit.history.format.schema import FAIL, OK, PRODUCER_SHIFT
 from chaoskit.load.options import LoadOptions
 
 

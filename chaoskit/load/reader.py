@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chaoskit.contract.client import Consumer, PositionLost
-from chaoskit.history.format.audits import Place
-from chaoskit.history.format.schema import OK
-from chaoskit.history.recording.recorder import Recorder
+from chaoskit.contract.recording import Recorder
+from chaoskit.contract.vocabulary import OK, Place
 from chaoskit.load.receiver import NOBODY, Poller
 
 

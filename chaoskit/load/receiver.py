@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 from chaoskit.contract.client import PositionLost
-from chaoskit.history.format.audits import Place
-from chaoskit.history.format.schema import FAIL, OK, PRODUCER_SHIFT
-from chaoskit.history.recording.recorder import Delivery, Recorder
+from chaoskit.contract.recording import Delivery, Recorder
+from chaoskit.contract.vocabulary import FAIL, OK, PRODUCER_SHIFT, Place
 
 _POLL_TIMEOUT_S = 0.1
 _MESSAGES_MAX = 1000

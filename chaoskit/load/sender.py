@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from chaoskit.contract.client import Bursting, Completed, Producer
+from chaoskit.contract.recording import payload
+from chaoskit.contract.vocabulary import PRODUCER_SHIFT
 from chaoskit.contract.workload import Job
-from chaoskit.history.format import payload
-from chaoskit.history.format.schema import PRODUCER_SHIFT
 from chaoskit.load.options import LoadOptions
 from chaoskit.load.schedule import WARM_UP_TIMEOUT_S, Schedule
 

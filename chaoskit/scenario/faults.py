@@ -10,9 +10,9 @@ from pydantic import BaseModel
 
 from chaoskit.base.errors import BadInput, Problems, nearest
 from chaoskit.contract.installed import nemesis, taken_by_others
+from chaoskit.contract.mistakes import validated
 from chaoskit.contract.nemesis import HostNames, Nemesis, OnDisk
 from chaoskit.contract.power import words
-from chaoskit.scenario.mistakes import validated
 from chaoskit.scenario.model import Choice, FaultSpec
 from chaoskit.scenario.timeline import CLIENT_ROLES, PlannedFault, Targets, as_list, check_targets
 from chaoskit.scenario.zones import Zones, expand

@@ -16,8 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 import chaoskit
 from chaoskit.base.errors import BadInput, Problems, nearest
+from chaoskit.contract.mistakes import validated
 from chaoskit.scenario.inventory import read_inventory
-from chaoskit.scenario.mistakes import validated
 from chaoskit.scenario.model import Scenario, merge, parse_scenario
 from chaoskit.scenario.plan import Plan, read_plan
 from chaoskit.scenario.reading import load_mapping

@@ -22,9 +22,9 @@ from pydantic import (
 )
 
 from chaoskit.base.quantities import MILLISECOND, SECOND, Duration, DurationRange, SizeOrBytes
+from chaoskit.contract.mistakes import right_keys, validated
 from chaoskit.scenario.expected import Expected
 from chaoskit.scenario.inventory import with_defaults
-from chaoskit.scenario.mistakes import right_keys, validated
 from chaoskit.scenario.stopping import StopWhen
 
 Names = Annotated[list[str], Field(min_length=1)]

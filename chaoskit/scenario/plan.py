@@ -17,11 +17,11 @@ from chaoskit.contract.driver import Driving
 from chaoskit.contract.guarantee import Declared, Guarantees
 from chaoskit.contract.host import HostProvider
 from chaoskit.contract.installed import nemesis
+from chaoskit.contract.mistakes import Model, validated, without_wrong
 from chaoskit.contract.traits import Backlog, Paced, Queueing, Resends, Routed, Transactions
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Workload
 from chaoskit.scenario.expected import check_expected
 from chaoskit.scenario.faults import Allowed, check_fault, without_zones
-from chaoskit.scenario.mistakes import Model, validated, without_wrong
 from chaoskit.scenario.model import ClusterSpec, Scenario, WorkloadSpec, parse_scenario, salvage
 from chaoskit.scenario.timeline import PlannedFault, Targets, draw, instants
 from chaoskit.scenario.zones import check_zones

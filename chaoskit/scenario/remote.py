@@ -7,8 +7,8 @@ from typing import Any
 
 from chaoskit.contract.host import HostProvider
 from chaoskit.contract.installed import provider
+from chaoskit.contract.mistakes import validated
 from chaoskit.scenario.inventory import read_inventory
-from chaoskit.scenario.mistakes import validated
 from chaoskit.scenario.model import REMOTE
 
 

@@ -20,13 +20,13 @@ from chaoskit.base import store
 from chaoskit.base.errors import BadInput, RunFailed, RunInterrupted, nearest
 from chaoskit.contract import installed
 from chaoskit.contract.event import Event, Watcher
+from chaoskit.contract.mistakes import validated
 from chaoskit.judge.verdict_file import read_verdict
 from chaoskit.run.deployment import Ground
 from chaoskit.run.interruption import INTERRUPTED
 from chaoskit.run.site import Site
 from chaoskit.scenario.files import find
 from chaoskit.scenario.machine import check_machine
-from chaoskit.scenario.mistakes import validated
 from chaoskit.scenario.model import merge
 from chaoskit.scenario.plan import Plan, read_plan
 from chaoskit.scenario.reading import load_mapping

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.history.format.schema import OUTCOMES
+from chaoskit.contract.vocabulary import OUTCOMES
 from checkers.arrays.columns import NONE, Ints, codes, integers, is_one_of
 
 OK, FAIL, INFO = range(len(OUTCOMES))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from chaoskit.history.format.schema import PRODUCER_SHIFT
+from chaoskit.contract.vocabulary import PRODUCER_SHIFT
 from checkers.arrays.columns import NONE, Ints, changes
 
 _SPREAD_MAX = 4

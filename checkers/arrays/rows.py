@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.base.errors import BadInput
-from chaoskit.history.format.schema import ASKING, AUDITOR, DIRECTIONS, DUPLICATE, OUTCOMES, PAYLOADS, REPOSITIONING
+from chaoskit.contract.vocabulary import ASKING, AUDITOR, DIRECTIONS, DUPLICATE, OUTCOMES, PAYLOADS, REPOSITIONING
 from checkers.arrays.columns import NONE, Flags, Ints, codes, group_numbers, integers, is_one_of
 from checkers.arrays.ends import OK, Transactions
 

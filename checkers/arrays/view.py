@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.checker import Part
-from chaoskit.history.format.schema import PRODUCER_SHIFT
+from chaoskit.contract.vocabulary import PRODUCER_SHIFT
 from checkers.arrays.columns import (
     NONE,
     Flags,

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.contract.checker import Part
-from chaoskit.history.format.schema import KINDS
+from chaoskit.contract.vocabulary import KINDS
 from checkers.arrays.columns import NONE, Ints, codes, group_numbers, integers, is_one_of, words_of
 from checkers.arrays.rows import Operations, Rows
 from checkers.arrays.view import LogView

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.contract.anomaly import Anomaly, Gone
-from chaoskit.history.format.schema import PRODUCER_SHIFT
+from chaoskit.contract.vocabulary import PRODUCER_SHIFT
 from checkers.arrays.columns import NONE, Ints, distinct, marked
 from checkers.arrays.ends import FAIL
 from checkers.arrays.findings import findings_of, no_findings

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.contract.anomaly import About, Anomaly
-from chaoskit.history.format.schema import PRODUCER_SHIFT
+from chaoskit.contract.vocabulary import PRODUCER_SHIFT
 from checkers.arrays.columns import NONE, Flags, Ints, marked, stable_order
 from checkers.arrays.findings import findings_of, no_findings
 from checkers.arrays.models import LOGS

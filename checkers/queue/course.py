@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chaoskit.history.format.schema import PRODUCER_SHIFT
+from chaoskit.contract.vocabulary import PRODUCER_SHIFT
 from checkers.arrays.columns import NONE, Ints
 from checkers.queue.times import pushed_after_ns
 from checkers.queue.view import QueueView

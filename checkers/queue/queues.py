@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from chaoskit.contract.anomaly import Anomaly, Gone
 from chaoskit.contract.checker import Part
-from chaoskit.history.format.schema import PRODUCER_SHIFT
+from chaoskit.contract.vocabulary import PRODUCER_SHIFT
 from checkers.arrays.columns import NONE, Ints, distinct, is_one_of, marked, running_maximum, stable_order
 from checkers.arrays.findings import findings_of, merged, no_findings
 from checkers.arrays.models import QUEUES

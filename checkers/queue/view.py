@@ -17,8 +17,7 @@ import pyarrow as pa
 
 from chaoskit.contract.anomaly import Anomaly
 from chaoskit.contract.checker import Part
-from chaoskit.history.format.audits import Drained
-from chaoskit.history.format.schema import DEAD_LETTER_REASONS, KINDS, OTHER_QUEUE
+from chaoskit.contract.vocabulary import DEAD_LETTER_REASONS, KINDS, OTHER_QUEUE, Drained
 from checkers.arrays.columns import NONE, Flags, Ints, changes, codes, integers, is_one_of, marked, places_in
 from checkers.arrays.ends import FAIL, OK
 from checkers.arrays.findings import findings_of

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from chaoskit.contract.anomaly import About, Anomaly, Gone
 from chaoskit.contract.checker import Part
-from chaoskit.history.format.schema import SUBSCRIPTION_TYPES
+from chaoskit.contract.vocabulary import SUBSCRIPTION_TYPES
 from checkers.arrays.columns import NONE, Ints, first_rows, running_maximum
 from checkers.arrays.ends import FAIL
 from checkers.arrays.findings import findings_of, merged, no_findings

@@ -9,8 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from chaoskit.base import parquet, store
-from chaoskit.history.compacting.dataset import ROW_GROUP_ROWS, PartitionsWriter, write_operations
-from chaoskit.history.format.schema import MESSAGES, OBSERVATIONS
+from chaoskit.contract.tables import MESSAGES, OBSERVATIONS, ROW_GROUP_ROWS, PartitionsWriter, write_operations
 from checkers.synthetic.injection import CAUSES, check_injections
 from checkers.synthetic.ledgers import LedgerSimulation
 from checkers.synthetic.parameters import Parameters, make_parameters

@@ -16,8 +16,8 @@ import pyarrow as pa
 
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.datamodel import LEDGER
-from chaoskit.history.format.audits import Audit, Bounds, Place
-from chaoskit.history.format.schema import AUDITOR, FAULTS, KINDS, PRODUCER_SHIFT
+from chaoskit.contract.tables import FAULTS
+from chaoskit.contract.vocabulary import AUDITOR, KINDS, PRODUCER_SHIFT, Audit, Bounds, Place
 from checkers.synthetic.layout import ORIGIN_NS, shares
 from checkers.synthetic.operations import CHUNK_OPERATIONS, Columns, F
 from checkers.synthetic.parameters import Parameters

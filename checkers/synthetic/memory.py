@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from chaoskit.contract.checker import FaultWindow, Part, Setting
-from chaoskit.history.format.schema import MESSAGES, OBSERVATIONS, OPERATIONS
+from chaoskit.contract.tables import MESSAGES, OBSERVATIONS, OPERATIONS
 from checkers.synthetic.folder import simulate
 from checkers.synthetic.parameters import Parameters
 from checkers.synthetic.truth import truth_table

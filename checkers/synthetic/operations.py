@@ -9,7 +9,8 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.history.format.schema import AUDITOR, OPERATIONS, OUTCOMES
+from chaoskit.contract.tables import OPERATIONS
+from chaoskit.contract.vocabulary import AUDITOR, OUTCOMES
 from checkers.synthetic.consumption import Consumption
 from checkers.synthetic.edits import Edits
 from checkers.synthetic.partition import AUDIT_POLL_NS

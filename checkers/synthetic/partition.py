@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.history.format.audits import Audit, Bounds
-from chaoskit.history.format.schema import KINDS, PAYLOADS
+from chaoskit.contract.vocabulary import KINDS, PAYLOADS, Audit, Bounds
 from checkers.synthetic.consumption import BACK_MAX, GROUP, Consumption, Reader, mark_rows
 from checkers.synthetic.edits import (
     CORRUPT,

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.history.format.audits import Place
-from chaoskit.history.format.schema import DIRECTIONS, MESSAGES, OBSERVATIONS
+from chaoskit.contract.tables import MESSAGES, OBSERVATIONS
+from chaoskit.contract.vocabulary import DIRECTIONS, Place
 from checkers.synthetic.randomness import Ints
 from checkers.synthetic.rows import RECEIVED, SENT
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from chaoskit.contract.topic import DEAD
-from chaoskit.history.format.schema import PRODUCER_SHIFT
+from chaoskit.contract.vocabulary import PRODUCER_SHIFT
 from checkers.synthetic.layout import ORIGIN_NS
 from checkers.synthetic.queue_broker import MS, TICK_NS, Broker, Message
 from checkers.synthetic.queue_causes import PREFETCH, QUEUE_CAUSES, SETTINGS

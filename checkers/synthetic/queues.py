@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.datamodel import QUEUE
-from chaoskit.history.format.audits import Audit, Drained, Place
-from chaoskit.history.format.schema import AUDITOR, FAULTS
+from chaoskit.contract.tables import FAULTS
+from chaoskit.contract.vocabulary import AUDITOR, Audit, Drained, Place
 from checkers.synthetic.layout import ORIGIN_NS, shares
 from checkers.synthetic.operations import CHUNK_OPERATIONS, Columns, F
 from checkers.synthetic.parameters import Parameters

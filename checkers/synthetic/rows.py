@@ -7,7 +7,8 @@ from dataclasses import dataclass, fields
 import numpy as np
 import pyarrow as pa
 
-from chaoskit.history.format.schema import DIRECTIONS, KINDS, MESSAGES, OBSERVATIONS, PAYLOADS
+from chaoskit.contract.tables import MESSAGES, OBSERVATIONS
+from chaoskit.contract.vocabulary import DIRECTIONS, KINDS, PAYLOADS
 from checkers.synthetic.randomness import Ints
 
 SENT, RECEIVED = range(len(DIRECTIONS))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from chaoskit.history.format.schema import PRODUCER_SHIFT
+from chaoskit.contract.vocabulary import PRODUCER_SHIFT
 from checkers.synthetic.layout import Layout
 from checkers.synthetic.randomness import Flags, Ints, Lognormal, bits_of, field
 

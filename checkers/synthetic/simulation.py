@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from chaoskit.contract.datamodel import LOG
-from chaoskit.history.format.audits import Audit, Place
-from chaoskit.history.format.schema import FAULTS
+from chaoskit.contract.tables import FAULTS
+from chaoskit.contract.vocabulary import Audit, Place
 from checkers.synthetic.consumption import Consumption
 from checkers.synthetic.edits import Edits
 from checkers.synthetic.injection import plan_edits

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.contract.datamodel import LOG
-from chaoskit.history.format.audits import Audit, Bounds, Place
-from chaoskit.history.format.schema import AUDITOR, FAULTS
+from chaoskit.contract.tables import FAULTS
+from chaoskit.contract.vocabulary import AUDITOR, Audit, Bounds, Place
 from checkers.synthetic.causes_transactions import TRANSACTION_CAUSES
 from checkers.synthetic.operations import CHUNK_OPERATIONS, Columns, F
 from checkers.synthetic.parameters import Parameters

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from chaoskit.history.format.schema import PRODUCER_SHIFT
+from chaoskit.contract.vocabulary import PRODUCER_SHIFT
 from checkers.synthetic.layout import ORIGIN_NS, Fault, faults_of, shares
 from checkers.synthetic.parameters import Parameters
 from checkers.synthetic.randomness import Flags, Ints

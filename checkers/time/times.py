@@ -12,7 +12,7 @@ import pyarrow as pa
 from chaoskit.base.waits import Wait, waits
 from chaoskit.contract.anomaly import Anomaly
 from chaoskit.contract.checker import Part
-from chaoskit.history.format.schema import AUDITOR, DIRECTIONS, OUTCOMES
+from chaoskit.contract.vocabulary import AUDITOR, DIRECTIONS, OUTCOMES
 from checkers.arrays.columns import NONE, codes, integers, is_one_of
 from checkers.arrays.ends import OK
 from checkers.arrays.findings import findings_of, merged, no_findings

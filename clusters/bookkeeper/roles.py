@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chaoskit.contract.role import Every
-from chaoskit.history.format.audits import Place
+from chaoskit.contract.vocabulary import Place
 from clusters.storage import metadata
 from clusters.storage.roles import StorageRoles
 

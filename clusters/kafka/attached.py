@@ -20,7 +20,7 @@ from chaoskit.contract.owned import OwnedProcesses
 from chaoskit.contract.power import P, held
 from chaoskit.contract.role import Every
 from chaoskit.contract.topic import Topic
-from chaoskit.history.format.audits import Place
+from chaoskit.contract.vocabulary import Place
 from clusters.common.properties import text
 from clusters.kafka import artifacts, roles
 from clusters.kafka.connection import BOOTSTRAP, CONNECTION_DEFAULTS, NAMESPACE, group

@@ -10,9 +10,8 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaExcepti
 
 from chaoskit.contract.client import Membership, PositionLost, Reached
 from chaoskit.contract.cluster import ClusterError
-from chaoskit.history.format.schema import INFO, OK
-from chaoskit.history.recording.hot import delivered
-from chaoskit.history.recording.recorder import Delivery
+from chaoskit.contract.recording import Delivery, delivered
+from chaoskit.contract.vocabulary import INFO, OK
 from clusters.kafka.connection import CONNECTION_DEFAULTS
 from clusters.kafka.membership import SESSION, resolve_consumer, takes_a_few
 

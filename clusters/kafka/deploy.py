@@ -13,7 +13,7 @@ from chaoskit.contract.cluster import ClusterError, Placed
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.power import P, held
 from chaoskit.contract.topic import Topic
-from chaoskit.history.format.audits import Place
+from chaoskit.contract.vocabulary import Place
 from clusters.common.properties import setting
 from clusters.kafka import roles, settings
 from clusters.kafka.connection import BOOTSTRAP, NAMESPACE, coordinated_id, group

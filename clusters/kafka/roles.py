@@ -17,7 +17,7 @@ from chaoskit.base.parallel import on_each
 from chaoskit.contract.cluster import ClusterError
 from chaoskit.contract.host import HostError, ServiceHost
 from chaoskit.contract.role import Every
-from chaoskit.history.format.audits import Place
+from chaoskit.contract.vocabulary import Place
 from clusters.kafka.probe import PartitionState, partition_states
 from clusters.kafka.settings import BROKER_PORT
 

@@ -14,7 +14,7 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException
 
 from chaoskit.contract.client import ProducerFenced
-from chaoskit.history.format.schema import FAIL, INFO, OK
+from chaoskit.contract.vocabulary import FAIL, INFO, OK
 from clusters.kafka.producer import KafkaProducer, resolve_producer
 
 TRANSACTIONAL_ID = "transactional.id"

@@ -12,7 +12,7 @@ from typing import Any
 from confluent_kafka.admin import AdminClient
 
 from chaoskit.contract.cluster import ClusterError
-from chaoskit.history.format.audits import Place
+from chaoskit.contract.vocabulary import Place
 
 _ASK_S = 2
 _LATER_S = 0.5

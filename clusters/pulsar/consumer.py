@@ -16,8 +16,8 @@ import pulsar
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.client import Gap, Membership, PositionLost, Reached
 from chaoskit.contract.cluster import ClusterError
-from chaoskit.history.format.schema import INFO
-from chaoskit.history.recording.recorder import Delivery
+from chaoskit.contract.recording import Delivery
+from chaoskit.contract.vocabulary import INFO
 from clusters.pulsar.admin import Admin, partition_name
 from clusters.pulsar.connection import BEGINS, connect, full_name, library_settings, name_of, subscription
 from clusters.pulsar.positions import following, pack, unpack

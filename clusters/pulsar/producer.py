@@ -19,7 +19,7 @@ import pulsar
 
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.client import Completed
-from chaoskit.history.format.schema import DUPLICATE, FAIL, INFO, OK
+from chaoskit.contract.vocabulary import DUPLICATE, FAIL, INFO, OK
 from clusters.pulsar.connection import connect, full_name, library_settings, name_of
 from clusters.pulsar.positions import BATCH_MAX, pack
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from chaoskit.contract.cluster import ClusterError, Placed
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.role import Every
-from chaoskit.history.format.audits import Place
+from chaoskit.contract.vocabulary import Place
 from clusters.pulsar.admin import Admin
 from clusters.pulsar.settings import Placement
 from clusters.storage.roles import TIMEOUT_S, StorageRoles

@@ -12,8 +12,8 @@ from typing import Any
 import pulsar
 
 from chaoskit.contract.client import Settlement
-from chaoskit.history.format.schema import FAIL, INFO
-from chaoskit.history.recording.recorder import Delivery
+from chaoskit.contract.recording import Delivery
+from chaoskit.contract.vocabulary import FAIL, INFO
 from clusters.pulsar.connection import close_soon, full_name, name_of
 from clusters.pulsar.consumer import NO_RECEIPT, Partition, PulsarConsumer, Source, group_settings
 

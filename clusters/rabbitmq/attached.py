@@ -15,12 +15,12 @@ from chaoskit.contract.cluster import ClusterError, Placed
 from chaoskit.contract.datamodel import QUEUE
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.mistakes import validated
 from chaoskit.contract.owned import OwnedProcesses
 from chaoskit.contract.power import P, held
 from chaoskit.contract.role import Every
 from chaoskit.contract.topic import Topic
-from chaoskit.history.format.audits import Place
-from chaoskit.scenario.mistakes import validated
+from chaoskit.contract.vocabulary import Place
 from clusters.rabbitmq import probe
 from clusters.rabbitmq.connection import ADDRESSES, LOGIN, ROUTES, Login
 from clusters.rabbitmq.limits import check_effective

@@ -20,9 +20,8 @@ from pika.exceptions import AMQPChannelError, AMQPError
 
 from chaoskit.contract.client import Settlement, Unreachable
 from chaoskit.contract.queue import Arrival, Change, Death
-from chaoskit.history.format.schema import FAIL, INFO, OK
-from chaoskit.history.recording.recorder import Delivery
-from chaoskit.history.recording.wal import NO_POSITION
+from chaoskit.contract.recording import NO_POSITION, Delivery
+from chaoskit.contract.vocabulary import FAIL, INFO, OK
 from clusters.rabbitmq.connection import AGAIN_S, Addresses
 
 _EPOCH_SHIFT = 48

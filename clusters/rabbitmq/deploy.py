@@ -12,7 +12,7 @@ from chaoskit.contract.cluster import ClusterError, Placed
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.power import P, held
 from chaoskit.contract.topic import Topic
-from chaoskit.history.format.audits import Place
+from chaoskit.contract.vocabulary import Place
 from clusters.rabbitmq import probe
 from clusters.rabbitmq.connection import ADDRESSES, LAB, ROUTES
 from clusters.rabbitmq.control import Control

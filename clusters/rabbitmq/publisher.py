@@ -20,7 +20,7 @@ from pika.frame import Method
 
 from chaoskit.contract.client import Completed
 from chaoskit.contract.queue import Publishing
-from chaoskit.history.format.schema import FAIL, INFO, OK
+from chaoskit.contract.vocabulary import FAIL, INFO, OK
 from clusters.rabbitmq.connection import AGAIN_S, Addresses
 from clusters.rabbitmq.routing import Route
 

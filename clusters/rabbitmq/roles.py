@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from chaoskit.contract.cluster import ClusterError
 from chaoskit.contract.role import Every
-from chaoskit.history.format.audits import Place
+from chaoskit.contract.vocabulary import Place
 from clusters.rabbitmq.control import Control
 from clusters.rabbitmq.management import Management
 from clusters.rabbitmq.releases import KHEPRI

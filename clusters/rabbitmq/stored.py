@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from chaoskit.contract.cluster import ClusterError, Placed
-from chaoskit.history.format.audits import Place
+from chaoskit.contract.vocabulary import Place
 from clusters.rabbitmq.management import Management
 from clusters.rabbitmq.queues import QUORUM, STREAM, Declaration, lacks, leader_of
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from chaoskit.base.parallel import on_each
 from chaoskit.contract.cluster import ClusterError
 from chaoskit.contract.host import ServiceHost
-from chaoskit.history.format.audits import Place
+from chaoskit.contract.vocabulary import Place
 from clusters.storage import probe
 from clusters.storage.settings import Placement
 

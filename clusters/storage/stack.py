@@ -14,7 +14,7 @@ from chaoskit.base.waiting import wait_until, wait_while
 from chaoskit.contract.cluster import ClusterError, Revival
 from chaoskit.contract.host import HostError, ServiceHost, ServiceState
 from chaoskit.contract.power import P, held
-from chaoskit.history.format.audits import Place
+from chaoskit.contract.vocabulary import Place
 from clusters.common.java import PRODUCTION, java, server
 from clusters.common.restart_loop import exits, looped
 from clusters.common.supervision import Supervisor, last_errors

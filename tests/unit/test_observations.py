@@ -11,15 +11,12 @@ from chaoskit.history.format.schema import KINDS
 
 ROOT = Path(__file__).parents[2]
 READERS = {
-    "queue": ["queue_view", "queue_activity", "queue_limits", "queue_times", "queue_course", "dead_letters", "queues"],
-    "subscription": ["subscriptions", "deliveries"],
-    "log": ["groups", "membership", "view", "stuck"],
-    "ledger": ["ledgers", "standings", "fencing"],
+    "queue": ["queue/*"],
+    "subscription": ["subscription/subscriptions", "delivery/deliveries"],
+    "log": ["subscription/groups", "delivery/membership", "arrays/view", "delivery/stuck"],
+    "ledger": ["ledger/*"],
 }
 """By workload, the modules that judge what it records."""
-
-BESIDE = {"ledger": ["log"], "subscription": ["log"]}
-"""Workloads whose code a workload uses."""
 
 
 def words(paths: list[Path]) -> set[str]:
@@ -33,15 +30,15 @@ def words(paths: list[Path]) -> set[str]:
 
 @pytest.mark.parametrize("workload", READERS)
 def test_every_observation_that_is_read_is_written(workload: str) -> None:
-    read = words([ROOT / "checkers" / f"{name}.py" for name in READERS[workload]])
-    folders = [workload, *BESIDE.get(workload, [])]
-    written = words([path for name in folders for path in (ROOT / "workloads" / name).glob("*.py")])
+    read = words([path for name in READERS[workload] for path in (ROOT / "checkers").glob(f"{name}.py")])
+    folders = [ROOT / "workloads" / workload, ROOT / "chaoskit" / "load"]
+    written = words([path for folder in folders for path in folder.glob("*.py")])
 
     assert read
     assert read - written == set()
 
 
 def test_every_kind_is_read_by_somebody() -> None:
-    read = words([path for folder in ("checkers", "chaoskit/judge") for path in (ROOT / folder).glob("*.py")])
+    read = words([path for folder in ("checkers", "chaoskit/judge") for path in (ROOT / folder).rglob("*.py")])
 
     assert set(KINDS) - read == {"cancelled"}, "a cancelled consumer is told for people"

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from chaoskit.contract.client import Completed, SequencedProducer, Unreachable
+from chaoskit.contract.recording import payload
 from chaoskit.contract.traits import Resend
+from chaoskit.contract.vocabulary import DUPLICATE, FAIL, INFO, OK
 from chaoskit.contract.workload import Job
-from chaoskit.history.format import payload
-from chaoskit.history.format.schema import DUPLICATE, FAIL, INFO, OK
 from chaoskit.load.restarts import Restarts
 from workloads.dedup.options import DedupOptions
 

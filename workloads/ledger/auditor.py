@@ -19,10 +19,9 @@ from chaoskit.contract.ledger import (
     NoSuchEntry,
     NoSuchLedger,
 )
+from chaoskit.contract.recording import payload
+from chaoskit.contract.vocabulary import INFO, OK, PRODUCER_SHIFT, Bounds
 from chaoskit.contract.workload import Job
-from chaoskit.history.format import payload
-from chaoskit.history.format.audits import Bounds
-from chaoskit.history.format.schema import INFO, OK, PRODUCER_SHIFT
 from workloads.ledger.consumer import BATCH
 from workloads.ledger.options import TOPIC, LedgerOptions
 from workloads.ledger.recording import ADD, received, stands

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 
 from chaoskit.contract.ledger import LedgerClients, LedgerError, LedgerWriter
+from chaoskit.contract.recording import payload
+from chaoskit.contract.vocabulary import PRODUCER_SHIFT
 from chaoskit.contract.workload import Job
-from chaoskit.history.format import payload
-from chaoskit.history.format.schema import PRODUCER_SHIFT
 from chaoskit.load.reports import Reports
 from chaoskit.load.schedule import WARM_UP_TIMEOUT_S, Schedule
 from workloads.ledger.options import TOPIC, LedgerOptions

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chaoskit.contract.ledger import Entry
-from chaoskit.history.format.schema import SENDING
-from chaoskit.history.recording.recorder import Delivery, Recorder
+from chaoskit.contract.recording import Delivery, Recorder
+from chaoskit.contract.vocabulary import SENDING
 from workloads.ledger.options import TOPIC
 
 ADD = SENDING.index("add")

@@ -6,9 +6,8 @@ import time
 
 from chaoskit.contract.client import Unreachable
 from chaoskit.contract.queue import Publishing, QueueClients
+from chaoskit.contract.vocabulary import INFO, OK, Drained
 from chaoskit.contract.workload import Job
-from chaoskit.history.format.audits import Drained
-from chaoskit.history.format.schema import INFO, OK
 from chaoskit.load.probes import Probes
 from workloads.queue.consumer import Receiver
 from workloads.queue.options import NOWHERE, QueueOptions

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from chaoskit.contract.client import Settlement
 from chaoskit.contract.queue import Arrival, QueueClients, QueueConsumer
+from chaoskit.contract.recording import payload
 from chaoskit.contract.topic import DEAD
+from chaoskit.contract.vocabulary import FAIL, OK, OTHER_QUEUE
 from chaoskit.contract.workload import Job
-from chaoskit.history.format import payload
-from chaoskit.history.format.schema import FAIL, OK, OTHER_QUEUE
 from chaoskit.load.choices import Choices
 from chaoskit.load.reports import Reports
 from chaoskit.load.restarts import Restarts

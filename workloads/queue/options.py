@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from chaoskit.base.quantities import MILLISECOND, SECOND, Duration
 from chaoskit.contract.queue import QueueFeature
 from chaoskit.contract.topic import DEAD
-from chaoskit.history.format.audits import Place
+from chaoskit.contract.vocabulary import Place
 from chaoskit.load.options import LoadOptions, Rate
 
 NOWHERE = "nowhere"

@@ -5,9 +5,8 @@ from __future__ import annotations
 from chaoskit.base.quantities import MILLISECOND
 from chaoskit.contract.client import Completed, Producer
 from chaoskit.contract.queue import Publisher, Publishing, QueueClients
+from chaoskit.contract.recording import Recorder, payload
 from chaoskit.contract.workload import Job
-from chaoskit.history.format import payload
-from chaoskit.history.recording.recorder import Recorder
 from chaoskit.load.producer import produce
 from chaoskit.load.settings import settings_of
 from workloads.queue.options import QueueOptions

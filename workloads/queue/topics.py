@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from chaoskit.base.quantities import MILLISECOND
 from chaoskit.contract.datamodel import QUEUE
+from chaoskit.contract.recording import Recorder
 from chaoskit.contract.topic import Topic
-from chaoskit.history.recording.recorder import Recorder
 from workloads.queue.options import NOWHERE, QueueOptions
 
 _REPLICATION = 3

@@ -7,8 +7,8 @@ from typing import Any
 from chaoskit.contract.queue import QueueClients
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Paced, Queueing
+from chaoskit.contract.vocabulary import AUDITOR
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Job, Task
-from chaoskit.history.format.schema import AUDITOR
 from chaoskit.load.options import per_second
 from chaoskit.load.workload import LoadWorkload
 from workloads.queue.auditor import audit

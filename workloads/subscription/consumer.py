@@ -6,10 +6,9 @@ import time
 from collections.abc import Sequence
 
 from chaoskit.contract.client import Settlement, Subscriber, SubscribingClients
+from chaoskit.contract.recording import Delivery
+from chaoskit.contract.vocabulary import FAIL, INFO, OK, SUBSCRIPTION_TYPES, Place
 from chaoskit.contract.workload import Job
-from chaoskit.history.format.audits import Place
-from chaoskit.history.format.schema import FAIL, INFO, OK, SUBSCRIPTION_TYPES
-from chaoskit.history.recording.recorder import Delivery
 from chaoskit.load.choices import Choices
 from chaoskit.load.receiver import Poller
 from chaoskit.load.reports import Reports

@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 
 from chaoskit.contract.client import ProducerFenced, TransactionalClients, TransactionalProducer
+from chaoskit.contract.vocabulary import INFO, OK, Place
 from chaoskit.contract.workload import Job
-from chaoskit.history.format.audits import Place
-from chaoskit.history.format.schema import INFO, OK
 from chaoskit.load.probes import Probes
 from chaoskit.load.schedule import CLOSE_TIMEOUT_S
 from workloads.transactions.options import TransactionsOptions

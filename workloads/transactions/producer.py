@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 
 from chaoskit.contract.client import Completed, ProducerFenced, TransactionalClients, TransactionalProducer
+from chaoskit.contract.vocabulary import FAIL, INFO, OK
 from chaoskit.contract.workload import Job
-from chaoskit.history.format.schema import FAIL, INFO, OK
 from chaoskit.load.reports import Reports
 from chaoskit.load.schedule import CLOSE_TIMEOUT_S, WARM_UP_TIMEOUT_S, Schedule
 from chaoskit.load.sender import Sender

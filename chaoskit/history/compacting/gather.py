@@ -17,7 +17,17 @@ import pyarrow as pa
 from chaoskit.history.compacting.dataset import ROW_GROUP_ROWS
 from chaoskit.history.compacting.naming import Names, dictionary
 from chaoskit.history.compacting.ranking import Ints, Operations
-from chaoskit.history.format.record import NO_DELIVERY, NO_POSITION, NO_TIME, OBSERVED, RECEIVED, RECORD, SEND, Records
+from chaoskit.history.format.record import (
+    NO_DELIVERY,
+    NO_POSITION,
+    NO_TIME,
+    OBSERVED,
+    RECEIVED,
+    RECORD,
+    SEND,
+    Records,
+    is_named,
+)
 from chaoskit.history.format.schema import DIRECTIONS, KINDS, MESSAGES, OBSERVATIONS, PAYLOADS
 from chaoskit.history.recording.recover import ClientLog
 
@@ -94,7 +104,10 @@ class _Gathered(ABC):
             operation = self._operations.bases[client] + chosen["op"]
             chosen["position"][sent] = self._operations.position[operation[sent]]
             chosen["op"] = self._operations.rank[operation]
-            chosen["key"] = self._names.by_client[client][chosen["key"]]
+            ids = self._names.by_client[client]
+            chosen["key"] = ids[chosen["key"]]
+            named = is_named(chosen)
+            chosen["delivery"][named] = ids[chosen["delivery"][named]]
             taken[places] = chosen
         return taken
 
@@ -143,13 +156,17 @@ class Observations(_Gathered):
     def _table(self, records: Records, topic: str, partition: int) -> pa.Table:
         columns = {
             "op": pa.array(records["op"]),
-            "kind": dictionary(records["code"], KINDS),
+            "kind": self._kinds(records),
             **self._place(len(records), topic, partition),
             "name": self._names.column(records["key"]),
             "value": _known(records["value"]),
             "position": _known(records["position"]),
         }
         return pa.table(columns, schema=OBSERVATIONS)
+
+    def _kinds(self, records: Records) -> pa.Array:
+        texts, code = [*KINDS, *self._names.texts], records["code"].astype(np.int64)
+        return dictionary(np.where(code < len(KINDS), code, len(KINDS) + records["delivery"]), texts)
 
 
 def _known(numbers: Ints) -> pa.Array:

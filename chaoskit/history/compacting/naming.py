@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from chaoskit.history.format.record import Records, is_named
 from chaoskit.history.format.schema import SENDING
 from chaoskit.history.recording.recover import ClientLog
 
@@ -35,10 +36,7 @@ class Names:
         return dictionary(places[ids], [self.texts[index] for index in used], ids == 0)
 
     def _translate(self, log: ClientLog) -> npt.NDArray[np.int64]:
-        used = max(
-            (int(records[field].max(initial=0)) for records in log.segments for field in ("name", "key")),
-            default=0,
-        )
+        used = max((_highest(records) for records in log.segments), default=0)
         names = [*log.names, *[None] * (used - len(log.names))]
         # A lost name is represented by its client and id, so that no two names are merged.
         told = (f"?{log.client}:{index}" if name is None else name for index, name in enumerate(names, 1))
@@ -46,6 +44,11 @@ class Names:
 
     def _add(self, text: str) -> int:
         return self._ids.setdefault(text, len(self._ids))
+
+
+def _highest(records: Records) -> int:
+    kinds = records["delivery"][is_named(records)].max(initial=0)
+    return int(max(records["name"].max(initial=0), records["key"].max(initial=0), kinds))
 
 
 def dictionary(

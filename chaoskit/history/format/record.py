@@ -9,9 +9,10 @@ event; its kind determines which fields are used (the others are zero):
     COMPLETE  outcome             error       op            position                         end
     RECEIVED  payload  partition  topic  key  op     value  position  intended     sent      received delivery
     AUDIT     complete partition  topic              low    end       reached    (end NO_POSITION: it was drained)
-    OBSERVED  kind     partition  topic  name op     value  position
+    OBSERVED  kind     partition  topic  name op     value  position                                       name
 
-The code of a SEND is an index into `schema.SENDING`. `name` and `key` are ids into the client's names file (0: none);
+The code of a SEND is an index into `schema.SENDING`, that of an OBSERVED one into `schema.KINDS`; one past the last is
+a kind whose name's id stands in `delivery`. `name` and `key` are ids into the client's names file (0: none);
 `op` counts the client's own operations from 0; times are CLOCK_MONOTONIC ns of the machine, not yet of the run.
 
 `mark`, the last field, is the record's byte offset in its file and is stored last, so an incomplete
@@ -26,6 +27,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from chaoskit.history.format.schema import KINDS
 
 MAGIC = b"CHAOSWAL"
 VERSION = 1
@@ -63,6 +66,13 @@ INVOKE_FIELDS = struct.Struct("<B7xI4xq24xq12xI")
 COMPLETE_FIELDS = struct.Struct("<BB6xI4xq8xq16xq4xI")
 RECEIVED_FIELDS = struct.Struct("<BB2xiIIqqqqqqiI")
 AUDIT_FIELDS = struct.Struct("<BB2xiI12xqqq20xI")
+
+
+def is_named(records: Records) -> npt.NDArray[np.bool_]:
+    """Return for each record whether it is an observation of a kind with a name of its own."""
+    named: npt.NDArray[np.bool_] = (records["kind"] == OBSERVED) & (records["code"] == len(KINDS))
+    return named
+
 
 NO_POSITION = NO_TIME = -(1 << 63)
 """An unknown position or time; the only int64 that no system and no clock produces."""

@@ -5,6 +5,8 @@ All times are CLOCK_MONOTONIC nanoseconds since the start of the run.
 
 from __future__ import annotations
 
+from enum import IntEnum
+
 import pyarrow as pa
 
 _TEXT = pa.dictionary(pa.int32(), pa.string())
@@ -145,9 +147,18 @@ REPOSITIONING = ("assign", "subscribe", "seek", "open", "recover")
 AUDITOR = "auditor"
 """The client of the final read."""
 
-OUTCOMES = ("ok", "fail", "info")
-OK, FAIL, INFO = range(3)
-"""Outcome codes. `ok`: it happened. `fail`: it definitely did not happen. `info`: unknown."""
+
+class Outcome(IntEnum):
+    """How an operation ended. `OK`: it happened. `FAIL`: it definitely did not happen. `INFO`: nobody knows."""
+
+    OK = 0
+    FAIL = 1
+    INFO = 2
+
+
+OK, FAIL, INFO = Outcome
+OUTCOMES = tuple(outcome.name.lower() for outcome in Outcome)
+"""Their names in a history, by code."""
 
 DUPLICATE = "duplicate"
 """Error of an ok send that the system did not store again because it is a duplicate."""

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from chaoskit.base import parquet
-from chaoskit.history.format.schema import DIRECTIONS, KINDS, OUTCOMES, PAYLOADS
+from chaoskit.history.format.schema import DIRECTIONS, OUTCOMES, PAYLOADS
 
 _WORDS = {"direction": DIRECTIONS, "outcome": OUTCOMES, "payload": PAYLOADS}
-_WORDS_OF_OBSERVATIONS = {"kind": KINDS}
+_WORD = re.compile(r"[\w?:.-]+")
 _TIME_MAX_NS = 2**60
 """36 years: sums and differences of times that are shorter do not overflow."""
 
@@ -23,11 +24,12 @@ def sound(table: pa.Table) -> pa.Table:
         ValueError: they are not.
     """
     parquet.sound(table)
-    words = _WORDS_OF_OBSERVATIONS if pa.types.is_dictionary(_type(table, "kind")) else _WORDS
     for name in table.column_names:
         column = table[name]
-        if name in words:
-            _known(column, name, words[name])
+        if name in _WORDS:
+            _known(column, name, _WORDS[name])
+        elif name == "kind":
+            _worded(column)
         elif name.endswith("_ns"):
             _within(column, name, -_TIME_MAX_NS, _TIME_MAX_NS)
         elif name == "op":
@@ -54,13 +56,14 @@ def all_equal(table: pa.Table, **values: str | int) -> None:
             raise ValueError(f"{name} is not {value} in all of its rows")
 
 
-def _type(table: pa.Table, name: str) -> pa.DataType:
-    return table.schema.field(name).type if name in table.column_names else pa.null()
-
-
 def _known(column: pa.ChunkedArray, name: str, words: tuple[str, ...]) -> None:
     if strange := set(pc.unique(column).to_pylist()) - set(words):
         raise ValueError(f"{name} is {min(strange, key=str)!r}, but must be one of {', '.join(words)}")
+
+
+def _worded(column: pa.ChunkedArray) -> None:
+    if strange := [word for word in pc.unique(column).to_pylist() if not word or not _WORD.fullmatch(word)]:
+        raise ValueError(f"kind is {strange[0]!r}, which is no word")
 
 
 def _within(column: pa.ChunkedArray, name: str, low: int, high: int) -> None:

@@ -20,7 +20,9 @@ from chaoskit.base.errors import ChaoskitError
 from chaoskit.history.format.audits import Audit
 from chaoskit.history.format.schema import FAIL, INFO, KINDS, OK
 from chaoskit.history.recording.hot import Lane
-from chaoskit.history.recording.wal import NO_POSITION, WalWriter
+from chaoskit.history.recording.wal import NO_DELIVERY, NO_POSITION, WalWriter
+
+_CODES = {kind: code for code, kind in enumerate(KINDS)}
 
 
 class Delivery(NamedTuple):
@@ -203,12 +205,14 @@ class Recorder:
         value: int | None = None,
         position: int | None = None,
     ) -> None:
-        """Record an observation of an operation; see `schema.OBSERVATIONS`."""
+        """Record an observation of an operation; see `schema.OBSERVATIONS`. A plug-in may have kinds of its own."""
         wal, none = self._wal, NO_POSITION
+        code = _CODES.get(kind, len(KINDS))
         name_id = 0 if name is None else wal.name(self.in_history(name))
         wal.observed(
-            op, KINDS.index(kind), self.topic_id(topic), partition, name_id,
+            op, code, self.topic_id(topic), partition, name_id,
             none if value is None else value, none if position is None else position,
+            wal.name(kind) if code == len(KINDS) else NO_DELIVERY,
         )  # fmt: skip
 
     def audited(self, topic: str, partition: int, audit: Audit) -> None:

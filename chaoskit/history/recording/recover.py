@@ -29,11 +29,12 @@ from chaoskit.history.format.record import (
     SEND,
     VERSION,
     Records,
+    is_named,
 )
 from chaoskit.history.format.schema import KINDS, OUTCOMES, PAYLOADS, SENDING
 from chaoskit.history.recording.names import read_names
 
-_CODES = {SEND: len(SENDING), INVOKE: 1, COMPLETE: len(OUTCOMES), RECEIVED: len(PAYLOADS), OBSERVED: len(KINDS)}
+_CODES = {SEND: len(SENDING), INVOKE: 1, COMPLETE: len(OUTCOMES), RECEIVED: len(PAYLOADS), OBSERVED: len(KINDS) + 1}
 """How many codes a kind of record has."""
 
 _TIMES = {SEND: "start_ns", INVOKE: "start_ns", COMPLETE: "end_ns", RECEIVED: "end_ns"}
@@ -129,7 +130,8 @@ def _impossible(records: Records, operations: int, names: int) -> str:
     numbers = records["op"][kind != AUDIT]
     if numbers.size and not 0 <= numbers.min() <= numbers.max() < operations:
         return f"its operations are numbered from {numbers.min()} to {numbers.max()}"
-    if max(records[field].max(initial=0) for field in ("name", "key")) > names:
+    kinds = records["delivery"][is_named(records)]
+    if max(*(records[field].max(initial=0) for field in ("name", "key")), kinds.max(initial=0)) > names:
         return "it refers to a name that never was"
     for each, codes in _CODES.items():
         if records["code"][kind == each].max(initial=0) >= codes:

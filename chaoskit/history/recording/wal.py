@@ -200,18 +200,20 @@ class WalWriter(Cursor):
         self._offset = offset + RECORD_BYTES
 
     def observed(  # noqa: PLR0917 - as `send`
-        self, op: int, kind: int, topic_id: int, partition: int, name_id: int, value: int, position: int
-    ) -> None:
+        self, op: int, kind: int, topic_id: int, partition: int, name_id: int, value: int, position: int,
+        kind_id: int = NO_DELIVERY,
+    ) -> None:  # fmt: skip
         """Record an observation of an invoked operation: a row of `schema.OBSERVATIONS`.
 
         Args:
             op: the operation.
-            kind: index into `schema.KINDS`.
+            kind: index into `schema.KINDS`; one past the last: another kind.
             topic_id: id of the topic's name.
             partition: number of the partition.
             name_id: id of the name of the group or subscription; 0 if none.
             value: see `schema.OBSERVATIONS`; `NO_POSITION` if none.
             position: see `schema.OBSERVATIONS`; `NO_POSITION` if none.
+            kind_id: id of the name of another kind.
 
         Raises:
             HistoryFull: the disk is full and the reserve used up.
@@ -220,7 +222,7 @@ class WalWriter(Cursor):
         if offset >= self._end:
             offset = self._advance()
         place = partition, topic_id, name_id, op, value, position
-        _pack_received(self._segment, offset, OBSERVED, kind, *place, NO_TIME, NO_TIME, NO_TIME, NO_DELIVERY, offset)
+        _pack_received(self._segment, offset, OBSERVED, kind, *place, NO_TIME, NO_TIME, NO_TIME, kind_id, offset)
         self._offset = offset + RECORD_BYTES
 
     def audit(self, topic_id: int, partition: int, audit: Audit) -> None:

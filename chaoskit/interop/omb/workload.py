@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from chaoskit.base.quantities import format_duration, format_size
 from chaoskit.contract.benchmark import Driven
-from chaoskit.scenario.mistakes import validated
+from chaoskit.contract.mistakes import validated
 
 _KEYS = 10_000
 _FLAT_OUT = 10_000_000

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 from chaoskit.contract.client import Membership, PositionLost, Reached
 from chaoskit.contract.cluster import ClusterError
-from chaoskit.history.format.audits import Place
-from chaoskit.history.format.schema import INFO, OK
-from chaoskit.history.recording.recorder import Delivery
+from chaoskit.contract.recording import Delivery
+from chaoskit.contract.vocabulary import INFO, OK, Place
 from clusters.common.relay import frames
 from clusters.common.relay.frames import Answer
 from clusters.common.relay.process import Jvm

@@ -15,9 +15,8 @@ from rstream.schema import Broker
 
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.client import Membership, PositionLost, Reached, Unreachable
-from chaoskit.history.format.audits import Place
-from chaoskit.history.format.schema import FAIL
-from chaoskit.history.recording.recorder import Delivery
+from chaoskit.contract.recording import Delivery
+from chaoskit.contract.vocabulary import FAIL, Place
 from clusters.rabbitmq.connection import Addresses
 from clusters.rabbitmq.streams.link import Link
 from clusters.rabbitmq.streams.loop import Loop

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chaoskit.history.format.audits import Place
+from chaoskit.contract.vocabulary import Place
 
 
 def stream_name(topic: str, partition: int) -> str:

@@ -17,8 +17,7 @@ from rstream.exceptions import ServerError
 from rstream.schema import Broker
 
 from chaoskit.contract.client import Completed, Unreachable
-from chaoskit.history.format.audits import Place
-from chaoskit.history.format.schema import FAIL, INFO, OK
+from chaoskit.contract.vocabulary import FAIL, INFO, OK, Place
 from clusters.rabbitmq.connection import Addresses
 from clusters.rabbitmq.streams.link import Link
 from clusters.rabbitmq.streams.loop import Loop

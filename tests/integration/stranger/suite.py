@@ -16,8 +16,8 @@ from chaoskit.contract.checker import Part, Setting
 from chaoskit.contract.datamodel import QUEUE
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.installed import provider, system
-from chaoskit.history.format.audits import Drained
-from chaoskit.history.format.schema import MESSAGES, OBSERVATIONS, OPERATIONS
+from chaoskit.contract.tables import MESSAGES, OBSERVATIONS, OPERATIONS
+from chaoskit.contract.vocabulary import Drained
 from chaoskit.scenario.files import find
 from chaoskit.testing.conformance import check_checker, check_cluster, check_workload
 

@@ -237,7 +237,7 @@ def test_the_reference_records_without_a_compiler() -> None:
     script = (
         "import sys; sys.modules['chaoskit.history.recording._hot'] = None; import pytest\n"
         f"status = pytest.main(['-q', '-p', 'no:cacheprovider', '-k', 'not compile', *{tests!r}])\n"
-        "from chaoskit.history import hot; sys.exit(status or hot.COMPILED)"
+        "from chaoskit.history.recording import hot; sys.exit(status or hot.COMPILED)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout

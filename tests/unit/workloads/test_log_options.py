@@ -9,10 +9,10 @@ import pytest
 from chaoskit.base.errors import BadInput
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract.datamodel import LOG
+from chaoskit.contract.mistakes import validated
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Backlog, Group, Paced
 from chaoskit.contract.workload import CONSUMER, PRODUCER
-from chaoskit.scenario.mistakes import validated
 from workloads.dedup.workload import DedupWorkload
 from workloads.ledger.workload import LedgerWorkload
 from workloads.log.options import LogOptions
@@ -87,7 +87,7 @@ def test_clients_get_the_settings_of_their_role() -> None:
 
 @pytest.mark.parametrize("workload", [DedupWorkload(), TransactionsWorkload(), SubscriptionWorkload()])
 def test_only_logs_have_backlogs(workload: LogWorkload) -> None:
-    with pytest.raises(BadInput, match=r"x\.yaml: workload: backlog is only supported by the workload log; remove it"):
+    with pytest.raises(BadInput, match=r"x\.yaml: workload\.backlog: unknown key"):
         validated(workload.options, {"backlog": {"size": "1MiB"}}, "x.yaml", "workload.")
 
 

@@ -10,8 +10,8 @@ from contextlib import suppress
 from typing import Any, Protocol, runtime_checkable
 
 from chaoskit.contract.power import P, held
-from chaoskit.history.format.schema import INFO
-from chaoskit.history.recording.recorder import OperationFailed
+from chaoskit.contract.recording import OperationFailed
+from chaoskit.contract.vocabulary import INFO
 
 PORT = 7100
 

@@ -15,9 +15,9 @@ from chaoskit.contract.datamodel import QUEUE
 from chaoskit.contract.guarantee import Declared, Effect, Guarantees, Rule
 from chaoskit.contract.host import ServiceHost, ServiceState
 from chaoskit.contract.power import P, Powered, held
+from chaoskit.contract.recording import OperationFailed
 from chaoskit.contract.topic import Topic
-from chaoskit.history.format.audits import Place
-from chaoskit.history.recording.recorder import OperationFailed
+from chaoskit.contract.vocabulary import Place
 from tinyqueue.client import PORT, Clients, Connection, QueueClients
 
 SERVICE = "tinyqueue"

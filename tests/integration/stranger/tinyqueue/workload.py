@@ -10,12 +10,10 @@ from pydantic import BaseModel, ConfigDict
 
 from chaoskit.base.waiting import wait_until
 from chaoskit.contract.datamodel import QUEUE
+from chaoskit.contract.recording import Delivery, OperationFailed, payload
 from chaoskit.contract.topic import Topic
+from chaoskit.contract.vocabulary import OK, PRODUCER_SHIFT, Drained
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Job, Task
-from chaoskit.history.format import payload
-from chaoskit.history.format.audits import Drained
-from chaoskit.history.format.schema import OK, PRODUCER_SHIFT
-from chaoskit.history.recording.recorder import Delivery, OperationFailed
 from tinyqueue.client import Connection, QueueClients
 
 TASKS = "tasks"
