@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from chaoskit.base.errors import ChaoskitError
+from chaoskit.contract.vocabulary import Outcome
 from chaoskit.history.recording.recorder import Delivery, DeliveryReports
 
 Settlement = Literal["ack", "ack-cumulative", "nack", "reject"]
@@ -22,7 +23,7 @@ class Completed(Protocol):
     completed earlier than now."""
 
     def __call__(
-        self, token: int, outcome: int, error: str | None, position: int | None, at_ns: int | None = None, /
+        self, token: int, outcome: Outcome, error: str | None, position: int | None, at_ns: int | None = None, /
     ) -> None: ...
 
 
@@ -105,7 +106,7 @@ class TransactionalProducer(Producer, Protocol):
         """
         ...
 
-    def commit(self, timeout_s: float) -> tuple[int, str | None]:
+    def commit(self, timeout_s: float) -> tuple[Outcome, str | None]:
         """Wait for all sends and commit; return the outcome code (`FAIL` if it was aborted) and the error."""
         ...
 
@@ -157,7 +158,7 @@ class Consumer(Protocol):
         nothing to commit, or the client commits automatically."""
         ...
 
-    def commit(self, reached: Reached) -> tuple[int, str | None]:
+    def commit(self, reached: Reached) -> tuple[Outcome, str | None]:
         """Commit these positions and wait for the result; return the outcome code and the error."""
         ...
 
@@ -189,7 +190,7 @@ class Subscriber(Protocol):
         """Return what was delivered; see `Consumer.poll`."""
         ...
 
-    def settle(self, deliveries: Sequence[Delivery], how: Settlement) -> tuple[int, str | None]:
+    def settle(self, deliveries: Sequence[Delivery], how: Settlement) -> tuple[Outcome, str | None]:
         """Acknowledge deliveries, or request redelivery; return the outcome code and the error.
 
         `ack-cumulative` acknowledges everything up to each delivery.

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from chaoskit.contract.client import Completed, Producer, Settlement
+from chaoskit.contract.vocabulary import Outcome
 from chaoskit.history.recording.recorder import Delivery
 
 
@@ -108,7 +109,7 @@ class QueueConsumer(Protocol):
         """Return deliveries in order of arrival, and an error to record, if any."""
         ...
 
-    def settle(self, tags: Sequence[int], how: Settlement) -> tuple[int, str | None]:
+    def settle(self, tags: Sequence[int], how: Settlement) -> tuple[Outcome, str | None]:
         """Settle deliveries; return the outcome code and the error.
 
         `FAIL`: the connection that they came on was gone before, and the system will deliver them again. `INFO`: it

@@ -7,7 +7,7 @@ from typing import Any
 
 from chaoskit.contract.client import LogClients, Producer
 from chaoskit.contract.recording import payload
-from chaoskit.contract.vocabulary import FAIL, OK, PRODUCER_SHIFT, Place
+from chaoskit.contract.vocabulary import FAIL, OK, PRODUCER_SHIFT, Outcome, Place
 from chaoskit.contract.workload import Job
 from chaoskit.load.options import LoadOptions
 
@@ -36,7 +36,7 @@ class Probes:
         return len(self._outcomes) == partitions and all(outcome == OK for outcome in self._outcomes.values())
 
     def completed(
-        self, op: int, outcome: int, error: str | None, position: int | None, at_ns: int | None = None
+        self, op: int, outcome: Outcome, error: str | None, position: int | None, at_ns: int | None = None
     ) -> None:
         """See `chaoskit.contract.client.Completed`."""
         self._outcomes[op] = outcome

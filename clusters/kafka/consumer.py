@@ -11,7 +11,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaExcepti
 from chaoskit.contract.client import Membership, PositionLost, Reached
 from chaoskit.contract.cluster import ClusterError
 from chaoskit.contract.recording import Delivery, delivered
-from chaoskit.contract.vocabulary import INFO, OK
+from chaoskit.contract.vocabulary import INFO, OK, Outcome
 from clusters.kafka.connection import CONNECTION_DEFAULTS
 from clusters.kafka.membership import SESSION, resolve_consumer, takes_a_few
 
@@ -97,7 +97,7 @@ class KafkaConsumer:
         # Not the consumer's own position: inside consume() it is already past messages that are not recorded yet.
         return [] if self._commits_itself else [(*where, position) for where, position in self._reached.items()]
 
-    def commit(self, reached: Reached) -> tuple[int, str | None]:
+    def commit(self, reached: Reached) -> tuple[Outcome, str | None]:
         try:
             answers = self._consumer.commit(offsets=[TopicPartition(*each) for each in reached], asynchronous=False)
         except KafkaException as error:

@@ -16,7 +16,7 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from chaoskit.contract.client import Completed
-from chaoskit.contract.vocabulary import DUPLICATE, FAIL, INFO, OK
+from chaoskit.contract.vocabulary import DUPLICATE, FAIL, INFO, OK, Outcome
 from clusters.kafka.connection import CONNECTION_DEFAULTS
 
 NEVER_SENT = {
@@ -60,7 +60,7 @@ def resolve_producer(given: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in {**base, **named}.items() if value is not None}
 
 
-def classify(code: int) -> int:
+def classify(code: int) -> Outcome:
     """Return the outcome code of a delivery report with an error.
 
     >>> classify(KafkaError._MSG_TIMED_OUT) == INFO, classify(KafkaError.MSG_SIZE_TOO_LARGE) == FAIL

@@ -14,7 +14,7 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException
 
 from chaoskit.contract.client import ProducerFenced
-from chaoskit.contract.vocabulary import FAIL, INFO, OK
+from chaoskit.contract.vocabulary import FAIL, INFO, OK, Outcome
 from clusters.kafka.producer import KafkaProducer, resolve_producer
 
 TRANSACTIONAL_ID = "transactional.id"
@@ -44,7 +44,7 @@ class KafkaTransactionalProducer(KafkaProducer):
         if error := self._tried(self._producer.begin_transaction):
             raise ProducerFenced(error)
 
-    def commit(self, timeout_s: float) -> tuple[int, str | None]:
+    def commit(self, timeout_s: float) -> tuple[Outcome, str | None]:
         deadline = time.monotonic() + timeout_s
         while True:
             try:

@@ -17,7 +17,7 @@ from chaoskit.base.errors import BadInput
 from chaoskit.contract.client import Gap, Membership, PositionLost, Reached
 from chaoskit.contract.cluster import ClusterError
 from chaoskit.contract.recording import Delivery
-from chaoskit.contract.vocabulary import INFO
+from chaoskit.contract.vocabulary import INFO, Outcome
 from clusters.pulsar.admin import Admin, partition_name
 from clusters.pulsar.connection import BEGINS, connect, full_name, library_settings, name_of, subscription
 from clusters.pulsar.positions import following, pack, unpack
@@ -72,7 +72,7 @@ class PulsarConsumer:
             return []
         return [(*where, _position(message) + 1) for where, message in self._last.items()]
 
-    def commit(self, reached: Reached) -> tuple[int, str | None]:
+    def commit(self, reached: Reached) -> tuple[Outcome, str | None]:
         error = NO_RECEIPT
         for topic, partition, _ in reached:
             source, message = self._sources[topic, partition], self._last.pop((topic, partition))

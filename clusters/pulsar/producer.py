@@ -19,7 +19,7 @@ import pulsar
 
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.client import Completed
-from chaoskit.contract.vocabulary import DUPLICATE, FAIL, INFO, OK
+from chaoskit.contract.vocabulary import DUPLICATE, FAIL, INFO, OK, Outcome
 from clusters.pulsar.connection import connect, full_name, library_settings, name_of
 from clusters.pulsar.positions import BATCH_MAX, pack
 
@@ -66,7 +66,7 @@ def resolve_producer(given: Mapping[str, Any]) -> dict[str, Any]:
     return settings
 
 
-def classify(result: str) -> int:
+def classify(result: str) -> Outcome:
     """Return the outcome code of a failed send, given the name of the library's result.
 
     >>> classify("Timeout") == INFO, classify("MessageTooBig") == FAIL

@@ -13,7 +13,7 @@ import pulsar
 
 from chaoskit.contract.client import Settlement
 from chaoskit.contract.recording import Delivery
-from chaoskit.contract.vocabulary import FAIL, INFO
+from chaoskit.contract.vocabulary import FAIL, INFO, Outcome
 from clusters.pulsar.connection import close_soon, full_name, name_of
 from clusters.pulsar.consumer import NO_RECEIPT, Partition, PulsarConsumer, Source, group_settings
 
@@ -40,7 +40,7 @@ class PulsarSubscriber(PulsarConsumer):
     def join(self, partitions: Sequence[Partition]) -> None:
         self._sources = dict.fromkeys(partitions)
 
-    def settle(self, deliveries: Sequence[Delivery], how: Settlement) -> tuple[int, str | None]:
+    def settle(self, deliveries: Sequence[Delivery], how: Settlement) -> tuple[Outcome, str | None]:
         for topic, partition, _, _, position, _ in deliveries:
             message = self._held.get((topic, partition, position))
             if message is None:

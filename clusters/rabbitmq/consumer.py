@@ -21,7 +21,7 @@ from pika.exceptions import AMQPChannelError, AMQPError
 from chaoskit.contract.client import Settlement, Unreachable
 from chaoskit.contract.queue import Arrival, Change, Death
 from chaoskit.contract.recording import NO_POSITION, Delivery
-from chaoskit.contract.vocabulary import FAIL, INFO, OK
+from chaoskit.contract.vocabulary import FAIL, INFO, OK, Outcome
 from clusters.rabbitmq.connection import AGAIN_S, Addresses
 
 _EPOCH_SHIFT = 48
@@ -72,7 +72,7 @@ class RabbitConsumer:
         taken, self._arrived = self._arrived[:messages_max], self._arrived[messages_max:]
         return taken, None
 
-    def settle(self, tags: Sequence[int], how: Settlement) -> tuple[int, str | None]:
+    def settle(self, tags: Sequence[int], how: Settlement) -> tuple[Outcome, str | None]:
         if self._channel is None or any(tag >> _EPOCH_SHIFT != self._epoch for tag in tags):
             return FAIL, _GONE
         try:

@@ -20,7 +20,7 @@ from pika.frame import Method
 
 from chaoskit.contract.client import Completed
 from chaoskit.contract.queue import Publishing
-from chaoskit.contract.vocabulary import FAIL, INFO, OK
+from chaoskit.contract.vocabulary import FAIL, INFO, OK, Outcome
 from clusters.rabbitmq.connection import AGAIN_S, Addresses
 from clusters.rabbitmq.routing import Route
 
@@ -161,7 +161,7 @@ class RabbitPublisher:
         else:
             self._settle(method.delivery_tag, INFO, "nack", multiple=method.multiple)
 
-    def _settle(self, tag: int, outcome: int, error: str | None, *, multiple: bool) -> None:
+    def _settle(self, tag: int, outcome: Outcome, error: str | None, *, multiple: bool) -> None:
         """Complete the sends up to a tag, or only that one."""
         if multiple:
             while self._open and self._open[0][0] <= tag:
@@ -176,7 +176,7 @@ class RabbitPublisher:
                 self._complete(each, outcome, error)
                 return
 
-    def _complete(self, sent: tuple[int, int], outcome: int, error: str | None) -> None:
+    def _complete(self, sent: tuple[int, int], outcome: Outcome, error: str | None) -> None:
         token = sent[1]
         if token in self._returned:
             self._returned.discard(token)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from chaoskit.contract.client import Completed, SequencedProducer, Unreachable
 from chaoskit.contract.recording import payload
 from chaoskit.contract.traits import Resend
-from chaoskit.contract.vocabulary import DUPLICATE, FAIL, INFO, OK
+from chaoskit.contract.vocabulary import DUPLICATE, FAIL, INFO, OK, Outcome
 from chaoskit.contract.workload import Job
 from chaoskit.load.restarts import Restarts
 from workloads.dedup.options import DedupOptions
@@ -114,7 +114,7 @@ class Resuming:
         return False
 
     def _told(
-        self, token: int, outcome: int, error: str | None, position: int | None, at_ns: int | None = None
+        self, token: int, outcome: Outcome, error: str | None, position: int | None, at_ns: int | None = None
     ) -> None:
         if token not in self._unconfirmed:
             return

@@ -18,7 +18,7 @@ import numpy as np
 from chaoskit.base import latency
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.history.format.audits import Audit
-from chaoskit.history.format.schema import FAIL, INFO, KINDS, OK
+from chaoskit.history.format.schema import FAIL, INFO, KINDS, OK, Outcome
 from chaoskit.history.recording.hot import Lane
 from chaoskit.history.recording.wal import NO_DELIVERY, NO_POSITION, WalWriter
 
@@ -56,7 +56,7 @@ class OperationFailed(ChaoskitError):
         outcome: outcome code: `FAIL` or `INFO`.
     """
 
-    def __init__(self, outcome: int, name: str) -> None:
+    def __init__(self, outcome: Outcome, name: str) -> None:
         super().__init__(name)
         self.outcome = outcome
 
@@ -146,7 +146,7 @@ class Recorder:
         self._classify(op, error, message)
 
     def completed(
-        self, op: int, outcome: int, error: str | None, position: int | None, at_ns: int | None = None
+        self, op: int, outcome: Outcome, error: str | None, position: int | None, at_ns: int | None = None
     ) -> None:
         """Record the completion of a send; see `chaoskit.contract.client.Completed`."""
         now = time.monotonic_ns() if at_ns is None else at_ns
@@ -171,7 +171,7 @@ class Recorder:
         """
         return self._wal.invoke(self._wal.name(f), time.monotonic_ns() if at_ns is None else at_ns)
 
-    def complete(self, op: int, outcome: int = OK, error: str | None = None, at_ns: int | None = None) -> None:
+    def complete(self, op: int, outcome: Outcome = OK, error: str | None = None, at_ns: int | None = None) -> None:
         """Record the completion of an operation, now or at a given time."""
         error_id = 0 if error is None else self._wal.name(error)
         self._wal.complete(op, time.monotonic_ns() if at_ns is None else at_ns, outcome, error_id)

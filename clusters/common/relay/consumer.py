@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from chaoskit.contract.client import Membership, PositionLost, Reached
 from chaoskit.contract.cluster import ClusterError
 from chaoskit.contract.recording import Delivery
-from chaoskit.contract.vocabulary import INFO, OK, Place
+from chaoskit.contract.vocabulary import INFO, OK, Outcome, Place
 from clusters.common.relay import frames
 from clusters.common.relay.frames import Answer
 from clusters.common.relay.process import Jvm
@@ -43,7 +43,7 @@ class JavaConsumer:
     def reached(self) -> Reached:
         return [] if self._commits_itself else [(*where, position) for where, position in self._reached.items()]
 
-    def commit(self, reached: Reached) -> tuple[int, str | None]:
+    def commit(self, reached: Reached) -> tuple[Outcome, str | None]:
         told = [frames.text(topic) + struct.pack(">iq", number, position) for topic, number, position in reached]
         error = self._ask(b"c" + len(reached).to_bytes(4, "big") + b"".join(told)).text()
         return (INFO, error) if error else (OK, None)

@@ -11,6 +11,7 @@ from typing import Any
 
 from chaoskit.contract.client import Completed, Reached
 from chaoskit.contract.power import P, held
+from chaoskit.contract.vocabulary import Outcome
 from clusters.common.relay.consumer import JavaConsumer
 from clusters.common.relay.producer import JavaProducer
 from clusters.pulsar.client import PulsarClients
@@ -56,7 +57,7 @@ class JavaClients:
 class PulsarJavaConsumer(JavaConsumer):
     """A consumer that acknowledges what it was given once: another member may own the partition later."""
 
-    def commit(self, reached: Reached) -> tuple[int, str | None]:
+    def commit(self, reached: Reached) -> tuple[Outcome, str | None]:
         outcome = super().commit(reached)
         for topic, partition, _ in reached:
             self._reached.pop((topic, partition))

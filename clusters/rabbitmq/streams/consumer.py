@@ -16,7 +16,7 @@ from rstream.schema import Broker
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.client import Membership, PositionLost, Reached, Unreachable
 from chaoskit.contract.recording import Delivery
-from chaoskit.contract.vocabulary import FAIL, Place
+from chaoskit.contract.vocabulary import FAIL, Outcome, Place
 from clusters.rabbitmq.connection import Addresses
 from clusters.rabbitmq.streams.link import Link
 from clusters.rabbitmq.streams.loop import Loop
@@ -57,7 +57,7 @@ class StreamConsumer:
     def reached(self) -> Reached:
         return []
 
-    def commit(self, reached: Reached) -> tuple[int, str | None]:
+    def commit(self, reached: Reached) -> tuple[Outcome, str | None]:
         return FAIL, "no group"
 
     def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Delivery], list[PositionLost], str | None]:

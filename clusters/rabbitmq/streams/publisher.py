@@ -17,7 +17,7 @@ from rstream.exceptions import ServerError
 from rstream.schema import Broker
 
 from chaoskit.contract.client import Completed, Unreachable
-from chaoskit.contract.vocabulary import FAIL, INFO, OK, Place
+from chaoskit.contract.vocabulary import FAIL, INFO, OK, Outcome, Place
 from clusters.rabbitmq.connection import Addresses
 from clusters.rabbitmq.streams.link import Link
 from clusters.rabbitmq.streams.loop import Loop
@@ -179,7 +179,7 @@ class _PublisherLink(Link):
         for each in frame.errors:
             self._complete(each.publishing_id, FAIL, ServerError.from_code(each.response_code).__name__)
 
-    def _complete(self, number: int, outcome: int, error: str | None) -> None:
+    def _complete(self, number: int, outcome: Outcome, error: str | None) -> None:
         token = self.unconfirmed.pop(number, None)
         if token is not None:
             self._completed(token, outcome, error, None)

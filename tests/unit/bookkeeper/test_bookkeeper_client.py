@@ -8,6 +8,7 @@ import pytest
 from py4j.protocol import Py4JJavaError
 
 from chaoskit.contract.ledger import LedgerError, NoSuchEntry, NoSuchLedger
+from chaoskit.contract.vocabulary import Outcome
 from chaoskit.history.format.schema import FAIL, INFO, OK
 from clusters.bookkeeper.client import BookKeeperReader, BookKeeperWriter
 from clusters.bookkeeper.gateway import Gateway
@@ -51,7 +52,7 @@ def raised(name: str) -> Py4JJavaError:
 class Future:
     """A future whose outcome is told in advance: None: not yet."""
 
-    def __init__(self, outcome: int | str | None) -> None:
+    def __init__(self, outcome: Outcome | str | None) -> None:
         self.outcome = outcome
 
     def getNow(self, absent: None) -> int | None:  # noqa: N802
@@ -124,7 +125,7 @@ def test_adds_are_told_in_their_order() -> None:
         ("IncorrectParameterException", FAIL),
     ],
 )
-def test_an_add_that_failed_is_classified_by_its_error(error: str, outcome: int) -> None:
+def test_an_add_that_failed_is_classified_by_its_error(error: str, outcome: Outcome) -> None:
     writer, told = _writer(Handle(error))
     writer.poll(0)
 

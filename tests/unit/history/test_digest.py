@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chaoskit.contract.vocabulary import Outcome
 from chaoskit.history.digesting.digest import DUPLICATE, REORDERED, SERIES, Digest, Portion, digest
 from chaoskit.history.digesting.routes import Routes
 from chaoskit.history.format.record import COMPLETE, RECEIVED, RECORD, SEND, Records
@@ -28,7 +29,7 @@ def _record(kind: int, **fields: int) -> Records:
     return record
 
 
-def _sent(op: int, value: int, due_ns: int, took_ns: int | None, outcome: int = OK) -> list[Records]:
+def _sent(op: int, value: int, due_ns: int, took_ns: int | None, outcome: Outcome = OK) -> list[Records]:
     sent = _record(SEND, op=op, value=value, partition=value % 3, intended_ns=due_ns, start_ns=due_ns + MS)
     if took_ns is None:
         return [sent]

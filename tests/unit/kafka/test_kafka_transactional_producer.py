@@ -13,6 +13,7 @@ from chaoskit.contract.client import ProducerFenced
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Transactions
+from chaoskit.contract.vocabulary import Outcome
 from chaoskit.history.format.schema import FAIL, INFO, OK
 from clusters.kafka.client import KafkaClients
 from clusters.kafka.connection import NAMESPACE
@@ -80,7 +81,7 @@ def producer(monkeypatch: pytest.MonkeyPatch) -> Any:
     ],
 )
 def test_a_commit_has_failed_only_where_the_abort_was_acknowledged(
-    producer: Any, commit: list[KafkaError], abort: list[KafkaError], outcome: tuple[int, str | None]
+    producer: Any, commit: list[KafkaError], abort: list[KafkaError], outcome: tuple[Outcome, str | None]
 ) -> None:
     producer._producer.errors = {"commit": list(commit), "abort": list(abort)}
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from rstream import schema
 
+from chaoskit.contract.vocabulary import Outcome
 from chaoskit.history.format.schema import FAIL, INFO, OK
 from clusters.rabbitmq.connection import Addresses
 from clusters.rabbitmq.streams.consumer import _ReaderLink
@@ -25,7 +26,7 @@ def test_a_partition_has_a_stream_of_its_own() -> None:
 
 
 class _Told(list[tuple[int, int, str | None]]):
-    def __call__(self, token: int, outcome: int, error: str | None, position: int | None) -> None:
+    def __call__(self, token: int, outcome: Outcome, error: str | None, position: int | None) -> None:
         self.append((token, outcome, error))
 
 

@@ -12,6 +12,7 @@ from loads import RUN, Load, Powers, rows_of
 from chaoskit.contract.client import Unreachable
 from chaoskit.contract.datamodel import QUEUE
 from chaoskit.contract.queue import Arrival, Change, Death, Publishing
+from chaoskit.contract.vocabulary import Outcome
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Task
 from chaoskit.history.format import payload
 from chaoskit.history.format.audits import Drained
@@ -67,7 +68,7 @@ class Queue(Powers):
         content = payload.Writer(RUN, 100).build(value, 1, 1)
         return [Arrival(Delivery("queue-0", 0, None, content, NO_POSITION, count), self.tags)], None
 
-    def settle(self, tags: Any, how: str) -> tuple[int, str | None]:
+    def settle(self, tags: Any, how: str) -> tuple[Outcome, str | None]:
         for tag in tags:
             value, count = self.held.pop(tag)
             self.settled.append((value, how))

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from loads import RUN, Load, Powers, rows_of
 
+from chaoskit.contract.vocabulary import Outcome
 from chaoskit.contract.workload import CONSUMER, Task
 from chaoskit.history.format import payload
 from chaoskit.history.format.schema import INFO, SUBSCRIPTION_TYPES
@@ -43,7 +44,7 @@ class Queue(Powers):
         content = payload.Writer(RUN, 100).build(sequence, 1, 1)
         return [Delivery("log-0", 0, None, content, 10 * sequence, count)], [], None
 
-    def settle(self, deliveries: list[Delivery], how: str) -> tuple[int, str | None]:
+    def settle(self, deliveries: list[Delivery], how: str) -> tuple[Outcome, str | None]:
         for each in deliveries:
             sequence = each.position // 10
             count = self.held.pop(sequence)

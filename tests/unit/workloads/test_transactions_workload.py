@@ -10,6 +10,7 @@ import pytest
 from loads import Load, Powers
 
 from chaoskit.contract.client import ProducerFenced
+from chaoskit.contract.vocabulary import Outcome
 from chaoskit.contract.workload import PRODUCER, Job, Task
 from chaoskit.history.format.schema import AUDITOR, FAIL, INFO, OK
 from chaoskit.load.settings import settings_of
@@ -21,7 +22,7 @@ class Clients(Powers):
     """Clients whose transactional producer acknowledges every send; `commits` are the outcomes of its commits, in
     turn, and then it is fenced."""
 
-    def __init__(self, commits: list[tuple[int, str | None]], unregistered: int = 0) -> None:
+    def __init__(self, commits: list[tuple[Outcome, str | None]], unregistered: int = 0) -> None:
         self._commits = commits
         self._unregistered = unregistered
         self.given: dict[str, Any] = {}
@@ -44,7 +45,7 @@ class Clients(Powers):
         self._completed(token, OK, None, token)
         return True
 
-    def commit(self, timeout_s: float) -> tuple[int, str | None]:
+    def commit(self, timeout_s: float) -> tuple[Outcome, str | None]:
         return self._commits.pop(0)
 
     def abort(self, timeout_s: float) -> str | None:
@@ -148,7 +149,7 @@ class Audited(Clients):
     [([(OK, None)], True), ([(INFO, "_TIMED_OUT")], False), ([(FAIL, "X")], False), ([], False)],
 )
 def test_a_system_that_commits_no_transaction_after_healing_did_not_recover(
-    tmp_path: Path, commits: list[tuple[int, str | None]], *, accepted: bool
+    tmp_path: Path, commits: list[tuple[Outcome, str | None]], *, accepted: bool
 ) -> None:
     fenced = not commits
     load = Load(tmp_path, TransactionsWorkload(), Audited(commits, unregistered=1))
