@@ -70,7 +70,7 @@ def measure(journal: Journal, kind: str) -> None:
                 continue
             fault = nemesis(name)
             validated = fault.parameters.model_validate(parameters)
-            strike = Strike("0-benchmark", lab.hosts, (), system, validated, 7, lambda _: [])
+            strike = Strike("0-benchmark", lab.hosts, (), system, lab.hosts, validated, 7, lambda _: [])
             began = time.monotonic()
             fault.inject(strike)
             took_ms = (time.monotonic() - began) * 1e3

@@ -48,7 +48,7 @@ _SILENCE_S = 0.3
 
 
 class Reflectors:
-    """The cluster: one service a host; see `chaoskit.contract.cluster.Cluster`."""
+    """The cluster: one service a host; see `chaoskit.contract.service.Service`."""
 
     def __init__(self, hosts: Sequence[ServiceHost]) -> None:
         self.hosts = hosts
@@ -105,7 +105,7 @@ def measure(kind: str, parameters: dict[str, Any], cluster: Reflectors, name: st
     nemesis = plugins.load("nemesis", kind, "kind")
     host = cluster.hosts[0]
     asked = nemesis.parameters.model_validate(parameters)
-    strike = Strike(name, [host], (), cluster, asked, 0, lambda _: list(cluster.hosts))  # type: ignore[arg-type]
+    strike = Strike(name, [host], (), cluster, cluster.hosts, asked, 0, lambda _: list(cluster.hosts))  # type: ignore[arg-type]
     probe = Probe(host)
     probe.start()
     while not probe.last:

@@ -24,8 +24,8 @@ from typing import Any, TypeVar
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 
 from chaoskit.base.journal import Journal
-from chaoskit.contract.cluster import Processes
 from chaoskit.contract.datamodel import LOG
+from chaoskit.contract.installation import Installation
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.workload import Job, Task
 from chaoskit.history.recording.recorder import Progress, Recorder
@@ -149,8 +149,9 @@ def kafka(hosts: int, options: KafkaOptions) -> Iterator[dict[str, Any]]:
         lab = LocalProvider().provision(journal, hosts, LocalOptions())
         try:
             cluster = system.deploy(lab.hosts, options)
-            for host in cluster.hosts:
-                cluster.power(Processes).start(host)
+            installation = cluster.power(Installation)
+            for host in installation.hosts:
+                installation.start(host)
             cluster.begin_trial("", options)
             cluster.wait_ready(60)
             cluster.create_topic(Topic(TOPIC, LOG, 1, hosts))

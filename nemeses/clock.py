@@ -17,8 +17,8 @@ from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import MILLISECOND, Duration, format_duration, parse_duration
 from chaoskit.base.waiting import wait_until
 from chaoskit.contract.clock import SettableClock
-from chaoskit.contract.cluster import Processes
 from chaoskit.contract.host import ServiceHost, ServiceState
+from chaoskit.contract.installation import Installation
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
 from chaoskit.contract.part import Part
 from chaoskit.contract.power import optional
@@ -241,7 +241,7 @@ def _check_gain(host: ServiceHost, first: _Reading, gain: float) -> str:
 
 def _check_services(strike: Strike) -> None:
     """Raise if a running service does not read the clock that was set; one that just starts may read it soon."""
-    processes = optional(strike.cluster, Processes)
+    processes = optional(strike.service, Installation)
     for host in strike.hosts:
         for service in processes.services(host) if processes else ():
             if not wait_until(lambda: _follows(host, service), _STARTS_S):  # noqa: B023  # called at once

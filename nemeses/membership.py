@@ -8,10 +8,12 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from chaoskit.contract.cluster import Decommissioning, Leadership, Processes, Reassignment, System, Upgrade
 from chaoskit.contract.host import ServiceState
+from chaoskit.contract.installation import Installation
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.operating import Decommissioning, Leadership, Reassignment, Upgrade
 from chaoskit.contract.part import Part
+from chaoskit.contract.system import System
 from nemeses.services import (
     ANSWER_TIMEOUT_S,
     answers_again,
@@ -35,15 +37,15 @@ class ElectLeader(Nemesis):
     moves = True
     renews = False
     lasts = False
-    cluster_powers = (Leadership,)
+    service_powers = (Leadership,)
 
     def occupies(self, parameters: Any) -> Collection[Part]:
         return {Part.PROCESSES}
 
     def inject(self, strike: Strike) -> None:
-        strike.notes["led"] = {host.name: strike.cluster.power(Leadership).led_by(host) for host in strike.hosts}
+        strike.notes["led"] = {host.name: strike.service.power(Leadership).led_by(host) for host in strike.hosts}
         for host in strike.hosts:
-            strike.cluster.power(Leadership).give_up_leadership(host)
+            strike.service.power(Leadership).give_up_leadership(host)
 
     def verify(self, strike: Strike) -> str:
         told = []
@@ -52,7 +54,7 @@ class ElectLeader(Nemesis):
             if not led:
                 raise NemesisError(f"{host.name} did not lead any partition")
             deadline = time.monotonic() + _KNOWN_WITHIN_S
-            while left := set(strike.cluster.power(Leadership).led_by(host)) & set(led):
+            while left := set(strike.service.power(Leadership).led_by(host)) & set(led):
                 if time.monotonic() > deadline:
                     raise NemesisError(f"{host.name} still leads {', '.join(sorted(left))}")
                 time.sleep(_POLL_S)
@@ -73,20 +75,20 @@ class Reassign(Nemesis):
     family = "membership"
     moves = True
     renews = False
-    cluster_powers: tuple[type, ...] = (Reassignment,)
+    service_powers: tuple[type, ...] = (Reassignment,)
 
     def occupies(self, parameters: Any) -> Collection[Part]:
         return {Part.PROCESSES}
 
     def inject(self, strike: Strike) -> None:
-        reassignment = strike.cluster.power(Reassignment)
+        reassignment = strike.service.power(Reassignment)
         strike.notes["kept"] = {host.name: reassignment.replicas_on(host) for host in strike.hosts}
         for host in strike.hosts:
             reassignment.drain(host)
 
     def verify(self, strike: Strike) -> str:
         for host in strike.hosts:
-            if left := strike.cluster.power(Reassignment).replicas_on(host):
+            if left := strike.service.power(Reassignment).replicas_on(host):
                 raise NemesisError(f"{host.name} still has {', '.join(left)}")
         moved = {name: len(kept) for name, kept in strike.notes["kept"].items()}
         if not any(moved.values()):
@@ -95,11 +97,11 @@ class Reassign(Nemesis):
 
     def heal(self, strike: Strike) -> None:
         for host in reversed(strike.hosts):
-            strike.cluster.power(Reassignment).refill(host)
+            strike.service.power(Reassignment).refill(host)
 
     def verify_healed(self, strike: Strike) -> str:
         for host in strike.hosts:
-            kept = set(strike.cluster.power(Reassignment).replicas_on(host))
+            kept = set(strike.service.power(Reassignment).replicas_on(host))
             missing = set(strike.notes.get("kept", {}).get(host.name, ())) - kept
             if missing:
                 raise NemesisError(f"not moved back to {host.name}: {', '.join(sorted(missing))}")
@@ -110,24 +112,24 @@ class RemoveBroker(Reassign):
     """Removes brokers gracefully: moves their replicas, then stops them; healing adds the brokers again."""
 
     summary = "remove brokers gracefully (move their replicas, stop them); add them again afterwards"
-    cluster_powers = (Processes, Reassignment)
+    service_powers = (Installation, Reassignment)
 
     def inject(self, strike: Strike) -> None:
         super().inject(strike)
         for host in strike.hosts:
-            stop_in_order(host, strike.cluster)
+            stop_in_order(host, strike.service)
 
     def verify(self, strike: Strike) -> str:
         moved = super().verify(strike)
         for host in strike.hosts:
-            if states(host, strike.cluster) != {ServiceState.GONE}:
+            if states(host, strike.service) != {ServiceState.GONE}:
                 raise NemesisError(f"the system is still running on {host.name}")
         return f"{moved}; stopped there"
 
     def heal(self, strike: Strike) -> None:
         for host in strike.hosts:
             start_services(strike, host)
-        await_answers(strike.hosts, strike.cluster)
+        await_answers(strike.hosts, strike.service)
         super().heal(strike)
 
 
@@ -138,8 +140,8 @@ class Decommission(Nemesis):
     family = "membership"
     moves = True
     renews = False
-    cluster_powers = (
-        Processes,
+    service_powers = (
+        Installation,
         Decommissioning,
     )
 
@@ -147,15 +149,15 @@ class Decommission(Nemesis):
         return {Part.PROCESSES, Part.DISK}
 
     def inject(self, strike: Strike) -> None:
-        strike.notes["kept"] = {host.name: strike.cluster.power(Decommissioning).kept_by(host) for host in strike.hosts}
+        strike.notes["kept"] = {host.name: strike.service.power(Decommissioning).kept_by(host) for host in strike.hosts}
         strike.notes["gone"] = []
         for host in strike.hosts:
-            strike.cluster.power(Decommissioning).decommission(host)
+            strike.service.power(Decommissioning).decommission(host)
             strike.notes["gone"].append(host)
 
     def verify(self, strike: Strike) -> str:
         for host in strike.hosts:
-            if left := strike.cluster.power(Decommissioning).kept_by(host):
+            if left := strike.service.power(Decommissioning).kept_by(host):
                 raise NemesisError(f"the cluster still lists {', '.join(left)} on {host.name}")
         kept = strike.notes["kept"]
         if not any(kept.values()):
@@ -166,7 +168,7 @@ class Decommission(Nemesis):
 
     def heal(self, strike: Strike) -> None:
         for host in strike.notes.get("gone", ()):
-            strike.cluster.power(Decommissioning).recommission(host)
+            strike.service.power(Decommissioning).recommission(host)
         for host in strike.hosts:
             start_services(strike, host)
 
@@ -192,8 +194,8 @@ class RollingUpgrade(Nemesis):
     parameters = UpgradeOptions
     lasts = False
     restores = False
-    cluster_powers = (
-        Processes,
+    service_powers = (
+        Installation,
         Upgrade,
     )
 
@@ -205,19 +207,19 @@ class RollingUpgrade(Nemesis):
         system.prepare(options.model_copy(update={"version": parameters.version}))
 
     def inject(self, strike: Strike) -> None:
-        strike.notes["before"] = {strike.cluster.power(Upgrade).release_of(host) for host in strike.hosts}
+        strike.notes["before"] = {strike.service.power(Upgrade).release_of(host) for host in strike.hosts}
         for host in strike.hosts:
-            stop_in_order(host, strike.cluster)
-            strike.cluster.power(Upgrade).install_release(host, strike.parameters.version)
+            stop_in_order(host, strike.service)
+            strike.service.power(Upgrade).install_release(host, strike.parameters.version)
             start_services(strike, host)
-            strike.cluster.wait_ready(ANSWER_TIMEOUT_S)
+            strike.service.wait_ready(ANSWER_TIMEOUT_S)
         strike.notes["final"] = ""
-        if len(strike.hosts) == len(strike.cluster.hosts):
-            strike.notes["final"] = f"; {strike.cluster.power(Upgrade).finish_upgrade(strike.parameters.version)}"
+        if len(strike.hosts) == len(strike.service.power(Installation).hosts):
+            strike.notes["final"] = f"; {strike.service.power(Upgrade).finish_upgrade(strike.parameters.version)}"
 
     def verify(self, strike: Strike) -> str:
         wanted = strike.parameters.version
-        running = {host.name: strike.cluster.power(Upgrade).release_of(host) for host in strike.hosts}
+        running = {host.name: strike.service.power(Upgrade).release_of(host) for host in strike.hosts}
         if others := {name: release for name, release in running.items() if release != wanted}:
             raise NemesisError(f"running {others} instead of {wanted}")
         return f"upgraded {strike.names} from {', '.join(strike.notes['before'])} to {wanted}{strike.notes['final']}"

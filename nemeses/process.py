@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.cluster import Processes
 from chaoskit.contract.host import ServiceHost, ServiceState
+from chaoskit.contract.installation import Installation
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
 from chaoskit.contract.owned import Owned
 from chaoskit.contract.part import Part
@@ -33,7 +33,7 @@ class Kill(Nemesis):
     family = "process"
     abrupt = True
     held = True
-    cluster_powers = (Processes,)
+    service_powers = (Installation,)
 
     def occupies(self, parameters: Any) -> Collection[Part]:
         return {Part.PROCESSES}
@@ -41,7 +41,7 @@ class Kill(Nemesis):
     def inject(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:
             if (owned := optional(host, Owned)) is None:
-                signal_services([host], strike.cluster, "KILL")
+                signal_services([host], strike.service, "KILL")
             else:
                 hold(strike, host, _joined(map(owned.kill_script, owned.services)), _start_script(owned))
 
@@ -53,7 +53,7 @@ class Kill(Nemesis):
         return ()
 
     def verify(self, strike: Strike) -> str:
-        await_state(strike.hosts, strike.cluster, ServiceState.GONE)
+        await_state(strike.hosts, strike.service, ServiceState.GONE)
         return f"no process of the system is running on {strike.names}, and it does not answer"
 
     def heal(self, strike: Strike) -> None:
@@ -72,7 +72,7 @@ class Pause(Nemesis):
     family = "process"
     renews = False
     held = True
-    cluster_powers = (Processes,)
+    service_powers = (Installation,)
 
     def occupies(self, parameters: Any) -> Collection[Part]:
         return {Part.PROCESSES}
@@ -84,7 +84,7 @@ class Pause(Nemesis):
         )
 
     def verify(self, strike: Strike) -> str:
-        await_state(strike.hosts, strike.cluster, ServiceState.PAUSED)
+        await_state(strike.hosts, strike.service, ServiceState.PAUSED)
         return f"processes on {strike.names} are stopped (state T) and do not answer"
 
     def heal(self, strike: Strike) -> None:
@@ -102,7 +102,7 @@ class Restart(Nemesis):
     summary = "shut the system's processes down cleanly and start them again, on all hosts simultaneously"
     family = "process"
     held = True
-    cluster_powers = (Processes,)
+    service_powers = (Installation,)
     lasts = False
 
     def occupies(self, parameters: Any) -> Collection[Part]:
@@ -131,7 +131,7 @@ class RollingRestart(Restart):
         strike.notes["down"] = _down_already(strike)
         for host in strike.hosts:
             _restart(host, strike)
-            strike.cluster.wait_ready(ANSWER_TIMEOUT_S)
+            strike.service.wait_ready(ANSWER_TIMEOUT_S)
 
 
 def _down_already(strike: Strike) -> str:
@@ -151,14 +151,16 @@ def signal_script(strike: Strike, host: ServiceHost, signal: str) -> str:
     """Return the script that signals every running service of the system on a host."""
     if (owned := optional(host, Owned)) is not None:
         return _joined(owned.signal_script(service, signal) for service in owned.services)
-    groups = " ".join(f"$(cat {host.pid_path(service)})" for service in strike.cluster.power(Processes).services(host))
+    groups = " ".join(
+        f"$(cat {host.pid_path(service)})" for service in strike.service.power(Installation).services(host)
+    )
     return f'for group in {groups}; do kill -s {signal} -- "-$group"; done 2> /dev/null; true'
 
 
 def _restart(host: ServiceHost, strike: Strike) -> None:
     if (owned := optional(host, Owned)) is not None:
         hold(strike, host, "true", _start_script(owned))
-    stop_in_order(host, strike.cluster)
+    stop_in_order(host, strike.service)
     start_services(strike, host)
     if owned is not None:
         release(strike, [host])

@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import Size
-from chaoskit.contract.cluster import Processes
 from chaoskit.contract.host import ResourceLimits, ServiceHost
+from chaoskit.contract.installation import Installation
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
 from chaoskit.contract.part import Part
 from chaoskit.contract.shell import bash
@@ -115,7 +115,7 @@ class MemoryPressure(Nemesis):
     summary = "limit hosts' memory to slightly more than what their processes hold"
     family = "process"
     abrupt = True
-    cluster_powers = (Processes,)
+    service_powers = (Installation,)
     parameters = MemoryParameters
     host_powers = (ResourceLimits,)
 
@@ -167,7 +167,7 @@ class FileExhaustion(Nemesis):
     family = "process"
     renews = False
     abrupt = True
-    cluster_powers = (Processes,)
+    service_powers = (Installation,)
     parameters = FilesParameters
 
     def occupies(self, parameters: Any) -> Collection[Part]:
@@ -176,7 +176,7 @@ class FileExhaustion(Nemesis):
     def inject(self, strike: Strike) -> None:
         def act(host: ServiceHost) -> None:
             note = f"/run/chaoskit/{strike.name}.files"
-            services = strike.cluster.power(Processes).services(host)
+            services = strike.service.power(Installation).services(host)
             groups = " ".join(f"$(cat {host.pid_path(service)})" for service in services)
             prlimit = shlex.join(_prlimit(host))
             limit = _LIMIT_FILES.format(groups=groups, note=note, leave=strike.parameters.leave, prlimit=prlimit)
@@ -192,7 +192,7 @@ class FileExhaustion(Nemesis):
             if not tight:
                 raise NemesisError(f"no process of the system on {host.name} is limited")
             deadline = time.monotonic() + 2
-            while strike.parameters.leave == 0 and strike.cluster.answers(host, 0.2):
+            while strike.parameters.leave == 0 and strike.service.power(Installation).answers(host, 0.2):
                 if time.monotonic() > deadline:
                     raise NemesisError(f"{host.name} still accepts new connections")
             return f"{len(tight)} processes on {host.name} may open {strike.parameters.leave} more files"

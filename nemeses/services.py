@@ -9,11 +9,12 @@ from functools import partial
 from weakref import WeakKeyDictionary
 
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.cluster import Cluster, Processes
 from chaoskit.contract.host import ServiceHost, ServiceState
+from chaoskit.contract.installation import Installation
 from chaoskit.contract.nemesis import NemesisError, Strike
 from chaoskit.contract.part import Part
 from chaoskit.contract.power import optional
+from chaoskit.contract.service import Service
 from nemeses.beside import others
 
 ANSWER_TIMEOUT_S = 60
@@ -31,17 +32,17 @@ _starts: WeakKeyDictionary[ServiceHost, threading.Lock] = WeakKeyDictionary()
 """Several faults may end at once on a host, and each start the system if it does not run."""
 
 
-def signal_services(targets: Sequence[ServiceHost], cluster: Cluster, signal: str) -> None:
+def signal_services(targets: Sequence[ServiceHost], cluster: Service, signal: str) -> None:
     """Send a signal to every service of the system, on all hosts in parallel."""
 
     def act(host: ServiceHost) -> None:
-        for service in cluster.power(Processes).services(host):
+        for service in cluster.power(Installation).services(host):
             host.signal(service, signal)
 
     on_each(targets, act)
 
 
-def await_state(targets: Sequence[ServiceHost], cluster: Cluster, state: ServiceState) -> None:
+def await_state(targets: Sequence[ServiceHost], cluster: Service, state: ServiceState) -> None:
     """Wait until every service is in this state and does not answer.
 
     Raises:
@@ -54,7 +55,7 @@ def await_state(targets: Sequence[ServiceHost], cluster: Cluster, state: Service
             if time.monotonic() > deadline:
                 raise NemesisError(f"services on {host.name} should be {state.value}, but are {seen}")
             time.sleep(_POLL_S)
-        if cluster.answers(host, timeout_s=0.2):
+        if cluster.power(Installation).answers(host, timeout_s=0.2):
             raise NemesisError(f"{host.name} still answers")
 
     on_each(targets, wait)
@@ -72,10 +73,10 @@ def check_running(strike: Strike) -> None:
 
 def down(strike: Strike) -> list[ServiceHost]:
     """Return the targets on which the system is not running."""
-    return [host for host in strike.hosts if ServiceState.GONE in states(host, strike.cluster)]
+    return [host for host in strike.hosts if ServiceState.GONE in states(host, strike.service)]
 
 
-def stop_in_order(host: ServiceHost, cluster: Cluster) -> None:
+def stop_in_order(host: ServiceHost, cluster: Service) -> None:
     """Stop the system's services with SIGTERM; kill those that take too long with SIGKILL."""
     signal_services([host], cluster, "TERM")
     deadline = time.monotonic() + _GRACE_S
@@ -90,10 +91,10 @@ def start_services(strike: Strike, host: ServiceHost) -> None:
     """Start the system on a host if it does not run, unless another fault decides whether it runs."""
     if not others(strike, host, Part.PROCESSES):
         with _starting(host):
-            strike.cluster.power(Processes).start(host)
+            strike.service.power(Installation).start(host)
 
 
-def await_answers(targets: Sequence[ServiceHost], cluster: Cluster) -> str:
+def await_answers(targets: Sequence[ServiceHost], cluster: Service) -> str:
     """Wait until the system answers on every host; return evidence.
 
     Raises:
@@ -115,7 +116,7 @@ def answers_again(strike: Strike) -> str:
     """
     told, answering, silent = [], [], []
     for host in strike.hosts:
-        if why := _await_answer(host, strike.cluster, partial(others, strike, host)):
+        if why := _await_answer(host, strike.service, partial(others, strike, host)):
             silent.append(host)
             told.append(f"{host.name} {why}")
         else:
@@ -125,14 +126,14 @@ def answers_again(strike: Strike) -> str:
     return "; ".join([f"answering again: {', '.join(answering)}", *told] if answering else told)
 
 
-def _await_answer(host: ServiceHost, cluster: Cluster, beside: Callable[[], str] = str) -> str:
+def _await_answer(host: ServiceHost, cluster: Service, beside: Callable[[], str] = str) -> str:
     """Wait until the system answers on a host; return why other faults that hold there prevent that, or nothing.
 
     Raises:
         NemesisError: it does not answer, and no other fault holds there.
     """
     began = time.monotonic()
-    while not cluster.answers(host):
+    while not cluster.power(Installation).answers(host):
         gone = ServiceState.GONE in states(host, cluster)
         waited_s, holding = time.monotonic() - began, beside()
         if holding and (gone or waited_s > _BESIDE_S):
@@ -146,7 +147,7 @@ def _await_answer(host: ServiceHost, cluster: Cluster, beside: Callable[[], str]
 
 
 def _prove_answers(strike: Strike) -> str:
-    if optional(strike.cluster, Processes):
+    if optional(strike.service, Installation):
         on_each(strike.hosts, lambda host: start_services(strike, host))
     return answers_again(strike)
 
@@ -155,7 +156,7 @@ def _starting(host: ServiceHost) -> threading.Lock:
     return _starts.setdefault(host, threading.Lock())
 
 
-def states(host: ServiceHost, cluster: Cluster) -> set[ServiceState]:
+def states(host: ServiceHost, cluster: Service) -> set[ServiceState]:
     """Return the states of the services on a host; empty if the cluster does not expose them."""
-    processes = optional(cluster, Processes)
+    processes = optional(cluster, Installation)
     return {host.state(service) for service in processes.services(host)} if processes else set()

@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import MILLISECOND, SECOND, Duration, format_duration
-from chaoskit.contract.cluster import Processes
 from chaoskit.contract.host import ServiceHost, ServiceState
+from chaoskit.contract.installation import Installation
 from chaoskit.contract.nemesis import HostNames, Nemesis, NemesisError, Strike
 from chaoskit.contract.part import Part
 from chaoskit.contract.shell import bash
@@ -76,7 +76,7 @@ class CrashLoop(Nemesis):
     family = "process"
     renews = False
     abrupt = True
-    cluster_powers = (Processes,)
+    service_powers = (Installation,)
     parameters = CrashLoopParameters
 
     def occupies(self, parameters: Any) -> Collection[Part]:
@@ -85,8 +85,8 @@ class CrashLoop(Nemesis):
     def inject(self, strike: Strike) -> None:
         strike.notes["over"] = threading.Event()
         strike.notes["crashes"] = 0
-        signal_services(strike.hosts, strike.cluster, "KILL")
-        await_state(strike.hosts, strike.cluster, ServiceState.GONE)
+        signal_services(strike.hosts, strike.service, "KILL")
+        await_state(strike.hosts, strike.service, ServiceState.GONE)
         thread = threading.Thread(target=_crash_again, args=(strike,), name=strike.name, daemon=True)
         strike.notes["thread"] = thread
         thread.start()
@@ -110,7 +110,7 @@ class CrashLoop(Nemesis):
     def verify_healed(self, strike: Strike) -> str:
         answers = answers_again(strike)
         time.sleep(strike.parameters.interval / 1e9)
-        if dead := [host.name for host in strike.hosts if ServiceState.GONE in states(host, strike.cluster)]:
+        if dead := [host.name for host in strike.hosts if ServiceState.GONE in states(host, strike.service)]:
             raise NemesisError(f"crashed once more: {', '.join(dead)}")
         lived = format_duration(strike.parameters.interval)
         return f"{answers}; alive for {lived}; crashes: {strike.notes.get('crashes')}"
@@ -137,7 +137,7 @@ class Stall(Nemesis):
     summary = "repeatedly pause the system's processes for a moment, similar to garbage collection"
     family = "process"
     renews = False
-    cluster_powers = (Processes,)
+    service_powers = (Installation,)
     parameters = StallParameters
 
     def occupies(self, parameters: Any) -> Collection[Part]:
@@ -201,8 +201,8 @@ def _crash_again(strike: Strike) -> None:
             on_each(strike.hosts, lambda host: start_services(strike, host))
             if strike.notes["over"].wait(strike.parameters.interval / 1e9):
                 return
-            signal_services(strike.hosts, strike.cluster, "KILL")
-            while any(states(host, strike.cluster) != {ServiceState.GONE} for host in strike.hosts):
+            signal_services(strike.hosts, strike.service, "KILL")
+            while any(states(host, strike.service) != {ServiceState.GONE} for host in strike.hosts):
                 if strike.notes["over"].wait(_POLL_S / 5):
                     return
             strike.notes["crashes"] += 1
@@ -212,7 +212,7 @@ def _crash_again(strike: Strike) -> None:
 
 def _sample(strike: Strike, host: ServiceHost) -> tuple[int, int]:
     """Sample over two intervals whether the first service is stopped; return the numbers of stopped and all samples."""
-    path = host.pid_path(strike.cluster.power(Processes).services(host)[0])
+    path = host.pid_path(strike.service.power(Installation).services(host)[0])
     gap_s = 2 * strike.parameters.interval / 1e9 / 100
     script = f'pid=$(cat {path}); for i in {{1..100}}; do cut -d")" -f2 /proc/$pid/stat; sleep {gap_s:.4f}; done'
     seen = re.findall(r"^ (\w)", bash(host, script, timeout_s=60).out, re.MULTILINE)

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from chaoskit.base import plugins
 from chaoskit.cli.console import wide_console
-from chaoskit.contract.cluster import Processes
+from chaoskit.contract.installation import Installation
 from chaoskit.contract.installed import nemesis
 from chaoskit.contract.nemesis import Nemesis
 from chaoskit.contract.part import EVERYTHING
@@ -62,6 +62,6 @@ def _occupied(found: Nemesis) -> str:
 def _needs(found: Nemesis) -> str:
     return ", ".join(
         power.__name__
-        for power in (*found.host_powers, *found.disk_powers, *found.cluster_powers)
-        if power is not Processes
+        for power in (*found.host_powers, *found.disk_powers, *found.service_powers)
+        if power is not Installation
     )

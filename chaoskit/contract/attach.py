@@ -4,48 +4,33 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from chaoskit.base.errors import BadInput, Problems
-from chaoskit.contract.cluster import Cluster
 from chaoskit.contract.guarantee import Declared
-from chaoskit.contract.host import HostError, ServiceHost
+from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.owned import Owned
-from chaoskit.contract.power import P, held
+from chaoskit.contract.service import Service
 
 _HOSTS = "cluster.inventory.hosts"
 
 
-@dataclass(frozen=True)
-class Node:
-    """A node of a system that runs already, in the place of a host; nothing can be done on it.
+class Node(NamedTuple):
+    """A node of a system that runs already.
 
     Attributes:
-        name: `n1`, `n2`, ... in the order of the nodes' ids.
+        name: `n1`, `n2`, ... in the order of the nodes' ids; the name of its host, if an inventory names that.
         address: where its clients connect, as `host:port`.
         id: its id in the system.
-        disks: none; its owner has not given them.
     """
 
     name: str
     address: str
     id: str
-    disks: Mapping[str, Any] = field(default_factory=dict, hash=False)
-
-    def power(self, kind: type[P]) -> P:
-        """Raise `PowerMissing`; see `chaoskit.contract.power.Powered`."""
-        return held(kind, [], f"{self.name}, a node that runs already,")
-
-    def __getattr__(self, name: str) -> Any:
-        """Raise for everything that hosts do."""
-        if name.startswith("__"):
-            raise AttributeError(name)
-        raise HostError(f"{self.name} ({self.address}) runs already: nothing can be done on it (cluster.attach)")
 
 
-def on_hosts(nodes: Sequence[Node], hosts: Sequence[ServiceHost]) -> list[tuple[Node, ServiceHost]]:
-    """Return each node, with the name of its host, beside that host. Without hosts, nodes stand in for them.
+def on_hosts(nodes: Sequence[Node], hosts: Sequence[ServiceHost]) -> tuple[list[Node], list[ServiceHost]]:
+    """Return the nodes, each with the name of its host, and their hosts in the same order; without hosts, the nodes.
 
     A node's host is the one whose inventory says its id, or has its address.
 
@@ -53,8 +38,10 @@ def on_hosts(nodes: Sequence[Node], hosts: Sequence[ServiceHost]) -> list[tuple[
         BadInput: a node has no host, or a host has no node.
     """
     if not hosts:
-        return [(node, cast("ServiceHost", node)) for node in nodes]
-    problems, found, left = Problems(), [], list(hosts)
+        return list(nodes), []
+    problems, left = Problems(), list(hosts)
+    named: list[Node] = []
+    ordered: list[ServiceHost] = []
     for node in nodes:
         where = node.address.rpartition(":")[0].strip("[]")
         known = {where, *_addresses(where)}
@@ -65,11 +52,12 @@ def on_hosts(nodes: Sequence[Node], hosts: Sequence[ServiceHost]) -> list[tuple[
             continue
         left.remove(match[0])
         match[0].power(Owned).id = node.id
-        found.append((replace(node, name=match[0].name), match[0]))
+        named.append(node._replace(name=match[0].name))
+        ordered.append(match[0])
     for host in left:
         problems.add(BadInput(f"{_HOSTS}.{host.name}: no node runs on it ({host.address}); remove it, or set node"))
     problems.raise_any()
-    return found
+    return named, ordered
 
 
 def check_free(namespace: str, names: Iterable[str]) -> None:
@@ -118,14 +106,14 @@ class Attaching(Protocol):
         """
         ...
 
-    def attach(self, settings: Mapping[str, Any], options: Any, hosts: Sequence[ServiceHost]) -> Cluster:
+    def attach(self, settings: Mapping[str, Any], options: Any, hosts: Sequence[ServiceHost]) -> Service:
         """Connect. Creates nothing.
 
         Args:
             settings: where to connect.
             options: the system's options.
             hosts: the hosts of its nodes, as their owner's inventory names them (`chaoskit.contract.owned.Owned`); if
-                there are none, `Cluster.hosts` are `Node`s.
+                there are none, the service has no `Installation`.
 
         Raises:
             BadInput: as `observe`, or hosts and nodes do not match.
@@ -140,6 +128,6 @@ class Attaching(Protocol):
             names: their names in the system.
 
         Raises:
-            ClusterError: they could not be deleted.
+            ServiceError: they could not be deleted.
         """
         ...

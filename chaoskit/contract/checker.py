@@ -75,7 +75,7 @@ class Setting:
         stuck_ns: from when on sends were due until then and none was made; None if that was not so.
         load_start_ns: since when sends were due; what was sent before warmed the clients up.
         apart_ns: by how much the times of two clients may be wrong against each other; 0 if one clock told all.
-        imposed: settings of a queue that nobody declared; see `chaoskit.contract.cluster.Imposing`.
+        imposed: settings of a queue that nobody declared; see `chaoskit.contract.system.Imposing`.
         clocks: the clients of each machine that has a clock of its own.
         proved: transactions whose outcome nobody knows, but of which a message was read.
     """

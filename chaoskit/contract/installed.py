@@ -7,10 +7,10 @@ from functools import cache
 from chaoskit.base import plugins
 from chaoskit.contract.anomaly import CRASHED, Anomaly, Gone
 from chaoskit.contract.checker import Checker
-from chaoskit.contract.cluster import System
 from chaoskit.contract.host import HostProvider
 from chaoskit.contract.nemesis import Nemesis
 from chaoskit.contract.synthesizer import Synthesizer
+from chaoskit.contract.system import System
 from chaoskit.contract.workload import Workload
 
 

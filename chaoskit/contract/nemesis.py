@@ -9,12 +9,13 @@ from typing import Any, Literal, Protocol, runtime_checkable
 from pydantic import BaseModel, ConfigDict
 
 from chaoskit.base.errors import ChaoskitError
-from chaoskit.contract.cluster import Cluster, System
 from chaoskit.contract.disk import DATA
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import Doubt, PowerSwitch, ServiceHost
 from chaoskit.contract.part import EVERYTHING, Part
 from chaoskit.contract.power import optional
+from chaoskit.contract.service import Service
+from chaoskit.contract.system import System
 from chaoskit.history.format.audits import Place
 
 _ANSWER_S = 0.1
@@ -111,7 +112,8 @@ class Strike:
         name: unique in the run and a valid file name, such as `3-partition`; use it for anything created on hosts.
         hosts: the targets of a nemesis that targets hosts; at least one.
         clients: the targets of a nemesis that targets clients; at least one.
-        cluster: the system under test.
+        service: the system under test.
+        lab: all hosts of the lab: those of the system, and those on which clients run.
         parameters: the validated parameters.
         seed: seed for the nemesis's own random decisions.
         resolve: resolves a host name, a role (`leader`, `followers:log-0/2`) or `all` to hosts, live.
@@ -129,7 +131,8 @@ class Strike:
     name: str
     hosts: Sequence[ServiceHost]
     clients: Sequence[ClientProcess]
-    cluster: Cluster
+    service: Service
+    lab: Sequence[ServiceHost]
     parameters: Any
     seed: int
     resolve: Callable[[str], list[ServiceHost]]
@@ -184,7 +187,7 @@ class Nemesis(Protocol):
         restores: whether healing restores the deployment fully, so that another trial may use it.
         host_powers: powers that its target hosts must have.
         disk_powers: powers that the targeted disk must have; its parameters are then an `OnDisk`.
-        cluster_powers: powers that the cluster must have.
+        service_powers: powers that the cluster must have.
     """
 
     summary: str
@@ -203,7 +206,7 @@ class Nemesis(Protocol):
     restores: bool = True
     host_powers: tuple[type, ...] = ()
     disk_powers: tuple[type, ...] = ()
-    cluster_powers: tuple[type, ...] = ()
+    service_powers: tuple[type, ...] = ()
 
     def damage(self, parameters: Any) -> Damage:
         """Return the damage that it may do to the targets' data, with these validated parameters."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
 from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.installation import Installed
 from chaoskit.contract.shell import bash
 
 _START_S = 120
@@ -38,13 +40,12 @@ class Owned(Protocol):
         ...
 
 
-class OwnedProcesses:
-    """The power `Processes` of a cluster whose hosts are all `Owned`."""
+def owned_installation(hosts: Sequence[ServiceHost], answers: Callable[..., bool]) -> Installed:
+    """Return the installation on hosts that are all `Owned`."""
+    return Installed(hosts, answers, _start, lambda host: host.power(Owned).services)
 
-    def start(self, host: ServiceHost) -> None:
-        owned = host.power(Owned)
-        for name in owned.services:
-            bash(host, owned.start_script(name), timeout_s=_START_S)
 
-    def services(self, host: ServiceHost) -> tuple[str, ...]:
-        return host.power(Owned).services
+def _start(host: ServiceHost) -> None:
+    owned = host.power(Owned)
+    for name in owned.services:
+        bash(host, owned.start_script(name), timeout_s=_START_S)

@@ -121,7 +121,7 @@ class Queueing:
         consumers: number of consumers during the load.
         mandatory: whether a message that no queue takes is returned to its producer.
         features: by key of the workload, what it asks of the system's queues; see
-            `chaoskit.contract.cluster.Queues`.
+            `chaoskit.contract.system.Queues`.
         exchange: the system's own way of routing messages to the queues; empty: directly.
         settings: what the queues are declared with, names of `chaoskit.history.format.schema.QUEUE_SETTINGS`.
     """

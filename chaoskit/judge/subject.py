@@ -21,9 +21,9 @@ from chaoskit.base import store
 from chaoskit.base.errors import Problems
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract import installed
-from chaoskit.contract.cluster import Imposing, Positions
 from chaoskit.contract.guarantee import Allowance
 from chaoskit.contract.mistakes import validated
+from chaoskit.contract.system import Imposing, Positions
 from chaoskit.history.compacting.placements import Placements
 from chaoskit.judge.attribution import Attribution, Explained, unexplained
 from chaoskit.judge.effects import effects

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from chaoskit.base import plugins
 from chaoskit.contract import installed
-from chaoskit.contract.cluster import CLIENT_POWERS, CLUSTER_POWERS, System
+from chaoskit.contract.system import CLIENT_POWERS, SERVICE_POWERS, System
 from chaoskit.contract.workload import Workload
 
 YES, GIVEN, NEVER, NOT_YET = "yes", "with", "never", "not yet"
@@ -51,14 +51,14 @@ class Support:
 def support(system: System) -> Support:
     """Return what a system supports."""
     options = system.options()
-    has = {*system.cluster_powers(options), *system.client_powers(options), *system.given}
+    has = {*system.service_powers(options), *system.client_powers(options), *system.given}
     return Support(
         str(getattr(options, "version", "")),
         tuple(model.name for model in system.models),
         tuple(system.roles),
-        tuple(_power(system, power, has) for power in (*CLIENT_POWERS, *CLUSTER_POWERS)),
+        tuple(_power(system, power, has) for power in (*CLIENT_POWERS, *SERVICE_POWERS)),
         tuple(name for name in plugins.names("workload") if _runs(installed.workload(name, name), system, has)),
-        tuple(name for name in plugins.names("nemesis") if {*installed.nemesis(name).cluster_powers} <= has),
+        tuple(name for name in plugins.names("nemesis") if {*installed.nemesis(name).service_powers} <= has),
     )
 
 

@@ -18,11 +18,11 @@ from typing import Any
 
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.base.store import TIMELINE, write_yaml
-from chaoskit.contract.cluster import Cluster
 from chaoskit.contract.event import FaultDropped, FaultFailed, FaultHealed, FaultProved, Watcher
 from chaoskit.contract.host import Doubt, ServiceHost
 from chaoskit.contract.installed import nemesis
 from chaoskit.contract.nemesis import ClientProcess, Nemesis, Strike, is_dark
+from chaoskit.contract.service import Service
 from chaoskit.history.compacting.faults import FaultLog
 from chaoskit.history.format.segment import HistoryFull, room_in
 from chaoskit.run.fault_row import FaultRow
@@ -40,7 +40,8 @@ class Conductor:
 
     Args:
         plan: the plan with the faults.
-        cluster: the cluster that they target.
+        service: the system that they target.
+        lab: all hosts of the lab.
         clients: the workload's clients that they target.
         folder: the run folder.
         origin_ns: start of the run, CLOCK_MONOTONIC; recorded times are relative to it.
@@ -61,7 +62,8 @@ class Conductor:
     def __init__(
         self,
         plan: Plan,
-        cluster: Cluster,
+        service: Service,
+        lab: Sequence[ServiceHost],
         clients: Sequence[ClientProcess],
         folder: Path,
         *,
@@ -71,7 +73,8 @@ class Conductor:
         changed: Callable[[], None] = lambda: None,
     ) -> None:
         self._plan = plan
-        self._cluster = cluster
+        self._service = service
+        self._lab = lab
         self._clients = {client.name: client for client in clients}
         self._folder = folder
         self._origin_ns = origin_ns
@@ -80,12 +83,12 @@ class Conductor:
         self._changed = changed
         self._log = FaultLog(folder / "wal")
         self._lock = threading.Lock()
-        self._occupancy = Occupancy([host.name for host in cluster.hosts])
+        self._occupancy = Occupancy([host.name for host in lab])
         self._owed: list[tuple[FaultRow, Callable[[], str]]] = []
         self._timeline: dict[int, dict[str, Any]] = {}
         self._stop = threading.Event()
         self._load_over = threading.Event()
-        self._targeting = Targeting(plan, cluster, in_system, self._stop)
+        self._targeting = Targeting(plan, service, lab, in_system, self._stop)
         self._threads: list[threading.Thread] = []
         self.all_healed = True
         self.full: HistoryFull | None = None
@@ -163,7 +166,8 @@ class Conductor:
             name=f"{row.index}-{fault.kind}",
             hosts=[self._targeting.hosts[name] for name in targets if name in self._targeting.hosts],
             clients=[self._clients[name] for name in targets if name in self._clients],
-            cluster=self._cluster,
+            service=self._service,
+            lab=self._lab,
             parameters=kind.parameters.model_validate(fault.parameters),
             seed=fault.seed,
             resolve=lambda name: self._targeting.resolve(name, fault.pick),
@@ -172,7 +176,7 @@ class Conductor:
             beside=lambda host: self._occupancy.beside(host.name, row.index),
         )
         row.content["targets"] = list(targets)
-        ground = Ground(strike, self._cluster.hosts, row.say)
+        ground = Ground(strike, self._lab, row.say)
         try:
             self._inject(row, kind, fault, strike, ground, load_start_ns)
         except HistoryFull as error:

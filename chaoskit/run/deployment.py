@@ -15,10 +15,12 @@ from chaoskit.base.errors import ChaoskitError
 from chaoskit.base.journal import Journal
 from chaoskit.base.parallel import on_each
 from chaoskit.contract.attach import Attaching
-from chaoskit.contract.cluster import Cluster, Processes, Rooted
 from chaoskit.contract.event import HostsKept, PhaseBegun, Problem, Watcher
 from chaoskit.contract.host import Lab, ServiceHost
+from chaoskit.contract.installation import Installation
 from chaoskit.contract.power import optional
+from chaoskit.contract.service import Service
+from chaoskit.contract.system import Rooted
 from chaoskit.contract.topic import Topic
 from chaoskit.run.interruption import TooEarly
 from chaoskit.scenario.machine import rooting
@@ -51,7 +53,8 @@ class Deployment:
 
     Attributes:
         id: id of this deployment, unique on this machine.
-        cluster: the system.
+        service: the system.
+        hosts: all hosts of the lab: those of the system, then those on which only clients run.
         journal: journal of everything created on the machine.
         trials: names of the runs on this deployment, oldest first.
     """
@@ -67,14 +70,18 @@ class Deployment:
         self._lab = self._provision(plan, watcher)
         try:
             watcher.on(PhaseBegun("deploy"))
-            self.cluster: Cluster = self._deploy(plan)
+            self.service: Service = self._deploy(plan)
         except BaseException:
             self._remove_hosts()
             raise
 
+    @property
+    def hosts(self) -> Sequence[ServiceHost]:
+        return self._lab.hosts
+
     def start(self) -> None:
         """Start the system on all hosts where it is not running."""
-        start(self.cluster)
+        start(self.service)
 
     def serves(self, plan: Plan) -> bool:
         """Return whether a trial of this plan can run on it."""
@@ -98,14 +105,14 @@ class Deployment:
             given = {"system": self._attached.system, "settings": self._attached.attach}
             self.journal.record(ATTACHED, **given, names=names)
         for topic in topics:
-            self.cluster.create_topic(topic)
+            self.service.create_topic(topic)
 
     def end_trial(self, watcher: Watcher) -> None:
         """Leave nothing of the last trial in a system that runs already."""
         if self._attached is None:
             return
         try:
-            self.cluster.end_trial()
+            self.service.end_trial()
         except ChaoskitError as error:
             self._leftovers = True
             watcher.on(Problem(f"{error}; `chaoskit heal` tries again"))
@@ -116,24 +123,24 @@ class Deployment:
         Formatting tools do not fsync everything; an early power cut would test the set-up, not the load.
         """
         if self._ground.sync and self._attached is None:
-            for host in self.cluster.hosts:
+            for host in self.hosts:
                 host.run(["sync", "-f", *(disk.path for disk in host.disks.values())])
 
     def collect(self, folder: Path) -> bool:
         """Copy logs and disk recordings to a run folder; return whether there was a recording."""
-        _collect_logs(self.cluster, folder)
+        _collect_logs(self.service, folder)
         return bool(self._lab.keep(folder / store.RECORDINGS))
 
     def close(self) -> None:
         """Remove the hosts and everything created for them."""
         try:
-            self.cluster.close()
+            self.service.close()
         finally:
             self._remove_hosts()
 
     def leave(self, watcher: Watcher) -> None:
         """Leave the hosts running; `chaoskit heal` stops them."""
-        self.cluster.close()
+        self.service.close()
         self.journal.release()
         watcher.on(HostsKept(tuple(self._lab.access())))
 
@@ -151,7 +158,7 @@ class Deployment:
             self.journal.release()
             raise
 
-    def _deploy(self, plan: Plan) -> Cluster:
+    def _deploy(self, plan: Plan) -> Service:
         if self._attached is None:
             return plan.system.deploy(self._lab.hosts, plan.system_options)
         assert isinstance(plan.system, Attaching)
@@ -169,26 +176,25 @@ class Deployment:
             self.journal.close()
 
 
-def start(cluster: Cluster) -> None:
+def start(service: Service) -> None:
     """Start a system on all its hosts at once, where it is not running: hosts may wait for each other."""
-    processes = optional(cluster, Processes)
-    if processes is not None:
-        on_each(cluster.hosts, processes.start)
+    if installation := optional(service, Installation):
+        on_each(installation.hosts, installation.start)
 
 
-def _collect_logs(cluster: Cluster, folder: Path) -> None:
-    processes = optional(cluster, Processes)
-    if processes is None:
+def _collect_logs(service: Service, folder: Path) -> None:
+    installation = optional(service, Installation)
+    if installation is None:
         return
 
     def collect(host: ServiceHost) -> None:
-        for service in processes.services(host):
-            target = folder / "logs" / host.name / f"{service}.log"
+        for name in installation.services(host):
+            target = folder / "logs" / host.name / f"{name}.log"
             try:
-                host.get(host.log_path(service), target)
+                host.get(host.log_path(name), target)
             except (ChaoskitError, OSError) as error:
                 with suppress(OSError):  # for example a full disk, which is also why the copy failed
                     target.parent.mkdir(parents=True, exist_ok=True)
                     target.with_suffix(".missing").write_text(f"{error}\n", encoding="utf-8")
 
-    on_each(cluster.hosts, collect)
+    on_each(installation.hosts, collect)

@@ -137,7 +137,7 @@ class Site:
             recorded = deployment.collect(folder)
             if self._shared and trial.restored and not recorded:
                 with suppress(ChaoskitError):  # the next trial gets another deployment
-                    deployment.cluster.end_trial()
+                    deployment.service.end_trial()
                     reusable = True
         finally:
             if self._keep:

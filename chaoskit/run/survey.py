@@ -8,7 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from chaoskit.base.errors import ChaoskitError
-from chaoskit.contract.cluster import Cluster, ClusterError
+from chaoskit.contract.power import optional
+from chaoskit.contract.service import Placing, Service, ServiceError
 from chaoskit.history.compacting.placements import PlacementLog
 from chaoskit.history.format.segment import HistoryFull
 
@@ -19,7 +20,7 @@ class Survey:
     """Surveys placements in its own thread, so that no fault waits for an answer of the system.
 
     Args:
-        cluster: the cluster.
+        service: the running system.
         folder: the run's `wal` folder.
         origin_ns: start of the run, CLOCK_MONOTONIC.
         in_history: returns the workload's name of a topic in the system.
@@ -28,9 +29,9 @@ class Survey:
         problems: what was not recorded, and why, as sentences.
     """
 
-    def __init__(self, cluster: Cluster, folder: Path, origin_ns: int, in_history: Callable[[str], str]) -> None:
+    def __init__(self, service: Service, folder: Path, origin_ns: int, in_history: Callable[[str], str]) -> None:
         self.problems: list[str] = []
-        self._cluster = cluster
+        self._placing = optional(service, Placing)
         self._log = PlacementLog(folder)
         self._origin_ns = origin_ns
         self._in_history = in_history
@@ -66,11 +67,13 @@ class Survey:
             self._look()
 
     def _look(self) -> None:
+        if self._placing is None:
+            return
         at_ns = time.monotonic_ns() - self._origin_ns
         try:
-            for (topic, partition), leader, holders in self._cluster.placements():
+            for (topic, partition), leader, holders in self._placing.placements():
                 self._log.record(at_ns, (self._in_history(topic), partition), leader, holders)
-        except ClusterError:
+        except ServiceError:
             return  # nobody answers: what was known before stays the last known placement
         except Exception as error:  # noqa: BLE001  # a survey that fails must not cost the run its faults
             words = str(error) if isinstance(error, ChaoskitError) else f"bug: {error!r}"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from chaoskit.base.errors import ChaoskitError
-from chaoskit.contract.cluster import Cluster
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.role import Every
+from chaoskit.contract.service import Placing, Service
 from chaoskit.history.format.audits import Place
 from chaoskit.scenario.plan import Plan
 
@@ -22,23 +22,31 @@ class Targeting:
 
     Args:
         plan: the plan with the workload's topics.
-        cluster: the cluster.
+        service: the running system.
+        lab: all hosts of the lab.
         in_system: maps a workload topic to its name in the system.
         stop: set when no further fault may begin; a vacant role is then not waited for.
     """
 
-    def __init__(self, plan: Plan, cluster: Cluster, in_system: Callable[[str], str], stop: threading.Event) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        service: Service,
+        lab: Sequence[ServiceHost],
+        in_system: Callable[[str], str],
+        stop: threading.Event,
+    ) -> None:
         self._plan = plan
-        self._cluster = cluster
+        self._service = service
         self._in_system = in_system
         self._stop = stop
         self._of_all = {role for role in plan.system.roles if isinstance(role, Every)}
-        self.hosts: dict[str, ServiceHost] = {host.name: host for host in cluster.hosts}
+        self.hosts: dict[str, ServiceHost] = {host.name: host for host in lab}
 
     def resolve(self, name: str, pick: float) -> list[ServiceHost]:
         """Resolve a host name, `all` or a role to hosts; `pick` in [0, 1) chooses among several holders."""
         if name == "all":
-            return list(self._cluster.hosts)
+            return list(self.hosts.values())
         names = [name] if name in self.hosts else self._holders(name, pick)
         return [self.hosts[each] for each in names]
 
@@ -49,7 +57,7 @@ class Targeting:
         deadline = time.monotonic() + _FIND_ATTEMPTS_S
         while True:
             try:
-                holders = self._cluster.find(role, place)
+                holders = self._service.power(Placing).find(role, place)
                 break
             except ChaoskitError:
                 if time.monotonic() > deadline or self._stop.wait(0.05):

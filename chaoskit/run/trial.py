@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from chaoskit.base import store
-from chaoskit.contract.cluster import ClusterError, Reporting, Revival, Supervision
 from chaoskit.contract.event import LoadTick, PhaseBegun, Problem, ServiceRevived, Watcher
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import HostError
+from chaoskit.contract.installation import Revival, Supervision
 from chaoskit.contract.installed import nemesis
 from chaoskit.contract.power import optional
+from chaoskit.contract.service import Reporting, ServiceError
 from chaoskit.contract.traits import Backlog, Group, Paced, Routed
 from chaoskit.contract.workload import PRODUCER, Task
 from chaoskit.history.digesting import live
@@ -77,7 +78,7 @@ class Trial:
         self.restored = False
         self._plan = plan
         self._deployment = deployment
-        self._cluster = deployment.cluster
+        self._service = deployment.service
         self._folder = folder
         self._origin_ns = origin_ns
         self._watcher = watcher
@@ -106,28 +107,28 @@ class Trial:
 
     def _begin(self) -> None:
         """Prepare the system and create the trial's topics."""
-        cluster, topics = self._cluster, self._plan.declared.topics
+        service, topics = self._service, self._plan.declared.topics
         self._revived_before = len(self._revivals())
         write_topics(self._folder / "wal", {topic.name: topic.model.name for topic in topics})
         self._watcher.on(PhaseBegun("ready"))
-        cluster.begin_trial(self._namespace, self._plan.system_options)
-        cluster.wait_ready(self._plan.scenario.cluster.ready_within / 1e9)
+        service.begin_trial(self._namespace, self._plan.system_options)
+        service.wait_ready(self._plan.scenario.cluster.ready_within / 1e9)
         self._deployment.create_topics([replace(topic, name=self._in_system(topic.name)) for topic in topics])
         self._report_settings()
         self._deployment.sync()
 
     def _report_settings(self) -> None:
         """Keep the settings in effect; a run is judged without them, too."""
-        if reporting := optional(self._cluster, Reporting):
+        if reporting := optional(self._service, Reporting):
             try:
                 store.write_json(self._folder / store.EFFECTIVE, reporting.settings_in_effect())
-            except ClusterError as error:
+            except ServiceError as error:
                 self._watcher.on(Problem(str(error)))
 
     def _with_cluster(self) -> None:
         with crew_of(self._plan, self._folder) as crew:
             fleet = Fleet(self._folder, self._deployment.journal, self._order(), crew)
-            survey = Survey(self._cluster, self._folder / "wal", self._origin_ns, self._in_history)
+            survey = Survey(self._service, self._folder / "wal", self._origin_ns, self._in_history)
             try:
                 self._drive(fleet, survey)
             finally:
@@ -144,7 +145,8 @@ class Trial:
         consumers = [client for client in clients if client not in producers]
         conductor = Conductor(
             self._plan,
-            self._cluster,
+            self._service,
+            self._deployment.hosts,
             clients,
             self._folder,
             origin_ns=self._origin_ns,
@@ -223,7 +225,7 @@ class Trial:
         return [{**each._asdict(), "at_ns": each.at_ns - self._origin_ns} for each in crashed]
 
     def _revivals(self) -> Sequence[Revival]:
-        supervision = optional(self._cluster, Supervision)
+        supervision = optional(self._service, Supervision)
         return supervision.revivals() if supervision else ()
 
     def _wait_for_load(self, fleet: Fleet, conductor: Conductor, start_ns: int, backlog: Backlogging) -> int:
@@ -260,9 +262,9 @@ class Trial:
         bound_ns = self._plan.scenario.recovery
         began = time.monotonic()
         try:
-            self._cluster.wait_ready(bound_ns / 1e9)
+            self._service.wait_ready(bound_ns / 1e9)
             whole, why = True, ""
-        except (ClusterError, HostError) as error:
+        except (ServiceError, HostError) as error:
             whole, why = False, str(error)
         took_s = time.monotonic() - began
         self._problems += fleet.join(producers, _STOP_TIMEOUT_S)
@@ -306,7 +308,7 @@ class Trial:
             "system": scenario.cluster.system,
             "workload": scenario.workload.kind,
             "options": self._plan.workload_options.model_dump(mode="json", by_alias=True),
-            "connection": self._cluster.client_settings(),
+            "connection": self._service.client_settings(),
             "wal": str(self._folder / "wal"),
             "run_id": secrets.randbits(63),
             "namespace": self._namespace,

@@ -26,7 +26,7 @@ class Allowed:
         targets: the possible targets.
         roles: roles of the system.
         partitions: partitions of the workload, as `topic/partition`; empty if they are created later.
-        host_powers, cluster_powers: what hosts and cluster can do.
+        host_powers, service_powers: what hosts and cluster can do.
         disk_powers: what each data disk of a host can do, by its name.
         missing: why powers are missing, or which options they require.
         attached: whether the system runs already.
@@ -39,7 +39,7 @@ class Allowed:
     partitions: Sequence[str]
     host_powers: Collection[type]
     disk_powers: Mapping[str, Collection[type]]
-    cluster_powers: Collection[type]
+    service_powers: Collection[type]
     missing: Mapping[type, str]
     attached: bool = False
     inventory: bool = False
@@ -105,7 +105,7 @@ def _check_choice(choice: Choice, key: str, fault: Nemesis, allowed: Allowed) ->
         _check_hosts_of_others(f"{key}: {choice.kind}", fault, allowed)
     _check_powers(f"{key}: {choice.kind}", fault.host_powers, allowed.host_powers, "these hosts", allowed.missing)
     _check_powers(
-        f"{key}: {choice.kind}", fault.cluster_powers, allowed.cluster_powers, "this cluster", allowed.missing
+        f"{key}: {choice.kind}", fault.service_powers, allowed.service_powers, "this cluster", allowed.missing
     )
     if choice.duration is not None and not fault.lasts:
         raise BadInput(f"{key}.for: {choice.kind} is instantaneous; remove `for:`")

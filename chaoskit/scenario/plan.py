@@ -12,12 +12,13 @@ from chaoskit.base.errors import BadInput, Problems, nearest
 from chaoskit.base.quantities import format_duration
 from chaoskit.contract import installed
 from chaoskit.contract.attach import Attaching
-from chaoskit.contract.cluster import Fetching, Processes, Queues, System, Typed, typed
 from chaoskit.contract.driver import Driving
 from chaoskit.contract.guarantee import Declared, Guarantees
 from chaoskit.contract.host import HostProvider
+from chaoskit.contract.installation import Installation
 from chaoskit.contract.installed import nemesis
 from chaoskit.contract.mistakes import Model, validated, without_wrong
+from chaoskit.contract.system import Fetching, Queues, System, Typed, typed
 from chaoskit.contract.traits import Backlog, Paced, Queueing, Resends, Routed, Transactions
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Workload
 from chaoskit.scenario.expected import check_expected
@@ -252,7 +253,7 @@ def _allowed(
         partitions=[f"{topic}/{number}" for each in declared.topics for topic, number in each.places],
         host_powers=hosts[0].host_powers(hosts[1]),
         disk_powers=hosts[0].disk_powers(hosts[1]),
-        cluster_powers=_cluster_powers(scenario.cluster, *cluster),
+        service_powers=_cluster_powers(scenario.cluster, *cluster),
         missing=_missing(cluster[0]),
         attached=bool(scenario.cluster.attach),
         inventory=scenario.cluster.names_hosts,
@@ -262,8 +263,8 @@ def _allowed(
 
 def _cluster_powers(cluster: ClusterSpec, system: System, options: Any) -> tuple[type, ...]:
     if cluster.attach:
-        return (Processes,) if cluster.names_hosts else ()
-    return system.cluster_powers(options)
+        return (Installation,) if cluster.names_hosts else ()
+    return system.service_powers(options)
 
 
 def _roles(cluster: ClusterSpec, system: System) -> Sequence[str]:

@@ -184,7 +184,7 @@ def stuck_cases(view: LogView, ownerships: Ownerships, members: Ints, pauses: In
 def abandoned_cases(view: LogView, operations: pa.Table, ownerships: Ownerships, others: Ints) -> pa.Table:
     """Find a group of which no member received anything for the whole bound after all healing, until the last member
     left, although later messages existed: the partition may have had no owner any more. Only if a member owned it once.
-    Processes that are members of other groups do not count.
+    Installation that are members of other groups do not count.
 
     Evidence: `op` is the `subscribe` of that member; `other_op` had sent `value`, which no member had received when the
     bound ended, at `at_ns`.

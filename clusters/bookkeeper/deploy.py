@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from chaoskit.contract.cluster import Placed
 from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.service import Placed
 from chaoskit.contract.topic import Topic
 from clusters.bookkeeper.options import BookKeeperOptions
 from clusters.bookkeeper.roles import Roles
@@ -17,7 +17,7 @@ from clusters.storage.stack import StorageStack
 
 
 class BookKeeperCluster(StorageStack[BookKeeperOptions]):
-    """A configured BookKeeper cluster; see `chaoskit.contract.cluster.Cluster`.
+    """A configured BookKeeper cluster; see `chaoskit.contract.service.Service`.
 
     Ledgers have no names: those of a trial have higher ids than all ledgers that existed when it began.
 

@@ -10,13 +10,15 @@ from chaoskit.base.errors import BadInput, Problems
 from chaoskit.base.installing import with_extra
 from chaoskit.contract.capability import Capability
 from chaoskit.contract.client import LogClients, SequencedClients, SubscribingClients, TransactionalClients
-from chaoskit.contract.cluster import DataFiles, Leadership, Processes, Reassignment, Upgrade
 from chaoskit.contract.datamodel import LEDGER
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.installation import Installation
 from chaoskit.contract.ledger import LedgerClients
+from chaoskit.contract.operating import Leadership, Reassignment, Upgrade
 from chaoskit.contract.power import Powered
 from chaoskit.contract.queue import QueueClients
+from chaoskit.contract.service import DataFiles
 from clusters.bookkeeper import artifacts
 from clusters.bookkeeper.deploy import BookKeeperCluster
 from clusters.bookkeeper.guarantees import GUARANTEES
@@ -53,8 +55,8 @@ class System:
         DataFiles: "ledgers cannot be mapped to files; use `files:` instead of `what:`",
     }
 
-    def cluster_powers(self, options: BookKeeperOptions) -> tuple[type, ...]:
-        return (Processes, *decommissioning(options))
+    def service_powers(self, options: BookKeeperOptions) -> tuple[type, ...]:
+        return (Installation, *decommissioning(options))
 
     def client_powers(self, options: BookKeeperOptions) -> tuple[type, ...]:
         return (LedgerClients,)
@@ -74,7 +76,7 @@ class System:
         problems.raise_any()
 
     def is_fetched(self, options: BookKeeperOptions) -> bool:
-        """See `chaoskit.contract.cluster.Fetching`."""
+        """See `chaoskit.contract.system.Fetching`."""
         return artifacts.is_fetched(options.version)
 
     def prepare(self, options: BookKeeperOptions) -> None:

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable
 
 from chaoskit.base.quantities import SECOND
 from chaoskit.base.waiting import wait_until
-from chaoskit.contract.cluster import ClusterError, Revival
 from chaoskit.contract.host import ServiceHost, ServiceState
+from chaoskit.contract.installation import Revival
+from chaoskit.contract.service import ServiceError
 
 RUNS = "a service runs until it is stopped"
 """Why a service must not crash."""
@@ -77,7 +78,7 @@ class Supervisor:
         """Restart those of the services that do not answer which have exited or been silent for too long.
 
         Raises:
-            ClusterError: a service exited too often; the message has its last errors.
+            ServiceError: a service exited too often; the message has its last errors.
         """
         now = time.monotonic()
         self._silent_since = {each: self._silent_since.get(each, now) for each in silent}
@@ -89,7 +90,7 @@ class Supervisor:
         if state is not ServiceState.GONE and (state is not ServiceState.RUNNING or silent_s < _SILENT_S):
             return
         if self._revived[host.name, service] >= (_REVIVALS_MAX if self.served else 1):
-            raise ClusterError(f"{service} on {host.name} exited unexpectedly:\n{last_errors(host, service)}")
+            raise ServiceError(f"{service} on {host.name} exited unexpectedly:\n{last_errors(host, service)}")
         self._revived[host.name, service] += 1
         if self.served:
             gone = state is ServiceState.GONE
@@ -100,6 +101,6 @@ class Supervisor:
             self.revivals.append(Revival(at_ns, host.name, service, self._needs, why))
         host.signal(service, "KILL")
         if not wait_until(lambda: host.state(service) is ServiceState.GONE, _END_S):
-            raise ClusterError(f"{service} on {host.name} could not be killed with SIGKILL")
+            raise ServiceError(f"{service} on {host.name} could not be killed with SIGKILL")
         del self._silent_since[host, service]
         self._spawn(host, service)

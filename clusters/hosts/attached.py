@@ -60,7 +60,7 @@ class AttachedProvider:
         """Delete the topics that a run created in the system.
 
         Raises:
-            ClusterError: the system cannot be reached, or refuses it.
+            ServiceError: the system cannot be reached, or refuses it.
         """
         found = system(entry["system"], "journal")
         assert isinstance(found, Attaching)

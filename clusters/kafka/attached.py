@@ -12,23 +12,21 @@ from confluent_kafka.admin import AdminClient, ConfigResource  # type: ignore[at
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.secrets import check_secrets, resolved
-from chaoskit.base.waiting import wait_while
 from chaoskit.contract.attach import Node, check_free, on_hosts
-from chaoskit.contract.cluster import ClusterError, Placed
 from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.owned import OwnedProcesses
-from chaoskit.contract.power import P, held
+from chaoskit.contract.owned import owned_installation
 from chaoskit.contract.role import Every
-from chaoskit.contract.topic import Topic
+from chaoskit.contract.service import ServiceError
 from chaoskit.contract.vocabulary import Place
 from clusters.common.properties import text
-from clusters.kafka import artifacts, roles
-from clusters.kafka.connection import BOOTSTRAP, CONNECTION_DEFAULTS, NAMESPACE, group
+from clusters.kafka import artifacts
+from clusters.kafka.connection import BOOTSTRAP, CONNECTION_DEFAULTS, NAMESPACE
 from clusters.kafka.effective import Reporter
 from clusters.kafka.java.settings import own_client
 from clusters.kafka.probe import features
+from clusters.kafka.service import KafkaService
 from clusters.kafka.settings import ELIGIBLE_LEADERS, FEATURES_SINCE, KafkaOptions
-from clusters.kafka.topics import Topics, delete_topics
+from clusters.kafka.topics import delete_topics
 from clusters.kafka.witnesses import Witnesses
 
 ROLES = ("leader", Every("followers"), "follower", Every("isr"), "coordinator")
@@ -92,7 +90,7 @@ def observe(settings: Mapping[str, Any], brokers: int, options: KafkaOptions) ->
         raise BadInput(f"cluster.hosts: the cluster has {len(nodes)} brokers; write hosts: {len(nodes)}")
     try:
         told = Reporter({node.name: node.id for node in nodes}, admin, lambda: ()).settings_in_effect()
-    except ClusterError as error:
+    except ServiceError as error:
         raise BadInput(f"{_KEY}: the settings of the brokers cannot be read: {error}") from error
     effective = [{name: value for name, value in each.items() if value is not None} for each in told.values()]
     config = dict(options.config)
@@ -158,8 +156,8 @@ def _nodes(admin: AdminClient, settings: Mapping[str, Any], problems: Sequence[s
     return [Node(f"n{n}", f"{broker.host}:{broker.port}", str(broker.id)) for n, broker in enumerate(known, 1)]
 
 
-class AttachedKafka:
-    """See `chaoskit.contract.cluster.Cluster`.
+class AttachedKafka(KafkaService):
+    """See `chaoskit.contract.service.Service`.
 
     Args:
         settings: librdkafka's settings of the connection; secrets are references.
@@ -167,23 +165,19 @@ class AttachedKafka:
         hosts: the brokers' hosts, if an inventory names them.
     """
 
-    def __init__(self, settings: Mapping[str, Any], options: KafkaOptions, hosts: Sequence[ServiceHost]) -> None:
-        self._settings = settings
-        self._options = options
-        self._admin = connect(settings)
-        paired = on_hosts(_nodes(self._admin, settings), hosts)
-        self._ids = {node.name: node.id for node, _ in paired}
-        self._addresses = [node.address for node, _ in paired]
-        self._names = {int(node.id): node.name for node, _ in paired}
-        self._topics = Topics(self._admin)
-        self._witnesses = Witnesses(lambda address: connect({**settings, BOOTSTRAP: address}), self._addresses)
-        self._namespace = ""
-        self.hosts: Sequence[ServiceHost] = [host for _, host in paired]
-        reporter = Reporter(self._ids, self._admin, lambda: self._topics.names)
-        self._holders = [reporter, *([OwnedProcesses()] if hosts else [])]
+    owner = "a Kafka cluster that runs already"
 
-    def power(self, kind: type[P]) -> P:
-        return held(kind, self._holders, "a Kafka cluster that runs already")
+    def __init__(self, settings: Mapping[str, Any], options: KafkaOptions, hosts: Sequence[ServiceHost]) -> None:
+        admin = connect(settings)
+        nodes, hosts = on_hosts(_nodes(admin, settings), hosts)
+        super().__init__(admin, options, {int(node.id): node.name for node in nodes})
+        self._settings = settings
+        self._ids = {node.name: node.id for node in nodes}
+        addresses = [node.address for node in nodes]
+        self._witnesses = Witnesses(lambda address: connect({**settings, BOOTSTRAP: address}), addresses)
+        self._holders.append(Reporter(self._ids, admin, lambda: self._topics.names))
+        if hosts:
+            self._holders.append(owned_installation(hosts, self.answers))
 
     def answers(self, host: ServiceHost, timeout_s: float = 0.5) -> bool:
         """Return whether the broker tells its settings: a request that no other one answers, on an open connection."""
@@ -194,49 +188,27 @@ class AttachedKafka:
             return False
         return True
 
-    def wait_ready(self, timeout_s: float) -> None:
-        if missing := wait_while(lambda: self._topics.missing(len(self.hosts)), timeout_s):
-            raise ClusterError(f"Kafka was not ready within {timeout_s:g} s: {missing}")
-
-    def find(self, role: str, place: Place | None) -> tuple[str, ...]:
-        if role == "coordinator":
-            return (self._names[roles.coordinator_node(self._admin, group(self._namespace))],)
-        if place is None:
-            raise ClusterError(f"{role} is a role of a partition, but the workload has no partitions")
-        state = self._states().get(place)
-        if state is None or state.leader < 0:
-            raise ClusterError(f"{place[0]}/{place[1]} currently has no leader")
-        followers = [node for node in state.replicas if node != state.leader]
-        holders = {"leader": [state.leader], "isr": state.isrs}.get(role, followers)
-        return tuple(self._names[node] for node in holders)
-
-    def placements(self) -> list[Placed]:
-        return [
-            Placed(place, self._names.get(state.leader, ""), tuple(self._names[node] for node in state.replicas))
-            for place, state in self._states().items()
-        ]
-
     def begin_trial(self, namespace: str, options: KafkaOptions) -> None:
         check_free(namespace, self._topics.existing())
-        self._namespace = namespace
-        self._options = options
-
-    def create_topic(self, topic: Topic) -> None:
-        self._topics.create(topic, self._options.topic)
-        self.wait_ready(_IN_SYNC_S)
+        super().begin_trial(namespace, options)
 
     def client_settings(self) -> dict[str, Any]:
         return {**self._settings, NAMESPACE: self._namespace, **own_client(self._options)}
 
     def end_trial(self) -> None:
-        self._topics.delete()
+        super().end_trial()
         _delete_groups(self._admin, self._namespace)
-
-    def close(self) -> None:
-        self._admin.poll(0)
 
     def _states(self) -> dict[Place, Any]:
         return self._witnesses.states(self._topics.names)
+
+    def _of_partition(self, place: Place, role: str) -> Sequence[int]:
+        state = self._states().get(place)
+        if state is None or state.leader < 0:
+            raise ServiceError(f"{place[0]}/{place[1]} currently has no leader")
+        followers = [node for node in state.replicas if node != state.leader]
+        holders: list[int] = {"leader": [state.leader], "isr": state.isrs}.get(role, followers)
+        return holders
 
 
 def remove(settings: Mapping[str, Any], names: Sequence[str]) -> list[str]:
@@ -248,7 +220,7 @@ def _delete_groups(admin: AdminClient, namespace: str) -> None:
     """Delete the groups of a trial; those of others have other names.
 
     Raises:
-        ClusterError: one could not be deleted.
+        ServiceError: one could not be deleted.
     """
     try:
         listed = admin.list_consumer_groups(request_timeout=_ANSWER_S).result()
@@ -257,4 +229,4 @@ def _delete_groups(admin: AdminClient, namespace: str) -> None:
             done.result()
     except KafkaException as error:
         if error.args[0].code() != KafkaError.GROUP_ID_NOT_FOUND:
-            raise ClusterError(f"groups {namespace}*: {error.args[0].str()}") from error
+            raise ServiceError(f"groups {namespace}*: {error.args[0].str()}") from error

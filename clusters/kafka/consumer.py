@@ -9,8 +9,8 @@ from typing import Any
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
 
 from chaoskit.contract.client import Membership, PositionLost, Reached
-from chaoskit.contract.cluster import ClusterError
 from chaoskit.contract.recording import Delivery, delivered
+from chaoskit.contract.service import ServiceError
 from chaoskit.contract.vocabulary import INFO, OK, Outcome
 from clusters.kafka.connection import CONNECTION_DEFAULTS
 from clusters.kafka.membership import SESSION, resolve_consumer, takes_a_few
@@ -172,7 +172,7 @@ class KafkaAuditor(KafkaConsumer):
         try:
             low, high = self._uncommitted.get_watermark_offsets(TopicPartition(topic, partition), timeout=timeout_s)
         except KafkaException as error:
-            raise ClusterError(f"no end position of {topic}/{partition}: {error.args[0].name()}") from error
+            raise ServiceError(f"no end position of {topic}/{partition}: {error.args[0].name()}") from error
         return low, high
 
     def position(self, topic: str, partition: int) -> int:

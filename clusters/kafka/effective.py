@@ -8,14 +8,14 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, ConfigResource  # type: ignore[attr-defined]
 
 from chaoskit.base.waiting import wait_while
-from chaoskit.contract.cluster import ClusterError
+from chaoskit.contract.service import ServiceError
 
 _TIMEOUT_S = 20
 _ANSWER_S = 5
 
 
 class Reporter:
-    """The power `Reporting` of `chaoskit.contract.cluster`.
+    """The power `Reporting` of `chaoskit.contract.service`.
 
     Args:
         brokers: id of each broker's node, by the name of its host.
@@ -31,7 +31,7 @@ class Reporter:
     def settings_in_effect(self) -> Mapping[str, Mapping[str, str | None]]:
         told: dict[str, Mapping[str, str | None]] = {}
         if failed := wait_while(lambda: self._ask(told), _TIMEOUT_S):
-            raise ClusterError(f"settings in effect: {failed}")
+            raise ServiceError(f"settings in effect: {failed}")
         return told
 
     def _ask(self, told: dict[str, Mapping[str, str | None]]) -> str:

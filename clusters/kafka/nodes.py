@@ -10,8 +10,8 @@ from pathlib import Path
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.cluster import ClusterError
 from chaoskit.contract.host import ServiceHost, ServiceState
+from chaoskit.contract.service import ServiceError
 from chaoskit.contract.vocabulary import Place
 from clusters.common.directories import paths
 from clusters.common.java import java, server
@@ -28,7 +28,7 @@ PROPERTIES = f"{_FOLDER}/server.properties"
 
 
 class Nodes:
-    """The powers `Processes` and `DataFiles` of `chaoskit.contract.cluster`.
+    """The powers `Installation` and `DataFiles` of `chaoskit.contract.service`.
 
     Args:
         hosts: brokers first, then controller-only hosts.
@@ -63,7 +63,7 @@ class Nodes:
     def files(self, host: ServiceHost, what: str, topic: str, partition: int) -> list[str]:
         pattern = settings.DATA_FILES.get(what)
         if pattern is None:
-            raise ClusterError(f"unknown type of Kafka file {what!r}; known: {', '.join(settings.DATA_FILES)}")
+            raise ServiceError(f"unknown type of Kafka file {what!r}; known: {', '.join(settings.DATA_FILES)}")
         name = pattern.format(topic=topic, partition=partition)
         places = " ".join(f"{folder}/{name}" for folder in self._log_dirs(host))
         listed = host.run(["sh", "-c", "ls -tr $1 2>/dev/null", "list", places], check=False)
@@ -74,25 +74,25 @@ class Nodes:
         return (found[1], int(found[2])) if found and found[1] != _METADATA else None
 
     def release_of(self, host: ServiceHost) -> str:
-        """See `chaoskit.contract.cluster.Upgrade`."""
+        """See `chaoskit.contract.operating.Upgrade`."""
         script = "tr '\\0' '\\n' < /proc/$(pgrep -o -f kafka.Kafka)/cmdline"
         running = re.search(r"/kafka-([0-9.]+)/", host.run(["sh", "-c", script]).out)
         if running is None:
-            raise ClusterError(f"Kafka is not running on {host.name}")
+            raise ServiceError(f"Kafka is not running on {host.name}")
         return running[1]
 
     def install_release(self, host: ServiceHost, version: str) -> None:
-        """See `chaoskit.contract.cluster.Upgrade`."""
+        """See `chaoskit.contract.operating.Upgrade`."""
         self._jars[host.name] = host.install(artifacts.fetch(version))
 
     def check_alive(self, host: ServiceHost) -> None:
         """Raise if Kafka exited unexpectedly, because waiting longer would not help.
 
         Raises:
-            ClusterError: the message has its last errors.
+            ServiceError: the message has its last errors.
         """
         if host.state(SERVICE) is ServiceState.GONE:
-            raise ClusterError(f"Kafka on {host.name} exited unexpectedly:\n{last_errors(host, SERVICE)}")
+            raise ServiceError(f"Kafka on {host.name} exited unexpectedly:\n{last_errors(host, SERVICE)}")
 
     def _install(self, index: int, jars: Path) -> None:
         host = self._hosts[index]

@@ -15,8 +15,8 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from chaoskit.base.waiting import wait_while
-from chaoskit.contract.cluster import ClusterError
 from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.service import ServiceError
 from clusters.common.java import java
 from clusters.kafka import artifacts
 from clusters.kafka.settings import BROKER_PORT
@@ -40,7 +40,7 @@ def has_tools(version: str) -> bool:
 
 
 class Operator:
-    """The powers `Leadership` and `Reassignment` of `chaoskit.contract.cluster`.
+    """The powers `Leadership` and `Reassignment` of `chaoskit.contract.service`.
 
     Args:
         brokers: the broker hosts; node ids count from 1.
@@ -97,7 +97,7 @@ class Operator:
         for partition, held in moved.items():
             free = [other for other in load if other not in held]
             if not free:
-                raise ClusterError(
+                raise ServiceError(
                     f"{partition[0]}/{partition[1]} has a replica on every broker: add one (cluster.hosts)"
                 )
             chosen = min(free, key=lambda other: load[other])
@@ -139,7 +139,7 @@ class Operator:
         try:
             topics = self._admin.list_topics(timeout=5).topics
         except KafkaException as error:
-            raise ClusterError(f"cannot get metadata from Kafka: {error.args[0].str()}") from error
+            raise ServiceError(f"cannot get metadata from Kafka: {error.args[0].str()}") from error
         return {(name, number): state for name, topic in topics.items() for number, state in topic.partitions.items()}
 
     def _reassign(self, wanted: Mapping[Partition, Sequence[int]]) -> None:
@@ -154,7 +154,7 @@ class Operator:
         plan = {"version": 1, "partitions": moves}
         self._tool(command, "--reassignment-json-file", _PLAN, "--execute", "--additional", plan=plan)
         if pending := wait_while(lambda: self._pending(wanted), _TIMEOUT_S, every_s=_POLL_S):
-            raise ClusterError(f"the reassignment of {pending} did not finish within {_TIMEOUT_S} s")
+            raise ServiceError(f"the reassignment of {pending} did not finish within {_TIMEOUT_S} s")
 
     def _pending(self, wanted: Mapping[Partition, Sequence[int]]) -> str:
         states = self._partitions()
@@ -168,13 +168,13 @@ class Operator:
         """Run a command line tool on a host whose broker answers; return its output.
 
         Raises:
-            ClusterError: no broker answers, or the tool failed.
+            ServiceError: no broker answers, or the tool failed.
         """
         if not has_tools(self._version):
-            raise ClusterError(f"Kafka {self._version} does not have the required command line tools; use 4.0 or later")
+            raise ServiceError(f"Kafka {self._version} does not have the required command line tools; use 4.0 or later")
         host = next((host for host in self._brokers if self._answers(host)), None)
         if host is None:
-            raise ClusterError("no broker answers")
+            raise ServiceError("no broker answers")
         path = f"/run/chaoskit-plan-{uuid.uuid4().hex}.json"
         if plan is not None:
             host.put(json.dumps(plan).encode(), path)
@@ -183,5 +183,5 @@ class Operator:
         connect = ["--bootstrap-server", f"{host.address}:{BROKER_PORT}"]
         done = host.run([*java(f"{jars}/*"), program, *connect, *arguments], timeout_s=_TIMEOUT_S, check=False)
         if done.status != 0:
-            raise ClusterError(f"{program.rpartition('.')[2]} failed: {(done.out + done.err).strip()[-500:]}")
+            raise ServiceError(f"{program.rpartition('.')[2]} failed: {(done.out + done.err).strip()[-500:]}")
         return done.out

@@ -14,9 +14,9 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.cluster import ClusterError
 from chaoskit.contract.host import HostError, ServiceHost
 from chaoskit.contract.role import Every
+from chaoskit.contract.service import ServiceError
 from chaoskit.contract.vocabulary import Place
 from clusters.kafka.probe import PartitionState, partition_states
 from clusters.kafka.settings import BROKER_PORT
@@ -31,11 +31,11 @@ def partition_state(brokers: Sequence[ServiceHost], topic: str, partition: int) 
     """Return leader, replicas and in-sync replicas (node ids); see `states`.
 
     Raises:
-        ClusterError: no broker knows the partition.
+        ServiceError: no broker knows the partition.
     """
     known = states(brokers, [topic]).get((topic, partition))
     if known is None:
-        raise ClusterError(f"no broker knows the leader of {topic}/{partition}")
+        raise ServiceError(f"no broker knows the leader of {topic}/{partition}")
     return known
 
 
@@ -67,12 +67,12 @@ def of_partition(brokers: Sequence[ServiceHost], place: Place, role: str) -> Seq
     replicas (`isr`).
 
     Raises:
-        ClusterError: it has no leader.
+        ServiceError: it has no leader.
     """
     topic, partition = place
     state = partition_state(brokers, topic, partition)
     if state.leader < 0:
-        raise ClusterError(f"{topic}/{partition} currently has no leader")
+        raise ServiceError(f"{topic}/{partition} currently has no leader")
     followers = [node for node in state.replicas if node != state.leader]
     return {"leader": [state.leader], "isr": state.isr, "followers": followers, "follower": followers}[role]
 
@@ -81,12 +81,12 @@ def controller_node(hosts: Sequence[ServiceHost], metadata_dir: Callable[[Servic
     """Return the node id of the active controller: the leader of the highest epoch that any node knows.
 
     Raises:
-        ClusterError: no reachable node knows one.
+        ServiceError: no reachable node knows one.
     """
     states = [state for host in hosts if (state := _quorum_state(host, metadata_dir)) is not None]
     known = [state for state in states if state["leaderId"] >= 0]
     if not known:
-        raise ClusterError("no node knows an active controller")
+        raise ServiceError("no node knows an active controller")
     return int(max(known, key=lambda state: state["leaderEpoch"])["leaderId"])
 
 
@@ -94,12 +94,12 @@ def coordinator_node(admin: AdminClient, group: str) -> int:
     """Return the node id of a group's coordinator.
 
     Raises:
-        ClusterError: the group has none.
+        ServiceError: the group has none.
     """
     try:
         description = admin.describe_consumer_groups([group], request_timeout=_TIMEOUT_S)[group].result()
     except KafkaException as error:
-        raise ClusterError(f"group {group} has no coordinator: {error}") from error
+        raise ServiceError(f"group {group} has no coordinator: {error}") from error
     return int(description.coordinator.id)
 
 

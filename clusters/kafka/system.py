@@ -9,12 +9,14 @@ from chaoskit.base.errors import BadInput, Problems
 from chaoskit.contract.benchmark import Driven
 from chaoskit.contract.capability import Capability
 from chaoskit.contract.client import LogClients, SequencedClients, SubscribingClients, TransactionalClients
-from chaoskit.contract.cluster import DataFiles, Decommissioning, Leadership, Processes, Reassignment, Upgrade
 from chaoskit.contract.datamodel import LOG
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.installation import Installation
 from chaoskit.contract.ledger import LedgerClients
+from chaoskit.contract.operating import Decommissioning, Leadership, Reassignment, Upgrade
 from chaoskit.contract.queue import QueueClients
+from chaoskit.contract.service import DataFiles
 from clusters.common.diagnosis import java_and_jars
 from clusters.common.directories import check_directories
 from clusters.common.java import check_java
@@ -57,9 +59,9 @@ class System:
         Decommissioning: "use `reassign` or `remove-broker` to drain a broker",
     }
 
-    def cluster_powers(self, options: KafkaOptions) -> tuple[type, ...]:
+    def service_powers(self, options: KafkaOptions) -> tuple[type, ...]:
         by_tools = (Leadership, Reassignment) if has_tools(options.version) else ()
-        return (Processes, DataFiles, Upgrade, *by_tools)
+        return (Installation, DataFiles, Upgrade, *by_tools)
 
     def client_powers(self, options: KafkaOptions) -> tuple[type, ...]:
         return (LogClients,) if options.clients == "java" else (LogClients, TransactionalClients)
@@ -78,7 +80,7 @@ class System:
         problems.raise_any()
 
     def is_fetched(self, options: KafkaOptions) -> bool:
-        """See `chaoskit.contract.cluster.Fetching`."""
+        """See `chaoskit.contract.system.Fetching`."""
         return artifacts.is_fetched(options.version)
 
     def prepare(self, options: KafkaOptions) -> None:

@@ -10,7 +10,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.waiting import wait_while
-from chaoskit.contract.cluster import ClusterError
+from chaoskit.contract.service import ServiceError
 from chaoskit.contract.topic import Topic
 from clusters.common.properties import Scalar, text
 
@@ -45,12 +45,12 @@ class Topics:
 
         Raises:
             BadInput: Kafka will never create it.
-            ClusterError: it was not created in time.
+            ServiceError: it was not created in time.
         """
         given = {key: text(value) for key, value in config.items() if value is not None}
         new = NewTopic(topic.name, topic.partitions or 1, topic.replication, config=given)
         if error := wait_while(lambda: self._create(new), _CREATE_TIMEOUT_S):
-            raise ClusterError(f"topic {topic.name} could not be created: {error.str()}")
+            raise ServiceError(f"topic {topic.name} could not be created: {error.str()}")
         self.names.append(topic.name)
 
     def delete(self) -> None:
@@ -62,12 +62,12 @@ class Topics:
         """Return the names of all topics of the cluster, whoever made them.
 
         Raises:
-            ClusterError: no broker answers.
+            ServiceError: no broker answers.
         """
         try:
             return list(self._admin.list_topics(timeout=_CREATE_TIMEOUT_S).topics)
         except KafkaException as error:
-            raise ClusterError(f"no metadata from Kafka: {error.args[0].str()}") from error
+            raise ServiceError(f"no metadata from Kafka: {error.args[0].str()}") from error
 
     def missing(self, brokers: int) -> str:
         """Return what the first topic that is not whole lacks, also if brokers are missing; empty if all are whole."""
@@ -101,7 +101,7 @@ def delete_topics(admin: AdminClient, names: Sequence[str]) -> list[str]:
     """Delete topics; return those that existed.
 
     Raises:
-        ClusterError: one could not be deleted.
+        ServiceError: one could not be deleted.
     """
     deleted = []
     for name, done in admin.delete_topics(list(names), operation_timeout=_CREATE_TIMEOUT_S).items() if names else ():
@@ -110,5 +110,5 @@ def delete_topics(admin: AdminClient, names: Sequence[str]) -> list[str]:
             deleted.append(name)
         except KafkaException as error:
             if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
-                raise ClusterError(f"topic {name} could not be deleted: {error.args[0].str()}") from error
+                raise ServiceError(f"topic {name} could not be deleted: {error.args[0].str()}") from error
     return deleted

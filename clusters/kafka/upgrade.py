@@ -8,7 +8,7 @@ from clusters.kafka.operator import Operator
 
 
 class Upgrader:
-    """The power `Upgrade` of `chaoskit.contract.cluster`."""
+    """The power `Upgrade` of `chaoskit.contract.service`."""
 
     def __init__(self, nodes: Nodes, operator: Operator) -> None:
         self._nodes = nodes

@@ -11,7 +11,7 @@ from typing import Any
 
 from confluent_kafka.admin import AdminClient
 
-from chaoskit.contract.cluster import ClusterError
+from chaoskit.contract.service import ServiceError
 from chaoskit.contract.vocabulary import Place
 
 _ASK_S = 2
@@ -36,7 +36,7 @@ class Witnesses:
         """Return the metadata of all partitions of some topics, as most brokers tell it.
 
         Raises:
-            ClusterError: no broker answers.
+            ServiceError: no broker answers.
         """
         pool = ThreadPoolExecutor(len(self._addresses))
         asked = [pool.submit(self._ask, address, topics) for address in self._addresses]
@@ -48,7 +48,7 @@ class Witnesses:
             if not unsure:
                 return agreed
         if not told:
-            raise ClusterError(f"no metadata from Kafka: {asked[0].exception()}")
+            raise ServiceError(f"no metadata from Kafka: {asked[0].exception()}")
         return majority(told, len(self._addresses))[0]
 
     def _ask(self, address: str, topics: Sequence[str]) -> dict[Place, Any]:

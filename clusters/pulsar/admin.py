@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.cluster import ClusterError
+from chaoskit.contract.service import ServiceError
 from clusters.pulsar.settings import TOPICS, WEB_PORT
 
 Answer = TypeVar("Answer")
@@ -29,7 +29,7 @@ _MESSAGE = re.compile(r"^Message: (.+)$", re.MULTILINE)
 """What an unexpected error says above its stack trace."""
 
 
-class Refused(ClusterError):
+class Refused(ServiceError):
     """A broker answered with an error.
 
     Attributes:
@@ -71,7 +71,7 @@ class Admin:
 
         Raises:
             Refused: brokers reject it.
-            ClusterError: no broker answers.
+            ServiceError: no broker answers.
         """
         self._ask("POST", f"/admin/v2/namespaces/{TOPICS}/{name}", _CREATE_TIMEOUT_S, value)
 
@@ -80,7 +80,7 @@ class Admin:
 
         Raises:
             Refused: brokers reject it.
-            ClusterError: no broker answers.
+            ServiceError: no broker answers.
         """
         path = f"/admin/v2/persistent/{TOPICS}/{name}/partitions"
         try:
@@ -94,7 +94,7 @@ class Admin:
 
         Raises:
             Refused: brokers reject it.
-            ClusterError: no broker answers.
+            ServiceError: no broker answers.
         """
         try:
             self._ask("DELETE", f"/admin/v2/persistent/{TOPICS}/{name}/partitions?force=true", _CREATE_TIMEOUT_S)
@@ -106,7 +106,7 @@ class Admin:
         """Return the state of a partition's log, from its owner.
 
         Raises:
-            ClusterError: no broker answers, or the owner does not.
+            ServiceError: no broker answers, or the owner does not.
         """
         path = f"/admin/v2/persistent/{TOPICS}/{partition_name(topic, partition)}/internalStats?metadata=true"
         return topic_state(self._ask("GET", path, timeout_s))
@@ -115,7 +115,7 @@ class Admin:
         """Return ledger, entry and batch index (-1 without a batch) of a partition's last message; None if it is empty.
 
         Raises:
-            ClusterError: no broker answers, or the owner does not.
+            ServiceError: no broker answers, or the owner does not.
         """
         path = f"/admin/v2/persistent/{TOPICS}/{partition_name(topic, partition)}/lastMessageId"
         told = self._ask("GET", path, timeout_s)
@@ -126,7 +126,7 @@ class Admin:
         """Return the ledgers of a partition's log in order: id, and number of entries up to the last confirmed one.
 
         Raises:
-            ClusterError: no broker answers, or the owner does not.
+            ServiceError: no broker answers, or the owner does not.
         """
         path = f"/admin/v2/persistent/{TOPICS}/{partition_name(topic, partition)}/internalStats"
         return ledger_entries(self._ask("GET", path, timeout_s))
@@ -135,7 +135,7 @@ class Admin:
         """Return the error with which the owner refuses to read an entry; empty if it reads it.
 
         Raises:
-            ClusterError: it failed for another reason than that bookies do not have the entry.
+            ServiceError: it failed for another reason than that bookies do not have the entry.
         """
         where = f"{partition_name(topic, partition)}/ledger/{ledger}/entry/{entry}"
         try:
@@ -152,26 +152,26 @@ class Admin:
         """Return the address of the broker that owns a partition; all brokers are asked in parallel.
 
         Raises:
-            ClusterError: no broker knows.
+            ServiceError: no broker knows.
         """
         path = f"/lookup/v2/topic/persistent/{TOPICS}/{partition_name(topic, partition)}"
 
         def ask(broker: str) -> str | None:
             try:
                 return urlsplit(str(self._request("GET", broker, path, timeout_s)["brokerUrl"])).hostname
-            except (ClusterError, KeyError, TypeError):
+            except (ServiceError, KeyError, TypeError):
                 return None
 
         told = [address for address in on_each(self._brokers, ask) if address]
         if not told:
-            raise ClusterError(f"no broker knows the owner of {topic}/{partition}")
+            raise ServiceError(f"no broker knows the owner of {topic}/{partition}")
         return max(set(told), key=told.count)
 
     def bundle(self, topic: str, partition: int, timeout_s: float) -> str:
         """Return the range of the namespace bundle that a partition belongs to.
 
         Raises:
-            ClusterError: no broker answers.
+            ServiceError: no broker answers.
         """
         path = f"/lookup/v2/topic/persistent/{TOPICS}/{partition_name(topic, partition)}/bundle"
         return self._first(lambda broker: self._content("GET", broker, path, timeout_s)).decode()
@@ -182,7 +182,7 @@ class Admin:
         The leader of the load manager stores the destination and redirects to the owner, which unloads the bundle.
 
         Raises:
-            ClusterError: a broker did not do it.
+            ServiceError: a broker did not do it.
         """
         path = f"/admin/v2/namespaces/{TOPICS}/{bundle}/unload"
         try:
@@ -199,7 +199,7 @@ class Admin:
         """Return the address of the broker that assigns topics to brokers.
 
         Raises:
-            ClusterError: no broker knows.
+            ServiceError: no broker knows.
         """
         told = self._ask("GET", "/admin/v2/brokers/leaderBroker", timeout_s)
         return str(urlsplit(told["serviceUrl"]).hostname)
@@ -208,7 +208,7 @@ class Admin:
         """Return the configuration of each broker, by its address.
 
         Raises:
-            ClusterError: a broker does not answer.
+            ServiceError: a broker does not answer.
         """
         path = "/admin/v2/brokers/configuration/runtime"
         return {broker: self._request("GET", broker, path, timeout_s) for broker in self._brokers}
@@ -217,11 +217,11 @@ class Admin:
         return self._first(lambda broker: self._request(method, broker, path, timeout_s, body))
 
     def _first(self, ask: Callable[[str], Answer]) -> Answer:
-        failure: ClusterError = ClusterError("there are no brokers")
+        failure: ServiceError = ServiceError("there are no brokers")
         for broker in self._brokers:
             try:
                 return ask(broker)
-            except ClusterError as error:
+            except ServiceError as error:
                 failure = error
         raise failure
 
@@ -232,7 +232,7 @@ class Admin:
         try:
             return json.loads(content) if content else None
         except ValueError as error:
-            raise ClusterError(f"the response of broker {broker} is not JSON: {content[:200]!r}") from error
+            raise ServiceError(f"the response of broker {broker} is not JSON: {content[:200]!r}") from error
 
     def _content(
         self, method: str, broker: str, path: str, timeout_s: float, body: object = None, *, redirected: bool = True
@@ -245,7 +245,7 @@ class Admin:
                 method, url, content=content, headers=headers, timeout=timeout_s, follow_redirects=redirected
             )
         except httpx.HTTPError as error:
-            raise ClusterError(f"broker {broker} does not answer: {error}") from error
+            raise ServiceError(f"broker {broker} does not answer: {error}") from error
         if not response.is_success:
             raise Refused(response.status_code, _reason(response.content))
         return response.content

@@ -15,8 +15,8 @@ import pulsar
 
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.client import Gap, Membership, PositionLost, Reached
-from chaoskit.contract.cluster import ClusterError
 from chaoskit.contract.recording import Delivery
+from chaoskit.contract.service import ServiceError
 from chaoskit.contract.vocabulary import INFO, Outcome
 from clusters.pulsar.admin import Admin, partition_name
 from clusters.pulsar.connection import BEGINS, connect, full_name, library_settings, name_of, subscription
@@ -195,7 +195,7 @@ class PulsarAuditor(PulsarConsumer):
                     return Gap(first, pack(ledger, entry, 0), error) if error else None
                 if not error:
                     first, error = pack(ledger, entry, 0), refusal
-        except ClusterError:
+        except ServiceError:
             return None
         return Gap(first, end, error) if error else None
 

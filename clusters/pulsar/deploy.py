@@ -10,8 +10,8 @@ from typing import Any
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.waiting import wait_while
-from chaoskit.contract.cluster import ClusterError, Placed
 from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.service import Placed, ServiceError
 from chaoskit.contract.topic import Topic
 from clusters.pulsar import probe, settings
 from clusters.pulsar.admin import Admin, Refused, partition_name
@@ -32,7 +32,7 @@ _REFUSED_FOR_GOOD = (400, 404, 405, 412, 415)
 
 
 class PulsarCluster(StorageStack[PulsarOptions]):
-    """A configured Pulsar cluster; see `chaoskit.contract.cluster.Cluster`.
+    """A configured Pulsar cluster; see `chaoskit.contract.service.Service`.
 
     Args:
         hosts: see `settings.Roles` for who gets which role.
@@ -129,7 +129,7 @@ class PulsarCluster(StorageStack[PulsarOptions]):
     def _missing_partition(self, topic: str, partition: int) -> str:
         try:
             state = self._admin.state(topic, partition, _STATE_TIMEOUT_S)
-        except ClusterError as error:
+        except ServiceError as error:
             return f"{topic}/{partition}: {error}"
         return "" if state.writable else f"{topic}/{partition} has no ledger that is open for writing"
 
@@ -139,19 +139,19 @@ def _insist(what: str, ask: Callable[[], None]) -> None:
 
     Raises:
         BadInput: they refuse it for what it is.
-        ClusterError: they did not within half a minute.
+        ServiceError: they did not within half a minute.
     """
 
-    def failure() -> ClusterError | None:
+    def failure() -> ServiceError | None:
         try:
             ask()
         except Refused as refusal:
             if refusal.status in _REFUSED_FOR_GOOD:
                 raise BadInput(f"{what}: rejected by Pulsar: {refusal}") from refusal
             return refusal
-        except ClusterError as error:
+        except ServiceError as error:
             return error
         return None
 
     if error := wait_while(failure, _CREATE_TIMEOUT_S, every_s=_POLL_S):
-        raise ClusterError(f"{what}: brokers did not do it within {_CREATE_TIMEOUT_S} s: {error}")
+        raise ServiceError(f"{what}: brokers did not do it within {_CREATE_TIMEOUT_S} s: {error}")

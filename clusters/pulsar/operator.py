@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from chaoskit.contract.cluster import ClusterError
 from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.service import ServiceError
 from clusters.pulsar.admin import Admin
 from clusters.pulsar.roles import Roles
 from clusters.pulsar.settings import WEB_PORT
@@ -20,7 +20,7 @@ _UNLOAD_TIMEOUT_S = 30
 
 
 class Operator:
-    """The power `Leadership` of `chaoskit.contract.cluster`; the leader of a partition is the owner of its topic.
+    """The power `Leadership` of `chaoskit.contract.service`; the leader of a partition is the owner of its topic.
 
     Args:
         admin: admin API of the brokers.
@@ -40,7 +40,7 @@ class Operator:
         """Unload everything that the broker owns to the other brokers in turn."""
         others = [broker.address for broker in self._roles.brokers() if broker.name != host.name]
         if not others:
-            raise ClusterError(f"{host.name} has the only broker: add one (cluster.roles.brokers)")
+            raise ServiceError(f"{host.name} has the only broker: add one (cluster.roles.brokers)")
         bundles = dict.fromkeys(self._admin.bundle(*where, _STATE_TIMEOUT_S) for where in self._owned_by(host))
         for index, bundle in enumerate(bundles):
             destination = f"{others[index % len(others)]}:{WEB_PORT}"

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from chaoskit.contract.cluster import ClusterError
+from chaoskit.contract.service import ServiceError
 
 BATCH_BITS, ENTRY_BITS, LEDGER_BITS = 12, 27, 24
 BATCH_MAX = 1 << BATCH_BITS
@@ -25,14 +25,14 @@ def pack(ledger: int, entry: int, batch_index: int) -> int:
     """Return the position of a message; a batch index of -1 means that it is not in a batch.
 
     Raises:
-        ClusterError: a part does not fit into its bits, or is negative.
+        ServiceError: a part does not fit into its bits, or is negative.
 
     >>> pack(0, 0, -1), pack(0, 0, 7), pack(0, 1, 0), pack(1, 0, 0) > pack(0, 2**27 - 1, 4095)
     (0, 7, 4096, True)
     """
     index = max(batch_index, 0)
     if not (0 <= ledger < 1 << LEDGER_BITS and 0 <= entry < 1 << ENTRY_BITS and index < BATCH_MAX):
-        raise ClusterError(f"position {ledger}:{entry}:{batch_index} does not fit into 63 bits")
+        raise ServiceError(f"position {ledger}:{entry}:{batch_index} does not fit into 63 bits")
     return ledger << (ENTRY_BITS + BATCH_BITS) | entry << BATCH_BITS | index
 
 

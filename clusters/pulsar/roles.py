@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from chaoskit.contract.cluster import ClusterError, Placed
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.role import Every
+from chaoskit.contract.service import Placed, ServiceError
 from chaoskit.contract.vocabulary import Place
 from clusters.pulsar.admin import Admin
 from clusters.pulsar.settings import Placement
@@ -52,7 +52,7 @@ class Roles(StorageRoles):
         }
         if role in by_partition:
             if place is None:
-                raise ClusterError(f"{role} is a role of a partition, but the workload has no partitions")
+                raise ServiceError(f"{role} is a role of a partition, but the workload has no partitions")
             return by_partition[role](*place)
         return self.zookeeper_leader() if role == "zookeeper-leader" else self._load_manager_leader()
 
@@ -66,7 +66,7 @@ class Roles(StorageRoles):
             state = self._admin.state(topic, partition, TIMEOUT_S)
             (owner,) = self._owner(topic, partition)
             return Placed((topic, partition), owner, self.named(sorted(state.stored)))
-        except ClusterError:
+        except ServiceError:
             return None
 
     def _owner(self, topic: str, partition: int) -> tuple[str, ...]:
@@ -75,7 +75,7 @@ class Roles(StorageRoles):
     def _ensemble(self, topic: str, partition: int) -> tuple[str, ...]:
         ensemble = self._admin.state(topic, partition, _STATE_TIMEOUT_S).ensemble
         if not ensemble:
-            raise ClusterError(f"{topic}/{partition} has no current ledger")
+            raise ServiceError(f"{topic}/{partition} has no current ledger")
         return self.named(ensemble)
 
     def _outside(self, topic: str, partition: int) -> tuple[str, ...]:

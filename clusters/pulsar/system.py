@@ -9,12 +9,14 @@ from chaoskit.base.errors import Problems
 from chaoskit.contract.benchmark import Driven
 from chaoskit.contract.capability import Capability
 from chaoskit.contract.client import LogClients, SequencedClients, SubscribingClients, TransactionalClients
-from chaoskit.contract.cluster import DataFiles, Leadership, Processes, Reassignment, Upgrade
 from chaoskit.contract.datamodel import LOG
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.installation import Installation
 from chaoskit.contract.ledger import LedgerClients
+from chaoskit.contract.operating import Leadership, Reassignment, Upgrade
 from chaoskit.contract.queue import QueueClients
+from chaoskit.contract.service import DataFiles
 from chaoskit.contract.traits import Group
 from clusters.common.diagnosis import java_and_jars
 from clusters.common.java import check_java
@@ -58,8 +60,8 @@ class System:
         DataFiles: "topics cannot be mapped to files; use `files:` instead of `what:`",
     }
 
-    def cluster_powers(self, options: PulsarOptions) -> tuple[type, ...]:
-        return (Processes, Leadership, *decommissioning(options))
+    def service_powers(self, options: PulsarOptions) -> tuple[type, ...]:
+        return (Installation, Leadership, *decommissioning(options))
 
     def client_powers(self, options: PulsarOptions) -> tuple[type, ...]:
         return (LogClients,) if options.clients == "java" else (LogClients, SequencedClients, SubscribingClients)
@@ -77,7 +79,7 @@ class System:
         problems.raise_any()
 
     def is_fetched(self, options: PulsarOptions) -> bool:
-        """See `chaoskit.contract.cluster.Fetching`."""
+        """See `chaoskit.contract.system.Fetching`."""
         return artifacts.is_fetched(options.version)
 
     def prepare(self, options: PulsarOptions) -> None:
@@ -96,7 +98,7 @@ class System:
         return len(options.place(hosts).bookies)
 
     def describe_position(self, position: int) -> str:
-        """See `chaoskit.contract.cluster.Positions`."""
+        """See `chaoskit.contract.system.Positions`."""
         return describe(position)
 
     def driven(self, content: Mapping[str, Any], *, java: bool) -> Driven:

@@ -9,18 +9,15 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.base.secrets import check_secrets, resolved
-from chaoskit.base.waiting import wait_while
 from chaoskit.contract.attach import Node, check_free, on_hosts
-from chaoskit.contract.cluster import ClusterError, Placed
 from chaoskit.contract.datamodel import QUEUE
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.mistakes import validated
-from chaoskit.contract.owned import OwnedProcesses
-from chaoskit.contract.power import P, held
+from chaoskit.contract.owned import owned_installation
 from chaoskit.contract.role import Every
+from chaoskit.contract.service import ServiceError
 from chaoskit.contract.topic import Topic
-from chaoskit.contract.vocabulary import Place
 from clusters.rabbitmq import probe
 from clusters.rabbitmq.connection import ADDRESSES, LOGIN, ROUTES, Login
 from clusters.rabbitmq.limits import check_effective
@@ -28,7 +25,8 @@ from clusters.rabbitmq.management import Management
 from clusters.rabbitmq.queues import MIRRORED, declarations
 from clusters.rabbitmq.releases import KHEPRI, MNESIA
 from clusters.rabbitmq.roles import Roles
-from clusters.rabbitmq.routing import Route, route
+from clusters.rabbitmq.routing import route
+from clusters.rabbitmq.service import RabbitService
 from clusters.rabbitmq.settings import AMQP_PORT, MANAGEMENT_PORT, RabbitOptions
 from clusters.rabbitmq.stored import Stored
 
@@ -129,7 +127,7 @@ def observe(settings: Mapping[str, Any], nodes: int, options: RabbitOptions) -> 
         running = management.running()
         release = management.release()
         flags = management.feature_flags()
-    except ClusterError as error:
+    except ServiceError as error:
         raise BadInput(f"{_KEY}: {error}") from error
     finally:
         management.close()
@@ -156,7 +154,7 @@ def _nodes(attach: Attach) -> list[Node]:
         management = _management(attach, [url])
         try:
             found.append(Node(f"n{number}", address, management.node()))
-        except ClusterError as error:
+        except ServiceError as error:
             problems.add(BadInput(f"{_KEY}.hosts: {error}"))
         finally:
             management.close()
@@ -164,51 +162,34 @@ def _nodes(attach: Attach) -> list[Node]:
     return found
 
 
-class AttachedRabbit:
-    """See `chaoskit.contract.cluster.Cluster`.
+class AttachedRabbit(RabbitService):
+    """See `chaoskit.contract.service.Service`.
 
     Args:
         settings: as in `cluster.attach`; secrets are references.
         hosts: the nodes' hosts, if an inventory names them.
     """
 
+    owner = "a RabbitMQ cluster that runs already"
+
     def __init__(self, settings: Mapping[str, Any], hosts: Sequence[ServiceHost]) -> None:
         self._settings = settings
         self._attach = _read(settings)
-        self._management = _management(self._attach, self._attach.urls)
-        paired = on_hosts(_nodes(self._attach), hosts)
-        self._ids = {node.name: node.id for node, _ in paired}
-        self._addresses = {node.name: node.address for node, _ in paired}
-        self.hosts: Sequence[ServiceHost] = [host for _, host in paired]
-        names = {node: name for name, node in self._ids.items()}
+        nodes, hosts = on_hosts(_nodes(self._attach), hosts)
+        self._addresses = {node.name: node.address for node in nodes}
+        names = {node.id: node.name for node in nodes}
 
         def named(node: str) -> str:
             return names.get(node, node)
 
-        self._stored = Stored(self._management, named)
-        self._roles = Roles(self._stored, self._management, named)
-        self._routes: dict[str, Route] = {}
-        self._holders = [OwnedProcesses()] if hosts else []
-
-    def power(self, kind: type[P]) -> P:
-        return held(kind, [*self._holders, self], "a RabbitMQ cluster that runs already")
+        management = _management(self._attach, self._attach.urls)
+        stored = Stored(management, named)
+        super().__init__(management, stored, Roles(stored, management, named), {node.name: node.id for node in nodes})
+        if hosts:
+            self._holders.append(owned_installation(hosts, self.answers))
 
     def answers(self, host: ServiceHost, timeout_s: float = 0.5) -> bool:
         return probe.answers(self._addresses[host.name], timeout_s, self._attach.login)
-
-    def wait_ready(self, timeout_s: float) -> None:
-        if missing := wait_while(lambda: self._stored.missing(self._ids), timeout_s, every_s=_POLL_S):
-            raise ClusterError(f"RabbitMQ was not ready within {timeout_s:g} s: {missing}")
-
-    def find(self, role: str, place: Place | None) -> tuple[str, ...]:
-        return self._roles.find(role, place)
-
-    def placements(self) -> list[Placed]:
-        return self._stored.placements()
-
-    def settings_in_effect(self) -> dict[str, Mapping[str, Any]]:
-        """See `chaoskit.contract.cluster.Reporting`."""
-        return self._stored.in_effect()
 
     def begin_trial(self, namespace: str, options: RabbitOptions) -> None:
         """Check that there is no such queue yet; the names of queues tell of which trial they are."""
@@ -216,20 +197,13 @@ class AttachedRabbit:
 
     def create_topic(self, topic: Topic) -> None:
         for each in declarations(topic):
-            self._stored.declare(each, list(self._ids.values()))
+            self._stored.declare(each, list(self._names.values()))
             check_effective(topic, self._stored.told(each.name))
         self._routes[topic.name] = route(topic)
         self.wait_ready(_READY_S)
 
     def client_settings(self) -> dict[str, Any]:
         return {ADDRESSES: self._attach.addresses, ROUTES: self._routes, LOGIN: dict(self._settings)}
-
-    def end_trial(self) -> None:
-        self._routes = {}
-        self._stored.delete()
-
-    def close(self) -> None:
-        self._management.close()
 
 
 def login_of(settings: Mapping[str, Any]) -> Login:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from chaoskit.contract.cluster import ClusterError
 from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.service import ServiceError
 from clusters.rabbitmq import probe
 from clusters.rabbitmq.settings import environment, home_folder
 
@@ -41,12 +41,12 @@ class Control:
             without: hosts not to use.
 
         Raises:
-            ClusterError: it failed, or no node answers.
+            ServiceError: it failed, or no node answers.
         """
         usable = (host for host in self._hosts if host not in without)
         host = next((each for each in usable if probe.answers(each.address, _ANSWER_TIMEOUT_S)), None)
         if host is None:
-            raise ClusterError(f"no node of RabbitMQ answers, so {tool} cannot be used")
+            raise ServiceError(f"no node of RabbitMQ answers, so {tool} cannot be used")
         given = environment(host.name, host.address, host.data_dir)
         command = [
             "env",
@@ -57,7 +57,7 @@ class Control:
         ]
         done = host.run(host.as_service(command), timeout_s=_TIMEOUT_S, check=False)
         if done.status != 0:
-            raise ClusterError(f"{tool} {' '.join(arguments)} failed: {(done.err or done.out).strip()[-300:]}")
+            raise ServiceError(f"{tool} {' '.join(arguments)} failed: {(done.err or done.out).strip()[-300:]}")
         return done.out
 
     def evaluate(self, expression: str) -> str:

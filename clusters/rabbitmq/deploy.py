@@ -7,12 +7,9 @@ from functools import partial
 from typing import Any
 
 from chaoskit.base.errors import BadInput
-from chaoskit.base.waiting import wait_while
-from chaoskit.contract.cluster import ClusterError, Placed
 from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.power import P, held
+from chaoskit.contract.installation import Installed
 from chaoskit.contract.topic import Topic
-from chaoskit.contract.vocabulary import Place
 from clusters.rabbitmq import probe
 from clusters.rabbitmq.connection import ADDRESSES, LAB, ROUTES
 from clusters.rabbitmq.control import Control
@@ -22,7 +19,8 @@ from clusters.rabbitmq.operator import Operator
 from clusters.rabbitmq.queues import declarations, mirroring
 from clusters.rabbitmq.releases import metadata_of
 from clusters.rabbitmq.roles import Coordinators, Roles
-from clusters.rabbitmq.routing import Route, binding, route
+from clusters.rabbitmq.routing import binding, route
+from clusters.rabbitmq.service import RabbitService
 from clusters.rabbitmq.settings import MANAGEMENT_PORT, RabbitOptions, host_name, node_name
 from clusters.rabbitmq.stored import Stored
 
@@ -30,8 +28,8 @@ _POLL_S = 0.1
 _CREATE_TIMEOUT_S = 30
 
 
-class RabbitCluster:
-    """A configured RabbitMQ cluster; see `chaoskit.contract.cluster.Cluster`.
+class RabbitCluster(RabbitService):
+    """A configured RabbitMQ cluster; see `chaoskit.contract.service.Service`.
 
     Args:
         hosts: the hosts.
@@ -40,42 +38,30 @@ class RabbitCluster:
     """
 
     def __init__(self, hosts: Sequence[ServiceHost], options: RabbitOptions, packages: Mapping[str, str]) -> None:
-        self.hosts = hosts
+        management = Management([f"http://{host.address}:{MANAGEMENT_PORT}" for host in hosts], LAB)
+        stored, control = Stored(management, host_name), Control(hosts, options.version)
+        metadata = metadata_of(options.version, options.metadata)
+        roles = Roles(stored, management, host_name, Coordinators(control, metadata))
+        super().__init__(management, stored, roles, {host.name: node_name(host.name) for host in hosts})
+        self.owner = f"this cluster of RabbitMQ {options.version}"
+        self._hosts = hosts
         self._options = options
         self._packages = packages
-        self._routes: dict[str, Route] = {}
-        self._names = {host.name: node_name(host.name) for host in hosts}
-        self._management = Management([f"http://{host.address}:{MANAGEMENT_PORT}" for host in hosts], LAB)
-        self._stored = Stored(self._management, host_name)
-        control = Control(hosts, options.version)
         self._nodes = Nodes(hosts, options, control)
-        self._operator = Operator(hosts, self._stored, control)
-        metadata = metadata_of(options.version, options.metadata)
-        self._roles = Roles(self._stored, self._management, host_name, Coordinators(control, metadata))
-
-    def power(self, kind: type[P]) -> P:
-        powers = [self._nodes, self._operator, self]
-        return held(kind, powers, f"this cluster of RabbitMQ {self._options.version}")
+        installed = Installed(hosts, self.answers, self._nodes.start, self._nodes.services)
+        self._holders += [installed, self._nodes, Operator(hosts, stored, control)]
 
     def answers(self, host: ServiceHost, timeout_s: float = 0.5) -> bool:
         return probe.answers(host.address, timeout_s)
 
     def wait_ready(self, timeout_s: float) -> None:
         self._nodes.begin()
-        if missing := wait_while(self._missing, timeout_s, every_s=_POLL_S):
-            raise ClusterError(f"RabbitMQ was not ready within {timeout_s:g} s: {missing}")
+        super().wait_ready(timeout_s)
         self._nodes.served()
         self._nodes.use_khepri()
 
-    def find(self, role: str, place: Place | None) -> tuple[str, ...]:
-        return self._roles.find(role, place)
-
-    def placements(self) -> list[Placed]:
-        return self._stored.placements()
-
     def settings_in_effect(self) -> dict[str, Mapping[str, Any]]:
-        """See `chaoskit.contract.cluster.Reporting`."""
-        return {"packages of every host": self._packages, **self._stored.in_effect()}
+        return {"packages of every host": self._packages, **super().settings_in_effect()}
 
     def begin_trial(self, namespace: str, options: RabbitOptions) -> None:
         self._options = options
@@ -95,14 +81,7 @@ class RabbitCluster:
         self.wait_ready(_CREATE_TIMEOUT_S)
 
     def client_settings(self) -> dict[str, Any]:
-        return {ADDRESSES: [host.address for host in self.hosts], ROUTES: self._routes}
-
-    def end_trial(self) -> None:
-        self._routes = {}
-        self._stored.delete()
-
-    def close(self) -> None:
-        self._management.close()
+        return {ADDRESSES: [host.address for host in self._hosts], ROUTES: self._routes}
 
     def _refusing(self, request: Callable[[], None], key: str) -> None:
         """Carry a request out; what the system refuses is bad input."""

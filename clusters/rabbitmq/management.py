@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import httpx
 
-from chaoskit.contract.cluster import ClusterError
+from chaoskit.contract.service import ServiceError
 from clusters.rabbitmq.connection import Login
 
 _NOT_FOUND = 404
@@ -16,7 +16,7 @@ _TIMEOUT_S = 5
 _QUICK_S = 1.0
 
 
-class Refused(ClusterError):
+class Refused(ServiceError):
     """A node answered with an error."""
 
 
@@ -111,7 +111,7 @@ class Management:
 
         Raises:
             Refused: a node refused it.
-            ClusterError: no node answers.
+            ServiceError: no node answers.
         """
         why = ""
         for url in self._urls:
@@ -129,4 +129,4 @@ class Management:
             if told.is_error:
                 raise Refused(f"RabbitMQ refused {method} {path}: {told.text.strip()[:300]}")
             return told.json() if told.content else None
-        raise ClusterError(f"no node of RabbitMQ answers at its management API ({why})")
+        raise ServiceError(f"no node of RabbitMQ answers at its management API ({why})")

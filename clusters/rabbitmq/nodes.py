@@ -6,8 +6,9 @@ import secrets
 from collections.abc import Sequence
 
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.cluster import ClusterError, Revival
 from chaoskit.contract.host import ServiceHost, ServiceState
+from chaoskit.contract.installation import Revival
+from chaoskit.contract.service import ServiceError
 from clusters.common.supervision import Supervisor
 from clusters.rabbitmq import probe
 from clusters.rabbitmq.control import Control
@@ -27,7 +28,7 @@ chmod 400 "$1/.erlang.cookie"
 
 
 class Nodes:
-    """The powers `Processes` and `Supervision` of `chaoskit.contract.cluster`.
+    """The powers `Installation` and `Supervision` of `chaoskit.contract.service`.
 
     Args:
         hosts: the hosts.
@@ -59,7 +60,7 @@ class Nodes:
         return (SERVICE,)
 
     def revivals(self) -> Sequence[Revival]:
-        """See `chaoskit.contract.cluster.Supervision`."""
+        """See `chaoskit.contract.installation.Supervision`."""
         return self._supervisor.revivals
 
     def begin(self) -> None:
@@ -72,7 +73,7 @@ class Nodes:
         Of several nodes that start at once, one may give up ("BOOT FAILED") because another one was not yet there.
 
         Raises:
-            ClusterError: a node exited too often.
+            ServiceError: a node exited too often.
         """
         silent = [host for host in self._hosts if not probe.answers(host.address, 0.5)]
         self._supervisor.look_after((host, SERVICE) for host in silent)
@@ -96,4 +97,4 @@ class Nodes:
         host.put(_PLUGINS.encode(), f"{CONF_FOLDER}/enabled_plugins")
         program = self._control.program("rabbitmq-server")
         if host.run(["test", "-x", program], check=False).status != 0:
-            raise ClusterError(f"host {host.name} has no {program}")
+            raise ServiceError(f"host {host.name} has no {program}")

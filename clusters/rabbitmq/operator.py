@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 
 from chaoskit.base.waiting import wait_while
-from chaoskit.contract.cluster import ClusterError
 from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.service import ServiceError
 from clusters.rabbitmq.control import Control
 from clusters.rabbitmq.nodes import SERVICE
 from clusters.rabbitmq.queues import MIRRORED, QUORUM, STREAM, leader_of
@@ -43,7 +43,7 @@ _POLL_S = 0.2
 
 
 class Operator:
-    """The powers `Leadership`, `Reassignment` and `Decommissioning` of `chaoskit.contract.cluster`.
+    """The powers `Leadership`, `Reassignment` and `Decommissioning` of `chaoskit.contract.service`.
 
     Args:
         hosts: the hosts.
@@ -67,7 +67,7 @@ class Operator:
             kind = MIRRORED if told.get("slave_nodes") else told.get("type")
             others = [node for node in told.get("online", told.get("slave_nodes", ())) if host_name(node) != host.name]
             if kind not in _MODULES or not others:
-                raise ClusterError(f"{name} ({told.get('type')}) has no other member to lead it")
+                raise ServiceError(f"{name} ({told.get('type')}) has no other member to lead it")
             self._transfer(name, _MODULES[kind], node_name(host.name), others)
 
     def replicas_on(self, host: ServiceHost) -> tuple[str, ...]:
@@ -80,9 +80,9 @@ class Operator:
             held = {host_name(node) for node in told.get("members", ())}
             free = [each.name for each in self._hosts if each.name not in {*held, *self._moved, *self._removed}]
             if told.get("type") not in _MEMBERS:
-                raise ClusterError(f"{name}: a classic queue cannot be moved to another node")
+                raise ServiceError(f"{name}: a classic queue cannot be moved to another node")
             if not free:
-                raise ClusterError(f"{name} has a member on every host: add one (cluster.hosts)")
+                raise ServiceError(f"{name} has a member on every host: add one (cluster.hosts)")
             # A queue starts its search for a new home elsewhere, so that one host does not get them all.
             chosen = free[len(self._moved[host.name]) % len(free)]
             self._move(name, str(told["type"]), host.name, chosen)
@@ -102,7 +102,7 @@ class Operator:
         host.signal(SERVICE, "TERM")
         node = node_name(host.name)
         if why := wait_while(lambda: self._still_known(host), _GONE_S, every_s=_POLL_S):
-            raise ClusterError(f"{node} could not be removed: {why}")
+            raise ServiceError(f"{node} could not be removed: {why}")
 
     def recommission(self, host: ServiceHost) -> None:
         host.run(["rm", "-rf", home_folder(host.data_dir)])
@@ -114,13 +114,13 @@ class Operator:
             wanted = _TRANSFER.format(name=name, module=module, node=others[attempt % len(others)])
             if self._control.evaluate(wanted).strip("'") != node:
                 return
-        raise ClusterError(f"{name}: {node} was elected again {_TRANSFERS_MAX} times")
+        raise ServiceError(f"{name}: {node} was elected again {_TRANSFERS_MAX} times")
 
     def _still_known(self, host: ServiceHost) -> str:
         """Have the cluster forget a node that was stopped; return why that failed."""
         try:
             self._control.run("rabbitmqctl", "forget_cluster_node", node_name(host.name), without=[host])
-        except ClusterError as error:
+        except ServiceError as error:
             return str(error)
         return ""
 
@@ -129,10 +129,10 @@ class Operator:
         tool, add, delete = _MEMBERS[kind]
         self._control.run(tool, add, name, node_name(target))
         if why := wait_while(lambda: self._lacks(name, kind, target), _IN_SYNC_S, every_s=_POLL_S):
-            raise ClusterError(why)
+            raise ServiceError(why)
         self._control.run(tool, delete, name, node_name(source))
         if why := wait_while(lambda: self._has(name, kind, source), _IN_SYNC_S, every_s=_POLL_S):
-            raise ClusterError(why)
+            raise ServiceError(why)
 
     def _has(self, name: str, kind: str, host: str) -> str:
         members = self._replicas(name) if kind == STREAM else self._stored.told(name).get("members", ())

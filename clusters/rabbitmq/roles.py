@@ -6,8 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Callable
 
-from chaoskit.contract.cluster import ClusterError
 from chaoskit.contract.role import Every
+from chaoskit.contract.service import ServiceError
 from chaoskit.contract.vocabulary import Place
 from clusters.rabbitmq.control import Control
 from clusters.rabbitmq.management import Management
@@ -42,14 +42,14 @@ class Coordinators:
         """Return the name of the leader's host.
 
         Raises:
-            ClusterError: there is none.
+            ServiceError: there is none.
         """
         if role == "coordinator" and self._metadata != KHEPRI:
-            raise ClusterError("Mnesia has no coordinator; set cluster.metadata: khepri")
+            raise ServiceError("Mnesia has no coordinator; set cluster.metadata: khepri")
         told = self._control.evaluate(f"ra_leaderboard:lookup_leader({_RAFT_CLUSTERS[role]}).")
         found = _NODE.search(told)
         if found is None:
-            raise ClusterError(f"{_RAFT_CLUSTERS[role]} has no leader at the moment")
+            raise ServiceError(f"{_RAFT_CLUSTERS[role]} has no leader at the moment")
         return host_name(found[0])
 
 
@@ -76,7 +76,7 @@ class Roles:
         self._coordinators = coordinators
 
     def find(self, role: str, place: Place | None) -> tuple[str, ...]:
-        """See `chaoskit.contract.cluster.Cluster.find`."""
+        """See `chaoskit.contract.service.Service.find`."""
         if role in _RAFT_CLUSTERS:
             assert self._coordinators is not None
             return (self._coordinators.find(role),)
@@ -87,7 +87,7 @@ class Roles:
         name = self._stored.of(place)
         placed = self._stored.placed(name)
         if placed is None or not placed.leader:
-            raise ClusterError(f"{name} has no leader at the moment")
+            raise ServiceError(f"{name} has no leader at the moment")
         if role == "leader":
             return (placed.leader,)
         if role == "members":
@@ -98,7 +98,7 @@ class Roles:
         """Return the hosts that clients are connected to, those with most connections first."""
         nodes = Counter(each["node"] for each in self._management.connections() if "node" in each)
         if not nodes:
-            raise ClusterError("no client is connected")
+            raise ServiceError("no client is connected")
         return tuple(self._named(node) for node, _ in nodes.most_common())
 
     def _active_consumer(self, name: str) -> str:
@@ -107,5 +107,5 @@ class Roles:
         active = [each for each in consumers if each.get("activity_status") in ("single_active", "up")]
         active = [each for each in active if each.get("active", True)]
         if not active:
-            raise ClusterError(f"{name} has no active consumer at the moment")
+            raise ServiceError(f"{name} has no active consumer at the moment")
         return self._named(active[0]["channel_details"]["node"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from chaoskit.contract.cluster import ClusterError, Placed
+from chaoskit.contract.service import Placed, ServiceError
 from chaoskit.contract.vocabulary import Place
 from clusters.rabbitmq.management import Management
 from clusters.rabbitmq.queues import QUORUM, STREAM, Declaration, lacks, leader_of
@@ -43,7 +43,7 @@ class Stored:
         self.places = {}
 
     def in_effect(self) -> dict[str, Mapping[str, Any]]:
-        """Return what a node tells about each of them, as `chaoskit.contract.cluster.Reporting` wants it."""
+        """Return what a node tells about each of them, as `chaoskit.contract.service.Reporting` wants it."""
         return {f"queue {name}": self.told(name) for name in self.places}
 
     def told(self, name: str) -> Mapping[str, Any]:
@@ -54,14 +54,14 @@ class Stored:
         """Return the name of the first queue or stream that stores a partition.
 
         Raises:
-            ClusterError: there is none.
+            ServiceError: there is none.
         """
         if place is None:
-            raise ClusterError("the workload has no queue")
+            raise ServiceError("the workload has no queue")
         for name, stored in self.places.items():
             if stored == place:
                 return name
-        raise ClusterError(f"no queue stores {place[0]}/{place[1]}")
+        raise ServiceError(f"no queue stores {place[0]}/{place[1]}")
 
     def placed(self, name: str) -> Placed | None:
         """Return where a queue or stream is stored; None if it does not exist."""
@@ -84,7 +84,7 @@ class Stored:
             if absent := [host for host, node in nodes.items() if node not in running]:
                 return f"{', '.join(absent)} not part of the cluster"
             return next((why for name in self.places if (why := self._lacks(name))), "")
-        except ClusterError as error:
+        except ServiceError as error:
             return str(error)
 
     def _lacks(self, name: str) -> str:

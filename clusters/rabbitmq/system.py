@@ -9,12 +9,14 @@ from typing import Any
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.contract.capability import Capability
 from chaoskit.contract.client import LogClients, SequencedClients, SubscribingClients, TransactionalClients
-from chaoskit.contract.cluster import DataFiles, Decommissioning, Leadership, Processes, Reassignment, Upgrade
 from chaoskit.contract.datamodel import LOG
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.host import Root, ServiceHost
+from chaoskit.contract.installation import Installation
 from chaoskit.contract.ledger import LedgerClients
+from chaoskit.contract.operating import Decommissioning, Leadership, Reassignment, Upgrade
 from chaoskit.contract.queue import QueueClients, QueueFeature
+from chaoskit.contract.service import DataFiles
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Group
 from clusters.hosts import roots
@@ -54,8 +56,8 @@ class System:
         DataFiles: "queues cannot be mapped to files; use `files:` instead of `what:`",
     }
 
-    def cluster_powers(self, options: RabbitOptions) -> tuple[type, ...]:
-        return (Processes, Leadership, Reassignment, Decommissioning)
+    def service_powers(self, options: RabbitOptions) -> tuple[type, ...]:
+        return (Installation, Leadership, Reassignment, Decommissioning)
 
     def client_powers(self, options: RabbitOptions) -> tuple[type, ...]:
         return (QueueClients, LogClients, SequencedClients)
@@ -85,7 +87,7 @@ class System:
         """Do nothing: the packages are in the root of the hosts."""
 
     def root(self, options: RabbitOptions) -> Root:
-        """See `chaoskit.contract.cluster.Rooted`."""
+        """See `chaoskit.contract.system.Rooted`."""
         return root_of(options.version)
 
     def deployment(self, options: RabbitOptions) -> RabbitOptions:
@@ -101,7 +103,7 @@ class System:
         return hosts
 
     def imposed(self, options: RabbitOptions, topic: Topic) -> Mapping[str, int]:
-        """See `chaoskit.contract.cluster.Imposing`."""
+        """See `chaoskit.contract.system.Imposing`."""
         return limits.imposed(options, topic)
 
     attached_roles = attached.ROLES

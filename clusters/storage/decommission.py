@@ -9,8 +9,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from chaoskit.base.waiting import wait_until
-from chaoskit.contract.cluster import ClusterError, Decommissioning
 from chaoskit.contract.host import ServiceHost, ServiceState
+from chaoskit.contract.operating import Decommissioning
+from chaoskit.contract.service import ServiceError
 from clusters.common.properties import is_true, setting
 from clusters.storage.roles import StorageRoles
 from clusters.storage.settings import BOOKIE, BOOKIE_PORT, BookieFolders, StorageOptions
@@ -20,7 +21,7 @@ _POLL_S = 0.1
 
 
 class Decommissioner:
-    """The power `Decommissioning` of `chaoskit.contract.cluster`.
+    """The power `Decommissioning` of `chaoskit.contract.service`.
 
     Args:
         options: as in the scenario.
@@ -44,7 +45,7 @@ class Decommissioner:
         """Stop the bookie, replicate all its data to others, and remove it from the cluster."""
         host.signal(BOOKIE, "TERM")
         if not wait_until(lambda: self._has_left(host), _STOP_TIMEOUT_S, every_s=_POLL_S):
-            raise ClusterError(f"the bookie on {host.name} did not stop within {_STOP_TIMEOUT_S} s")
+            raise ServiceError(f"the bookie on {host.name} did not stop within {_STOP_TIMEOUT_S} s")
         self._shell(host, ["decommissionbookie", "-bookieid", bookie_id(host)])
 
     def _has_left(self, host: ServiceHost) -> bool:

@@ -16,7 +16,7 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException, NoNodeError
 from kazoo.handlers.threading import KazooTimeoutError
 
-from chaoskit.contract.cluster import ClusterError
+from chaoskit.contract.service import ServiceError
 from clusters.storage.settings import LEDGERS, ZOOKEEPER_PORT
 
 _CONNECT_S = 3
@@ -39,21 +39,21 @@ def newest_open(servers: Sequence[str]) -> tuple[int, list[str]]:
         servers: addresses of the ZooKeeper servers.
 
     Raises:
-        ClusterError: no server serves, or no ledger is open.
+        ServiceError: no server serves, or no ledger is open.
     """
     with _connected(servers) as client:
         for ledger, path in _newest_first(client):
             state, ensembles = parse(client.get(path)[0])
             if state == _OPEN:
                 return ledger, ensembles[-1]
-    raise ClusterError("no ledger is open for writing")
+    raise ServiceError("no ledger is open for writing")
 
 
 def stored(servers: Sequence[str], first: int) -> dict[int, set[str]]:
     """Return the addresses of the bookies that every ledger with at least this id is stored on.
 
     Raises:
-        ClusterError: no server serves.
+        ServiceError: no server serves.
     """
     with _connected(servers) as client:
         paths = takewhile(lambda each: each[0] >= first, _newest_first(client))
@@ -97,7 +97,7 @@ def _connected(servers: Sequence[str]) -> Iterator[KazooClient]:
         client.start(timeout=_CONNECT_S)
         yield client
     except (KazooException, KazooTimeoutError) as error:
-        raise ClusterError(f"no ZooKeeper server serves the metadata of ledgers: {error}") from error
+        raise ServiceError(f"no ZooKeeper server serves the metadata of ledgers: {error}") from error
     finally:
         client.stop()
         client.close()

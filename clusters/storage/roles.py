@@ -10,8 +10,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.cluster import ClusterError
 from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.service import ServiceError
 from chaoskit.contract.vocabulary import Place
 from clusters.storage import probe
 from clusters.storage.settings import Placement
@@ -36,7 +36,7 @@ class StorageRoles(ABC):
 
     @abstractmethod
     def find(self, role: str, place: Place | None) -> tuple[str, ...]:
-        """See `chaoskit.contract.cluster.Cluster`."""
+        """See `chaoskit.contract.service.Service`."""
 
     def zookeepers(self) -> list[ServiceHost]:
         """Return the hosts with a ZooKeeper server."""
@@ -64,34 +64,34 @@ class StorageRoles(ABC):
         """Return the name of the host with the ZooKeeper leader.
 
         Raises:
-            ClusterError: there is none.
+            ServiceError: there is none.
         """
         modes = zip(self.zookeepers(), self.zookeeper_modes(), strict=True)
         leaders = [host.name for host, mode in modes if mode in ("leader", "standalone")]
         if not leaders:
-            raise ClusterError("ZooKeeper currently has no leader")
+            raise ServiceError("ZooKeeper currently has no leader")
         return (leaders[0],)
 
     def outside(self, ensemble: tuple[str, ...], of: str) -> tuple[str, ...]:
         """Return the names of the hosts whose bookie is not in an ensemble.
 
         Raises:
-            ClusterError: there are none.
+            ServiceError: there are none.
         """
         outside = tuple(host.name for host in self.bookies() if host.name not in ensemble)
         if not outside:
-            raise ClusterError(f"every bookie is in the ensemble of {of}: add one (cluster.hosts)")
+            raise ServiceError(f"every bookie is in the ensemble of {of}: add one (cluster.hosts)")
         return outside
 
     def named(self, addresses: Sequence[str]) -> tuple[str, ...]:
         """Return the names of the hosts with these addresses.
 
         Raises:
-            ClusterError: there is no such host.
+            ServiceError: there is no such host.
         """
         names = {host.address: host.name for host in self._hosts}
         if unknown := [address for address in addresses if address not in names]:
-            raise ClusterError(f"no host of the lab has the address {', '.join(unknown)}")
+            raise ServiceError(f"no host of the lab has the address {', '.join(unknown)}")
         return tuple(names[address] for address in addresses)
 
 

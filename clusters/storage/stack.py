@@ -11,9 +11,10 @@ from typing import Generic, TypeVar
 
 from chaoskit.base.parallel import on_each
 from chaoskit.base.waiting import wait_until, wait_while
-from chaoskit.contract.cluster import ClusterError, Revival
 from chaoskit.contract.host import HostError, ServiceHost, ServiceState
+from chaoskit.contract.installation import Revival
 from chaoskit.contract.power import P, held
+from chaoskit.contract.service import ServiceError
 from chaoskit.contract.vocabulary import Place
 from clusters.common.java import PRODUCTION, java, server
 from clusters.common.restart_loop import exits, looped
@@ -155,7 +156,7 @@ class StorageStack(ABC, Generic[Options]):
     def wait_ready(self, timeout_s: float) -> None:
         self._supervisor.begin()
         if missing := wait_while(self.missing, timeout_s, every_s=_POLL_S):
-            raise ClusterError(f"{self._system} was not ready within {timeout_s:g} s: {missing}")
+            raise ServiceError(f"{self._system} was not ready within {timeout_s:g} s: {missing}")
         self._supervisor.served = True
 
     def missing(self) -> str:
@@ -179,21 +180,21 @@ class StorageStack(ABC, Generic[Options]):
         return ""
 
     def revivals(self) -> Sequence[Revival]:
-        """See `chaoskit.contract.cluster.Supervision`."""
+        """See `chaoskit.contract.installation.Supervision`."""
         if self._options.is_patient:
             return self._supervisor.revivals
         told = [exits(host, service, self._needs) for host in self.hosts for service in self.services(host)]
         return sorted(each for some in told for each in some)
 
     def settings_in_effect(self) -> dict[str, Mapping[str, str]]:
-        """See `chaoskit.contract.cluster.Reporting`. A bookie without HTTP server reports none."""
+        """See `chaoskit.contract.service.Reporting`. A bookie without HTTP server reports none."""
         try:
             told = {
                 self.hosts[index].name: probe.zookeeper_word(self._addresses[index], "conf", _REPORT_TIMEOUT_S)
                 for index in self._placed.zookeepers
             }
         except OSError as error:
-            raise ClusterError(f"settings in effect: a ZooKeeper server does not answer: {error}") from error
+            raise ServiceError(f"settings in effect: a ZooKeeper server does not answer: {error}") from error
         pairs = {name: (line.partition("=") for line in said.splitlines()) for name, said in told.items()}
         return {
             f"zookeeper {name}": {key: value for key, found, value in each if found} for name, each in pairs.items()
@@ -237,11 +238,11 @@ class StorageStack(ABC, Generic[Options]):
         """Give up on a new cluster in which a service exits again and again.
 
         Raises:
-            ClusterError: one does; the message has its last errors.
+            ServiceError: one does; the message has its last errors.
         """
         for host, service in silent:
             if len(exits(host, service, self._needs)) >= _EXITS_MAX:
-                raise ClusterError(f"{service} on {host.name} exited unexpectedly:\n{last_errors(host, service)}")
+                raise ServiceError(f"{service} on {host.name} exited unexpectedly:\n{last_errors(host, service)}")
 
     def _unregistered(self) -> list[str]:
         """Return the names of the hosts whose bookies are not registered as writable."""
@@ -294,7 +295,7 @@ class StorageStack(ABC, Generic[Options]):
         argv = [*self._tool(host), *program, *command]
         done = host.run(argv, timeout_s=_SHELL_TIMEOUT_S, check=False)
         if done.status != 0:
-            raise ClusterError(f"{command[0]} failed on {host.name}: {(done.out + done.err).strip()[-500:]}")
+            raise ServiceError(f"{command[0]} failed on {host.name}: {(done.out + done.err).strip()[-500:]}")
         return done.out + done.err
 
     def _tool(self, host: ServiceHost) -> list[str]:
@@ -313,16 +314,16 @@ class StorageStack(ABC, Generic[Options]):
         done = host.run(argv, timeout_s=_SETUP_TIMEOUT_S, check=False)
         if done.status != 0:
             said = (done.out + done.err).strip()[-1000:]
-            raise ClusterError(f"{self._system}'s metadata could not be initialized:\n{said}")
+            raise ServiceError(f"{self._system}'s metadata could not be initialized:\n{said}")
 
     def _await_quorum(self) -> None:
         """Wait until ZooKeeper serves.
 
         Raises:
-            ClusterError: it does not serve within half a minute.
+            ServiceError: it does not serve within half a minute.
         """
         if not wait_until(lambda: any(self._roles.zookeeper_modes()), _QUORUM_TIMEOUT_S, every_s=_POLL_S):
-            raise ClusterError(f"ZooKeeper had no quorum within {_QUORUM_TIMEOUT_S} s")
+            raise ServiceError(f"ZooKeeper had no quorum within {_QUORUM_TIMEOUT_S} s")
 
 
 def _interface(host: ServiceHost) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Collection
 from typing import Any
 
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.cluster import Processes
 from chaoskit.contract.disk import BreakableDisk
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import PowerSwitch, ServiceHost
+from chaoskit.contract.installation import Installation
 from chaoskit.contract.nemesis import Nemesis, NemesisError, OnDisk, Strike
 from chaoskit.contract.part import Part
 from chaoskit.contract.shell import bash
@@ -26,7 +26,7 @@ class DiskDead(Nemesis):
 
     summary = "fail every request of the data disk with EIO; power off, boot and start the system afterwards"
     family = "disk"
-    cluster_powers = (Processes,)
+    service_powers = (Installation,)
     parameters = OnDisk
     host_powers = (PowerSwitch,)
     disk_powers: tuple[type, ...] = (BreakableDisk,)

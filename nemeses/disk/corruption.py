@@ -6,12 +6,12 @@ from collections.abc import Collection
 from typing import Any
 
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.cluster import DataFiles
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
 from chaoskit.contract.part import Part
 from chaoskit.contract.power import optional
+from chaoskit.contract.service import DataFiles
 from chaoskit.contract.shell import bash
 from nemeses.disk.files import FileChoice, Place, draw_places
 
@@ -106,7 +106,7 @@ def _change(strike: Strike, script: str) -> None:
             changed.append((host.name, place, before, after))
 
     on_each(strike.hosts, act)
-    files = optional(strike.cluster, DataFiles)
+    files = optional(strike.service, DataFiles)
     if files is not None:
         found = [files.partition_of(place.path) for _, place, _, _ in changed]
         strike.damaged = [] if None in found else [each for each in found if each is not None]

@@ -9,10 +9,10 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from chaoskit.contract.cluster import DataFiles
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.nemesis import NemesisError, OnDisk, Strike
 from chaoskit.contract.power import optional
+from chaoskit.contract.service import DataFiles
 from chaoskit.contract.shell import bash
 from nemeses.disk.chosen import chosen
 
@@ -89,7 +89,7 @@ def _candidates(host: ServiceHost, strike: Strike) -> dict[str, int]:
     choice: FileChoice = strike.parameters
     if choice.what is None:
         return _sizes(bash(host, _BY_GLOB, chosen(host, strike).path, choice.files or "*").out.splitlines())
-    files = optional(strike.cluster, DataFiles)
+    files = optional(strike.service, DataFiles)
     if files is None:
         raise NemesisError("this system does not support `what`; use files instead of what")
     paths = files.files(host, choice.what, strike.in_system(choice.topic), choice.partition)

@@ -10,8 +10,8 @@ from typing import Any
 from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import Size, format_size
 from chaoskit.base.waiting import wait_until
-from chaoskit.contract.cluster import Processes
 from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.installation import Installation
 from chaoskit.contract.nemesis import Nemesis, NemesisError, OnDisk, Strike
 from chaoskit.contract.part import Part
 from chaoskit.contract.shell import bash
@@ -67,7 +67,7 @@ class DiskFull(Nemesis):
     abrupt = True
     held = True
     tools = ("fallocate",)
-    cluster_powers = (Processes,)
+    service_powers = (Installation,)
     parameters = Fill
 
     def occupies(self, parameters: Any) -> Collection[Part]:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.cluster import Processes
 from chaoskit.contract.disk import ReplaceableDisk
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import PowerSwitch, ServiceHost
+from chaoskit.contract.installation import Installation
 from chaoskit.contract.nemesis import Nemesis, NemesisError, OnDisk, Strike
 from chaoskit.contract.part import Part
 from chaoskit.contract.shell import bash
@@ -27,7 +27,7 @@ class DiskWipe(Nemesis):
 
     summary = "replace the data disk with an empty one while the power is off; boot afterwards"
     family = "disk"
-    cluster_powers = (Processes,)
+    service_powers = (Installation,)
     parameters = OnDisk
     host_powers = (PowerSwitch,)
     disk_powers = (ReplaceableDisk,)

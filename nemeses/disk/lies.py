@@ -7,10 +7,10 @@ from typing import Any
 
 from chaoskit.base.parallel import on_each
 from chaoskit.base.waiting import wait_while
-from chaoskit.contract.cluster import Processes
 from chaoskit.contract.disk import ProgrammableDisk
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import PowerSwitch, ServiceHost
+from chaoskit.contract.installation import Installation
 from chaoskit.contract.nemesis import Nemesis, NemesisError, OnDisk, Strike
 from chaoskit.contract.part import Part
 from nemeses.disk.chosen import chosen, programmable
@@ -36,7 +36,7 @@ class FsyncLies(Nemesis):
 
     summary = "make the data disk acknowledge flushes without performing them; cut the power at the end"
     family = "disk"
-    cluster_powers = (Processes,)
+    service_powers = (Installation,)
     parameters = Lie
     host_powers = (PowerSwitch,)
     disk_powers = (ProgrammableDisk,)

@@ -9,10 +9,10 @@ from typing import Any
 from pydantic import model_validator
 
 from chaoskit.base.parallel import on_each
-from chaoskit.contract.cluster import Processes
 from chaoskit.contract.disk import DiskSettings, ProgrammableDisk, Rate
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import PowerSwitch, ServiceHost
+from chaoskit.contract.installation import Installation
 from chaoskit.contract.nemesis import Nemesis, NemesisError, OnDisk, Strike
 from chaoskit.contract.part import Part
 from chaoskit.contract.shell import bash
@@ -71,7 +71,7 @@ class DiskErrors(Nemesis):
 
     summary = "fail a fraction of the data disk's reads, writes or flushes with EIO"
     family = "disk"
-    cluster_powers = (Processes,)
+    service_powers = (Installation,)
     parameters = Errors
     host_powers = (PowerSwitch,)
     disk_powers = (ProgrammableDisk,)
@@ -119,7 +119,7 @@ class DiskProgram(Nemesis):
 
     summary = "change settings of the programmable disk; restore them afterwards"
     family = "disk"
-    cluster_powers = (Processes,)
+    service_powers = (Installation,)
     parameters = Program
     host_powers = (PowerSwitch,)
     disk_powers = (ProgrammableDisk,)

@@ -68,7 +68,7 @@ class Bandwidth(PacketFault):
         asked: BandwidthParameters = strike.parameters
         acts, undos = [], []
         if asked.direction != "in":
-            acts.append(_SHAPE.format(bits=asked.rate * 8, filters=_filters(peers, strike.cluster.hosts)))
+            acts.append(_SHAPE.format(bits=asked.rate * 8, filters=_filters(peers, strike.lab)))
             undos.append(_UNSHAPE)
         if asked.direction != "out":
             act, undo = queue_scripts(strike, host, peers, {"rate": asked.rate})

@@ -90,7 +90,7 @@ class HalfOpen(Nemesis):
         def act(host: ServiceHost) -> None:
             peers = _prepare(strike, host)
             rules = _silence(strike, peers)
-            act = f"{{ {rules.act(strike.cluster.hosts)} }} || exit\n{_kill(strike, peers)}"
+            act = f"{{ {rules.act(strike.lab)} }} || exit\n{_kill(strike, peers)}"
             strike.notes[f"ended on {host.name}"] = _ends(hold(strike, host, act, rules.undo()))
 
         on_each(strike.hosts, act)
@@ -138,9 +138,7 @@ def _kill(strike: Strike, peers: Peers) -> str:
     """Return the command that closes the connections and prints them."""
     ends = [f"dst {_bracketed(address)}" for found in addresses(peers.hosts).values() for address in found]
     if peers.clients:
-        strangers = [
-            f"not dst {_bracketed(each)}" for found in addresses(strike.cluster.hosts).values() for each in found
-        ]
+        strangers = [f"not dst {_bracketed(each)}" for found in addresses(strike.lab).values() for each in found]
         ends.append(f"( {' and '.join(strangers)} )")
     ports = [f"sport = :{port} or dport = :{port}" for port in strike.parameters.ports]
     conditions = [f"( {' or '.join(ends)} )", _NOT_OURS, *([f"( {' or '.join(ports)} )"] if ports else [])]

@@ -13,10 +13,10 @@ from chaoskit.base.errors import BadInput
 from chaoskit.base.installing import with_extra
 from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import MILLISECOND, Duration, format_duration
-from chaoskit.contract.cluster import Rooted, System
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
 from chaoskit.contract.part import Part
+from chaoskit.contract.system import Rooted, System
 from nemeses.beside import prove_healed
 from nemeses.holding import check_held, hold, release
 from nemeses.network.firewall import Rules, check_gone, counted
@@ -151,7 +151,7 @@ class PacketLoss(PacketFault):
             arriving=lose if asked.direction != "out" else (),
             leaving=lose if asked.direction != "in" else (),
         )
-        return rules.act(strike.cluster.hosts), rules.undo()
+        return rules.act(strike.lab), rules.undo()
 
     def measure(self, strike: Strike, host: ServiceHost, peers: Peers) -> str:
         asked: LossParameters = strike.parameters

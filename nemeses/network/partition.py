@@ -124,7 +124,7 @@ class Partition(Nemesis):
 
     def verify_healed(self, strike: Strike) -> str:
         on_each(_touched(strike), lambda host: check_gone(host, _table(strike)))
-        reached_again = prove_healed(strike, strike.cluster.hosts, lambda: _prove_reached(strike))
+        reached_again = prove_healed(strike, strike.lab, lambda: _prove_reached(strike))
         check_held(strike)
         return f"{strike.notes.get('crossed', '')}{reached_again}"
 
@@ -160,7 +160,7 @@ def _cuts(strike: Strike) -> Cuts:
         return cuts_between([[host for name in group for host in strike.resolve(name)] for group in asked.groups])
     if asked.shape in ("isolate", "each"):
         return cuts_around_targets(strike, asked.peers, together=asked.shape == "isolate")
-    return cuts_of_shape(asked.shape, strike.cluster.hosts, strike.seed)
+    return cuts_of_shape(asked.shape, strike.lab, strike.seed)
 
 
 def _table(strike: Strike) -> str:
@@ -178,22 +178,22 @@ def _scripts(strike: Strike, host: ServiceHost) -> tuple[str, str]:
         ports=asked.ports,
         rejects=asked.how == "reject",
     )
-    return rules.act(strike.cluster.hosts), rules.undo()
+    return rules.act(strike.lab), rules.undo()
 
 
 def _touched(strike: Strike) -> list[ServiceHost]:
     """Return the hosts that may have rules; all hosts if there are no notes of the injection."""
-    return list(strike.notes.get("cuts", strike.cluster.hosts))
+    return list(strike.notes.get("cuts", strike.lab))
 
 
 def _pairs(strike: Strike) -> list[Pair]:
     """Return the probes between the hosts with rules and everyone else."""
     cuts: Cuts = strike.notes.get("cuts", {})
     pairs = []
-    for host in strike.cluster.hosts:
+    for host in strike.lab:
         pairs.append((host, HARNESS))
-        for peer in strike.cluster.hosts:
-            if peer is not host and (host in cuts or peer in cuts or len(strike.cluster.hosts) <= 5):
+        for peer in strike.lab:
+            if peer is not host and (host in cuts or peer in cuts or len(strike.lab) <= 5):
                 pairs += both_families(host, peer)
     return pairs
 
@@ -201,7 +201,7 @@ def _pairs(strike: Strike) -> list[Pair]:
 def _is_cut_by_others(strike: Strike, pair: Pair) -> bool:
     """Return whether another fault of the network or the power holds on a host of a pair."""
     host, address = pair
-    ends = [host, *(peer for peer in strike.cluster.hosts if address in (peer.address, peer.address6))]
+    ends = [host, *(peer for peer in strike.lab if address in (peer.address, peer.address6))]
     return any(others(strike, end, Part.INCOMING, Part.OUTGOING) or strike.is_dark(end) for end in ends)
 
 
@@ -217,5 +217,5 @@ def _blocked(cuts: Cuts) -> list[Pair]:
 
 
 def _words(strike: Strike, pairs: set[tuple[str, str]]) -> str:
-    names = {address: host.name for host in strike.cluster.hosts for address in (host.address, host.address6)}
+    names = {address: host.name for host in strike.lab for address in (host.address, host.address6)}
     return ", ".join(f"{host} to {names.get(address, address)} ({address})" for host, address in sorted(pairs))

@@ -59,7 +59,7 @@ def find_peers(strike: Strike, names: Sequence[str], without: Collection[Service
     found: dict[str, ServiceHost] = {}
     for name in names:
         if name != "clients":
-            holders = strike.cluster.hosts if name in ("all", "hosts") else strike.resolve(name)
+            holders = strike.lab if name in ("all", "hosts") else strike.resolve(name)
             found |= {host.name: host for host in holders}
     for host in without:
         found.pop(host.name, None)

@@ -75,5 +75,5 @@ def queue_scripts(strike: Strike, host: ServiceHost, peers: Peers, what: Mapping
         "program": shlex.quote(program.replace("from __future__ import annotations\n", "")),
         "argument": shlex.quote(json.dumps({**what, "queue": queue, "seed": strike.seed})),
     }
-    act = f"{{ {rules.act(strike.cluster.hosts)} }} || exit\n{_START.format(**words)}"
+    act = f"{{ {rules.act(strike.lab)} }} || exit\n{_START.format(**words)}"
     return act, f"{_STOP.format(**words)}\n{rules.undo()}"

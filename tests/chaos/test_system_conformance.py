@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from chaoskit.base.journal import Journal
-from chaoskit.contract.cluster import Rooted
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.installed import provider, system
+from chaoskit.contract.system import Rooted
 from chaoskit.report.support import support
 from chaoskit.testing.conformance import check_cluster
 

@@ -38,7 +38,7 @@ Server(("::", int(sys.argv[2])), Handler).serve_forever()
 
 
 class EchoCluster:
-    """The echo servers of a lab: as much of a `chaoskit.contract.cluster.Cluster` as faults need."""
+    """The echo servers of a lab: as much of a `chaoskit.contract.service.Service` as faults need."""
 
     def __init__(self, hosts: Sequence[ServiceHost]) -> None:
         self.hosts = hosts

@@ -10,9 +10,9 @@ from pydantic import BaseModel
 
 from chaoskit.base import plugins
 from chaoskit.contract.client import LogClients
-from chaoskit.contract.cluster import Leadership, Upgrade
 from chaoskit.contract.guarantee import Guarantees, Rule
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.operating import Leadership, Upgrade
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.workload import PRODUCER, Task
 from chaoskit.testing.conformance import check_clients, check_cluster, check_nemesis, check_workload
@@ -152,8 +152,8 @@ def test_a_power_of_which_nothing_is_said_is_told() -> None:
     class Silent(Kafka):
         never: Mapping[type, str] = {power: why for power, why in Kafka.never.items() if power is not Upgrade}
 
-        def cluster_powers(self, options: Any) -> tuple[type, ...]:
-            return tuple(power for power in super().cluster_powers(options) if power is not Upgrade)
+        def service_powers(self, options: Any) -> tuple[type, ...]:
+            return tuple(power for power in super().service_powers(options) if power is not Upgrade)
 
     assert "Upgrade is missing from its powers" in _told(lambda: check_cluster(Silent()))
 

@@ -10,13 +10,15 @@ from typing import Any
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.base.waiting import wait_while
 from chaoskit.contract.capability import Capability
-from chaoskit.contract.cluster import CLIENT_POWERS, CLUSTER_POWERS, Cluster, Processes, System
 from chaoskit.contract.guarantee import Declared, Guarantees
 from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.installation import Installation
 from chaoskit.contract.installed import anomalies
 from chaoskit.contract.installed import system as installed
 from chaoskit.contract.installed import workload as installed_workload
 from chaoskit.contract.power import PowerMissing, optional
+from chaoskit.contract.service import Placing, Service
+from chaoskit.contract.system import CLIENT_POWERS, SERVICE_POWERS, System
 from chaoskit.contract.topic import Topic
 from chaoskit.run.deployment import start
 from chaoskit.testing.conformance.clients import check_clients
@@ -66,10 +68,10 @@ def check_cluster(
 def _check_powers(found: System, wants: Wants) -> None:
     """Check that every power that chaoskit knows is either declared or explained, for a complete support table."""
     options = found.options()
-    always = {*found.cluster_powers(options), *found.client_powers(options)}
+    always = {*found.service_powers(options), *found.client_powers(options)}
     said: dict[str, Mapping[type, str]] = {"given": found.given, "never": found.never, "notyet": found.notyet}
     wants.powers({*always, *(power for powers in said.values() for power in powers)})
-    known: tuple[type, ...] = (*CLIENT_POWERS, *CLUSTER_POWERS)
+    known: tuple[type, ...] = (*CLIENT_POWERS, *SERVICE_POWERS)
     for power in known:
         places = [name for name, powers in said.items() if power in powers]
         if power in always and "given" not in places:
@@ -131,7 +133,7 @@ def _check_deployment(
         with wants.step("starting it"):
             start(cluster)
         with wants.step("a trial"):
-            topics = _begin_trial(found, cluster, options, wants)
+            topics = _begin_trial(found, cluster, hosts, options, wants)
             for topic in topics:
                 check_clients(found.clients(cluster.client_settings()), topic)
             cluster.end_trial()
@@ -142,7 +144,7 @@ def _check_deployment(
                 namespace = f"{_NAMESPACE}{number}-"
                 cluster.begin_trial(namespace, options)
                 cluster.wait_ready(_READY_S)
-                brokers = found.brokers(options, len(cluster.hosts))
+                brokers = found.brokers(options, len(hosts))
                 _create_topics(cluster, namespace, workload, given, brokers)
                 check_workload(workload, found.clients(cluster.client_settings()), namespace, given)
                 cluster.end_trial()
@@ -150,35 +152,41 @@ def _check_deployment(
         cluster.close()
 
 
-def _begin_trial(found: System, cluster: Cluster, options: Any, wants: Wants) -> list[Topic]:
+def _begin_trial(
+    found: System, cluster: Service, hosts: Sequence[ServiceHost], options: Any, wants: Wants
+) -> list[Topic]:
     """Begin a trial; return an empty topic of it for each data model."""
     cluster.begin_trial(_NAMESPACE, options)
     cluster.wait_ready(_READY_S)
-    for host in cluster.hosts:
-        wants.that(cluster.answers(host), f"{host.name} does not answer after `wait_ready`")
+    installation = optional(cluster, Installation)
+    for host in installation.hosts if installation else ():
+        wants.that(installation and installation.answers(host), f"{host.name} does not answer after `wait_ready`")
     settings = cluster.client_settings()
     wants.that(json.loads(json.dumps(settings)) == settings, "`client_settings` are not JSON values")
-    copies = min(3, found.brokers(options, len(cluster.hosts)))
+    copies = max(1, min(3, found.brokers(options, len(hosts))))
     topics = [Topic(f"{_NAMESPACE}{model}", model, 1 if model.lasts else None, copies) for model in found.models]
     for topic in topics:
         cluster.create_topic(topic)
-        _check_placements(cluster, topic, wants)
+        _check_placements(cluster, topic, hosts, wants)
     _check_held(found, cluster, options, wants)
-    _check_roles(found, cluster, topics[0], wants)
+    _check_roles(found, cluster, topics[0], hosts, wants)
     return topics
 
 
-def _check_placements(cluster: Cluster, topic: Topic, wants: Wants) -> None:
-    names = {host.name for host in cluster.hosts}
-    placed = {each.place: each for each in cluster.placements()}
+def _check_placements(cluster: Service, topic: Topic, hosts: Sequence[ServiceHost], wants: Wants) -> None:
+    placing = optional(cluster, Placing)
+    if placing is None:
+        return
+    names = {host.name for host in hosts}
+    placed = {each.place: each for each in placing.placements()}
     for place in topic.places:
         if wants.that(place in placed, f"`placements` does not tell where {place[0]}/{place[1]} is stored"):
             _, leader, holders = placed[place]
             wants.that(holders and {*holders, *filter(None, [leader])} <= names, f"{place} is on {leader}, {holders}")
 
 
-def _check_held(found: System, cluster: Cluster, options: Any, wants: Wants) -> None:
-    for power in found.cluster_powers(options):
+def _check_held(found: System, cluster: Service, options: Any, wants: Wants) -> None:
+    for power in found.service_powers(options):
         wants.that(optional(cluster, power), f"its clusters do not have {power.__name__}, which it declares")
     clients = found.clients(cluster.client_settings())
     for power in found.client_powers(options):
@@ -193,39 +201,42 @@ def _check_held(found: System, cluster: Cluster, options: Any, wants: Wants) -> 
     wants.that(False, "its clusters have powers that do not exist")
 
 
-def _check_roles(found: System, cluster: Cluster, topic: Topic, wants: Wants) -> None:
-    names = {host.name for host in cluster.hosts}
+def _check_roles(found: System, cluster: Service, topic: Topic, hosts: Sequence[ServiceHost], wants: Wants) -> None:
+    placing, names = optional(cluster, Placing), {host.name for host in hosts}
+    if placing is None:
+        wants.that(not found.roles, "it has roles, but its services do not have `Placing`")
+        return
     place = topic.places[0] if topic.places else None
     for role in found.roles:
         try:
-            holders = set(cluster.find(role, place))
+            holders = set(placing.find(role, place))
         except ChaoskitError as error:
             wants.that(str(error), f"no host holds {role}, and the error gives no reason")
             continue
         wants.that(holders <= names, f"{role} is {sorted(holders)}; hosts are {sorted(names)}")
 
 
-def _create_topics(cluster: Cluster, namespace: str, name: str, given: Mapping[str, Any], brokers: int) -> None:
+def _create_topics(cluster: Service, namespace: str, name: str, given: Mapping[str, Any], brokers: int) -> None:
     workload = installed_workload(name, "workload")
     for topic in workload.topics(workload.options.model_validate(given), brokers):
         cluster.create_topic(replace(topic, name=namespace + topic.name))
 
 
-def _check_processes(found: System, cluster: Cluster, options: Any, wants: Wants) -> None:
-    processes = optional(cluster, Processes)
+def _check_processes(found: System, cluster: Service, options: Any, wants: Wants) -> None:
+    processes = optional(cluster, Installation)
     if processes is None:
         return
-    host = cluster.hosts[-1]
+    host = processes.hosts[-1]
     services = processes.services(host)
     if not wants.that(services, f"{host.name} has no services"):
         return
     try:
         for service in services:
             host.signal(service, "KILL")
-        still = wait_while(lambda: cluster.answers(host), _GONE_S)
+        still = wait_while(lambda: processes.answers(host), _GONE_S)
         wants.that(not still, f"{host.name} answers {_GONE_S:g} s after its services were killed")
     finally:
         processes.start(host)
         processes.start(host)
     cluster.wait_ready(_READY_S)
-    wants.that(cluster.answers(host), f"{host.name} does not answer after a restart")
+    wants.that(processes.answers(host), f"{host.name} does not answer after a restart")

@@ -46,14 +46,14 @@ def _check_declarations(found: Nemesis, wants: Wants) -> None:
         "restores",
         "host_powers",
         "disk_powers",
-        "cluster_powers",
+        "service_powers",
     )
     wants.that(found.summary and "\n" not in found.summary, "`summary` is not one line")
     wants.that(found.family in FAMILIES, f"`family` is not one of {', '.join(FAMILIES)}")
     wants.that(found.hits in ("hosts", "clients"), "`hits` is neither hosts nor clients")
     wants.that(type(found).__doc__, "its class has no docstring, which `chaoskit nemeses KIND` prints")
     wants.options(found.parameters, "parameters")
-    wants.powers((*found.host_powers, *found.disk_powers, *found.cluster_powers))
+    wants.powers((*found.host_powers, *found.disk_powers, *found.service_powers))
     ours = {field.alias or name for model in (FaultSpec, Choice) for name, field in model.model_fields.items()}
     for taken in ours & set(found.parameters.model_fields):
         wants.that(False, f"its parameter `{taken}` is a reserved key of faults")

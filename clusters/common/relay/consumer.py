@@ -6,8 +6,8 @@ import struct
 from collections.abc import Sequence
 
 from chaoskit.contract.client import Membership, PositionLost, Reached
-from chaoskit.contract.cluster import ClusterError
 from chaoskit.contract.recording import Delivery
+from chaoskit.contract.service import ServiceError
 from chaoskit.contract.vocabulary import INFO, OK, Outcome, Place
 from clusters.common.relay import frames
 from clusters.common.relay.frames import Answer
@@ -100,6 +100,6 @@ class JavaConsumer:
         while len(content) < size:
             more = self._jvm.answers.read(size - len(content))
             if not more:
-                raise ClusterError("the Java client ended; see the client's log")
+                raise ServiceError("the Java client ended; see the client's log")
             content += more
         return content

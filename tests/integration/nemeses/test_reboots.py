@@ -10,8 +10,8 @@ from scratch import Make
 from trial import strike_of
 
 from chaoskit.base import plugins
-from chaoskit.contract.cluster import Processes
 from chaoskit.contract.host import PowerSwitch
+from chaoskit.contract.installation import Installation
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
 
 KINDS = [
@@ -66,4 +66,4 @@ def _reboot(cluster: EchoCluster) -> None:
     host.power(PowerSwitch).power_cut()
     host.power(PowerSwitch).power_on()
     assert host.power(PowerSwitch).boots == boots + 1
-    cluster.power(Processes).start(host)
+    cluster.power(Installation).start(host)

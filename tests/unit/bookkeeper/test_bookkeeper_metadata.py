@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from chaoskit.contract.cluster import ClusterError
+from chaoskit.contract.service import ServiceError
 from clusters.bookkeeper.options import BookKeeperOptions
 from clusters.bookkeeper.roles import Roles
 from clusters.storage import metadata
@@ -129,12 +129,12 @@ def test_the_next_ledger_is_above_all_that_there_are(nodes: dict[str, bytes]) ->
 def test_without_an_open_ledger_nobody_holds_a_role(nodes: dict[str, bytes]) -> None:
     nodes["/ledgers/00/0000/L0000"] = ledger(CLOSED, ["a"])
 
-    with pytest.raises(ClusterError, match="no ledger is open for writing"):
+    with pytest.raises(ServiceError, match="no ledger is open for writing"):
         metadata.newest_open([ADDRESS])
 
 
 def test_without_a_server_nothing_is_known(nodes: dict[str, bytes]) -> None:
-    with pytest.raises(ClusterError, match="no ZooKeeper server serves"):
+    with pytest.raises(ServiceError, match="no ZooKeeper server serves"):
         metadata.newest_open(["127.0.0.2"])
 
 
@@ -166,5 +166,5 @@ def test_all_bookies_in_the_ensemble_leave_none_outside(monkeypatch: pytest.Monk
     monkeypatch.setattr(metadata, "newest_open", lambda *_: (7, ["10.0.0.1", "10.0.0.2"]))
     hosts: Any = [FakeHost(index) for index in range(1, 3)]
 
-    with pytest.raises(ClusterError, match=r"every bookie is in the ensemble of ledger 7: add one \(cluster\.hosts\)"):
+    with pytest.raises(ServiceError, match=r"every bookie is in the ensemble of ledger 7: add one \(cluster\.hosts\)"):
         Roles(hosts, BookKeeperOptions().place(2)).find("outside", None)

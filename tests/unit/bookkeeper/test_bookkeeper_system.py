@@ -10,9 +10,9 @@ from pydantic import ValidationError
 
 from chaoskit.base import plugins
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.cluster import Processes
 from chaoskit.contract.datamodel import LEDGER
 from chaoskit.contract.guarantee import Declared
+from chaoskit.contract.installation import Installation
 from chaoskit.contract.ledger import LedgerClients
 from chaoskit.contract.topic import Topic
 from chaoskit.scenario.model import parse_scenario
@@ -91,7 +91,7 @@ def test_bookies_and_clients_are_told_the_same_metadata() -> None:
 def test_its_clients_have_ledgers() -> None:
     assert System().clients({}).power(LedgerClients)
     assert System().client_powers(BookKeeperOptions()) == (LedgerClients,)
-    assert System().cluster_powers(BookKeeperOptions()) == (Processes,)
+    assert System().service_powers(BookKeeperOptions()) == (Installation,)
 
 
 def test_doctor_is_told_of_java_and_maven() -> None:

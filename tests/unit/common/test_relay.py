@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from chaoskit.contract.client import PositionLost
-from chaoskit.contract.cluster import ClusterError
+from chaoskit.contract.service import ServiceError
 from chaoskit.history.format.schema import DUPLICATE, FAIL, INFO, OK
 from chaoskit.history.recording.recorder import Delivery
 from clusters.common.relay import frames, process
@@ -203,5 +203,5 @@ def test_positions_that_are_gone(jvm: Jvm, consumer: JavaConsumer) -> None:
 def test_a_consumer_whose_jvm_ended(jvm: Jvm, consumer: JavaConsumer) -> None:
     jvm.end()
 
-    with pytest.raises(ClusterError, match="the Java client ended"):
+    with pytest.raises(ServiceError, match="the Java client ended"):
         consumer.hold(paused=True)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from chaoskit.contract.cluster import ClusterError
 from chaoskit.contract.host import Result, ServiceState
+from chaoskit.contract.service import ServiceError
 from clusters.common.supervision import Supervisor, last_errors
 
 
@@ -75,7 +75,7 @@ def test_what_exits_before_the_cluster_ever_served_is_a_wrong_setting_the_second
     supervisor.look_after([(host, "bookie")])
 
     assert supervisor.revivals == []
-    with pytest.raises(ClusterError, match="exited unexpectedly"):
+    with pytest.raises(ServiceError, match="exited unexpectedly"):
         supervisor.look_after([(host, "bookie")])
 
 

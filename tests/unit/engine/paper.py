@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from chaoskit.contract.cluster import ClusterError
 from chaoskit.contract.host import HostError, Result, ServiceState
 from chaoskit.contract.power import P, held
+from chaoskit.contract.service import ServiceError
 from chaoskit.history.format.audits import Place
 
 _AFTER = {"KILL": ServiceState.GONE, "STOP": ServiceState.PAUSED, "CONT": ServiceState.RUNNING}
@@ -103,7 +103,7 @@ class PaperCluster:
         self.asked.append((role, place))
         if self.vacant:
             self.vacant -= 1
-            raise ClusterError("nobody leads")
+            raise ServiceError("nobody leads")
         return {"leader": ("n1",), "follower": ("n2", "n3"), "followers": ("n2", "n3")}[role]
 
 

@@ -42,7 +42,7 @@ def test_a_fault_takes_effect_and_is_healed(tmp_path: Path) -> None:
 
 
 def test_the_targets_are_the_hosts_that_were_hit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Kill, "struck", lambda _, strike: strike.cluster.hosts[1:])
+    monkeypatch.setattr(Kill, "struck", lambda _, strike: strike.service.hosts[1:])
     stage = Stage(tmp_path, PaperCluster(), [_kill()])
 
     (fault,) = stage.perform()

@@ -13,7 +13,7 @@ import pytest
 from samples import plan
 
 from chaoskit.base.quantities import SECOND
-from chaoskit.contract.cluster import Revival
+from chaoskit.contract.installation import Revival
 from chaoskit.history.recording.recorder import Progress
 from chaoskit.run.backlog import Backlogging
 from chaoskit.run.groups import await_probes

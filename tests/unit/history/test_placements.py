@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from chaoskit.base.waiting import wait_until
-from chaoskit.contract.cluster import ClusterError, Placed
+from chaoskit.contract.service import Placed, ServiceError
 from chaoskit.history.compacting.placements import FILE, PlacementLog, Placements, compact_placements
 from chaoskit.run.survey import Survey
 
@@ -93,7 +93,7 @@ class Moving:
     def placements(self) -> list[Placed]:
         self.asked += 1
         if self.asked == 2:
-            raise ClusterError("nobody answers")
+            raise ServiceError("nobody answers")
         return [Placed(("t1-log-0", 0), f"n{self.asked}", (f"n{self.asked}",))]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chaoskit.contract.cluster import ClusterError
+from chaoskit.contract.service import ServiceError
 from clusters.kafka.witnesses import Witnesses, majority
 
 _PLACE = ("t", 0)
@@ -58,7 +58,7 @@ def test_nobody_answers() -> None:
     def connect(address: str) -> Any:
         raise OSError(f"{address} is down")
 
-    with pytest.raises(ClusterError, match=r"no metadata from Kafka: . is down"):
+    with pytest.raises(ServiceError, match=r"no metadata from Kafka: . is down"):
         Witnesses(connect, ["a", "b"]).states(["t"])
 
 

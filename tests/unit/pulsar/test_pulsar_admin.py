@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from chaoskit.contract.cluster import ClusterError
+from chaoskit.contract.service import ServiceError
 from clusters.pulsar import admin
 from clusters.pulsar.admin import Admin, Refused, ledger_entries, topic_state
 
@@ -111,7 +111,7 @@ def test_another_broker_is_asked_when_one_does_not_answer(monkeypatch: pytest.Mo
 def test_no_broker_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(admin, "WEB_PORT", 1)
 
-    with pytest.raises(ClusterError, match=f"broker {ADDRESS} does not answer"):
+    with pytest.raises(ServiceError, match=f"broker {ADDRESS} does not answer"):
         Admin([ADDRESS]).load_manager_leader(1)
 
 
@@ -149,7 +149,7 @@ def test_the_leader_is_told_the_destination_and_the_owner_unloads(
 
 @pytest.mark.parametrize("content", [{}, [], b"no JSON", {"brokerUrl": None}])
 def test_an_owner_that_no_broker_names_is_an_error(monkeypatch: pytest.MonkeyPatch, content: Any) -> None:
-    with _broker(monkeypatch, 200, content), pytest.raises(ClusterError, match="no broker knows the owner of log-0/0"):
+    with _broker(monkeypatch, 200, content), pytest.raises(ServiceError, match="no broker knows the owner of log-0/0"):
         Admin([ADDRESS]).owner("log-0", 0, 1)
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaoskit.contract.cluster import ClusterError
+from chaoskit.contract.service import ServiceError
 from clusters.pulsar.positions import BATCH_BITS, BATCH_MAX, ENTRY_BITS, LEDGER_BITS, pack, unpack
 
 PLACES = st.tuples(
@@ -31,5 +31,5 @@ def test_a_message_without_a_batch_lies_where_the_first_of_a_batch_would() -> No
 
 @pytest.mark.parametrize("place", [(2**24, 0, 0), (0, 2**27, 0), (0, 0, BATCH_MAX), (-1, -1, -1), (0, -1, 0)])
 def test_a_place_that_does_not_fit_is_refused(place: tuple[int, int, int]) -> None:
-    with pytest.raises(ClusterError, match="does not fit into 63 bits"):
+    with pytest.raises(ServiceError, match="does not fit into 63 bits"):
         pack(*place)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chaoskit.contract.cluster import ClusterError
+from chaoskit.contract.service import ServiceError
 from clusters.pulsar.admin import TopicState
 from clusters.pulsar.roles import ROLES, Roles
 from clusters.pulsar.settings import PulsarOptions
@@ -104,13 +104,13 @@ def test_a_role_that_nobody_holds_is_an_error(
 ) -> None:
     monkeypatch.setattr(FakeAdmin, "ensemble", ensemble)
 
-    with pytest.raises(ClusterError, match=refusal):
+    with pytest.raises(ServiceError, match=refusal):
         roles.find(role, ("log-0", 0))
 
 
 def test_a_zookeeper_without_a_leader_is_an_error(roles: Roles, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe, "zookeeper_word", lambda *_: "This instance is not currently serving requests\n")
 
-    with pytest.raises(ClusterError, match="ZooKeeper currently has no leader"):
+    with pytest.raises(ServiceError, match="ZooKeeper currently has no leader"):
         roles.find("zookeeper-leader", None)
     assert roles.registered_bookies() == set()

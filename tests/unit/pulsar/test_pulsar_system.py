@@ -8,8 +8,8 @@ import pytest
 
 from chaoskit.base import plugins
 from chaoskit.base.errors import BadInput
-from chaoskit.contract.cluster import Decommissioning
 from chaoskit.contract.guarantee import Declared
+from chaoskit.contract.operating import Decommissioning
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Group
 from clusters.pulsar.settings import PulsarOptions
@@ -64,4 +64,4 @@ def test_bookies_can_be_decommissioned_where_others_copy_what_they_kept(bookie: 
     system: Any = plugins.load("cluster", "pulsar", "cluster.system")
     options = PulsarOptions.model_validate({"config": {"bookie": bookie}})
 
-    assert (Decommissioning in system.cluster_powers(options)) is offered
+    assert (Decommissioning in system.service_powers(options)) is offered

@@ -6,8 +6,8 @@ from typing import Any, cast
 
 import pytest
 
-from chaoskit.contract.cluster import ClusterError
 from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.service import ServiceError
 from clusters.rabbitmq.control import Control
 from clusters.rabbitmq.management import Management
 from clusters.rabbitmq.operator import Operator
@@ -90,7 +90,7 @@ def test_a_member_is_moved_to_the_host_without_one_and_back() -> None:
 def test_what_cannot_be_moved_is_refused(kind: str, hosts: int, why: str) -> None:
     operator, made = _operator(_Nodes(kind, "n1", "n2", "n3"), hosts)
 
-    with pytest.raises(ClusterError, match=why):
+    with pytest.raises(ServiceError, match=why):
         operator.drain(made[0])
 
 
@@ -109,7 +109,7 @@ def test_another_member_is_told_to_lead() -> None:
 def test_a_queue_on_one_node_has_no_other_leader() -> None:
     operator, hosts = _operator(_Nodes("classic", "n1"), 2)
 
-    with pytest.raises(ClusterError, match="no other member"):
+    with pytest.raises(ServiceError, match="no other member"):
         operator.give_up_leadership(hosts[0])
 
 
@@ -133,10 +133,10 @@ def test_roles_are_held_by_those_that_nodes_tell() -> None:
 
 
 def test_mnesia_has_no_coordinator() -> None:
-    with pytest.raises(ClusterError, match=r"set cluster\.metadata: khepri"):
+    with pytest.raises(ServiceError, match=r"set cluster\.metadata: khepri"):
         _roles(_Nodes("quorum", "n1"), "mnesia").find("coordinator", PLACE)
 
 
 def test_a_queue_that_nobody_consumes_has_no_active_consumer() -> None:
-    with pytest.raises(ClusterError, match="no active consumer"):
+    with pytest.raises(ServiceError, match="no active consumer"):
         _roles(_Nodes("quorum", "n1")).find("active-consumer", PLACE)

@@ -9,7 +9,7 @@ import pytest
 from loads import RUN, Load, Powers, rows_of
 
 from chaoskit.contract.client import Gap, PositionLost
-from chaoskit.contract.cluster import ClusterError
+from chaoskit.contract.service import ServiceError
 from chaoskit.contract.workload import Task
 from chaoskit.history.format import payload
 from chaoskit.history.format.audits import Bounds
@@ -44,7 +44,7 @@ class Log(Powers):
     def bounds(self, topic: str, partition: int, timeout_s: float) -> tuple[int, int]:
         self.refusals -= 1
         if self.refusals >= 0:
-            raise ClusterError("no end position of log-0/0: OFFSET_NOT_AVAILABLE")
+            raise ServiceError("no end position of log-0/0: OFFSET_NOT_AVAILABLE")
         return 0, len(self.contents)
 
     def assign(self, partitions: Any) -> None:

@@ -69,7 +69,7 @@ class QueueClients(Protocol):
 
 
 class Clients:
-    """See `chaoskit.contract.cluster.System.clients`."""
+    """See `chaoskit.contract.system.System.clients`."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._address = settings["address"]

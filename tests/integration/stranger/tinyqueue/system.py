@@ -10,12 +10,14 @@ from pydantic import BaseModel, ConfigDict
 
 from chaoskit.base.waiting import wait_until
 from chaoskit.contract.capability import Capability
-from chaoskit.contract.cluster import CLIENT_POWERS, CLUSTER_POWERS, ClusterError, Placed, Processes
 from chaoskit.contract.datamodel import QUEUE
 from chaoskit.contract.guarantee import Declared, Effect, Guarantees, Rule
 from chaoskit.contract.host import ServiceHost, ServiceState
+from chaoskit.contract.installation import Installation
 from chaoskit.contract.power import P, Powered, held
 from chaoskit.contract.recording import OperationFailed
+from chaoskit.contract.service import Placed, ServiceError
+from chaoskit.contract.system import CLIENT_POWERS, SERVICE_POWERS
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.vocabulary import Place
 from tinyqueue.client import PORT, Clients, Connection, QueueClients
@@ -29,7 +31,7 @@ class Options(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Cluster:
+class Service:
     """One server, on the first host."""
 
     def __init__(self, hosts: Sequence[ServiceHost]) -> None:
@@ -59,7 +61,7 @@ class Cluster:
 
     def wait_ready(self, timeout_s: float) -> None:
         if not wait_until(lambda: self.answers(self.hosts[0]), timeout_s):
-            raise ClusterError(f"tinyqueue does not answer within {timeout_s:g} s")
+            raise ServiceError(f"tinyqueue does not answer within {timeout_s:g} s")
 
     def find(self, role: str, place: Place | None) -> tuple[str, ...]:
         return (self.hosts[0].name,)
@@ -115,12 +117,12 @@ class TinyQueue:
     given: Mapping[type, str] = {}
     never: Mapping[type, str] = {
         **dict.fromkeys(CLIENT_POWERS, "it has queues alone"),
-        **{power: "it is one server" for power in CLUSTER_POWERS if power is not Processes},
+        **{power: "it is one server" for power in SERVICE_POWERS if power is not Installation},
     }
     notyet: Mapping[type, str] = {}
 
-    def cluster_powers(self, options: Options) -> tuple[type, ...]:
-        return (Processes,)
+    def service_powers(self, options: Options) -> tuple[type, ...]:
+        return (Installation,)
 
     def client_powers(self, options: Options) -> tuple[type, ...]:
         return (QueueClients,)
@@ -134,8 +136,8 @@ class TinyQueue:
     def deployment(self, options: Options) -> Options:
         return options
 
-    def deploy(self, hosts: Sequence[ServiceHost], options: Options) -> Cluster:
-        return Cluster(hosts)
+    def deploy(self, hosts: Sequence[ServiceHost], options: Options) -> Service:
+        return Service(hosts)
 
     def clients(self, settings: Mapping[str, Any]) -> Powered:
         return Clients(settings)
