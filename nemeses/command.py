@@ -16,6 +16,7 @@ from chaoskit.base.quantities import SECOND, Duration
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
+from chaoskit.contract.node import Node
 from chaoskit.contract.options import Command
 from chaoskit.contract.part import Part
 
@@ -82,43 +83,45 @@ class UserCommand(Nemesis):
         return parameters.occupies
 
     def renew(self, strike: Strike, booted: Sequence[ServiceHost]) -> None:
-        on_each(booted, lambda host: _do_unless_done(host, strike.parameters))
+        names = {host.name for host in booted}
+        again = [node for node in strike.nodes if node.name in names]
+        on_each(again, lambda node: _do_unless_done(node, strike.parameters))
 
     def inject(self, strike: Strike) -> None:
         options = strike.parameters
-        strike.notes["switches"] = [_arm(host, options) for host in strike.hosts]
-        on_each(strike.hosts, lambda host: _run("do", options.do, host, options))
+        strike.notes["switches"] = [_arm(node, options) for node in strike.nodes]
+        on_each(strike.nodes, lambda node: _run("do", options.do, node, options))
 
     def verify(self, strike: Strike) -> str:
         options = strike.parameters
-        return "; ".join(on_each(strike.hosts, lambda host: _await("verify", options.verify, host, options)))
+        return "; ".join(on_each(strike.nodes, lambda node: _await("verify", options.verify, node, options)))
 
     def heal(self, strike: Strike) -> None:
         options = strike.parameters
-        on_each(strike.hosts, lambda host: _run("undo", options.undo, host, options))
+        on_each(strike.nodes, lambda node: _run("undo", options.undo, node, options))
         for switch in strike.notes.pop("switches", ()):
             _disarm(switch)
 
     def verify_healed(self, strike: Strike) -> str:
         options = strike.parameters
         return "; ".join(
-            on_each(strike.hosts, lambda host: _await("verify_undone", options.verify_undone, host, options))
+            on_each(strike.nodes, lambda node: _await("verify_undone", options.verify_undone, node, options))
         )
 
 
-def _environment(host: ServiceHost, options: CommandOptions) -> dict[str, str]:
-    known = {"CHAOSKIT_HOST": host.name, "CHAOSKIT_ADDRESS": host.address, "CHAOSKIT_NODE": getattr(host, "id", "")}
+def _environment(node: Node, options: CommandOptions) -> dict[str, str]:
+    known = {"CHAOSKIT_HOST": node.name, "CHAOSKIT_ADDRESS": node.address, "CHAOSKIT_NODE": node.id}
     return {**os.environ, **known, **options.environment}
 
 
-def _arm(host: ServiceHost, options: CommandOptions) -> subprocess.Popen[bytes]:
+def _arm(node: Node, options: CommandOptions) -> subprocess.Popen[bytes]:
     """Start the dead-man's switch in a session of its own, so that what ends the harness does not end it."""
     return subprocess.Popen(
         ["sh", "-c", _SWITCH, "switch", *options.undo],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        env=_environment(host, options),
+        env=_environment(node, options),
         start_new_session=True,
     )
 
@@ -130,13 +133,13 @@ def _disarm(switch: subprocess.Popen[bytes]) -> None:
     switch.wait()
 
 
-def _run(step: str, command: list[str], host: ServiceHost, options: CommandOptions) -> str:
+def _run(step: str, command: list[str], node: Node, options: CommandOptions) -> str:
     """Run a command; return the end of its output.
 
     Raises:
         NemesisError: it failed, took too long, or does not exist.
     """
-    told = f"{step} of {host.name}"
+    told = f"{step} of {node.name}"
     try:
         process = subprocess.Popen(
             command,
@@ -145,7 +148,7 @@ def _run(step: str, command: list[str], host: ServiceHost, options: CommandOptio
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
-            env=_environment(host, options),
+            env=_environment(node, options),
             start_new_session=True,
         )
     except OSError as error:
@@ -161,22 +164,22 @@ def _run(step: str, command: list[str], host: ServiceHost, options: CommandOptio
     return said.strip()[-_TOLD:]
 
 
-def _do_unless_done(host: ServiceHost, options: CommandOptions) -> None:
+def _do_unless_done(node: Node, options: CommandOptions) -> None:
     try:
-        _run("verify", options.verify, host, options)
+        _run("verify", options.verify, node, options)
     except NemesisError:
-        _run("do", options.do, host, options)
+        _run("do", options.do, node, options)
 
 
-def _await(step: str, command: list[str], host: ServiceHost, options: CommandOptions) -> str:
+def _await(step: str, command: list[str], node: Node, options: CommandOptions) -> str:
     """Run a command again and again until it succeeds; return evidence. Raises like `_run`."""
     deadline = time.monotonic() + options.timeout / 1e9
     while True:
         try:
-            said = _run(step, command, host, options)
+            said = _run(step, command, node, options)
         except NemesisError:
             if time.monotonic() > deadline:
                 raise
             time.sleep(_AGAIN_S)
         else:
-            return f"{step} of {host.name} succeeded{f': {said}' if said else ''}"
+            return f"{step} of {node.name} succeeded{f': {said}' if said else ''}"

@@ -4,29 +4,16 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.node import Node
 from chaoskit.contract.owned import Owned
 from chaoskit.contract.service import Service
 
 _HOSTS = "cluster.inventory.hosts"
-
-
-class Node(NamedTuple):
-    """A node of a system that runs already.
-
-    Attributes:
-        name: `n1`, `n2`, ... in the order of the nodes' ids; the name of its host, if an inventory names that.
-        address: where its clients connect, as `host:port`.
-        id: its id in the system.
-    """
-
-    name: str
-    address: str
-    id: str
 
 
 def on_hosts(nodes: Sequence[Node], hosts: Sequence[ServiceHost]) -> tuple[list[Node], list[ServiceHost]]:

@@ -12,6 +12,7 @@ from chaoskit.base.errors import ChaoskitError
 from chaoskit.contract.disk import DATA
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import Doubt, PowerSwitch, ServiceHost
+from chaoskit.contract.node import Node
 from chaoskit.contract.part import EVERYTHING, Part
 from chaoskit.contract.power import optional
 from chaoskit.contract.service import Service
@@ -110,7 +111,8 @@ class Strike:
 
     Attributes:
         name: unique in the run and a valid file name, such as `3-partition`; use it for anything created on hosts.
-        hosts: the targets of a nemesis that targets hosts; at least one.
+        hosts: the targets of a nemesis that works on hosts; at least one.
+        nodes: the targets of a nemesis that targets hosts and needs only their names and addresses, or those of nodes.
         clients: the targets of a nemesis that targets clients; at least one.
         service: the system under test.
         lab: all hosts of the lab: those of the system, and those on which clients run.
@@ -136,6 +138,7 @@ class Strike:
     parameters: Any
     seed: int
     resolve: Callable[[str], list[ServiceHost]]
+    nodes: Sequence[Node] = ()
     in_system: Callable[[str], str] = str
     damaged: list[Place] = field(default_factory=list)
     notes: dict[str, Any] = field(default_factory=dict)
@@ -154,7 +157,9 @@ class Strike:
     @property
     def names(self) -> str:
         """The names of the targets, for evidence strings."""
-        return ", ".join([*(host.name for host in self.hosts), *(client.name for client in self.clients)])
+        hosts, clients = (host.name for host in self.hosts), (client.name for client in self.clients)
+        targets = [*(node.name for node in self.nodes), *hosts, *clients]
+        return ", ".join(dict.fromkeys(targets))
 
 
 def is_dark(host: ServiceHost, faults: Mapping[str, Collection[Part]]) -> bool:

@@ -83,12 +83,12 @@ class Conductor:
         self._changed = changed
         self._log = FaultLog(folder / "wal")
         self._lock = threading.Lock()
-        self._occupancy = Occupancy([host.name for host in lab])
         self._owed: list[tuple[FaultRow, Callable[[], str]]] = []
         self._timeline: dict[int, dict[str, Any]] = {}
         self._stop = threading.Event()
         self._load_over = threading.Event()
         self._targeting = Targeting(plan, service, lab, in_system, self._stop)
+        self._occupancy = Occupancy(list(self._targeting.nodes))
         self._threads: list[threading.Thread] = []
         self.all_healed = True
         self.full: HistoryFull | None = None
@@ -165,6 +165,7 @@ class Conductor:
         strike = Strike(
             name=f"{row.index}-{fault.kind}",
             hosts=[self._targeting.hosts[name] for name in targets if name in self._targeting.hosts],
+            nodes=[self._targeting.nodes[name] for name in targets if name in self._targeting.nodes],
             clients=[self._clients[name] for name in targets if name in self._clients],
             service=self._service,
             lab=self._lab,
@@ -286,8 +287,7 @@ class Conductor:
             return []
         wanted: list[str] = []
         for target in fault.on:
-            known = target in hosts or target in self._clients
-            wanted += [target] if known else [host.name for host in self._targeting.resolve(target, fault.pick)]
+            wanted += [target] if target in self._clients else self._targeting.named(target, fault.pick)
         without = [name for name in (*wanted, *fault.spare) if name in hosts and self._is_dark(hosts[name])]
         if self._load_over.is_set():
             return []

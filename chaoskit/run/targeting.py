@@ -8,6 +8,9 @@ from collections.abc import Callable, Sequence
 
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.node import Node, Nodes
+from chaoskit.contract.owned import Owned
+from chaoskit.contract.power import optional
 from chaoskit.contract.role import Every
 from chaoskit.contract.service import Placing, Service
 from chaoskit.history.format.audits import Place
@@ -42,13 +45,20 @@ class Targeting:
         self._stop = stop
         self._of_all = {role for role in plan.system.roles if isinstance(role, Every)}
         self.hosts: dict[str, ServiceHost] = {host.name: host for host in lab}
+        known = optional(service, Nodes)
+        self.nodes = {host.name: _node(host) for host in lab} or {
+            each.name: each for each in (known.nodes if known else ())
+        }
+
+    def named(self, name: str, pick: float) -> list[str]:
+        """Return the names of the hosts or nodes that a name, `all` or a role stands for."""
+        if name == "all":
+            return list(self.nodes)
+        return [name] if name in self.nodes else self._holders(name, pick)
 
     def resolve(self, name: str, pick: float) -> list[ServiceHost]:
         """Resolve a host name, `all` or a role to hosts; `pick` in [0, 1) chooses among several holders."""
-        if name == "all":
-            return list(self.hosts.values())
-        names = [name] if name in self.hosts else self._holders(name, pick)
-        return [self.hosts[each] for each in names]
+        return [self.hosts[each] for each in self.named(name, pick)]
 
     def _holders(self, target: str, pick: float) -> list[str]:
         """Return the hosts that hold a role, such as `leader` or `leader:log-0/2`; wait while it is vacant."""
@@ -73,3 +83,8 @@ class Targeting:
             return self._in_system(topic), int(partition)
         topics = self._plan.declared.topics
         return (self._in_system(topics[0].name), 0) if topics else None
+
+
+def _node(host: ServiceHost) -> Node:
+    owned = optional(host, Owned)
+    return Node(host.name, host.address, owned.id if owned else "")

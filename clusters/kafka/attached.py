@@ -12,8 +12,9 @@ from confluent_kafka.admin import AdminClient, ConfigResource  # type: ignore[at
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.secrets import check_secrets, resolved
-from chaoskit.contract.attach import Node, check_free, on_hosts
+from chaoskit.contract.attach import check_free, on_hosts
 from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.node import Node
 from chaoskit.contract.owned import owned_installation
 from chaoskit.contract.role import Every
 from chaoskit.contract.service import ServiceError
@@ -176,6 +177,7 @@ class AttachedKafka(KafkaService):
         addresses = [node.address for node in nodes]
         self._witnesses = Witnesses(lambda address: connect({**settings, BOOTSTRAP: address}), addresses)
         self._holders.append(Reporter(self._ids, admin, lambda: self._topics.names))
+        self.nodes = nodes
         if hosts:
             self._holders.append(owned_installation(hosts, self.answers))
 

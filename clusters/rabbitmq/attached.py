@@ -9,11 +9,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.base.secrets import check_secrets, resolved
-from chaoskit.contract.attach import Node, check_free, on_hosts
+from chaoskit.contract.attach import check_free, on_hosts
 from chaoskit.contract.datamodel import QUEUE
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.mistakes import validated
+from chaoskit.contract.node import Node
 from chaoskit.contract.owned import owned_installation
 from chaoskit.contract.role import Every
 from chaoskit.contract.service import ServiceError
@@ -185,6 +186,7 @@ class AttachedRabbit(RabbitService):
         management = _management(self._attach, self._attach.urls)
         stored = Stored(management, named)
         super().__init__(management, stored, Roles(stored, management, named), {node.name: node.id for node in nodes})
+        self.nodes = nodes
         if hosts:
             self._holders.append(owned_installation(hosts, self.answers))
 

@@ -193,7 +193,7 @@ def test_what_clients_lack_is_told() -> None:
 
 
 def _strike(nemesis: Nemesis) -> Strike:
-    return Strike("0-fault", (), (), None, nemesis.parameters(), 7, lambda _: [])  # type: ignore[arg-type]
+    return Strike("0-fault", (), (), None, (), nemesis.parameters(), 7, lambda _: [])  # type: ignore[arg-type]
 
 
 def _told(check: Callable[[], None]) -> str:

@@ -81,6 +81,7 @@ class PaperCluster:
 
     def __init__(self, count: int = 3, immortal: Sequence[str] = ()) -> None:
         self.hosts = [PaperHost(f"n{index}") for index in range(1, count + 1)]
+        self.nodes: list[Any] = []
         self.immortal = immortal
         self.vacant = 0
         self.asked: list[tuple[str, Place | None]] = []
@@ -105,6 +106,9 @@ class PaperCluster:
             self.vacant -= 1
             raise ServiceError("nobody leads")
         return {"leader": ("n1",), "follower": ("n2", "n3"), "followers": ("n2", "n3")}[role]
+
+    def placements(self) -> list[Any]:
+        return []
 
 
 class PaperClient:

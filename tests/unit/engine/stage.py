@@ -35,7 +35,9 @@ class Stage:
         self.events: list[Event] = []
         self.origin_ns = time.monotonic_ns() - 1000 * MS
         self.plan = plan(faults, workload={"kind": "log", "duration": "20s", "partitions": 3})
-        self.conductor = Conductor(self.plan, cluster, clients, folder, origin_ns=self.origin_ns, watcher=self)  # type: ignore[arg-type]
+        self.conductor = Conductor(  # type: ignore[arg-type]
+            self.plan, cluster, cluster.hosts, clients, folder, origin_ns=self.origin_ns, watcher=self
+        )
         self._perform = self.conductor._run
         self.conductor._run = self._in_turn  # type: ignore[method-assign]
 

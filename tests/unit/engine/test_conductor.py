@@ -11,9 +11,9 @@ from paper import PaperCluster
 from samples import plan
 from stage import MS, Stage
 
-from chaoskit.contract.attach import Node
 from chaoskit.contract.event import FaultHealed, FaultProved
 from chaoskit.contract.host import ServiceState
+from chaoskit.contract.node import Node
 from chaoskit.history.format.audits import Place
 from chaoskit.judge.effects import effects
 from chaoskit.scenario.timeline import PlannedFault
@@ -176,8 +176,8 @@ def test_effects_are_the_faults_that_were_begun(tmp_path: Path) -> None:
 
 def test_a_command_hits_a_node_that_runs_already(tmp_path: Any) -> None:
     cluster, mark = PaperCluster(), str(tmp_path / "mark")
-    nodes: list[Any] = [Node(name, "192.0.2.1:9092", "1") for name in ("n1", "n2", "n3")]
-    cluster.hosts = nodes
+    cluster.hosts = []
+    cluster.nodes = [Node(name, "192.0.2.1:9092", "1") for name in ("n1", "n2", "n3")]
     undo = {"undo": ["rm", "-f", mark], "verify_undone": ["test", "!", "-e", mark]}
     command = {"do": ["touch", mark], "verify": ["test", "-e", mark], **undo}
 

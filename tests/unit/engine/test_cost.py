@@ -36,7 +36,7 @@ def _verdict(lost: int = 0, acked: int = 100, p99: float = 5.0, **more: Any) -> 
         "counts": {"acked": acked},
         "rates": {"acks_per_s": 1000.4},
         "latency": {"send": {"p50_ms": 1.0, "p99_ms": p99, "p999_ms": 9.0, "p9999_ms": 12.25}},
-        "anomalies": {"lost": {"count": lost}},
+        "anomalies": {"lost": {"count": lost, "allowed": True, "explained": []}},
         "audit": {"complete": True},
         "faults": [],
         **more,

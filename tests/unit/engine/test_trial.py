@@ -35,7 +35,7 @@ class Supervised:
 
 
 def _trial(cluster: Any = None) -> Trial:
-    given: Any = SimpleNamespace(cluster=cluster, trials=(), namespace=str, on=lambda _: None)
+    given: Any = SimpleNamespace(service=cluster, hosts=(), trials=(), namespace=str, on=lambda _: None)
     return Trial(plan(), given, Path(), origin_ns=0, watcher=given, interrupted=Interruption())
 
 
@@ -46,7 +46,7 @@ def _client(*, running: bool = True, **result: Any) -> Any:
 
 def _ended(start_ns: int, *, interrupted: bool = False, failures: tuple[str, ...] = ()) -> int:
     """Return when a load of 20 s ended that began at `start_ns`."""
-    given: Any = SimpleNamespace(cluster=None, trials=(), namespace=str, on=lambda _: None)
+    given: Any = SimpleNamespace(service=None, hosts=(), trials=(), namespace=str, on=lambda _: None)
     stop = Interruption()
     if interrupted:
         stop.set()

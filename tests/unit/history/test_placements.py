@@ -9,7 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from chaoskit.base.waiting import wait_until
+from chaoskit.contract.power import P, held
 from chaoskit.contract.service import Placed, ServiceError
+from chaoskit.contract.vocabulary import Place
 from chaoskit.history.compacting.placements import FILE, PlacementLog, Placements, compact_placements
 from chaoskit.run.survey import Survey
 
@@ -90,6 +92,12 @@ class Moving:
     def __init__(self) -> None:
         self.asked = 0
 
+    def power(self, kind: type[P]) -> P:
+        return held(kind, [self], "a cluster on paper")
+
+    def find(self, role: str, place: Place | None) -> tuple[str, ...]:
+        return ()
+
     def placements(self) -> list[Placed]:
         self.asked += 1
         if self.asked == 2:
@@ -115,7 +123,7 @@ def test_a_survey_that_never_began_ends(folder: Path) -> None:
     Survey(Moving(), folder / "wal", 0, str).close()  # type: ignore[arg-type]
 
 
-class Broken:
+class Broken(Moving):
     """A cluster whose answers nobody understands."""
 
     def placements(self) -> list[Placed]:

@@ -15,7 +15,8 @@ from pydantic import ValidationError
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.waiting import wait_until
-from chaoskit.contract.attach import Node, on_hosts
+from chaoskit.contract.attach import on_hosts
+from chaoskit.contract.node import Node
 from chaoskit.scenario.files import find
 from chaoskit.scenario.inventory import with_defaults
 from chaoskit.scenario.plan import Plan, read_plan
@@ -116,9 +117,12 @@ def _host(name: str, address: str, node: str = "") -> RemoteHost:
 def test_nodes_are_found_on_hosts_by_address_or_id() -> None:
     nodes = [Node("n1", "10.0.0.2:9092", "101"), Node("n2", "elsewhere.example:9092", "102")]
 
-    paired = on_hosts(nodes, [_host("k1", "10.0.0.9", node="102"), _host("k2", "10.0.0.2")])
+    named, hosts = on_hosts(nodes, [_host("k1", "10.0.0.9", node="102"), _host("k2", "10.0.0.2")])
 
-    assert [(node.name, node.id, host.name) for node, host in paired] == [("k2", "101", "k2"), ("k1", "102", "k1")]
+    assert [(node.name, node.id, host.name) for node, host in zip(named, hosts, strict=True)] == [
+        ("k2", "101", "k2"),
+        ("k1", "102", "k1"),
+    ]
 
 
 def test_nodes_and_hosts_that_do_not_match_are_named() -> None:

@@ -7,18 +7,17 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
-from chaoskit.contract.attach import Node, on_hosts
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.nemesis import NemesisError, Strike
+from chaoskit.contract.node import Node
 from nemeses.command import CommandOptions, UserCommand
 
-_NODES = [host for _, host in on_hosts([Node("n1", "k1:9092", "101"), Node("n2", "k2:9092", "102")], [])]
+_NODES = [Node("n1", "k1:9092", "101"), Node("n2", "k2:9092", "102")]
 
 
 def _strike(folder: Path, **given: Any) -> Strike:
@@ -32,9 +31,11 @@ def _strike(folder: Path, **given: Any) -> Strike:
     }
     return Strike(
         name="0-command",
-        hosts=_NODES,
+        hosts=(),
+        nodes=_NODES,
         clients=(),
-        cluster=cast("Any", None),
+        service=cast("Any", None),
+        lab=(),
         parameters=CommandOptions.model_validate({**commands, **given}),
         seed=1,
         resolve=lambda _: [],
@@ -115,10 +116,3 @@ def test_its_damage_is_as_the_user_says(tmp_path: Path, given: dict[str, Any], d
     options = _strike(tmp_path, **given).parameters
 
     assert (UserCommand().damage(options), UserCommand().is_abrupt(options)) == (damage, abrupt)
-
-
-def test_nothing_can_be_done_on_a_node(tmp_path: Path) -> None:
-    nodes: Sequence[Any] = _NODES
-
-    with pytest.raises(Exception, match=r"n1 \(k1:9092\) runs already: nothing can be done on it"):
-        nodes[0].run(["true"])
