@@ -36,7 +36,8 @@ def signal_services(targets: Sequence[ServiceHost], cluster: Service, signal: st
     """Send a signal to every service of the system, on all hosts in parallel."""
 
     def act(host: ServiceHost) -> None:
-        for service in cluster.power(Installation).services(host):
+        installation = installed_on(host, cluster)
+        for service in installation.services(host) if installation else ():
             host.signal(service, signal)
 
     on_each(targets, act)
@@ -55,7 +56,8 @@ def await_state(targets: Sequence[ServiceHost], cluster: Service, state: Service
             if time.monotonic() > deadline:
                 raise NemesisError(f"services on {host.name} should be {state.value}, but are {seen}")
             time.sleep(_POLL_S)
-        if cluster.power(Installation).answers(host, timeout_s=0.2):
+        installation = installed_on(host, cluster)
+        if installation and installation.answers(host, timeout_s=0.2):
             raise NemesisError(f"{host.name} still answers")
 
     on_each(targets, wait)
@@ -89,9 +91,10 @@ def stop_in_order(host: ServiceHost, cluster: Service) -> None:
 
 def start_services(strike: Strike, host: ServiceHost) -> None:
     """Start the system on a host if it does not run, unless another fault decides whether it runs."""
-    if not others(strike, host, Part.PROCESSES):
+    installation = installed_on(host, strike.service)
+    if installation and not others(strike, host, Part.PROCESSES):
         with _starting(host):
-            strike.service.power(Installation).start(host)
+            installation.start(host)
 
 
 def await_answers(targets: Sequence[ServiceHost], cluster: Service) -> str:
@@ -132,8 +135,8 @@ def _await_answer(host: ServiceHost, cluster: Service, beside: Callable[[], str]
     Raises:
         NemesisError: it does not answer, and no other fault holds there.
     """
-    began = time.monotonic()
-    while not cluster.power(Installation).answers(host):
+    began, installation = time.monotonic(), installed_on(host, cluster)
+    while not (installation.answers(host) if installation else host.reachable()):
         gone = ServiceState.GONE in states(host, cluster)
         waited_s, holding = time.monotonic() - began, beside()
         if holding and (gone or waited_s > _BESIDE_S):
@@ -147,8 +150,7 @@ def _await_answer(host: ServiceHost, cluster: Service, beside: Callable[[], str]
 
 
 def _prove_answers(strike: Strike) -> str:
-    if optional(strike.service, Installation):
-        on_each(strike.hosts, lambda host: start_services(strike, host))
+    on_each(strike.hosts, lambda host: start_services(strike, host))
     return answers_again(strike)
 
 
@@ -157,6 +159,12 @@ def _starting(host: ServiceHost) -> threading.Lock:
 
 
 def states(host: ServiceHost, cluster: Service) -> set[ServiceState]:
-    """Return the states of the services on a host; empty if the cluster does not expose them."""
-    processes = optional(cluster, Installation)
-    return {host.state(service) for service in processes.services(host)} if processes else set()
+    """Return the states of the services on a host; empty if none belong there."""
+    installation = installed_on(host, cluster)
+    return {host.state(service) for service in installation.services(host)} if installation else set()
+
+
+def installed_on(host: ServiceHost, cluster: Service) -> Installation | None:
+    """Return the system's installation, if it is on a host; on others only clients run."""
+    installation = optional(cluster, Installation)
+    return installation if installation and host in installation.hosts else None

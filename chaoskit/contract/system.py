@@ -54,6 +54,17 @@ class Rooted(Protocol):
 
 
 @runtime_checkable
+class BetweenClients(Protocol):
+    """Optional power of a system: it has no processes of its own, and runs between its clients.
+
+    Attributes:
+        between_clients: True.
+    """
+
+    between_clients: bool
+
+
+@runtime_checkable
 class Typed(Protocol):
     """Optional power of a system: its topics have types of its own.
 

@@ -34,6 +34,7 @@ class Ground:
 
     provider: str
     hosts: int
+    seats: int
     provider_options: Any
     system: str
     system_options: Any
@@ -45,7 +46,9 @@ class Ground:
         """Return what a plan requires."""
         spec = plan.scenario.cluster
         options = plan.system.deployment(plan.system_options)
-        return cls(spec.provider, spec.hosts, plan.provider_options, spec.system, options, spec.sync, spec.attach)
+        return cls(
+            spec.provider, spec.hosts, spec.seats, plan.provider_options, spec.system, options, spec.sync, spec.attach
+        )
 
 
 class Deployment:
@@ -78,6 +81,11 @@ class Deployment:
     @property
     def hosts(self) -> Sequence[ServiceHost]:
         return self._lab.hosts
+
+    @property
+    def seats(self) -> Sequence[ServiceHost]:
+        """The hosts on which clients run; empty if they run on this machine."""
+        return self._lab.hosts[self._ground.hosts :] if self._ground.seats else ()
 
     def start(self) -> None:
         """Start the system on all hosts where it is not running."""
@@ -147,7 +155,8 @@ class Deployment:
     def _provision(self, plan: Plan, watcher: Watcher) -> Lab:
         try:
             watcher.on(PhaseBegun("hosts"))
-            wanted = self.journal, plan.scenario.cluster.hosts, plan.provider_options, plan.host_powers_needed
+            spec = plan.scenario.cluster
+            wanted = self.journal, spec.hosts + spec.seats, plan.provider_options, plan.host_powers_needed
             if isinstance(plan.system, Rooted) and self._attached is None:
                 return rooting(plan).provision(*wanted, root=plan.system.root(plan.system_options))
             return plan.provider.provision(*wanted)
@@ -160,7 +169,7 @@ class Deployment:
 
     def _deploy(self, plan: Plan) -> Service:
         if self._attached is None:
-            return plan.system.deploy(self._lab.hosts, plan.system_options)
+            return plan.system.deploy(self._lab.hosts[: self._ground.hosts], plan.system_options)
         assert isinstance(plan.system, Attaching)
         return plan.system.attach(self._attached.attach, plan.system_options, self._lab.hosts)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import signal
 import subprocess
 import sys
 import threading
@@ -26,14 +27,18 @@ from chaoskit.base.errors import RunFailed
 from chaoskit.base.journal import Journal
 from chaoskit.base.secrets import environment_in
 from chaoskit.contract.driver import Driver
+from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.seat import Seating
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Task
 from chaoskit.history.format.segment import HistoryFull
 from chaoskit.history.recording.recorder import Progress
 from chaoskit.run.crew import Crew
 from chaoskit.run.heal import PROCESS, WORKER_MODULE
+from chaoskit.run.seats import Seats
 from chaoskit.run.worker import ON_DRIVER
 
 _READY_TIMEOUT_S = 30
+_ANSWER_S = 0.2
 _START_S = 1
 """What each client of many that are started together may add to that; a core starts two a second."""
 
@@ -45,7 +50,8 @@ _HEAD_START_NS = 100_000_000
 class Worker:
     """One worker process (an incarnation of a client) and what it reported.
 
-    `ahead_ns` returns by how much its clock is ahead of this machine's; `remote`: it runs on a driver.
+    `ahead_ns` returns by how much its clock is ahead of this machine's; `remote`: it runs on a driver; `boots`: how
+    often its seat had booted when it began.
     """
 
     task: Task
@@ -58,6 +64,7 @@ class Worker:
     result: dict[str, Any] = field(default_factory=dict)
     ahead_ns: Callable[[], int] = lambda: 0
     remote: bool = False
+    boots: int = 0
 
     def listen(self) -> None:
         """Process the worker's messages until it exits."""
@@ -97,10 +104,12 @@ class Client:
     Args:
         task: task of the first incarnation.
         start: starts the process of an incarnation.
+        seat: the host on which it runs; None: this machine, or a driver.
     """
 
-    def __init__(self, task: Task, start: Callable[[Task], Worker]) -> None:
+    def __init__(self, task: Task, start: Callable[[Task], Worker], seat: ServiceHost | None = None) -> None:
         self.name = task.client
+        self.seat = seat
         self.workers = [start(task)]
         self._start = start
         self._crashed: list[Worker] = []
@@ -169,6 +178,16 @@ class Client:
             if worker.process.poll() is not None or time.monotonic() > deadline:
                 raise RunFailed(f"client {worker.task.client} did not start:\n{_last_words(worker.log)}")
 
+    def died_with_host(self) -> bool:
+        """Return whether its current incarnation ended because its host lost power; then that is no failure."""
+        worker = self.worker
+        if self.seat is None or self._stopped or worker.process.poll() != -signal.SIGKILL:
+            return False
+        if worker not in self._crashed and _same_boot(self.seat, worker.boots):
+            return False
+        self._crashed.append(worker)
+        return True
+
     def lost(self) -> bool:
         """Whether it does not run, or reported that it never works again."""
         return not self.running() or "failed" in self.worker.result
@@ -194,6 +213,7 @@ class Client:
 
     def failures(self) -> list[str]:
         """Return the incarnations that exited unexpectedly with an error, with the end of their logs."""
+        self.died_with_host()
         ended = [worker for worker in self.workers if worker.process.poll() not in (None, 0)]
         return [
             f"client {worker.task.client}: {_last_words(worker.log)}" for worker in ended if worker not in self._crashed
@@ -250,9 +270,11 @@ class Fleet:
         journal: journal for the processes.
         order: the order for all workers; see `chaoskit.run.worker`.
         crew: the drivers that run clients.
+        seats: the hosts that run clients.
     """
 
-    def __init__(self, folder: Path, journal: Journal, order: dict[str, Any], crew: Crew) -> None:
+    def __init__(self, folder: Path, journal: Journal, order: dict[str, Any], crew: Crew, seats: Seats) -> None:
+        self._seats = seats
         self._folder = folder
         self._journal = journal
         self._order = order
@@ -266,7 +288,7 @@ class Fleet:
         Raises:
             RunFailed: a client exited or hung; the message has the end of its log.
         """
-        launched = [Client(task, self._start) for task in tasks]
+        launched = [self._client(task) for task in tasks]
         self.clients += launched
         deadline = time.monotonic() + _READY_TIMEOUT_S + _START_S * len(launched)
         for client in launched:
@@ -323,27 +345,33 @@ class Fleet:
             total.received += part.received
         return total
 
-    def _start(self, task: Task) -> Worker:
+    def _client(self, task: Task) -> Client:
+        seat = self._seats.next() if task.role in (PRODUCER, CONSUMER) else None
+        return Client(task, partial(self._start, seat=seat), seat)
+
+    def _start(self, task: Task, seat: ServiceHost | None) -> Worker:
         order = {**self._order, "task": asdict(task), "process": next(self._started)}
         log = self._folder / "logs" / "clients" / f"{task.client}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         driver = self._crew.next_for(task.client) if task.role in (PRODUCER, CONSUMER) else None
-        worker = self._start_here(task, order, log) if driver is None else self._start_on(driver, task, order, log)
+        worker = (
+            self._start_here(task, order, log, seat) if driver is None else self._start_on(driver, task, order, log)
+        )
         worker.listener = threading.Thread(target=worker.listen, daemon=True)
         worker.listener.start()
         return worker
 
-    def _start_here(self, task: Task, order: dict[str, Any], log: Path) -> Worker:
+    def _start_here(self, task: Task, order: dict[str, Any], log: Path, seat: ServiceHost | None) -> Worker:
         order_path = self._folder / "wal" / f"{task.client}.order.json"
         order_path.write_text(json.dumps(order), encoding="utf-8")
         self._journal.record(PROCESS, mark=str(order_path))
+        argv = [sys.executable, "-m", WORKER_MODULE, str(order_path)]
         with log.open("wb") as errors:
+            if seat is not None:
+                seating = seat.power(Seating)
+                return Worker(task, seating.seat(argv, errors), log, boots=seating.boots)
             process = subprocess.Popen(
-                [sys.executable, "-m", WORKER_MODULE, str(order_path)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                start_new_session=True,
+                argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, start_new_session=True
             )
         return Worker(task, process, log)
 
@@ -358,3 +386,8 @@ class Fleet:
 def _last_words(log: Path) -> str:
     lines = log.read_text(errors="replace").strip().splitlines()
     return "\n".join(lines[-5:]) or "its log is empty"
+
+
+def _same_boot(seat: ServiceHost, boots: int) -> bool:
+    """Return whether a host has run since a client began on it."""
+    return seat.power(Seating).boots == boots and seat.reachable(_ANSWER_S)

@@ -36,6 +36,7 @@ from chaoskit.run.digester import Digester
 from chaoskit.run.fleet import Client, ClientGroup, Fleet
 from chaoskit.run.groups import await_probes
 from chaoskit.run.interruption import INTERRUPTED, Interruption
+from chaoskit.run.seats import Seats
 from chaoskit.run.stopping import Stopping
 from chaoskit.run.survey import Survey
 from chaoskit.scenario.plan import Plan
@@ -127,18 +128,21 @@ class Trial:
 
     def _with_cluster(self) -> None:
         with crew_of(self._plan, self._folder) as crew:
-            fleet = Fleet(self._folder, self._deployment.journal, self._order(), crew)
+            seats = Seats(self._deployment.seats)
+            fleet = Fleet(self._folder, self._deployment.journal, self._order(), crew, seats)
             survey = Survey(self._service, self._folder / "wal", self._origin_ns, self._in_history)
             try:
-                self._drive(fleet, survey)
+                self._drive(fleet, survey, seats)
             finally:
+                seats.close()
+                self._problems += seats.problems
                 fleet.stop(fleet.clients)
                 fleet.join(fleet.clients, _STOP_TIMEOUT_S)
                 survey.close()
                 if self._digester is not None:
                     self._digester.close()
 
-    def _drive(self, fleet: Fleet, survey: Survey) -> None:
+    def _drive(self, fleet: Fleet, survey: Survey, seats: Seats) -> None:
         self._watcher.on(PhaseBegun("clients"))
         clients = fleet.launch(self._plan.workload.tasks(self._plan.workload_options))
         producers = [client for client in clients if client.worker.task.role == PRODUCER]
@@ -157,6 +161,7 @@ class Trial:
         self._watcher.on(PhaseBegun("load"))
         survey.start()
         start_ns = fleet.go(clients)
+        seats.attend(lambda: clients)
         self._digest(start_ns)
         self._interrupted.load_begun = True
         self._load_start_ns = start_ns - self._origin_ns

@@ -25,7 +25,12 @@ def check_machine(plan: Plan) -> None:
     """
     problems = Problems(plan.source)
     problems.tried(_check_memory, plan)
-    problems.tried(plan.provider.check, plan.scenario.cluster.hosts, plan.provider_options, plan.host_powers_needed)
+    problems.tried(
+        plan.provider.check,
+        plan.scenario.cluster.hosts + plan.scenario.cluster.seats,
+        plan.provider_options,
+        plan.host_powers_needed,
+    )
     problems.raise_any()  # who may make no hosts here may not read the cache either
     if isinstance(plan.provider, Equipped):
         problems.tried(plan.provider.check_tools, plan.provider_options, plan.tools_needed)

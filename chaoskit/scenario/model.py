@@ -54,6 +54,8 @@ class ClusterSpec(BaseModel):
     """Which system, on how many hosts; further keys are the system's options.
 
     Attributes:
+        hosts: number of hosts that the system runs on; 0 for a system that runs between its clients.
+        seats: number of further hosts, on which producers and consumers run in turn; 0: they run on this machine.
         zones: hosts by zone, such as a rack; targets are `zone:<name>`. A system whose options have the field `zones`
             is told.
         attach: how clients reach a system that runs already; then `hosts` is the number of its nodes, and nothing is
@@ -72,7 +74,8 @@ class ClusterSpec(BaseModel):
     prefix: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]+$")] = "chaoskit-"
     max_rate: float | None = Field(default=None, gt=0)
     max_bytes: Annotated[SizeOrBytes, Field(gt=0)] | None = None
-    hosts: int = Field(default=3, ge=1, le=200)
+    hosts: int = Field(default=3, ge=0, le=200)
+    seats: int = Field(default=0, ge=0, le=200)
     zones: dict[Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$")], Names] = {}
     provider: str = LOCAL
     disk: dict[str, Any] = {}
@@ -97,6 +100,8 @@ class ClusterSpec(BaseModel):
             raise ValueError("attach deploys nothing; remove provider and disk")
         if self.inventory and not self.attach:
             raise ValueError("an inventory names the hosts of a system that runs already; add attach")
+        if self.attach and self.seats:
+            raise ValueError("seats are hosts of a lab; with attach, clients run here or on workload.drivers")
         return self
 
     @property
@@ -118,10 +123,10 @@ class ClusterSpec(BaseModel):
 
     @property
     def host_names(self) -> list[str]:
-        """The names of the hosts: those of the inventory, or n1, n2, ..."""
+        """The names of all hosts: those of the inventory, or n1, n2, ...; seats come last."""
         if self.names_hosts:
             return [str(name) for name in self.inventory["hosts"]]
-        return [f"n{index}" for index in range(1, self.hosts + 1)]
+        return [f"n{index}" for index in range(1, self.hosts + self.seats + 1)]
 
 
 class WorkloadSpec(BaseModel):

@@ -18,7 +18,7 @@ from chaoskit.contract.host import HostProvider
 from chaoskit.contract.installation import Installation
 from chaoskit.contract.installed import nemesis
 from chaoskit.contract.mistakes import Model, validated, without_wrong
-from chaoskit.contract.system import Fetching, Queues, System, Typed, typed
+from chaoskit.contract.system import BetweenClients, Fetching, Queues, System, Typed, typed
 from chaoskit.contract.traits import Backlog, Paced, Queueing, Resends, Routed, Transactions
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Workload
 from chaoskit.scenario.expected import check_expected
@@ -152,6 +152,8 @@ class _Planning:
         system = tried(installed.system, cluster.system, "cluster.system")
         workload = tried(installed.workload, load.kind, "workload.kind")
         tried(check_zones, cluster.zones, cluster.host_names)
+        if system:
+            tried(_check_hosts, cluster, system)
         key, content = cluster.host_options
         disk = provider and self._validated(provider.options, content, f"cluster.{key}.")
         options = system and self._validated(
@@ -232,6 +234,14 @@ def _given(cluster: ClusterSpec, system: System) -> dict[str, Any]:
     return given
 
 
+def _check_hosts(cluster: ClusterSpec, system: System) -> None:
+    name, between = cluster.system, isinstance(system, BetweenClients)
+    if not between and not cluster.hosts:
+        raise BadInput(f"cluster.hosts: must be at least 1 (given: 0): {name} runs on hosts")
+    if between and cluster.hosts:
+        raise BadInput(f"cluster.hosts: {name} runs between its clients; write hosts: 0, and seats for the clients")
+
+
 def _allowed(
     scenario: Scenario,
     hosts: tuple[HostProvider, Any],
@@ -246,6 +256,7 @@ def _allowed(
         hits_clients=lambda kind: nemesis(kind).hits == "clients",
         lasts=lambda kind: nemesis(kind).lasts,
         zones=scenario.cluster.zones,
+        drawn=scenario.cluster.host_names[: scenario.cluster.hosts],
     )
     return Allowed(
         targets=targets,

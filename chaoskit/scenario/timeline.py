@@ -76,22 +76,26 @@ class PlannedFault:
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """The possible targets: names of hosts and clients, the kinds that target clients or last for a time, and zones."""
+    """The possible targets: names of hosts and clients, the kinds that target clients or last for a time, and zones.
+
+    `drawn`: the hosts that are drawn where a fault says how many it hits.
+    """
 
     hosts: Sequence[str]
     clients: Sequence[str]
     hits_clients: Callable[[str], bool]
     lasts: Callable[[str], bool]
     zones: Zones = field(default_factory=dict)
+    drawn: Sequence[str] = ()
 
     def pool(self, kind: str) -> Sequence[str]:
         """Return the names that a kind of fault may target."""
-        return self.clients if self.hits_clients(kind) else self.hosts
+        return self.clients if self.hits_clients(kind) else self.drawn or self.hosts
 
     @property
     def minority(self) -> int:
         """The largest number of hosts that is less than half, but at least one."""
-        return max(1, (len(self.hosts) - 1) // 2)
+        return max(1, (len(self.drawn or self.hosts) - 1) // 2)
 
 
 def draw(specs: Sequence[FaultSpec], seed: int, targets: Targets) -> list[PlannedFault]:

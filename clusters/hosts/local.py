@@ -18,6 +18,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 from chaoskit.base.state import cache_folder
 from chaoskit.contract.host import Doubt, DoubtfulCut, HostError
@@ -26,6 +27,7 @@ from clusters.hosts.clock.host import ClockHost
 from clusters.hosts.disk.plain import PlainDisk
 from clusters.hosts.limits import HostLimits
 from clusters.hosts.network import PREFIX_LENGTH6, address6, ip
+from clusters.hosts.seat import seated
 from clusters.hosts.ssh import SERVICE_USER
 from clusters.hosts.witness import SyncWitness
 
@@ -134,6 +136,17 @@ class LocalHost(ClockHost, HostLimits):
         for disk in self._disks.values():
             disk.attach(Path(f"/proc/{self._init_pid}/root"))
         self.boots += 1
+
+    def seat(self, argv: Sequence[str], errors: IO[bytes]) -> subprocess.Popen[bytes]:
+        """See `chaoskit.contract.seat.Seating`."""
+        if self._init is None:
+            raise HostError(f"host {self.name} has no power")
+        try:
+            process = seated(self._init_pid, argv, errors, self.clock_variables(f"/proc/{self._init_pid}/root"))
+        except OSError as error:
+            raise HostError(f"host {self.name}: {error}") from error
+        self.adopt(process.pid)
+        return process
 
     def power_cut(self) -> None:
         """Cut cable, disks and processes, in this order: peers receive nothing, as when a machine loses power."""

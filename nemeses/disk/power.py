@@ -12,7 +12,6 @@ from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import MILLISECOND, Duration
 from chaoskit.contract.guarantee import Damage
 from chaoskit.contract.host import NothingToLose, PowerSwitch, ServiceHost
-from chaoskit.contract.installation import Installation
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
 from chaoskit.contract.part import Part
 from nemeses.beside import others
@@ -40,7 +39,6 @@ class PowerCut(Nemesis):
 
     summary = "cut the power of hosts and their data disks, which loses unsynced data; boot them afterwards"
     family = "disk"
-    service_powers = (Installation,)
     parameters = Cuts
     host_powers = (PowerSwitch,)
 

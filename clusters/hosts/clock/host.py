@@ -59,6 +59,11 @@ class ClockHost(SshHost):
         found = self.run(["sh", "-c", _SHOWS, "shows", self.pid_path(service), _LIBRARY, _CLOCK], check=False)
         return found.status == 0
 
+    def clock_variables(self, root: str) -> dict[str, str]:
+        """Return the environment of a process that sees the clock, given where it finds the host's files."""
+        self._place_library()
+        return {key: root + path for key, path in _VARIABLES.items()}
+
     def clock_error_ns(self) -> int:
         self._place_library()
         variables = [f"{key}={value}" for key, value in _VARIABLES.items()]
