@@ -37,7 +37,7 @@ def killed_run(folder: Path) -> Path:
     store.write_yaml(folder / store.SCENARIO, plan.resolved())
     origin_ns = write_origin(wal)
     (topic,) = plan.declared.topics
-    write_topics(wal, {topic.name: LOG})
+    write_topics(wal, {topic.name: LOG.name})
     _record(wal, origin_ns, topic.name)
     _injure(wal, topic.name)
     load = {"end_ns": 2 * _SENDS * MS, "paced": {"per_second": 500, "clients": 1}}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from chaoskit.report.following import Told, in_order
+from chaoskit.judge.headline import Told
+from chaoskit.report.following import in_order
 
 CUT: dict[str, Any] = {"rule": "kafka.os-flush", "faults": [0]}
 RESET: dict[str, Any] = {"rule": "kafka.retries", "faults": [1]}

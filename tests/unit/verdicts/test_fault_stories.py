@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runs import QUEUE, QueueRun, StoryRun, found
+from runs import TASKS, QueueRun, StoryRun, found
 
 LOAD = {"kind": "log", "producers": 1, "consumers": 1, "rate": 10, "duration": "900s", "consumption": "group"}
 
@@ -147,10 +147,10 @@ def test_events_of_two_machines_are_in_an_order_only_if_it_is_certain(
     run.publish(range(20), 0.1)
     for value in range(20):
         at = 0.06 + value * 0.1
-        run.op("consumer-0", "receive", at, took=0.0001, received=[(QUEUE, 0, value, None, 0.0, 1)])
+        run.op("consumer-0", "receive", at, took=0.0001, received=[(TASKS, 0, value, None, 0.0, 1)])
         again = at + later_ms / 1000
-        run.op("consumer-1", "receive", again, took=0.0001, received=[(QUEUE, 0, value, None, 0.0, 0)])
-        run.op("consumer-1", "ack", again + 0.0002, observed=[("acked", QUEUE, 0, None, value, None)])
+        run.op("consumer-1", "receive", again, took=0.0001, received=[(TASKS, 0, value, None, 0.0, 0)])
+        run.op("consumer-1", "ack", again + 0.0002, observed=[("acked", TASKS, 0, None, value, None)])
     run.drained(25, consumers=("consumer-0", "consumer-1"))
     run.on_drivers({"consumer-0": "d1", "consumer-1": "d2"}, 0.7, 26)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runs import QUEUE, QueueRun, found
+from runs import TASKS, QueueRun, found
 
 LIMITS: list[tuple[dict[str, Any], dict[str, int], int]] = [
     ({}, {}, 2),
@@ -99,7 +99,7 @@ def test_the_default_delivery_limit_of_the_release_counts(
         run.op("consumer-0", "subscribe", number + 1)
         run.take("consumer-0", [0] if number else [0, 1], number + 1.1, delivery=number, settle="")
         if not number:
-            run.op("consumer-0", "ack", 1.2, observed=[("acked", QUEUE, 0, None, 1, None)])
+            run.op("consumer-0", "ack", 1.2, observed=[("acked", TASKS, 0, None, 1, None)])
         run.op("consumer-0", "crash", number + 1.5)
     run.drained(62)
 
@@ -122,9 +122,9 @@ def test_what_was_acknowledged_must_not_be_dead_lettered(tmp_path: Path, dead_s:
     run.op("consumer-0", "subscribe", 0.01)
     run.publish(range(100), 0.05)
     run.take("consumer-0", range(100), 5.1)
-    told = ("dead-lettered", QUEUE, 0, "expired", 7, 1)
-    run.op("dead-0", "receive", dead_s, observed=[told], received=[(f"{QUEUE}.dead", 0, 7, None, 0.0, 0)])
-    run.op("dead-0", "ack", dead_s + 0.1, observed=[("acked", f"{QUEUE}.dead", 0, None, 7, None)])
+    told = ("dead-lettered", TASKS, 0, "expired", 7, 1)
+    run.op("dead-0", "receive", dead_s, observed=[told], received=[(f"{TASKS}.dead", 0, 7, None, 0.0, 0)])
+    run.op("dead-0", "ack", dead_s + 0.1, observed=[("acked", f"{TASKS}.dead", 0, None, 7, None)])
     run.drained(61, consumers=("consumer-0", "dead-0"))
 
     assert ("duplicate" in found(run.judged(60, 20))) == again
@@ -174,7 +174,7 @@ def test_an_acknowledgement_that_failed_settles_nothing(tmp_path: Path, outcome:
     run.take("consumer-0", range(50), 7)
     run.take("consumer-0", range(50, 60), 8, settle="")
     if outcome:
-        told = [("acked", QUEUE, 0, None, value, None) for value in range(50, 60)]
+        told = [("acked", TASKS, 0, None, value, None) for value in range(50, 60)]
         run.op("consumer-0", "ack", 8.1, outcome=outcome, observed=told)
     run.drained(62, consumers=("consumer-0",))
 
@@ -185,7 +185,7 @@ def test_an_acknowledgement_that_failed_settles_nothing(tmp_path: Path, outcome:
 def test_a_standby_consumer_that_is_given_nothing_is_no_failover(tmp_path: Path, told: bool) -> None:
     run = QueueRun(tmp_path, {"consumers": 2, "single_active": True}, {"prefetch": 10, "single-active": 1})
     for name in ("consumer-0", "consumer-1"):
-        run.op(name, "subscribe", 0.01, observed=[("subscribed", QUEUE, 0, None, None, None)] if told else [])
+        run.op(name, "subscribe", 0.01, observed=[("subscribed", TASKS, 0, None, None, None)] if told else [])
     run.publish(range(300), 0.1)
     for value in range(100):
         run.take("consumer-0", [value], 0.055 + value * 0.1)

@@ -60,7 +60,7 @@ class Load:
         self._processes = 0
         (folder / "wal").mkdir()
         write_origin(folder / "wal")
-        write_topics(folder / "wal", {"log-0": LOG, "ledger": LEDGER})
+        write_topics(folder / "wal", {"log-0": LOG.name, "ledger": LEDGER.name})
 
     def work(self, task: Task, looks: int, options: Any) -> Any:
         """Let one client do its work; return what it told the harness."""
