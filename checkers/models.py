@@ -10,7 +10,10 @@ LOGS = (DataModel.LOG, DataModel.LEDGER)
 """A ledger is also a log."""
 
 QUEUE = (DataModel.QUEUE,)
-STORED = (*LOGS, *QUEUE)
+PUBSUB = (DataModel.PUBSUB,)
+SENT = (*LOGS, *QUEUE, *PUBSUB)
+"""Where messages are sent, and received: everywhere."""
+
 DELIVERED = (*LOG, *QUEUE)
 """What consumers settle: messages of a log's subscription, or of a queue."""
 

@@ -19,7 +19,7 @@ from checkers.columns import NONE, Ints, first_rows, running_maximum
 from checkers.deliveries import Subscription, following, subscriptions_of
 from checkers.ends import FAIL
 from checkers.findings import findings_of, merged, no_findings
-from checkers.models import DELIVERED, LOG
+from checkers.models import DELIVERED, LOG, PUBSUB
 from checkers.stuck import STUCK, subscription_cases
 from checkers.view import LogView
 
@@ -169,7 +169,7 @@ def active_cases(view: LogView, subscription: Subscription) -> pa.Table:
 FIFO_VIOLATION = Anomaly(
     "fifo-violation",
     "a message was delivered after a later one",
-    DELIVERED,
+    (*DELIVERED, *PUBSUB),
     about=About.READING,
     shared=True,
 )

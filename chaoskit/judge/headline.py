@@ -17,6 +17,7 @@ EXPIRED = "expired"
 GONE = {
     EXPIRED: "were deleted by the system",
     "dropped": "were dropped by their queue",
+    "missed": "did not reach a subscriber, which was promised them at most once",
     "unacked-vanished": "vanished before a consumer had settled them",
     "dead-letter-missing": "were dropped, and are not among the dead letters",
 }

@@ -10,8 +10,8 @@ import time
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from paho.mqtt.client import Client, ConnectFlags, DisconnectFlags, MQTTErrorCode, MQTTv5, MQTTv311
-from paho.mqtt.enums import CallbackAPIVersion
+from paho.mqtt.client import Client, ConnectFlags, DisconnectFlags, MQTTv5, MQTTv311
+from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
@@ -180,7 +180,7 @@ class Connection:
             self.lost(why)
 
     def _session(self) -> dict[str, Any]:
-        properties = Properties(PacketTypes.CONNECT)
+        properties: Any = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
         if not self.settings.clean_session:
             properties.SessionExpiryInterval = _FOR_EVER
         return {"clean_start": self.settings.clean_session, "properties": properties}

@@ -10,7 +10,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from paho.mqtt.client import Client, MQTTErrorCode
+from paho.mqtt.client import Client
+from paho.mqtt.enums import MQTTErrorCode
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
@@ -92,9 +93,7 @@ class MqttPublisher(Connection):
             self._completed(token, INFO, why, None)
         self._token_of = {}
 
-    def _on_publish(
-        self, client: Client, userdata: Any, mid: int, reason: ReasonCode, properties: Properties
-    ) -> None:
+    def _on_publish(self, client: Client, userdata: Any, mid: int, reason: ReasonCode, properties: Properties) -> None:
         if mid in self._token_of:
             self._settle(mid, reason)
         else:

@@ -74,7 +74,8 @@ class MqttSubscriber(Connection):
     def began(self, session_present: bool) -> None:
         """See `Connection.began`."""
         super().began(session_present)
-        self.client.subscribe([(topic, self.settings.qos) for topic in self._topics])
+        qos: int = self.settings.qos
+        self.client.subscribe([(topic, qos) for topic in self._topics])
 
     def lost(self, why: str) -> None:
         """See `Connection.lost`: what was not acknowledged comes again, if anything does."""
@@ -112,4 +113,4 @@ class MqttSubscriber(Connection):
 
 
 def _delivery(message: MQTTMessage) -> Delivery:
-    return Delivery(message.topic, 0, None, message.payload, NO_POSITION, int(message.dup))
+    return Delivery(message.topic, 0, None, bytes(message.payload), NO_POSITION, int(message.dup))

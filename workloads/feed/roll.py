@@ -37,10 +37,10 @@ class Answers:
     def give(self, received: Sequence[tuple[str, int]]) -> None:
         """Answer those of the messages that are the final read's, each once."""
         for topic, value in received:
-            if value != payload.NO_VALUE and value >> PRODUCER_SHIFT == self._job.options.producers:
-                if value not in self._given:
-                    self._given.add(value)
-                    self._answer(self._recorder.in_history(topic))
+            ours = value != payload.NO_VALUE and value >> PRODUCER_SHIFT == self._job.options.producers
+            if ours and value not in self._given:
+                self._given.add(value)
+                self._answer(self._recorder.in_history(topic))
 
     def close(self) -> None:
         """Disconnect."""
