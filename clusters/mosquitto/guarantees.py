@@ -65,9 +65,9 @@ def _lasted_ns(declared: Declared, effect: Effect) -> int:
 def _in_memory_of_client(declared: Declared, effects: Sequence[Effect]) -> str:
     if _qos(declared) != EXACTLY_ONCE or not _lasting(declared):
         return ""
-    if not any(not each.on_hosts and each.abrupt for each in effects):
+    if all(each.on_hosts for each in effects):
         return ""
-    return "a subscriber takes a message of QoS 2 over before it was recorded, keeps it in memory, and crashed"
+    return "a subscriber takes a message of QoS 2 over before it was recorded, and keeps it in memory"
 
 
 def _at_least_once(declared: Declared, effects: Sequence[Effect]) -> str:

@@ -54,14 +54,13 @@ class MqttPublisher(Connection):
         info = self.client.publish(topic, payload, self.settings.qos)
         if info.rc == MQTTErrorCode.MQTT_ERR_QUEUE_SIZE:
             return False
-        if self.settings.qos == 0 and info.rc == MQTTErrorCode.MQTT_ERR_NO_CONN:
-            self._completed(token, FAIL, _NOT_CONNECTED, None)
-            return True
         self._token_of[info.mid] = token
         if info.mid in self._early:
             self._settle(info.mid, self._early.pop(info.mid))
         elif info.rc not in (MQTTErrorCode.MQTT_ERR_SUCCESS, MQTTErrorCode.MQTT_ERR_AGAIN):
             self._end(MQTTErrorCode(info.rc).name)
+        if not self.ready and self.settings.qos == 0:
+            self._give_up("the connection was lost meanwhile")
         return True
 
     def pending(self) -> int:

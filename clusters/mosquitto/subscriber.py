@@ -19,6 +19,7 @@ from chaoskit.history.wal import NO_POSITION
 from clusters.mosquitto.connection import CONNECT_S, ClientSettings, Connection
 
 _STEP_S = 0.02
+_UNSUBSCRIBE_S = 1.0
 
 
 class MqttSubscriber(Connection):
@@ -66,10 +67,9 @@ class MqttSubscriber(Connection):
             self.drop()
         else:
             self._acknowledge()
-            if self._subscribed and self.ready:
-                self.client.unsubscribe(self._topics)
+            self._unsubscribe(since_ns)
             self.disconnect()
-        self._over(since_ns)
+        self._over(self.heard_ns)
 
     def began(self, session_present: bool) -> None:
         """See `Connection.began`."""
@@ -81,6 +81,16 @@ class MqttSubscriber(Connection):
         """See `Connection.lost`: what was not acknowledged comes again, if anything does."""
         self._returned = []
         self._over(self.heard_ns)
+
+    def _unsubscribe(self, since_ns: int) -> None:
+        """End all subscriptions; the broker's answer proves that they were in place until then."""
+        if not self._subscribed or not self.ready:
+            return
+        self.client.on_unsubscribe = lambda *_: self._over(since_ns)
+        self.client.unsubscribe(self._topics)
+        deadline = time.monotonic() + _UNSUBSCRIBE_S
+        while self._subscribed and self.ready and time.monotonic() < deadline:
+            self.step(_STEP_S)
 
     def _over(self, since_ns: int) -> None:
         if self._subscribed:
