@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from chaoskit.base.errors import BadInput, nearest
 from chaoskit.contract.client import LogClients, SequencedClients, SubscribingClients, TransactionalClients
+from chaoskit.contract.feed import FeedClients
 from chaoskit.contract.ledger import LedgerClients
 from chaoskit.contract.queue import QueueClients
 
@@ -24,6 +25,7 @@ class DataModel:
         bounded: whether the system tells the bounds of a partition, up to which the final read reads
             (`chaoskit.contract.tables.Bounds`); otherwise it is drained, or nothing is left to be read.
         lasts: whether a partition takes messages until the load ends.
+        keeps: whether what was sent can be read later; otherwise consumers stay for the final read's probes.
         gives_back: whether a delivery that was not settled comes back once its consumer is gone: then consumers leave
             before the final read.
     """
@@ -32,6 +34,7 @@ class DataModel:
     powers: tuple[type, ...]
     bounded: bool = False
     lasts: bool = True
+    keeps: bool = True
     gives_back: bool = False
 
     def __str__(self) -> str:
@@ -52,7 +55,7 @@ LEDGER = DataModel("ledger", (LedgerClients,), bounded=True, lasts=False)
 QUEUE = DataModel("queue", (QueueClients,), gives_back=True)
 """A message is deleted once it is settled; the final read drains what is left."""
 
-PUBSUB = DataModel("pubsub", ())
+PUBSUB = DataModel("pubsub", (FeedClients,), keeps=False)
 """Nothing is stored; those receive a message who were subscribed when it was sent."""
 
 MODELS = (LOG, LEDGER, QUEUE, PUBSUB)

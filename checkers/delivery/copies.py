@@ -18,7 +18,7 @@ import pyarrow as pa
 from chaoskit.contract.anomaly import About, Anomaly
 from checkers.arrays.columns import NONE, Ints, changes, distinct, marked, run_starts, running_maximum
 from checkers.arrays.findings import findings_of, merged
-from checkers.arrays.models import LOGS, STORED
+from checkers.arrays.models import FEEDS, LOGS, SENT
 from checkers.arrays.rows import Rows
 from checkers.arrays.view import LogView
 
@@ -28,7 +28,7 @@ OFFSET_CONFLICT_DETAILS = ("received", "acknowledged")
 _Some = TypeVar("_Some", bound=Rows)
 
 
-DUPLICATE = Anomaly("duplicate", "a message is in the log twice", STORED, implies=("sequence-jump",), tabled=True)
+DUPLICATE = Anomaly("duplicate", "a message is in the log twice", SENT, implies=("sequence-jump",), tabled=True)
 COPY_DETAILS = ("acknowledged at one position, and read at another",)
 
 
@@ -83,8 +83,8 @@ def _acknowledged_elsewhere(view: LogView) -> pa.Table:
 
 REDELIVERED = Anomaly(
     "redelivered",
-    "a consumer received the same position again without a seek",
-    LOGS,
+    "a consumer received the same position again without a seek, or a subscriber the same message",
+    (*LOGS, *FEEDS),
     implies=("sequence-jump",),
     about=About.READING,
 )

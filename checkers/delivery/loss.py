@@ -20,7 +20,7 @@ from chaoskit.contract.vocabulary import PRODUCER_SHIFT
 from checkers.arrays.columns import NONE, Ints, distinct, marked
 from checkers.arrays.ends import FAIL
 from checkers.arrays.findings import findings_of, no_findings
-from checkers.arrays.models import LOGS, STORED
+from checkers.arrays.models import LOGS, SENT
 from checkers.arrays.view import LogView
 
 LOST_DETAILS = (
@@ -40,7 +40,7 @@ _AUDITED, _GONE, _BELOW, _FOLLOWED, _UNREADABLE, _UNPROVEN, _UNKNOWN, _EXPIRED, 
 LOST = Anomaly(
     "lost",
     "an acknowledged message is lost",
-    STORED,
+    SENT,
     implies=("dropped-as-duplicate", "offset-conflict", "reordered", "order-violation", "sequence-jump"),
     gone=Gone.LOST,
     tabled=True,
@@ -74,7 +74,7 @@ def lost_cases(view: LogView) -> pa.Table:
 UNSEEN = Anomaly(
     "unseen",
     "an acknowledged message was not seen, but there is no proof that it is lost",
-    STORED,
+    SENT,
     doubt="not proof of loss: the final read did not reach it, or a setting may have dropped it",
     gone=Gone.UNSEEN,
 )
@@ -140,7 +140,7 @@ def dropped_cases(view: LogView) -> pa.Table:
     return findings_of(view.setting, DROPPED, details=(), **send_evidence(view, rows))
 
 
-FAILED_VISIBLE = Anomaly("failed-visible", "a message whose send definitely failed was received", STORED)
+FAILED_VISIBLE = Anomaly("failed-visible", "a message whose send definitely failed was received", SENT)
 
 
 def failed_visible_cases(view: LogView) -> pa.Table:

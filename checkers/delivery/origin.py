@@ -19,7 +19,7 @@ from chaoskit.contract.anomaly import About, Anomaly
 from chaoskit.contract.checker import FINDINGS
 from checkers.arrays.columns import Flags, distinct, is_one_of
 from checkers.arrays.findings import findings_of
-from checkers.arrays.models import STORED
+from checkers.arrays.models import SENT
 from checkers.arrays.rows import DAMAGED, FOREIGN, INTACT
 from checkers.arrays.view import LogView
 
@@ -39,7 +39,7 @@ SENDS = pa.schema(
 """Result of looking up values in other partitions: which operation sent them, and where."""
 
 
-PHANTOM = Anomaly("phantom", "a message was received that was never sent", STORED)
+PHANTOM = Anomaly("phantom", "a message was received that was never sent", SENT)
 
 
 def phantom_cases(view: LogView) -> pa.Table:
@@ -54,7 +54,7 @@ def phantom_cases(view: LogView) -> pa.Table:
     return _received(view, PHANTOM, strange, PHANTOM_DETAILS)
 
 
-CORRUPT = Anomaly("corrupt", "a received message was damaged", STORED, about=About.READING)
+CORRUPT = Anomaly("corrupt", "a received message was damaged", SENT, about=About.READING)
 
 
 def corrupt_cases(view: LogView) -> pa.Table:
@@ -78,9 +78,7 @@ def sends_of(messages: pa.Table, values: pa.Array) -> pa.Table:
     return sends.cast(SENDS)
 
 
-MISROUTED = Anomaly(
-    "misrouted", "a message was received from a different topic or partition than it was sent to", STORED
-)
+MISROUTED = Anomaly("misrouted", "a message was received from a different topic or partition than it was sent to", SENT)
 
 
 def settled(findings: pa.Table, found: pa.Table) -> pa.Table:

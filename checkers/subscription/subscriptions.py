@@ -18,7 +18,7 @@ from chaoskit.contract.vocabulary import SUBSCRIPTION_TYPES
 from checkers.arrays.columns import NONE, Ints, first_rows, running_maximum
 from checkers.arrays.ends import FAIL
 from checkers.arrays.findings import findings_of, merged, no_findings
-from checkers.arrays.models import DELIVERED, IN_LOGS
+from checkers.arrays.models import DELIVERED, FEEDS, IN_LOGS
 from checkers.arrays.view import LogView
 from checkers.delivery.deliveries import Subscription, following, subscriptions_of
 from checkers.delivery.stuck import STUCK, subscription_cases
@@ -171,7 +171,7 @@ def active_cases(view: LogView, subscription: Subscription) -> pa.Table:
 FIFO_VIOLATION = Anomaly(
     "fifo-violation",
     "a message was delivered after a later one",
-    DELIVERED,
+    (*DELIVERED, *FEEDS),
     about=About.READING,
     shared=True,
 )

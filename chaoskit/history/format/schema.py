@@ -66,6 +66,7 @@ OBSERVATIONS = pa.schema(
 | `confirmed` | `create`, `open`, `lac` | | | one past the last confirmed entry of a ledger, as reported to a reader |
 | `ended` | `close`, `recover`, `lac` | | | one past the last entry of a closed ledger |
 | `subscribed` | `subscribe` | subscription; null: a queue | index into `SUBSCRIPTION_TYPES`, of a subscription | |
+| `subscribed`, `unsubscribed` | `subscribe`, `unsubscribe` | promise, of a feed | 1: it is lasting | |
 | `reading` | `assign` | | | |
 | `cancelled` | `receive` | | | |
 | `acked`, `nacked`, `rejected` | `ack`, `nack`, `reject` | subscription | value, in a queue | position, in a log |
@@ -111,7 +112,7 @@ LEADER, REPLICA = "leader", "replica"
 DIRECTIONS = ("sent", "received")
 KINDS = (
     "committed", "assigned", "confirmed", "ended", "subscribed", "acked", "nacked", "unreadable", "declared",
-    "prioritised", "rejected", "dead-lettered", "depth", "reading", "cancelled",
+    "prioritised", "rejected", "dead-lettered", "depth", "reading", "cancelled", "unsubscribed",
 )  # fmt: skip
 QUEUE_SETTINGS = (
     "message-ttl", "delay", "max-length", "delivery-limit", "priorities", "prefetch", "single-active", "dead-letters",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -81,13 +82,15 @@ def _check_declarations(found: Workload, options: Any, wants: Wants) -> None:
 def _check_run(found: Workload, clients: Powered, namespace: str, options: Any, wants: Wants) -> None:
     with tempfile.TemporaryDirectory() as name:
         run = _Run(found, clients, namespace, options, Path(name))
+        topics = found.topics(options, _BROKERS)
         with wants.step("its tasks"):
-            run.load(wants)
+            run.load(wants, stay=not all(topic.model.keeps for topic in topics))
         with wants.step("the final read"):
             run.work(Task(AUDITOR, 0))
             told = run.results.get(AUDITOR, {})
             wants.that(told.get("accepted"), f"the final read's probe was not accepted: {told}")
             wants.that(told.get("audited"), f"the final read is not complete: {told}")
+            run.end(wants)
         with wants.step("its history"):
             _check_history(run.history(), wants)
 
@@ -116,7 +119,8 @@ class _Run:
         self._namespace = namespace
         self._options = options
         self._folder = folder
-        self._stop = threading.Event()
+        self._stop: dict[str, threading.Event] = defaultdict(threading.Event)
+        self._threads: dict[Task, threading.Thread] = {}
         self._processes = 0
         self._errors: list[str] = []
         (folder / "wal").mkdir()
@@ -124,27 +128,38 @@ class _Run:
         topics = workload.topics(options, _BROKERS)
         write_topics(folder / "wal", {topic.name: topic.model.name for topic in topics})
 
-    def load(self, wants: Wants) -> None:
-        """Run all tasks for a while, then stop them, producers first."""
+    def load(self, wants: Wants, *, stay: bool) -> None:
+        """Run all tasks for a while, then stop them; consumers may stay for the final read."""
         tasks = self._workload.tasks(self._options)
-        threads = [threading.Thread(target=self._guarded, args=(task,), daemon=True) for task in tasks]
-        for thread in threads:
+        self._threads = {task: threading.Thread(target=self._guarded, args=(task,), daemon=True) for task in tasks}
+        for thread in self._threads.values():
             thread.start()
         time.sleep(_LOAD_S)
-        self._stop.set()
-        for thread, task in zip(threads, tasks, strict=True):
-            thread.join(_END_S)
-            wants.that(not thread.is_alive(), f"{task.client} does not exit within {_END_S:g} s of being stopped")
+        self._end({PRODUCER}, wants)
+        if not stay:
+            self.end(wants)
+
+    def end(self, wants: Wants) -> None:
+        """Stop all others, if they still run."""
+        self._end({task.role for task in self._threads}, wants)
         for error in self._errors:
             wants.that(False, error)
-        self._stop.clear()
+        self._errors = []
+
+    def _end(self, roles: Collection[str], wants: Wants) -> None:
+        for role in roles:
+            self._stop[role].set()
+        for task, thread in self._threads.items():
+            if task.role in roles:
+                thread.join(_END_S)
+                wants.that(not thread.is_alive(), f"{task.client} does not exit within {_END_S:g} s of being stopped")
 
     def work(self, task: Task) -> None:
         """Run one client to completion."""
         self._processes += 1
         with WalWriter(self._folder / "wal", task.client, self._processes) as wal:
             recorder = Recorder(wal, 1, self._namespace)
-            control = _Control(task.client, self._stop, self.results)
+            control = _Control(task.client, self._stop[task.role], self.results)
             self._workload.run(Job(task, self._options, self._clients, recorder, control, _BOUND_NS))
 
     def history(self) -> History:

@@ -1,4 +1,4 @@
-"""All histories of the gallery, those of every family; of queues, those of anomalies that only queues have."""
+"""All histories of the gallery, those of every family; of queues and feeds, those of anomalies that only they have."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import gallery_queue_settings  # noqa: F401  # as above
 import gallery_queues  # noqa: F401  # as above
 import gallery_subscriptions  # noqa: F401  # as above
 import gallery_transactions  # noqa: F401  # as above
+from gallery_feeds import FEEDS
 from gallery_log import GALLERY as LOGS
 from queue_story import QUEUES
 
-GALLERY = QUEUES | LOGS
-GALLERY = {name: GALLERY[name] for name in [*LOGS, *(name for name in QUEUES if name not in LOGS)]}
+GALLERY = FEEDS | QUEUES | LOGS
+GALLERY = {name: GALLERY[name] for name in dict.fromkeys([*LOGS, *QUEUES, *FEEDS])}
 
-__all__ = ["GALLERY", "QUEUES"]
+__all__ = ["FEEDS", "GALLERY", "QUEUES"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from gallery import GALLERY, QUEUES
+from gallery import FEEDS, GALLERY, QUEUES
 
 from chaoskit.base import plugins
 from chaoskit.contract.anomaly import Anomaly
@@ -17,7 +17,7 @@ from checkers.log.logs import LogChecker
 
 def _histories(checker: str, *, broken: bool) -> dict[str, Sequence[Part]]:
     found = plugins.load("checker", checker, "checker")
-    shown = QUEUES if checker == "queues" else GALLERY
+    shown = {"queues": QUEUES, "pubsub": FEEDS}.get(checker, GALLERY)
     return {anomaly.name: shown[anomaly.name](broken).parts() for anomaly in found.anomalies}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from gallery import GALLERY, QUEUES
+from gallery import FEEDS, GALLERY, QUEUES
 from gallery_table import table
 from queue_story import Q, Queue
 from story import Story, received
@@ -20,6 +20,7 @@ NAMES = list(dict.fromkeys(anomaly.name for checker in checkers() for anomaly in
 SHOWN = [
     *(pytest.param(name, GALLERY[name], id=name) for name in NAMES),
     *(pytest.param(name, make, id=f"queue-{name}") for name, make in QUEUES.items()),
+    *(pytest.param(name, make, id=f"feed-{name}") for name, make in FEEDS.items()),
 ]
 
 
@@ -41,6 +42,12 @@ BESIDES = {"misrouted": {"lost"}}
 def test_a_queue_shows_nothing_else(name: str) -> None:
     assert QUEUES[name](True).names() == {name} | BESIDES.get(name, set())
     assert QUEUES[name](False).names() == set()
+
+
+@pytest.mark.parametrize("name", FEEDS)
+def test_a_feed_shows_nothing_else(name: str) -> None:
+    assert FEEDS[name](True).names() == {name}
+    assert FEEDS[name](False).names() == set()
 
 
 def test_the_documented_examples_are_what_is_printed() -> None:

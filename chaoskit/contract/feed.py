@@ -1,0 +1,89 @@
+"""Feeds: how workloads publish to topics that keep nothing, and subscribe to them; see `chaoskit.contract.client`.
+
+What a subscriber may rely on is the promise of its subscription, which follows from the settings of both sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+
+from chaoskit.contract.client import Completed, Producer
+from chaoskit.contract.recording import Delivery
+
+PROMISES = ("at-most-once", "at-least-once", "exactly-once")
+"""What a subscription can promise for each message that is published while it is in place."""
+
+
+class Promise(NamedTuple):
+    """What a subscription promises.
+
+    Attributes:
+        delivery: one of `PROMISES`.
+        lasting: whether messages that are published while the subscriber is away are kept until it is back.
+    """
+
+    delivery: str
+    lasting: bool
+
+
+class SubscriptionChange(NamedTuple):
+    """A subscription of a topic began or ended, between two times, CLOCK_MONOTONIC, ns.
+
+    Attributes:
+        kind: which of the two.
+        topic: the topic, by its name in the system.
+        since_ns: when it was asked for; of an end, when it was surely in place for the last time.
+        until_ns: when it was confirmed; of an end, when it was surely over.
+    """
+
+    kind: Literal["subscribed", "unsubscribed"]
+    topic: str
+    since_ns: int
+    until_ns: int
+
+
+class FeedSubscriber(Protocol):
+    """Receives what is published to topics; after a lost connection, `poll` connects and subscribes again."""
+
+    def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Delivery], str | None]:
+        """Return deliveries in order of arrival, and an error to record, if any.
+
+        What the last call returned counts as taken: as far as the promise has acknowledgements, it is acknowledged
+        now. `Delivery.delivery` is above 0 if the system marked it as a repetition.
+        """
+        ...
+
+    def changes(self) -> Sequence[SubscriptionChange]:
+        """Return which subscriptions began and ended since the last call, in order of time."""
+        ...
+
+    def close(self, *, abruptly: bool = False) -> None:
+        """Take what was returned, end all subscriptions and disconnect; if `abruptly`, without a word, so that a
+        lasting subscription stays."""
+        ...
+
+
+@runtime_checkable
+class FeedClients(Protocol):
+    """Optional power of a system's clients: publishers of, and subscribers to, topics that keep nothing. A topic has
+    the one partition 0."""
+
+    def promise(self, publishing: Mapping[str, Any], subscribing: Mapping[str, Any]) -> Promise:
+        """Return what subscribers with these settings are promised of what is published with those."""
+        ...
+
+    def feed_publisher(self, settings: Mapping[str, Any], name: str, completed: Completed) -> Producer:
+        """Connect a publisher.
+
+        Args:
+            settings: the system's own, by name.
+            name: who it is; a client that takes the place of another one has the same name.
+            completed: called once per send.
+        """
+        ...
+
+    def feed_subscriber(self, settings: Mapping[str, Any], name: str, topics: Sequence[str]) -> FeedSubscriber:
+        """Connect a subscriber of these topics, like a publisher; it returns once it is subscribed, or after a few
+        seconds, and then `poll` goes on trying."""
+        ...

@@ -1,0 +1,128 @@
+"""Acknowledged messages that a subscription did not get, although it was surely in place.
+
+A message is due to a subscription that was in place before its send began. One that does not last must be in place
+until the message must have arrived. That is decided if the subscriber received, during the same stay, a later message
+of the same producer; or if it was there for long enough after the acknowledgement, and had either received something
+that was sent later, or had been idle, so that nothing was waiting for it. If a stay that does not last ends before, the
+message was not due. If one that lasts does, or its subscriber did not come back, nothing is decided: `unseen`.
+
+Cost: O(n) for each stay.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from chaoskit.contract.anomaly import Anomaly, Gone
+from chaoskit.contract.vocabulary import PRODUCER_SHIFT
+from checkers.arrays.columns import NONE, Flags, Ints, marked
+from checkers.arrays.findings import findings_of, merged
+from checkers.arrays.models import FEEDS
+from checkers.delivery.loss import LOST, UNSEEN, send_evidence
+from checkers.pubsub.view import ARRIVES_NS, AT_MOST_ONCE, FeedView, Stay
+
+LACKING = ("one of its subscribers did not get it", "some of its subscribers did not get it", "no subscriber got it")
+_ONE, _SOME, _ALL = range(len(LACKING))
+
+
+MISSED = Anomaly(
+    "missed",
+    "a subscriber did not get an acknowledged message that it was promised at most once",
+    FEEDS,
+    gone=Gone.DROPPED,
+    became="did not reach a subscriber, which was promised them at most once",
+)
+
+
+@dataclass(slots=True)
+class _Tally:
+    """For each message, how many subscriptions lack it, and the row of the operation that began the first of them."""
+
+    count: Ints
+    row: Ints
+
+    @classmethod
+    def of(cls, size: int) -> _Tally:
+        return cls(np.zeros(size, np.int64), np.full(size, NONE))
+
+    def add(self, lacks: Flags, row: int) -> None:
+        self.count[lacks] += 1
+        self.row[lacks & (self.row == NONE)] = row
+
+
+def loss_cases(view: FeedView) -> pa.Table:
+    """Find messages that are `lost`, `missed` or `unseen`: one finding for each, however many subscribers lack it.
+
+    Evidence: `op` sent it and `at_ns` is its acknowledgement; `other_op` began a subscription that did not get it.
+    """
+    log = view.log
+    rows = np.flatnonzero(log.acked)
+    rows = rows[np.sort(np.unique(log.sent_values[rows], return_index=True)[1])]
+    lost, missed, unseen, due = (_Tally.of(rows.size) for _ in range(4))
+    for stay in view.stays:
+        promised, lacks = _due(view, stay, rows)
+        due.add(promised, stay.row)
+        decided = lacks & _decided(view, stay, rows)
+        (missed if stay.promise == AT_MOST_ONCE else lost).add(decided, stay.row)
+        if stay.lasting and stay.promise != AT_MOST_ONCE:
+            unseen.add(lacks & ~decided, stay.row)
+    unseen.count[lost.count > 0] = 0
+    found = ((LOST, lost), (UNSEEN, unseen), (MISSED, missed))
+    return merged([_findings(view, anomaly, rows, tally, due.count) for anomaly, tally in found])
+
+
+def _due(view: FeedView, stay: Stay, rows: Ints) -> tuple[Flags, Flags]:
+    """Return for each send whether a subscription was in place for it, and whether it did not get it."""
+    log, operation = view.log, view.log.sends.operation[rows]
+    apart_ns = log.setting.apart_ns
+    due = log.operations.start_ns[operation] >= stay.from_ns + apart_ns
+    if not stay.lasting:
+        due &= log.operations.end_ns[operation] <= stay.until_ns - apart_ns
+    got = marked(log.values.size, log.intact_values[view.receiver == stay.subscriber])
+    return due, due & ~got[log.sent_values[rows]]
+
+
+def _decided(view: FeedView, stay: Stay, rows: Ints) -> Flags:
+    """Return for each send whether its message must have arrived during a stay."""
+    log = view.log
+    value, acked_ns = log.sends.value[rows], log.operations.end_ns[log.sends.operation[rows]]
+    here, since_back = view.received_in(stay, stay.from_ns), view.received_in(stay, stay.back_ns)
+    in_time = stay.until_ns >= np.maximum(acked_ns, stay.back_ns) + ARRIVES_NS + log.setting.apart_ns
+    idle = stay.until_ns - int(log.intact.received_ns[since_back].max(initial=0)) >= ARRIVES_NS
+    return _followed(value, log.intact.value[here]) | (in_time & (idle | (acked_ns < _newest(view, since_back))))
+
+
+def _followed(value: Ints, received: Ints) -> Flags:
+    """Return for each message whether a later one of its producer was received."""
+    producers, index = np.unique(received >> PRODUCER_SHIFT, return_inverse=True)
+    if not producers.size:
+        return np.zeros(value.size, np.bool_)
+    highest = np.full(producers.size, NONE)
+    np.maximum.at(highest, index, received)
+    producer = value >> PRODUCER_SHIFT
+    place = np.minimum(np.searchsorted(producers, producer), producers.size - 1)
+    followed: Flags = (producers[place] == producer) & (value < highest[place])
+    return followed
+
+
+def _newest(view: FeedView, receives: Ints) -> int:
+    """Return when the send of the newest of these messages began; `NONE` if none of them was sent here."""
+    log = view.log
+    sends = log.first_sends[log.intact_values[receives]]
+    return int(log.operations.start_ns[log.sends.operation[sends[sends != NONE]]].max(initial=NONE))
+
+
+def _findings(view: FeedView, anomaly: Anomaly, rows: Ints, tally: _Tally, due: Ints) -> pa.Table:
+    found = np.flatnonzero(tally.count)
+    count = tally.count[found]
+    return findings_of(
+        view.log.setting,
+        anomaly,
+        details=LACKING,
+        detail=np.where(count == due[found], _ALL, np.where(count == 1, _ONE, _SOME)),
+        **send_evidence(view.log, rows[found]),
+        other_op=view.log.operations.op[tally.row[found]],
+    )

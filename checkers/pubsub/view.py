@@ -1,0 +1,146 @@
+"""One topic that keeps nothing: its messages, and when each of its subscriptions was surely in place.
+
+A client that is started again after a crash is the same subscriber. A subscription that does not last is a stay of its
+own each time that the subscriber is there; one that lasts is one stay with absences. Of a client that ended without a
+word nothing is sure after its last operation.
+
+Cost: O(n) for each subscriber; 20 bytes for each message.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from chaoskit.contract.checker import Part
+from chaoskit.contract.feed import PROMISES
+from checkers.arrays.columns import NONE, Ints, codes, integers, is_one_of, words_of
+from checkers.arrays.view import LogView
+
+AT_MOST_ONCE, AT_LEAST_ONCE, EXACTLY_ONCE = range(len(PROMISES))
+
+ARRIVES_NS = 2_000_000_000
+"""How long a message may be under way to a subscriber that is there."""
+
+_KINDS = ("subscribed", "unsubscribed")
+_SUBSCRIBED = 0
+_NEVER = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """A time in which a subscription was surely in place; a lasting one with its absences.
+
+    Attributes:
+        subscriber: number of the subscriber.
+        promise: `AT_MOST_ONCE`, `AT_LEAST_ONCE` or `EXACTLY_ONCE`.
+        lasting: whether what is published during an absence is kept.
+        from_ns: since when it was in place.
+        back_ns: since when its subscriber was there without an absence; the same, unless it is lasting.
+        until_ns: until when its subscriber was there.
+        row: row of the operation that subscribed.
+    """
+
+    subscriber: int
+    promise: int
+    lasting: bool
+    from_ns: int
+    back_ns: int
+    until_ns: int
+    row: int
+
+
+class FeedView:
+    """The messages of a topic, its subscribers, and their stays.
+
+    Attributes:
+        log: sends and receives, with ids of values.
+        subscriber_of: number of the subscriber of each operation; clients of other roles have numbers, too.
+    """
+
+    def __init__(self, part: Part) -> None:
+        self.log = part.view(LogView)
+        client, names = words_of(part.operations["client"])
+        bases = [name.partition("#")[0] for name in names]
+        numbers = {base: number for number, base in enumerate(dict.fromkeys(bases))}
+        self.subscriber_of: Ints = np.array([numbers[base] for base in bases], np.int64)[client]
+        told = part.observations.filter(pa.array(is_one_of(part.observations["kind"], _KINDS)))
+        self._told = told
+
+    @cached_property
+    def stays(self) -> list[Stay]:
+        """All stays, in order of subscriber and time."""
+        single = self._single()
+        merged: dict[int, Stay] = {}
+        for stay in single:
+            if stay.lasting:
+                first = merged.get(stay.subscriber, stay)
+                merged[stay.subscriber] = Stay(
+                    stay.subscriber, stay.promise, True, first.from_ns, stay.back_ns, stay.until_ns, first.row
+                )
+        stays = [stay for stay in single if not stay.lasting] + list(merged.values())
+        return sorted(stays, key=lambda stay: (stay.subscriber, stay.from_ns))
+
+    @cached_property
+    def promise_of(self) -> Ints:
+        """What each subscriber was promised last; `NONE` for clients that never subscribed."""
+        promised = np.full(int(self.subscriber_of.max(initial=0)) + 1, NONE)
+        for stay in self.stays:
+            promised[stay.subscriber] = stay.promise
+        return promised
+
+    @cached_property
+    def receiver(self) -> Ints:
+        """Number of the subscriber of each intact receive."""
+        return self.subscriber_of[self.log.intact.operation]
+
+    @cached_property
+    def again(self) -> tuple[Ints, Ints]:
+        """Rows of the intact receives of what their subscriber had received before, and of the first such receive."""
+        order = np.lexsort((np.arange(self.receiver.size), self.log.intact_values, self.receiver))
+        subscriber, value = self.receiver[order], self.log.intact_values[order]
+        same = np.zeros(order.size, np.bool_)
+        same[1:] = (subscriber[1:] == subscriber[:-1]) & (value[1:] == value[:-1])
+        first = np.maximum.accumulate(np.where(same, 0, np.arange(order.size)))
+        return order[same], order[first[same]]
+
+    def received_in(self, stay: Stay, since_ns: int) -> Ints:
+        """Return the rows of what a subscriber received from then on, until the end of a stay."""
+        at_ns = self.log.intact.received_ns
+        return np.flatnonzero((self.receiver == stay.subscriber) & (at_ns >= since_ns) & (at_ns <= stay.until_ns))
+
+    def _single(self) -> list[Stay]:
+        """Return a stay for each time that a subscriber was there, in order of time."""
+        if not self._told.num_rows:
+            return []
+        operations = self.log.operations
+        rows = operations.rows_of(integers(self._told["op"]))
+        began = codes(self._told["kind"], _KINDS) == _SUBSCRIBED
+        promise, lasting = codes(self._told["name"], PROMISES), integers(self._told["value"]) == 1
+        process = operations.process[rows]
+        order = np.lexsort((operations.op[rows], process))
+        # The next change of the same client ends a stay; without one, its last operation does.
+        following = np.append(order[1:], NONE)
+        follows = np.append(process[order[1:]] == process[order[:-1]], False)
+        last_ns = self._last_ns()
+        stays = []
+        for index, next_one, ends in zip(order, following, follows, strict=True):
+            if not began[index] or operations.end_ns[rows[index]] == NONE:
+                continue
+            until_ns = operations.start_ns[rows[next_one]] if ends else last_ns[process[index]]
+            from_ns = int(operations.end_ns[rows[index]])
+            who = int(self.subscriber_of[rows[index]])
+            stays.append(
+                Stay(who, int(promise[index]), bool(lasting[index]), from_ns, from_ns, int(until_ns), int(rows[index]))
+            )
+        return sorted(stays, key=lambda stay: stay.from_ns)
+
+    def _last_ns(self) -> Ints:
+        """Return when the last operation of each process ended, as far as it did."""
+        operations = self.log.operations
+        last = np.zeros(int(operations.process.max(initial=0)) + 1, np.int64)
+        np.maximum.at(last, operations.process, np.maximum(operations.start_ns, operations.end_ns))
+        return last

@@ -1,0 +1,5 @@
+"""Mosquitto from Debian's packages: an MQTT broker on one host."""
+
+from clusters.mosquitto.system import System
+
+__all__ = ["System"]

@@ -1,0 +1,191 @@
+"""Mosquitto's guarantees: promises, and rules for what its documentation, MQTT's and paho's say about losses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from chaoskit.base.quantities import SECOND
+from chaoskit.contract.guarantee import Declared, Effect, Guarantees, Rule
+from chaoskit.contract.traits import Paced
+from clusters.common.effects import disturbed
+from clusters.common.supervision import RUNS
+from clusters.mosquitto.client import promise
+from clusters.mosquitto.connection import check_settings
+
+AT_MOST_ONCE, AT_LEAST_ONCE, EXACTLY_ONCE = range(3)
+"""Which promise holds: MQTT's numbers of the quality of service."""
+
+_NAMES = ("at-most-once", "at-least-once", "exactly-once")
+_BACK_S = 5
+"""How long a subscriber may take to be back after a fault was healed, while messages still wait for it."""
+
+
+def _qos(declared: Declared) -> int:
+    return _NAMES.index(promise(declared.producer, declared.consumer).delivery)
+
+
+def _lasting(declared: Declared) -> bool:
+    return promise(declared.producer, declared.consumer).lasting
+
+
+def _broker_ended(effects: Sequence[Effect]) -> bool:
+    """Return whether the broker may have ended without saving, or lost what it had saved."""
+    return any(each.on_hosts and (each.abrupt or each.damage) for each in effects)
+
+
+def _qos_0(declared: Declared, effects: Sequence[Effect]) -> str:
+    if _qos(declared) != AT_MOST_ONCE or not disturbed(effects):
+        return ""
+    return "QoS 0: nobody acknowledges a message, and none is kept for a subscriber that is away"
+
+
+def _unsaved(declared: Declared, effects: Sequence[Effect]) -> str:
+    if not _broker_ended(effects):
+        return ""
+    if not declared.options.persistent:
+        return "persistence: false: the broker keeps sessions and messages in memory only, and it ended"
+    return "the broker keeps sessions and messages in memory, and saves them from time to time; it ended in between"
+
+
+def _queue_full(declared: Declared, effects: Sequence[Effect]) -> str:
+    most, paced = declared.options.queued_max, declared.get(Paced)
+    if not _lasting(declared) or not most or paced is None:
+        return ""
+    rate = paced.per_second
+    away_s = max((_lasted_ns(declared, each) / SECOND + _BACK_S for each in effects if each.delays), default=0.0)
+    if not away_s or (rate is not None and rate * away_s <= most):
+        return ""
+    return f"max_queued_messages: {most}: no more than that wait for a subscriber that is away"
+
+
+def _lasted_ns(declared: Declared, effect: Effect) -> int:
+    return (declared.load_ns if effect.healed_ns is None else effect.healed_ns) - effect.start_ns
+
+
+def _in_memory_of_client(declared: Declared, effects: Sequence[Effect]) -> str:
+    if _qos(declared) != EXACTLY_ONCE or not _lasting(declared):
+        return ""
+    if all(each.on_hosts for each in effects):
+        return ""
+    return "a subscriber takes a message of QoS 2 over before it was recorded, and keeps it in memory"
+
+
+def _at_least_once(declared: Declared, effects: Sequence[Effect]) -> str:
+    if _qos(declared) != AT_LEAST_ONCE or not disturbed(effects):
+        return ""
+    return "QoS 1: what was not acknowledged when a connection ended is sent again"
+
+
+def _clean_publisher(declared: Declared, effects: Sequence[Effect]) -> str:
+    publisher = check_settings("producer", declared.producer)
+    if _qos(declared) != EXACTLY_ONCE or not publisher.clean_session or not disturbed(effects):
+        return ""
+    return "clean_session: true of publishers: the broker forgets with the connection which messages it has received"
+
+
+def _qos_2_forgotten(declared: Declared, effects: Sequence[Effect]) -> str:
+    if _qos(declared) != EXACTLY_ONCE or not _broker_ended(effects):
+        return ""
+    return "the broker ended without saving which messages of QoS 2 it had received and delivered"
+
+
+_MAN = "mosquitto.conf(5), https://mosquitto.org/man/mosquitto-conf-5.html"
+_MQTT = "MQTT 3.1.1 (OASIS)"
+
+RULES = (
+    Rule(
+        "mosquitto.qos-0",
+        ("missed",),
+        _qos_0,
+        "publish and subscribe with qos: 1",
+        f"{_MQTT}, 4.3.1 QoS 0: At most once delivery; {_MAN}, queue_qos0_messages",
+        "mosquitto/crash-subscriber:qos-0",
+        "mosquitto/crash-subscriber:kept",
+        anywhere=True,
+    ),
+    Rule(
+        "mosquitto.queue-full",
+        ("lost",),
+        _queue_full,
+        "set config: {max_queued_messages: 0}",
+        f"{_MAN}, max_queued_messages",
+        "mosquitto/crash-subscriber:queue-full",
+        "mosquitto/crash-subscriber:kept",
+        anywhere=True,
+    ),
+    Rule(
+        "mosquitto.unsaved",
+        ("lost",),
+        _unsaved,
+        "set config: {autosave_on_changes: true, autosave_interval: 1}, which makes it rare",
+        f"{_MAN}, persistence, autosave_interval; eclipse-mosquitto/mosquitto, issue 1855",
+        "mosquitto/broker-ends:killed",
+        "mosquitto/broker-ends:stopped",
+        anywhere=True,
+    ),
+    Rule(
+        "mosquitto.client-memory",
+        ("lost",),
+        _in_memory_of_client,
+        "use qos: 1",
+        "paho.mqtt.python, README, Known limitations: a session is only in the client's memory",
+        "mosquitto/crash-subscriber:qos-2",
+        "mosquitto/crash-subscriber:kept",
+        anywhere=True,
+        alone=True,
+    ),
+    Rule(
+        "mosquitto.at-least-once",
+        ("redelivered",),
+        _at_least_once,
+        "publish and subscribe with qos: 2",
+        f"{_MQTT}, 4.3.2 QoS 1: At least once delivery",
+        "mosquitto/partition:qos-1",
+        "mosquitto/partition:qos-2",
+        anywhere=True,
+        alone=True,
+    ),
+    Rule(
+        "mosquitto.clean-publisher",
+        ("duplicate",),
+        _clean_publisher,
+        "set producer: {clean_session: false}",
+        f"{_MQTT}, 4.1 Storing state, 3.1.2.4 Clean Session",
+        "mosquitto/partition:qos-2-clean",
+        "mosquitto/partition:qos-2",
+        anywhere=True,
+        alone=True,
+    ),
+    Rule(
+        "mosquitto.qos-2-forgotten",
+        ("duplicate",),
+        _qos_2_forgotten,
+        "",
+        f"{_MAN}, persistence, autosave_interval; {_MQTT}, 4.1 Storing state",
+        "mosquitto/broker-ends:qos-2",
+        "mosquitto/broker-ends:stopped",
+        anywhere=True,
+        alone=True,
+    ),
+)
+
+_PROMISED = {
+    "crashed": RUNS,
+    "lost": "with QoS 1 or 2 an acknowledged message is delivered to every subscription that is in place",
+    "missed": "without a fault, what is written to a connection arrives",
+    "phantom": "only messages that were published are delivered",
+    "misrouted": "a message is delivered to subscribers of its topic",
+    "corrupt": "messages are delivered as they were published",
+    "failed-visible": "a publish counts as failed only if there was no connection, or the broker refused the message",
+    "fifo-violation": "a broker delivers messages of one publisher and topic in the order in which they were published",
+    "duplicate": "with QoS 0 a message is sent once, and with QoS 2 it is delivered once",
+    "redelivered": "without a fault, nothing is sent again",
+}
+
+
+def promises(declared: Declared) -> Mapping[str, str]:
+    """Return, by anomaly, why it must not occur if no rule allows it."""
+    return _PROMISED
+
+
+GUARANTEES = Guarantees(RULES, promises)

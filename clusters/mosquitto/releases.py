@@ -1,0 +1,30 @@
+"""Mosquitto's releases: each is in one release of Debian, which keeps only the current one of each branch."""
+
+from __future__ import annotations
+
+from chaoskit.base.errors import BadInput
+from chaoskit.contract.host import Root
+
+_PACKAGE = "mosquitto"
+
+_DEBIAN = {(2, 0, 11): "bookworm", (2, 0, 21): "trixie", (2, 1): "sid"}
+"""Which release of Debian has which release or branch of Mosquitto."""
+
+_SEEN = "2.0.11, 2.0.21, 2.1.2"
+"""What the archive had in November 2026; another number of branch 2.1 is accepted if the archive has it."""
+
+
+def root_of(version: str) -> Root:
+    """Return the root file system that has a release.
+
+    Raises:
+        BadInput: it is no release number, or Debian does not have it.
+    """
+    parts = version.split(".")
+    if len(parts) != 3 or not all(part.isdigit() for part in parts):
+        raise BadInput(f"cluster.version: {version!r} is not a release number of Mosquitto; write one of {_SEEN}")
+    numbers = tuple(int(part) for part in parts)
+    release = _DEBIAN.get(numbers) or _DEBIAN.get(numbers[:2])
+    if release is None:
+        raise BadInput(f"cluster.version: there is no Debian package of Mosquitto {version}; there are {_SEEN}")
+    return Root(release, {_PACKAGE: version})

@@ -1,0 +1,111 @@
+"""Mosquitto's options and its configuration file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from pydantic import BaseModel, ConfigDict, field_validator
+
+from clusters.common.properties import Scalar, is_true, setting, text
+
+PORT = 1883
+CONF = "/etc/chaoskit-mosquitto/mosquitto.conf"
+DATA_FOLDER = "mosquitto"
+"""Mosquitto's folder on the data disk."""
+
+QUEUED_MESSAGES = 1000
+"""Mosquitto's default of `max_queued_messages`."""
+
+_OWNED = {
+    "listener": "the broker listens on its host's own address",
+    "port": "the broker listens on its host's own address",
+    "bind_address": "the broker listens on its host's own address",
+    "bind_interface": "the broker listens on its host's own address",
+    "socket_domain": "the broker listens on its host's own address",
+    "persistence_location": "the database is on the host's data disk",
+    "persistence_file": "the database is on the host's data disk",
+    "log_dest": "the log goes to the host's log of the service",
+    "user": "the broker runs as the unprivileged user of services",
+    "pid_file": "the host knows the broker's process",
+    "daemon": "the broker runs in the foreground",
+    "allow_anonymous": "clients of the lab have no names",
+    "per_listener_settings": "there is one listener",
+    "include_dir": "all settings are in the scenario",
+    "password_file": "clients of the lab have no names",
+    "acl_file": "clients of the lab may do everything",
+    "connection": "bridges are not supported",
+}
+"""Settings that belong to chaoskit, and why."""
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+
+class MosquittoOptions(BaseModel):
+    """The options of a Mosquitto broker, in addition to its host.
+
+    Attributes:
+        version: release number: 2.0.11, 2.0.21 or 2.1.2.
+        config: settings of `mosquitto.conf` by Mosquitto's own names; without others, the broker has its defaults,
+            and `persistence: true`.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    version: str = "2.0.21"
+    config: dict[str, Scalar] = {}
+
+    @field_validator("config")
+    @classmethod
+    def _settable(cls, config: dict[str, Scalar]) -> dict[str, Scalar]:
+        for name, value in config.items():
+            if name in _OWNED:
+                raise ValueError(f"{name} is set by chaoskit: {_OWNED[name]}; remove it")
+            if not _NAME.fullmatch(name):
+                raise ValueError(f"{name!r} is not the name of a setting of mosquitto.conf")
+            if isinstance(value, str) and "\n" in value:
+                raise ValueError(f"{name}: a value has one line")
+        return config
+
+    @classmethod
+    def misplaced(cls, key: str) -> str:
+        """Return where a setting of Mosquitto belongs: their names have underscores."""
+        return f"write settings of mosquitto.conf below config: {{{key}: ...}}" if "_" in key else ""
+
+    @property
+    def persistent(self) -> bool:
+        """Whether the broker saves sessions and messages to its disk."""
+        return is_true(setting(self.config, "persistence", default=True))
+
+    @property
+    def queued_max(self) -> int:
+        """How many messages wait for one subscriber at most; 0: any number."""
+        return int(setting(self.config, "max_queued_messages", QUEUED_MESSAGES))
+
+    @property
+    def queues_unacknowledged(self) -> bool:
+        """Whether messages without acknowledgements wait for a subscriber that is away."""
+        return is_true(setting(self.config, "queue_qos0_messages", default=False))
+
+
+def data_folder(data_dir: str) -> str:
+    """Return the folder of the broker's data, on the host."""
+    return f"{data_dir}/{DATA_FOLDER}"
+
+
+def in_effect(options: MosquittoOptions, address: str, data_dir: str) -> Mapping[str, Scalar]:
+    """Return the settings of the broker on the host with an address."""
+    return {
+        "persistence": True,
+        **options.config,
+        "listener": f"{PORT} {address}",
+        "allow_anonymous": True,
+        "persistence_location": f"{data_folder(data_dir)}/",
+        "log_dest": "stdout",
+    }
+
+
+def mosquitto_conf(options: MosquittoOptions, address: str, data_dir: str) -> str:
+    """Return mosquitto.conf of the host with an address."""
+    ours = in_effect(options, address, data_dir)
+    return "".join(f"{name} {text(value)}\n" for name, value in ours.items() if value is not None)

@@ -1,0 +1,90 @@
+"""The Mosquitto plug-in: check, prepare, deploy, clients, guarantees, diagnose."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from chaoskit.base.errors import BadInput, Problems
+from chaoskit.contract.capability import Capability
+from chaoskit.contract.client import LogClients, SequencedClients, SubscribingClients, TransactionalClients
+from chaoskit.contract.datamodel import PUBSUB
+from chaoskit.contract.feed import FeedClients
+from chaoskit.contract.guarantee import Declared
+from chaoskit.contract.host import Root, ServiceHost
+from chaoskit.contract.installation import Installation
+from chaoskit.contract.ledger import LedgerClients
+from chaoskit.contract.operating import Decommissioning, Leadership, Reassignment, Upgrade
+from chaoskit.contract.queue import QueueClients
+from chaoskit.contract.service import DataFiles
+from clusters.hosts import roots
+from clusters.mosquitto.client import MqttClients
+from clusters.mosquitto.connection import check_settings
+from clusters.mosquitto.deploy import ROLES, Broker
+from clusters.mosquitto.guarantees import GUARANTEES
+from clusters.mosquitto.releases import root_of
+from clusters.mosquitto.settings import MosquittoOptions
+
+_FEEDS = "MQTT has topics that keep nothing; use workload.kind: feed"
+_ONE_BROKER = "there is one broker: Mosquitto has no clusters"
+
+
+class System:
+    """Entry point `mosquitto` of `chaoskit.clusters`."""
+
+    options = MosquittoOptions
+    roles = ROLES
+    models = (PUBSUB,)
+    guarantees = GUARANTEES
+    given: Mapping[type, str] = {}
+    never: Mapping[type, str] = {
+        **dict.fromkeys(
+            (LogClients, TransactionalClients, SequencedClients, SubscribingClients, QueueClients, LedgerClients),
+            _FEEDS,
+        ),
+        **dict.fromkeys((Leadership, Reassignment, Decommissioning), _ONE_BROKER),
+        DataFiles: "the broker has one file for everything; use `files:` instead of `what:`",
+    }
+    notyet: Mapping[type, str] = {
+        Upgrade: "each release is in another release of Debian, so a host would need another root",
+    }
+
+    def service_powers(self, options: MosquittoOptions) -> tuple[type, ...]:
+        return (Installation,)
+
+    def client_powers(self, options: MosquittoOptions) -> tuple[type, ...]:
+        return (FeedClients,)
+
+    def check(self, declared: Declared) -> None:
+        problems = Problems()
+        problems.tried(root_of, declared.options.version)
+        problems.tried(check_settings, "producer", declared.producer)
+        problems.tried(check_settings, "consumer", declared.consumer)
+        if declared.hosts != 1:
+            problems.add(BadInput(f"cluster.hosts: {declared.hosts}: {_ONE_BROKER}; set hosts: 1"))
+        problems.raise_any()
+
+    def prepare(self, options: MosquittoOptions) -> None:
+        """Do nothing: the packages are in the root of the host."""
+
+    def root(self, options: MosquittoOptions) -> Root:
+        """See `chaoskit.contract.system.Rooted`."""
+        return root_of(options.version)
+
+    def deployment(self, options: MosquittoOptions) -> MosquittoOptions:
+        return options
+
+    def deploy(self, hosts: Sequence[ServiceHost], options: MosquittoOptions) -> Broker:
+        return Broker(hosts[0], options, roots.packages(root_of(options.version)))
+
+    def clients(self, settings: Mapping[str, Any]) -> MqttClients:
+        return MqttClients(settings)
+
+    def brokers(self, options: MosquittoOptions, hosts: int) -> int:
+        return 1
+
+    def diagnose(self) -> list[Capability]:
+        there = shutil.which("mmdebstrap") is not None
+        remedy = "" if there else "apt-get install mmdebstrap debian-archive-keyring"
+        return [Capability("roots of other Debian releases (Mosquitto)", there, "mmdebstrap", remedy, required=False)]

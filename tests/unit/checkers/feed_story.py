@@ -1,0 +1,51 @@
+"""Histories of one topic that keeps nothing; times are in ms."""
+
+from __future__ import annotations
+
+from gallery_log import MS
+from story import Row, Story, received, sent
+
+from chaoskit.contract.datamodel import PUBSUB
+from chaoskit.history.format.audits import Drained
+
+F = "feed/0"
+
+
+def _told(kind: str, promise: str, *, lasting: bool, place: str) -> Row:
+    topic, _, partition = place.partition("/")
+    row = {"kind": kind, "topic": topic, "partition": int(partition), "position": None}
+    return row | {"name": promise, "value": int(lasting)}
+
+
+class Feed(Story):
+    """Messages of publishers, and subscribers that come and go."""
+
+    promise = "at-least-once"
+    lasting = False
+
+    @classmethod
+    def of(cls, promise: str = "at-least-once", *, lasting: bool = False) -> Feed:
+        """Subscribers are promised this."""
+        story = cls(unit_ns=MS, model=PUBSUB, audits={F: Drained(complete=True)}, bound_ns=60_000 * MS)
+        story.promise, story.lasting = promise, lasting
+        return story
+
+    def join(self, client: str, *, start: int, lasts: int = 10, place: str = F) -> int:
+        """A subscriber asks for a subscription, which is confirmed."""
+        row = _told("subscribed", self.promise, lasting=self.lasting, place=place)
+        return self.op(client, "subscribe", row, start=start, lasts=lasts)
+
+    def leave(self, client: str, *, start: int, lasts: int = 10) -> int:
+        """A subscription was in place for the last time at the start, and is over at the end."""
+        row = _told("unsubscribed", self.promise, lasting=self.lasting, place=F)
+        return self.op(client, "unsubscribe", row, start=start, lasts=lasts)
+
+    def publish(self, *values: int, start: int, outcome: str = "ok", client: str = "p", place: str = F) -> None:
+        """Messages are sent, one every 10 ms, each acknowledged 5 ms later."""
+        for index, value in enumerate(values):
+            self.op(client, "send", sent(place, value), start=start + 10 * index, outcome=outcome)
+
+    def take(self, client: str, *values: int, start: int, delivery: int = 0, payload: str = "ok") -> int:
+        """A subscriber receives messages."""
+        rows = [received(F, value, None, delivery=delivery, payload=payload) for value in values]
+        return self.op(client, "receive", *rows, start=start)

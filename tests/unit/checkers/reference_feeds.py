@@ -1,0 +1,123 @@
+"""The definitions of anomalies of topics that keep nothing (docs/anomalies.md), in slow, plain Python.
+
+Only for small histories (`story.Story`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from feed_story import F
+from story import Story
+
+from chaoskit.history.format.schema import PRODUCER_SHIFT
+
+Row = dict[str, Any]
+Found = tuple[str, int, int]
+"""Anomaly, value, and the operation of the send or the receive."""
+
+ARRIVES_NS = 2 * 10**9
+
+
+class Stay(NamedTuple):
+    who: str
+    promise: str
+    lasting: bool
+    from_ns: int
+    back_ns: int
+    until_ns: int
+
+
+def findings(story: Story) -> set[Found]:
+    """Return what is to be found."""
+    feed = _Feed(story)
+    return {*feed.gone(), *feed.repeated(), *feed.disordered()}
+
+
+class _Feed:
+    def __init__(self, story: Story) -> None:
+        self.operations = [{**row, "who": row["client"].partition("#")[0]} for row in story.operations]
+        rows = [{**self.operations[row["op"]], **row} for row in story.messages if row["topic"] == F.partition("/")[0]]
+        self.sends = [row for row in rows if row["direction"] == "sent"]
+        self.receives = [row for row in rows if row["direction"] == "received" and row["payload"] == "ok"]
+        self.told = [{**self.operations[row["op"]], **row} for row in story.observations]
+        self.stays = list(self._merged())
+
+    def gone(self) -> Iterator[Found]:
+        acked: dict[int, Row] = {}
+        for row in self.sends:
+            if row["outcome"] == "ok":
+                acked.setdefault(row["value"], row)
+        for value, send in acked.items():
+            kinds = {kind for stay in self.stays if (kind := self._fate(send, stay))}
+            if "lost" in kinds:
+                kinds.discard("unseen")
+            for kind in kinds:
+                yield kind, value, send["op"]
+
+    def _fate(self, send: Row, stay: Stay) -> str:
+        if send["start_ns"] < stay.from_ns or (not stay.lasting and send["end_ns"] > stay.until_ns):
+            return ""
+        if any(row["who"] == stay.who and row["value"] == send["value"] for row in self.receives):
+            return ""
+        if self._must_have_arrived(send, stay):
+            return "missed" if stay.promise == "at-most-once" else "lost"
+        return "unseen" if stay.lasting and stay.promise != "at-most-once" else ""
+
+    def _must_have_arrived(self, send: Row, stay: Stay) -> bool:
+        until = [row for row in self.receives if row["who"] == stay.who and row["received_ns"] <= stay.until_ns]
+        for row in until:
+            same = row["value"] >> PRODUCER_SHIFT == send["value"] >> PRODUCER_SHIFT
+            if row["received_ns"] >= stay.from_ns and same and row["value"] > send["value"]:
+                return True
+        if stay.until_ns < max(send["end_ns"], stay.back_ns) + ARRIVES_NS:
+            return False
+        back = [row for row in until if row["received_ns"] >= stay.back_ns]
+        if all(stay.until_ns - row["received_ns"] >= ARRIVES_NS for row in back):
+            return True
+        begun = [min(s["op"] for s in self.sends if s["value"] == row["value"]) for row in back if self._sent(row)]
+        return any(self.operations[op]["start_ns"] > send["end_ns"] for op in begun)
+
+    def _sent(self, receive: Row) -> bool:
+        return any(row["value"] == receive["value"] for row in self.sends)
+
+    def repeated(self) -> Iterator[Found]:
+        for row, earlier in self._with_earlier():
+            promises = [stay.promise for stay in self.stays if stay.who == row["who"]]
+            if any(each["value"] == row["value"] for each in earlier) and promises:
+                yield ("redelivered" if promises[-1] == "at-least-once" else "duplicate"), row["value"], row["op"]
+
+    def _with_earlier(self) -> Iterator[tuple[Row, list[Row]]]:
+        for index, row in enumerate(self.receives):
+            yield row, [each for each in self.receives[:index] if each["who"] == row["who"]]
+
+    def disordered(self) -> Iterator[Found]:
+        first = [row for row, earlier in self._with_earlier() if all(e["value"] != row["value"] for e in earlier)]
+        for index, row in enumerate(first):
+            before = [each["value"] for each in first[:index] if each["client"] == row["client"]]
+            producer = row["value"] >> PRODUCER_SHIFT
+            if any(value >> PRODUCER_SHIFT == producer and value > row["value"] for value in before):
+                yield "fifo-violation", row["value"], row["op"]
+
+    def _merged(self) -> Iterator[Stay]:
+        single = sorted(self._single(), key=lambda stay: stay.from_ns)
+        lasting: dict[str, list[Stay]] = {}
+        for stay in single:
+            if stay.lasting:
+                lasting.setdefault(stay.who, []).append(stay)
+            else:
+                yield stay
+        for who, stays in lasting.items():
+            last = stays[-1]
+            yield Stay(who, last.promise, True, stays[0].from_ns, last.back_ns, last.until_ns)
+
+    def _single(self) -> Iterator[Stay]:
+        for row in self.told:
+            if row["kind"] != "subscribed" or row["end_ns"] is None:
+                continue
+            later = [each for each in self.told if each["client"] == row["client"] and each["op"] > row["op"]]
+            own = [each for each in self.operations if each["client"] == row["client"]]
+            last_ns = max(max(each["start_ns"], each["end_ns"] or 0) for each in own)
+            until_ns = later[0]["start_ns"] if later else last_ns
+            yield Stay(row["who"], row["name"], row["value"] == 1, row["end_ns"], row["end_ns"], until_ns)

@@ -1,0 +1,182 @@
+"""Mosquitto's plug-in without a broker: releases, files, what is refused, rules."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from chaoskit.base.errors import BadInput
+from chaoskit.contract.feed import Promise
+from chaoskit.contract.guarantee import Damage, Declared, Effect
+from chaoskit.contract.traits import Paced
+from chaoskit.scenario.plan import read_plan
+from clusters.hosts.roots import _check
+from clusters.mosquitto.client import promise
+from clusters.mosquitto.connection import check_settings
+from clusters.mosquitto.guarantees import RULES
+from clusters.mosquitto.probe import answers
+from clusters.mosquitto.releases import root_of
+from clusters.mosquitto.settings import MosquittoOptions, mosquitto_conf
+
+SECOND = 10**9
+
+
+def _content(**changes: Any) -> dict[str, Any]:
+    small = {
+        "name": "small",
+        "cluster": {"system": "mosquitto", "hosts": 1},
+        "workload": {"kind": "feed", "duration": "5s"},
+    }
+    return {**small, **changes}
+
+
+@pytest.mark.parametrize(("version", "release"), [("2.0.11", "bookworm"), ("2.0.21", "trixie"), ("2.1.7", "sid")])
+def test_a_release_is_in_one_of_debian(version: str, release: str) -> None:
+    assert root_of(version).release == release
+    assert root_of(version).packages == {"mosquitto": version}
+
+
+@pytest.mark.parametrize("version", ["2", "2.0", "2.0.18", "1.6.9", "two.0.11"])
+def test_a_release_that_debian_does_not_have_is_refused_with_those_it_has(version: str) -> None:
+    with pytest.raises(BadInput, match=r"cluster\.version: .*2\.0\.11, 2\.0\.21, 2\.1\.2"):
+        root_of(version)
+
+
+def test_the_versions_of_debian_s_packages_are_understood() -> None:
+    _check(root_of("2.0.11"), {"mosquitto": "2.0.11-1.2+deb12u2"})
+    with pytest.raises(BadInput, match=r"Debian sid has mosquitto 2\.1\.3 now"):
+        _check(root_of("2.1.2"), {"mosquitto": "2.1.3-1"})
+
+
+def test_a_broker_listens_on_its_own_address_and_keeps_its_data_on_the_data_disk() -> None:
+    options = MosquittoOptions(config={"autosave_interval": 1, "autosave_on_changes": True, "max_packet_size": None})
+    lines = mosquitto_conf(options, "10.0.0.1", "/data").splitlines()
+
+    assert [line for line in lines if line.startswith("listener")] == ["listener 1883 10.0.0.1"]
+    assert "persistence true" in lines
+    assert "persistence_location /data/mosquitto/" in lines
+    assert "autosave_on_changes true" in lines
+    assert not [line for line in lines if "max_packet_size" in line]
+
+
+@pytest.mark.parametrize("name", ["listener", "persistence_location", "log_dest", "user", "connection", "include_dir"])
+def test_settings_that_chaoskit_makes_are_refused(name: str) -> None:
+    with pytest.raises(ValueError, match=rf"{name} is set by chaoskit: .*; remove it"):
+        MosquittoOptions(config={name: "x"})
+
+
+@pytest.mark.parametrize("config", [{"Max Queued": 1}, {"max_queued_messages": "1\nlistener 1884"}])
+def test_what_is_no_setting_is_refused(config: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"name of a setting|one line"):
+        MosquittoOptions(config=config)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"cluster": {"system": "mosquitto", "hosts": 3}}, "cluster.hosts: 3: .*set hosts: 1"),
+        ({"cluster": {"system": "mosquitto", "hosts": 1, "max_queued_messages": 1}}, "below config"),
+        ({"workload": {"kind": "feed", "duration": "5s", "producer": {"qos": 3}}}, "workload.producer.qos"),
+        (
+            {"workload": {"kind": "feed", "duration": "5s", "consumer": {"clean": 1}}},
+            "workload.consumer.clean: there is",
+        ),
+        ({"workload": {"kind": "log", "duration": "5s"}}, "workload.kind: log"),
+    ],
+)
+def test_what_cannot_work_is_refused(changes: dict[str, Any], told: str) -> None:
+    with pytest.raises(BadInput, match=told):
+        _refused_of(_content(**changes))
+
+
+def _refused_of(content: dict[str, Any]) -> None:
+    plan = read_plan(content, "small.yaml")
+    plan.system.check(plan.declared)
+
+
+@pytest.mark.parametrize(
+    ("publishing", "subscribing", "promised"),
+    [
+        ({}, {}, Promise("at-least-once", lasting=False)),
+        ({"qos": 0}, {"qos": 2}, Promise("at-most-once", lasting=False)),
+        ({"qos": 2}, {"qos": 2, "clean_session": False}, Promise("exactly-once", lasting=True)),
+        ({"qos": 2}, {"qos": 1, "clean_session": False}, Promise("at-least-once", lasting=True)),
+    ],
+)
+def test_the_lower_quality_of_service_holds(publishing: Any, subscribing: Any, promised: Promise) -> None:
+    assert promise(publishing, subscribing) == promised
+
+
+def test_all_wrong_settings_are_told_at_once() -> None:
+    with pytest.raises(BadInput) as raised:
+        check_settings("producer", {"qos": 4, "keep": 1})
+
+    assert re.search(r"workload\.producer\.qos: .*", str(raised.value))
+    assert "workload.producer.keep: there is no such setting; there are qos, clean_session" in str(raised.value)
+
+
+def test_nobody_answers_where_nothing_listens() -> None:
+    assert not answers("127.0.0.2", 0.2)
+
+
+def _effect(**changes: Any) -> Effect:
+    given = {"kind": "x", "targets": ("n1",), "on_hosts": True, "damage": Damage.NONE, "start_ns": SECOND}
+    return Effect(**{**given, "healed_ns": 3 * SECOND, **changes})
+
+
+KILLED, CUT = _effect(abrupt=True), _effect(damage=Damage.FORGETS)
+CRASHED, WRONG_CLOCK = _effect(on_hosts=False, targets=("consumer-0",)), _effect(delays=False)
+STOPPED = _effect()
+LASTS, QOS_0, QOS_2 = {"clean_session": False}, {"qos": 0}, {"qos": 2}
+ALL = {"max_queued_messages": 0}
+
+
+@dataclass(frozen=True)
+class _Case:
+    """A rule, a fault, and settings under which it applies, or does not."""
+
+    rule: str
+    effect: Effect
+    applies: bool
+    producer: dict[str, Any] = field(default_factory=dict)
+    consumer: dict[str, Any] = field(default_factory=dict)
+    config: dict[str, Any] = field(default_factory=dict)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        _Case("qos-0", STOPPED, True, QOS_0),
+        _Case("qos-0", STOPPED, True, {}, QOS_0),
+        _Case("qos-0", STOPPED, False),
+        _Case("qos-0", WRONG_CLOCK, False, QOS_0),
+        _Case("unsaved", KILLED, True),
+        _Case("unsaved", CUT, True, {}, {}, {"persistence": False}),
+        _Case("unsaved", STOPPED, False),
+        _Case("unsaved", CRASHED, False),
+        _Case("queue-full", CRASHED, True, {}, LASTS),
+        _Case("queue-full", CRASHED, False, {}, LASTS, ALL),
+        _Case("queue-full", CRASHED, False, {}, LASTS, {"max_queued_messages": 2000}),
+        _Case("queue-full", CRASHED, False),
+        _Case("client-memory", CRASHED, True, QOS_2, QOS_2 | LASTS),
+        _Case("client-memory", KILLED, False, QOS_2, QOS_2 | LASTS),
+        _Case("client-memory", CRASHED, False, QOS_2, LASTS),
+        _Case("at-least-once", STOPPED, True),
+        _Case("at-least-once", STOPPED, False, QOS_2, QOS_2),
+        _Case("at-least-once", WRONG_CLOCK, False),
+        _Case("clean-publisher", STOPPED, True, QOS_2, QOS_2),
+        _Case("clean-publisher", STOPPED, False, QOS_2 | LASTS, QOS_2),
+        _Case("qos-2-forgotten", KILLED, True, QOS_2 | LASTS, QOS_2),
+        _Case("qos-2-forgotten", STOPPED, False, QOS_2 | LASTS, QOS_2),
+    ],
+)
+def test_a_rule_applies_where_its_settings_and_faults_are(case: _Case) -> None:
+    (rule,) = (each for each in RULES if each.id == f"mosquitto.{case.rule}")
+    options, traits = MosquittoOptions(config=case.config), (Paced(200, 1, 100),)
+    declared = Declared(options, 1, 1, (), case.producer, case.consumer, traits, 10 * SECOND)
+
+    assert bool(rule.applies(declared, [case.effect])) == case.applies
+    assert not rule.applies(declared, [])

@@ -1,0 +1,92 @@
+"""The roll call of the final read: subscribers answer that they received its messages, through the system itself.
+
+Answers go to a topic of their own, which is not part of the load: they say who is there, and prove nothing else.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from chaoskit.contract.client import Producer
+from chaoskit.contract.feed import FeedClients
+from chaoskit.contract.recording import payload
+from chaoskit.contract.vocabulary import PRODUCER_SHIFT
+from chaoskit.contract.workload import Job
+from chaoskit.load.settings import settings_of
+from workloads.feed.options import FeedOptions
+
+_ROLL = "roll"
+_CLOSE_S = 1.0
+_STEP_S = 0.1
+
+
+class Answers:
+    """Answers that one subscriber gives.
+
+    Args:
+        job: the subscriber's job.
+    """
+
+    def __init__(self, job: Job[FeedOptions]) -> None:
+        self._job = job
+        self._recorder = job.recorder
+        self._publisher: Producer | None = None
+        self._given: set[int] = set()
+
+    def give(self, received: Sequence[tuple[str, int]]) -> None:
+        """Answer those of the messages that are the final read's, each once."""
+        for topic, value in received:
+            ours = value != payload.NO_VALUE and value >> PRODUCER_SHIFT == self._job.options.producers
+            if ours and value not in self._given:
+                self._given.add(value)
+                self._answer(self._recorder.in_history(topic))
+
+    def close(self) -> None:
+        """Disconnect."""
+        if self._publisher is not None:
+            self._publisher.close(_CLOSE_S)
+
+    def _answer(self, topic: str) -> None:
+        with self._recorder.operation("answer"):
+            if self._publisher is None:
+                self._publisher = self._connect()
+            content = f"{self._job.task.index} {topic}".encode()
+            self._publisher.send(self._recorder.in_system(_ROLL), 0, None, content, len(self._given))
+            self._publisher.poll(_STEP_S)
+
+    def _connect(self) -> Producer:
+        settings = settings_of(self._job.task, self._job.options.producer)
+        name = self._recorder.in_system(f"{_ROLL}-{self._job.task.index}")
+        return self._job.clients.power(FeedClients).feed_publisher(settings, name, lambda *_: None)
+
+
+class Roll:
+    """Listens to the answers of all subscribers.
+
+    Args:
+        job: the final read's job.
+
+    Attributes:
+        missing: index of each subscriber, and topic, that has not answered.
+    """
+
+    def __init__(self, job: Job[FeedOptions]) -> None:
+        options, recorder = job.options, job.recorder
+        self.missing = {(index, topic) for index in range(options.consumers) for topic in options.topic_names()}
+        settings = settings_of(job.task, options.consumer)
+        topic, name = recorder.in_system(_ROLL), recorder.in_system(_ROLL)
+        self._subscriber = job.clients.power(FeedClients).feed_subscriber(settings, name, [topic])
+
+    def listen(self, timeout_s: float) -> None:
+        """Listen for so long, or until nobody is missing."""
+        deadline = time.monotonic() + timeout_s
+        while self.missing and time.monotonic() < deadline:
+            for delivery in self._subscriber.poll(_STEP_S, 100)[0]:
+                index, _, topic = delivery.payload.decode(errors="replace").partition(" ")
+                if index.isdigit():
+                    self.missing.discard((int(index), topic))
+
+    def close(self) -> None:
+        """Disconnect."""
+        self._subscriber.close()

@@ -1,0 +1,77 @@
+"""One subscriber of the feed workload."""
+
+from __future__ import annotations
+
+from chaoskit.contract.feed import FeedClients, FeedSubscriber
+from chaoskit.contract.recording import Recorder
+from chaoskit.contract.vocabulary import FAIL, OK
+from chaoskit.contract.workload import Job
+from chaoskit.load.reports import Reports
+from chaoskit.load.settings import settings_of
+from workloads.feed.options import FeedOptions
+from workloads.feed.roll import Answers
+
+_POLL_TIMEOUT_S = 0.1
+_MESSAGES_MAX = 1000
+
+
+def subscribe(job: Job[FeedOptions]) -> None:
+    """Receive until stopped, and answer the final read's messages."""
+    options = job.options
+    clients = job.clients.power(FeedClients)
+    settings = settings_of(job.task, options.consumer)
+    name = job.recorder.in_system(f"{job.task.role}-{job.task.index}")
+    topics = [job.recorder.in_system(topic) for topic in options.topic_names()]
+    subscriber = clients.feed_subscriber(settings, name, topics)
+    promise, lasting = clients.promise(options.producer, settings)
+    receiver = Receiver(job.recorder, subscriber, promise, lasting=lasting)
+    receiver.note_changes()
+    answers = Answers(job)
+    job.control.wait_start()
+    reports = Reports(job.control, job.recorder)
+    while not job.control.stopping:
+        answers.give(receiver.take())
+        reports.tell()
+    answers.close()
+    receiver.close()
+    reports.finish()
+
+
+class Receiver:
+    """Records what a subscriber receives, and when it is subscribed.
+
+    Args:
+        recorder: its recorder.
+        subscriber: the client.
+        promise: what its subscriptions promise, one of `chaoskit.contract.feed.PROMISES`.
+        lasting: whether they last while it is away.
+    """
+
+    def __init__(self, recorder: Recorder, subscriber: FeedSubscriber, promise: str, *, lasting: bool) -> None:
+        self._recorder = recorder
+        self._subscriber = subscriber
+        self._promise = promise
+        self._lasting = lasting
+
+    def take(self) -> list[tuple[str, int]]:
+        """Receive what is available; return topic, by its name in the system, and value of each message."""
+        op = self._recorder.invoke("receive")
+        deliveries, error = self._subscriber.poll(_POLL_TIMEOUT_S, _MESSAGES_MAX)
+        received_ns, values = self._recorder.received(op, deliveries)
+        self._recorder.complete(op, OK if error is None else FAIL, error, received_ns)
+        self.note_changes()
+        return [(delivery.topic, value) for delivery, value in zip(deliveries, values, strict=True)]
+
+    def close(self) -> None:
+        """Disconnect."""
+        with self._recorder.operation("close"):
+            self._subscriber.close()
+        self.note_changes()
+
+    def note_changes(self) -> None:
+        """Record which subscriptions began or ended, as operations that last as long as that is uncertain."""
+        for kind, topic, since_ns, until_ns in self._subscriber.changes():
+            began = kind == "subscribed"
+            op = self._recorder.invoke("subscribe" if began else "unsubscribe", since_ns)
+            self._recorder.observed(op, kind, topic, 0, name=self._promise, value=int(self._lasting))
+            self._recorder.complete(op, OK, None, until_ns)

@@ -1,0 +1,35 @@
+"""The feed workload plug-in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chaoskit.contract.datamodel import PUBSUB
+from chaoskit.contract.feed import FeedClients
+from chaoskit.contract.topic import Topic
+from chaoskit.contract.traits import Paced, Routed
+from chaoskit.contract.vocabulary import AUDITOR
+from chaoskit.contract.workload import CONSUMER, PRODUCER, Job
+from chaoskit.load.options import per_second
+from chaoskit.load.workload import LoadWorkload
+from workloads.feed.auditor import audit
+from workloads.feed.options import FeedOptions
+from workloads.feed.publisher import publish
+from workloads.feed.subscriber import subscribe
+
+
+class FeedWorkload(LoadWorkload):
+    """Entry point `feed` of `chaoskit.workloads`."""
+
+    options = FeedOptions
+    client_powers: tuple[type, ...] = (FeedClients,)
+
+    def topics(self, options: FeedOptions, brokers: int) -> list[Topic]:
+        return [Topic(name, PUBSUB) for name in options.topic_names()]
+
+    def traits(self, options: FeedOptions) -> tuple[object, ...]:
+        paced = Paced(per_second(options.rate), options.producers, options.message_size)
+        return (paced, Routed(tuple(options.all_partitions())))
+
+    def run(self, job: Job[Any]) -> None:
+        {PRODUCER: publish, CONSUMER: subscribe, AUDITOR: audit}[job.task.role](job)
