@@ -13,15 +13,13 @@ from typing import Any, Protocol, runtime_checkable
 from pydantic import BaseModel
 
 from chaoskit.contract.capability import Capability
-from chaoskit.contract.client import LogClients, SequencedClients, SubscribingClients, TransactionalClients
-from chaoskit.contract.datamodel import DataModel
+from chaoskit.contract.datamodel import MODELS, DataModel
 from chaoskit.contract.guarantee import Declared, Guarantees
 from chaoskit.contract.host import Root, ServiceHost
 from chaoskit.contract.installation import Installation
-from chaoskit.contract.ledger import LedgerClients
 from chaoskit.contract.operating import Decommissioning, Leadership, Reassignment, Upgrade
 from chaoskit.contract.power import Powered
-from chaoskit.contract.queue import QueueClients, QueueFeature
+from chaoskit.contract.queue import QueueFeature
 from chaoskit.contract.service import DataFiles, Service
 from chaoskit.contract.topic import Topic
 
@@ -109,32 +107,26 @@ class Imposing(Protocol):
 
 
 SERVICE_POWERS = (Installation, Leadership, Reassignment, Decommissioning, Upgrade, DataFiles)
-CLIENT_POWERS = (
-    LogClients, TransactionalClients, SequencedClients, SubscribingClients, QueueClients, LedgerClients,
-)  # fmt: skip
+CLIENT_POWERS = tuple(power for model in MODELS for power in model.powers)
 """All powers of services, and of their clients, that the built-in nemeses and workloads use."""
 
 
 class System(Protocol):
-    """A messaging system that chaoskit can deploy (entry point group `chaoskit.clusters`).
+    """A messaging system that chaoskit can run (entry point group `chaoskit.clusters`).
+
+    It may explain powers; see `chaoskit.contract.explaining`.
 
     Attributes:
         options: model of its own keys under `cluster:`.
         roles: role names that a fault may use in `on:`; see `chaoskit.contract.role`.
         models: the topic models that it supports.
         guarantees: its guarantees.
-        given: powers of clusters or clients that require certain options; the value names the options.
-        never: powers that the system does not offer; the value is the reason.
-        notyet: powers that the system offers but chaoskit does not implement; the value says what is missing.
     """
 
     options: type[BaseModel]
     roles: tuple[str, ...]
     models: Collection[DataModel]
     guarantees: Guarantees
-    given: Mapping[type, str]
-    never: Mapping[type, str]
-    notyet: Mapping[type, str]
 
     def service_powers(self, options: Any) -> tuple[type, ...]:
         """Return the powers that clusters have with these options."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from chaoskit.base import plugins
 from chaoskit.contract import installed
+from chaoskit.contract.explaining import explanations
 from chaoskit.contract.system import CLIENT_POWERS, SERVICE_POWERS, System
 from chaoskit.contract.workload import Workload
 
@@ -51,7 +52,8 @@ class Support:
 def support(system: System) -> Support:
     """Return what a system supports."""
     options = system.options()
-    has = {*system.service_powers(options), *system.client_powers(options), *system.given}
+    given = explanations(system).given
+    has = {*system.service_powers(options), *system.client_powers(options), *given}
     return Support(
         str(getattr(options, "version", "")),
         tuple(model.name for model in system.models),
@@ -81,7 +83,7 @@ def markdown(supports: dict[str, Support]) -> str:
 
 
 def _power(system: System, power: type, has: set[type]) -> Power:
-    declared = {GIVEN: system.given, NEVER: system.never, NOT_YET: system.notyet}
+    declared = dict(zip((GIVEN, NEVER, NOT_YET), explanations(system), strict=True))
     standing = next((each for each, reasons in declared.items() if power in reasons), YES if power in has else "")
     return Power(power.__name__, _meaning(power), standing, declared.get(standing, {}).get(power, ""))
 
@@ -111,7 +113,7 @@ def _cell(power: Power) -> str:
 
 
 def _sentence(words: str) -> str:
-    """Return words with a capital letter and a full stop; names such as `pulsar-client` stay as they are."""
+    """Return words with a capital letter and a full stop; names such as `fs-client` stay as they are."""
     first = re.match(r"[a-z]+(?=[ ,]|$)", words)
     return (words[0].upper() + words[1:] if first else words).removesuffix(".") + "."
 

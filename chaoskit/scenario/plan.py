@@ -13,6 +13,7 @@ from chaoskit.base.quantities import format_duration
 from chaoskit.contract import installed
 from chaoskit.contract.attach import Attaching
 from chaoskit.contract.driver import Driving
+from chaoskit.contract.explaining import explanations
 from chaoskit.contract.guarantee import Declared, Guarantees
 from chaoskit.contract.host import HostProvider
 from chaoskit.contract.installation import Installation
@@ -379,8 +380,8 @@ def _check_queues(system: System, declared: Declared) -> None:
 
 def _missing(system: System) -> dict[type, str]:
     """Return why powers are missing, or which options they require."""
-    given = {power: f"set cluster.{needed}" for power, needed in system.given.items()}
-    return {**given, **system.never, **system.notyet}
+    given, never, notyet = explanations(system)
+    return {**{power: f"set cluster.{needed}" for power, needed in given.items()}, **never, **notyet}
 
 
 def _check_accepted(accept: Sequence[str], guarantees: Guarantees) -> None:

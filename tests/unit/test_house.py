@@ -18,6 +18,13 @@ LINES_MAX = 400
 FUNCTION_LINES_MAX = 60
 _PARTS = ("chaoskit", "clusters", "nemeses", "workloads", "checkers", "spark_analysis", "tests", "benchmarks")
 
+_SYSTEM = re.compile(
+    r"kafka|kraft|confluent|librdkafka|pulsar|bookkeeper|bookie|zookeeper|rabbit|\bpika\b|amqp|mosquitto|mqtt|paho",
+    re.I,
+)
+_EXAMPLE = re.compile(r"Jepsen|Kafka workload|kafka/|kafka-\*|\"kafka\"|'kafka, min")
+"""What names one all the same: Jepsen's workload, and examples of scenarios."""
+
 _TRACKED = subprocess.run(
     ["git", "-c", f"safe.directory={ROOT}", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
     cwd=ROOT, capture_output=True, text=True, check=False,
@@ -41,6 +48,19 @@ def test_imports_point_one_way() -> None:
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(r"Contracts: [1-9]\d* kept, 0 broken", done.stdout)
+
+
+def test_no_system_is_named_outside_clusters() -> None:
+    folders = ("chaoskit", "nemeses", "checkers", "workloads", "spark_analysis")
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path in FILES
+        if path.suffix in (".py", ".c", ".h") and path.relative_to(ROOT).parts[0] in folders
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if _SYSTEM.search(line) and not _EXAMPLE.search(line)
+    ]
+
+    assert found == []
 
 
 def test_files_are_short() -> None:

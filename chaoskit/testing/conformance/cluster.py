@@ -10,6 +10,7 @@ from typing import Any
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.base.waiting import wait_while
 from chaoskit.contract.capability import Capability
+from chaoskit.contract.explaining import explanations
 from chaoskit.contract.guarantee import Declared, Guarantees
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.installation import Installation
@@ -18,7 +19,7 @@ from chaoskit.contract.installed import system as installed
 from chaoskit.contract.installed import workload as installed_workload
 from chaoskit.contract.power import PowerMissing, optional
 from chaoskit.contract.service import Placing, Service
-from chaoskit.contract.system import CLIENT_POWERS, SERVICE_POWERS, System
+from chaoskit.contract.system import System
 from chaoskit.contract.topic import Topic
 from chaoskit.run.deployment import start
 from chaoskit.testing.conformance.clients import check_clients
@@ -51,7 +52,7 @@ def check_cluster(
     """
     found = installed(system, "system") if isinstance(system, str) else system
     with Wants(f"system {system if isinstance(system, str) else type(system).__name__}") as wants:
-        if not wants.attributes(found, "options", "roles", "models", "guarantees", "given", "never", "notyet"):
+        if not wants.attributes(found, "options", "roles", "models", "guarantees"):
             return
         wants.attributes(found, "check", "prepare", "deployment", "deploy", "clients", "brokers", "diagnose")
         wants.options(found.options, "options")
@@ -66,18 +67,16 @@ def check_cluster(
 
 
 def _check_powers(found: System, wants: Wants) -> None:
-    """Check that every power that chaoskit knows is either declared or explained, for a complete support table."""
+    """Check that powers are powers, and that what a system explains does not contradict what it declares."""
     options = found.options()
     always = {*found.service_powers(options), *found.client_powers(options)}
-    said: dict[str, Mapping[type, str]] = {"given": found.given, "never": found.never, "notyet": found.notyet}
+    said: dict[str, Mapping[type, str]] = explanations(found)._asdict()
     wants.powers({*always, *(power for powers in said.values() for power in powers)})
-    known: tuple[type, ...] = (*CLIENT_POWERS, *SERVICE_POWERS)
-    for power in known:
+    for power in {*always, *(power for powers in said.values() for power in powers)}:
         places = [name for name, powers in said.items() if power in powers]
         if power in always and "given" not in places:
             places.append("its powers")
         wants.that(len(places) < 2, f"{power.__name__} is in {' and in '.join(places)}")
-        wants.that(places, f"{power.__name__} is missing from its powers, without a reason in `never` or `notyet`")
     for name, powers in said.items():
         for power, reason in powers.items():
             wants.that(reason.strip(), f"`{name}` gives no reason for {power.__name__}")
@@ -191,7 +190,8 @@ def _check_held(found: System, cluster: Service, options: Any, wants: Wants) -> 
     clients = found.clients(cluster.client_settings())
     for power in found.client_powers(options):
         wants.that(optional(clients, power), f"its clients do not have {power.__name__}, which it declares")
-    for power in {*found.never, *found.notyet}:
+    said = explanations(found)
+    for power in {*said.never, *said.notyet}:
         for owner, name in ((cluster, "clusters"), (clients, "clients")):
             wants.that(optional(owner, power) is None, f"its {name} have {power.__name__}, which it does not declare")
     try:

@@ -17,7 +17,6 @@ from chaoskit.contract.installation import Installation
 from chaoskit.contract.power import P, Powered, held
 from chaoskit.contract.recording import OperationFailed
 from chaoskit.contract.service import Placed, ServiceError
-from chaoskit.contract.system import CLIENT_POWERS, SERVICE_POWERS
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.vocabulary import Place
 from tinyqueue.client import PORT, Clients, Connection, QueueClients
@@ -114,12 +113,6 @@ class TinyQueue:
         ],
         lambda _: {"vanished": "nothing happened to the server"},
     )
-    given: Mapping[type, str] = {}
-    never: Mapping[type, str] = {
-        **dict.fromkeys(CLIENT_POWERS, "it has queues alone"),
-        **{power: "it is one server" for power in SERVICE_POWERS if power is not Installation},
-    }
-    notyet: Mapping[type, str] = {}
 
     def service_powers(self, options: Options) -> tuple[type, ...]:
         return (Installation,)
