@@ -1,5 +1,5 @@
-"""A plug-in of a stranger, all in one folder: a system, its clients, a workload, an anomaly. It passes the conformance
-suites, and a run of it is judged, without a line of chaoskit that knows it."""
+"""Plug-ins of strangers, each all in one folder. They pass the conformance suites, and runs of them are judged, without
+a line of chaoskit that knows them: a queue with a workload and an anomaly of its own, a log, a mesh without servers."""
 
 from __future__ import annotations
 
@@ -8,25 +8,40 @@ import subprocess
 import sys
 from pathlib import Path
 
-FOLDER = Path(__file__).parent / "stranger"
+import pytest
+
+STRANGERS = Path(__file__).parent / "stranger"
+FOLDERS = {"tinyqueue": STRANGERS, "tinylog": STRANGERS / "tinylog"}
 
 
-def test_a_stranger_passes_the_suites_and_runs_a_trial(tmp_path: Path) -> None:
+def _run(folder: Path, *argv: object) -> str:
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-m", "chaos", "-p", "no:cacheprovider", "--rootdir", FOLDER,
-         "--chaos-store", tmp_path, FOLDER / "suite.py"],
-        env={**os.environ, "PYTHONPATH": str(FOLDER)}, cwd=FOLDER, text=True, capture_output=True, check=False,
+        [sys.executable, *map(str, argv)],
+        env={**os.environ, "PYTHONPATH": str(folder)}, cwd=folder, text=True, capture_output=True, check=False,
         timeout=300,
     )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
-    assert done.returncode == 0, done.stdout
-    assert "6 passed" in done.stdout
 
-
-def test_its_support_is_told() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", "from chaoskit.cli.main import main; main()", "systems", "tinyqueue"],
-        env={**os.environ, "PYTHONPATH": str(FOLDER)}, text=True, capture_output=True, check=True,
+@pytest.mark.parametrize(("name", "tests"), [("tinyqueue", 6), ("tinylog", 5)])
+def test_a_stranger_passes_its_suite(name: str, tests: int, tmp_path: Path) -> None:
+    folder = FOLDERS[name]
+    told = _run(
+        folder, "-m", "pytest", "-m", "chaos", "-p", "no:cacheprovider", "--rootdir", folder,
+        "--chaos-store", tmp_path, folder / "suite.py",
     )  # fmt: skip
 
-    assert "it has queues alone" in done.stdout
+    assert f"{tests} passed" in told
+
+
+@pytest.mark.parametrize(
+    ("name", "workload", "power"),
+    [("tinyqueue", "tinyqueue", "Installation"), ("tinylog", "log", "LogClients")],
+)
+def test_its_support_is_told(name: str, workload: str, power: str) -> None:
+    told = _run(FOLDERS[name], "-c", "from chaoskit.cli.main import main; main()", "systems", name)
+
+    assert f"workloads: {workload}" in told
+    (row,) = (line for line in told.splitlines() if line.startswith(power))
+    assert row.rstrip().endswith("yes")

@@ -1,0 +1,1 @@
+"""The smallest log, and all that it takes to test it."""
