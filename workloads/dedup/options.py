@@ -21,6 +21,7 @@ class DedupOptions(GroupedOptions):
             that were sent in the meantime.
     """
 
+    retired = {"backlog": None}
     producers: int = Field(default=2, ge=1, lt=2**20)
     restart_every: Duration | None = Field(default=None, ge=100 * MILLISECOND)
     resend: Literal["asked", "unconfirmed", "at-once"] = "asked"

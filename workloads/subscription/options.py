@@ -23,6 +23,7 @@ class SubscriptionOptions(PartitionedOptions):
             delay.
     """
 
+    retired = {"backlog": None, "consumption": "assigned", "groups": 1}
     rate: int = Field(default=1000, ge=1)
     consumers: int = Field(default=3, ge=1, lt=2**20)
     subscription: Literal["exclusive", "failover", "shared", "key-shared"] = "shared"

@@ -16,6 +16,7 @@ class TransactionsOptions(GroupedOptions):
         abort_every: each producer deliberately aborts every Nth transaction; 0: none.
     """
 
+    retired = {"backlog": None}
     rate: Rate = 200
     messages: int = Field(default=50, ge=1)
     abort_every: int = Field(default=10, ge=0)
