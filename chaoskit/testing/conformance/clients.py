@@ -16,6 +16,7 @@ from chaoskit.contract.client import (
     SubscribingClients,
     TransactionalClients,
 )
+from chaoskit.contract.feed import PROMISES, FeedClients, FeedSubscriber
 from chaoskit.contract.ledger import LedgerClients
 from chaoskit.contract.power import Powered, optional
 from chaoskit.contract.queue import Arrival, Publishing, QueueClients, QueueConsumer
@@ -72,6 +73,7 @@ def check_clients(clients: Powered, topic: Topic, settings: Mapping[str, Any] | 
         },
         DataModel.LEDGER: {LedgerClients: _check_ledgers},
         DataModel.QUEUE: {QueueClients: _check_queue},
+        DataModel.PUBSUB: {FeedClients: _check_feed},
     }
     with Wants(f"clients {type(clients).__name__}") as wants:
         for power, suite in suites.get(topic.model, {}).items():
@@ -214,6 +216,35 @@ def _check_queue(clients: QueueClients, topic: Topic, settings: dict[str, Any], 
         wants.that(wait_until(lambda: second.left(topic.name)[0] == 0, _WITHIN_S), "a drained queue is not empty")
     finally:
         second.close()
+
+
+def _check_feed(clients: FeedClients, topic: Topic, settings: dict[str, Any], wants: Wants) -> None:
+    promised = clients.promise(settings, settings)
+    wants.that(promised.delivery in PROMISES, f"{promised.delivery} is not a promise")
+    subscriber = clients.feed_subscriber(settings, f"{topic.name}-subscriber", [topic.name])
+    try:
+        began = subscriber.changes()
+        wants.that([each.kind for each in began] == ["subscribed"], f"a new subscriber tells the changes {began}")
+        sent = _send(lambda told: clients.feed_publisher(settings, f"{topic.name}-p", told), topic.name, b"feed", wants)
+        received = _hear(subscriber, len(sent))
+        wants.that(received == sent, f"a subscriber received {received} of {sent}")
+    finally:
+        subscriber.close()
+    ended = subscriber.changes()
+    wants.that([each.kind for each in ended] == ["unsubscribed"], f"a closed subscriber tells the changes {ended}")
+    for change in (*began, *ended):
+        wants.that(change.topic == topic.name and change.since_ns <= change.until_ns, f"{change} cannot be")
+
+
+def _hear(subscriber: FeedSubscriber, count: int) -> list[bytes]:
+    received: list[bytes] = []
+
+    def all_of_them() -> bool:
+        received.extend(delivery.payload for delivery in subscriber.poll(0.1, count)[0])
+        return len(received) >= count
+
+    wait_until(all_of_them, _WITHIN_S)
+    return received
 
 
 def _arrive(consumer: QueueConsumer, count: int) -> list[Arrival]:
