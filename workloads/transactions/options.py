@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
 from pydantic import Field
 
 from chaoskit.load.options import Rate
@@ -16,7 +19,8 @@ class TransactionsOptions(GroupedOptions):
         abort_every: each producer deliberately aborts every Nth transaction; 0: none.
     """
 
-    retired = {"backlog": None}
+    retired: ClassVar[Mapping[str, Any]] = {"backlog": None}
+
     rate: Rate = 200
     messages: int = Field(default=50, ge=1)
     abort_every: int = Field(default=10, ge=0)
