@@ -10,8 +10,8 @@ from loads import RUN, Load, Powers, rows_of
 
 from chaoskit.contract.datamodel import PUBSUB
 from chaoskit.contract.feed import Promise, SubscriptionChange
+from chaoskit.contract.recording import payload
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Task
-from chaoskit.history import payload
 from chaoskit.history.format.audits import Drained
 from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.schema import AUDITOR, OK
@@ -86,7 +86,7 @@ class _Subscriber:
 
 def _load(folder: Path, feed: Feed) -> Load:
     load = Load(folder, FeedWorkload(), feed)
-    write_topics(folder / "wal", {"feed-0": PUBSUB})
+    write_topics(folder / "wal", {"feed-0": PUBSUB.name})
     return load
 
 
