@@ -3,7 +3,7 @@ of lost messages."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from chaoskit.base.latency import Ints, encoded, merged, percentiles
+from chaoskit.contract import installed
+from chaoskit.contract.anomaly import Gone
+from chaoskit.history.format.fault import Fault
 from chaoskit.judge.counts import of_series
 from chaoskit.judge.metrics import never_made
 from chaoskit.judge.verdict_file import read_findings
@@ -118,15 +121,16 @@ def lost_ages(run: Run) -> list[dict[str, Any]]:
     `kind` is the kind of that fault; None for messages after which no fault took effect.
     """
     findings = read_findings(run.folder)
-    lost = findings.filter(pc.equal(findings["anomaly"].cast(pa.string()), "lost"))["at_ns"].drop_null().to_numpy()
-    faults = [row for row in run.history.faults.to_pylist() if row["effective_ns"] is not None]
+    is_lost = pc.equal(findings["anomaly"].cast(pa.string()), installed.gone(Gone.LOST)[0])
+    lost = findings.filter(is_lost)["at_ns"].drop_null().to_numpy()
+    faults = [fault for fault in run.history.recorded_faults if fault.effective_ns is not None]
     return [{"run": run.name, **row} for row in ages(lost, faults)]
 
 
-def ages(acked_ns: Ints, faults: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return counts by age and kind of the next fault, given rows of faults.parquet with an effect."""
-    ordered = sorted(faults, key=lambda row: row["effective_ns"])
-    effective = np.array([row["effective_ns"] for row in ordered], np.int64)
+def ages(acked_ns: Ints, faults: Sequence[Fault]) -> list[dict[str, Any]]:
+    """Return counts by age and kind of the next fault, given faults with a proved effect."""
+    ordered = sorted(faults, key=lambda fault: fault.effective_ns or 0)
+    effective = np.array([fault.effective_ns for fault in ordered], np.int64)
     following = np.searchsorted(effective, acked_ns)
     rows = []
     for index in np.unique(following).tolist():
@@ -138,7 +142,7 @@ def ages(acked_ns: Ints, faults: Sequence[Mapping[str, Any]]) -> list[dict[str, 
         bins = np.bincount(np.searchsorted(AGE_EDGES_MS, age_ms, side="right") - 1, minlength=len(AGE_EDGES_MS))
         rows += [
             {
-                "kind": ordered[index]["kind"],
+                "kind": ordered[index].kind,
                 "from_ms": AGE_EDGES_MS[number],
                 "to_ms": AGE_EDGES_MS[number + 1] if number + 1 < len(AGE_EDGES_MS) else None,
                 "count": int(bins[number]),

@@ -90,7 +90,7 @@ def open_run(number: int, folder: Path, *, recheck: bool) -> Run:
         finish(folder)
     subject = read_subject(folder) if recheck or not _is_judged(folder) else None
     history = History.open(folder)
-    load, faults = load_of(folder), history.faults.to_pylist()
+    load, faults = load_of(folder), history.recorded_faults
     windows = windows_of(faults, load.begin_ns, load.end_ns)
     extents = tuple((each.start_ns, each.end_ns) for each in windows)
     timing = Timing(load, faults_of(faults), extents, edges_of(windows))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from chaoskit.base.latency import Ints
+from chaoskit.history.format.fault import Fault
 from chaoskit.judge.timing import around_ns
 
 BEFORE, DURING, AFTER = "before", "during", "after"
@@ -25,16 +25,16 @@ class Window:
     end_ns: int
 
 
-def windows_of(faults: Sequence[Mapping[str, Any]], begin_ns: int, end_ns: int) -> list[Window]:
-    """Return the windows of faults (rows of faults.parquet) that had an effect while sends were due.
+def windows_of(faults: Sequence[Fault], begin_ns: int, end_ns: int) -> list[Window]:
+    """Return the windows of faults that had an effect while sends were due.
 
     During: from the proved effect to the proved end. Before and after extend at most to the limits of the load
     and to neighbouring faults; if nothing is left because faults overlap, the window is omitted.
     """
     windows = []
-    spans = [(row["start_ns"], row["healed_ns"] or end_ns) for row in faults]
-    for index, row in enumerate(faults):
-        if row["effective_ns"] is None:
+    spans = [(fault.start_ns, fault.healed_ns or end_ns) for fault in faults]
+    for index, fault in enumerate(faults):
+        if fault.effective_ns is None:
             continue
         start, healed = spans[index]
         length = around_ns(healed - start)
@@ -43,11 +43,11 @@ def windows_of(faults: Sequence[Mapping[str, Any]], begin_ns: int, end_ns: int) 
         following = min((start_ns for start_ns, healed_ns in others if healed_ns >= healed), default=end_ns)
         phases = {
             BEFORE: (max(begin_ns, start - length, previous), start),
-            DURING: (max(begin_ns, row["effective_ns"]), min(healed, end_ns)),
+            DURING: (max(begin_ns, fault.effective_ns), min(healed, end_ns)),
             AFTER: (healed, min(end_ns, healed + length, following)),
         }
         windows += [
-            Window(row["fault"], row["kind"], phase, first, last)
+            Window(fault.number, fault.kind, phase, first, last)
             for phase, (first, last) in phases.items()
             if first < last
         ]

@@ -7,6 +7,7 @@ from functools import cache
 from chaoskit.base import plugins
 from chaoskit.contract.anomaly import CRASHED, Anomaly, Gone
 from chaoskit.contract.checker import Checker
+from chaoskit.contract.digesting import Digesting, Fate
 from chaoskit.contract.host import HostProvider
 from chaoskit.contract.nemesis import Nemesis
 from chaoskit.contract.synthesizer import Synthesizer
@@ -37,6 +38,14 @@ def gone(*kinds: Gone) -> tuple[str, ...]:
         for kind in kinds
         for each in sorted((each for each in known if each.gone is kind), key=lambda each: -len(each.models))
     )
+
+
+@cache
+def fates() -> dict[Fate, str]:
+    """Return the name of the anomaly that each fate of a message in a digest is."""
+    return {
+        fate: each.name for found in checkers() if isinstance(found, Digesting) for fate, each in found.fates.items()
+    }
 
 
 def checker(name: str, key: str) -> Checker:

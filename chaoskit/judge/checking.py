@@ -58,8 +58,8 @@ def settings(
         imposed: by topic, settings of queues that nobody declared.
     """
     faults = tuple(
-        FaultWindow(row["fault"], row["kind"], row["start_ns"], row["effective_ns"], row["healed_ns"])
-        for row in history.faults.to_pylist()
+        FaultWindow(fault.number, fault.kind, fault.start_ns, fault.effective_ns, fault.healed_ns)
+        for fault in history.recorded_faults
     )
     known = proved(history)
     clocks = tuple(tuple(driver["clients"]) for driver in history.drivers)

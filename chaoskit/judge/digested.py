@@ -19,7 +19,9 @@ import pyarrow as pa
 
 from chaoskit.base.latency import durations_ns
 from chaoskit.base.quantities import SECOND
+from chaoskit.contract import installed
 from chaoskit.contract.checker import FINDINGS
+from chaoskit.contract.digesting import Fate
 from chaoskit.history.digesting import blocks
 from chaoskit.history.digesting.digest import ODD_MAX, ODDITIES, SERIES
 from chaoskit.history.digesting.live import digests, portions, routes_of
@@ -29,11 +31,13 @@ from chaoskit.history.format.origin import read_origin
 from chaoskit.history.format.record import NO_POSITION, RECORD
 from chaoskit.history.format.schema import AUDITOR, OUTCOMES
 from chaoskit.judge.counts import counted, single, summed
-from chaoskit.judge.digested_fates import LOST, Fates, FinalRead
+from chaoskit.judge.digested_fates import Fates, FinalRead
 from chaoskit.judge.digested_waits import waits
 from chaoskit.judge.timing import Load, Timing
 
 _TABLES_MAX = 500
+_ODD = (Fate.TWICE, Fate.DISORDERED, Fate.CORRUPT)
+"""The fate that each of `ODDITIES` is."""
 
 Flags = npt.NDArray[np.bool_]
 
@@ -143,8 +147,8 @@ class Digested:
             dense = isinstance(audit, Bounds) and self._dense(place, audit)
             for row, became, each in fates.told(missing, index, FinalRead(low, complete, dense)):
                 yield _Piece(became, place, each, row)
-                if became == LOST and (gone := each.common(read)).size:
-                    yield _Piece("truncated", place, gone, row)
+                if became is Fate.LOST and (gone := each.common(read)).size:
+                    yield _Piece(Fate.CUT, place, gone, row)
 
     def _dense(self, place: Place, audit: Bounds) -> bool:
         """Return whether the final read found a message at every position from the first one on."""
@@ -168,13 +172,13 @@ class Digested:
         """Yield what was received although it was not sent, or its send had failed."""
         sent, received = self._sent_places, self._union("received", None)
         failed = self._union("failed", None).minus(self._acked_places)
-        for name, found in (
-            ("phantom", received.minus(sent)),
-            ("failed-visible", failed.common(received)),
+        for fate, found in (
+            (Fate.PHANTOM, received.minus(sent)),
+            (Fate.FAILED_VISIBLE, failed.common(received)),
         ):
             for start, end in zip(found.starts.tolist(), found.ends.tolist(), strict=True):
                 route = int(self._routes.of(self._routes.values(np.array([start])))[0])
-                yield _Piece(name, self._places[route], Intervals(np.array([start]), np.array([end])))
+                yield _Piece(fate, self._places[route], Intervals(np.array([start]), np.array([end])))
 
     def _odd(self) -> Iterator[_Piece]:
         for each in self._digests:
@@ -183,14 +187,14 @@ class Digested:
                 own = self._routes.places(np.array([row["value"]], np.int64))
                 at_ns = int(row["at_ns"]) - self._origin_ns
                 piece = Intervals(own, own + 1)
-                yield _Piece(ODDITIES[row["kind"]], place, piece, -1, at_ns, int(row["position"]), int(row["other"]))
+                yield _Piece(_ODD[row["kind"]], place, piece, -1, at_ns, int(row["position"]), int(row["other"]))
 
     def _misrouted(self) -> Iterator[_Piece]:
         for each in self._digests:
             for name, partition, route in each.routed.tolist():
                 place = str(each.names[name - 1]), partition
                 if route >= len(self._places) or self._places[route] != place:
-                    yield _Piece("misrouted", place, Intervals())
+                    yield _Piece(Fate.MISROUTED, place, Intervals())
 
     def _doubts(self, audits: Mapping[Place, Audit | None]) -> Iterator[str]:
         for name in ODDITIES:
@@ -300,7 +304,8 @@ class _Piece:
     """A finding about some messages of one block.
 
     Attributes:
-        anomaly, topic partition: see FINDINGS.
+        fate: what became of them.
+        place: topic and partition.
         places: the messages.
         block: row of the block; negative: looked up.
         at_ns: when it was seen; negative: when it was acknowledged.
@@ -308,7 +313,7 @@ class _Piece:
         other: value of another message; negative: none.
     """
 
-    anomaly: str
+    fate: Fate
     place: Place
     places: Intervals
     block: int = -1
@@ -322,7 +327,8 @@ class _Piece:
 
     def row(self, digested: Digested, *, widest: bool) -> dict[str, Any]:
         """Return its row of FINDINGS."""
-        row: dict[str, Any] = {"anomaly": self.anomaly, "topic": self.place[0], "partition": self.place[1]}
+        anomaly, (topic, partition) = installed.fates()[self.fate], self.place
+        row: dict[str, Any] = {"anomaly": anomaly, "topic": topic, "partition": partition}
         if self.places.size:
             row["value"] = digested.value_of(int(self.places.starts[0]))
             (row["written_ns"],), (row["acked_ns"],) = digested.dated(self.places.starts[:1], widest=widest)

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from chaoskit.contract.digesting import Fate
 from chaoskit.history.digesting import blocks
 from chaoskit.history.digesting.routes import Routes
 from chaoskit.history.format.intervals import Intervals, Ints
-
-LOST, UNSEEN, EXPIRED = "lost", "unseen", "expired"
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ class Fates:
         low, end = found[:, blocks.LOW], found[:, blocks.HIGH] + 1
         self._cut = np.minimum(np.maximum(low, self._first_left(kept)), end)
 
-    def told(self, missing: Intervals, route: int, read: FinalRead) -> Iterator[tuple[int, str, Intervals]]:
+    def told(self, missing: Intervals, route: int, read: FinalRead) -> Iterator[tuple[int, Fate, Intervals]]:
         """Yield block, fate and messages of what is missing on a route."""
         own = self._of_route(route)
         lows, highs = self._blocks[own, blocks.LOW], self._blocks[own, blocks.HIGH]
@@ -69,9 +68,9 @@ class Fates:
             ):
                 fate = self._fate(block, read, before=before, gapless=gapless)
                 seen = Intervals()
-                if fate == UNSEEN and read.complete and block[blocks.LOWEST] < 0:
+                if fate is Fate.UNSEEN and read.complete and block[blocks.LOWEST] < 0:
                     seen = part.minus(self._never)
-                for became, each in ((EXPIRED, seen), (fate, part.minus(seen))):
+                for became, each in ((Fate.EXPIRED, seen), (fate, part.minus(seen))):
                     if each.size:
                         yield row, became, each
 
@@ -80,7 +79,7 @@ class Fates:
             return np.zeros(0, np.int64)
         return np.flatnonzero(self._routes.of(self._routes.values(self._blocks[:, blocks.LOW])) == route)
 
-    def _fate(self, block: Ints, read: FinalRead, *, before: bool, gapless: bool) -> str:
+    def _fate(self, block: Ints, read: FinalRead, *, before: bool, gapless: bool) -> Fate:
         """Return what became of messages of a block that are missing.
 
         Args:
@@ -92,10 +91,10 @@ class Fates:
         low, lowest, highest = read.low, int(block[blocks.LOWEST]), int(block[blocks.HIGHEST])
         ordered = lowest >= 0 and self._ordered
         if low > 0 and ((lowest >= 0 and highest < low) or (ordered and before and gapless)):
-            return EXPIRED
+            return Fate.EXPIRED
         if read.complete and (low <= 0 or lowest >= low or (ordered and not before)):
-            return LOST
-        return UNSEEN
+            return Fate.LOST
+        return Fate.UNSEEN
 
     def _moved(self, own: Ints, low: int) -> bool:
         """Return whether some messages cannot be where their acknowledgements put them.

@@ -29,6 +29,7 @@ from chaoskit.history.compacting.finish import finish
 from chaoskit.history.compacting.manifest import JUDGED, RECORDED, seal, verify
 from chaoskit.history.digesting.live import digested
 from chaoskit.history.format.audits import Bounds
+from chaoskit.history.format.fault import Fault
 from chaoskit.history.format.schema import SENDING
 from chaoskit.history.reading.reader import History
 from chaoskit.judge.attribution import Explained
@@ -81,7 +82,7 @@ def check_run(folder: Path) -> Verdict:
     if not subject.imported and not (folder / FAULTS_FILE).exists():
         raise BadInput(f"{folder / FAULTS_FILE} is missing: without it nobody knows what was done. {RESTORE}")
     history = History.open(folder)
-    faults = faults_of(history.faults.to_pylist())
+    faults = faults_of(history.recorded_faults)
     if digested(folder):
         return _check_digested(folder, subject, history, faults)
     timing = Timing(load_of(folder), faults)
@@ -106,7 +107,7 @@ def _check_digested(folder: Path, subject: Subject, history: History, faults: tu
 
 def _sure(subject: Subject, history: History, told: Told) -> pa.Table:
     """Return findings, as doubts where a fault explains them only at some of the times that they may have."""
-    rows, placements = history.faults.to_pylist(), history.placements
+    rows, placements = history.recorded_faults, history.placements
     narrow, wide = (subject.explain(each, rows, placements).findings["rule"] for each in (told.findings, told.widest))
     open_ = pc.and_(pc.is_null(narrow), pc.is_valid(wide)).combine_chunks()
     names = pc.if_else(open_, installed.gone(Gone.UNSEEN)[0], told.findings["anomaly"].cast(pa.string()))
@@ -144,7 +145,7 @@ def judge(  # noqa: PLR0917 - what there is of a run
     placements = history.placements.with_fixed({place_of(crash): hosts_of(crash) for crash in crashed})
     findings = with_crashes(findings, crashed)
     messages = None if several is None else np.append(several.messages, np.ones(len(crashed), np.int64))
-    explained = subject.explain(findings, history.faults.to_pylist(), placements, messages)
+    explained = subject.explain(findings, history.recorded_faults, placements, messages)
     counts = _counted(explained.findings, messages)
     if several is not None:
         explained = replace(explained, findings=several.expanded(explained.findings))
@@ -164,15 +165,16 @@ def _verdict(  # noqa: PLR0917 - see `judge`
     load: Mapping[str, Any],
     counts: Mapping[str, int],
 ) -> Verdict:
-    fault_rows = history.faults.to_pylist()
-    guarantees = subject.guarantees(fault_rows)
+    guarantees = subject.guarantees(history.recorded_faults)
     expect, liveness = subject.expect, subject.liveness
     anomalies = {
         name: _found(name, subject, history, explained, guarantees.get(name), counts.get(name, 0))
         for name in installed.anomalies()
         if name in counts or name in expect
     }
-    faults = tuple(_fault(row, times) for row, times in zip(fault_rows, load["availability"]["by_fault"], strict=True))
+    faults = tuple(
+        _fault(*each) for each in zip(history.recorded_faults, load["availability"]["by_fault"], strict=True)
+    )
     availability = {key: value for key, value in load["availability"].items() if key != "by_fault"}
     audit, complete = _audit(subject, history)
     counted = load["counts"]
@@ -217,17 +219,17 @@ def _with_uncertainty(latency: Mapping[str, Any], history: History) -> dict[str,
     return {**latency, "end_to_end": {**latency["end_to_end"], "uncertainty_ms": apart_ns(history.drivers) / 1e6}}
 
 
-def _fault(row: Mapping[str, Any], times: Mapping[str, Any]) -> dict[str, Any]:
+def _fault(fault: Fault, times: Mapping[str, Any]) -> dict[str, Any]:
     """Return a fault as in verdict.json."""
     return {
-        "kind": row["kind"],
-        "targets": row["targets"],
-        "effective": row["effective_ns"] is not None,
-        "healed": row["healed_ns"] is not None,
-        "at_ms": _milliseconds(row["start_ns"]),
-        "undone_at_ms": _milliseconds(row["heal_ns"]),
-        "healed_at_ms": _milliseconds(row["healed_ns"]),
-        "evidence": row["evidence"],
+        "kind": fault.kind,
+        "targets": list(fault.targets),
+        "effective": fault.effective_ns is not None,
+        "healed": fault.healed_ns is not None,
+        "at_ms": _milliseconds(fault.start_ns),
+        "undone_at_ms": _milliseconds(fault.heal_ns),
+        "healed_at_ms": _milliseconds(fault.healed_ns),
+        "evidence": fault.evidence,
         **times,
     }
 

@@ -25,6 +25,7 @@ from chaoskit.contract.guarantee import Allowance
 from chaoskit.contract.mistakes import validated
 from chaoskit.contract.system import Imposing, Positions
 from chaoskit.history.compacting.placements import Placements
+from chaoskit.history.format.fault import Fault
 from chaoskit.judge.attribution import Attribution, Explained, unexplained
 from chaoskit.judge.effects import effects
 from chaoskit.judge.guarantees import allowances
@@ -97,11 +98,11 @@ class Subject:
     def explain(
         self,
         findings: pa.Table,
-        faults: Sequence[Mapping[str, Any]],
+        faults: Sequence[Fault],
         placements: Placements,
         messages: npt.NDArray[np.int64] | None = None,
     ) -> Explained:
-        """Return findings with the rules and the faults (rows of faults.parquet) that explain them.
+        """Return findings with the rules and the faults that explain them.
 
         `messages` tells for how many messages each row stands; None: one.
         """
@@ -112,8 +113,8 @@ class Subject:
             findings, messages
         )
 
-    def guarantees(self, faults: Sequence[Mapping[str, Any]]) -> dict[str, Allowance]:
-        """Return the allowances of the declared configuration under these faults (rows of faults.parquet)."""
+    def guarantees(self, faults: Sequence[Fault]) -> dict[str, Allowance]:
+        """Return the allowances of the declared configuration under these faults."""
         if self.plan is None:
             return {}
         guarantees = self.plan.system.guarantees

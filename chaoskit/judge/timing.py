@@ -6,10 +6,9 @@ if it was due soon after a healing, for as long as the fault had lasted, at leas
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +16,7 @@ import pyarrow.compute as pc
 
 from chaoskit.base.latency import Ints
 from chaoskit.base.quantities import SECOND
+from chaoskit.history.format.fault import Fault
 from chaoskit.history.format.schema import AUDITOR, SENDING
 from chaoskit.history.reading.reader import history_file, open_file, read_operations
 from chaoskit.judge.recovery import read_recovery
@@ -148,9 +148,9 @@ def around_ns(fault_ns: int) -> int:
     return min(max(fault_ns, AROUND_MIN_NS), AROUND_MAX_NS)
 
 
-def faults_of(rows: Sequence[Mapping[str, Any]]) -> tuple[FaultTimes, ...]:
-    """Return when the faults of a run (rows of faults.parquet) began and ended."""
-    return tuple(FaultTimes(row["start_ns"], row["heal_ns"], row["healed_ns"]) for row in rows)
+def faults_of(faults: Sequence[Fault]) -> tuple[FaultTimes, ...]:
+    """Return when the faults of a run began and ended."""
+    return tuple(FaultTimes(fault.start_ns, fault.heal_ns, fault.healed_ns) for fault in faults)
 
 
 def load_of(folder: Path) -> Load:

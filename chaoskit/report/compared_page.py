@@ -47,7 +47,7 @@ def _figures(runs: Sequence[Compared]) -> list[dict[str, Any]]:
     for index, run in enumerate(runs):
         history = History.open(run.folder)
         load = load_of(run.folder)
-        series = series_of(history, Timing(load, faults_of(history.faults.to_pylist())))
+        series = series_of(history, Timing(load, faults_of(history.recorded_faults)))
         start_s = load.begin_ns / 1e9
         key = f"r{index}"
         latency += [{"t": round(row["t"] - start_s, 3), "part": f"{index}-{row['part']}", key: row["p99"]}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from chaoskit.base.errors import BadInput, ChaoskitError
 from chaoskit.contract import installed
 from chaoskit.contract.anomaly import Gone
 from chaoskit.history.compacting.manifest import JUDGED, RECORDED, verify
+from chaoskit.history.format.fault import Fault
 from chaoskit.history.reading.reader import History, group_sizes
 from chaoskit.judge.bounds import Bounded, describe
 from chaoskit.judge.headline import Told
@@ -41,10 +42,10 @@ def run_page(folder: Path) -> str:
         verify(folder, RECORDED, JUDGED)
     verdict, history = read_verdict(folder), History.open(folder)
     scenario = store.read_yaml(folder / store.SCENARIO, Declared)
-    faults = history.faults.to_pylist()
+    faults = history.recorded_faults
     if len(faults) != len(verdict["faults"]):
         raise BadInput(f"{folder / store.VERDICT}: is of other faults; run `chaoskit check {folder}` to judge it again")
-    instants = [row[name] or 0 for row in faults for name in ("start_ns", "healed_ns")]
+    instants = [at_ns or 0 for fault in faults for at_ns in (fault.start_ns, fault.healed_ns)]
     series = series_of(history, Timing(load_of(folder), faults_of(faults)), max(instants, default=0))
     findings = read_findings(folder)
     return render(
@@ -135,25 +136,23 @@ def _anomalies(verdict: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _faults(faults: list[dict[str, Any]], series: Series) -> list[dict[str, Any]]:
+def _faults(faults: Sequence[Fault], series: Series) -> list[dict[str, Any]]:
     end_s = (series.axis.start_ns + series.axis.count * series.axis.bin_ns) / 1e9
     labels = len(faults) <= _LABELS_MAX
     rows, previous = [], ""
-    for row in sorted(faults, key=lambda each: each["start_ns"]):
-        start = row["start_ns"] / 1e9
-        effective = row["effective_ns"] / 1e9 if row["effective_ns"] is not None else start
-        healed = row["healed_ns"] / 1e9 if row["healed_ns"] is not None else end_s
+    for fault in sorted(faults, key=lambda each: each.start_ns):
+        start = fault.start_ns / 1e9
         rows.append(
             {
-                "kind": row["kind"],
-                "what": f"{row['kind']} on {', '.join(row['targets'])}" if row["targets"] else row["kind"],
-                "label": row["kind"] if labels and row["kind"] != previous else "",
+                "kind": fault.kind,
+                "what": f"{fault.kind} on {', '.join(fault.targets)}" if fault.targets else fault.kind,
+                "label": fault.kind if labels and fault.kind != previous else "",
                 "start": start,
-                "effective": effective,
-                "healed": healed,
+                "effective": fault.effective_ns / 1e9 if fault.effective_ns is not None else start,
+                "healed": fault.healed_ns / 1e9 if fault.healed_ns is not None else end_s,
             }
         )
-        previous = row["kind"]
+        previous = fault.kind
     return rows
 
 

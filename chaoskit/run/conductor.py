@@ -24,8 +24,8 @@ from chaoskit.contract.installed import nemesis
 from chaoskit.contract.nemesis import ClientProcess, Nemesis, Strike, is_dark
 from chaoskit.contract.service import Service
 from chaoskit.history.compacting.faults import FaultLog
+from chaoskit.history.format.fault import Fault
 from chaoskit.history.format.segment import HistoryFull, room_in
-from chaoskit.run.fault_row import FaultRow
 from chaoskit.run.ground import Ground
 from chaoskit.run.occupancy import Claim, Occupancy, claim_of
 from chaoskit.run.targeting import Targeting
@@ -83,7 +83,7 @@ class Conductor:
         self._changed = changed
         self._log = FaultLog(folder / "wal")
         self._lock = threading.Lock()
-        self._owed: list[tuple[FaultRow, Callable[[], str]]] = []
+        self._owed: list[tuple[Fault, Callable[[], str]]] = []
         self._timeline: dict[int, dict[str, Any]] = {}
         self._stop = threading.Event()
         self._load_over = threading.Event()
@@ -128,21 +128,21 @@ class Conductor:
         if self._load_over.wait(max(0.0, (due_ns - time.monotonic_ns()) / 1e9)):
             self._drop(index, fault)
             return
-        row = FaultRow(index, fault, self._now())
+        record = Fault(index, fault.kind, self._now(), fault.on, fault.for_ns, fault.parameters)
         try:
             kind = nemesis(fault.kind)
             claim = claim_of(index, fault.kind, kind, kind.parameters.model_validate(fault.parameters))
             if targets := self._claim(claim, fault):
-                self._perform(row, kind, fault, targets, load_start_ns)
+                self._perform(record, kind, fault, targets, load_start_ns)
             else:
                 self._drop(index, fault)
                 return
         except Exception as error:  # noqa: BLE001  # a broken nemesis makes the run unknown, it does not end it
-            self._note(row, f"no effect: {_words(error)}")
+            self._note(record, f"no effect: {_words(error)}")
         finally:
             self._occupancy.release(index)
         try:
-            self._log.record(row.content)
+            self._log.record(record.row())
         except HistoryFull as error:
             self._end(error)
 
@@ -160,10 +160,10 @@ class Conductor:
         self._watcher.on(FaultDropped(index, fault.kind))
 
     def _perform(
-        self, row: FaultRow, kind: Nemesis, fault: PlannedFault, targets: Sequence[str], load_start_ns: int
+        self, record: Fault, kind: Nemesis, fault: PlannedFault, targets: Sequence[str], load_start_ns: int
     ) -> None:
         strike = Strike(
-            name=f"{row.index}-{fault.kind}",
+            name=f"{record.number}-{fault.kind}",
             hosts=[self._targeting.hosts[name] for name in targets if name in self._targeting.hosts],
             nodes=[self._targeting.nodes[name] for name in targets if name in self._targeting.nodes],
             clients=[self._clients[name] for name in targets if name in self._clients],
@@ -174,72 +174,72 @@ class Conductor:
             resolve=lambda name: self._targeting.resolve(name, fault.pick),
             in_system=self._in_system,
             doubt=lambda doubt: self._doubt(fault.kind, doubt),
-            beside=lambda host: self._occupancy.beside(host.name, row.index),
+            beside=lambda host: self._occupancy.beside(host.name, record.number),
         )
-        row.content["targets"] = list(targets)
-        ground = Ground(strike, self._lab, row.say)
+        record.targets = tuple(targets)
+        ground = Ground(strike, self._lab, record.say)
         try:
-            self._inject(row, kind, fault, strike, ground, load_start_ns)
+            self._inject(record, kind, fault, strike, ground, load_start_ns)
         except HistoryFull as error:
             self._end(error)
         except Exception as error:  # noqa: BLE001  # as above; what was injected in part is healed
-            self._note(row, f"no effect: {_words(error)}")
-        self._heal(row, kind, strike, ground)
+            self._note(record, f"no effect: {_words(error)}")
+        self._heal(record, kind, strike, ground)
 
     def _inject(  # noqa: PLR0917
-        self, row: FaultRow, kind: Nemesis, fault: PlannedFault, strike: Strike, ground: Ground, load_start_ns: int
+        self, record: Fault, kind: Nemesis, fault: PlannedFault, strike: Strike, ground: Ground, load_start_ns: int
     ) -> None:
-        row.content["start_ns"] = self._now()
-        self._log.record(row.content)
-        self._record_timeline(
-            row.index, fault, row.content["targets"], row.content["start_ns"] + self._origin_ns - load_start_ns
-        )
-        self.active[row.index] = f"{fault.kind} on {strike.names}"
+        record.start_ns = self._now()
+        self._log.record(record.row())
+        self._record_timeline(record.number, fault, record.targets, record.start_ns + self._origin_ns - load_start_ns)
+        self.active[record.number] = f"{fault.kind} on {strike.names}"
         self._changed()
         evidence = ground.stand(lambda: strike.hosts, partial(_made, kind, strike), partial(_remade, kind, strike))
-        row.content["effective_ns"] = self._now()
+        record.effective_ns = self._now()
         if strike.hosts:
-            row.content["targets"] = [host.name for host in kind.struck(strike)]
-        row.damaged([(self._in_history(topic), number) for topic, number in strike.damaged])
-        row.say(evidence)
-        self._log.record(row.content)
+            record.targets = tuple(host.name for host in kind.struck(strike))
+        record.damaged = tuple((self._in_history(topic), number) for topic, number in strike.damaged)
+        record.say(evidence)
+        self._log.record(record.row())
         self._changed()
-        self._watcher.on(FaultProved(row.index, fault.kind, tuple(row.content["targets"]), evidence))
-        self._hold(row, kind, strike, ground, row.content["start_ns"] + (fault.for_ns or 0))
+        self._watcher.on(FaultProved(record.number, fault.kind, record.targets, evidence))
+        self._hold(record, kind, strike, ground, record.start_ns + (fault.for_ns or 0))
 
-    def _hold(self, row: FaultRow, kind: Nemesis, strike: Strike, ground: Ground, until_ns: int) -> None:
+    def _hold(self, record: Fault, kind: Nemesis, strike: Strike, ground: Ground, until_ns: int) -> None:
         """Wait until the fault is over; make it again where a boot has removed it."""
         while (left_ns := until_ns - self._now()) > 0 and not self._stop.wait(min(left_ns / 1e9, _TURN_POLL_S)):
             booted = {host.name for host in ground.booted()}
             if lost := [host for host in kind.carriers(strike) if host.name in booted]:
-                self._renew(row, kind, strike, ground, lost)
+                self._renew(record, kind, strike, ground, lost)
 
-    def _renew(self, row: FaultRow, kind: Nemesis, strike: Strike, ground: Ground, lost: Sequence[ServiceHost]) -> None:
+    def _renew(self, record: Fault, kind: Nemesis, strike: Strike, ground: Ground, lost: Sequence[ServiceHost]) -> None:
         names, seen_ns = ", ".join(host.name for host in lost), self._now()
         act = partial(_renewed, kind, strike, lost)
         try:
             evidence = ground.stand(lambda: lost, act, act)
         except Exception as error:  # noqa: BLE001  # as above
-            self._note(row, f"lost when {names} booted, and not made again: {_words(error)}")
+            self._note(record, f"lost when {names} booted, and not made again: {_words(error)}")
         else:
-            row.say(f"lost when {names} booted ({_seconds(seen_ns)}); made again ({_seconds(self._now())}): {evidence}")
+            record.say(
+                f"lost when {names} booted ({_seconds(seen_ns)}); made again ({_seconds(self._now())}): {evidence}"
+            )
 
-    def _heal(self, row: FaultRow, kind: Nemesis, strike: Strike, ground: Ground) -> None:
-        row.content["heal_ns"] = self._now()
+    def _heal(self, record: Fault, kind: Nemesis, strike: Strike, ground: Ground) -> None:
+        record.heal_ns = self._now()
         try:
-            evidence = self._healed(row, kind, strike, ground)
+            evidence = self._healed(record, kind, strike, ground)
         except Exception as error:  # noqa: BLE001  # as above
             self.all_healed = False
-            self._note(row, f"not healed: {_words(error)}")
+            self._note(record, f"not healed: {_words(error)}")
         else:
-            row.content["healed_ns"] = self._now()
-            row.say(evidence)
-            self._watcher.on(FaultHealed(row.index, row.content["kind"], tuple(row.content["targets"]), evidence))
-            self._owed += [(row, proof) for proof in strike.owed]
+            record.healed_ns = self._now()
+            record.say(evidence)
+            self._watcher.on(FaultHealed(record.number, record.kind, record.targets, evidence))
+            self._owed += [(record, proof) for proof in strike.owed]
         self._changed()
-        self.active.pop(row.index, None)
+        self.active.pop(record.number, None)
 
-    def _healed(self, row: FaultRow, kind: Nemesis, strike: Strike, ground: Ground) -> str:
+    def _healed(self, record: Fault, kind: Nemesis, strike: Strike, ground: Ground) -> str:
         """Heal a fault and prove it; again once no other fault holds beside it, if one prevents it."""
         act = partial(_undone, kind, strike)
         try:
@@ -248,22 +248,22 @@ class Conductor:
             others = _beside(strike)
             if not others:
                 raise
-            row.say(f"not healed while {', '.join(others)} held ({error})")
-            while not self._occupancy.is_its_turn(row.index):
+            record.say(f"not healed while {', '.join(others)} held ({error})")
+            while not self._occupancy.is_its_turn(record.number):
                 time.sleep(_TURN_POLL_S)
             return act()
 
     def _settle(self) -> None:
         """Prove what could not be proved of a healing as long as another fault held."""
-        for row, proof in self._owed:
+        for record, proof in self._owed:
             try:
-                row.say(f"once no fault held: {proof()}")
+                record.say(f"once no fault held: {proof()}")
             except Exception as error:  # noqa: BLE001  # as above
                 self.all_healed = False
-                row.content["healed_ns"] = None
-                self._note(row, f"not healed: {_words(error)}")
+                record.healed_ns = None
+                self._note(record, f"not healed: {_words(error)}")
             try:
-                self._log.record(row.content)
+                self._log.record(record.row())
             except HistoryFull as error:
                 self._end(error)
 
@@ -301,17 +301,17 @@ class Conductor:
         namespace = self._in_system("")
         return topic.removeprefix(namespace) if topic.startswith(namespace) else f"system:{topic}"
 
-    def _record_timeline(self, index: int, fault: PlannedFault, targets: list[str], at_ns: int) -> None:
+    def _record_timeline(self, index: int, fault: PlannedFault, targets: Sequence[str], at_ns: int) -> None:
         with self._lock:
             self._timeline[index] = {**fault.as_spec(targets), "began": f"{at_ns / 1e9:.3f}s"}
             entries = [self._timeline[key] for key in sorted(self._timeline)]
             with room_in(self._folder):
                 write_yaml(self._folder / TIMELINE, {"seed": self._plan.seed, "faults": entries})
 
-    def _note(self, row: FaultRow, problem: str) -> None:
-        row.say(problem)
-        self.problems.append(f"{row.content['kind']}: {problem}")
-        self._watcher.on(FaultFailed(row.index, row.content["kind"], problem))
+    def _note(self, record: Fault, problem: str) -> None:
+        record.say(problem)
+        self.problems.append(f"{record.kind}: {problem}")
+        self._watcher.on(FaultFailed(record.number, record.kind, problem))
 
     def _doubt(self, kind: str, doubt: Doubt) -> None:
         at_s = (doubt.at_ns - self._origin_ns) / 1e9

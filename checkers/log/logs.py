@@ -6,9 +6,14 @@ message (`benchmarks/check_log.py` measures both). Memory is bounded by the mess
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 import pyarrow as pa
 
+from chaoskit.contract.anomaly import Anomaly
 from chaoskit.contract.checker import Part
+from chaoskit.contract.digesting import Fate
 from checkers.arrays.findings import merged, no_findings
 from checkers.arrays.models import LOGS
 from checkers.arrays.view import LogView
@@ -62,10 +67,22 @@ _CASES = (
 
 
 class LogChecker(SettlesPhantoms):
-    """Detects all log anomalies of one topic partition; a `Checker` with the power `Settling`."""
+    """Detects all log anomalies of one topic partition; a `Checker` with the powers `Settling` and `Digesting`."""
 
     anomalies = (*(anomaly for anomaly, _ in _CASES), MISROUTED, STUCK)
     models = LOGS
+    fates: ClassVar[Mapping[Fate, Anomaly]] = {
+        Fate.LOST: LOST,
+        Fate.UNSEEN: UNSEEN,
+        Fate.EXPIRED: EXPIRED,
+        Fate.CUT: TRUNCATED,
+        Fate.PHANTOM: PHANTOM,
+        Fate.FAILED_VISIBLE: FAILED_VISIBLE,
+        Fate.MISROUTED: MISROUTED,
+        Fate.TWICE: DUPLICATE,
+        Fate.DISORDERED: REORDERED,
+        Fate.CORRUPT: CORRUPT,
+    }
 
     def check(self, part: Part) -> pa.Table:
         """Return the findings in the order of `anomalies`, and for each in order of position, value and op."""

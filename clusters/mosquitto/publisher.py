@@ -4,8 +4,8 @@ A message of QoS 1 or 2 is acknowledged by PUBACK or PUBCOMP. When the connectio
 publishes it again on the next connection, so its send goes on. One of QoS 0 has no acknowledgement: it counts when it
 was written to the socket. Without a connection nothing is published: that send has failed.
 
-What exceeds `max_inflight` waits here, not in paho: on a new connection paho publishes all that it holds at once, and a
-broker ends the connection of a publisher that exceeds its own limit, again and again.
+What exceeds `max_inflight` waits here, also for the next connection, and not in paho. On a new connection, paho
+publishes all that it holds at once, and a broker ends the connection of a publisher that exceeds its limit, each time.
 """
 
 from __future__ import annotations
@@ -77,13 +77,13 @@ class MqttPublisher(Connection):
         deadline = time.monotonic() + timeout_s
         while self.pending() and time.monotonic() < deadline:
             self._step(_STEP_S)
-        self._refuse("not sent in time")
+        while self._waiting:
+            self._completed(self._waiting.popleft()[2], FAIL, "not sent in time", None)
         self._give_up("no acknowledgement in time")
         self.disconnect()
 
     def lost(self, why: str) -> None:
         """See `Connection.lost`: nobody knows what became of messages that are not acknowledged and not kept."""
-        self._refuse(_NOT_CONNECTED)
         if self.settings.qos == 0:
             self._give_up(why)
 
@@ -103,11 +103,6 @@ class MqttPublisher(Connection):
                 self._end(MQTTErrorCode(info.rc).name)
             if not self.ready and self.settings.qos == 0:
                 self._give_up("the connection was lost meanwhile")
-
-    def _refuse(self, why: str) -> None:
-        """Complete what was never given to paho."""
-        while self._waiting:
-            self._completed(self._waiting.popleft()[2], FAIL, why, None)
 
     def _give_up(self, why: str) -> None:
         for token in self._token_of.values():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -20,6 +21,8 @@ class DedupOptions(GroupedOptions):
             unconfirmed messages. `at-once`: each such message immediately, with the same client, after the messages
             that were sent in the meantime.
     """
+
+    retired: ClassVar[Mapping[str, Any]] = {"backlog": None}
 
     producers: int = Field(default=2, ge=1, lt=2**20)
     restart_every: Duration | None = Field(default=None, ge=100 * MILLISECOND)

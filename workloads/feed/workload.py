@@ -7,7 +7,7 @@ from typing import Any
 from chaoskit.contract.datamodel import PUBSUB
 from chaoskit.contract.feed import FeedClients
 from chaoskit.contract.topic import Topic
-from chaoskit.contract.traits import Paced, Routed
+from chaoskit.contract.traits import Paced
 from chaoskit.contract.vocabulary import AUDITOR
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Job
 from chaoskit.load.options import per_second
@@ -28,8 +28,7 @@ class FeedWorkload(LoadWorkload):
         return [Topic(name, PUBSUB) for name in options.topic_names()]
 
     def traits(self, options: FeedOptions) -> tuple[object, ...]:
-        paced = Paced(per_second(options.rate), options.producers, options.message_size)
-        return (paced, Routed(tuple(options.all_partitions())))
+        return (Paced(per_second(options.rate), options.producers, options.message_size),)
 
     def run(self, job: Job[Any]) -> None:
         {PRODUCER: publish, CONSUMER: subscribe, AUDITOR: audit}[job.task.role](job)

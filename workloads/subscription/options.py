@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -22,6 +23,8 @@ class SubscriptionOptions(PartitionedOptions):
         drain: how long no message must arrive before a consumer stops after the load; longer than any redelivery
             delay.
     """
+
+    retired: ClassVar[Mapping[str, Any]] = {"backlog": None, "consumption": "assigned", "groups": 1}
 
     rate: int = Field(default=1000, ge=1)
     consumers: int = Field(default=3, ge=1, lt=2**20)

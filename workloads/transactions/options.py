@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
 from pydantic import Field
 
 from chaoskit.load.options import Rate
@@ -15,6 +18,8 @@ class TransactionsOptions(GroupedOptions):
         messages: number of messages per transaction.
         abort_every: each producer deliberately aborts every Nth transaction; 0: none.
     """
+
+    retired: ClassVar[Mapping[str, Any]] = {"backlog": None}
 
     rate: Rate = 200
     messages: int = Field(default=50, ge=1)

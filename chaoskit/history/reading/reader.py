@@ -21,6 +21,7 @@ from chaoskit.history.compacting.drivers import DriverTold, parse_drivers
 from chaoskit.history.compacting.placements import FILE as PLACEMENTS_FILE
 from chaoskit.history.compacting.placements import Placements
 from chaoskit.history.format.audits import Audit, Place, parse_audits
+from chaoskit.history.format.fault import Fault
 from chaoskit.history.format.models import parse_topics
 from chaoskit.history.format.schema import FAULTS, MESSAGES, OBSERVATIONS, OPERATIONS, PLACEMENTS
 from chaoskit.history.format.sound import all_equal, faults_sound, sound
@@ -122,6 +123,16 @@ class History:
         _footer(path, FAULTS)
         with history_file(path):
             return faults_sound(parquet.opened(path).read())
+
+    @cached_property
+    def recorded_faults(self) -> tuple[Fault, ...]:
+        """The faults of the run, by number.
+
+        Raises:
+            BadInput: one is damaged.
+        """
+        with history_file(self.folder / "faults.parquet"):
+            return tuple(map(Fault.read, self.faults.to_pylist()))
 
     @cached_property
     def placements(self) -> Placements:

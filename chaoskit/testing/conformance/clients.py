@@ -16,6 +16,7 @@ from chaoskit.contract.client import (
     SubscribingClients,
     TransactionalClients,
 )
+from chaoskit.contract.feed import PROMISES, FeedClients, FeedSubscriber
 from chaoskit.contract.ledger import LedgerClients
 from chaoskit.contract.power import Powered, optional
 from chaoskit.contract.queue import Arrival, Publishing, QueueClients, QueueConsumer
@@ -205,6 +206,35 @@ def _check_queue(clients: QueueClients, topic: Topic, settings: dict[str, Any], 
         second.close()
 
 
+def _check_feed(clients: FeedClients, topic: Topic, settings: dict[str, Any], wants: Wants) -> None:
+    promised = clients.promise(settings, settings)
+    wants.that(promised.delivery in PROMISES, f"{promised.delivery} is not a promise")
+    subscriber = clients.feed_subscriber(settings, f"{topic.name}-subscriber", [topic.name])
+    try:
+        began = subscriber.changes()
+        wants.that([each.kind for each in began] == ["subscribed"], f"a new subscriber tells the changes {began}")
+        sent = _send(lambda told: clients.feed_publisher(settings, f"{topic.name}-p", told), topic.name, b"feed", wants)
+        received = _hear(subscriber, len(sent))
+        wants.that(received == sent, f"a subscriber received {received} of {sent}")
+    finally:
+        subscriber.close()
+    ended = subscriber.changes()
+    wants.that([each.kind for each in ended] == ["unsubscribed"], f"a closed subscriber tells the changes {ended}")
+    for change in (*began, *ended):
+        wants.that(change.topic == topic.name and change.since_ns <= change.until_ns, f"{change} cannot be")
+
+
+def _hear(subscriber: FeedSubscriber, count: int) -> list[bytes]:
+    received: list[bytes] = []
+
+    def all_of_them() -> bool:
+        received.extend(delivery.payload for delivery in subscriber.poll(0.1, count)[0])
+        return len(received) >= count
+
+    wait_until(all_of_them, _WITHIN_S)
+    return received
+
+
 def _arrive(consumer: QueueConsumer, count: int) -> list[Arrival]:
     arrivals: list[Arrival] = []
 
@@ -259,4 +289,5 @@ _SUITES: Mapping[type, _Suite] = {
     SubscribingClients: _check_subscription,
     LedgerClients: _check_ledgers,
     QueueClients: _check_queue,
+    FeedClients: _check_feed,
 }

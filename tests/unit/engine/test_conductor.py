@@ -15,6 +15,7 @@ from chaoskit.contract.event import FaultHealed, FaultProved
 from chaoskit.contract.host import ServiceState
 from chaoskit.contract.node import Node
 from chaoskit.history.format.audits import Place
+from chaoskit.history.format.fault import Fault
 from chaoskit.judge.effects import effects
 from chaoskit.scenario.timeline import PlannedFault
 from nemeses.process import Kill
@@ -61,7 +62,9 @@ def test_a_fault_without_effect_is_recorded_as_such_and_healed_all_the_same(tmp_
     assert fault["evidence"] == "no effect: n2 still answers; answering again: n2"
     assert stage.conductor.problems == ["kill: no effect: n2 still answers"]
     assert stage.cluster.hosts[1].seen == ServiceState.RUNNING
-    assert [effect.targets for effect in effects([fault])] == [("n2",)], "what was not proved may have been done"
+    assert [effect.targets for effect in effects([Fault.read(fault)])] == [("n2",)], (
+        "what was not proved may have been done"
+    )
 
 
 def test_a_nemesis_that_breaks_is_recorded_and_its_host_is_free_again(tmp_path: Path) -> None:
@@ -171,7 +174,10 @@ def test_effects_are_the_faults_that_were_begun(tmp_path: Path) -> None:
     rows = Stage(tmp_path, PaperCluster(immortal=["n3"]), faults).perform()
 
     assert [row["effective_ns"] is None for row in rows] == [False, True, True]
-    assert {(effect.kind, effect.targets) for effect in effects(rows)} == {("kill", ("n2",)), ("kill", ("n3",))}
+    assert {(effect.kind, effect.targets) for effect in effects(list(map(Fault.read, rows)))} == {
+        ("kill", ("n2",)),
+        ("kill", ("n3",)),
+    }
 
 
 def test_a_command_hits_a_node_that_runs_already(tmp_path: Any) -> None:

@@ -20,6 +20,7 @@ from chaoskit.history.reading.reader import History
 from chaoskit.history.recording.recorder import Progress
 from chaoskit.run.crew import Crew
 from chaoskit.run.fleet import Fleet
+from chaoskit.run.seats import Seats
 
 _THIRD_PARTY = """
 import time
@@ -104,7 +105,7 @@ def _fleet(run: Path, journal: Journal, fail: str = "") -> Fleet:
         "namespace": "",
         "bound_ns": 0,
     }
-    return Fleet(run, journal, order, Crew([], run))
+    return Fleet(run, journal, order, Crew([], run), Seats(()))
 
 
 def _await_sent(fleet: Fleet, sent: int) -> None:

@@ -125,7 +125,7 @@ def test_a_span_that_holds_no_instant_is_refused() -> None:
 
 
 def test_all_that_is_wrong_is_told_at_once() -> None:
-    refusal = _refusal(cluster={"system": "kafka", "hosts": 0}, expext={}, recovery="1")
+    refusal = _refusal(cluster={"system": "kafka", "hosts": -1}, expext={}, recovery="1")
 
     assert [line.split(": ")[1] for line in refusal.splitlines()] == ["cluster.hosts", "recovery", "expext"]
 

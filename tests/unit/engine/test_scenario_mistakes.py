@@ -135,7 +135,7 @@ def test_the_mistakes_of_all_sections_are_named_at_once() -> None:
 
 def test_what_the_engine_and_what_plug_ins_refuse_is_named_at_once() -> None:
     lines = _lines(
-        cluster={"system": "kafka", "hosts": 0, "verzion": "4.1.1"},
+        cluster={"system": "kafka", "hosts": -1, "verzion": "4.1.1"},
         workload={"kind": "log", "duration": 20},
         faults=[{"at": 1, "inject": "kill"}, {"at": "1s", "inject": "kill", "on": "n9"}],
         expects={},

@@ -89,10 +89,10 @@ def test_what_is_no_setting_is_refused(config: dict[str, Any]) -> None:
 )
 def test_what_cannot_work_is_refused(changes: dict[str, Any], told: str) -> None:
     with pytest.raises(BadInput, match=told):
-        _planned_and_checked(_content(**changes))
+        _check_all(_content(**changes))
 
 
-def _planned_and_checked(content: dict[str, Any]) -> None:
+def _check_all(content: dict[str, Any]) -> None:
     plan = read_plan(content, "small.yaml")
     plan.system.check(plan.declared)
 

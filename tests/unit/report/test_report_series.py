@@ -59,7 +59,7 @@ def test_a_line_is_interrupted_where_nothing_was_measured(bin_ns: int, bins: lis
 def test_series_agree_with_the_verdict(judged: Path) -> None:
     verdict = read_json(judged / "verdict.json")
     history = History.open(judged)
-    series = series_of(history, Timing(load_of(judged), faults_of(history.faults.to_pylist())))
+    series = series_of(history, Timing(load_of(judged), faults_of(history.recorded_faults)))
 
     assert sum(row["n"] for row in series.send) == verdict["counts"]["acked"]
     assert 0 < sum(row["n"] for row in series.end_to_end) <= verdict["counts"]["received"]

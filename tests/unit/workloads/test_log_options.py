@@ -121,3 +121,10 @@ def test_a_subscription_has_a_rate() -> None:
     options = validated(SubscriptionWorkload.options, {"rate": 400, "producers": 3}, "x.yaml", "workload.")
 
     assert Paced(400, 3, 100) in SubscriptionWorkload().traits(options)
+
+
+@pytest.mark.parametrize("workload", [DedupWorkload(), TransactionsWorkload(), SubscriptionWorkload()])
+def test_a_recorded_run_may_name_what_a_workload_had_and_did_not_use(workload: Any) -> None:
+    assert validated(workload.options, {"backlog": None}, "x.yaml", "workload.") == workload.options()
+    with pytest.raises(BadInput, match="unknown key"):
+        validated(workload.options, {"backlogs": None}, "x.yaml", "workload.")

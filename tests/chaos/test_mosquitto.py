@@ -1,0 +1,29 @@
+"""Mosquitto, its clients and the feed workload pass the suite that third parties' are held to, on a real host."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from chaoskit.base.journal import Journal
+from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.installed import provider
+from chaoskit.testing.conformance import check_cluster
+from clusters.mosquitto.system import System
+
+pytestmark = [pytest.mark.chaos, pytest.mark.long]
+
+
+@pytest.fixture
+def hosts() -> Iterator[Sequence[ServiceHost]]:
+    local, found = provider("local", "provider"), System()
+    with Journal("test-conformance") as journal:
+        lab = local.provision(journal, 1, local.options(), root=found.root(found.options()))
+        yield lab.hosts
+        lab.close()
+        journal.close()
+
+
+def test_it_is_whole(hosts: Sequence[ServiceHost]) -> None:
+    check_cluster("mosquitto", hosts, workloads={"feed": {"rate": 200}})

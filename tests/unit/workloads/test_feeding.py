@@ -1,0 +1,156 @@
+"""Clients of the feed workload: what is received and subscribed, how that is recorded, and who answers the roll."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loads import RUN, Load, Powers, rows_of
+
+from chaoskit.contract.datamodel import PUBSUB
+from chaoskit.contract.feed import Promise, SubscriptionChange
+from chaoskit.contract.recording import payload
+from chaoskit.contract.workload import CONSUMER, PRODUCER, Task
+from chaoskit.history.format.audits import Drained
+from chaoskit.history.format.models import write_topics
+from chaoskit.history.format.schema import AUDITOR, OK
+from chaoskit.history.recording.recorder import Delivery
+from chaoskit.history.recording.wal import NO_POSITION
+from workloads.feed import auditor
+from workloads.feed.options import FeedOptions
+from workloads.feed.workload import FeedWorkload
+
+PROBE = 1 << 40
+OPTIONS = FeedOptions(rate="max", producers=1, consumers=1)
+
+
+class Feed(Powers):
+    """A feed in memory: one subscriber of each name, whose messages wait for it."""
+
+    def __init__(self, *values: int, answers: bool = True) -> None:
+        self.waiting = [("feed-0", payload.Writer(RUN, 100).build(value, 1, 1)) for value in values]
+        self.published: list[tuple[str, bytes]] = []
+        self.answers = answers
+        self.names: list[str] = []
+
+    def promise(self, publishing: Any, subscribing: Any) -> Promise:
+        return Promise("exactly-once", lasting=True)
+
+    def feed_publisher(self, settings: Any, name: str, completed: Any) -> Any:
+        self.names.append(name)
+        return _Publisher(self, completed)
+
+    def feed_subscriber(self, settings: Any, name: str, topics: Any) -> Any:
+        self.names.append(name)
+        return _Subscriber(self, topics)
+
+
+class _Publisher:
+    def __init__(self, feed: Feed, completed: Any) -> None:
+        self.feed, self.completed = feed, completed
+
+    def send(self, topic: str, partition: int, key: Any, content: bytes, token: int) -> bool:
+        self.feed.published.append((topic, content))
+        self.completed(token, OK, None, None)
+        return True
+
+    def pending(self) -> int:
+        return 0
+
+    def poll(self, timeout_s: float) -> None: ...
+    def close(self, timeout_s: float) -> None: ...
+
+
+class _Subscriber:
+    """A subscriber; it is asked for answers if it listens to the roll."""
+
+    def __init__(self, feed: Feed, topics: list[str]) -> None:
+        self.feed, self.topics = feed, topics
+        self.changed = [SubscriptionChange("subscribed", topic, 100, 200) for topic in topics]
+
+    def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Delivery], str | None]:
+        if self.topics == ["roll"]:
+            told = [("roll", b"0 feed-0")] if self.feed.answers else []
+        else:
+            told, self.feed.waiting = self.feed.waiting, []
+        return [Delivery(topic, 0, None, content, NO_POSITION, 0) for topic, content in told], None
+
+    def changes(self) -> list[SubscriptionChange]:
+        changed, self.changed = self.changed, []
+        return changed
+
+    def close(self, *, abruptly: bool = False) -> None:
+        self.changed = [SubscriptionChange("unsubscribed", topic, 300, 400) for topic in self.topics]
+
+
+def _load(folder: Path, feed: Feed) -> Load:
+    load = Load(folder, FeedWorkload(), feed)
+    write_topics(folder / "wal", {"feed-0": PUBSUB.name})
+    return load
+
+
+def test_a_publisher_sends_to_all_topics_in_turn(tmp_path: Path) -> None:
+    feed = Feed()
+    load = Load(tmp_path, FeedWorkload(), feed)
+    load.work(Task(PRODUCER, 0), 3, FeedOptions(topics=2, rate="max"))
+
+    assert {topic for topic, _ in feed.published} == {"feed-0", "feed-1"}
+    assert feed.names == ["producer-0"]
+
+
+def test_subscriptions_are_recorded_with_their_promise_and_how_uncertain_they_are(tmp_path: Path) -> None:
+    load = _load(tmp_path, Feed(1, 2))
+    load.work(Task(CONSUMER, 0), 2, OPTIONS)
+    history = load.history()
+    messages, observations = rows_of(history, "feed-0")
+    spans = {row["op"]: row["end_ns"] - row["start_ns"] for row in history.operations.to_pylist()}
+
+    assert [row["value"] for row in messages] == [1, 2]
+    assert [(row["kind"], row["name"], row["value"]) for row in observations] == [
+        ("subscribed", "exactly-once", 1),
+        ("unsubscribed", "exactly-once", 1),
+    ]
+    assert [spans[row["op"]] for row in observations] == [100, 100]
+
+
+def test_a_subscriber_answers_each_message_of_the_final_read_once(tmp_path: Path) -> None:
+    feed = Feed(1, PROBE, PROBE, PROBE + 1)
+    _load(tmp_path, feed).work(Task(CONSUMER, 0), 2, OPTIONS)
+
+    assert feed.published == [("roll", b"0 feed-0"), ("roll", b"0 feed-0")]
+
+
+def test_a_client_has_the_same_name_after_a_crash(tmp_path: Path) -> None:
+    feed = Feed()
+    _load(tmp_path, feed).work(Task(CONSUMER, 0, incarnation=2), 1, OPTIONS)
+
+    assert feed.names == ["consumer-0"]
+
+
+def test_the_final_read_is_complete_once_everybody_has_answered(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(auditor, "_SETTLE_S", 0.0)
+    load = _load(tmp_path, Feed())
+    told = load.work(Task(AUDITOR, 0), 100, OPTIONS)
+
+    assert told == {"accepted": True, "audited": True, "why": ""}
+    assert load.history().audit("feed-0", 0) == Drained(complete=True)
+
+
+def test_who_does_not_answer_is_named(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(auditor, "_AGAIN_S", 0.1)
+    feed = Feed(answers=False)
+    load = _load(tmp_path, feed)
+    told = load.work(Task(AUDITOR, 0), 2, OPTIONS)
+
+    assert not told["accepted"]
+    assert told["why"] == "consumer-0 did not receive anything of feed-0"
+    assert len(feed.published) > 1, "it publishes again for those that were away"
+    assert load.history().audit("feed-0", 0) == Drained(complete=False)
+
+
+@pytest.mark.parametrize("topics", [1, 3])
+def test_each_topic_keeps_nothing(topics: int) -> None:
+    declared = FeedWorkload().topics(FeedOptions(topics=topics), 1)
+
+    assert [(topic.name, topic.model) for topic in declared] == [(f"feed-{number}", PUBSUB) for number in range(topics)]
