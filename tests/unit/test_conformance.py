@@ -13,6 +13,7 @@ from chaoskit.contract.client import LogClients
 from chaoskit.contract.guarantee import Guarantees, Rule
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
 from chaoskit.contract.operating import Leadership, Upgrade
+from chaoskit.contract.service import ServiceError
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.workload import PRODUCER, Task
 from chaoskit.testing.conformance import check_clients, check_cluster, check_nemesis, check_workload
@@ -156,6 +157,26 @@ def test_a_power_of_which_nothing_is_said_is_not_supported() -> None:
             return tuple(power for power in super().service_powers(options) if power is not Upgrade)
 
     check_cluster(Silent())
+
+
+class _Between(Kafka):
+    between_clients = True
+
+    def brokers(self, options: Any, hosts: int) -> int:
+        return 1
+
+    def prepare(self, options: Any) -> None: ...
+    def deploy(self, hosts: Any, options: Any) -> Any:
+        raise ServiceError(f"deployed on {len(hosts)} hosts")
+
+
+def test_a_system_between_its_clients_is_tried_without_hosts() -> None:
+    assert "deployed" not in _told(lambda: check_cluster(_Between()))
+
+    told = _told(lambda: check_cluster(_Between(), workloads={"feed": {}}))
+
+    assert "`brokers` for no hosts is not 0, but it runs between its clients" in told
+    assert "a deployment: ServiceError: deployed on 0 hosts" in told
 
 
 class _Forgetful:

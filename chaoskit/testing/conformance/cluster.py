@@ -19,7 +19,7 @@ from chaoskit.contract.installed import system as installed
 from chaoskit.contract.installed import workload as installed_workload
 from chaoskit.contract.power import PowerMissing, optional
 from chaoskit.contract.service import Placing, Service
-from chaoskit.contract.system import System
+from chaoskit.contract.system import BetweenClients, System
 from chaoskit.contract.topic import Topic
 from chaoskit.run.deployment import start
 from chaoskit.testing.conformance.clients import check_clients
@@ -43,7 +43,7 @@ def check_cluster(
         system: the system, or the name of its entry point.
         hosts: clean hosts to deploy it on. If given, the system is deployed and started, its clients are checked in a
             trial, its services are killed on one host and started again, and each workload is checked in its own
-            trial.
+            trial. A system between its clients needs none: it is tried on this machine.
         options: options of the system for that deployment.
         workloads: workloads to check on it, by name, with their options.
 
@@ -61,7 +61,7 @@ def check_cluster(
         _check_guarantees(found, wants)
         with wants.step("default options"):
             _check_options(found, found.options(), wants)
-        if hosts:
+        if hosts or (workloads and isinstance(found, BetweenClients)):
             with wants.step("a deployment"):
                 _check_deployment(found, hosts, found.options.model_validate(options or {}), wants, workloads or {})
 
@@ -100,7 +100,10 @@ def _check_guarantees(found: System, wants: Wants) -> None:
 
 
 def _check_options(found: System, options: Any, wants: Wants) -> None:
-    wants.that(1 <= found.brokers(options, 3) <= 3, "`brokers` for 3 hosts is not 1 to 3")
+    if isinstance(found, BetweenClients):
+        wants.that(found.brokers(options, 0) == 0, "`brokers` for no hosts is not 0, but it runs between its clients")
+    else:
+        wants.that(1 <= found.brokers(options, 3) <= 3, "`brokers` for 3 hosts is not 1 to 3")
     wants.that(
         found.deployment(options) == found.deployment(found.options()), "equal options give different deployments"
     )
