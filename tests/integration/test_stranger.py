@@ -11,20 +11,20 @@ from pathlib import Path
 import pytest
 
 STRANGERS = Path(__file__).parent / "stranger"
-FOLDERS = {"tinyqueue": STRANGERS, "tinylog": STRANGERS / "tinylog"}
+FOLDERS = {"tinyqueue": STRANGERS, "tinylog": STRANGERS / "tinylog", "tinymesh": STRANGERS / "tinymesh"}
 
 
 def _run(folder: Path, *argv: object) -> str:
     done = subprocess.run(
         [sys.executable, *map(str, argv)],
         env={**os.environ, "PYTHONPATH": str(folder)}, cwd=folder, text=True, capture_output=True, check=False,
-        timeout=300,
+        timeout=400,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
-@pytest.mark.parametrize(("name", "tests"), [("tinyqueue", 6), ("tinylog", 5)])
+@pytest.mark.parametrize(("name", "tests"), [("tinyqueue", 6), ("tinylog", 5), ("tinymesh", 7)])
 def test_a_stranger_passes_its_suite(name: str, tests: int, tmp_path: Path) -> None:
     folder = FOLDERS[name]
     told = _run(
@@ -37,11 +37,16 @@ def test_a_stranger_passes_its_suite(name: str, tests: int, tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("name", "workload", "power"),
-    [("tinyqueue", "tinyqueue", "Installation"), ("tinylog", "log", "LogClients")],
+    [
+        ("tinyqueue", "tinyqueue", "Installation"),
+        ("tinylog", "log", "LogClients"),
+        ("tinymesh", "feed", "FeedClients"),
+    ],
 )
 def test_its_support_is_told(name: str, workload: str, power: str) -> None:
     told = _run(FOLDERS[name], "-c", "from chaoskit.cli.main import main; main()", "systems", name)
 
-    assert f"workloads: {workload}" in told
+    (runs,) = (line for line in told.splitlines() if line.startswith("workloads: "))
+    assert workload in runs.removeprefix("workloads: ").split(", ")
     (row,) = (line for line in told.splitlines() if line.startswith(power))
     assert row.rstrip().endswith("yes")
