@@ -42,10 +42,7 @@ def told(plan: Plan, *, drawn: bool) -> Iterator[str]:
     cluster, load = scenario.cluster, scenario.workload
     given = [f"{key}: {_written(value)}" for key, value in (cluster.model_extra or {}).items()]
     yield f"{scenario.name}  seed {'drawn when it runs; here, for example ' if drawn else ''}{plan.seed}"
-    where = (
-        f"that runs already, {scalar(cluster.hosts)} nodes" if cluster.attach else f"on {', '.join(plan.host_names)}"
-    )
-    yield f"  cluster: {cluster.system} {where}{_listed(given)}"
+    yield f"  cluster: {cluster.system}{_where(plan)}{_listed(given)}"
     given = [f"{key}: {_written(value)}" for key, value in (load.model_extra or {}).items()]
     on = f" on {', '.join(load.drivers)}" if load.drivers else ""
     yield f"  load: {load.kind} for {format_duration(load.duration)}{on}{_listed(given)}"
@@ -57,6 +54,14 @@ def told(plan: Plan, *, drawn: bool) -> Iterator[str]:
         yield f"  and {more} more faults"
     expected = ", ".join(f"{name}: {value}" for name, value in scenario.expect.items())
     yield f"  expected: {expected or 'what the guarantees of these settings say'}"
+
+
+def _where(plan: Plan) -> str:
+    cluster, names = plan.scenario.cluster, plan.host_names
+    if cluster.attach:
+        return f" that runs already, {scalar(cluster.hosts)} nodes"
+    own, seats = ", ".join(names[: cluster.hosts]), ", ".join(names[cluster.hosts :])
+    return f"{' on ' * bool(own)}{own}{' with clients on ' * bool(seats)}{seats}"
 
 
 def _fault(fault: PlannedFault, plan: Plan) -> str:
