@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 STRANGERS = Path(__file__).parent / "stranger"
-FOLDERS = {"tinyqueue": STRANGERS, "tinylog": STRANGERS / "tinylog", "tinymesh": STRANGERS / "tinymesh"}
 
 
 def _run(folder: Path, *argv: object) -> str:
@@ -26,7 +25,7 @@ def _run(folder: Path, *argv: object) -> str:
 
 @pytest.mark.parametrize(("name", "tests"), [("tinyqueue", 6), ("tinylog", 5), ("tinymesh", 7)])
 def test_a_stranger_passes_its_suite(name: str, tests: int, tmp_path: Path) -> None:
-    folder = FOLDERS[name]
+    folder = STRANGERS / name
     told = _run(
         folder, "-m", "pytest", "-m", "chaos", "-p", "no:cacheprovider", "--rootdir", folder,
         "--chaos-store", tmp_path, folder / "suite.py",
@@ -44,7 +43,7 @@ def test_a_stranger_passes_its_suite(name: str, tests: int, tmp_path: Path) -> N
     ],
 )
 def test_its_support_is_told(name: str, workload: str, power: str) -> None:
-    told = _run(FOLDERS[name], "-c", "from chaoskit.cli.main import main; main()", "systems", name)
+    told = _run(STRANGERS / name, "-c", "from chaoskit.cli.main import main; main()", "systems", name)
 
     (runs,) = (line for line in told.splitlines() if line.startswith("workloads: "))
     assert workload in runs.removeprefix("workloads: ").split(", ")

@@ -188,6 +188,31 @@ def _exists(name: str) -> bool:
     return path.parent.with_suffix(".py").is_file() and path.name in path.parent.with_suffix(".py").read_text()
 
 
+STRANGERS = ROOT / "tests" / "integration" / "stranger"
+SHOWN: list[tuple[str, str]] = re.findall(
+    r"^```(?:python|yaml)\n# (\S+\.(?:py|yaml))\n(.*?)^```", PAGES["docs/extending.md"], re.M | re.S
+)
+
+
+@pytest.mark.parametrize(("name", "code"), SHOWN)
+def test_the_code_that_is_shown_is_that_of_a_stranger(name: str, code: str) -> None:
+    """A block that begins with a file's name has pieces of that file, in their order; `...` stands for others."""
+    pieces = [each.strip("\n") for each in re.split(r"^ *\.\.\.\n", code, flags=re.M)]
+    found = re.compile(".*".join(rf"^{re.escape(piece)}$" for piece in pieces if piece), re.M | re.S)
+    files = [*STRANGERS.glob(f"*/{name}")]
+
+    assert [path for path in files if found.search(path.read_text())], f"no stranger's {name} has this"
+
+
+def test_the_names_of_the_guide_exist() -> None:
+    """A class that the guide to plug-ins names is one of the engine's, or of a stranger."""
+    sources = [*(ROOT / "chaoskit").rglob("*.py"), *STRANGERS.rglob("*.py")]
+    known = set(re.findall(r"^(?:class )?([A-Z]\w+)\b", "\n".join(path.read_text() for path in sources), re.M))
+    named = set(re.findall(r"`(?:\w+\.)*([A-Z]\w*[a-z]\w*)(?:\([^`]*\))?`", PAGES["docs/extending.md"]))
+
+    assert named - known - {"True", "False"} == set()
+
+
 def prose(text: str) -> Iterator[tuple[int, str]]:
     """Yield the lines of a page, with their numbers, that are neither in a table nor in a block of code."""
     fenced = False
