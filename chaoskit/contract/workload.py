@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypedDict, TypeVar
 
 from pydantic import BaseModel
 
@@ -34,6 +34,28 @@ class Task:
         return f"{name}#{self.incarnation}" if self.incarnation else name
 
 
+class Result(TypedDict, total=False):
+    """What a client reports to the harness besides its progress; each key is reported once it is known.
+
+    Attributes:
+        accepted: of the auditor: whether every partition accepted its probe.
+        audited: of the auditor, at its end: whether it read everything.
+        why: why it did not.
+        failed: why another client can never work again, and stays idle.
+        probed: of members of a group, and of the auditor: the partitions, as `topic/number`, of which they have
+            received the auditor's probe. The group must receive each that the auditor has received, or at least go on
+            receiving messages of the partition.
+        received: of the same: how many messages of each.
+    """
+
+    accepted: bool
+    audited: bool
+    why: str
+    failed: str
+    probed: list[str]
+    received: dict[str, int]
+
+
 class Control(Protocol):
     """The worker's link to the harness."""
 
@@ -55,15 +77,8 @@ class Control(Protocol):
         """Report progress to the harness, a few times per second."""
         ...
 
-    def result(self, result: Mapping[str, Any]) -> None:
-        """Report results to the harness; later calls add to earlier ones.
-
-        The auditor reports `accepted` as soon as its probes are through and `audited` at its end, both bool, and may
-        say why not (`why`). Another client that can never work again, and stays idle, reports the reason (`failed`).
-        Members of a group, and the auditor, report the partitions of which they have received the auditor's probe
-        (`probed`: list of `topic/number`), and how many messages of each (`received`). The group must receive each
-        probe that the auditor has received, or at least go on receiving messages of the partition.
-        """
+    def result(self, result: Result) -> None:
+        """Report results to the harness; later calls add to earlier ones."""
         ...
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from chaoskit.contract.client import PositionLost
 from chaoskit.contract.recording import Delivery, Recorder
 from chaoskit.contract.vocabulary import FAIL, OK, PRODUCER_SHIFT, Place
+from chaoskit.contract.workload import Result
 
 _POLL_TIMEOUT_S = 0.1
 _MESSAGES_MAX = 1000
@@ -75,8 +76,8 @@ class Poller(Generic[S]):
             if value >> PRODUCER_SHIFT == self._prober:
                 self.probed.add((topic, partition))
 
-    def told(self) -> dict[str, Any]:
-        """Return what a member of a group tells the harness; see `chaoskit.contract.workload.Control.result`."""
+    def told(self) -> Result:
+        """Return what a member of a group reports to the harness."""
         return {
             "probed": sorted(map(self._named, self.probed)),
             "received": {self._named(place): count for place, count in self.received.items()},

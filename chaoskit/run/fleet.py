@@ -29,7 +29,7 @@ from chaoskit.base.secrets import environment_in
 from chaoskit.contract.driver import Driver
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.seat import Seating
-from chaoskit.contract.workload import CONSUMER, PRODUCER, Task
+from chaoskit.contract.workload import CONSUMER, PRODUCER, Result, Task
 from chaoskit.history.format.segment import HistoryFull
 from chaoskit.history.recording.recorder import Progress
 from chaoskit.run.crew import Crew
@@ -61,7 +61,7 @@ class Worker:
     ready: threading.Event = field(default_factory=threading.Event)
     progress: Progress = field(default_factory=Progress)
     latencies: deque[latency.Sparse] = field(default_factory=deque)
-    result: dict[str, Any] = field(default_factory=dict)
+    result: Result = field(default_factory=Result)
     ahead_ns: Callable[[], int] = lambda: 0
     remote: bool = False
     boots: int = 0

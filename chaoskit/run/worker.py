@@ -16,13 +16,12 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from chaoskit.contract import installed
-from chaoskit.contract.workload import Job, Task
+from chaoskit.contract.workload import Job, Result, Task
 from chaoskit.history.format.segment import HistoryFull
 from chaoskit.history.recording.recorder import Progress, Recorder
 from chaoskit.history.recording.wal import WalWriter
@@ -62,7 +61,7 @@ class HarnessLink:
     def report(self, progress: Progress) -> None:
         self._say(progress=asdict(progress))
 
-    def result(self, result: Mapping[str, Any]) -> None:
+    def result(self, result: Result) -> None:
         self._say(result=dict(result))
 
     def _await_stop(self) -> None:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from chaoskit.contract.topic import DEAD
 from chaoskit.contract.vocabulary import PRODUCER_SHIFT
 from checkers.synthetic.layout import ORIGIN_NS
+from checkers.synthetic.parameters import Parameters
 from checkers.synthetic.queue_broker import MS, TICK_NS, Broker, Message
 from checkers.synthetic.queue_causes import PREFETCH, QUEUE_CAUSES, SETTINGS
 from checkers.synthetic.queue_rows import QueueRows
 from checkers.synthetic.sends import FAIL, INFO, OK
-
-if TYPE_CHECKING:
-    from checkers.synthetic.queues import QueueSimulation
 
 TOPIC = "queue"
 _NUMBER_SHIFT = 24
@@ -36,6 +34,27 @@ _PAUSE_EVERY, _PAUSE = 160, 70
 """Consumers of queues that expire or drop messages pause for so many ticks of so many, and at the end."""
 
 
+class Stage(Protocol):
+    """The history that a queue is part of; see `checkers.synthetic.queues.QueueSimulation`."""
+
+    parameters: Parameters
+    clients: list[str]
+    crashes: list[tuple[int, int]]
+    span_ns: int
+    end_ns: int
+    audit_ns: int
+    declare_op: int
+    audit_op: int
+
+    def operate(self, f: str, client: int, start_ns: int, lasts_ns: int, outcome: int = OK) -> int:
+        """Add an operation; return its number before sorting."""
+        ...
+
+    def consumer(self, number: int) -> int:
+        """Return the client of a consumer."""
+        ...
+
+
 class QueueRun:
     """One queue.
 
@@ -44,7 +63,7 @@ class QueueRun:
         truth: what must be found.
     """
 
-    def __init__(self, run: QueueSimulation, number: int, size: int, kind: str, cause: str | None) -> None:
+    def __init__(self, run: Stage, number: int, size: int, kind: str, cause: str | None) -> None:
         self._run, self._size, self._kind, self._cause = run, size, kind, cause
         self._rng = np.random.default_rng([run.parameters.seed, 8, number])
         self._broker = Broker(kind, cause)
