@@ -40,7 +40,7 @@ def strike_of(nemesis: Any, targets: Sequence[Any], cluster: Any, name: str = ""
         hosts=targets if nemesis.hits == "hosts" else (),
         clients=targets if nemesis.hits == "clients" else (),
         service=cluster,
-        lab=cluster.hosts,
+        lab=cluster.hosts if cluster else (),
         parameters=nemesis.parameters.model_validate(parameters),
         seed=7,
         resolve=lambda name: _hosts(cluster, name),
