@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
+from chaoskit.history.format.fault import Fault
 from chaoskit.history.reading.reader import Partition, Piece
 from chaoskit.judge.timing import Load, Timing
 from spark_analysis.configuration import configuration
@@ -20,12 +20,12 @@ from spark_analysis.windows import windows_of
 S, MS = 1_000_000_000, 1_000_000
 
 
-def _fault(number: int, start_s: float, effective_s: float | None, healed_s: float | None) -> dict[str, Any]:
-    times = [None if each is None else int(each * S) for each in (start_s, effective_s, healed_s)]
-    return {"fault": number, "kind": "kill", **dict(zip(("start_ns", "effective_ns", "healed_ns"), times, strict=True))}
+def _fault(number: int, start_s: float, effective_s: float | None, healed_s: float | None) -> Fault:
+    effective_ns, healed_ns = (None if each is None else int(each * S) for each in (effective_s, healed_s))
+    return Fault(number, "kill", int(start_s * S), effective_ns=effective_ns, healed_ns=healed_ns)
 
 
-def _windows(*faults: dict[str, Any], end_s: float = 60) -> dict[tuple[int, str], tuple[float, float]]:
+def _windows(*faults: Fault, end_s: float = 60) -> dict[tuple[int, str], tuple[float, float]]:
     return {
         (each.fault, each.phase): (each.start_ns / S, each.end_ns / S) for each in windows_of(faults, 0, int(end_s * S))
     }
@@ -61,7 +61,7 @@ def test_a_fault_without_effect_has_no_window_and_one_never_healed_lasts_to_the_
 
 
 def test_ages_count_from_the_acknowledgement_to_the_next_fault() -> None:
-    faults = [{"kind": "pause", "effective_ns": 20 * S}, {"kind": "kill", "effective_ns": 10 * S}]
+    faults = [Fault(0, "pause", 0, effective_ns=20 * S), Fault(1, "kill", 0, effective_ns=10 * S)]
     acked = np.array([10 * S - 500_000, 10 * S - 2 * S, 12 * S, 21 * S])
 
     assert ages(acked, faults) == [
