@@ -113,6 +113,7 @@ class Client:
         self.workers = [start(task)]
         self._start = start
         self._crashed: list[Worker] = []
+        self._fallen: list[Worker] = []
         self._paused = False
         self._stopped = False
 
@@ -183,9 +184,10 @@ class Client:
         worker = self.worker
         if self.seat is None or self._stopped or worker.process.poll() != -signal.SIGKILL:
             return False
-        if worker not in self._crashed and _same_boot(self.seat, worker.boots):
-            return False
+        if worker in self._crashed or _same_boot(self.seat, worker.boots):
+            return worker in self._fallen
         self._crashed.append(worker)
+        self._fallen.append(worker)
         return True
 
     def lost(self) -> bool:

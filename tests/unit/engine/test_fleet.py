@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -19,7 +21,7 @@ from chaoskit.history.format.schema import AUDITOR
 from chaoskit.history.reading.reader import History
 from chaoskit.history.recording.recorder import Progress
 from chaoskit.run.crew import Crew
-from chaoskit.run.fleet import Fleet
+from chaoskit.run.fleet import Client, Fleet, Worker
 from chaoskit.run.seats import Seats
 
 _THIRD_PARTY = """
@@ -322,3 +324,35 @@ def test_a_consumer_that_is_paused_stays_so_when_it_is_started_again(run: Path, 
     assert wait_until(lambda: consumer.worker.progress.received == 0, 20)
     fleet.stop(clients)
     assert fleet.join(clients, 20) == []
+
+
+class _Seat:
+    """A host as a seat, which has booted so many times."""
+
+    def __init__(self) -> None:
+        self.boots, self.lit = 1, True
+
+    def power(self, kind: type) -> _Seat:
+        return self
+
+    def reachable(self, timeout_s: float = 1) -> bool:
+        return self.lit
+
+
+def _on(seat: _Seat) -> Client:
+    process: Any = SimpleNamespace(poll=lambda: -9, kill=lambda: None, wait=lambda: None)
+    return Client(Task("producer", 0), lambda task: Worker(task, process, Path(), boots=1), cast("Any", seat))
+
+
+def test_a_client_dies_with_its_host_and_not_by_a_crash_of_its_own() -> None:
+    seat = _Seat()
+    client = _on(seat)
+    assert not client.died_with_host(), "its host runs"
+    seat.lit = False
+    assert client.died_with_host()
+    seat.lit, seat.boots = True, 2
+    assert client.died_with_host(), "it has not begun again"
+
+    crashed = _on(_Seat())
+    crashed._crashed.append(crashed.worker)
+    assert not crashed.died_with_host(), "who crashed it starts it again"
