@@ -241,6 +241,8 @@ def _check_hosts(cluster: ClusterSpec, system: System) -> None:
         raise BadInput(f"cluster.hosts: must be at least 1 (given: 0): {name} runs on hosts")
     if between and cluster.hosts:
         raise BadInput(f"cluster.hosts: {name} runs between its clients; write hosts: 0, and seats for the clients")
+    if between and not cluster.seats:
+        raise BadInput(f"cluster.seats: must be at least 1 (given: 0): {name} runs between its clients, on these hosts")
 
 
 def _allowed(
