@@ -80,6 +80,7 @@ class LocalHost(ClockHost, HostLimits):
         # The same after every boot, like a real machine's: peers cache it for half a minute.
         self._mac = "02:" + ":".join(f"{byte:02x}" for byte in hashlib.sha256(self._cable.encode()).digest()[:5])
         self._init: subprocess.Popen[bytes] | None = None
+        self._seated: list[subprocess.Popen[bytes]] = []
         self._init_pid = 0
         self.boots = 0
 
@@ -146,6 +147,7 @@ class LocalHost(ClockHost, HostLimits):
         except OSError as error:
             raise HostError(f"host {self.name}: {error}") from error
         self.adopt(process.pid)
+        self._seated = [client for client in self._seated if client.poll() is None] + [process]
         return process
 
     def power_cut(self) -> None:
@@ -166,6 +168,9 @@ class LocalHost(ClockHost, HostLimits):
             disk.release()
         with suppress(ProcessLookupError):
             os.kill(self._init_pid, signal.SIGKILL)
+        for client in self._seated:
+            client.wait()  # the host's first process ends only once all others in its namespace were reaped
+        self._seated = []
         self._init.wait()
         self._init = None
         # The kernel removes it too, but too late for a host that boots again immediately.

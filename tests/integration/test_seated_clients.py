@@ -45,8 +45,7 @@ def test_a_seated_client_is_in_the_network_of_its_host_and_has_its_name(lab: Loc
 
 def test_a_power_cut_kills_it_and_what_it_wrote_stays(lab: LocalLab, tmp_path: Path) -> None:
     host, ticks = lab.hosts[0], tmp_path / "ticks"
-    with (tmp_path / "errors").open("wb") as errors:
-        client = _seated(lab, _TICKS, errors, str(ticks))
+    with (tmp_path / "errors").open("wb") as errors, _seated(lab, _TICKS, errors, str(ticks)) as client:
         assert sooner_or_later(lambda: ticks.exists() and ticks.read_text().count("\n") > 5)
         host.power(PowerSwitch).power_cut()
         cut_ns = time.monotonic_ns()
@@ -55,11 +54,12 @@ def test_a_power_cut_kills_it_and_what_it_wrote_stays(lab: LocalLab, tmp_path: P
         assert 0 < int(ticks.read_text().splitlines()[-2]) < cut_ns
         with pytest.raises(HostError, match="has no power"):
             _seated(lab, _TICKS, errors, str(ticks))
-        host.power(PowerSwitch).power_on()
+    host.power(PowerSwitch).power_on()
     assert _said(lab, "import socket; print(socket.gethostname())", tmp_path) == "n1"
 
 
 def test_it_sees_the_wall_clock_of_its_host(lab: LocalLab, tmp_path: Path) -> None:
+    lab.hosts[0].make_clock_settable()
     clock = lab.hosts[0].power(SettableClock)
     clock.set_clock(3600 * 10**9)
 

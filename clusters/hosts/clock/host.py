@@ -60,7 +60,10 @@ class ClockHost(SshHost):
         return found.status == 0
 
     def clock_variables(self, root: str) -> dict[str, str]:
-        """Return the environment of a process that sees the clock, given where it finds the host's files."""
+        """Return the environment of a process that sees the clock, given where it finds the host's files; empty if it
+        cannot be set."""
+        if not self._settable:
+            return {}
         self._place_library()
         return {key: root + path for key, path in _VARIABLES.items()}
 
