@@ -37,7 +37,7 @@ check: setup ## format, lint, types, import rules
 	@./setup/packages browser
 
 fast: check .browser ## check, unit and integration tests: `make test` without clusters (root or sudo)
-fast: TESTS = tests/unit tests/integration
+fast: TESTS = -m "not long" tests/unit tests/integration
 test: check .browser ## all tests: unit, integration, short chaos tests on real clusters (12 minutes; root or sudo)
 test: TESTS = -m "not chaos or not (long or nightly)" tests/unit tests/integration tests/chaos
 fast test:
@@ -46,7 +46,7 @@ fast test:
 	@$(SUDO) $(BIN)/python tests/pace.py
 
 chaos: setup ## all chaos tests on real Kafka, Pulsar and BookKeeper, the long ones too (2 hours)
-	$(SUDO) $(BIN)/python -m pytest $(DURATIONS) -m "chaos and not nightly" tests/chaos
+	$(SUDO) $(BIN)/python -m pytest $(DURATIONS) -m "chaos and not nightly" tests/chaos tests/integration
 
 nightly: setup ## thousands of generated histories, mutants of the checkers; every chaos test ten times (a night and more)
 	$(BIN)/python -m pytest tests/unit -n 2 --hypothesis-profile nightly --hypothesis-seed $(SEED) \

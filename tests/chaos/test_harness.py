@@ -87,7 +87,8 @@ def test_heal_and_check_after_kill_9_in_the_middle_of_a_fault(tmp_path: Path, re
 
 def test_ctrl_c_heals_checks_what_there_is_and_cleans(tmp_path: Path) -> None:
     before = snapshot()
-    with chaoskit("run", write(tmp_path, cluster=ALONE), "--store", tmp_path / "store", "--json") as process:
+    lasting = write(tmp_path, cluster=ALONE, workload={**SCENARIO["workload"], "duration": "10m"})
+    with chaoskit("run", lasting, "--store", tmp_path / "store", "--json") as process:
         wait_for_line(process, "pause on")
         process.send_signal(signal.SIGINT)
         status, out, _ = finish(process)

@@ -23,7 +23,18 @@ def _run(folder: Path, *argv: object) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize(("name", "tests"), [("tinyqueue", 6), ("tinylog", 5), ("tinymesh", 7)])
+_LONG = [pytest.mark.chaos, pytest.mark.long]
+"""`make chaos` runs these; each takes one or two minutes."""
+
+
+@pytest.mark.parametrize(
+    ("name", "tests"),
+    [
+        pytest.param("tinyqueue", 6, marks=_LONG),
+        pytest.param("tinylog", 5, marks=_LONG),
+        ("tinymesh", 7),
+    ],
+)
 def test_a_stranger_passes_its_suite(name: str, tests: int, tmp_path: Path) -> None:
     folder = STRANGERS / name
     told = _run(
