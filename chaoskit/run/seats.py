@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import cycle
 from typing import Protocol
 
@@ -37,22 +37,24 @@ class Seats:
 
     Args:
         hosts: the hosts.
-
-    Attributes:
-        problems: which clients did not come back, and why, as sentences.
     """
 
     def __init__(self, hosts: Sequence[ServiceHost]) -> None:
-        self.problems: list[str] = []
+        self._away: dict[Seated, str] = {}
         self._turn = cycle(hosts) if hosts else None
         self._closing = threading.Event()
         self._thread: threading.Thread | None = None
+
+    @property
+    def problems(self) -> list[str]:
+        """Why clients have not come back that could not be started again, as sentences."""
+        return list(self._away.values())
 
     def next(self) -> ServiceHost | None:
         """Return the seat of a new client; None: this machine."""
         return None if self._turn is None else next(self._turn)
 
-    def attend(self, clients: Callable[[], Sequence[Seated]]) -> None:
+    def attend(self, clients: Sequence[Seated]) -> None:
         """From now on, start clients again whose host was booted, as a supervisor on it would."""
         if self._turn is not None:
             self._thread = threading.Thread(target=self._attend, args=(clients,), name="seats", daemon=True)
@@ -64,11 +66,16 @@ class Seats:
         if self._thread is not None:
             self._thread.join()
 
-    def _attend(self, clients: Callable[[], Sequence[Seated]]) -> None:
+    def _attend(self, clients: Sequence[Seated]) -> None:
         while not self._closing.wait(_LOOK_S):
-            for client in clients():
+            for client in clients:
                 if client.seat is not None and client.died_with_host() and client.seat.reachable(_ANSWER_S):
-                    try:
-                        client.start_next()
-                    except ChaoskitError as error:
-                        self.problems.append(str(error))
+                    self._start_next(client)
+
+    def _start_next(self, client: Seated) -> None:
+        try:
+            client.start_next()
+        except ChaoskitError as error:
+            self._away[client] = str(error)
+        else:
+            self._away.pop(client, None)

@@ -135,7 +135,6 @@ class Trial:
                 self._drive(fleet, survey, seats)
             finally:
                 seats.close()
-                self._problems += seats.problems
                 fleet.stop(fleet.clients)
                 fleet.join(fleet.clients, _STOP_TIMEOUT_S)
                 survey.close()
@@ -161,7 +160,7 @@ class Trial:
         self._watcher.on(PhaseBegun("load"))
         survey.start()
         start_ns = fleet.go(clients)
-        seats.attend(lambda: clients)
+        seats.attend(clients)
         self._digest(start_ns)
         self._interrupted.load_begun = True
         self._load_start_ns = start_ns - self._origin_ns
@@ -189,7 +188,8 @@ class Trial:
         liveness = self._recover(fleet, producers, consumers)
         fleet.stop(clients)
         self._problems += fleet.join(clients, _STOP_TIMEOUT_S)
-        self._problems += survey.problems
+        seats.close()
+        self._problems += survey.problems + seats.problems
         self.restored = (
             liveness["recovered"]
             and ("group" not in liveness or _serves(liveness["group"]))
