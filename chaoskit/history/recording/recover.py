@@ -131,7 +131,8 @@ def _impossible(records: Records, operations: int, names: int) -> str:
     if numbers.size and not 0 <= numbers.min() <= numbers.max() < operations:
         return f"its operations are numbered from {numbers.min()} to {numbers.max()}"
     kinds = records["delivery"][is_named(records)]
-    if max(*(records[field].max(initial=0) for field in ("name", "key")), kinds.max(initial=0)) > names:
+    highest = max(*(records[field].max(initial=0) for field in ("name", "key")), kinds.max(initial=0))
+    if highest > names or kinds.min(initial=1) < 1:
         return "it refers to a name that never was"
     for each, codes in _CODES.items():
         if records["code"][kind == each].max(initial=0) >= codes:

@@ -17,7 +17,8 @@ from chaoskit.base.errors import BadInput
 from chaoskit.contract.datamodel import QUEUE
 from chaoskit.history.compacting.compact import compact
 from chaoskit.history.format.models import write_topics
-from chaoskit.history.format.record import HEADER_BYTES, RECORD, RECORD_BYTES
+from chaoskit.history.format.record import HEADER_BYTES, NO_POSITION, RECORD, RECORD_BYTES
+from chaoskit.history.format.schema import KINDS
 from chaoskit.history.reading.reader import History
 from chaoskit.history.recording.recover import recover
 from chaoskit.history.recording.wal import WalWriter
@@ -202,4 +203,14 @@ def test_a_record_that_no_client_can_have_written(
     path.write_bytes(content)
 
     with pytest.raises(BadInput, match=rf"p-0\.wal is damaged: .*{complaint}.*Restore it from a copy"):
+        recover(run / "wal")
+
+
+@pytest.mark.parametrize("kind_id", [0, -1, 2**31 - 1])
+def test_an_observation_of_a_kind_that_no_client_can_have_named(run: Path, kind_id: int) -> None:
+    with WalWriter(run / "wal", "p", 0) as log:
+        look = log.invoke(log.name("look"), 1)
+        log.observed(look, len(KINDS), log.name("t"), 0, 0, NO_POSITION, NO_POSITION, kind_id)
+
+    with pytest.raises(BadInput, match=r"p-0\.wal is damaged: it refers to a name that never was"):
         recover(run / "wal")
