@@ -44,9 +44,7 @@ class DataModel:
         return model_named, (self.name,)
 
 
-LOG = DataModel(
-    "log", (LogClients, TransactionalClients, SequencedClients, SubscribingClients), bounded=True
-)  # fmt: skip
+LOG = DataModel("log", (LogClients, TransactionalClients, SequencedClients, SubscribingClients), bounded=True)
 """Messages at positions, kept until they expire; the system reports the end of each partition."""
 
 LEDGER = DataModel("ledger", (LedgerClients,), bounded=True, lasts=False)

@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.contract.anomaly import Anomaly
-from chaoskit.contract.vocabulary import PRODUCER_SHIFT
-from checkers.arrays.columns import NONE, Ints, marked, running_maximum, stable_order
-from checkers.arrays.findings import findings_of, merged, no_findings
+from checkers.arrays.columns import NONE, Ints, marked
+from checkers.arrays.findings import findings_of, merged
 from checkers.delivery.copies import DUPLICATE, REDELIVERED
+from checkers.delivery.overtaken import overtaken
 from checkers.pubsub.view import AT_LEAST_ONCE, FeedView
 from checkers.subscription.subscriptions import FIFO_VIOLATION
 
@@ -62,22 +62,13 @@ def order_cases(view: FeedView) -> pa.Table:
     Evidence: `op` received it at `at_ns`; `other_value` is the latest message of its publisher received before.
     """
     log = view.log
-    row = np.flatnonzero(~marked(log.intact.value.size, view.again[0]))
-    if not row.size:
-        return no_findings()
-    producer = log.intact.value[row] >> PRODUCER_SHIFT
-    group = log.operations.process[log.intact.operation[row]] * (producer.max() + 1) + producer
-    order = stable_order(group)
-    row, group = row[order], group[order]
-    place, highest = running_maximum(group, log.intact_values[row].astype(np.int64), log.values.size)
-    below = np.flatnonzero(place < highest)
-    above = row[np.searchsorted(highest, highest[below])]
+    late, later = overtaken(log, np.flatnonzero(~marked(log.intact.value.size, view.again[0])))
     return findings_of(
         log.setting,
         FIFO_VIOLATION,
-        value=log.intact.value[row[below]],
-        position=log.intact.position[row[below]],
-        op=log.operations.op[log.intact.operation[row[below]]],
-        other_value=log.intact.value[above],
-        at_ns=log.intact.received_ns[row[below]],
+        value=log.intact.value[late],
+        position=log.intact.position[late],
+        op=log.operations.op[log.intact.operation[late]],
+        other_value=log.intact.value[later],
+        at_ns=log.intact.received_ns[late],
     )

@@ -15,8 +15,7 @@ import pyarrow as pa
 
 from chaoskit.contract.anomaly import Anomaly, Gone
 from chaoskit.contract.checker import Part
-from chaoskit.contract.vocabulary import PRODUCER_SHIFT
-from checkers.arrays.columns import NONE, Ints, distinct, is_one_of, marked, running_maximum, stable_order
+from checkers.arrays.columns import NONE, Ints, distinct, is_one_of, marked
 from checkers.arrays.findings import findings_of, merged, no_findings
 from checkers.arrays.models import QUEUES
 from checkers.delivery.copies import DUPLICATE
@@ -30,6 +29,7 @@ from checkers.delivery.origin import (
     corrupt_cases,
     phantom_cases,
 )
+from checkers.delivery.overtaken import overtaken
 from checkers.delivery.stuck import STUCK
 from checkers.queue.activity import NO_FAILOVER, active_cases, failover_cases, stuck_cases
 from checkers.queue.dead_letters import (
@@ -251,18 +251,8 @@ def order_cases(view: QueueView) -> pa.Table:
     """
     if view.unordered:
         return no_findings()
-    log = view.log
-    row = np.flatnonzero(view.first & view.unmarked)
-    if not row.size:
-        return no_findings()
-    producer = log.intact.value[row] >> PRODUCER_SHIFT
-    group = log.operations.process[log.intact.operation[row]] * (producer.max() + 1) + producer
-    order = stable_order(group)
-    row, group = row[order], group[order]
-    place, highest = running_maximum(group, log.intact_values[row].astype(np.int64), log.values.size)
-    below = np.flatnonzero(place < highest)
-    above = row[np.searchsorted(highest, highest[below])]
-    return delivery_findings(view, FIFO_VIOLATION, row[below], other_value=log.intact.value[above])
+    late, later = overtaken(view.log, np.flatnonzero(view.first & view.unmarked))
+    return delivery_findings(view, FIFO_VIOLATION, late, other_value=view.log.intact.value[later])
 
 
 def strange_cases(view: QueueView) -> pa.Table:

@@ -1,4 +1,4 @@
-"""Findings of `chaoskit doctor` for systems that run on Java and are downloaded with Maven."""
+"""Findings of `chaoskit doctor` about what several systems need."""
 
 from __future__ import annotations
 
@@ -32,3 +32,10 @@ def java_and_jars(system: str, java_min: int, release: str) -> list[Capability]:
             "apt-get install maven",
         ),
     ]
+
+
+def debian_roots(system: str) -> Capability:
+    """Return whether this machine can make the root file systems in which a system's packages are installed."""
+    there = shutil.which("mmdebstrap") is not None
+    remedy = "" if there else "apt-get install mmdebstrap debian-archive-keyring"
+    return Capability(f"roots of other Debian releases ({system})", there, "mmdebstrap", remedy, required=False)

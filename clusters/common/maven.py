@@ -20,6 +20,7 @@ from pathlib import Path
 from chaoskit.base.downloads import about_to_download
 from chaoskit.base.errors import BadInput
 from chaoskit.base.state import cache_folder
+from clusters.common.release import numbers_of
 
 Coordinates = tuple[str, str, str]
 """Group, artifact and version in the Maven repository."""
@@ -95,10 +96,7 @@ def release_number(system: str, version: str, example: str, minimum: tuple[int, 
     Raises:
         BadInput: it is not a release number, or it is older than the first supported release.
     """
-    parts = version.split(".")
-    if not all(part.isdigit() for part in parts) or len(parts) != 3:
-        raise BadInput(f"cluster.version: {version!r} is not a release number of {system}; write for example {example}")
-    numbers = tuple(int(part) for part in parts)
+    numbers = numbers_of(system, version, f"write for example {example}")
     if numbers < minimum:
         raise BadInput(f"cluster.version: {version} is too old; chaoskit supports {system} {minimum[0]}.{minimum[1]}+")
     return numbers

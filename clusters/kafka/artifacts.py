@@ -6,6 +6,7 @@ from pathlib import Path
 
 from chaoskit.base.errors import BadInput
 from clusters.common import maven
+from clusters.common.release import numbers_of
 
 VERSION_MIN = (3, 0)
 """First release whose KRaft mode can be tested (production-ready since 3.3). KRaft in 2.8 is an early preview: it
@@ -26,10 +27,7 @@ def parse_version(version: str) -> tuple[int, ...]:
     Raises:
         BadInput: it is not a release number, or the release does not support KRaft.
     """
-    parts = version.split(".")
-    if not all(part.isdigit() for part in parts) or len(parts) not in (2, 3):
-        raise BadInput(f"cluster.version: {version!r} is not a release number of Kafka; write for example 4.1.1")
-    numbers = tuple(int(part) for part in parts)
+    numbers = numbers_of("Kafka", version, "write for example 4.1.1", parts=(2, 3))
     if numbers < VERSION_MIN:
         raise BadInput(
             f"cluster.version: Kafka {version} has no KRaft, or only a preview; chaoskit supports Kafka 3.0+"

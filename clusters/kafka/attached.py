@@ -25,6 +25,7 @@ from clusters.kafka.connection import BOOTSTRAP, CONNECTION_DEFAULTS, NAMESPACE
 from clusters.kafka.effective import Reporter
 from clusters.kafka.java.settings import own_client
 from clusters.kafka.probe import features
+from clusters.kafka.roles import holders
 from clusters.kafka.service import KafkaService
 from clusters.kafka.settings import ELIGIBLE_LEADERS, FEATURES_SINCE, KafkaOptions
 from clusters.kafka.topics import delete_topics
@@ -206,11 +207,9 @@ class AttachedKafka(KafkaService):
 
     def _of_partition(self, place: Place, role: str) -> Sequence[int]:
         state = self._states().get(place)
-        if state is None or state.leader < 0:
+        if state is None:
             raise ServiceError(f"{place[0]}/{place[1]} currently has no leader")
-        followers = [node for node in state.replicas if node != state.leader]
-        holders: list[int] = {"leader": [state.leader], "isr": state.isrs}.get(role, followers)
-        return holders
+        return holders(place, role, state.leader, state.replicas, state.isrs)
 
 
 def remove(settings: Mapping[str, Any], names: Sequence[str]) -> list[str]:

@@ -71,10 +71,19 @@ def of_partition(brokers: Sequence[ServiceHost], place: Place, role: str) -> Seq
     """
     topic, partition = place
     state = partition_state(brokers, topic, partition)
-    if state.leader < 0:
-        raise ServiceError(f"{topic}/{partition} currently has no leader")
-    followers = [node for node in state.replicas if node != state.leader]
-    return {"leader": [state.leader], "isr": state.isr, "followers": followers, "follower": followers}[role]
+    return holders(place, role, state.leader, state.replicas, state.isr)
+
+
+def holders(place: Place, role: str, leader: int, replicas: Sequence[int], isr: Sequence[int]) -> Sequence[int]:
+    """Return the node ids that hold a role of `of_partition`, by the state of the partition.
+
+    Raises:
+        ServiceError: it has no leader.
+    """
+    if leader < 0:
+        raise ServiceError(f"{place[0]}/{place[1]} currently has no leader")
+    followers = [node for node in replicas if node != leader]
+    return {"leader": [leader], "isr": isr, "followers": followers, "follower": followers}[role]
 
 
 def controller_node(hosts: Sequence[ServiceHost], metadata_dir: Callable[[ServiceHost], str]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.host import Root
+from clusters.common.release import numbers_of
 
 _PACKAGE = "mosquitto"
 
@@ -20,10 +21,7 @@ def root_of(version: str) -> Root:
     Raises:
         BadInput: it is no release number, or Debian does not have it.
     """
-    parts = version.split(".")
-    if len(parts) != 3 or not all(part.isdigit() for part in parts):
-        raise BadInput(f"cluster.version: {version!r} is not a release number of Mosquitto; write one of {_SEEN}")
-    numbers = tuple(int(part) for part in parts)
+    numbers = numbers_of("Mosquitto", version, f"write one of {_SEEN}")
     release = _DEBIAN.get(numbers) or _DEBIAN.get(numbers[:2])
     if release is None:
         raise BadInput(f"cluster.version: there is no Debian package of Mosquitto {version}; there are {_SEEN}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,6 +17,7 @@ from chaoskit.contract.ledger import LedgerClients
 from chaoskit.contract.operating import Decommissioning, Leadership, Reassignment, Upgrade
 from chaoskit.contract.queue import QueueClients
 from chaoskit.contract.service import DataFiles
+from clusters.common.diagnosis import debian_roots
 from clusters.hosts import roots
 from clusters.mosquitto.client import MqttClients
 from clusters.mosquitto.connection import check_settings
@@ -37,7 +37,6 @@ class System:
     roles = ROLES
     models = (PUBSUB,)
     guarantees = GUARANTEES
-    given: Mapping[type, str] = {}
     never: Mapping[type, str] = {
         **dict.fromkeys(
             (LogClients, TransactionalClients, SequencedClients, SubscribingClients, QueueClients, LedgerClients),
@@ -85,6 +84,4 @@ class System:
         return 1
 
     def diagnose(self) -> list[Capability]:
-        there = shutil.which("mmdebstrap") is not None
-        remedy = "" if there else "apt-get install mmdebstrap debian-archive-keyring"
-        return [Capability("roots of other Debian releases (Mosquitto)", there, "mmdebstrap", remedy, required=False)]
+        return [debian_roots("Mosquitto")]

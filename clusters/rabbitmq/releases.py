@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.host import Root
+from clusters.common.release import numbers_of
 
 MNESIA, KHEPRI = "mnesia", "khepri"
 _PACKAGE = "rabbitmq-server"
@@ -24,10 +25,7 @@ def parse_version(version: str) -> tuple[int, ...]:
     Raises:
         BadInput: it is no release number, or of a branch that Debian does not have.
     """
-    parts = version.split(".")
-    if len(parts) != 3 or not all(part.isdigit() for part in parts):
-        raise BadInput(f"cluster.version: {version!r} is not a release number of RabbitMQ; write one of {_SEEN}")
-    numbers = tuple(int(part) for part in parts)
+    numbers = numbers_of("RabbitMQ", version, f"write one of {_SEEN}")
     if _branch(numbers) not in _DEBIAN:
         raise BadInput(f"cluster.version: there is no Debian package of RabbitMQ {version}; there are {_SEEN}")
     return numbers

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,6 +18,7 @@ from chaoskit.contract.queue import QueueClients, QueueFeature
 from chaoskit.contract.service import DataFiles
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Group
+from clusters.common.diagnosis import debian_roots
 from clusters.hosts import roots
 from clusters.rabbitmq import attached, connection, limits
 from clusters.rabbitmq.client import RabbitClients
@@ -45,7 +45,6 @@ class System:
     queue_features = tuple(QueueFeature)
     exchanges = EXCHANGES
     guarantees = GUARANTEES
-    given: Mapping[type, str] = {}
     never: Mapping[type, str] = {
         LedgerClients: _QUEUES,
         SubscribingClients: _QUEUES,
@@ -130,6 +129,4 @@ class System:
         return attached.remove(settings, names)
 
     def diagnose(self) -> list[Capability]:
-        there = shutil.which("mmdebstrap") is not None
-        remedy = "" if there else "apt-get install mmdebstrap debian-archive-keyring"
-        return [Capability("roots of other Debian releases (RabbitMQ)", there, "mmdebstrap", remedy, required=False)]
+        return [debian_roots("RabbitMQ")]

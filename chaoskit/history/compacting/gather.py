@@ -165,8 +165,10 @@ class Observations(_Gathered):
         return pa.table(columns, schema=OBSERVATIONS)
 
     def _kinds(self, records: Records) -> pa.Array:
-        texts, code = [*KINDS, *self._names.texts], records["code"].astype(np.int64)
-        return dictionary(np.where(code < len(KINDS), code, len(KINDS) + records["delivery"]), texts)
+        code, named = records["code"].astype(np.int64), is_named(records)
+        own, places = np.unique(records["delivery"][named], return_inverse=True)
+        code[named] = len(KINDS) + places
+        return dictionary(code, [*KINDS, *(self._names.texts[index] for index in own)])
 
 
 def _known(numbers: Ints) -> pa.Array:

@@ -1,5 +1,5 @@
-/* The part of recording that happens for each message, in C: see chaoskit.history.recording.lane, which has the same in Python,
- * and chaoskit.history.format.payload for the layout of payloads.
+/* The part of recording that happens for each message, in C: see chaoskit.history.recording.lane, which has the same in
+ * Python, and chaoskit.history.format.payload for the layout of payloads.
  *
  * A Lane sends and receives the messages of one client. A Report is what a client library calls once a message was
  * delivered. */

@@ -12,7 +12,7 @@ from chaoskit.history.format.audits import Bounds
 from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import write_origin
 from chaoskit.history.format.payload import Writer
-from chaoskit.history.format.schema import FAIL, INFO, OK
+from chaoskit.history.format.schema import FAIL, INFO, KINDS, OK
 from chaoskit.history.reading.reader import History, read_observations
 from chaoskit.history.recording.recorder import Delivery, Recorder
 from chaoskit.history.recording.wal import WalWriter
@@ -44,6 +44,26 @@ def test_the_history_has_the_names_of_the_workload(tmp_path: Path, namespace: st
     (observed,) = read_observations(partition).to_pylist()
     assert (observed["topic"], observed["name"]) == ("log-0", "group")
     assert history.audit("log-0", 0) == Bounds(0, 10, complete=True)
+
+
+def test_an_observation_may_be_of_a_kind_of_a_plug_in(tmp_path: Path) -> None:
+    (tmp_path / "wal").mkdir()
+    write_origin(tmp_path / "wal")
+    write_topics(tmp_path / "wal", {"log-0": LOG.name})
+    told = ["liked", "committed", "shared", "liked"]
+    with WalWriter(tmp_path / "wal", "consumer-0", 0) as wal:
+        recorder = Recorder(wal, run_id=7)
+        for position, kind in enumerate(told):
+            op = recorder.invoke("look")
+            recorder.observed(op, kind, "log-0", 0, name="group", position=position)
+            recorder.complete(op)
+    compact(tmp_path)
+
+    (partition,) = History.open(tmp_path).partitions
+    observed = read_observations(partition)
+    assert observed["kind"].to_pylist() == told
+    assert observed["name"].to_pylist() == ["group"] * 4
+    assert observed["kind"].chunk(0).dictionary.to_pylist() == [*KINDS, "liked", "shared"], "no other name of the run"
 
 
 def test_progress_counts_what_became_of_each_send(tmp_path: Path) -> None:
