@@ -36,7 +36,10 @@ def test_the_leader_is_killed(kafka: Any, topic: dict[str, Any], acks: str | int
 @pytest.mark.parametrize("sync", [False, True])
 def test_the_power_of_all_bookies_is_cut(pulsar: Any, sync: bool) -> None:
     run = pulsar(
-        cluster={"clients": "java", "config": {"bookie": {"journalSyncData": sync}}},
+        cluster={
+            "clients": "java",
+            "config": {"bookie": {"journalSyncData": sync, "journalPageCacheFlushIntervalMSec": 10_000}},
+        },
         faults=[{"at": "6s", "inject": "power-cut", "on": "all", "for": "2s"}],
     )
 
