@@ -45,7 +45,7 @@ fast test:
 	$(SUDO) $(BIN)/python -m pytest $(DURATIONS) -n 6 --dist loadfile --no-loadscope-reorder $(TESTS)
 	@$(SUDO) $(BIN)/python tests/pace.py
 
-chaos: setup ## all chaos tests on real Kafka, Pulsar and BookKeeper, the long ones too (2 hours)
+chaos: setup ## all chaos tests on real clusters of all systems, the long ones too (2 hours)
 	$(SUDO) $(BIN)/python -m pytest $(DURATIONS) -m "chaos and not nightly" tests/chaos tests/integration
 
 nightly: setup ## thousands of generated histories, mutants of the checkers; every chaos test ten times (a night and more)

@@ -11,6 +11,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from chaoskit.base.errors import RunFailed
+from chaoskit.run.fleet import Client
+
 pytestmark = pytest.mark.chaos
 
 SAFE = {"min.insync.replicas": 2}
@@ -142,3 +145,19 @@ def test_without_a_history_the_same_messages_are_lost(kafka: Any) -> None:
     assert run.anomalies["lost"].count == run.verdict.counts["acked"] + probes - kept > 0
     assert run.verdict.latency["under_faults"]["send"]["p99_ms"] > run.verdict.latency["quiet"]["send"]["p99_ms"]
     assert not list((run.folder / "wal").glob("*.wal"))
+
+
+@pytest.mark.long
+def test_a_seated_client_that_is_not_back_after_the_boot_makes_the_run_unknown(chaos: Any, monkeypatch: Any) -> None:
+    def fails(client: Client) -> None:
+        raise RunFailed(f"{client.name} did not start again")
+
+    monkeypatch.setattr(Client, "start_next", fails)
+    run = chaos(
+        cluster={"system": "kafka", "hosts": 1, "seats": 2},
+        workload={"kind": "log", "rate": 500, "duration": "8s"},
+        faults=[{"at": "3s", "inject": "power-cut", "on": "n2", "for": "2s"}],
+    )
+
+    assert run.verdict.verdict == "unknown"
+    assert any("did not start again" in reason for reason in run.verdict.reasons)

@@ -24,6 +24,8 @@ SHORT = {
     "bookkeeper/fencing",
     "rabbitmq/restart:persistent",
     "rabbitmq/restart:transient",
+    "mosquitto/crash-subscriber:kept",
+    "mosquitto/crash-subscriber:qos-0",
 }
 """Those that `make test` runs: a short trial of each system; `make chaos` runs all but the nightly ones."""
 
