@@ -122,7 +122,8 @@ def fencing_violation_cases(view: LogView, ended: Told) -> pa.Table:
 
     Either started after an operation that closed it had returned; or acknowledged after such an operation had started,
     at or beyond the end that it reported. An add that was acknowledged before is lost, not fenced. Evidence: `op` added
-    it and `at_ns` is its acknowledgement; `other_op` is the first such operation, which closed it at `other_position`.
+    it and `at_ns` is its acknowledgement; `other_op` is the first such operation, which closed it at `other_position`
+    at `since_ns`.
     """
     operations = view.operations
     acked = np.flatnonzero(view.acked)
@@ -149,6 +150,7 @@ def fencing_violation_cases(view: LogView, ended: Told) -> pa.Table:
         other_position=endings.position[proof],
         other_op=operations.op[endings.operation[proof]],
         at_ns=operations.end_ns[view.sends.operation[rows]],
+        since_ns=operations.end_ns[endings.operation[proof]],
     )
 
 
