@@ -21,7 +21,7 @@ from chaoskit.judge.subject import Declared, Subject, read_subject
 from chaoskit.judge.timing import Timing, faults_of, load_of
 from chaoskit.judge.verdict_file import read_findings, read_verdict
 from spark_analysis.units import Unit
-from spark_analysis.windows import Window, edges_of, windows_of
+from spark_analysis.windows import Window, windows_of
 
 _GROUPS_A_UNIT = 8
 
@@ -93,7 +93,7 @@ def open_run(number: int, folder: Path, *, recheck: bool) -> Run:
     load, faults = load_of(folder), history.recorded_faults
     windows = windows_of(faults, load.begin_ns, load.end_ns)
     extents = tuple((each.start_ns, each.end_ns) for each in windows)
-    timing = Timing(load, faults_of(faults), extents, edges_of(windows))
+    timing = Timing(load, faults_of(faults), extents)
     scenario = store.read_yaml(folder / store.SCENARIO, Declared)
     return Run(number, folder, scenario, history, subject, timing, windows)
 

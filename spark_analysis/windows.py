@@ -1,13 +1,10 @@
-"""Time windows before, during and after each fault, and their edges."""
+"""Time windows before, during and after each fault."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from chaoskit.base.latency import Ints
 from chaoskit.history.format.fault import Fault
 from chaoskit.judge.timing import around_ns
 
@@ -52,8 +49,3 @@ def windows_of(faults: Sequence[Fault], begin_ns: int, end_ns: int) -> list[Wind
             if first < last
         ]
     return windows
-
-
-def edges_of(windows: Sequence[Window]) -> Ints:
-    """Return the instants at which a window begins or ends, ascending."""
-    return np.unique(np.array([edge for each in windows for edge in (each.start_ns, each.end_ns)], np.int64))

@@ -68,7 +68,8 @@ def _fault(fault: PlannedFault, plan: Plan) -> str:
     lasts = f" for {format_duration(fault.for_ns)}" if fault.for_ns is not None else ""
     given = [f"{key}: {_written(value)}" for key, value in fault.parameters.items()]
     roles = " (looked up when it begins)" if set(fault.on) & set(plan.roles) else ""
-    return f"{fault.kind} on {', '.join(fault.on)}{roles} at {format_duration(fault.at_ns)}{lasts}{_listed(given)}"
+    begins = f"at {format_duration(fault.at_ns)}" if fault.trigger is None else str(fault.trigger)
+    return f"{fault.kind} on {', '.join(fault.on)}{roles} {begins}{lasts}{_listed(given)}"
 
 
 def _listed(given: Sequence[str]) -> str:

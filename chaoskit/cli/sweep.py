@@ -29,9 +29,9 @@ class SweepProgress(SeriesProgress):
 
     def on(self, event: Event) -> None:
         match event:
-            case RunEnded(number, total, cell, seed, verdict, found, problem):
+            case RunEnded(number, total, cell, seed, verdict, headline, found, problem):
                 seen = ", ".join(f"{name} {count:,}" for name, count in found.items())
-                outcome = f"{verdict}; {seen or 'no anomaly'}" if verdict else f"failed: {problem}"
+                outcome = f"{headline}; {verdict}; {seen or 'no anomaly'}" if verdict else f"failed: {problem}"
                 self._print(f"{number}/{total} {cell} seed {seed}: {outcome}")
             case LoadTick():
                 super().on(event)

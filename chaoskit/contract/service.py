@@ -23,11 +23,16 @@ class Placed(NamedTuple):
         place: the partition, by its name in the system.
         leader: name of the host that leads or owns it; empty if there is none.
         holders: names of the hosts that store it.
+        in_sync: names of those that take part in new writes, such as in-sync replicas, the current ensemble, or the
+            members that are online; None if the system does not tell.
+        epoch: the epoch or term of the leader; None if there is none.
     """
 
     place: Place
     leader: str
     holders: tuple[str, ...]
+    in_sync: tuple[str, ...] | None = None
+    epoch: int | None = None
 
 
 class Service(Powered, Protocol):

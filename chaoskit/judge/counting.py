@@ -280,7 +280,9 @@ def _sent(sends: Sends, timing: Timing) -> Iterator[pa.Table]:
 def _delivered(messages: pa.Table, deliveries: tuple[Ints, Ints], sends: Sends, timing: Timing) -> Iterator[pa.Table]:
     first, reader = deliveries
     due_ns, received_ns = (messages[name].take(pa.array(first)).to_numpy() for name in ("intended_ns", "received_ns"))
-    yield counted("end_to_end", timing.phases(due_ns, received_ns), buckets(received_ns - due_ns))
+    travelled = buckets(received_ns - due_ns)
+    yield counted("end_to_end", timing.phases(due_ns, received_ns), travelled)
+    yield counted("travelled", segments(timing, due_ns), travelled)
     acked, value = sends.value[sends.acked], messages["value"].to_numpy()[first]
     groups = np.unique(reader) if reader.size else np.zeros(1, np.int64)
     seen = [are_in(acked, np.sort(value[reader == each])) for each in groups]

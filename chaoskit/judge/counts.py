@@ -24,6 +24,7 @@ COUNTS = pa.schema(
 - `took`, `gave_up`: acknowledged ones and others, by duration; the segment is the number in `PHASES`
 - `send_from_actual`: acknowledged ones, from the call
 - `end_to_end`: first deliveries; the segment is the number in `PHASES`
+- `travelled`: the same; the segment is that of `Timing.edges` in which they were due
 - `undelivered`: acknowledged sends that were never delivered
 - `due`, `acked`: sends by the segment of `Timing.edges` in which they were due, and were acknowledged
 - `made`: messages sent; the segment is the bin of `Load` in which they were due

@@ -363,3 +363,4 @@ def _counted(rows: Ints, timing: Timing) -> Iterator[pa.Table]:
             yield single("acks", int(count[at_ns <= load.end_ns].sum()))
         else:
             yield counted("end_to_end", phase, bucket, count)
+            yield counted("travelled", edge, bucket, count)

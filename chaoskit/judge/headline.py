@@ -1,4 +1,4 @@
-"""What happened in a run, in one sentence: whether acknowledged messages were lost, and why that was possible."""
+"""What happened in a run, in one sentence, which begins with what became of the data: KEPT, LOST or UNKNOWN."""
 
 from __future__ import annotations
 
@@ -55,7 +55,9 @@ def _counts(anomalies: Mapping[str, Counted], kind: Gone) -> list[int]:
     return [anomalies[name].count for name in installed.gone(kind) if name in anomalies]
 
 
-def headline(acked: int, anomalies: Mapping[str, Counted], *, complete: bool, missed: Sequence[str] = ()) -> str:
+def headline(
+    acked: int, anomalies: Mapping[str, Counted], *, complete: bool, missed: Sequence[str] = (), idle: str = ""
+) -> str:
     """Return what happened, in one sentence.
 
     Args:
@@ -63,28 +65,54 @@ def headline(acked: int, anomalies: Mapping[str, Counted], *, complete: bool, mi
         anomalies: what was found.
         complete: whether the final read reached the end of every partition.
         missed: names of the times that are not as expected.
+        idle: see `without_consequence`.
     """
     more = [f"not as expected: {', '.join(missed)}"] if missed else []
-    return "; ".join([*_parts(acked, anomalies, complete), *more])
+    return "; ".join(filter(None, [*_parts(acked, anomalies, complete), *more, idle]))
+
+
+def without_consequence(faults: Sequence[Mapping[str, Any]]) -> str:
+    """Return which of the faults of verdict.json changed nothing, or left their targets in sync, in words."""
+    idle = [fault for fault in faults if fault.get("consequence") == {}]
+    if len(idle) > _NAMED:
+        all_of_them = len(idle) == len(faults)
+        return (
+            "no fault had a consequence" if all_of_them else f"{len(idle)} of {len(faults)} faults had no consequence"
+        )
+    named = [*idle, *(fault for fault in faults if _left_in_sync(fault))]
+    return "; ".join(map(_idle, named)) if len(named) <= _NAMED else "; ".join(map(_idle, idle))
+
+
+def _left_in_sync(fault: Mapping[str, Any]) -> bool:
+    changed = fault.get("consequence")
+    return bool(changed and fault.get("stayed_in_sync")) and not {"membership", "found"} & set(changed or ())
+
+
+def _idle(fault: Mapping[str, Any]) -> str:
+    stayed = ", ".join(fault.get("stayed_in_sync", ()))
+    what = f"{fault['kind']} of {', '.join(fault['targets'])}"
+    if fault["consequence"]:
+        return f"{stayed} stayed in sync under {fault['kind']}"
+    return f"{what} had no consequence{f': {stayed} stayed in sync' if stayed else ''}"
 
 
 def _parts(acked: int, anomalies: Mapping[str, Counted], complete: bool) -> Iterator[str]:
     if not acked:
-        yield "nothing was acknowledged"
+        yield "UNKNOWN: nothing was acknowledged"
         return
     losses, unseen = _found(anomalies, Gone.LOST), sum(_counts(anomalies, Gone.UNSEEN))
     for _, found in sorted(losses, key=lambda each: -each[1].count)[:1]:
-        yield f"{found.count:,} of {acked:,} acknowledged messages were lost: {_why(found)}"
+        yield f"LOST {found.count:,} of {acked:,} acknowledged messages, {_why(found)}"
     gone = _found(anomalies, Gone.EXPIRED, Gone.DROPPED, Gone.VANISHED)
     for name, found in gone:
         did = installed.anomalies()[name].became
-        yield f"{found.count:,} of {acked:,} acknowledged messages {did}: {_why(found)}"
+        yield f"{found.count:,} of {acked:,} acknowledged messages {did}, {_why(found)}"
     if unseen:
-        yield f"{unseen:,} of {acked:,} acknowledged messages were not read back, and may be lost"
+        yield f"UNKNOWN: {unseen:,} of {acked:,} acknowledged messages were not read back, and may be lost"
     elif not complete:
-        yield "the final read is incomplete"
+        yield "UNKNOWN: the final read is incomplete"
     elif not losses and not gone:
-        yield f"none of {acked:,} acknowledged messages was lost"
+        yield f"KEPT all {acked:,} acknowledged messages"
     told = {name for name, each in installed.anomalies().items() if each.gone not in (Gone.NO, Gone.CUT)}
     wrong = [name for name, found in anomalies.items() if not found.allowed and found.count and name not in told]
     if wrong:
@@ -99,14 +127,14 @@ def _found(anomalies: Mapping[str, Counted], *kinds: Gone) -> list[tuple[str, Co
 
 def _why(found: Counted) -> str:
     if not found.allowed:
-        return "NOT allowed"
+        return "though your settings forbid it"
     if not found.causes or sum(cause["count"] for cause in found.causes) < found.count:
-        return "allowed, as expected"
+        return "as expected"
     by_rule: dict[str, dict[str, None]] = {}
     for cause in found.causes:
         by_rule.setdefault(cause["rule"], {})[cause["what"]] = None
     parts = [f"{rule}: {_listed(list(what))}" if any(what) else rule for rule, what in by_rule.items()]
-    return f"allowed by {'; '.join(parts)}"
+    return f"allowed by your settings ({'; '.join(parts)})"
 
 
 def _listed(what: list[str]) -> str:

@@ -27,6 +27,7 @@ from chaoskit.history.compacting.drivers import apart_ns
 from chaoskit.history.compacting.faults import FAULTS_FILE
 from chaoskit.history.compacting.finish import finish
 from chaoskit.history.compacting.manifest import JUDGED, RECORDED, seal, verify
+from chaoskit.history.compacting.placements import Placements
 from chaoskit.history.digesting.live import digested
 from chaoskit.history.format.audits import Bounds
 from chaoskit.history.format.fault import Fault
@@ -35,6 +36,7 @@ from chaoskit.history.reading.reader import History
 from chaoskit.judge.attribution import Explained
 from chaoskit.judge.bounds import compare
 from chaoskit.judge.checking import find
+from chaoskit.judge.consequence import consequences, stayed
 from chaoskit.judge.crashes import hosts_of, place_of, with_crashes
 from chaoskit.judge.digested import Digested, Told
 from chaoskit.judge.machine import machine_of
@@ -151,7 +153,7 @@ def judge(  # noqa: PLR0917 - what there is of a run
         explained = replace(explained, findings=several.expanded(explained.findings))
     with durable.whole(folder / "findings.parquet") as unfinished:
         parquet.write(explained.findings, unfinished)
-    verdict = _verdict(subject, folder, history, explained, load, counts)
+    verdict = _verdict(subject, folder, history, placements, explained, load, counts)
     store.write_json(folder / store.VERDICT, verdict.as_json())
     seal(folder, JUDGED)
     return verdict
@@ -161,6 +163,7 @@ def _verdict(  # noqa: PLR0917 - see `judge`
     subject: Subject,
     folder: Path,
     history: History,
+    placements: Placements,
     explained: Explained,
     load: Mapping[str, Any],
     counts: Mapping[str, int],
@@ -172,9 +175,7 @@ def _verdict(  # noqa: PLR0917 - see `judge`
         for name in installed.anomalies()
         if name in counts or name in expect
     }
-    faults = tuple(
-        _fault(*each) for each in zip(history.recorded_faults, load["availability"]["by_fault"], strict=True)
-    )
+    faults = tuple(_faults(subject, history.recorded_faults, placements, explained, load))
     availability = {key: value for key, value in load["availability"].items() if key != "by_fault"}
     audit, complete = _audit(subject, history)
     counted = load["counts"]
@@ -208,7 +209,10 @@ def _verdict(  # noqa: PLR0917 - see `judge`
         liveness={key: value for key, value in liveness.items() if key not in _NO_LIVENESS},
         drivers=tuple(history.drivers),
         machine=machine_of(folder),
-        **{**load, "availability": availability, "latency": _with_uncertainty(load["latency"], history)},
+        counts=load["counts"],
+        rates=load["rates"],
+        availability=availability,
+        latency=_with_uncertainty(load["latency"], history),
     )
 
 
@@ -217,6 +221,24 @@ def _with_uncertainty(latency: Mapping[str, Any], history: History) -> dict[str,
     if not history.drivers:
         return dict(latency)
     return {**latency, "end_to_end": {**latency["end_to_end"], "uncertainty_ms": apart_ns(history.drivers) / 1e6}}
+
+
+def _faults(
+    subject: Subject,
+    recorded: Sequence[Fault],
+    placements: Placements,
+    explained: Explained,
+    load: Mapping[str, Any],
+) -> Iterator[dict[str, Any]]:
+    """Yield the faults as in verdict.json."""
+    consequent = consequences(recorded, load["behaviour"], placements, explained)
+    for fault, times, changed in zip(recorded, load["availability"]["by_fault"], consequent, strict=True):
+        yield {
+            **_fault(fault, times),
+            "consequence": changed,
+            "stayed_in_sync": stayed(fault, placements),
+            "expected": subject.expected_of(fault),
+        }
 
 
 def _fault(fault: Fault, times: Mapping[str, Any]) -> dict[str, Any]:

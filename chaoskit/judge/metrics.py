@@ -19,6 +19,7 @@ from hdrh.histogram import HdrHistogram
 from chaoskit.base.latency import Ints, buckets, merged, summary, write_histogram
 from chaoskit.history.format.schema import OUTCOMES
 from chaoskit.history.reading.reader import History, read_messages, read_observations
+from chaoskit.judge.behaviour import behaviour
 from chaoskit.judge.counting import WAITS, Operations, operations_counted, partition_measured
 from chaoskit.judge.counts import of_series, summed, total
 from chaoskit.judge.models import model_of
@@ -43,7 +44,7 @@ def measure(history: History, timing: Timing) -> tuple[pa.Table, pa.Table]:
 
 
 def figures(counts: pa.Table, waits: pa.Table, timing: Timing, latency_folder: Path) -> dict[str, Any]:
-    """Return counts, rates, availability and latency as in verdict.json, and write the histograms.
+    """Return counts, rates, availability, latency and `behaviour` as in verdict.json, and write the histograms.
 
     Counts include warm-up sends; the other figures do not. The auditor's operations are never included.
 
@@ -75,6 +76,7 @@ def figures(counts: pa.Table, waits: pa.Table, timing: Timing, latency_folder: P
         },
         "availability": availability(waits, timing),
         "latency": latency(counts, missing, timing, latency_folder),
+        "behaviour": behaviour(counts, waits, timing),
     }
 
 

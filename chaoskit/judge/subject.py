@@ -69,6 +69,10 @@ class Subject:
         system = self.plan.system if self.plan else None
         return system.describe_position(position) if isinstance(system, Positions) else ""
 
+    def expected_of(self, fault: Fault) -> str:
+        """Return the consequence that a fault must have; empty: any, or none."""
+        return self.plan.faults[fault.number].expect if self.plan and fault.number < len(self.plan.faults) else ""
+
     @property
     def bound_ns(self) -> int:
         """Time after a healing within which the system must serve again."""

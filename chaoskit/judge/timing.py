@@ -32,6 +32,7 @@ _STUCK_MIN_NS, _STUCK_MIN_SENDS = SECOND // 2, 3
 or the end of the schedule."""
 
 _BIN_MIN_NS, _BINS_MAX = 10_000_000, 20_000
+_GRID_MAX = 600
 _ENDLESS = np.iinfo(np.int64).max
 _NOTHING = np.zeros(0, np.int64)
 
@@ -65,6 +66,16 @@ class Load:
             return None
         next_ns = max(self.last_ns, self.begin_ns) + int(self.every_ns)
         return next_ns if self.end_ns - next_ns >= max(_STUCK_MIN_NS, _STUCK_MIN_SENDS * self.every_ns) else None
+
+    @property
+    def grid_ns(self) -> int:
+        """Width of the bins by which times of the load are compared: whole seconds, at most 600 bins."""
+        return SECOND * max(1, -(-(self.end_ns - self.begin_ns) // (_GRID_MAX * SECOND)))
+
+    @property
+    def grid(self) -> Ints:
+        """The edges of these bins, from the begin to the end of the load; the last one may not be whole."""
+        return np.append(np.arange(self.begin_ns, self.end_ns, self.grid_ns), self.end_ns)
 
     @property
     def bin_ns(self) -> int:
@@ -116,12 +127,17 @@ class Timing:
         load: when sends were due.
         faults: the faults, by number.
         windows: further intervals to measure.
+        edges: instants between which sends are counted apart: those of `Load.grid`, and of the windows.
     """
 
     load: Load
     faults: tuple[FaultTimes, ...] = ()
     windows: tuple[tuple[int, int], ...] = ()
-    edges: Ints = field(default_factory=lambda: _NOTHING)
+    edges: Ints = field(init=False)
+
+    def __post_init__(self) -> None:
+        edges = [*self.load.grid.tolist(), *(edge for window in self.windows for edge in window)]
+        object.__setattr__(self, "edges", np.unique(np.array(edges, np.int64)))
 
     def phases(self, due_ns: Ints, done_ns: Ints) -> Ints:
         """Return the number in `PHASES` of each send, given when it was due and when it was completed or given up."""

@@ -7,7 +7,7 @@ incomplete, a fault had no effect, or nothing was acknowledged. `valid`: otherwi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -16,7 +16,9 @@ from chaoskit.contract.guarantee import Allowance
 from chaoskit.history.compacting.drivers import DriverTold
 from chaoskit.judge.attribution import Cause
 from chaoskit.judge.bounds import Bounded, describe
-from chaoskit.judge.headline import headline, lost_messages
+from chaoskit.judge.consequence import meets
+from chaoskit.judge.consequence_words import in_words
+from chaoskit.judge.headline import headline, lost_messages, without_consequence
 from chaoskit.judge.machine import Machine
 from chaoskit.scenario.expected import Number
 
@@ -88,7 +90,8 @@ class Verdict:
     def headline(self) -> str:
         """What happened, in one sentence."""
         missed = [name for name, each in self.bounds.items() if not each.met]
-        return headline(self.counts["acked"], self.anomalies, complete=self.audit["complete"], missed=missed)
+        idle = without_consequence(self.faults)
+        return headline(self.counts["acked"], self.anomalies, complete=self.audit["complete"], missed=missed, idle=idle)
 
     @property
     def lost(self) -> int:
@@ -250,9 +253,16 @@ def decide(
     if acked == 0:
         told = f"; most sends ended with: {why_not_acked}" if why_not_acked else ""
         doubts.append(f"nothing was acknowledged during the load{told}")
-    for fault in faults:
-        if not fault["effective"]:
-            doubts.append(f"{fault['kind']} had no effect: {fault['evidence']}")
-        elif not fault["healed"]:
-            doubts.append(f"{fault['kind']} was not confirmed healed")
+    doubts += [doubt for fault in faults for doubt in _doubts_of(fault)]
     return (UNKNOWN, tuple(doubts)) if doubts else (VALID, ())
+
+
+def _doubts_of(fault: Mapping[str, Any]) -> Iterator[str]:
+    """Yield why it is in doubt that a fault did what it had to."""
+    if not fault["effective"]:
+        yield f"{fault['kind']} had no effect: {fault['evidence']}"
+    elif not fault["healed"]:
+        yield f"{fault['kind']} was not confirmed healed"
+    if (expected := fault.get("expected")) and not meets(fault["consequence"], expected):
+        what = f"{fault['kind']} of {', '.join(fault['targets'])}"
+        yield f"{what} was to have a consequence ({expected}); it had: {in_words(fault)}"

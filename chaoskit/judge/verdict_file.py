@@ -58,6 +58,30 @@ class AnomalyTold(TypedDict):
     examples: list[ExampleTold]
 
 
+class ChangeTold(TypedDict):
+    """A change of the membership of a partition."""
+
+    what: str
+    partition: str
+    host: str
+    at_ms: float
+    before: NotRequired[str]
+    until_ms: NotRequired[float | None]
+
+
+@_Further
+class ConsequenceTold(TypedDict):
+    """What changed while a fault held."""
+
+    membership: NotRequired[list[ChangeTold]]
+    found: NotRequired[dict[str, _Count]]
+    not_acknowledged: NotRequired[_Count]
+    stalled_ms: NotRequired[float]
+    acks_per_s: NotRequired[tuple[float, float]]
+    send: NotRequired[dict[str, tuple[float, float]]]
+    end_to_end: NotRequired[dict[str, tuple[float, float]]]
+
+
 @_Further
 class FaultTold(TypedDict):
     """One fault."""
@@ -69,6 +93,9 @@ class FaultTold(TypedDict):
     evidence: str
     unavailable_ms: NotRequired[float | None]
     unavailable_in: NotRequired[str | None]
+    at_ms: NotRequired[float]
+    consequence: NotRequired[ConsequenceTold | None]
+    stayed_in_sync: NotRequired[list[str]]
 
 
 @_Further

@@ -116,6 +116,7 @@ def figures(runs: Sequence[Compared]) -> dict[str, list[Row]]:
     )
     told = {
         "what happened": rows(
+            data=lambda v: v["headline"].partition(";")[0],
             verdict=lambda v: v["verdict"].upper(),
             faults=lambda v: ", ".join(dict.fromkeys(each["kind"] for each in v["faults"])) or "none",
             sent=lambda v: number(v["counts"]["sent"]),

@@ -56,7 +56,8 @@ def junit(cases: Iterable[Case]) -> bytes:
             Xml.SubElement(listed, "property", name=name, value=value)
         if case.verdict.verdict != VALID:
             failures += 1
-            message = f"the run is {case.verdict.verdict}: {'; '.join(case.verdict.reasons[:1])}"
+            reasons = "; ".join(case.verdict.reasons[:1])
+            message = f"{case.verdict.headline}; the run is {case.verdict.verdict}: {reasons}"
             failure = Xml.SubElement(row, "failure", message=_text(message), type=case.verdict.verdict)
             failure.text = _text(summary(case.verdict, case.folder))
     suite.attrib |= {"tests": str(len(suite)), "failures": str(failures), "errors": "0", "skipped": "0"}

@@ -14,6 +14,7 @@ from chaoskit.history.compacting.manifest import JUDGED, RECORDED, verify
 from chaoskit.history.format.fault import Fault
 from chaoskit.history.reading.reader import History, group_sizes
 from chaoskit.judge.bounds import Bounded, describe
+from chaoskit.judge.consequence_words import in_words
 from chaoskit.judge.headline import Told
 from chaoskit.judge.subject import Declared
 from chaoskit.judge.timing import Timing, faults_of, load_of
@@ -56,6 +57,9 @@ def run_page(folder: Path) -> str:
         scenario=scenario,
         settings=(folder / store.SCENARIO).read_text(encoding="utf-8"),
         faults=faults,
+        consequences=[
+            in_words(each) if "consequence" in each and each["effective"] else "" for each in verdict["faults"]
+        ],
         anomalies=_anomalies(verdict),
         figures=_figures(series, _faults(faults, series), anomalies_of(findings, series.axis)),
         latencies=_latencies(verdict["latency"], with_faults=bool(faults)),

@@ -11,6 +11,7 @@ from typing import Any
 from chaoskit.history.compacting.drivers import DriverTold
 from chaoskit.history.format.schema import PRODUCER_SHIFT
 from chaoskit.judge.bounds import describe
+from chaoskit.judge.consequence_words import in_words
 from chaoskit.judge.verdict import VALID, Found, Verdict
 from chaoskit.report.following import in_order
 from chaoskit.report.words import PHASE_WORDS, describe_machine, milliseconds, number, scalar, shortened
@@ -206,6 +207,8 @@ def _fault(fault: Mapping[str, Any]) -> list[str]:
         healed = f"undone from {undone_ms / 1000:.1f} s, {healed}"
     lines = [f"  fault: {_hit(fault)} at {fault['at_ms'] / 1000:.1f} s, {healed}{_effect(fault)}"]
     lines.append(f"    evidence: {shortened(fault['evidence'])}")
+    if fault["effective"]:
+        lines.append(f"    consequence: {in_words(fault)}")
     if fault.get("unavailable_ms") is not None:
         where = f" to {fault['unavailable_in']}" if fault.get("unavailable_in") else ""
         gap = f"at most {fault['unavailable_ms']:,.0f} ms without an acknowledged send{where}"

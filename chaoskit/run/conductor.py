@@ -29,6 +29,7 @@ from chaoskit.history.format.segment import HistoryFull, room_in
 from chaoskit.run.ground import Ground
 from chaoskit.run.occupancy import Claim, Occupancy, claim_of
 from chaoskit.run.targeting import Targeting
+from chaoskit.run.triggering import Triggers
 from chaoskit.scenario.plan import Plan
 from chaoskit.scenario.timeline import PlannedFault
 
@@ -48,6 +49,7 @@ class Conductor:
         watcher: notified of each change.
         in_system: maps a workload topic to its name in the system.
         changed: called when a fault is about to begin, was proved, or was healed.
+        triggers: what faults wait for that do not begin at a time; None if none does.
 
     Attributes:
         problems: what went wrong, as sentences.
@@ -71,6 +73,7 @@ class Conductor:
         watcher: Watcher,
         in_system: Callable[[str], str] = str,
         changed: Callable[[], None] = lambda: None,
+        triggers: Triggers | None = None,
     ) -> None:
         self._plan = plan
         self._service = service
@@ -81,6 +84,7 @@ class Conductor:
         self._watcher = watcher
         self._in_system = in_system
         self._changed = changed
+        self._triggers = triggers
         self._log = FaultLog(folder / "wal")
         self._lock = threading.Lock()
         self._owed: list[tuple[Fault, Callable[[], str]]] = []
@@ -130,6 +134,9 @@ class Conductor:
             return
         record = Fault(index, fault.kind, self._now(), fault.on, fault.for_ns, fault.parameters)
         try:
+            if fault.trigger is not None and not self._triggered(record, fault):
+                self._drop(index, fault)
+                return
             kind = nemesis(fault.kind)
             claim = claim_of(index, fault.kind, kind, kind.parameters.model_validate(fault.parameters))
             if targets := self._claim(claim, fault):
@@ -146,6 +153,12 @@ class Conductor:
         except HistoryFull as error:
             self._end(error)
 
+    def _triggered(self, record: Fault, fault: PlannedFault) -> bool:
+        """Wait for what a fault waits for; return whether it came true."""
+        told = self._triggers.wait(fault, self._load_over) if self._triggers is not None else ""
+        record.say(f"began once {told}" if told else "")
+        return bool(told)
+
     def _end(self, error: HistoryFull) -> None:
         """End the faults: what cannot be recorded must not be done."""
         self.full = self.full or error
@@ -155,7 +168,9 @@ class Conductor:
         """Note a fault whose turn never came. With a limit that is to be expected, unless it repeats what happened."""
         with self._lock:
             self.dropped += 1
-            if fault.at_most is None or fault.repeats:
+            if fault.trigger is not None:
+                self.missed.append(f"{fault.kind} was dropped: what it waited for ({fault.trigger}) did not come true")
+            elif fault.at_most is None or fault.repeats:
                 self.missed.append(f"{fault.kind} was dropped: the load ended before its turn")
         self._watcher.on(FaultDropped(index, fault.kind))
 
@@ -190,6 +205,8 @@ class Conductor:
         self, record: Fault, kind: Nemesis, fault: PlannedFault, strike: Strike, ground: Ground, load_start_ns: int
     ) -> None:
         record.start_ns = self._now()
+        if self._triggers is not None:
+            self._triggers.began(fault, record)
         self._log.record(record.row())
         self._record_timeline(record.number, fault, record.targets, record.start_ns + self._origin_ns - load_start_ns)
         self.active[record.number] = f"{fault.kind} on {strike.names}"

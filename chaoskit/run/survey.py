@@ -10,7 +10,8 @@ from pathlib import Path
 from chaoskit.base.errors import ChaoskitError
 from chaoskit.contract.power import optional
 from chaoskit.contract.service import Placing, Service, ServiceError
-from chaoskit.history.compacting.placements import PlacementLog
+from chaoskit.history.compacting.placements import PlacementLog, Standing
+from chaoskit.history.format.audits import Place
 from chaoskit.history.format.segment import HistoryFull
 
 _EVERY_S = 1.0
@@ -27,10 +28,12 @@ class Survey:
 
     Attributes:
         problems: what was not recorded, and why, as sentences.
+        standings: where each partition was stored so far, whenever that changed.
     """
 
     def __init__(self, service: Service, folder: Path, origin_ns: int, in_history: Callable[[str], str]) -> None:
         self.problems: list[str] = []
+        self.standings: dict[Place, list[Standing]] = {}
         self._placing = optional(service, Placing)
         self._log = PlacementLog(folder)
         self._origin_ns = origin_ns
@@ -71,8 +74,12 @@ class Survey:
             return
         at_ns = time.monotonic_ns() - self._origin_ns
         try:
-            for (topic, partition), leader, holders in self._placing.placements():
-                self._log.record(at_ns, (self._in_history(topic), partition), leader, holders)
+            for placed in self._placing.placements():
+                in_sync = None if placed.in_sync is None else frozenset(placed.in_sync)
+                standing = Standing(at_ns, placed.leader, frozenset(placed.holders), in_sync, placed.epoch)
+                place = self._in_history(placed.place[0]), placed.place[1]
+                if self._log.record(place, standing):
+                    self.standings.setdefault(place, []).append(standing)
         except ServiceError:
             return  # nobody answers: what was known before stays the last known placement
         except Exception as error:  # noqa: BLE001  # a survey that fails must not cost the run its faults

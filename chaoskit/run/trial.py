@@ -39,6 +39,7 @@ from chaoskit.run.interruption import INTERRUPTED, Interruption
 from chaoskit.run.seats import Seats
 from chaoskit.run.stopping import Stopping
 from chaoskit.run.survey import Survey
+from chaoskit.run.triggering import Triggers
 from chaoskit.scenario.plan import Plan
 from chaoskit.scenario.timeline import PlannedFault
 
@@ -156,6 +157,7 @@ class Trial:
             watcher=self._watcher,
             in_system=self._in_system,
             changed=survey.soon,
+            triggers=Triggers(survey, fleet.progress, self._service, self._deployment.hosts, self._now),
         )
         self._watcher.on(PhaseBegun("load"))
         survey.start()
@@ -306,6 +308,9 @@ class Trial:
         if group is None:
             self._problems.append("whether the group receives messages after healing was not seen")
         return group
+
+    def _now(self) -> int:
+        return time.monotonic_ns() - self._origin_ns
 
     def _order(self) -> dict[str, Any]:
         scenario = self._plan.scenario

@@ -7,12 +7,28 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, InstanceOf, PlainSerializer
+from pydantic import BaseModel, BeforeValidator, ConfigDict, InstanceOf, PlainSerializer
 
 from chaoskit.base.errors import BadInput, nearest
 from chaoskit.base.quantities import format_duration, parse_duration
 
 Number = Literal["none", "some"] | int
+
+
+class ExpectedConsequence(BaseModel):
+    """The consequence that a fault must have.
+
+    Attributes:
+        consequence: `some`: anything; `none`: nothing; or a change of membership that must be among what it changed, as
+            in `chaoskit.judge.consequence.Change`; or what its clients must have experienced.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    consequence: Literal[
+        "some", "none", "out-of-sync", "new-leader", "no-leader", "left", "joined", "not-acknowledged", "stalled"
+    ]
+
 
 UNAVAILABLE, RECOVERED = "unavailable", "recovered"
 LATENCIES = {

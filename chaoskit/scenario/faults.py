@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from chaoskit.base.errors import BadInput, Problems, nearest
+from chaoskit.base.quantities import format_duration
 from chaoskit.contract.installed import nemesis, taken_by_others
 from chaoskit.contract.mistakes import validated
 from chaoskit.contract.nemesis import HostNames, Nemesis, OnDisk
@@ -70,6 +71,16 @@ def check_fault(spec: FaultSpec, place: str, source: str, allowed: Allowed | Non
     problems.raise_any()
 
 
+def late(spec: FaultSpec, number: int, length_ns: int) -> BadInput:
+    """Return why a fault does not fit into the load, and the remedy."""
+    end = format_duration(length_ns)
+    if spec.to is None:
+        return BadInput(f"faults.{number}: starts after the end of the load, {end}; increase workload.duration")
+    until = format_duration(spec.to)
+    remedy = f"set `to: {end}`, or workload.duration: {until}"
+    return BadInput(f"faults.{number}.to: {until} is after the end of the load, {end}; {remedy}")
+
+
 def without_zones(fault: PlannedFault, zones: Zones) -> PlannedFault:
     """Return a fault whose parameters name hosts instead of zones."""
     if not zones:
@@ -90,8 +101,10 @@ def _kinds(spec: FaultSpec, place: str) -> Iterator[tuple[str, str, Mapping[str,
 
 def _parameters(spec: FaultSpec, choice: Choice, key: str, source: str) -> BaseModel:
     known = [field.alias or name for name, field in FaultSpec.model_fields.items()]
-    given = {**(spec.model_extra or {}), **(choice.model_extra or {})}
-    return validated(nemesis(choice.kind).parameters, given, source, _prefix(choice, key), known)
+    given, model = {**spec.own, **(choice.model_extra or {})}, nemesis(choice.kind).parameters
+    if "within" in given and "within" not in model.model_fields:
+        raise BadInput(f"{_prefix(choice, key)}within: how long a fault waits for after or when; add one, or remove it")
+    return validated(model, given, source, _prefix(choice, key), known)
 
 
 def _prefix(choice: Choice, key: str) -> str:

@@ -21,11 +21,12 @@ from pydantic import (
     model_validator,
 )
 
-from chaoskit.base.quantities import MILLISECOND, SECOND, Duration, DurationRange, SizeOrBytes
+from chaoskit.base.quantities import MILLISECOND, SECOND, Duration, DurationRange, SizeOrBytes, format_duration
 from chaoskit.contract.mistakes import right_keys, validated
-from chaoskit.scenario.expected import Expected
+from chaoskit.scenario.expected import Expected, ExpectedConsequence
 from chaoskit.scenario.inventory import with_defaults
 from chaoskit.scenario.stopping import StopWhen
+from chaoskit.scenario.triggers import After, Trigger, When
 
 Names = Annotated[list[str], Field(min_length=1)]
 
@@ -145,7 +146,8 @@ class WorkloadSpec(BaseModel):
 
 
 class FaultSpec(BaseModel):
-    """A single fault at a given time, or a series of random faults; further keys are its parameters.
+    """A single fault at a given time or once something is true, or a series of random faults; further keys are its
+    parameters.
 
     `hit`, `began` and `pick` are set in recorded timelines: the targets and the exact time, and the random number that
     chooses among the holders of a role. A fault with `began` repeats one that happened, and must not be dropped.
@@ -154,7 +156,10 @@ class FaultSpec(BaseModel):
         inject: a kind, or several kinds, one of which is drawn each time; a kind may be a mapping of its name to
             `Choice` and further keys.
         on: hosts, roles, clients or counts.
+        id: a name by which another fault may wait for it.
         at: start of a single fault, or a range to draw it from.
+        after, when: what a single fault waits for instead; see `chaoskit.scenario.triggers`.
+        within: how long it waits for that at most; without `after` and `when`, a key of the kind of fault.
         start, to, every: start and end of a series, and the interval, or range of intervals, between fault starts.
         quiet: intervals in which no fault of a series starts.
         duration: how long the fault lasts, or a range.
@@ -162,12 +167,18 @@ class FaultSpec(BaseModel):
             until it may start.
         overlap: whether it may hit a target that is under another fault which occupies other parts of it; by default
             a single fault may, and those of a series may not.
+        expect: the consequence that it must have; without it the run is `unknown`.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True, populate_by_name=True)
 
     inject: Kinds
+    id: str = ""
     on: str | Names = "one"
+    after: After | None = None
+    when: When | None = None
+    within: Duration | None = None
+    expect: ExpectedConsequence | None = None
     at: DurationRange | None = None
     start: Duration | None = Field(default=None, alias="from")
     to: Duration | None = None
@@ -183,13 +194,17 @@ class FaultSpec(BaseModel):
     @model_validator(mode="after")
     def _one_kind_of_time(self) -> FaultSpec:
         repeating = [self.start, self.to, self.every]
-        if (self.at is None) == (repeating == [None] * 3) or (self.at is None and None in repeating):
-            raise ValueError("specify either at, or from, to and every")
+        series = repeating != [None] * 3
+        single = [each for each in (self.at, self.after, self.when) if each is not None]
+        if len(single) + series != 1 or (series and None in repeating):
+            raise ValueError("specify either at, after or when, or from, to and every")
+        if self.id and series:
+            raise ValueError("id belongs to a single fault: at, after or when")
         if self.every is not None and self.every[0] < MILLISECOND:
             raise ValueError("every must be at least 1ms")
         if self.start is not None and self.to is not None and self.to <= self.start:
             raise ValueError("to must be later than from")
-        if self.quiet and self.at is not None:
+        if self.quiet and not series:
             raise ValueError("quiet requires a series (from, to, every)")
         return self
 
@@ -199,6 +214,18 @@ class FaultSpec(BaseModel):
             if isinstance(each, dict) and len(each) != 1:
                 raise ValueError("each entry of inject must be a kind, or a mapping of one kind to its keys")
         return self
+
+    @property
+    def trigger(self) -> Trigger | None:
+        """What it waits for; None if it begins at a time."""
+        waits = self.after is not None or self.when is not None
+        return Trigger(self.after, self.when, self.within) if waits else None
+
+    @property
+    def own(self) -> dict[str, Any]:
+        """The keys of its kind, as written."""
+        within = self.trigger is None and self.within is not None
+        return {**(self.model_extra or {}), **({"within": format_duration(self.within or 0)} if within else {})}
 
     def kinds(self) -> list[tuple[str, dict[str, Any]]]:
         """Return the kinds to draw from, each with its own keys, as written."""
@@ -210,7 +237,7 @@ class FaultSpec(BaseModel):
         return [Choice.model_validate({"kind": kind, **keys}) for kind, keys in self.kinds()]
 
 
-_TIMES = {"at", "from", "to", "every"}
+_TIMES = {"at", "from", "to", "every", "after", "when"}
 
 
 class Choice(BaseModel):

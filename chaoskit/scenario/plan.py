@@ -23,9 +23,10 @@ from chaoskit.contract.system import BetweenClients, Fetching, Queues, System, T
 from chaoskit.contract.traits import Backlog, Paced, Queueing, Resends, Routed, Transactions
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Workload
 from chaoskit.scenario.expected import check_expected
-from chaoskit.scenario.faults import Allowed, check_fault, without_zones
+from chaoskit.scenario.faults import Allowed, check_fault, late, without_zones
 from chaoskit.scenario.model import ClusterSpec, Scenario, WorkloadSpec, parse_scenario, salvage
 from chaoskit.scenario.timeline import PlannedFault, Targets, draw, instants
+from chaoskit.scenario.triggers import check_triggers
 from chaoskit.scenario.zones import check_zones
 
 _SEED_MAX = 2**31
@@ -219,8 +220,9 @@ class _Planning:
         for number, spec in zip(self._numbers, self._scenario.faults, strict=True):
             self._problems.tried(check_fault, spec, f"faults.{number}", self._source, allowed)
             if instants(spec, self._seed, number)[-1:] > [length - 1]:
-                late = f"faults.{number}: starts after the end of the load; increase workload.duration"
-                self._problems.add(BadInput(late))
+                self._problems.add(late(spec, number, length))
+        for problem in check_triggers(self._scenario.faults, self._scenario.cluster.host_names):
+            self._problems.add(problem)
         self._problems.raise_any()
 
     def _draw(self, targets: Targets) -> list[PlannedFault]:

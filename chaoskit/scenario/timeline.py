@@ -14,6 +14,7 @@ from typing import Any
 from chaoskit.base.errors import BadInput, nearest
 from chaoskit.base.quantities import MILLISECOND, SECOND, format_duration
 from chaoskit.scenario.model import FaultSpec
+from chaoskit.scenario.triggers import Trigger
 from chaoskit.scenario.zones import Zones, expand
 
 COUNTED = ("one", "minority", "majority", "all")
@@ -43,6 +44,9 @@ class PlannedFault:
         at_most: maximum number of hosts under faults when it starts; None if it does not wait.
         overlap: whether it may hit a target that is under another fault, if both occupy different parts of it.
         repeats: whether it repeats a fault that happened in a recorded run.
+        id: a name by which another fault may wait for it; empty: none does.
+        trigger: what it waits for from `at_ns` on; None if it begins then.
+        expect: the consequence that it must have; empty: any, or none.
     """
 
     at_ns: int
@@ -55,6 +59,9 @@ class PlannedFault:
     at_most: int | None = None
     overlap: bool = True
     repeats: bool = False
+    id: str = ""
+    trigger: Trigger | None = None
+    expect: str = ""
 
     @property
     def seed(self) -> int:
@@ -64,7 +71,12 @@ class PlannedFault:
     def as_spec(self, targets: Sequence[str]) -> dict[str, Any]:
         """Return an entry of `faults:` that repeats it: roles stay roles, drawn targets are named."""
         on = list(targets) if self.spare else list(self.on)
-        entry: dict[str, Any] = {"at": format_duration(self.at_ns), "inject": self.kind, "on": on}
+        time = {"at": format_duration(self.at_ns)} if self.trigger is None else self.trigger.as_spec()
+        entry: dict[str, Any] = {**time, "inject": self.kind, "on": on}
+        if self.id:
+            entry["id"] = self.id
+        if self.expect:
+            entry["expect"] = {"consequence": self.expect}
         if self.for_ns is not None:
             entry["for"] = format_duration(self.for_ns)
         if self.at_most is not None:
@@ -99,7 +111,7 @@ class Targets:
 
 
 def draw(specs: Sequence[FaultSpec], seed: int, targets: Targets) -> list[PlannedFault]:
-    """Return all faults of a run in order of time; the same seed gives the same faults.
+    """Return all faults of a run in order of time, then those that wait for something; the same seed gives the same.
 
     Args:
         specs: as in the scenario, validated by `check_targets`.
@@ -111,8 +123,10 @@ def draw(specs: Sequence[FaultSpec], seed: int, targets: Targets) -> list[Planne
         source = random.Random(f"{seed}/{index}")  # noqa: S311  # reproducible, not secret
         choices = spec.choices()
         weights = [each.weight for each in choices]
-        at_most = targets.minority if spec.at is None and spec.at_most is None else spec.at_most
-        overlap = spec.at is not None if spec.overlap is None else spec.overlap
+        series, trigger = spec.every is not None, spec.trigger
+        at_most = targets.minority if series and spec.at_most is None else spec.at_most
+        overlap = not series if spec.overlap is None else spec.overlap
+        expect = spec.expect.consequence if spec.expect else ""
         for at_ns in instants(spec, seed, index):
             choice = source.choices(choices, weights)[0]
             kind = choice.kind
@@ -120,13 +134,16 @@ def draw(specs: Sequence[FaultSpec], seed: int, targets: Targets) -> list[Planne
             on, spare = _draw_targets(named, targets.pool(kind), source)
             lengths = choice.duration or spec.duration or (DEFAULT_DURATION, DEFAULT_DURATION)
             for_ns = _between(lengths, source) if targets.lasts(kind) else None
-            parameters = {**(spec.model_extra or {}), **(choice.model_extra or {})}
+            parameters = {**spec.own, **(choice.model_extra or {})}
             drawn_pick = source.random()
             pick = drawn_pick if spec.pick is None else spec.pick
             drawn.append(
-                PlannedFault(at_ns, kind, on, for_ns, parameters, pick, spare, at_most, overlap, bool(spec.began))
-            )
-    return sorted(drawn, key=lambda fault: fault.at_ns)
+                PlannedFault(
+                    at_ns, kind, on, for_ns, parameters, pick, spare, at_most, overlap, bool(spec.began), spec.id,
+                    trigger, expect,
+                )
+            )  # fmt: skip
+    return sorted(drawn, key=lambda fault: (fault.trigger is not None, fault.at_ns))
 
 
 def check_targets(
@@ -159,8 +176,10 @@ def check_targets(
 
 
 def instants(spec: FaultSpec, seed: int, index: int) -> list[int]:
-    """Return when the faults of the spec at `index` start, ns since the start of the load."""
+    """Return when the faults of the spec at `index` start, or begin to wait, ns since the start of the load."""
     source = random.Random(f"{seed}/{index}/times")  # noqa: S311  # as above
+    if spec.trigger is not None:
+        return [0]
     if spec.at is not None:
         return [_between(spec.at, source)]
     assert spec.start is not None

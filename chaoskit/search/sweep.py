@@ -116,6 +116,7 @@ class RunEnded(Event):
         number, total: number of the run, and how many runs were to be made.
         cell, seed: cell and seed of the run.
         verdict: verdict of the run; empty if it failed.
+        headline: what became of the data, in words; empty if it failed.
         found: number of findings of each anomaly; empty if the run failed.
         problem: why it failed.
     """
@@ -125,6 +126,7 @@ class RunEnded(Event):
     cell: str
     seed: int
     verdict: str
+    headline: str
     found: Mapping[str, int]
     problem: str = ""
 
@@ -187,13 +189,13 @@ def run_sweep(sweep: Sweep, store_folder: Path, watcher: Watcher) -> Iterator[di
                 return
             except RunFailed as error:
                 found[cell.name].broken.append(seed)
-                watcher.on(RunEnded(number, len(todo), cell.name, seed, "", {}, str(error)))
+                watcher.on(RunEnded(number, len(todo), cell.name, seed, "", "", {}, str(error)))
             else:
                 if INTERRUPTED in verdict.reasons:
                     return
                 found[cell.name].verdicts[seed] = verdict.as_json()
                 seen = {name: each.count for name, each in verdict.anomalies.items() if each.count}
-                watcher.on(RunEnded(number, len(todo), cell.name, seed, verdict.verdict, seen))
+                watcher.on(RunEnded(number, len(todo), cell.name, seed, verdict.verdict, verdict.headline, seen))
             yield found
 
 

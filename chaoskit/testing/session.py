@@ -83,7 +83,8 @@ class Run:
         """
         __tracebackhide__ = True
         if self.verdict.verdict != VALID:
-            raise AssertionError(f"the run is {self.verdict.verdict}: {self.verdict.reasons[0]}\n{self.summary}")
+            told = f"{self.verdict.headline}; the run is {self.verdict.verdict}: {self.verdict.reasons[0]}"
+            raise AssertionError(f"{told}\n{self.summary}")
 
 
 @dataclass(frozen=True, slots=True)

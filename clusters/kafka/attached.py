@@ -24,7 +24,7 @@ from clusters.kafka import artifacts
 from clusters.kafka.connection import BOOTSTRAP, CONNECTION_DEFAULTS, NAMESPACE
 from clusters.kafka.effective import Reporter
 from clusters.kafka.java.settings import own_client
-from clusters.kafka.probe import features
+from clusters.kafka.probe import PartitionState, features
 from clusters.kafka.roles import holders
 from clusters.kafka.service import KafkaService
 from clusters.kafka.settings import ELIGIBLE_LEADERS, FEATURES_SINCE, KafkaOptions
@@ -44,6 +44,7 @@ _OBSERVED = (
 
 _FILE = ".location"
 _ANSWER_S = 10
+_EPOCH_UNKNOWN = -1
 _TOLD_S, _TOLD_MAX = 0.5, 3
 _IN_SYNC_S = 20
 
@@ -202,14 +203,18 @@ class AttachedKafka(KafkaService):
         super().end_trial()
         _delete_groups(self._admin, self._namespace)
 
-    def _states(self) -> dict[Place, Any]:
-        return self._witnesses.states(self._topics.names)
+    def _states(self) -> dict[Place, PartitionState]:
+        told = self._witnesses.states(self._topics.names)
+        return {
+            place: PartitionState(_EPOCH_UNKNOWN, state.leader, tuple(state.replicas), tuple(state.isrs))
+            for place, state in told.items()
+        }
 
     def _of_partition(self, place: Place, role: str) -> Sequence[int]:
         state = self._states().get(place)
         if state is None:
             raise ServiceError(f"{place[0]}/{place[1]} currently has no leader")
-        return holders(place, role, state.leader, state.replicas, state.isrs)
+        return holders(place, role, state.leader, state.replicas, state.isr)
 
 
 def remove(settings: Mapping[str, Any], names: Sequence[str]) -> list[str]:

@@ -20,7 +20,7 @@ _NO_CLIENT_ID = -1
 
 @dataclass(frozen=True, slots=True)
 class PartitionState:
-    """The state of a partition as seen by one broker: node ids, and the epoch of its leader."""
+    """The state of a partition as seen by one broker: node ids, and the epoch of its leader; -1 if it is not known."""
 
     epoch: int
     leader: int

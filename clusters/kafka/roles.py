@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import struct
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 from confluent_kafka import KafkaException
@@ -40,7 +41,7 @@ def partition_state(brokers: Sequence[ServiceHost], topic: str, partition: int) 
 
 
 def states(brokers: Sequence[ServiceHost], topics: Sequence[str]) -> dict[Place, PartitionState]:
-    """Return the states of all partitions of some topics, from the broker with the highest leader epoch of each.
+    """Return the states of all partitions of some topics, as most of the brokers that know its newest epoch tell them.
 
     All brokers are asked in parallel, so that a paused one does not delay the result.
     """
@@ -55,11 +56,10 @@ def states(brokers: Sequence[ServiceHost], topics: Sequence[str]) -> dict[Place,
         except (OSError, struct.error):
             return []
 
-    newest: dict[Place, PartitionState] = {}
-    for place, state in (each for told in on_each(brokers, ask) for each in told):
-        if place not in newest or state.epoch > newest[place].epoch:
-            newest[place] = state
-    return newest
+    told: dict[Place, Counter[PartitionState]] = {}
+    for place, state in (each for answer in on_each(brokers, ask) for each in answer):
+        told.setdefault(place, Counter())[state] += 1
+    return {place: max(states, key=lambda each: (each.epoch, states[each])) for place, states in told.items()}
 
 
 def of_partition(brokers: Sequence[ServiceHost], place: Place, role: str) -> Sequence[int]:

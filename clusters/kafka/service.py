@@ -52,7 +52,13 @@ class KafkaService(ABC):
 
     def placements(self) -> list[Placed]:
         return [
-            Placed(place, self._names.get(state.leader, ""), tuple(self._names[node] for node in state.replicas))
+            Placed(
+                place,
+                self._names.get(state.leader, ""),
+                tuple(self._names[node] for node in state.replicas),
+                tuple(self._names[node] for node in state.isr),
+                state.epoch if state.epoch >= 0 else None,
+            )
             for place, state in self._states().items()
         ]
 

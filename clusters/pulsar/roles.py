@@ -65,7 +65,9 @@ class Roles(StorageRoles):
         try:
             state = self._admin.state(topic, partition, TIMEOUT_S)
             (owner,) = self._owner(topic, partition)
-            return Placed((topic, partition), owner, self.named(sorted(state.stored)))
+            return Placed(
+                (topic, partition), owner, self.named(sorted(state.stored)), self.named(state.ensemble) or None
+            )
         except ServiceError:
             return None
 

@@ -29,6 +29,7 @@ _ARGUMENTS = {
 }
 """The argument for each setting that is a number."""
 
+_SERVED = ("running", "idle", "live")
 _NOT_MIRRORED_SINCE = (4, 0)
 
 
@@ -117,6 +118,15 @@ def leader_of(told: Mapping[str, Any]) -> str:
     return str(told.get("leader") or told.get("node") or "")
 
 
+def online_of(told: Mapping[str, Any]) -> Sequence[str]:
+    """Return the Erlang nodes of the members of a queue or stream that take part in new writes, by what a node tells of
+    it: of a mirrored queue, its leader and the mirrors that are synchronised."""
+    if told.get("type") in (QUORUM, STREAM):
+        return list(told.get("online", ()))
+    served = [told["node"]] if told.get("state", "running") in _SERVED else []
+    return [*served, *told.get("synchronised_slave_nodes", ())]
+
+
 def lacks(name: str, told: Mapping[str, Any] | None) -> str:
     """Return what a queue or stream lacks, by what a node tells of it; empty if all its members are there."""
     if told is None:
@@ -125,6 +135,6 @@ def lacks(name: str, told: Mapping[str, Any] | None) -> str:
         members, online = set(told.get("members", ())), set(told.get("online", ()))
         if not leader_of(told) or members != online:
             return f"{name} has the members {sorted(online)} of {sorted(members)} online"
-    elif told.get("state") not in ("running", "idle", "live"):
+    elif told.get("state") not in _SERVED:
         return f"{name} is {told.get('state')}"
     return ""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from chaoskit.contract.service import Placed, ServiceError
 from chaoskit.contract.vocabulary import Place
 from clusters.rabbitmq.management import Management
-from clusters.rabbitmq.queues import QUORUM, STREAM, Declaration, lacks, leader_of
+from clusters.rabbitmq.queues import QUORUM, STREAM, Declaration, lacks, leader_of, online_of
 
 
 class Stored:
@@ -71,7 +71,10 @@ class Stored:
         led = leader_of(told)
         leader = self._named(led) if led else ""
         members = told.get("members") or [told["node"], *told.get("slave_nodes", ())]
-        return Placed(self.places[name], leader, tuple(self._named(each) for each in members))
+        return Placed(self.places[name], leader, self._hosts(members), self._hosts(online_of(told)))
+
+    def _hosts(self, nodes: Iterable[str]) -> tuple[str, ...]:
+        return tuple(self._named(each) for each in nodes)
 
     def placements(self) -> list[Placed]:
         """Return where all of them are stored, without those that do not exist."""

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -18,12 +18,30 @@ from chaoskit.base import durable, parquet
 from chaoskit.base.reading import reading
 from chaoskit.history.compacting.faults import REPAIR
 from chaoskit.history.format.audits import Place
-from chaoskit.history.format.schema import LEADER, PLACEMENTS, REPLICA
+from chaoskit.history.format.schema import IN_SYNC, LEADER, PLACEMENTS, REPLICA
 from chaoskit.history.format.segment import room_in
 from chaoskit.history.format.sound import sound
 
 FILE = "placements.parquet"
 _LOG = "placements.jsonl"
+
+
+class Standing(NamedTuple):
+    """Where a partition was stored from one time on.
+
+    Attributes:
+        at_ns: when that was first seen.
+        leader: the host that led or owned it; empty if none did.
+        holders: the hosts that stored it.
+        in_sync: those that took part in new writes; None if it is not known.
+        epoch: the epoch of the leader; None if there is none.
+    """
+
+    at_ns: int
+    leader: str
+    holders: frozenset[str]
+    in_sync: frozenset[str] | None = None
+    epoch: int | None = None
 
 
 class PlacementLog:
@@ -36,24 +54,28 @@ class PlacementLog:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._file = (folder / _LOG).open("ab")
-        self._last: dict[Place, tuple[str, tuple[str, ...]]] = {}
+        self._last: dict[Place, Standing] = {}
         durable.sync(folder)
 
-    def record(self, at_ns: int, place: Place, leader: str, holders: tuple[str, ...]) -> None:
-        """Record where a partition is stored.
+    def record(self, place: Place, standing: Standing) -> bool:
+        """Record where a partition is stored, unless that is as it was; return whether it was recorded.
 
         Raises:
             HistoryFull: there is no space for it.
         """
-        if self._last.get(place) == (leader, holders):
-            return
-        row = {"at_ns": at_ns, "topic": place[0], "partition": place[1]}
-        roles = [(leader, LEADER)] * bool(leader) + [(holder, REPLICA) for holder in holders]
+        last = self._last.get(place)
+        if last is not None and last._replace(at_ns=standing.at_ns) == standing:
+            return False
+        row = {"at_ns": standing.at_ns, "topic": place[0], "partition": place[1], "epoch": standing.epoch}
+        roles = [(standing.leader, LEADER)] * bool(standing.leader)
+        roles += [(host, REPLICA) for host in sorted(standing.holders)]
+        roles += [(host, IN_SYNC) for host in sorted(standing.in_sync or ())]
         lines = [json.dumps({**row, "host": host, "role": role}).encode() + b"\n" for host, role in roles]
         with room_in(self._folder):
             self._file.write(b"".join(lines))
             self._file.flush()
-        self._last[place] = leader, holders
+        self._last[place] = standing
+        return True
 
     def close(self) -> None:
         """Close the log.
@@ -96,18 +118,29 @@ class Placements:
 
     def __init__(self, rows: pa.Table) -> None:
         self._rows = rows
-        self._known: dict[Place, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
+        self._rows_of: dict[Place, dict[int, list[Mapping[str, Any]]]] = defaultdict(lambda: defaultdict(list))
         self._leaders: dict[Place, list[tuple[int, str]]] = defaultdict(list)
         for row in rows.to_pylist():
             place = row["topic"], row["partition"]
-            self._known[place][row["at_ns"]].add(row["host"])
+            self._rows_of[place][row["at_ns"]].append(row)
             if row["role"] == LEADER:
                 self._leaders[place].append((row["at_ns"], row["host"]))
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """The partitions of which it is known where they were stored."""
+        return tuple(self._rows_of)
+
+    def standings(self, place: Place) -> list[Standing]:
+        """Return where a partition was stored, whenever that changed, in order of time."""
+        told = self._rows_of.get(place, {})
+        tells_in_sync = any(row["role"] == IN_SYNC for rows in told.values() for row in rows)
+        return [_standing(at_ns, rows, tells_in_sync) for at_ns, rows in told.items()]
 
     def with_fixed(self, places: Mapping[Place, Collection[str]]) -> Placements:
         """Return these, and others that never changed."""
         rows = [
-            {"at_ns": 0, "topic": topic, "partition": number, "host": host, "role": REPLICA}
+            {"at_ns": 0, "topic": topic, "partition": number, "host": host, "role": REPLICA, "epoch": None}
             for (topic, number), hosts in places.items()
             for host in hosts
         ]
@@ -130,9 +163,17 @@ class Placements:
             start_ns: start of the interval.
             end_ns: its end; None: the end of the run.
         """
-        known = self._known.get(place)
+        known = self._rows_of.get(place)
         if not known:
             return None
         before = [at_ns for at_ns in known if at_ns <= start_ns][-1:]
         during = [at_ns for at_ns in known if at_ns > start_ns and (end_ns is None or at_ns <= end_ns)]
-        return frozenset().union(*(known[at_ns] for at_ns in before + during or list(known)[:1]))
+        return frozenset(row["host"] for at_ns in before + during or list(known)[:1] for row in known[at_ns])
+
+
+def _standing(at_ns: int, rows: Sequence[Mapping[str, Any]], tells_in_sync: bool) -> Standing:
+    hosts: dict[str, list[str]] = defaultdict(list)
+    for row in rows:
+        hosts[row["role"]].append(row["host"])
+    in_sync = frozenset(hosts[IN_SYNC]) if tells_in_sync else None
+    return Standing(at_ns, "".join(hosts[LEADER][:1]), frozenset(hosts[REPLICA]), in_sync, rows[0]["epoch"])

@@ -102,12 +102,15 @@ PLACEMENTS = pa.schema(
         pa.field("partition", pa.int32(), nullable=False),
         pa.field("host", pa.string(), nullable=False),
         pa.field("role", pa.string(), nullable=False),
+        pa.field("epoch", pa.int64()),
     ]
 )
 """One row per host and role of a partition, whenever its placement changed, in order of time. Roles: `leader` leads or
-owns it, `replica` stores it. The rows with one `at_ns` hold together until the partition's next ones."""
+owns it, `replica` stores it, `in-sync` is a replica that takes part in new writes. `epoch` is that of the leader; null
+where the system has none, and in runs of before it was recorded. The rows with one `at_ns` hold together until the
+partition's next ones."""
 
-LEADER, REPLICA = "leader", "replica"
+LEADER, REPLICA, IN_SYNC = "leader", "replica", "in-sync"
 
 DIRECTIONS = ("sent", "received")
 KINDS = (

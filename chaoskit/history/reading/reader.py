@@ -140,9 +140,15 @@ class History:
         path = self.folder / PLACEMENTS_FILE
         if not path.exists():
             return Placements(PLACEMENTS.empty_table())
-        _footer(path, PLACEMENTS)
         with history_file(path):
-            return Placements(sound(parquet.opened(path).read()))
+            earlier = "epoch" not in parquet.opened(path).schema_arrow.names
+        _footer(path, PLACEMENTS.remove(PLACEMENTS.get_field_index("epoch")) if earlier else PLACEMENTS)
+        with history_file(path):
+            found = parquet.opened(path).read()
+            rows = (
+                found.append_column(PLACEMENTS.field("epoch"), pa.nulls(len(found), pa.int64())) if earlier else found
+            )
+            return Placements(sound(rows))
 
     def messages(self, topic: str, partition: int) -> pa.Table:
         """Return the messages of a partition, schema MESSAGES, in `op` order; empty if there are none."""

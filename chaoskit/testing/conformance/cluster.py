@@ -183,8 +183,10 @@ def _check_placements(cluster: Service, topic: Topic, hosts: Sequence[ServiceHos
     placed = {each.place: each for each in placing.placements()}
     for place in topic.places:
         if wants.that(place in placed, f"`placements` does not tell where {place[0]}/{place[1]} is stored"):
-            _, leader, holders = placed[place]
+            _, leader, holders, in_sync, _ = placed[place]
             wants.that(holders and {*holders, *filter(None, [leader])} <= names, f"{place} is on {leader}, {holders}")
+            taking_part = set(in_sync or ()) <= set(holders)
+            wants.that(taking_part, f"{place}: {in_sync} are in sync, and not all of them store it: {holders}")
 
 
 def _check_held(found: System, cluster: Service, options: Any, wants: Wants) -> None:

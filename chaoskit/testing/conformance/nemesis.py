@@ -55,7 +55,7 @@ def _check_declarations(found: Nemesis, wants: Wants) -> None:
     wants.options(found.parameters, "parameters")
     wants.powers((*found.host_powers, *found.disk_powers, *found.service_powers))
     ours = {field.alias or name for model in (FaultSpec, Choice) for name, field in model.model_fields.items()}
-    for taken in ours & set(found.parameters.model_fields):
+    for taken in (ours - {"within"}) & set(found.parameters.model_fields):
         wants.that(False, f"its parameter `{taken}` is a reserved key of faults")
     with wants.step("damage"):
         damage = found.damage(found.parameters.model_construct())

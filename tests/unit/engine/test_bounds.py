@@ -125,7 +125,7 @@ def test_bounds_are_told() -> None:
     told = verdict(bounds=found)
     (row,) = comparison_rows([{"name": "a", "cluster": {}, "workload": {}, "expect": {"recovered": "< 1s"}}], [told])
 
-    assert told.headline == "none of 1,100 acknowledged messages was lost; not as expected: unavailable"
+    assert told.headline == "KEPT all 1,100 acknowledged messages; not as expected: unavailable"
     assert "  unavailable: 4,000.0 ms, NOT as expected: < 3s\n" in summary(told, Path("/store"))
     assert "  recovered: 120.0 ms, as expected: < 1s\n" in summary(told, Path("/store"))
     assert row[-1] == "valid: NOT as expected"

@@ -17,70 +17,72 @@ ONE = {"rule": "r", "what": "", "count": 1}
 @pytest.mark.parametrize(
     ("acked", "anomalies", "complete", "said"),
     [
-        (0, {}, True, "nothing was acknowledged"),
-        (9_000, {}, True, "none of 9,000 acknowledged messages was lost"),
-        (9_000, {}, False, "the final read is incomplete"),
+        (0, {}, True, "UNKNOWN: nothing was acknowledged"),
+        (9_000, {}, True, "KEPT all 9,000 acknowledged messages"),
+        (9_000, {}, False, "UNKNOWN: the final read is incomplete"),
         (
             75_986,
             {"lost": Found(40_128, True, "x", causes=(CUT,))},
             True,
-            "40,128 of 75,986 acknowledged messages were lost: allowed by kafka.os-flush: power-cut of n1 at 21.1 s",
+            "LOST 40,128 of 75,986 acknowledged messages, allowed by your settings (kafka.os-flush: power-cut of n1 at "
+            "21.1 s)",
         ),
         (
             9_000,
             {"lost": Found(1, False, "x"), "duplicate": Found(3, False, "y"), "late": Found(3, True, "y")},
             True,
-            "1 of 9,000 acknowledged messages were lost: NOT allowed; not allowed: 3 duplicate",
+            "LOST 1 of 9,000 acknowledged messages, though your settings forbid it; not allowed: 3 duplicate",
         ),
         (
             8_041,
             {"unacked-vanished": Found(185, False, "x"), "dropped": Found(3, True, "y", causes=({**ONE, "count": 3},))},
             True,
-            "3 of 8,041 acknowledged messages were dropped by their queue: allowed by r; "
-            "185 of 8,041 acknowledged messages vanished before a consumer had settled them: NOT allowed",
+            "3 of 8,041 acknowledged messages were dropped by their queue, allowed by your settings (r); "
+            "185 of 8,041 acknowledged messages vanished before a consumer had settled them, though your settings "
+            "forbid it",
         ),
-        (900, {"lost": Found(5, True, "")}, True, "5 of 900 acknowledged messages were lost: allowed, as expected"),
+        (900, {"lost": Found(5, True, "")}, True, "LOST 5 of 900 acknowledged messages, as expected"),
         (
             1_000,
             {"expired": Found(500, False, "x")},
             True,
-            "500 of 1,000 acknowledged messages were deleted by the system: NOT allowed",
+            "500 of 1,000 acknowledged messages were deleted by the system, though your settings forbid it",
         ),
         (
             9_000,
             {"lost": Found(0, False, "expected")},
             True,
-            "none of 9,000 acknowledged messages was lost; expected, and not found: lost",
+            "KEPT all 9,000 acknowledged messages; expected, and not found: lost",
         ),
         (
             9_000,
             {"lost": Found(41_128, True, "expected", causes=(CUT,))},
             True,
-            "41,128 of 9,000 acknowledged messages were lost: allowed, as expected",
+            "LOST 41,128 of 9,000 acknowledged messages, as expected",
         ),
         (
             100,
             {"lost": Found(4, True, "x", causes=(ONE | {"what": "cut", "count": 2},) * 2)},
             True,
-            "4 of 100 acknowledged messages were lost: allowed by r: cut",
+            "LOST 4 of 100 acknowledged messages, allowed by your settings (r: cut)",
         ),
         (
             100,
             {"lost": Found(4, True, "x", causes=tuple(ONE | {"what": f"cut {n}"} for n in range(4)))},
             True,
-            "4 of 100 acknowledged messages were lost: allowed by r: cut 0; cut 1 and 2 more",
+            "LOST 4 of 100 acknowledged messages, allowed by your settings (r: cut 0; cut 1 and 2 more)",
         ),
         (
             11_021,
             {"lost": Found(0, True, "x"), "unseen": Found(4_115, True, "y")},
             False,
-            "4,115 of 11,021 acknowledged messages were not read back, and may be lost",
+            "UNKNOWN: 4,115 of 11,021 acknowledged messages were not read back, and may be lost",
         ),
         (
             50,
             {"lost": Found(3, True, "x"), "lost-entry": Found(4, True, "x", causes=(ONE | {"count": 4},))},
             True,
-            "4 of 50 acknowledged messages were lost: allowed by r",
+            "LOST 4 of 50 acknowledged messages, allowed by your settings (r)",
         ),
     ],
 )  # fmt: skip

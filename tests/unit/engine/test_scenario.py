@@ -109,7 +109,7 @@ def test_every_time_of_a_fault_needs_a_unit(key: str) -> None:
     ],
 )
 def test_a_fault_has_one_kind_of_time(times: dict[str, str]) -> None:
-    assert _fault_refusal(**times) == "bad.yaml: faults.0: specify either at, or from, to and every"
+    assert _fault_refusal(**times) == "bad.yaml: faults.0: specify either at, after or when, or from, to and every"
 
 
 def test_faults_without_an_interval_are_refused() -> None:

@@ -194,7 +194,7 @@ def test_what_variants_share_is_named_once(tmp_path: Path) -> None:
         ({"name": "a b"}, "name: write letters, digits and signs such as -, no spaces"),
         (
             {"faults": [{"at": "1s", "inject": "kill", "peers": "n2"}]},
-            "faults.0.peers: unknown key; Known: at, at_most",
+            "faults.0.peers: unknown key; Known: after, at, at_most",
         ),
         ({"expect": {"losst": "none"}}, 'expect.losst: unknown anomaly; did you mean "lost"?'),
     ],

@@ -108,7 +108,7 @@ def test_a_fault_without_effect_and_one_that_was_not_healed_stand_out() -> None:
 def test_the_first_line_and_the_last_ones_are_what_one_looks_for() -> None:
     lines = summary(verdict(verdict="invalid", reasons=("3 lost: not allowed",)), FOLDER).splitlines()
 
-    assert lines[:2] == ["None of 1,100 acknowledged messages was lost", "INVALID  small/20260101T000000-abc  seed 7"]
+    assert lines[:2] == ["KEPT all 1,100 acknowledged messages", "INVALID  small/20260101T000000-abc  seed 7"]
     assert lines[-4:] == [
         "Verdict: invalid",
         "  3 lost: not allowed",
@@ -242,7 +242,9 @@ def test_each_cause_is_told_with_its_faults_and_its_rule() -> None:
     known = {"rule": "pulsar.batch-dropped", "known": "pull request 5491", "count": 289, "what": ""}
     text = summary(verdict(anomalies={"lost": Found(3_289, True, "as declared", causes=(cut, known))}), FOLDER)
 
-    assert text.startswith("3,289 of 1,100 acknowledged messages were lost: allowed by kafka.os-flush: power-cut of n1")
+    assert text.startswith(
+        "LOST 3,289 of 1,100 acknowledged messages, allowed by your settings (kafka.os-flush: power-cut of n1"
+    )
     assert "    3,000 by power-cut of n1, n2 at 21.1 s (rule kafka.os-flush)\n" in text
     assert "    289 by settings alone (known issue pulsar.batch-dropped)\n" in text
 

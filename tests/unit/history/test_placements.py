@@ -12,15 +12,23 @@ from chaoskit.base.waiting import wait_until
 from chaoskit.contract.power import P, held
 from chaoskit.contract.service import Placed, ServiceError
 from chaoskit.contract.vocabulary import Place
-from chaoskit.history.compacting.placements import FILE, PlacementLog, Placements, compact_placements
+from chaoskit.history.compacting.placements import FILE, PlacementLog, Placements, Standing, compact_placements
 from chaoskit.run.survey import Survey
 
+P0, P1 = ("log-0", 0), ("log-0", 1)
+
+
+def _stood(at_ns: int, leader: str, holders: str, in_sync: str | None = None, epoch: int | None = None) -> Standing:
+    known = None if in_sync is None else frozenset(in_sync.split())
+    return Standing(at_ns, leader, frozenset(holders.split()), known, epoch)
+
+
 MOVES = [
-    (10, ("log-0", 0), "n1", ("n1", "n2")),
-    (20, ("log-0", 0), "n1", ("n1", "n2")),
-    (20, ("log-0", 1), "", ("n3",)),
-    (30, ("log-0", 0), "n2", ("n1", "n2")),
-    (40, ("log-0", 0), "n4", ("n4", "n5")),
+    (P0, _stood(10, "n1", "n1 n2")),
+    (P0, _stood(20, "n1", "n1 n2")),
+    (P1, _stood(20, "", "n3")),
+    (P0, _stood(30, "n2", "n1 n2")),
+    (P0, _stood(40, "n4", "n4 n5")),
 ]
 
 
@@ -37,8 +45,8 @@ def _placements(folder: Path) -> Placements:
 
 def test_only_changes_are_recorded(folder: Path) -> None:
     log = PlacementLog(folder / "wal")
-    for at_ns, place, leader, holders in MOVES:
-        log.record(at_ns, place, leader, holders)
+    for place, standing in MOVES:
+        log.record(place, standing)
     log.close()
     compact_placements(folder)
 
@@ -66,8 +74,8 @@ def test_holders_are_those_of_any_time_in_an_interval(
     folder: Path, start: int, end: int | None, holders: set[str]
 ) -> None:
     log = PlacementLog(folder / "wal")
-    for at_ns, place, leader, names in MOVES:
-        log.record(at_ns, place, leader, names)
+    for place, standing in MOVES:
+        log.record(place, standing)
     log.close()
     placements = _placements(folder)
 
@@ -84,6 +92,33 @@ def test_a_torn_line_and_a_run_that_recorded_nothing(folder: Path) -> None:
         file.write(b'{"at_ns": 20, "to')
 
     assert _placements(folder).holders(("log-0", 0), 0, 100) == {"n1", "n2"}
+
+
+def test_who_took_part_in_writes_is_recorded_whenever_it_changed(folder: Path) -> None:
+    stood = [
+        _stood(10, "n1", "n1 n2", "n1 n2", 4),
+        _stood(30, "n1", "n1 n2", "n1", 4),
+        _stood(40, "n1", "n1 n2", "n1", 5),
+        _stood(50, "", "n1 n2", "", 5),
+    ]
+    log = PlacementLog(folder / "wal")
+    for standing in stood:
+        log.record(P0, standing)
+        log.record(P0, standing._replace(at_ns=standing.at_ns + 5))
+    log.close()
+
+    placements = _placements(folder)
+    assert placements.standings(P0) == stood
+    assert placements.standings(P1) == []
+    assert placements.holders(P0, 0, None) == {"n1", "n2"}
+
+
+def test_nobody_told_who_took_part_in_writes(folder: Path) -> None:
+    log = PlacementLog(folder / "wal")
+    log.record(*MOVES[0])
+    log.close()
+
+    assert _placements(folder).standings(P0) == [MOVES[0][1]]
 
 
 class Moving:

@@ -7,7 +7,7 @@ from pathlib import Path
 from chaoskit.base import store
 from chaoskit.contract.datamodel import LOG
 from chaoskit.history.compacting.faults import FaultLog
-from chaoskit.history.compacting.placements import PlacementLog
+from chaoskit.history.compacting.placements import PlacementLog, Standing
 from chaoskit.history.format.audits import Bounds
 from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import write_origin
@@ -67,7 +67,7 @@ def _record(wal: Path, origin_ns: int, topic: str) -> None:
 
 def _injure(wal: Path, topic: str) -> None:
     placements = PlacementLog(wal)
-    placements.record(0, (topic, 0), "n1", ("n1", "n2", "n3"))
+    placements.record((topic, 0), Standing(0, "n1", frozenset(["n1", "n2", "n3"])))
     placements.close()
     fault = {"fault": 0, "kind": "kill", "targets": ["n1"], "parameters": '{"on": ["n1"], "for_ns": 1000000000}'}
     times = {"start_ns": 100 * MS, "effective_ns": 110 * MS, "heal_ns": 200 * MS, "healed_ns": 210 * MS}

@@ -21,7 +21,7 @@ from chaoskit.base.quantities import SECOND
 from chaoskit.base.store import write_json
 from chaoskit.contract.checker import FINDINGS
 from chaoskit.contract.datamodel import LOG
-from chaoskit.history.compacting.placements import PlacementLog
+from chaoskit.history.compacting.placements import PlacementLog, Standing
 from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import write_origin
 from chaoskit.history.reading.reader import History
@@ -149,7 +149,7 @@ def test_the_history_of_a_killed_run_is_finished_with_its_placements(tmp_path: P
     write_topics(tmp_path / "wal", {"log-0": LOG.name})
     (tmp_path / "scenario.yaml").write_text("name: killed\nimported: {}\n")
     log = PlacementLog(tmp_path / "wal")
-    log.record(5, ("log-0", 0), "n1", ("n1", "n2"))
+    log.record(("log-0", 0), Standing(5, "n1", frozenset(["n1", "n2"])))
     log.close()
 
     history = open_run(0, tmp_path, recheck=True).history

@@ -11,7 +11,7 @@ from chaoskit.base import store
 from chaoskit.contract.datamodel import LOG, QUEUE
 from chaoskit.history.compacting.faults import FaultLog
 from chaoskit.history.compacting.finish import finish
-from chaoskit.history.compacting.placements import PlacementLog
+from chaoskit.history.compacting.placements import PlacementLog, Standing
 from chaoskit.history.digesting import live
 from chaoskit.history.format.audits import Audit, Bounds, Drained
 from chaoskit.history.format.models import write_topics
@@ -144,7 +144,8 @@ class StoryRun:
         """A host led every partition from then on; all three stored it."""
         for topic in topics:
             for number in range(self.partitions):
-                self._placed.record(int(at * SECOND), (topic, number), by, ("n1", "n2", "n3"))
+                standing = Standing(int(at * SECOND), by, frozenset(["n1", "n2", "n3"]))
+                self._placed.record((topic, number), standing)
 
     def on_drivers(self, clients: Mapping[str, str], error_ms: float, until: int) -> None:
         """These clients ran on these drivers, whose clocks were known to so many ms."""

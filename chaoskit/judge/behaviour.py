@@ -1,0 +1,189 @@
+"""What the clients of a load experienced while each fault held, beside what they experienced outside of faults.
+
+The load is cut into bins of a second or more. A fault changed something only if it is beyond the spread of the bins
+outside of faults by a clear margin: a busy machine alone makes latencies vary. The margins are those of `_BEYOND`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from chaoskit.base.latency import Flags, Ints, durations_ns
+from chaoskit.base.quantities import MILLISECOND
+from chaoskit.judge.counts import of_series
+from chaoskit.judge.timing import FaultTimes, Timing, around_ns
+
+Floats = npt.NDArray[np.float64]
+
+_BEYOND = {"p50_ms": (50, 2.0, 2.0), "p99_ms": (99, 2.0, 10.0)}
+"""A percentile is beyond its spread if the median of its bins is above the worst bin outside of faults, by a factor and
+then by so many milliseconds."""
+
+_FEWER = 0.5
+"""Acknowledgements are fewer if the median of the bins is below this part of the worst bin outside of faults."""
+
+_STALLED_NS, _STALLED_TIMES = 500 * MILLISECOND, 3
+"""A load stalled if no send was acknowledged for so long, and for so many times as long as outside of faults."""
+
+_QUIET_MIN = 2
+"""With fewer bins outside of faults nothing is compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Bins:
+    """The figures of each bin; percentiles are NaN where there are none."""
+
+    due: Ints
+    acked: Ints
+    acks: Ints
+    send: dict[str, Floats]
+    end_to_end: dict[str, Floats]
+
+
+def behaviour(counts: pa.Table, waits: pa.Table, timing: Timing) -> list[dict[str, Any] | None]:
+    """Return for each fault what clients experienced beyond its spread; empty: nothing; None: nobody can tell.
+
+    `not_acknowledged` is a number of sends, `stalled_ms` the longest time without an acknowledged send. `send` and
+    `end_to_end` have percentiles in ms, and `acks_per_s` has rates: each as outside of faults and as under the fault.
+
+    Args:
+        counts: COUNTS of the run, with at least the edges of `Load.grid`.
+        waits: WAITS of the run.
+        timing: what they were measured with.
+    """
+    if not timing.faults or timing.load.end_ns <= timing.load.begin_ns:
+        return [None] * len(timing.faults)
+    bins = _binned(counts, timing)
+    held = [_overlapping(timing, each.start_ns, _end_ns(each, timing)) for each in timing.faults]
+    around = [_overlapping(timing, *_around(each, timing)) for each in timing.faults]
+    quiet = ~np.logical_or.reduce(around)
+    quiet[[0, -1]] = False  # connections are made in the first one, and the last one is not whole
+    return [_of_fault(number, here, quiet, bins, waits, timing) for number, here in enumerate(held)]
+
+
+def _of_fault(  # noqa: PLR0917 - what is known of one fault
+    number: int, held: Flags, quiet: Flags, bins: _Bins, waits: pa.Table, timing: Timing
+) -> dict[str, Any] | None:
+    told: dict[str, Any] = {}
+    if not held.any():
+        return None
+    if not_acked := _not_acknowledged(held, quiet, bins):
+        told["not_acknowledged"] = not_acked
+    if stalled_ns := _stalled_ns(number, waits, timing):
+        told["stalled_ms"] = round(stalled_ns / 1e6, 1)
+    fault = timing.faults[number]
+    whole = _overlapping(timing, fault.start_ns, _end_ns(fault, timing), whole=True) & held
+    held = whole if whole.any() else held
+    before = quiet & (np.arange(quiet.size) < int(np.flatnonzero(held)[0]))
+    quiet = before if np.count_nonzero(before) >= _QUIET_MIN else quiet
+    if np.count_nonzero(quiet) < _QUIET_MIN:
+        return told or None
+    for name, series in (("send", bins.send), ("end_to_end", bins.end_to_end)):
+        if slower := dict(_slower(series, held, quiet)):
+            told[name] = slower
+    usual, under = float(bins.acks[quiet].min()), float(np.median(bins.acks[held]))
+    if under < _FEWER * usual:
+        per_s = 1e9 / timing.load.grid_ns
+        told["acks_per_s"] = [round(usual * per_s, 1), round(under * per_s, 1)]
+    return told
+
+
+def _slower(series: dict[str, Floats], held: Flags, quiet: Flags) -> Iterator[tuple[str, list[float]]]:
+    for name, (_, factor, more_ms) in _BEYOND.items():
+        usual, under = (each[~np.isnan(each)] for each in (series[name][quiet], series[name][held]))
+        if usual.size and under.size and float(np.median(under)) > factor * float(usual.max()) + more_ms:
+            yield name, [round(float(usual.max()), 3), round(float(np.median(under)), 3)]
+
+
+def _not_acknowledged(held: Flags, quiet: Flags, bins: _Bins) -> int:
+    """Return how many sends were not acknowledged, if it is a larger part of those due than in any other bin."""
+    open_ = bins.due - bins.acked
+    part = open_ / np.maximum(bins.due, 1)
+    usual = float(part[quiet].max(initial=0.0))
+    count, due = int(open_[held].sum()), int(bins.due[held].sum())
+    return count if count and count / due > usual else 0
+
+
+def _stalled_ns(number: int, waits: pa.Table, timing: Timing) -> int:
+    """Return how long a load stalled that did not before the fault; 0 if it did not."""
+    fault = timing.faults[number]
+    own = waits.filter(pc.and_(pc.equal(waits["of"], "fault"), pc.equal(waits["number"], number)))
+    begin_ns, end_ns = (own[name].to_numpy() for name in ("begin_ns", "end_ns"))
+    lasted_ns = (end_ns - begin_ns)[begin_ns >= fault.start_ns - timing.load.grid_ns]
+    longest_ns = int(lasted_ns.max(initial=0))
+    long = waits.filter(pc.equal(waits["of"], "long"))
+    usual_ns = 0
+    for begin, end in zip(long["begin_ns"].to_pylist(), long["end_ns"].to_pylist(), strict=True):
+        if not any(begin < last_ns and end > first_ns for first_ns, last_ns in _all_around(timing)):
+            usual_ns = max(usual_ns, end - begin)
+    return longest_ns if longest_ns >= max(_STALLED_NS, _STALLED_TIMES * usual_ns) else 0
+
+
+def _all_around(timing: Timing) -> list[tuple[int, int]]:
+    return [_around(each, timing) for each in timing.faults]
+
+
+def _end_ns(fault: FaultTimes, timing: Timing) -> int:
+    return timing.load.end_ns if fault.healed_ns is None else max(fault.healed_ns, fault.start_ns + 1)
+
+
+def _around(fault: FaultTimes, timing: Timing) -> tuple[int, int]:
+    end_ns = _end_ns(fault, timing)
+    return fault.start_ns, end_ns + around_ns(end_ns - fault.start_ns)
+
+
+def _overlapping(timing: Timing, start_ns: int, end_ns: int, *, whole: bool = False) -> Flags:
+    """Return the bins of the load that overlap an interval, or that are in it as a whole."""
+    grid = timing.load.grid
+    begins, ends = grid[:-1], grid[1:]
+    flags: Flags = (begins >= start_ns) & (ends <= end_ns) if whole else (begins < end_ns) & (ends > start_ns)
+    return flags
+
+
+def _binned(counts: pa.Table, timing: Timing) -> _Bins:
+    """Return the figures of each bin; a segment of `Timing.edges` lies in one bin, or outside of the load."""
+    grid, edges = timing.load.grid, timing.edges
+    size = grid.size - 1
+
+    def placed(series: str) -> tuple[Ints, Ints, Ints]:
+        rows = of_series(counts, series)
+        segment, bucket, count = (rows[name].to_numpy() for name in ("segment", "bucket", "count"))
+        inside = (segment >= 1) & (segment <= edges.size)
+        begin_ns = edges[segment[inside] - 1]
+        at = np.searchsorted(grid, begin_ns, side="right") - 1
+        good = (at >= 0) & (at < size)
+        return at[good], bucket[inside][good], count[inside][good]
+
+    def summed(series: str) -> Ints:
+        at, _, count = placed(series)
+        return np.bincount(at, weights=count, minlength=size).astype(np.int64)
+
+    return _Bins(
+        due=summed("due"),
+        acked=summed("send"),
+        acks=summed("acked"),
+        send=_percentiles(*placed("send"), size),
+        end_to_end=_percentiles(*placed("travelled"), size),
+    )
+
+
+def _percentiles(at: Ints, bucket: Ints, count: Ints, size: int) -> dict[str, Floats]:
+    found = {name: np.full(size, np.nan) for name in _BEYOND}
+    order = np.lexsort((bucket, at))
+    at, bucket, count = at[order], bucket[order], count[order]
+    begins = np.searchsorted(at, np.arange(size + 1))
+    for index in np.unique(at).tolist():
+        part = slice(begins[index], begins[index + 1])
+        running = np.cumsum(count[part])
+        for name, (percent, _, _) in _BEYOND.items():
+            wanted = max(int(percent * running[-1] / 100 + 0.5), 1)
+            chosen = bucket[part][np.searchsorted(running, wanted)]
+            found[name][index] = float(durations_ns(np.array([chosen]))[0]) / 1e6
+    return found

@@ -1,0 +1,197 @@
+"""What changed in the system and for its clients while a fault held: its consequence.
+
+A fault that took effect on its host may change nothing: a page cache swallows a slow disk, a retry a lost packet. The
+system's own membership is told as it was seen about once a second; what clients experienced is told in
+`chaoskit.judge.behaviour`; and what a fault explains of the findings is its consequence, too. Faults that hold at the
+same time are not told apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
+from itertools import pairwise
+from math import inf
+from typing import Any, NamedTuple
+
+from chaoskit.base.quantities import SECOND
+from chaoskit.history.compacting.placements import Placements, Standing
+from chaoskit.history.format.audits import Place
+from chaoskit.history.format.fault import Fault
+from chaoskit.judge.attribution import Explained
+
+LATE_NS = 10 * SECOND
+"""What changes this soon after the healing of a fault, and before the next one begins, is told of it: a session that
+has to end first may end after the fault."""
+
+
+_KEYS = {"stalled": "stalled_ms"}
+"""The key of verdict.json for what may be expected, where it is not the same word."""
+
+
+class Change(StrEnum):
+    """A change of the membership of a partition."""
+
+    OUT_OF_SYNC = "out-of-sync"
+    NEW_LEADER = "new-leader"
+    NO_LEADER = "no-leader"
+    NEW_EPOCH = "new-epoch"
+    LEFT = "left"
+    JOINED = "joined"
+
+
+class Changed(NamedTuple):
+    """One change.
+
+    Attributes:
+        what: what changed.
+        place: of which partition.
+        at_ns: when it was seen.
+        host: the host that left or joined, or leads now; of a partition without a leader, the one that led it.
+        before: the host that led it before; empty if there was none.
+        until_ns: when the host was seen in sync again, or another leader; None: not until the end.
+    """
+
+    what: Change
+    place: Place
+    at_ns: int
+    host: str
+    before: str = ""
+    until_ns: int | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as in verdict.json."""
+        told: dict[str, Any] = {"what": self.what.value, "partition": _name(self.place), "host": self.host}
+        told["at_ms"] = _ms(self.at_ns)
+        if self.before:
+            told["before"] = self.before
+        if self.what in (Change.OUT_OF_SYNC, Change.NO_LEADER):
+            told["until_ms"] = None if self.until_ns is None else _ms(self.until_ns)
+        return told
+
+
+def consequences(
+    faults: Sequence[Fault],
+    behaviour: Sequence[Mapping[str, Any] | None],
+    placements: Placements,
+    explained: Explained,
+) -> list[dict[str, Any] | None]:
+    """Return the consequence of each fault, as in verdict.json: empty if there was none, None if nobody can tell.
+
+    Nobody can tell if nothing was sent while it held and the system tells nothing, or if it changed nothing more than
+    another fault that held at the same time. Keys: `out_of_sync` (hosts), `new_leader`, `no_leader`,
+    `new_epoch`, `left` and `joined` (partitions), `membership` (each of these changes), `found` (findings that it
+    explains, by anomaly), and those of `chaoskit.judge.behaviour.behaviour`.
+
+    Args:
+        faults: the faults of the run, by number.
+        behaviour: what clients experienced while each held.
+        placements: where partitions were stored.
+        explained: what explains the findings.
+    """
+    known = (changes(place, placements.standings(place)) for place in placements.places)
+    membership = sorted((each for of_place in known for each in of_place), key=_when)
+    found = _found(explained)
+    told: list[dict[str, Any] | None] = []
+    for fault, clients in zip(faults, behaviour, strict=True):
+        own = [each for each in membership if fault.start_ns <= each.at_ns <= _until_ns(fault, faults)]
+        changed = {**_membership(own), **found.get(fault.number, {}), **(clients or {})}
+        unknown = clients is None and not placements.places
+        beside = any(_overlap(fault, other) for other in faults if other is not fault)
+        told.append(changed if changed or not (fault.effective_ns is None or unknown or beside) else None)
+    return told
+
+
+def meets(consequence: Mapping[str, Any] | None, expected: str) -> bool:
+    """Return whether a consequence is as expected; see `chaoskit.scenario.expected.ExpectedConsequence`."""
+    if consequence is None:
+        return False
+    if expected in ("none", "some"):
+        return bool(consequence) == (expected == "some")
+    return _KEYS.get(expected, expected.replace("-", "_")) in consequence
+
+
+def stayed(fault: Fault, placements: Placements) -> list[str]:
+    """Return the targets of a fault that were in sync somewhere when it began, and stayed so until it was healed."""
+    standings = [placements.standings(place) for place in placements.places]
+    return [target for target in fault.targets if _stayed(target, fault, standings)]
+
+
+def changes(place: Place, standings: Sequence[Standing]) -> Iterator[Changed]:
+    """Yield the changes of a partition's membership, in order of time, given where it was stored."""
+    led = standings[0].leader if standings else ""
+    for index, (before, now) in enumerate(pairwise(standings), 1):
+        later = standings[index:]
+        if before.in_sync is not None and now.in_sync is not None:
+            for host in sorted(before.in_sync - now.in_sync):
+                back_ns = next((each.at_ns for each in later if host in (each.in_sync or ())), None)
+                yield Changed(Change.OUT_OF_SYNC, place, now.at_ns, host, until_ns=back_ns)
+        if before.leader and not now.leader:
+            led_ns = next((each.at_ns for each in later if each.leader), None)
+            yield Changed(Change.NO_LEADER, place, now.at_ns, before.leader, until_ns=led_ns)
+        elif now.leader and now.leader != led:
+            yield Changed(Change.NEW_LEADER, place, now.at_ns, now.leader, before=led)
+        elif now.epoch is not None and before.epoch is not None and now.epoch > before.epoch:
+            yield Changed(Change.NEW_EPOCH, place, now.at_ns, now.leader)
+        led = now.leader or led
+        for what, hosts in ((Change.LEFT, before.holders - now.holders), (Change.JOINED, now.holders - before.holders)):
+            for host in sorted(hosts):
+                yield Changed(what, place, now.at_ns, host)
+
+
+def _membership(changes: Sequence[Changed]) -> dict[str, Any]:
+    told: dict[str, Any] = {}
+    for what in Change:
+        own = [each for each in changes if each.what is what]
+        if own:
+            named = (each.host if what is Change.OUT_OF_SYNC else _name(each.place) for each in own)
+            told[what.value.replace("-", "_")] = list(dict.fromkeys(named))
+    return {**told, "membership": [each.as_json() for each in changes]} if changes else {}
+
+
+def _found(explained: Explained) -> dict[int, dict[str, Any]]:
+    """Return how many findings of each anomaly each fault explains, alone or with others."""
+    found: dict[int, dict[str, int]] = {}
+    for name, causes in explained.causes.items():
+        for cause, count in causes:
+            for effect in cause.faults if cause is not None else ():
+                own = found.setdefault(effect.number, {})
+                own[name] = own.get(name, 0) + count
+    return {number: {"found": own} for number, own in found.items()}
+
+
+def _until_ns(fault: Fault, faults: Sequence[Fault]) -> float:
+    if fault.healed_ns is None:
+        return inf
+    following_ns = min((other.start_ns for other in faults if other.start_ns > fault.start_ns), default=inf)
+    return max(fault.healed_ns, min(fault.healed_ns + LATE_NS, following_ns - 1))
+
+
+def _overlap(fault: Fault, other: Fault) -> bool:
+    ends = [inf if each.healed_ns is None else each.healed_ns for each in (fault, other)]
+    return max(fault.start_ns, other.start_ns) <= min(ends)
+
+
+def _stayed(host: str, fault: Fault, standings: Sequence[Sequence[Standing]]) -> bool:
+    member = False
+    for each in standings:
+        begin = [standing for standing in each if standing.at_ns <= fault.start_ns][-1:] or each[:1]
+        end_ns = inf if fault.healed_ns is None else fault.healed_ns
+        during = [standing for standing in each if fault.start_ns < standing.at_ns <= end_ns]
+        if any(host in (standing.in_sync or ()) for standing in begin):
+            member = True
+            if any(host not in (standing.in_sync or ()) for standing in during):
+                return False
+    return member
+
+
+def _name(place: Place) -> str:
+    return f"{place[0]}/{place[1]}"
+
+
+def _ms(at_ns: int) -> float:
+    return round(at_ns / 1e6, 1)
+
+
+def _when(changed: Changed) -> tuple[int, Place]:
+    return changed.at_ns, changed.place

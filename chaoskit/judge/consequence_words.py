@@ -1,0 +1,97 @@
+"""The consequence of a fault in words."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from chaoskit.judge.consequence import Change, Changed
+
+_CHANGES_TOLD = 4
+_PERCENTILES = {"p50_ms": "p50", "p99_ms": "p99"}
+_OF = {"send": "of sends", "end_to_end": "to consumers"}
+
+
+def in_words(fault: Mapping[str, Any]) -> str:
+    """Return the consequence of a fault of verdict.json.
+
+    >>> fault = {"at_ms": 2000.0, "stayed_in_sync": ["n2"], "consequence": {}}
+    >>> in_words(fault)
+    'none: the system went on as before, and n2 stayed in sync'
+    >>> change = {"what": "out-of-sync", "host": "n2", "partition": "t/0", "at_ms": 6100.0, "until_ms": None}
+    >>> in_words({**fault, "consequence": {"out_of_sync": ["n2"], "membership": [change], "not_acknowledged": 3}})
+    'n2 fell out of sync with t/0 at 6.1 s (4.1 s after it began), and was not back; 3 sends were not acknowledged'
+    """
+    told = fault.get("consequence")
+    if told is None:
+        return "not known: nothing was sent while it held, or another fault held beside it"
+    if not told:
+        stayed = ", ".join(fault.get("stayed_in_sync", ()))
+        return f"none: the system went on as before{f', and {stayed} stayed in sync' if stayed else ''}"
+    return "; ".join([*_changes(told.get("membership", ()), fault.get("at_ms", 0.0)), *_clients(told)])
+
+
+def seen(changed: Changed) -> str:
+    """Return one change, as it was just seen."""
+    told = changed.as_json()
+    return f"{_subject(told['what'], told['host'], told.get('before', ''), told['partition'])} at {_s(told['at_ms'])}"
+
+
+def _subject(what: str, host: str, before: str, where: str) -> str:
+    if what == Change.OUT_OF_SYNC:
+        return f"{host} fell out of sync with {where}"
+    if what == Change.NO_LEADER:
+        return f"{where} had no leader"
+    if what == Change.NEW_LEADER:
+        return f"leader of {where} from {before or 'nobody'} to {host}"
+    if what == Change.NEW_EPOCH:
+        return f"{host} was elected again as leader of {where}"
+    return f"{host} {what} {where}"
+
+
+def _changes(changes: Sequence[Mapping[str, Any]], began_ms: float) -> Iterator[str]:
+    """Yield equal changes of several partitions as one, the first ones only."""
+    alike: dict[tuple[str, str, str], list[Mapping[str, Any]]] = defaultdict(list)
+    for each in changes:
+        alike[each["what"], each["host"], each.get("before", "")].append(each)
+    parts = [_change(what, host, before, own, began_ms) for (what, host, before), own in alike.items()]
+    yield from parts[:_CHANGES_TOLD]
+    if (more := len(parts) - _CHANGES_TOLD) > 0:
+        yield f"and {more} more changes in verdict.json"
+
+
+def _change(what: str, host: str, before: str, own: Sequence[Mapping[str, Any]], began_ms: float) -> str:
+    places = list(dict.fromkeys(each["partition"] for each in own))
+    where = places[0] if len(places) == 1 else f"{len(places)} partitions"
+    at_ms = own[0]["at_ms"]
+    at = f"at {_s(at_ms)} ({_s(at_ms - began_ms)} after it began)"
+    ends = [each.get("until_ms") for each in own]
+    until = None if None in ends else max(ends, default=None)  # type: ignore[type-var]
+    told = f"{_subject(what, host, before, where)} {at}"
+    if what == Change.OUT_OF_SYNC:
+        return f"{told}, {'and was not back' if until is None else f'back at {_s(until)}'}"
+    if what == Change.NO_LEADER:
+        return f"{told}, {'and got none' if until is None else f'until {_s(until)}'}"
+    return told
+
+
+def _clients(told: Mapping[str, Any]) -> Iterator[str]:
+    if found := told.get("found"):
+        yield f"explains {', '.join(f'{count:,} {name}' for name, count in found.items())}"
+    if count := told.get("not_acknowledged"):
+        yield f"{count:,} sends were not acknowledged"
+    if (stalled_ms := told.get("stalled_ms")) is not None:
+        yield f"no send was acknowledged for {stalled_ms:,.0f} ms"
+    if rates := told.get("acks_per_s"):
+        yield f"acknowledged sends {rates[0]:,.0f}/s to {rates[1]:,.0f}/s"
+    for name, words in _OF.items():
+        points = [
+            f"{_PERCENTILES[key]} {pair[0]:,.1f} to {pair[1]:,.1f} ms" for key, pair in told.get(name, {}).items()
+        ]
+        if points:
+            yield f"latency {words}: {', '.join(points)}"
+
+
+def _s(milliseconds: float) -> str:
+    return f"{milliseconds / 1000:.1f} s"

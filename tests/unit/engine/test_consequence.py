@@ -1,0 +1,194 @@
+"""What changed in the system while a fault held; a fault that changed nothing is told as such."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from chaoskit.contract.checker import FINDINGS
+from chaoskit.history.compacting.placements import Placements, Standing
+from chaoskit.history.format.fault import Fault
+from chaoskit.history.format.schema import PLACEMENTS
+from chaoskit.judge.attribution import Explained
+from chaoskit.judge.consequence import Changed, changes, consequences, meets, stayed
+from chaoskit.judge.consequence_words import in_words, seen
+from chaoskit.judge.headline import without_consequence
+
+SECOND = 1_000_000_000
+PLACE = ("log-0", 0)
+
+
+def _stood(at_s: float, leader: str, in_sync: str | None, epoch: int | None = 1, holders: str = "n1 n2 n3") -> Standing:
+    known = None if in_sync is None else frozenset(in_sync.split())
+    return Standing(int(at_s * SECOND), leader, frozenset(holders.split()), known, epoch)
+
+
+def _placements(*standings: Standing) -> Placements:
+    rows = [
+        {"at_ns": each.at_ns, "topic": "log-0", "partition": 0, "host": host, "role": role, "epoch": each.epoch}
+        for each in standings
+        for role, hosts in (("leader", [each.leader]), ("replica", each.holders), ("in-sync", each.in_sync or ()))
+        for host in hosts
+        if host
+    ]
+    return Placements(pa.Table.from_pylist(rows, PLACEMENTS))
+
+
+def _fault(start_s: float = 5, healed_s: float | None = 10, number: int = 0, *targets: str) -> Fault:
+    healed_ns = None if healed_s is None else int(healed_s * SECOND)
+    start_ns = int(start_s * SECOND)
+    return Fault(
+        number, "disk-slow", start_ns, targets=targets or ("n2",), effective_ns=start_ns + 1, healed_ns=healed_ns
+    )
+
+
+def _told(*standings: Standing, faults: Any = None, behaviour: Any = None) -> list[dict[str, Any] | None]:
+    faults = faults or [_fault()]
+    behaviour = [{}] * len(faults) if behaviour is None else behaviour
+    return consequences(faults, behaviour, _placements(*standings), Explained(FINDINGS.empty_table(), {}))
+
+
+WHOLE = _stood(0, "n1", "n1 n2 n3")
+
+
+@pytest.mark.parametrize(
+    ("standings", "words"),
+    [
+        ([WHOLE, _stood(2, "n1", "n1 n2 n3")], []),
+        (
+            [WHOLE, _stood(2, "n1", "n1 n3"), _stood(4, "n1", "n1 n2 n3")],
+            ["n2 fell out of sync with log-0/0 at 2.0 s"],
+        ),
+        ([WHOLE, _stood(2, "n3", "n1 n2 n3", 2)], ["leader of log-0/0 from n1 to n3 at 2.0 s"]),
+        (
+            [WHOLE, _stood(2, "", "n1 n2 n3", 2), _stood(3, "n3", "n1 n2 n3", 3)],
+            ["log-0/0 had no leader at 2.0 s", "leader of log-0/0 from n1 to n3 at 3.0 s"],
+        ),
+        ([WHOLE, _stood(2, "n1", "n1 n2 n3", 2)], ["n1 was elected again as leader of log-0/0 at 2.0 s"]),
+        (
+            [WHOLE, _stood(2, "n1", None, 1, "n1 n2 n4")],
+            ["n3 left log-0/0 at 2.0 s", "n4 joined log-0/0 at 2.0 s"],
+        ),
+        ([_stood(0, "n1", None), _stood(2, "n1", None)], []),
+    ],
+)
+def test_a_change_is_told_in_words(standings: list[Standing], words: list[str]) -> None:
+    assert [seen(each) for each in changes(PLACE, standings)] == words
+
+
+def test_a_change_belongs_to_the_fault_that_held_when_it_was_seen() -> None:
+    told = _told(WHOLE, _stood(7, "n1", "n1 n3"), _stood(9, "n1", "n1 n2 n3"))
+
+    assert told == [
+        {
+            "out_of_sync": ["n2"],
+            "membership": [
+                {"what": "out-of-sync", "partition": "log-0/0", "host": "n2", "at_ms": 7000.0, "until_ms": 9000.0}
+            ],
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("at_s", "whose"),
+    [(4.9, []), (5.1, [0]), (19, [0]), (20.5, []), (30.5, [1]), (38, [1])],
+)
+def test_what_changes_soon_after_a_healing_is_told_of_that_fault(at_s: float, whose: list[int]) -> None:
+    faults = [_fault(), _fault(30, 31, 1)]
+
+    told = _told(WHOLE, _stood(at_s, "n2", "n1 n2 n3", 2), faults=faults)
+
+    assert [number for number, each in enumerate(told) if each] == whose
+    assert all(each is not None for each in told)
+
+
+def test_once_the_next_fault_has_begun_a_change_is_not_told_of_one_that_was_healed() -> None:
+    told = _told(WHOLE, _stood(13, "n2", "n1 n2 n3", 2), faults=[_fault(), _fault(12, 14, 1)])
+
+    assert told[0] == {}
+    assert told[1] is not None
+    assert told[1]["new_leader"] == ["log-0/0"]
+
+
+@pytest.mark.parametrize(
+    ("faults", "behaviour"),
+    [
+        ([_fault(), _fault(8, 12, 1)], [{}, {}]),  # another one held beside it
+        ([Fault(0, "disk-slow", 5, targets=("n2",))], [{}]),  # it had no effect
+    ],
+)
+def test_nobody_can_tell_of_a_fault_beside_another_or_without_effect(faults: list[Fault], behaviour: Any) -> None:
+    assert _told(WHOLE, faults=faults, behaviour=behaviour) == [None] * len(faults)
+
+
+def test_nobody_can_tell_if_neither_clients_nor_the_system_say_anything() -> None:
+    assert _told(behaviour=[None]) == [None]
+    assert _told(WHOLE, behaviour=[None]) == [{}]
+    assert _told(behaviour=[{}]) == [{}]
+
+
+@pytest.mark.parametrize(
+    ("standings", "targets", "names"),
+    [
+        ([WHOLE], ("n2",), ["n2"]),
+        ([WHOLE, _stood(7, "n1", "n1 n3")], ("n2", "n3"), ["n3"]),
+        ([WHOLE, _stood(12, "n1", "n1 n3")], ("n2",), ["n2"]),  # after it was healed
+        ([_stood(0, "n1", "n1")], ("n2",), []),  # it was not in sync before
+        ([_stood(0, "n1", None)], ("n2",), []),  # nobody knows
+        ([WHOLE], ("producer-0",), []),
+    ],
+)
+def test_a_target_that_was_in_sync_all_the_time_is_named(standings: Any, targets: Any, names: list[str]) -> None:
+    assert stayed(_fault(5, 10, 0, *targets), _placements(*standings)) == names
+
+
+@pytest.mark.parametrize(
+    ("consequence", "expected", "met"),
+    [
+        ({}, "none", True), ({}, "some", False), ({}, "out-of-sync", False),
+        ({"out_of_sync": ["n2"]}, "out-of-sync", True), ({"out_of_sync": ["n2"]}, "some", True),
+        ({"out_of_sync": ["n2"]}, "new-leader", False), ({"out_of_sync": ["n2"]}, "none", False),
+        ({"stalled_ms": 900.0}, "stalled", True), ({"not_acknowledged": 3}, "not-acknowledged", True),
+        (None, "none", False), (None, "some", False),
+    ],
+)  # fmt: skip
+def test_what_is_expected_must_be_among_what_changed(consequence: Any, expected: str, met: bool) -> None:
+    assert meets(consequence, expected) is met
+
+
+def _as_told(consequence: Any, stayed: list[str], target: str = "n2") -> dict[str, Any]:
+    return {
+        "kind": "disk-slow", "targets": [target], "at_ms": 1.0, "consequence": consequence, "stayed_in_sync": stayed,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("faults", "said"),
+    [
+        ([_as_told({}, ["n2"])], "disk-slow of n2 had no consequence: n2 stayed in sync"),
+        ([_as_told({}, [])], "disk-slow of n2 had no consequence"),
+        ([_as_told({"stalled_ms": 700.0}, ["n2"])], "n2 stayed in sync under disk-slow"),
+        ([_as_told({"found": {"lost": 3}}, ["n2"])], ""),
+        ([_as_told({"membership": [], "new_leader": ["t/0"]}, ["n2"])], ""),
+        ([_as_told(None, ["n2"])], ""),
+        ([_as_told({}, [])] * 3, "no fault had a consequence"),
+        ([*[_as_told({}, [])] * 3, _as_told({"stalled_ms": 1.0}, [])], "3 of 4 faults had no consequence"),
+    ],
+)
+def test_the_headline_names_what_changed_nothing(faults: list[dict[str, Any]], said: str) -> None:
+    assert without_consequence(faults) == said
+
+
+def test_equal_changes_of_several_partitions_are_one_and_many_are_counted() -> None:
+    moves = [Changed(change.what, ("t", n), 6 * SECOND, change.host, change.before) for n in range(3) for change in
+             changes(PLACE, [WHOLE, _stood(6, "n3", "n1 n2 n3", 2)])]  # fmt: skip
+    joins = [Changed(moves[0].what, PLACE, 7 * SECOND, f"n{number}") for number in range(9)]
+
+    fault = {**_as_told({"membership": [each.as_json() for each in [*moves, *joins]]}, []), "at_ms": 5_000.0}
+
+    assert in_words(fault).startswith(
+        "leader of 3 partitions from n1 to n3 at 6.0 s (1.0 s after it began); leader of "
+    )
+    assert in_words(fault).endswith("and 6 more changes in verdict.json")
