@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -11,25 +12,31 @@ from rich.table import Table
 from chaoskit.base.errors import BadInput
 from chaoskit.base.store import VERDICT, run_name, runs
 from chaoskit.cli.console import wide_console
-from chaoskit.cli.options import PATH, store_option
+from chaoskit.cli.options import store_option
 from chaoskit.judge.verdict_file import read_verdict
 from chaoskit.scenario.files import ready_made, ready_made_sweeps, summary_of, variants_of
 
 _VARIANTS_WIDTH = 50
+_NEAREST = 3
 
 
 @click.command("list")
-@click.argument("given", metavar="[STORE]", type=PATH, required=False)
+@click.argument("given", metavar="[STORE | WORDS]", nargs=-1)
 @store_option
 @click.option(
-    "--scenarios", is_flag=True, help="List the ready-made scenarios with their variants, and sweeps, instead."
+    "--scenarios",
+    is_flag=True,
+    help="List the ready-made scenarios with their variants, and sweeps, instead: all, or those with all of WORDS, "
+    "such as a fault (power-cut), what is found (lost) or a setting.",
 )
-def command(given: Path | None, store: Path, scenarios: bool) -> int:
+def command(given: tuple[str, ...], store: Path, scenarios: bool) -> int:
     """List the runs of a STORE, oldest first, with their verdicts; exit with 254 if one cannot be read."""
-    store = given or store
     if scenarios:
-        _list_scenarios()
+        _list_scenarios(given)
         return 0
+    if len(given) > 1:
+        raise BadInput(f"{given[1]}: one store at a time")
+    store = Path(given[0]) if given else store
     damaged = []
     table = Table(box=None, pad_edge=False)
     for name in ("run", "verdict", "sent", "acked"):
@@ -59,15 +66,25 @@ def _row(folder: Path) -> tuple[str, ...]:
     return run_name(folder), verdict["verdict"], sent, acked, anomalies or "none", faults or "none"
 
 
-def _list_scenarios() -> None:
+def _list_scenarios(words: Sequence[str]) -> None:
+    made = {**ready_made(), **ready_made_sweeps()}
+    found = {name: path for name, path in made.items() if _matching(name, path, words) == len(words)}
+    if not found:
+        best = sorted(made, key=lambda name: -_matching(name, made[name], words))[:_NEAREST]
+        raise BadInput(f"no ready-made scenario has all of these words: {', '.join(words)}; nearest: {', '.join(best)}")
     table = Table(box=None, pad_edge=False)
     table.add_column("scenario", no_wrap=True)
     table.add_column("variants", max_width=_VARIANTS_WIDTH)
     table.add_column("what it shows", min_width=_VARIANTS_WIDTH)
-    for name, path in ready_made().items():
-        variants = ", ".join(variant for variant, _ in variants_of(path) if variant)
+    sweeps = ready_made_sweeps()
+    for name, path in found.items():
+        variants = "" if name in sweeps else ", ".join(variant for variant, _ in variants_of(path) if variant)
         table.add_row(name, variants, summary_of(path))
-    for name, path in ready_made_sweeps().items():
-        table.add_row(name, "", summary_of(path))
     wide_console().print(table)
     click.echo("\nchaoskit run SCENARIO[:VARIANT]; chaoskit sweep sweeps/NAME")
+
+
+def _matching(name: str, path: Path, words: Sequence[str]) -> int:
+    """Return how many of some words a scenario's name or file has, in any case."""
+    text = f"{name}\n{path.read_text(encoding='utf-8')}".lower()
+    return sum(word.lower() in text for word in words)

@@ -25,6 +25,13 @@ from chaoskit.scenario.plan import Plan
 @click.command("run")
 @click.argument("scenarios", nargs=-1, required=True)
 @click.option("--seed", type=click.IntRange(min=0), help="Use this seed instead of the scenario's.")
+@click.option(
+    "--with",
+    "changes",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Change a key of the scenarios, such as cluster.topic.min.insync.replicas=2; repeatable.",
+)
 @store_option
 @json_option
 @click.option("--keep", is_flag=True, help="Leave the hosts running; `chaoskit heal` stops them.")
@@ -37,6 +44,7 @@ def command(
     scenarios: tuple[str, ...],
     *,
     seed: int | None,
+    changes: tuple[str, ...],
     store: Path,
     as_json: bool,
     keep: bool,
@@ -47,12 +55,13 @@ def command(
     """Run SCENARIOS on real clusters and report lost, duplicated and reordered messages.
 
     A scenario is a file (mine.yaml) or the name of a ready-made one (kafka/power-all; see `chaoskit list
-    --scenarios`). A scenario with variants runs once for each variant; append :VARIANT to run only that one.
+    --scenarios`). A scenario with variants runs once for each variant; append :VARIANT to run only that one. The folder
+    of a run stands for its scenario with its seed: --with then tries another setting.
 
     All scenarios are validated before the first one starts. Several scenarios are compared in a table at the end,
     and the exit code is that of the worst verdict.
     """
-    written = find_all(scenarios)
+    written = [each.changed(changes) for each in find_all(scenarios)]
     if store.exists() and not store.is_dir():
         raise BadInput(f"--store {store}: is a file; name a folder")
     if junit_file is not None and not junit_file.absolute().parent.is_dir():

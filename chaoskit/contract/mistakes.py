@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, get_args
@@ -122,17 +123,32 @@ def _explain(
     key = (prefix + ".".join(str(part) for part in location)).rstrip(".") or "scenario"
     if detail["type"] == "extra_forbidden":
         owner = _owner(model, location[:-1])
-        known = [field.alias or name for name, field in owner.model_fields.items()]
-        known += [] if location[:-1] else also_known
+        known = [*_known(owner), *([] if location[:-1] else also_known)]
         remedy = owner.misplaced(str(location[-1])) if isinstance(owner, Placing) else ""
         return key, f"unknown key; {remedy or nearest(str(location[-1]), known)}"
     if detail["type"] == "missing":
+        if written := _misspelt(model, content, location):
+            known = [*_known(_owner(model, location[:-1])), *([] if location[:-1] else also_known)]
+            return f"{key.rpartition('.')[0]}.{written}".lstrip("."), f"unknown key; {nearest(written, known)}"
         return key, "is missing"
     words = _WORDS.get(detail["type"])
     message = words.format(**detail.get("ctx", {})) if words else detail["msg"].removeprefix("Value error, ")
     given = detail["input"] if isinstance(detail["input"], str | int | float) else ""
     told = given != "" and not re.search(rf"(?<!\w){re.escape(repr(given))}(?!\w)", message)
     return key, f"{message} (given: {given!r})" if told else message
+
+
+def _misspelt(model: type[BaseModel], content: Any, location: Sequence[Any]) -> str:
+    """Return the key that was written for one that is missing; empty if none resembles it."""
+    for part in location[:-1]:
+        content = content[part]
+    known = _known(_owner(model, location[:-1]))
+    written = [str(each) for each in content if each not in known] if isinstance(content, Mapping) else []
+    return next(iter(difflib.get_close_matches(str(location[-1]), written, 1)), "")
+
+
+def _known(model: type[BaseModel]) -> list[str]:
+    return [field.alias or name for name, field in model.model_fields.items()]
 
 
 def _owner(model: type[BaseModel], location: Sequence[Any]) -> type[BaseModel]:

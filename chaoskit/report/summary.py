@@ -326,12 +326,17 @@ def _conclusion(verdict: Verdict, folder: Path) -> list[str]:
     lines.append(f"  run folder: {folder}")
     if verdict.replayable:
         lines.append(f"  to repeat it: {replay_command(folder)}")
+        lines.append(f"  to try another setting: {_program()} run {shlex.quote(str(folder))} --with KEY=VALUE")
     return lines
 
 
 def replay_command(folder: Path) -> str:
     """Return the command that repeats a run."""
-    return shlex.join([f"{sys.prefix}/bin/chaoskit", "replay", str(folder)])
+    return shlex.join([_program(), "replay", str(folder)])
+
+
+def _program() -> str:
+    return f"{sys.prefix}/bin/chaoskit"
 
 
 def _side(example: Mapping[str, Any], prefix: str) -> str:

@@ -1,7 +1,8 @@
 """Scenario files: each has one scenario, or several variants of one. Ready-made scenarios are found by name.
 
 `kafka/power-all` is the ready-made scenario of that name with all its variants, `kafka/power-all:os-flush` is one of
-these variants, and `mine.yaml:weak` is one variant of your own file.
+these variants, and `mine.yaml:weak` is one variant of your own file. A run folder stands for the scenario of that run,
+with its seed.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 import chaoskit
 from chaoskit.base.errors import BadInput, Problems, nearest
+from chaoskit.base.store import SCENARIO
 from chaoskit.contract.mistakes import validated
 from chaoskit.scenario.inventory import read_inventory
 from chaoskit.scenario.model import Scenario, merge, parse_scenario
+from chaoskit.scenario.overrides import overridden
 from chaoskit.scenario.plan import Plan, read_plan
 from chaoskit.scenario.reading import load_mapping
 
@@ -49,6 +52,10 @@ class Written:
 
     source: str
     content: dict[str, Any]
+
+    def changed(self, changes: Iterable[str]) -> Written:
+        """Return it with changes; see `chaoskit.scenario.overrides.overridden`."""
+        return Written(self.source, overridden(self.content, changes))
 
     def planned(self, seed: int | None = None) -> Plan:
         """Return the plan of its run; raises like `chaoskit.scenario.plan.read_plan`."""
@@ -179,6 +186,8 @@ def _locate(spec: str, folder: Path) -> tuple[Path, str]:
         return known[name], variant
     if name in ready_made_sweeps():
         raise BadInput(f"{spec}: is a sweep; run it with `chaoskit sweep {spec}`")
+    if (folder / spec / SCENARIO).is_file():
+        return folder / spec / SCENARIO, ""
     if (folder / name).is_dir():
         raise BadInput(f"{folder / name}: is a folder; name a file in it")
     if of_system := [each for each in known if each.startswith(f"{name}/")]:

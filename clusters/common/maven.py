@@ -137,7 +137,11 @@ def explain(release: Release, output: str) -> str:
     _, artifact, version = release.main
     named = f"{artifact}:jar:{version}" in output or f"{artifact}:pom:{version}" in output
     if named and _ABSENT.search(output):
-        return f"cluster.version: there is no {release.system} {version}; for a list of releases, see {release.listing}"
+        here = [name.partition("-")[2] for name in cached(release.system.lower())]
+        near = [each for each in here if each.startswith(f"{version}.")] or here
+        remedy = f"try {', '.join(near)}, which this machine has; " if near else ""
+        told = f"cluster.version: there is no {release.system} {version}"
+        return f"{told}; {remedy}for a list of releases, see {release.listing}"
     if _UNREACHED.search(output):
         return (
             f"{release.system} {version} is not in the cache and cannot be downloaded: the Maven repository does not "

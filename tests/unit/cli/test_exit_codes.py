@@ -194,6 +194,16 @@ def test_ready_made_sweeps_are_listed_with_the_scenarios(chaoskit: Program) -> N
     assert "sweeps/museum " in listed
 
 
+def test_ready_made_scenarios_are_searched_by_words(chaoskit: Program) -> None:
+    found = chaoskit("list", "--scenarios", "ACKS-one", "lost").stdout
+    nothing = chaoskit("list", "--scenarios", "acks-one", "nonsense")
+
+    assert "kafka/isolate-leader " in found
+    assert "rabbitmq/" not in found
+    assert nothing.code == 254
+    assert "no ready-made scenario has all of these words: acks-one, nonsense; nearest: kafka/" in nothing.stderr
+
+
 def test_what_was_judged_and_has_changed_is_told_when_it_is_made_again(chaoskit: Program, tmp_path: Path) -> None:
     folder = generated(tmp_path / "store" / "any" / "20260101T000000-abc", messages=200)
     assert chaoskit("check", str(folder)).stderr == ""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from clusters.common.maven import Release, explain
@@ -10,6 +13,13 @@ KAFKA = Release("Kafka", "kafka-9.9.9", ("org.apache.kafka", "kafka_2.13", "9.9.
 ARTIFACT = "org.apache.kafka:kafka_2.13"
 CENTRAL = "central (https://maven.example/m2)"
 FAILED = "[ERROR] Failed to execute goal on project jars: Could not resolve dependencies for project chaoskit:jars: "
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Use an empty cache."""
+    monkeypatch.setenv("CHAOSKIT_CACHE", str(tmp_path))
+    return tmp_path
 
 
 @pytest.mark.parametrize(
@@ -23,6 +33,19 @@ def test_a_release_that_the_repository_does_not_have_does_not_exist(output: str)
     assert explain(KAFKA, output) == (
         "cluster.version: there is no Kafka 9.9.9; for a list of releases, see kafka.apache.org/downloads"
     )
+
+
+@pytest.mark.parametrize(
+    ("version", "near"),
+    [("3.9", "try 3.9.1, which this machine has; "), ("5.0.0", "try 3.9.1, 4.1.1, which this machine has; ")],
+)
+def test_the_nearest_releases_that_are_here_are_named(version: str, near: str, cache: Path) -> None:
+    for here in ("kafka-3.9.1", "kafka-4.1.1", "pulsar-3.9.2"):
+        (cache / here).mkdir()
+    asked = replace(KAFKA, main=(*KAFKA.main[:2], version))
+    output = f"{FAILED}Could not find artifact {ARTIFACT}:jar:{version} in {CENTRAL}"
+
+    assert explain(asked, output).startswith(f"cluster.version: there is no Kafka {version}; {near}for a list")
 
 
 @pytest.mark.parametrize(

@@ -109,6 +109,20 @@ def test_a_time_of_day_is_no_duration(at: str) -> None:
     assert "YAML 1.1 reads it as the number 723; write 723s or 723m" in line
 
 
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"faults": [{"at": "1s", "injct": "kill"}]}, 'faults.0.injct: unknown key; did you mean "inject"? Known: '),
+        ({"workload": {"knd": "log"}}, 'workload.knd: unknown key; did you mean "kind"? Known: '),
+        ({"faults": [{"at": "1s", "what": "kill"}]}, "faults.0.inject: is missing"),
+    ],
+)
+def test_a_key_that_is_missing_since_it_was_misspelt_is_told_as_it_was_written(
+    changes: dict[str, Any], line: str
+) -> None:
+    assert _lines(**changes)[0].startswith(line)
+
+
 def test_durations_may_be_days() -> None:
     assert parse_duration("2d") == 2 * DAY == parse_duration("48h")
 
