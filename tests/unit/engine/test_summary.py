@@ -109,11 +109,12 @@ def test_the_first_line_and_the_last_ones_are_what_one_looks_for() -> None:
     lines = summary(verdict(verdict="invalid", reasons=("3 lost: not allowed",)), FOLDER).splitlines()
 
     assert lines[:2] == ["KEPT all 1,100 acknowledged messages", "INVALID  small/20260101T000000-abc  seed 7"]
-    assert lines[-4:] == [
+    assert lines[-5:] == [
         "Verdict: invalid",
         "  3 lost: not allowed",
         "  run folder: /store/small/1",
         f"  to repeat it: {sys.prefix}/bin/chaoskit replay /store/small/1",
+        f"  to try another setting: {sys.prefix}/bin/chaoskit run /store/small/1 --with KEY=VALUE",
     ]
 
 
