@@ -10,6 +10,7 @@ from chaoskit.contract import installed
 from chaoskit.contract.anomaly import Gone
 
 _NAMED = 2
+_TRAFFIC_MIN_S = 0.1
 
 
 class Counted(Protocol):
@@ -56,7 +57,13 @@ def _counts(anomalies: Mapping[str, Counted], kind: Gone) -> list[int]:
 
 
 def headline(
-    acked: int, anomalies: Mapping[str, Counted], *, complete: bool, missed: Sequence[str] = (), idle: str = ""
+    acked: int,
+    anomalies: Mapping[str, Counted],
+    *,
+    complete: bool,
+    missed: Sequence[str] = (),
+    idle: str = "",
+    sends_per_s: float = 0.0,
 ) -> str:
     """Return what happened, in one sentence.
 
@@ -66,9 +73,10 @@ def headline(
         complete: whether the final read reached the end of every partition.
         missed: names of the times that are not as expected.
         idle: see `without_consequence`.
+        sends_per_s: by which losses are told in seconds of traffic, too; 0: it is not known.
     """
     more = [f"not as expected: {', '.join(missed)}"] if missed else []
-    return "; ".join(filter(None, [*_parts(acked, anomalies, complete), *more, idle]))
+    return "; ".join(filter(None, [*_parts(acked, anomalies, complete, sends_per_s), *more, idle]))
 
 
 def without_consequence(faults: Sequence[Mapping[str, Any]]) -> str:
@@ -96,13 +104,15 @@ def _idle(fault: Mapping[str, Any]) -> str:
     return f"{what} had no consequence{f': {stayed} stayed in sync' if stayed else ''}"
 
 
-def _parts(acked: int, anomalies: Mapping[str, Counted], complete: bool) -> Iterator[str]:
+def _parts(acked: int, anomalies: Mapping[str, Counted], complete: bool, sends_per_s: float) -> Iterator[str]:
     if not acked:
         yield "UNKNOWN: nothing was acknowledged"
         return
     losses, unseen = _found(anomalies, Gone.LOST), sum(_counts(anomalies, Gone.UNSEEN))
     for _, found in sorted(losses, key=lambda each: -each[1].count)[:1]:
-        yield f"LOST {found.count:,} of {acked:,} acknowledged messages, {_why(found)}"
+        lasted_s = found.count / sends_per_s if sends_per_s else 0.0
+        lasted = f" ({lasted_s:,.1f} s of traffic)" if lasted_s >= _TRAFFIC_MIN_S else ""
+        yield f"LOST {found.count:,} of {acked:,} acknowledged messages{lasted}, {_why(found)}"
     gone = _found(anomalies, Gone.EXPIRED, Gone.DROPPED, Gone.VANISHED)
     for name, found in gone:
         did = installed.anomalies()[name].became

@@ -33,8 +33,9 @@ from chaoskit.history.format.audits import Bounds
 from chaoskit.history.format.fault import Fault
 from chaoskit.history.format.schema import SENDING
 from chaoskit.history.reading.reader import History
-from chaoskit.judge.attribution import Explained
+from chaoskit.judge.attribution import Cause, Explained
 from chaoskit.judge.bounds import compare
+from chaoskit.judge.chains import chain
 from chaoskit.judge.checking import find
 from chaoskit.judge.consequence import consequences, stayed
 from chaoskit.judge.crashes import hosts_of, place_of, with_crashes
@@ -296,9 +297,21 @@ def _found(  # noqa: PLR0917 - see `judge`
         allowance.remedy,
         _between_s(rows),
         tuple(examples(rows, history.operations, subject.describe)),
-        tuple(describe_cause(cause, count) for cause, count in causes if cause is not None),
+        tuple(
+            {**describe_cause(cause, count), "chain": _chain(cause, rows, history)}
+            for cause, count in causes
+            if cause is not None
+        ),
         anomaly.doubt,
     )
+
+
+def _chain(cause: Cause, rows: pa.Table, history: History) -> str:
+    """Return what had happened before the faults of a cause, as to the partition of the first finding."""
+    place = next(iter(zip(*(rows.slice(0, 1)[name].to_pylist() for name in ("topic", "partition")), strict=True)), None)
+    if place is None:
+        return ""
+    return chain([effect.number for effect in cause.faults], history.recorded_faults, history.placements, place)
 
 
 def _between_s(rows: pa.Table) -> tuple[float, float] | None:

@@ -91,7 +91,14 @@ class Verdict:
         """What happened, in one sentence."""
         missed = [name for name, each in self.bounds.items() if not each.met]
         idle = without_consequence(self.faults)
-        return headline(self.counts["acked"], self.anomalies, complete=self.audit["complete"], missed=missed, idle=idle)
+        return headline(
+            self.counts["acked"],
+            self.anomalies,
+            complete=self.audit["complete"],
+            missed=missed,
+            idle=idle,
+            sends_per_s=self.rates.get("sends_per_s", 0.0),
+        )
 
     @property
     def lost(self) -> int:

@@ -27,6 +27,7 @@ class CauseTold(TypedDict):
     what: str
     known: str
     count: _Count
+    chain: NotRequired[str]
 
 
 @_Further

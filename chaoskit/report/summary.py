@@ -66,7 +66,8 @@ def _met(anomaly: Found, complete: bool) -> str:
 
 def _cause(cause: Mapping[str, Any]) -> str:
     by = cause["what"] or "settings alone"
-    return f"{cause['count']:,} by {by} ({'known issue' if cause['known'] else 'rule'} {cause['rule']})"
+    told = f"{cause['count']:,} by {by} ({'known issue' if cause['known'] else 'rule'} {cause['rule']})"
+    return f"{told}; {cause['chain']}" if cause.get("chain") else told
 
 
 def describe_example(example: Mapping[str, Any]) -> str:

@@ -244,7 +244,7 @@ def test_each_cause_is_told_with_its_faults_and_its_rule() -> None:
     text = summary(verdict(anomalies={"lost": Found(3_289, True, "as declared", causes=(cut, known))}), FOLDER)
 
     assert text.startswith(
-        "LOST 3,289 of 1,100 acknowledged messages, allowed by your settings (kafka.os-flush: power-cut of n1"
+        "LOST 3,289 of 1,100 acknowledged messages (0.7 s of traffic), allowed by your settings (kafka.os-flush: "
     )
     assert "    3,000 by power-cut of n1, n2 at 21.1 s (rule kafka.os-flush)\n" in text
     assert "    289 by settings alone (known issue pulsar.batch-dropped)\n" in text

@@ -1,0 +1,58 @@
+"""What had happened before a fault that explains a finding: who was out of sync then, and because of which fault."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from chaoskit.history.compacting.placements import Placements, Standing
+from chaoskit.history.format.audits import Place
+from chaoskit.history.format.fault import Fault
+from chaoskit.judge.consequence import LATE_NS
+
+
+def chain(explaining: Iterable[int], faults: Sequence[Fault], placements: Placements, place: Place) -> str:
+    """Return who was out of sync with a partition when the last of some faults began, in words; empty if nobody was.
+
+    Args:
+        explaining: numbers of the faults that explain a finding.
+        faults: all faults of the run.
+        placements: where partitions were stored.
+        place: the partition.
+    """
+    last = max((fault for fault in faults if fault.number in set(explaining)), key=_began, default=None)
+    standings = placements.standings(place)
+    before = [each for each in standings if last is not None and each.at_ns <= last.start_ns]
+    if last is None or not before or before[-1].in_sync is None:
+        return ""
+    now, in_sync = before[-1], before[-1].in_sync
+    out = [_out(host, before, faults) for host in sorted(now.holders - in_sync)]
+    if not out:
+        return ""
+    left = sorted(in_sync)
+    rest = (
+        f"{left[0]} was the only replica in sync" if len(left) == 1 else f"{', '.join(left) or 'nobody'} were in sync"
+    )
+    name = f"{place[0]}/{place[1]}"
+    return f"{'; '.join(out)}: so {rest} with {name} when {last.kind} of {', '.join(last.targets)} began"
+
+
+def _out(host: str, standings: Sequence[Standing], faults: Sequence[Fault]) -> str:
+    """Return since when a host has been out of sync, and which fault held on it then."""
+    since_ns = standings[-1].at_ns
+    for each in reversed(standings):
+        if host in (each.in_sync or ()):
+            break
+        since_ns = each.at_ns
+    held = [
+        fault.kind
+        for fault in faults
+        if host in fault.targets
+        and fault.start_ns <= since_ns
+        and (fault.healed_ns is None or since_ns <= fault.healed_ns + LATE_NS)
+    ]
+    why = f" ({', '.join(held)})" if held else ""
+    return f"{host} had been out of sync since {since_ns / 1e9:.1f} s{why}"
+
+
+def _began(fault: Fault) -> int:
+    return fault.start_ns
