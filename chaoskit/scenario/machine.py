@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import psutil
 
 from chaoskit.base.errors import BadInput, Problems
@@ -48,8 +50,15 @@ def check_machine(plan: Plan) -> None:
         each = nemesis(fault.kind)
         if isinstance(each, Preparing):
             parameters = each.parameters.model_validate(fault.parameters)
-            problems.tried(each.prepare, plan.system, plan.system_options, parameters)
+            problems.tried(_prepare, each, fault.kind, plan, parameters)
     problems.raise_any()
+
+
+def _prepare(fault: Preparing, kind: str, plan: Plan, parameters: Any) -> None:
+    try:
+        fault.prepare(plan.system, plan.system_options, parameters)
+    except BadInput as error:
+        raise BadInput(f"faults: {kind}: {error}") from None
 
 
 def rooting(plan: Plan) -> Rooting:

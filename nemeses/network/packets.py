@@ -97,9 +97,11 @@ class QueuedFault(PacketFault):
     def prepare(self, system: System, options: Any, parameters: Any) -> None:
         """See `chaoskit.contract.nemesis.Preparing`: refuse it where packets cannot be passed to a process."""
         if isinstance(system, Rooted):
-            raise BadInput(f"faults: {self.summary}: needs this machine's Python on the hosts, which have another root")
+            raise BadInput(
+                "needs this machine's Python on the hosts, which have another root; use another kind of fault"
+            )
         if queue_package() is None:
-            raise BadInput(f"faults: {self.summary}: the package netfilterqueue is missing: {with_extra('network')}")
+            raise BadInput(f"needs the package netfilterqueue, which is missing: {with_extra('network')}")
 
     def what(self, parameters: Any) -> Mapping[str, object]:
         """Return the arguments of `packet_queue`."""
