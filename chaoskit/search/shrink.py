@@ -213,7 +213,8 @@ def candidate(content: Mapping[str, Any], faults: Sequence[Happened]) -> dict[st
         elif fault.start_ns + shift > until + GAP_NS:
             shift = until + GAP_NS - fault.start_ns
         until = max(until, fault.end_ns + shift)
-        repeated = {key: value for key, value in fault.entry.items() if key not in ("hit", "began")}
+        waited = ("after", "when", "within") if fault.entry.keys() & {"after", "when"} else ()
+        repeated = {key: value for key, value in fault.entry.items() if key not in ("hit", "began", *waited)}
         entries.append({**repeated, "at": format_duration(-(-(fault.start_ns + shift) // MILLISECOND) * MILLISECOND)})
     load_ns = -(-(until + TAIL_NS) // SECOND) * SECOND
     workload = {**content["workload"], "duration": format_duration(load_ns)}

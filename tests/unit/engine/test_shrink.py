@@ -55,6 +55,18 @@ def test_nothing_is_left_out_where_all_is_needed() -> None:
     assert minimal([1, 2, 3], lambda some: len(some) == 3) == [1, 2, 3]
 
 
+def test_a_fault_that_waited_has_the_time_at_which_it_began() -> None:
+    waited = fault(9).entry | {"after": {"fault": "slow", "is": "consequence"}, "within": "30s"}
+    own = fault(20).entry | {"inject": "zombie", "within": "7s"}
+    happened = [Happened({k: v for k, v in waited.items() if k != "at"}, 9 * SECOND, 11 * SECOND)]
+
+    first, second = candidate(CONTENT, [*happened, Happened(own, 20 * SECOND, 22 * SECOND)])["faults"]
+
+    assert first["at"] == "3s"
+    assert not first.keys() & {"after", "within"}
+    assert second["within"] == "7s"
+
+
 def test_the_times_of_a_candidate_are_drawn_together_and_its_load_is_short() -> None:
     shrunk = candidate(CONTENT, [fault(500), fault(100, held_s=3)])
 
