@@ -11,6 +11,7 @@ from chaoskit.base.errors import BadInput, ChaoskitError
 from chaoskit.contract import installed
 from chaoskit.contract.anomaly import Gone
 from chaoskit.history.compacting.manifest import JUDGED, RECORDED, verify
+from chaoskit.history.compacting.placements import Placements
 from chaoskit.history.format.fault import Fault
 from chaoskit.history.reading.reader import History, group_sizes
 from chaoskit.judge.bounds import Bounded, describe
@@ -19,7 +20,7 @@ from chaoskit.judge.headline import Told
 from chaoskit.judge.subject import Declared
 from chaoskit.judge.timing import Timing, faults_of, load_of
 from chaoskit.judge.verdict_file import read_findings, read_verdict
-from chaoskit.report import charts
+from chaoskit.report import charts, membership
 from chaoskit.report.following import in_order
 from chaoskit.report.series import Series, anomalies_of, series_of
 from chaoskit.report.summary import describe_example, replay_command
@@ -61,7 +62,7 @@ def run_page(folder: Path) -> str:
             in_words(each) if "consequence" in each and each["effective"] else "" for each in verdict["faults"]
         ],
         anomalies=_anomalies(verdict),
-        figures=_figures(series, _faults(faults, series), anomalies_of(findings, series.axis)),
+        figures=_figures(series, _faults(faults, series), anomalies_of(findings, series.axis), history.placements),
         latencies=_latencies(verdict["latency"], with_faults=bool(faults)),
         unavailable=series.unavailable,
         bounds={name: describe(Bounded(**each)) for name, each in verdict.get("bounds", {}).items()},
@@ -160,7 +161,9 @@ def _faults(faults: Sequence[Fault], series: Series) -> list[dict[str, Any]]:
     return rows
 
 
-def _figures(series: Series, faults: list[dict[str, Any]], anomalies: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _figures(
+    series: Series, faults: list[dict[str, Any]], anomalies: list[dict[str, Any]], placements: Placements
+) -> list[dict[str, Any]]:
     axis = series.axis
     domain = [axis.start_ns / 1e9, (axis.start_ns + axis.count * axis.bin_ns) / 1e9]
     send = "Send latency, from when a message was due to its acknowledgement"
@@ -169,6 +172,7 @@ def _figures(series: Series, faults: list[dict[str, Any]], anomalies: list[dict[
         ("send", send, _latency(series.send, faults, domain)),
         ("throughput", "Throughput", _throughput(series, faults, domain)),
         ("events", "Faults, unavailability and anomalies", _events(series, faults, anomalies, domain)),
+        ("membership", membership.TITLE, membership.membership(placements, domain)),
         ("end-to-end", end_to_end, _latency(series.end_to_end, faults, domain)),
     ]
     return [{"id": name, "title": title, "spec": spec} for name, title, spec in figures if spec is not None]
