@@ -69,7 +69,7 @@ class SshHost:
 
     def get(self, path: str, local: Path) -> None:
         local.parent.mkdir(parents=True, exist_ok=True)
-        with self._transport().open_sftp_client() as sftp:
+        with _transport(self._connected()).open_sftp_client() as sftp:
             # Not ahead of time: paramiko's thread for that goes on after the end, and fails when the channel is closed.
             sftp.get(path, str(local), prefetch=False)
 
@@ -137,9 +137,10 @@ class SshHost:
 
     def _raw(self, argv: Sequence[str], stdin: bytes, timeout_s: float) -> tuple[int, bytes, bytes]:
         """Run a command; return its exit status and both outputs."""
-        command = self._command(argv)
+        command, used = self._command(argv), None
         try:
-            transport = self._transport()
+            used = self._connected()
+            transport = _transport(used)
             channel = transport.open_session(timeout=timeout_s)
             with channel:
                 channel.settimeout(timeout_s)
@@ -156,7 +157,7 @@ class SshHost:
             if status == _NO_STATUS and not transport.is_active():
                 raise EOFError("the connection was lost")
         except (OSError, EOFError, paramiko.SSHException) as error:
-            self.disconnect()
+            self._discard(used)
             raise HostError(f"host {self.name} ({self.address}) did not answer: {error!r}; ran: {command}") from error
         return status, out, err
 
@@ -184,16 +185,29 @@ class SshHost:
                 break
         return connection
 
-    def _transport(self) -> paramiko.Transport:
+    def _connected(self) -> Connection:
         with self._connecting:
             if self._connection is None or not self._connection.is_connected:
                 self._connection = self._opened()
-            transport: paramiko.Transport | None = self._connection.transport
-            assert transport is not None
-            if isinstance(transport.sock, socket.socket):
-                # Otherwise every command waits 40 ms for a delayed acknowledgement.
-                transport.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            return transport
+            return self._connection
+
+    def _discard(self, used: Connection | None) -> None:
+        """Close a connection that failed; one that others have opened since then stays."""
+        with self._connecting:
+            if self._connection is used:
+                self._connection = None
+        if used is not None:
+            _close(used)
+
+
+def _transport(connection: Connection) -> paramiko.Transport:
+    transport: paramiko.Transport | None = connection.transport
+    if transport is None:
+        raise EOFError("the connection was closed")
+    if isinstance(transport.sock, socket.socket):
+        # Otherwise every command waits 40 ms for a delayed acknowledgement.
+        transport.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return transport
 
 
 def _close(connection: Connection) -> None:
