@@ -17,14 +17,17 @@ import pyarrow.compute as pc
 
 from chaoskit.base.latency import Flags, Ints, durations_ns
 from chaoskit.base.quantities import MILLISECOND
-from chaoskit.judge.counts import of_series
-from chaoskit.judge.timing import FaultTimes, Timing, around_ns
+from chaoskit.judge.counts import of_series, total
+from chaoskit.judge.timing import QUIET, FaultTimes, Timing, around_ns
 
 Floats = npt.NDArray[np.float64]
 
 _BEYOND = {"p50_ms": (50, 2.0, 2.0), "p99_ms": (99, 2.0, 10.0)}
 """A percentile is beyond its spread if the median of its bins is above the worst bin outside of faults, by a factor and
 then by so many milliseconds."""
+
+_MORE = 1.5
+"""Sends that were not acknowledged are more than usual if their part is so many times as large."""
 
 _FEWER = 0.5
 """Acknowledgements are fewer if the median of the bins is below this part of the worst bin outside of faults."""
@@ -38,13 +41,15 @@ _QUIET_MIN = 2
 
 @dataclass(frozen=True, slots=True)
 class _Bins:
-    """The figures of each bin; percentiles are NaN where there are none."""
+    """The figures of each bin; percentiles are NaN where there are none. `usually_open` is the part of the sends that
+    were not acknowledged, of those that were neither due nor open under a fault."""
 
     due: Ints
     acked: Ints
     acks: Ints
     send: dict[str, Floats]
     end_to_end: dict[str, Floats]
+    usually_open: float
 
 
 def behaviour(counts: pa.Table, waits: pa.Table, timing: Timing) -> list[dict[str, Any] | None]:
@@ -74,7 +79,7 @@ def _of_fault(  # noqa: PLR0917 - what is known of one fault
     told: dict[str, Any] = {}
     if not held.any():
         return None
-    if not_acked := _not_acknowledged(held, quiet, bins):
+    if not_acked := _not_acknowledged(held, bins.usually_open, bins):
         told["not_acknowledged"] = not_acked
     if stalled_ns := _stalled_ns(number, waits, timing):
         told["stalled_ms"] = round(stalled_ns / 1e6, 1)
@@ -102,13 +107,10 @@ def _slower(series: dict[str, Floats], held: Flags, quiet: Flags) -> Iterator[tu
             yield name, [round(float(usual.max()), 3), round(float(np.median(under)), 3)]
 
 
-def _not_acknowledged(held: Flags, quiet: Flags, bins: _Bins) -> int:
-    """Return how many sends were not acknowledged, if it is a larger part of those due than in any other bin."""
-    open_ = bins.due - bins.acked
-    part = open_ / np.maximum(bins.due, 1)
-    usual = float(part[quiet].max(initial=0.0))
-    count, due = int(open_[held].sum()), int(bins.due[held].sum())
-    return count if count and count / due > usual else 0
+def _not_acknowledged(held: Flags, usual: float, bins: _Bins) -> int:
+    """Return how many sends that were due under a fault were not acknowledged, if it is a larger part than usual."""
+    count, due = int((bins.due - bins.acked)[held].sum()), int(bins.due[held].sum())
+    return count if count and count / due > _MORE * usual else 0
 
 
 def _stalled_ns(number: int, waits: pa.Table, timing: Timing) -> int:
@@ -116,12 +118,13 @@ def _stalled_ns(number: int, waits: pa.Table, timing: Timing) -> int:
     fault = timing.faults[number]
     own = waits.filter(pc.and_(pc.equal(waits["of"], "fault"), pc.equal(waits["number"], number)))
     begin_ns, end_ns = (own[name].to_numpy() for name in ("begin_ns", "end_ns"))
-    lasted_ns = (end_ns - begin_ns)[begin_ns >= fault.start_ns - timing.load.grid_ns]
-    longest_ns = int(lasted_ns.max(initial=0))
+    longest_ns = int((end_ns - begin_ns)[begin_ns >= fault.start_ns - timing.load.grid_ns].max(initial=0))
     long = waits.filter(pc.equal(waits["of"], "long"))
     usual_ns = 0
     for begin, end in zip(long["begin_ns"].to_pylist(), long["end_ns"].to_pylist(), strict=True):
-        if not any(begin < last_ns and end > first_ns for first_ns, last_ns in _all_around(timing)):
+        if fault.start_ns <= begin < _end_ns(fault, timing):
+            longest_ns = max(longest_ns, end - begin)
+        elif not any(first_ns <= begin < last_ns for first_ns, last_ns in _all_around(timing)):
             usual_ns = max(usual_ns, end - begin)
     return longest_ns if longest_ns >= max(_STALLED_NS, _STALLED_TIMES * usual_ns) else 0
 
@@ -165,12 +168,14 @@ def _binned(counts: pa.Table, timing: Timing) -> _Bins:
         at, _, count = placed(series)
         return np.bincount(at, weights=count, minlength=size).astype(np.int64)
 
+    took, gave_up = (total(counts, series, QUIET) for series in ("took", "gave_up"))
     return _Bins(
         due=summed("due"),
         acked=summed("send"),
         acks=summed("acked"),
         send=_percentiles(*placed("send"), size),
         end_to_end=_percentiles(*placed("travelled"), size),
+        usually_open=gave_up / max(took + gave_up, 1),
     )
 
 

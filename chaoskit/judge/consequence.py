@@ -25,6 +25,9 @@ LATE_NS = 10 * SECOND
 has to end first may end after the fault."""
 
 
+LOOK_NS = 2 * SECOND
+"""The last look before a healing may be as long before it."""
+
 _KEYS = {"stalled": "stalled_ms"}
 """The key of verdict.json for what may be expected, where it is not the same word."""
 
@@ -75,19 +78,22 @@ def consequences(
     behaviour: Sequence[Mapping[str, Any] | None],
     placements: Placements,
     explained: Explained,
+    answered: Sequence[Sequence[int]] = (),
 ) -> list[dict[str, Any] | None]:
     """Return the consequence of each fault, as in verdict.json: empty if there was none, None if nobody can tell.
 
-    Nobody can tell if nothing was sent while it held and the system tells nothing, or if it changed nothing more than
-    another fault that held at the same time. Keys: `out_of_sync` (hosts), `new_leader`, `no_leader`,
-    `new_epoch`, `left` and `joined` (partitions), `membership` (each of these changes), `found` (findings that it
-    explains, by anomaly), and those of `chaoskit.judge.behaviour.behaviour`.
+    Nobody can tell if nothing was sent while it held and the system tells nothing; if the system tells where it stores
+    data, and did not answer all the time; or if it changed nothing more than another fault that held beside it. Keys:
+    `out_of_sync` (hosts), `new_leader`, `no_leader`, `new_epoch`, `left` and `joined` (partitions), `membership` (each
+    of these changes), `found` (findings that it explains, by anomaly), and those of
+    `chaoskit.judge.behaviour.behaviour`.
 
     Args:
         faults: the faults of the run, by number.
         behaviour: what clients experienced while each held.
         placements: where partitions were stored.
         explained: what explains the findings.
+        answered: the times during which the system answered.
     """
     known = (changes(place, placements.standings(place)) for place in placements.places)
     membership = sorted((each for of_place in known for each in of_place), key=_when)
@@ -96,7 +102,7 @@ def consequences(
     for fault, clients in zip(faults, behaviour, strict=True):
         own = [each for each in membership if fault.start_ns <= each.at_ns <= _until_ns(fault, faults)]
         changed = {**_membership(own), **found.get(fault.number, {}), **(clients or {})}
-        unknown = clients is None and not placements.places
+        unknown = not _answered(fault, answered) if placements.places else clients is None
         beside = any(_overlap(fault, other) for other in faults if other is not fault)
         told.append(changed if changed or not (fault.effective_ns is None or unknown or beside) else None)
     return told
@@ -111,8 +117,11 @@ def meets(consequence: Mapping[str, Any] | None, expected: str) -> bool:
     return _KEYS.get(expected, expected.replace("-", "_")) in consequence
 
 
-def stayed(fault: Fault, placements: Placements) -> list[str]:
-    """Return the targets of a fault that were in sync somewhere when it began, and stayed so until it was healed."""
+def stayed(fault: Fault, placements: Placements, answered: Sequence[Sequence[int]]) -> list[str]:
+    """Return the targets of a fault that were in sync somewhere when it began, and stayed so until it was healed; none
+    if the system did not answer all the time."""
+    if not _answered(fault, answered):
+        return []
     standings = [placements.standings(place) for place in placements.places]
     return [target for target in fault.targets if _stayed(target, fault, standings)]
 
@@ -165,6 +174,12 @@ def _until_ns(fault: Fault, faults: Sequence[Fault]) -> float:
         return inf
     following_ns = min((other.start_ns for other in faults if other.start_ns > fault.start_ns), default=inf)
     return max(fault.healed_ns, min(fault.healed_ns + LATE_NS, following_ns - 1))
+
+
+def _answered(fault: Fault, answered: Sequence[Sequence[int]]) -> bool:
+    """Return whether the system answered while a fault held, until its healing or the last answer of the run."""
+    end_ns = fault.healed_ns if fault.healed_ns is not None else max((last for _, last in answered), default=0)
+    return any(first <= fault.start_ns and last >= end_ns - LOOK_NS for first, last in answered)
 
 
 def _overlap(fault: Fault, other: Fault) -> bool:

@@ -25,7 +25,7 @@ def in_words(fault: Mapping[str, Any]) -> str:
     """
     told = fault.get("consequence")
     if told is None:
-        return "not known: nothing was sent while it held, or another fault held beside it"
+        return "not known: nothing was sent while it held, the system did not answer, or another fault held beside it"
     if not told:
         stayed = ", ".join(fault.get("stayed_in_sync", ()))
         return f"none: the system went on as before{f', and {stayed} stayed in sync' if stayed else ''}"

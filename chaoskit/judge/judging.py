@@ -53,7 +53,7 @@ _PARTLY = "a fault explains it only if it was written at one of the times at whi
 _LOOKED_AT = 100_000
 """Number of operations in which the commonest error is looked for."""
 
-_NO_LIVENESS = ("problems", "load_start_ns", "load", "crashed")
+_NO_LIVENESS = ("problems", "load_start_ns", "load", "crashed", "answered")
 """Keys of recovery.json that verdict.json has elsewhere."""
 
 
@@ -232,12 +232,13 @@ def _faults(
     load: Mapping[str, Any],
 ) -> Iterator[dict[str, Any]]:
     """Yield the faults as in verdict.json."""
-    consequent = consequences(recorded, load["behaviour"], placements, explained)
+    answered = subject.liveness.get("answered", ())
+    consequent = consequences(recorded, load["behaviour"], placements, explained, answered)
     for fault, times, changed in zip(recorded, load["availability"]["by_fault"], consequent, strict=True):
         yield {
             **_fault(fault, times),
             "consequence": changed,
-            "stayed_in_sync": stayed(fault, placements),
+            "stayed_in_sync": stayed(fault, placements, answered),
             "expected": subject.expected_of(fault),
         }
 

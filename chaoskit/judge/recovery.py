@@ -75,6 +75,7 @@ class Recovery(TypedDict):
     load_start_ns: NotRequired[Nanoseconds]
     load: NotRequired[PlannedLoad]
     problems: NotRequired[list[str]]
+    answered: NotRequired[list[tuple[Nanoseconds, Nanoseconds]]]
 
 
 def _timed(told: Any) -> Any:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from chaoskit.base.errors import ChaoskitError
+from chaoskit.base.quantities import SECOND
 from chaoskit.contract.power import optional
 from chaoskit.contract.service import Placing, Service, ServiceError
 from chaoskit.history.compacting.placements import PlacementLog, Standing
@@ -15,6 +16,8 @@ from chaoskit.history.format.audits import Place
 from chaoskit.history.format.segment import HistoryFull
 
 _EVERY_S = 1.0
+_SILENT_NS = 3 * SECOND
+"""A system that does not answer for longer than this is not known to have stayed as it was."""
 
 
 class Survey:
@@ -29,11 +32,13 @@ class Survey:
     Attributes:
         problems: what was not recorded, and why, as sentences.
         standings: where each partition was stored so far, whenever that changed.
+        answered: the times during which the system answered, ns since the start of the run: first and last answer.
     """
 
     def __init__(self, service: Service, folder: Path, origin_ns: int, in_history: Callable[[str], str]) -> None:
         self.problems: list[str] = []
         self.standings: dict[Place, list[Standing]] = {}
+        self.answered: list[list[int]] = []
         self._placing = optional(service, Placing)
         self._log = PlacementLog(folder)
         self._origin_ns = origin_ns
@@ -69,12 +74,21 @@ class Survey:
             self._asked.clear()
             self._look()
 
+    def _note(self, at_ns: int) -> None:
+        if self.answered and at_ns - self.answered[-1][1] <= _SILENT_NS:
+            self.answered[-1][1] = at_ns
+        else:
+            self.answered.append([at_ns, at_ns])
+
     def _look(self) -> None:
         if self._placing is None:
             return
         at_ns = time.monotonic_ns() - self._origin_ns
         try:
-            for placed in self._placing.placements():
+            told = self._placing.placements()
+            if told:
+                self._note(at_ns)
+            for placed in told:
                 in_sync = None if placed.in_sync is None else frozenset(placed.in_sync)
                 standing = Standing(at_ns, placed.leader, frozenset(placed.holders), in_sync, placed.epoch)
                 place = self._in_history(placed.place[0]), placed.place[1]

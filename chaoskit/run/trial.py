@@ -199,7 +199,7 @@ class Trial:
             and all(map(_restores, self._plan.faults))
             and not self._interrupted.is_set()
         )
-        liveness |= {"dropped_faults": conductor.dropped, "crashed": self._crashed()}
+        liveness |= {"dropped_faults": conductor.dropped, "crashed": self._crashed(), "answered": survey.answered}
         self._keep(liveness, {"end_ns": load_end_ns, "backlog": backlog.told(self._origin_ns)})
 
     def _keep(self, liveness: dict[str, Any], load: dict[str, Any]) -> None:

@@ -71,6 +71,20 @@ def test_sends_that_were_not_acknowledged_are_counted(tmp_path: Path) -> None:
     assert _behaviour(tmp_path, sends)[0]["not_acknowledged"] == 10
 
 
+def test_sends_that_were_open_when_the_fault_began_are_no_measure_of_what_is_usual(tmp_path: Path) -> None:
+    sends = [(each[0], each[1], None, INFO) if each[1] >= 6_000 else each for each in _load({})]
+
+    assert _behaviour(tmp_path, sends)[0]["not_acknowledged"] == 150
+
+
+def test_a_stall_that_began_under_a_fault_counts_beside_a_longer_one_from_before(tmp_path: Path) -> None:
+    sends = [each for each in _load({}) if not (6_900 <= each[1] < 8_100 or 9_000 <= each[1] < 13_800)]
+
+    (told,) = _behaviour(tmp_path, [*sends, (0, 6_900, 8_100, OK), (0, 9_000, 13_800, OK)])
+
+    assert told["stalled_ms"] == pytest.approx(4_800, abs=25)
+
+
 def test_sends_that_fail_as_often_without_a_fault_are_no_consequence(tmp_path: Path) -> None:
     sends = [(at[0], at[1], at[2], INFO if at[1] % 1_000 < 100 else at[3]) for at in _load({})]
 

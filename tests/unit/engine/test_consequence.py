@@ -44,10 +44,15 @@ def _fault(start_s: float = 5, healed_s: float | None = 10, number: int = 0, *ta
     )
 
 
-def _told(*standings: Standing, faults: Any = None, behaviour: Any = None) -> list[dict[str, Any] | None]:
+ALWAYS = [[0, 60 * SECOND]]
+
+
+def _told(
+    *standings: Standing, faults: Any = None, behaviour: Any = None, answered: Any = ALWAYS
+) -> list[dict[str, Any] | None]:
     faults = faults or [_fault()]
     behaviour = [{}] * len(faults) if behaviour is None else behaviour
-    return consequences(faults, behaviour, _placements(*standings), Explained(FINDINGS.empty_table(), {}))
+    return consequences(faults, behaviour, _placements(*standings), Explained(FINDINGS.empty_table(), {}), answered)
 
 
 WHOLE = _stood(0, "n1", "n1 n2 n3")
@@ -141,7 +146,23 @@ def test_nobody_can_tell_if_neither_clients_nor_the_system_say_anything() -> Non
     ],
 )
 def test_a_target_that_was_in_sync_all_the_time_is_named(standings: Any, targets: Any, names: list[str]) -> None:
-    assert stayed(_fault(5, 10, 0, *targets), _placements(*standings)) == names
+    assert stayed(_fault(5, 10, 0, *targets), _placements(*standings), ALWAYS) == names
+
+
+@pytest.mark.parametrize(
+    ("answered", "told"),
+    [
+        ([[0, 60 * SECOND]], [{}]),
+        ([[0, 6 * SECOND], [9 * SECOND, 60 * SECOND]], [None]),  # not in between
+        ([[0, 6 * SECOND]], [None]),  # not any more
+        ([[6 * SECOND, 60 * SECOND]], [None]),  # not yet
+        ([], [None]),  # a run of before that was recorded, or whose harness was killed
+    ],
+)
+def test_a_system_that_did_not_answer_is_not_known_to_have_stayed_as_it_was(answered: Any, told: Any) -> None:
+    assert _told(WHOLE, answered=answered) == told
+    assert stayed(_fault(), _placements(WHOLE), answered) == (["n2"] if told == [{}] else [])
+    assert _told(answered=answered) == [{}], "of a system that never tells, what clients experienced is enough"
 
 
 @pytest.mark.parametrize(
