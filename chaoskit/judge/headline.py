@@ -1,4 +1,5 @@
-"""What happened in a run, in one sentence, which begins with what became of the data: KEPT, LOST or UNKNOWN."""
+"""What happened in a run, in one sentence, which begins with what became of the data: KEPT, LOST, GONE
+(deleted or dropped by a limit) or UNKNOWN."""
 
 from __future__ import annotations
 
@@ -115,8 +116,9 @@ def _parts(acked: int, anomalies: Mapping[str, Counted], complete: bool, sends_p
         yield f"LOST {found.count:,} of {acked:,} acknowledged messages{lasted}, {_why(found)}"
     gone = _found(anomalies, Gone.EXPIRED, Gone.DROPPED, Gone.VANISHED)
     for name, found in gone:
-        did = installed.anomalies()[name].became
-        yield f"{found.count:,} of {acked:,} acknowledged messages {did}, {_why(found)}"
+        anomaly = installed.anomalies()[name]
+        word = "LOST" if anomaly.gone is Gone.VANISHED else "GONE"
+        yield f"{word} {found.count:,} of {acked:,} acknowledged messages, which {anomaly.became}, {_why(found)}"
     if unseen:
         yield f"UNKNOWN: {unseen:,} of {acked:,} acknowledged messages were not read back, and may be lost"
     elif not complete:

@@ -37,16 +37,16 @@ ONE = {"rule": "r", "what": "", "count": 1}
             8_041,
             {"unacked-vanished": Found(185, False, "x"), "dropped": Found(3, True, "y", causes=({**ONE, "count": 3},))},
             True,
-            "3 of 8,041 acknowledged messages were dropped by their queue, allowed by your settings (r); "
-            "185 of 8,041 acknowledged messages vanished before a consumer had settled them, though your settings "
-            "forbid it",
+            "GONE 3 of 8,041 acknowledged messages, which were dropped by their queue, allowed by your settings (r); "
+            "LOST 185 of 8,041 acknowledged messages, which vanished before a consumer had settled them, though your "
+            "settings forbid it",
         ),
         (900, {"lost": Found(5, True, "")}, True, "LOST 5 of 900 acknowledged messages, as expected"),
         (
             1_000,
             {"expired": Found(500, False, "x")},
             True,
-            "500 of 1,000 acknowledged messages were deleted by the system, though your settings forbid it",
+            "GONE 500 of 1,000 acknowledged messages, which were deleted by the system, though your settings forbid it",
         ),
         (
             9_000,
