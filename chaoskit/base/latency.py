@@ -90,7 +90,11 @@ def summary(recorded: HdrHistogram) -> dict[str, float]:
 
 def _at(recorded: HdrHistogram, points: Mapping[str, float]) -> dict[str, float]:
     """Return the values, ms, at percentiles; empty without values."""
-    used, count = _used(recorded)
+    return percentiles_of(*_used(recorded), points)
+
+
+def percentiles_of(used: Ints, count: Ints, points: Mapping[str, float]) -> dict[str, float]:
+    """Return the values, ms, at percentiles of buckets, ascending, with these counts; empty without values."""
     if not used.size:
         return {}
     running = np.cumsum(count)

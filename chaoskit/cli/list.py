@@ -67,16 +67,17 @@ def _row(folder: Path) -> tuple[str, ...]:
 
 
 def _list_scenarios(words: Sequence[str]) -> None:
-    made = {**ready_made(), **ready_made_sweeps()}
-    found = {name: path for name, path in made.items() if _matching(name, path, words) == len(words)}
+    sweeps = ready_made_sweeps()
+    made = {**ready_made(), **sweeps}
+    matching = {name: _matching(name, path, words) for name, path in made.items()}
+    found = {name: path for name, path in made.items() if matching[name] == len(words)}
     if not found:
-        best = sorted(made, key=lambda name: -_matching(name, made[name], words))[:_NEAREST]
+        best = sorted(made, key=lambda name: -matching[name])[:_NEAREST]
         raise BadInput(f"no ready-made scenario has all of these words: {', '.join(words)}; nearest: {', '.join(best)}")
     table = Table(box=None, pad_edge=False)
     table.add_column("scenario", no_wrap=True)
     table.add_column("variants", max_width=_VARIANTS_WIDTH)
     table.add_column("what it shows", min_width=_VARIANTS_WIDTH)
-    sweeps = ready_made_sweeps()
     for name, path in found.items():
         variants = "" if name in sweeps else ", ".join(variant for variant, _ in variants_of(path) if variant)
         table.add_row(name, variants, summary_of(path))

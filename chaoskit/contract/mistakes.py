@@ -121,14 +121,14 @@ def _explain(
     """Return the key that an error is about, and what is wrong with it."""
     location = list(_keys(content, detail["loc"], missing=detail["type"] == "missing"))
     key = (prefix + ".".join(str(part) for part in location)).rstrip(".") or "scenario"
+    owner = _owner(model, location[:-1])
+    known = [field.alias or name for name, field in owner.model_fields.items()]
+    known += [] if location[:-1] else also_known
     if detail["type"] == "extra_forbidden":
-        owner = _owner(model, location[:-1])
-        known = [*_known(owner), *([] if location[:-1] else also_known)]
         remedy = owner.misplaced(str(location[-1])) if isinstance(owner, Placing) else ""
         return key, f"unknown key; {remedy or nearest(str(location[-1]), known)}"
     if detail["type"] == "missing":
-        if written := _misspelt(model, content, location):
-            known = [*_known(_owner(model, location[:-1])), *([] if location[:-1] else also_known)]
+        if written := _misspelt(content, location, known):
             return f"{key.rpartition('.')[0]}.{written}".lstrip("."), f"unknown key; {nearest(written, known)}"
         return key, "is missing"
     words = _WORDS.get(detail["type"])
@@ -138,17 +138,12 @@ def _explain(
     return key, f"{message} (given: {given!r})" if told else message
 
 
-def _misspelt(model: type[BaseModel], content: Any, location: Sequence[Any]) -> str:
+def _misspelt(content: Any, location: Sequence[Any], known: Sequence[str]) -> str:
     """Return the key that was written for one that is missing; empty if none resembles it."""
     for part in location[:-1]:
         content = content[part]
-    known = _known(_owner(model, location[:-1]))
     written = [str(each) for each in content if each not in known] if isinstance(content, Mapping) else []
     return next(iter(difflib.get_close_matches(str(location[-1]), written, 1)), "")
-
-
-def _known(model: type[BaseModel]) -> list[str]:
-    return [field.alias or name for name, field in model.model_fields.items()]
 
 
 def _owner(model: type[BaseModel], location: Sequence[Any]) -> type[BaseModel]:

@@ -6,7 +6,7 @@ outside of faults by a clear margin: a busy machine alone makes latencies vary. 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,14 +15,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from chaoskit.base.latency import Flags, Ints, durations_ns
+from chaoskit.base.latency import Flags, Ints, percentiles_of
 from chaoskit.base.quantities import MILLISECOND
 from chaoskit.judge.counts import of_series, total
 from chaoskit.judge.timing import QUIET, FaultTimes, Timing, around_ns
 
 Floats = npt.NDArray[np.float64]
 
-_BEYOND = {"p50_ms": (50, 2.0, 2.0), "p99_ms": (99, 2.0, 10.0)}
+_POINTS = {"p50_ms": 50.0, "p99_ms": 99.0}
+_BEYOND = {"p50_ms": (2.0, 2.0), "p99_ms": (2.0, 10.0)}
 """A percentile is beyond its spread if the median of its bins is above the worst bin outside of faults, by a factor and
 then by so many milliseconds."""
 
@@ -67,21 +68,24 @@ def behaviour(counts: pa.Table, waits: pa.Table, timing: Timing) -> list[dict[st
         return [None] * len(timing.faults)
     bins = _binned(counts, timing)
     held = [_overlapping(timing, each.start_ns, _end_ns(each, timing)) for each in timing.faults]
-    around = [_overlapping(timing, *_around(each, timing)) for each in timing.faults]
-    quiet = ~np.logical_or.reduce(around)
+    around = [_around(each, timing) for each in timing.faults]
+    quiet = ~np.logical_or.reduce([_overlapping(timing, *span) for span in around])
     quiet[[0, -1]] = False  # connections are made in the first one, and the last one is not whole
-    return [_of_fault(number, here, quiet, bins, waits, timing) for number, here in enumerate(held)]
+    stalled = _stalled_ns(waits, timing, around)
+    return [
+        _of_fault(number, *each, quiet, bins, timing) for number, each in enumerate(zip(held, stalled, strict=True))
+    ]
 
 
 def _of_fault(  # noqa: PLR0917 - what is known of one fault
-    number: int, held: Flags, quiet: Flags, bins: _Bins, waits: pa.Table, timing: Timing
+    number: int, held: Flags, stalled_ns: int, quiet: Flags, bins: _Bins, timing: Timing
 ) -> dict[str, Any] | None:
     told: dict[str, Any] = {}
     if not held.any():
         return None
     if not_acked := _not_acknowledged(held, bins.usually_open, bins):
         told["not_acknowledged"] = not_acked
-    if stalled_ns := _stalled_ns(number, waits, timing):
+    if stalled_ns:
         told["stalled_ms"] = round(stalled_ns / 1e6, 1)
     fault = timing.faults[number]
     whole = _overlapping(timing, fault.start_ns, _end_ns(fault, timing), whole=True) & held
@@ -101,7 +105,7 @@ def _of_fault(  # noqa: PLR0917 - what is known of one fault
 
 
 def _slower(series: dict[str, Floats], held: Flags, quiet: Flags) -> Iterator[tuple[str, list[float]]]:
-    for name, (_, factor, more_ms) in _BEYOND.items():
+    for name, (factor, more_ms) in _BEYOND.items():
         usual, under = (each[~np.isnan(each)] for each in (series[name][quiet], series[name][held]))
         if usual.size and under.size and float(np.median(under)) > factor * float(usual.max()) + more_ms:
             yield name, [round(float(usual.max()), 3), round(float(np.median(under)), 3)]
@@ -113,24 +117,29 @@ def _not_acknowledged(held: Flags, usual: float, bins: _Bins) -> int:
     return count if count and count / due > _MORE * usual else 0
 
 
-def _stalled_ns(number: int, waits: pa.Table, timing: Timing) -> int:
-    """Return how long a load stalled that did not before the fault; 0 if it did not."""
-    fault = timing.faults[number]
-    own = waits.filter(pc.and_(pc.equal(waits["of"], "fault"), pc.equal(waits["number"], number)))
-    begin_ns, end_ns = (own[name].to_numpy() for name in ("begin_ns", "end_ns"))
-    longest_ns = int((end_ns - begin_ns)[begin_ns >= fault.start_ns - timing.load.grid_ns].max(initial=0))
+def _stalled_ns(waits: pa.Table, timing: Timing, around: Sequence[tuple[int, int]]) -> list[int]:
+    """Return for each fault how long a load stalled that did not before the fault; 0 if it did not.
+
+    Args:
+        waits: WAITS of the run.
+        timing: what they were measured with.
+        around: from when to when nothing is outside of each fault.
+    """
     long = waits.filter(pc.equal(waits["of"], "long"))
-    usual_ns = 0
-    for begin, end in zip(long["begin_ns"].to_pylist(), long["end_ns"].to_pylist(), strict=True):
-        if fault.start_ns <= begin < _end_ns(fault, timing):
-            longest_ns = max(longest_ns, end - begin)
-        elif not any(first_ns <= begin < last_ns for first_ns, last_ns in _all_around(timing)):
-            usual_ns = max(usual_ns, end - begin)
-    return longest_ns if longest_ns >= max(_STALLED_NS, _STALLED_TIMES * usual_ns) else 0
-
-
-def _all_around(timing: Timing) -> list[tuple[int, int]]:
-    return [_around(each, timing) for each in timing.faults]
+    begin_ns, end_ns = (long[name].to_numpy() for name in ("begin_ns", "end_ns"))
+    lasted_ns, outside = end_ns - begin_ns, np.ones(begin_ns.size, np.bool_)
+    for first_ns, last_ns in around:
+        outside &= (begin_ns < first_ns) | (begin_ns >= last_ns)
+    least_ns = max(_STALLED_NS, _STALLED_TIMES * int(lasted_ns[outside].max(initial=0)))
+    found = []
+    for number, fault in enumerate(timing.faults):
+        own = waits.filter(pc.and_(pc.equal(waits["of"], "fault"), pc.equal(waits["number"], number)))
+        own_begin_ns, own_end_ns = (own[name].to_numpy() for name in ("begin_ns", "end_ns"))
+        soon = own_begin_ns >= fault.start_ns - timing.load.grid_ns
+        under = (begin_ns >= fault.start_ns) & (begin_ns < _end_ns(fault, timing))
+        longest_ns = max((own_end_ns - own_begin_ns)[soon].max(initial=0), lasted_ns[under].max(initial=0))
+        found.append(int(longest_ns) if longest_ns >= least_ns else 0)
+    return found
 
 
 def _end_ns(fault: FaultTimes, timing: Timing) -> int:
@@ -180,15 +189,12 @@ def _binned(counts: pa.Table, timing: Timing) -> _Bins:
 
 
 def _percentiles(at: Ints, bucket: Ints, count: Ints, size: int) -> dict[str, Floats]:
-    found = {name: np.full(size, np.nan) for name in _BEYOND}
+    found = {name: np.full(size, np.nan) for name in _POINTS}
     order = np.lexsort((bucket, at))
     at, bucket, count = at[order], bucket[order], count[order]
     begins = np.searchsorted(at, np.arange(size + 1))
     for index in np.unique(at).tolist():
         part = slice(begins[index], begins[index + 1])
-        running = np.cumsum(count[part])
-        for name, (percent, _, _) in _BEYOND.items():
-            wanted = max(int(percent * running[-1] / 100 + 0.5), 1)
-            chosen = bucket[part][np.searchsorted(running, wanted)]
-            found[name][index] = float(durations_ns(np.array([chosen]))[0]) / 1e6
+        for name, value in percentiles_of(bucket[part], count[part], _POINTS).items():
+            found[name][index] = value
     return found

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Sequence
+from operator import attrgetter
 
 from chaoskit.history.compacting.placements import Placements, Standing
 from chaoskit.history.format.audits import Place
@@ -10,7 +11,7 @@ from chaoskit.history.format.fault import Fault
 from chaoskit.judge.consequence import LATE_NS
 
 
-def chain(explaining: Iterable[int], faults: Sequence[Fault], placements: Placements, place: Place) -> str:
+def chain(explaining: Container[int], faults: Sequence[Fault], placements: Placements, place: Place) -> str:
     """Return who was out of sync with a partition when the last of some faults began, in words; empty if nobody was.
 
     Args:
@@ -19,7 +20,8 @@ def chain(explaining: Iterable[int], faults: Sequence[Fault], placements: Placem
         placements: where partitions were stored.
         place: the partition.
     """
-    last = max((fault for fault in faults if fault.number in set(explaining)), key=_began, default=None)
+    causes = [fault for fault in faults if fault.number in explaining]
+    last = max(causes, key=attrgetter("start_ns"), default=None)
     standings = placements.standings(place)
     before = [each for each in standings if last is not None and each.at_ns <= last.start_ns]
     if last is None or not before or before[-1].in_sync is None:
@@ -52,7 +54,3 @@ def _out(host: str, standings: Sequence[Standing], faults: Sequence[Fault]) -> s
     ]
     why = f" ({', '.join(held)})" if held else ""
     return f"{host} had been out of sync since {since_ns / 1e9:.1f} s{why}"
-
-
-def _began(fault: Fault) -> int:
-    return fault.start_ns

@@ -309,9 +309,9 @@ def _found(  # noqa: PLR0917 - see `judge`
 
 def _chain(cause: Cause, rows: pa.Table, history: History) -> str:
     """Return what had happened before the faults of a cause, as to the partition of the first finding."""
-    place = next(iter(zip(*(rows.slice(0, 1)[name].to_pylist() for name in ("topic", "partition")), strict=True)), None)
-    if place is None:
+    if not rows.num_rows:
         return ""
+    place = rows["topic"][0].as_py(), rows["partition"][0].as_py()
     return chain([effect.number for effect in cause.faults], history.recorded_faults, history.placements, place)
 
 

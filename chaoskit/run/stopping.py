@@ -7,6 +7,7 @@ import time
 
 from chaoskit.base.quantities import format_duration
 from chaoskit.history.recording.recorder import Progress
+from chaoskit.run.stall import Stall
 from chaoskit.scenario.stopping import StopWhen
 
 _COMMAND_S = 30
@@ -22,8 +23,8 @@ class Stopping:
 
     def __init__(self, when: StopWhen | None) -> None:
         self._when = when
-        self._acked = -1
-        self._moved_ns = self._asked_ns = time.monotonic_ns()
+        self._stall = Stall()
+        self._asked_ns = time.monotonic_ns()
         self._command: subprocess.Popen[bytes] | None = None
 
     def reason(self, progress: Progress) -> str:
@@ -31,11 +32,9 @@ class Stopping:
         when, now_ns = self._when, time.monotonic_ns()
         if when is None:
             return ""
-        if progress.acked != self._acked:
-            self._acked, self._moved_ns = progress.acked, now_ns
-        if when.unavailable is not None and now_ns - self._moved_ns > when.unavailable:
+        if when.unavailable is not None and self._stall.lasted_ns(progress.acked, now_ns) > when.unavailable:
             return f"no send was acknowledged for {format_duration(when.unavailable)} (stop_when.unavailable)"
-        if when.lag is not None and (lag := progress.acked - progress.received) > when.lag:
+        if when.lag is not None and (lag := progress.lag) > when.lag:
             return f"{lag:,} acknowledged messages were not received yet (stop_when.lag)"
         try:
             return "the command said so (stop_when.command)" if self._told(when, now_ns) else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from chaoskit.base.errors import ChaoskitError
@@ -31,13 +31,11 @@ class Survey:
 
     Attributes:
         problems: what was not recorded, and why, as sentences.
-        standings: where each partition was stored so far, whenever that changed.
         answered: the times during which the system answered, ns since the start of the run: first and last answer.
     """
 
     def __init__(self, service: Service, folder: Path, origin_ns: int, in_history: Callable[[str], str]) -> None:
         self.problems: list[str] = []
-        self.standings: dict[Place, list[Standing]] = {}
         self.answered: list[list[int]] = []
         self._placing = optional(service, Placing)
         self._log = PlacementLog(folder)
@@ -46,6 +44,11 @@ class Survey:
         self._asked = threading.Event()
         self._over = False
         self._thread = threading.Thread(target=self._run, name="survey", daemon=True)
+
+    @property
+    def standings(self) -> Mapping[Place, Sequence[Standing]]:
+        """Where each partition was stored so far, whenever that changed."""
+        return self._log.standings
 
     def start(self) -> None:
         """Survey once, then regularly."""
@@ -92,8 +95,7 @@ class Survey:
                 in_sync = None if placed.in_sync is None else frozenset(placed.in_sync)
                 standing = Standing(at_ns, placed.leader, frozenset(placed.holders), in_sync, placed.epoch)
                 place = self._in_history(placed.place[0]), placed.place[1]
-                if self._log.record(place, standing):
-                    self.standings.setdefault(place, []).append(standing)
+                self._log.record(place, standing)
         except ServiceError:
             return  # nobody answers: what was known before stays the last known placement
         except Exception as error:  # noqa: BLE001  # a survey that fails must not cost the run its faults

@@ -18,6 +18,7 @@ from chaoskit.history.format.fault import Fault
 from chaoskit.history.recording.recorder import Progress
 from chaoskit.judge.consequence import Change, Changed, changes
 from chaoskit.judge.consequence_words import seen
+from chaoskit.run.stall import Stall
 from chaoskit.run.survey import Survey
 from chaoskit.scenario.timeline import PlannedFault
 from chaoskit.scenario.triggers import ANY, After, Trigger, When
@@ -91,7 +92,7 @@ class Triggers:
     def _looking(self, trigger: Trigger) -> Callable[[], str]:
         """Return what tells whether a trigger has come true, in words; empty if it has not."""
         if trigger.after is not None:
-            return partial(self._after, trigger.after, _Stall())
+            return partial(self._after, trigger.after, Stall())
         assert trigger.when is not None
         when = trigger.when
         if when.log is not None:
@@ -99,7 +100,7 @@ class Triggers:
             return _Logs(self._installation, hosts, when.log).found
         return partial(self._when, when)
 
-    def _after(self, after: After, stall: _Stall) -> str:
+    def _after(self, after: After, stall: Stall) -> str:
         begun = self._begun.get(after.fault)
         if begun is None:
             return ""
@@ -111,7 +112,7 @@ class Triggers:
         told = self._consequence(begun, stall)
         return f"{after.fault} had a consequence: {told}" if told else ""
 
-    def _consequence(self, begun: _Begun, stall: _Stall) -> str:
+    def _consequence(self, begun: _Begun, stall: Stall) -> str:
         """Return what changed since a fault began, as far as that is known while the load lasts; of a fault that has an
         expected consequence, whether it has come."""
         self._survey.soon()
@@ -119,7 +120,7 @@ class Triggers:
         told = {each.what.value: seen(each) for each in self._changes() if each.at_ns >= begun.fault.start_ns}
         if failed := now.failed + now.indeterminate - before.failed - before.indeterminate:
             told["not-acknowledged"] = f"{failed:,} sends were not acknowledged"
-        if stall.lasts(now.acked, self._now()):
+        if stall.lasted_ns(now.acked, self._now()) >= _STALLED_NS:
             told["stalled"] = "no send was acknowledged for a second"
         return told.get(expected, "") if expected not in ("", "some") else next(iter(told.values()), "")
 
@@ -128,8 +129,7 @@ class Triggers:
         if when.acked is not None:
             return f"{progress.acked:,} sends were acknowledged" if progress.acked >= when.acked else ""
         if when.lag is not None:
-            lag = progress.acked - progress.received
-            return f"{lag:,} acknowledged messages were not received yet" if lag >= when.lag else ""
+            return f"{progress.lag:,} acknowledged messages were not received yet" if progress.lag >= when.lag else ""
         self._survey.soon()
         if when.leader is not None:
             led = [place for place, each in self._survey.standings.items() if each[-1].leader == when.leader]
@@ -144,18 +144,6 @@ class Triggers:
     def _changes(self) -> Iterator[Changed]:
         for place, standings in list(self._survey.standings.items()):
             yield from changes(place, list(standings))
-
-
-class _Stall:
-    """Whether nothing has been acknowledged for a while."""
-
-    def __init__(self) -> None:
-        self._acked, self._moved_ns = -1, 0
-
-    def lasts(self, acked: int, now_ns: int) -> bool:
-        if acked != self._acked:
-            self._acked, self._moved_ns = acked, now_ns
-        return now_ns - self._moved_ns >= _STALLED_NS
 
 
 class _Logs:

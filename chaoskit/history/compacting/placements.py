@@ -49,23 +49,26 @@ class PlacementLog:
 
     Args:
         folder: the run's `wal` folder, which must exist.
+
+    Attributes:
+        standings: where each partition was stored so far, whenever that changed.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._file = (folder / _LOG).open("ab")
-        self._last: dict[Place, Standing] = {}
+        self.standings: dict[Place, list[Standing]] = {}
         durable.sync(folder)
 
-    def record(self, place: Place, standing: Standing) -> bool:
-        """Record where a partition is stored, unless that is as it was; return whether it was recorded.
+    def record(self, place: Place, standing: Standing) -> None:
+        """Record where a partition is stored, unless that is as it was.
 
         Raises:
             HistoryFull: there is no space for it.
         """
-        last = self._last.get(place)
-        if last is not None and last._replace(at_ns=standing.at_ns) == standing:
-            return False
+        so_far = self.standings.get(place)
+        if so_far and so_far[-1]._replace(at_ns=standing.at_ns) == standing:
+            return
         row = {"at_ns": standing.at_ns, "topic": place[0], "partition": place[1], "epoch": standing.epoch}
         roles = [(standing.leader, LEADER)] * bool(standing.leader)
         roles += [(host, REPLICA) for host in sorted(standing.holders)]
@@ -74,8 +77,7 @@ class PlacementLog:
         with room_in(self._folder):
             self._file.write(b"".join(lines))
             self._file.flush()
-        self._last[place] = standing
-        return True
+        self.standings.setdefault(place, []).append(standing)
 
     def close(self) -> None:
         """Close the log.
@@ -118,24 +120,19 @@ class Placements:
 
     def __init__(self, rows: pa.Table) -> None:
         self._rows = rows
-        self._rows_of: dict[Place, dict[int, list[Mapping[str, Any]]]] = defaultdict(lambda: defaultdict(list))
-        self._leaders: dict[Place, list[tuple[int, str]]] = defaultdict(list)
+        at: dict[Place, dict[int, list[Mapping[str, Any]]]] = defaultdict(lambda: defaultdict(list))
         for row in rows.to_pylist():
-            place = row["topic"], row["partition"]
-            self._rows_of[place][row["at_ns"]].append(row)
-            if row["role"] == LEADER:
-                self._leaders[place].append((row["at_ns"], row["host"]))
+            at[row["topic"], row["partition"]][row["at_ns"]].append(row)
+        self._standings = {place: _standings(told) for place, told in at.items()}
 
     @property
     def places(self) -> tuple[Place, ...]:
         """The partitions of which it is known where they were stored."""
-        return tuple(self._rows_of)
+        return tuple(self._standings)
 
     def standings(self, place: Place) -> list[Standing]:
         """Return where a partition was stored, whenever that changed, in order of time."""
-        told = self._rows_of.get(place, {})
-        tells_in_sync = any(row["role"] == IN_SYNC for rows in told.values() for row in rows)
-        return [_standing(at_ns, rows, tells_in_sync) for at_ns, rows in told.items()]
+        return self._standings.get(place, [])
 
     def with_fixed(self, places: Mapping[Place, Collection[str]]) -> Placements:
         """Return these, and others that never changed."""
@@ -148,12 +145,15 @@ class Placements:
 
     def knows_leader(self, place: Place) -> bool:
         """Return whether it was recorded who led a partition."""
-        return place in self._leaders
+        return bool(self._led(place))
 
     def new_leaders(self, place: Place) -> list[NewLeader]:
         """Return when another host than before led a partition, in order of time."""
-        led = self._leaders.get(place, [])
-        return [NewLeader(at_ns, before) for (_, before), (at_ns, host) in pairwise(led) if host != before]
+        led = pairwise(self._led(place))
+        return [NewLeader(now.at_ns, before.leader) for before, now in led if now.leader != before.leader]
+
+    def _led(self, place: Place) -> list[Standing]:
+        return [each for each in self.standings(place) if each.leader]
 
     def holders(self, place: Place, start_ns: int, end_ns: int | None) -> frozenset[str] | None:
         """Return the hosts that stored or led a partition at any time of an interval; None if it is not known.
@@ -163,12 +163,19 @@ class Placements:
             start_ns: start of the interval.
             end_ns: its end; None: the end of the run.
         """
-        known = self._rows_of.get(place)
+        known = self.standings(place)
         if not known:
             return None
-        before = [at_ns for at_ns in known if at_ns <= start_ns][-1:]
-        during = [at_ns for at_ns in known if at_ns > start_ns and (end_ns is None or at_ns <= end_ns)]
-        return frozenset(row["host"] for at_ns in before + during or list(known)[:1] for row in known[at_ns])
+        before = [each for each in known if each.at_ns <= start_ns][-1:]
+        during = [each for each in known if each.at_ns > start_ns and (end_ns is None or each.at_ns <= end_ns)]
+        chosen = before + during or known[:1]
+        return frozenset().union(*(each.holders | {each.leader} - {""} for each in chosen))
+
+
+def _standings(told: Mapping[int, Sequence[Mapping[str, Any]]]) -> list[Standing]:
+    """Return where a partition was stored, given its rows by time."""
+    tells_in_sync = any(row["role"] == IN_SYNC for rows in told.values() for row in rows)
+    return [_standing(at_ns, rows, tells_in_sync) for at_ns, rows in told.items()]
 
 
 def _standing(at_ns: int, rows: Sequence[Mapping[str, Any]], tells_in_sync: bool) -> Standing:

@@ -141,7 +141,7 @@ class History:
         if not path.exists():
             return Placements(PLACEMENTS.empty_table())
         with history_file(path):
-            earlier = "epoch" not in parquet.opened(path).schema_arrow.names
+            earlier = "epoch" not in open_file(path).schema_arrow.names
         _footer(path, PLACEMENTS.remove(PLACEMENTS.get_field_index("epoch")) if earlier else PLACEMENTS)
         with history_file(path):
             found = parquet.opened(path).read()

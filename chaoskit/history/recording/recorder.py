@@ -78,6 +78,11 @@ class Progress:
     received: int = 0
     latency: latency.Sparse = field(default_factory=lambda: ([], []))
 
+    @property
+    def lag(self) -> int:
+        """Number of acknowledged messages that were not received yet."""
+        return self.acked - self.received
+
 
 class Recorder:
     """Records one client.
