@@ -19,6 +19,7 @@ from chaoskit.history.compacting.placements import Placements, Standing
 from chaoskit.history.format.audits import Place
 from chaoskit.history.format.fault import Fault
 from chaoskit.judge.attribution import Explained
+from chaoskit.judge.standstill import beyond
 
 LATE_NS = 10 * SECOND
 """What changes this soon after the healing of a fault, and before the next one begins, is told of it: a session that
@@ -73,17 +74,19 @@ class Changed(NamedTuple):
         return told
 
 
-def consequences(
+def consequences(  # noqa: PLR0917 - all that is known of faults
     faults: Sequence[Fault],
     behaviour: Sequence[Mapping[str, Any] | None],
     placements: Placements,
     explained: Explained,
-    answered: Sequence[Sequence[int]] = (),
+    answered: Sequence[Sequence[int]],
+    late_ms: Sequence[float | None],
 ) -> list[dict[str, Any] | None]:
     """Return the consequence of each fault, as in verdict.json: empty if there was none, None if nobody can tell.
 
     Nobody can tell if nothing was sent while it held and the system tells nothing; if the system tells where it stores
-    data, and did not answer all the time; or if it changed nothing more than another fault that held beside it. Keys:
+    data, and did not answer all the time; if it changed nothing more than another fault that held beside it; or if the
+    machine alone may have made all that changed (`chaoskit.judge.standstill`). Keys:
     `out_of_sync` (hosts), `new_leader`, `no_leader`, `new_epoch`, `left` and `joined` (partitions), `membership` (each
     of these changes), `found` (findings that it explains, by anomaly), and those of
     `chaoskit.judge.behaviour.behaviour`.
@@ -94,15 +97,18 @@ def consequences(
         placements: where partitions were stored.
         explained: what explains the findings.
         answered: the times during which the system answered.
+        late_ms: by how much the worst nap of the machine was late while each held, in ms; None: nobody watched.
     """
     known = (changes(place, placements.standings(place)) for place in placements.places)
     membership = sorted((each for of_place in known for each in of_place), key=_when)
     found = _found(explained)
     told: list[dict[str, Any] | None] = []
-    for fault, clients in zip(faults, behaviour, strict=True):
+    for fault, experienced, late in zip(faults, behaviour, late_ms, strict=True):
+        clients = beyond(experienced, late or 0.0)
         own = [each for each in membership if fault.start_ns <= each.at_ns <= _until_ns(fault, faults)]
         changed = {**_membership(own), **found.get(fault.number, {}), **(clients or {})}
         unknown = not _answered(fault, answered) if placements.places else clients is None
+        unknown |= bool(experienced) and clients is None
         beside = any(_overlap(fault, other) for other in faults if other is not fault)
         told.append(changed if changed or not (fault.effective_ns is None or unknown or beside) else None)
     return told

@@ -25,11 +25,21 @@ def in_words(fault: Mapping[str, Any]) -> str:
     """
     told = fault.get("consequence")
     if told is None:
-        return "not known: nothing was sent while it held, the system did not answer, or another fault held beside it"
+        return f"not known: {_unknown(fault)}"
     if not told:
         stayed = ", ".join(fault.get("stayed_in_sync", ()))
         return f"none: the system went on as before{f', and {stayed} stayed in sync' if stayed else ''}"
     return "; ".join([*_changes(told.get("membership", ()), fault.get("at_ms", 0.0)), *_clients(told)])
+
+
+def _unknown(fault: Mapping[str, Any]) -> str:
+    causes = "nothing was sent while it held, the system did not answer, another fault held beside it"
+    late_ms = fault.get("machine_late_ms")
+    if late_ms is None:
+        return causes.replace(", another", ", or another")
+    return (
+        f"{causes}, or the machine alone may have made what changed (it woke naps of 5 ms up to {late_ms:,.0f} ms late)"
+    )
 
 
 def seen(changed: Changed) -> str:

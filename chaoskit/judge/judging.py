@@ -40,7 +40,7 @@ from chaoskit.judge.checking import find
 from chaoskit.judge.consequence import consequences, stayed
 from chaoskit.judge.crashes import hosts_of, place_of, with_crashes
 from chaoskit.judge.digested import Digested, Told
-from chaoskit.judge.machine import machine_of
+from chaoskit.judge.machine import Second, late_ms, machine_of, seconds_of
 from chaoskit.judge.metrics import figures, measure
 from chaoskit.judge.models import unguarded
 from chaoskit.judge.subject import Subject, read_subject
@@ -176,7 +176,7 @@ def _verdict(  # noqa: PLR0917 - see `judge`
         for name in installed.anomalies()
         if name in counts or name in expect
     }
-    faults = tuple(_faults(subject, history.recorded_faults, placements, explained, load))
+    faults = tuple(_faults(subject, seconds_of(folder), history.recorded_faults, placements, explained, load))
     availability = {key: value for key, value in load["availability"].items() if key != "by_fault"}
     audit, complete = _audit(subject, history)
     counted = load["counts"]
@@ -224,8 +224,9 @@ def _with_uncertainty(latency: Mapping[str, Any], history: History) -> dict[str,
     return {**latency, "end_to_end": {**latency["end_to_end"], "uncertainty_ms": apart_ns(history.drivers) / 1e6}}
 
 
-def _faults(
+def _faults(  # noqa: PLR0917 - see `judge`
     subject: Subject,
+    seconds: Sequence[Second],
     recorded: Sequence[Fault],
     placements: Placements,
     explained: Explained,
@@ -233,12 +234,16 @@ def _faults(
 ) -> Iterator[dict[str, Any]]:
     """Yield the faults as in verdict.json."""
     answered = subject.liveness.get("answered", ())
-    consequent = consequences(recorded, load["behaviour"], placements, explained, answered)
-    for fault, times, changed in zip(recorded, load["availability"]["by_fault"], consequent, strict=True):
+    late = [late_ms(seconds, each.start_ns, each.healed_ns) for each in recorded]
+    consequent = consequences(recorded, load["behaviour"], placements, explained, answered, late)
+    for fault, times, changed, its_late in zip(
+        recorded, load["availability"]["by_fault"], consequent, late, strict=True
+    ):
         yield {
             **_fault(fault, times),
             "consequence": changed,
             "stayed_in_sync": stayed(fault, placements, answered),
+            "machine_late_ms": its_late,
             "expected": subject.expected_of(fault),
         }
 

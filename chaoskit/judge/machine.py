@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
 
@@ -18,7 +19,9 @@ from chaoskit.base.reading import reading, shaped
 _ENDLESS_NS = 2**62
 
 
-class _Second(TypedDict):
+class Second(TypedDict):
+    """A line of machine.jsonl: what the machine did until `at_ns`, since the line before."""
+
     at_ns: int
     cores: int
     idle: float
@@ -48,6 +51,41 @@ class Machine(TypedDict):
     late_ms: float
 
 
+def seconds_of(folder: Path) -> list[Second]:
+    """Return what the machine did in each second of the load, in order of time; nothing if nobody watched.
+
+    Args:
+        folder: the run folder.
+
+    Raises:
+        BadInput: the file is damaged.
+    """
+    path = folder / store.MACHINE
+    if not path.exists():
+        return []
+    with reading(path):
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        whole = [json.loads(line) for line in lines if line.endswith("\n")]
+        seconds: list[Second] = shaped(whole, list[Second])
+    return seconds
+
+
+def late_ms(seconds: Sequence[Second], begin_ns: int, end_ns: int | None) -> float | None:
+    """Return by how much the worst nap in an interval was late, in ms; None if nobody watched.
+
+    Args:
+        seconds: what the machine did.
+        begin_ns, end_ns: the interval, ns since the start of the run; without an end to the last of the seconds.
+    """
+    begins_ns = [0, *(each["at_ns"] for each in seconds)]
+    within = (
+        each["late_ms"]
+        for each, first_ns in zip(seconds, begins_ns, strict=False)
+        if (end_ns is None or first_ns <= end_ns) and each["at_ns"] >= begin_ns
+    )
+    return max(within, default=None)
+
+
 def machine_of(folder: Path, begin_ns: int = 0, end_ns: int = _ENDLESS_NS) -> Machine | None:
     """Return what the machine did during the load, or in an interval of it; None if nobody watched.
 
@@ -58,13 +96,7 @@ def machine_of(folder: Path, begin_ns: int = 0, end_ns: int = _ENDLESS_NS) -> Ma
     Raises:
         BadInput: the file is damaged.
     """
-    path = folder / store.MACHINE
-    if not path.exists():
-        return None
-    with reading(path):
-        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-        whole = [json.loads(line) for line in lines if line.endswith("\n")]
-        seconds = [each for each in shaped(whole, list[_Second]) if begin_ns <= each["at_ns"] <= end_ns]
+    seconds = [each for each in seconds_of(folder) if begin_ns <= each["at_ns"] <= end_ns]
     if not seconds:
         return None
     clients: defaultdict[str, float] = defaultdict(float)

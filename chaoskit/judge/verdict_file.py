@@ -97,6 +97,7 @@ class FaultTold(TypedDict):
     at_ms: NotRequired[float]
     consequence: NotRequired[ConsequenceTold | None]
     stayed_in_sync: NotRequired[list[str]]
+    machine_late_ms: NotRequired[float | None]
 
 
 @_Further

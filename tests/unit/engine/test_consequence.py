@@ -48,14 +48,45 @@ ALWAYS = [[0, 60 * SECOND]]
 
 
 def _told(
-    *standings: Standing, faults: Any = None, behaviour: Any = None, answered: Any = ALWAYS
+    *standings: Standing, faults: Any = None, behaviour: Any = None, answered: Any = ALWAYS, late_ms: Any = (None,)
 ) -> list[dict[str, Any] | None]:
     faults = faults or [_fault()]
     behaviour = [{}] * len(faults) if behaviour is None else behaviour
-    return consequences(faults, behaviour, _placements(*standings), Explained(FINDINGS.empty_table(), {}), answered)
+    late_ms = [*late_ms, *[None] * (len(faults) - len(late_ms))]
+    explained = Explained(FINDINGS.empty_table(), {})
+    return consequences(faults, behaviour, _placements(*standings), explained, answered, late_ms)
 
 
 WHOLE = _stood(0, "n1", "n1 n2 n3")
+
+
+@pytest.mark.parametrize(
+    ("late_ms", "told"),
+    [
+        (None, {"stalled_ms": 900.0, "acks_per_s": [500.0, 100.0], "send": {"p99_ms": [20.0, 620.0]}}),
+        (59.0, {"stalled_ms": 900.0, "acks_per_s": [500.0, 100.0], "send": {"p99_ms": [20.0, 620.0]}}),
+        (60.0, {"stalled_ms": 900.0, "acks_per_s": [500.0, 100.0]}),
+        (80.0, {"stalled_ms": 900.0}),
+        (90.0, None),
+    ],
+)
+def test_what_the_machine_alone_may_have_made_is_no_consequence_of_a_fault(
+    late_ms: float | None, told: dict[str, Any] | None
+) -> None:
+    behaviour = {"stalled_ms": 900.0, "acks_per_s": [500.0, 100.0], "send": {"p99_ms": [20.0, 620.0]}}
+
+    assert _told(WHOLE, behaviour=[behaviour], late_ms=[late_ms]) == [told]
+
+
+def test_what_the_system_tells_is_a_consequence_on_a_busy_machine_too() -> None:
+    (told,) = _told(WHOLE, _stood(7, "n1", "n1 n3"), behaviour=[{"stalled_ms": 900.0}], late_ms=[500.0])
+
+    assert told is not None
+    assert told.keys() == {"out_of_sync", "membership"}
+
+
+def test_a_fault_under_which_nothing_changed_has_no_consequence_however_busy_the_machine() -> None:
+    assert _told(WHOLE, behaviour=[{}], late_ms=[500.0]) == [{}]
 
 
 @pytest.mark.parametrize(

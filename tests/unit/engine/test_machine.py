@@ -14,7 +14,7 @@ import pytest
 from chaoskit.base.errors import BadInput
 from chaoskit.base.waiting import wait_until
 from chaoskit.interop.omb.fitness import doubts
-from chaoskit.judge.machine import machine_of
+from chaoskit.judge.machine import late_ms, machine_of, seconds_of
 from chaoskit.report.words import describe_machine
 from chaoskit.run import gauge
 
@@ -59,6 +59,19 @@ def test_an_interval_has_its_means_and_its_worst(tmp_path: Path) -> None:
     told = "machine: 2 cores: producer-0 0.50, all else 0.75, idle 0.75; naps ended at most 7.5 ms late"
     assert describe_machine(machine) == told
     assert machine_of(tmp_path / "other") is None
+
+
+@pytest.mark.parametrize(
+    ("begin_ns", "end_ns", "late"),
+    [(1, 9, 5.0), (1, 10, 40.0), (12, 15, 40.0), (21, 25, 7.0), (10, 21, 40.0), (31, 40, None), (25, None, 7.0)],
+)
+def test_a_second_counts_for_all_that_overlaps_it(
+    begin_ns: int, end_ns: int | None, late: float | None, tmp_path: Path
+) -> None:
+    lines = (_line(at_ns, late_ms=late) for at_ns, late in ((10, 5.0), (20, 40.0), (30, 7.0)))
+    (tmp_path / "machine.jsonl").write_text("".join(lines))
+
+    assert late_ms(seconds_of(tmp_path), begin_ns, end_ns) == late
 
 
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:

@@ -1,0 +1,66 @@
+"""Ten kinds of faults on real clusters, each in a dose that changes nothing and in one that does: told apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+pytestmark = [pytest.mark.chaos, pytest.mark.long]
+
+Dose = dict[str, Any]
+
+SYSTEMS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
+    "kafka": (
+        {"hosts": 3, "config": {"log.flush.interval.messages": 1}},
+        {"kind": "log", "producer": {"acks": 1}},
+        "follower",
+    ),
+    "rabbitmq": ({"hosts": 3}, {"kind": "queue", "type": "quorum"}, "follower"),
+    "pulsar": (
+        {"hosts": 4, "roles": {"zookeepers": 1, "bookies": 3, "brokers": 1}},
+        {"kind": "log"},
+        "ensemble-bookie",
+    ),
+}
+"""Cluster, workload, and who is not needed for an acknowledgement; of Pulsar one bookie of three, with an ack quorum
+of two."""
+
+
+def _doses(minor: str, leader: str = "leader") -> dict[str, tuple[Dose, Dose]]:
+    return {
+        "packet-loss": ({"on": minor, "percent": 1}, {"on": leader, "percent": 60}),
+        "partition": ({"on": minor, "peers": "clients"}, {"on": leader, "peers": "clients"}),
+        "bandwidth": ({"on": leader, "rate": "10MiB"}, {"on": leader, "rate": "10KiB"}),
+        "pause": ({"on": minor}, {"on": leader}),
+        "stall": (
+            {"on": minor, "pause": "10ms", "interval": "1s"},
+            {"on": leader, "pause": "900ms", "interval": "1s"},
+        ),
+        "cpu-starve": ({"on": minor, "cores": 1}, {"on": leader, "cores": 0.05}),
+        "client-pause": ({"on": "producer-0", "for": "30ms"}, {"on": "producer-0"}),
+        "disk-slow": ({"on": leader, "write_bandwidth": "50MiB"}, {"on": leader, "write_bandwidth": "4KiB"}),
+        "disk-freeze": ({"on": minor}, {"on": leader}),
+        "reset-connections": ({"on": minor, "peers": "clients"}, {"on": leader, "peers": "clients"}),
+    }
+
+
+@pytest.mark.parametrize("strong", [False, True], ids=["weak", "strong"])
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_a_dose_that_changes_nothing_is_told_from_one_that_does(chaos: Any, system: str, strong: bool) -> None:
+    cluster, workload, minor = SYSTEMS[system]
+    doses = {kind: pair[strong] for kind, pair in _doses(minor).items()}
+    run = chaos(
+        cluster={"system": system, **cluster},
+        workload={"rate": 500, "duration": f"{8 + 9 * len(doses)}s", **workload},
+        faults=[
+            {"at": f"{8 + 9 * number}s", "inject": kind, "for": "3s", **dose}
+            for number, (kind, dose) in enumerate(doses.items())
+        ],
+    )
+
+    told = {fault["kind"]: fault["consequence"] for fault in run.verdict.faults}
+
+    assert {fault["kind"]: fault["effective"] for fault in run.verdict.faults} == dict.fromkeys(doses, True)
+    assert [kind for kind in doses if bool(told[kind]) != strong] == []
+    assert None not in told.values(), "a machine that is busy with something else makes them unknown"
