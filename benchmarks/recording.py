@@ -24,16 +24,18 @@ from typing import Any, TypeVar
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 
 from chaoskit.base.journal import Journal
+from chaoskit.contract import installed
 from chaoskit.contract.datamodel import LOG
-from chaoskit.contract.installation import Installation
+from chaoskit.contract.service import Service
+from chaoskit.contract.system import Rooted
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.workload import Job, Task
 from chaoskit.history.recording.recorder import Progress, Recorder
 from chaoskit.history.recording.wal import WalWriter
 from chaoskit.load.consumer import consume
 from chaoskit.load.producer import produce
+from chaoskit.run.deployment import start
 from clusters.hosts.lab import LocalOptions, LocalProvider
-from clusters.kafka import System
 from clusters.kafka.client import KafkaClients
 from clusters.kafka.connection import librdkafka
 from clusters.kafka.consumer import CONSUMER_DEFAULTS
@@ -141,24 +143,32 @@ def bare_received(connection: dict[str, Any], seconds: float) -> float:
 
 
 @contextmanager
-def kafka(hosts: int, options: KafkaOptions) -> Iterator[dict[str, Any]]:
-    """Yield the connection to a cluster that has the topic, one partition on all its brokers."""
-    system = System()
+def running(name: str, hosts: int, options: Any) -> Iterator[Service]:
+    """Yield a system on hosts of its own."""
+    provider, system = LocalProvider(), installed.system(name, "system")
+    root = system.root(options) if isinstance(system, Rooted) else None
+    if root is not None:
+        provider.make_root(root)
     system.prepare(options)
     with Journal(f"benchmark-{os.getpid()}") as journal:
-        lab = LocalProvider().provision(journal, hosts, LocalOptions())
+        lab = provider.provision(journal, hosts, LocalOptions(), root=root)
         try:
             cluster = system.deploy(lab.hosts, options)
-            installation = cluster.power(Installation)
-            for host in installation.hosts:
-                installation.start(host)
+            start(cluster)
             cluster.begin_trial("", options)
             cluster.wait_ready(60)
-            cluster.create_topic(Topic(TOPIC, LOG, 1, hosts))
-            yield cluster.client_settings()
+            yield cluster
         finally:
             lab.close()
             journal.close()
+
+
+@contextmanager
+def kafka(hosts: int, options: KafkaOptions) -> Iterator[dict[str, Any]]:
+    """Yield the connection to a cluster that has the topic, one partition on all its brokers."""
+    with running("kafka", hosts, options) as cluster:
+        cluster.create_topic(Topic(TOPIC, LOG, 1, hosts))
+        yield cluster.client_settings()
 
 
 def main(rounds: int, seconds: float) -> None:

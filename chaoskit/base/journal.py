@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any, TextIO
 
 from chaoskit.base import durable
+from chaoskit.base.errors import BadInput
 from chaoskit.base.state import state_folder
 
 
@@ -87,12 +88,18 @@ class Abandoned:
 
 
 def abandoned() -> Iterator[Abandoned]:
-    """Yield every journal whose harness has died; skip those of live runs."""
+    """Yield every journal whose harness has died; skip those of live runs.
+
+    Raises:
+        BadInput: only root can tell, and undo what is in one.
+    """
     for path in sorted(_folder().glob("*.jsonl")):
         try:
             file = path.open("r+", encoding="utf-8")
         except FileNotFoundError:  # its run ended cleanly in the meantime
             continue
+        except PermissionError:
+            raise BadInput(f"{path}: the journal of a run that root started; run `sudo chaoskit heal`") from None
         with file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

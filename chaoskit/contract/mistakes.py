@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, get_args
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, PlainSerializer, ValidationError
+from pydantic.fields import FieldInfo
 
 from chaoskit.base.errors import BadInput, nearest
 from chaoskit.contract.options import Placing
@@ -39,6 +40,9 @@ _WORDS = {
     "too_short": _EMPTY,
 }
 """What is said of the errors of pydantic that scenarios can have; of all others, pydantic's own words."""
+
+_BOUNDS = ("greater_than", "greater_than_equal", "less_than", "less_than_equal")
+"""Errors about a value that was already converted, to ns or bytes for example."""
 
 
 def validated(
@@ -132,10 +136,32 @@ def _explain(
             return f"{key.rpartition('.')[0]}.{written}".lstrip("."), f"unknown key; {nearest(written, known)}"
         return key, "is missing"
     words = _WORDS.get(detail["type"])
-    message = words.format(**detail.get("ctx", {})) if words else detail["msg"].removeprefix("Value error, ")
+    bounded = detail["type"] in _BOUNDS
+    shown = _writing(owner.model_fields.get(str(location[-1]))) if bounded else _as_given
+    context = {name: shown(bound) for name, bound in detail.get("ctx", {}).items()}
+    message = words.format(**context) if words else detail["msg"].removeprefix("Value error, ")
     given = detail["input"] if isinstance(detail["input"], str | int | float) else ""
+    given = shown(given) if isinstance(given, int) else given
     told = given != "" and not re.search(rf"(?<!\w){re.escape(repr(given))}(?!\w)", message)
     return key, f"{message} (given: {given!r})" if told else message
+
+
+def _as_given(value: Any) -> Any:
+    return value
+
+
+def _writing(field: FieldInfo | None) -> Callable[[Any], Any]:
+    """Return what turns a value of a field into what a user writes: `60s` for a duration in ns."""
+    marks = [] if field is None else [*field.metadata, *_marks(field.annotation)]
+    writes: Any = next((mark.func for mark in marks if isinstance(mark, PlainSerializer)), None)
+    return _as_given if writes is None else writes
+
+
+def _marks(annotation: Any) -> Iterator[Any]:
+    """Yield what `Annotated` says of a type or of one in a union."""
+    yield from getattr(annotation, "__metadata__", ())
+    for part in get_args(annotation):
+        yield from _marks(part)
 
 
 def _misspelt(content: Any, location: Sequence[Any], known: Sequence[str]) -> str:

@@ -31,19 +31,21 @@ def heal() -> list[str]:
     removed: list[str] = []
     problems = Problems()
     for journal in abandoned():
-        try:
-            removed += _undo_all(journal.entries)
-        except ChaoskitError as error:
+        undone, left = _undo_all(journal.entries)
+        removed += undone
+        for error in left:
             problems.add(BadInput(f"{error} (in {journal.path}, which you may delete if nothing of it exists)"))
-        else:
+        if not left:
             journal.close()
     if problems:
         raise BadInput("\n".join([*(f"removed {item}" for item in removed), str(problems.error())]))
     return removed
 
 
-def _undo_all(entries: Sequence[Mapping[str, Any]]) -> list[str]:
-    removed, held_up = [], []
+def _undo_all(entries: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[ChaoskitError]]:
+    """Undo as many entries as possible; return what was removed, and why the rest could not be."""
+    removed: list[str] = []
+    held_up, left = [], []
     for entry in entries:
         try:
             removed += _undo(entry)
@@ -51,8 +53,11 @@ def _undo_all(entries: Sequence[Mapping[str, Any]]) -> list[str]:
             # Another entry may be in the way: a disk that it froze, or brokers that it stopped.
             held_up.append(entry)
     for entry in held_up:
-        removed += _undo_in_time(entry)
-    return removed
+        try:
+            removed += _undo_in_time(entry)
+        except ChaoskitError as error:
+            left.append(error)
+    return removed, left
 
 
 def heal_hosts(inventory: Path) -> list[str]:

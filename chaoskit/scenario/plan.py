@@ -361,6 +361,12 @@ def _check_workload(scenario: Scenario, system: System, options: Any, workload: 
         if topic.kind and topic.kind not in types:
             remedy = f"write one of {', '.join(types)}" if types else "remove it"
             raise BadInput(f"workload.type: {name} has no {topic.model.name} of type {topic.kind!r}; {remedy}")
+        copies = (scenario.workload.model_extra or {}).get("replication") or topic.replication
+        if isinstance(system, Typed) and topic.kind in system.unreplicated and copies > 1:
+            raise BadInput(
+                f"workload.replication: a {topic.model.name} of type {topic.kind!r} has one copy only; remove it, or "
+                f"set workload.type to one of {', '.join(each for each in types if each not in system.unreplicated)}"
+            )
     _check_queues(system, declared)
     offered = system.client_powers(options)
     for power in workload.client_powers:

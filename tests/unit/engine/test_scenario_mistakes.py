@@ -282,6 +282,11 @@ def test_a_tab_is_told() -> None:
             "cluster.controllers: write one of these: 'combined', or ",
         ),
         ({"workload": {"kind": "log", "duration": "0s"}}, "workload.duration: must be at least 1s"),
+        (
+            {"workload": {"kind": "dedup", "restart_every": "1ms"}},
+            "workload.restart_every: must be at least 100ms (given: '1ms')",
+        ),
+        ({"workload": {"kind": "log", "message_size": 1}}, "workload.message_size: must be at least 40B (given: '1B')"),
         ({"expect": {"unavailable": ">= 3s"}}, "expect.unavailable: '>= 3s' is not a bound; write < or >, without ="),
         ({"cluster": {"system": "kafka", "provider": "aws"}}, "cluster.provider: there is no host provider 'aws'"),
         ({"faults": [{"at": "1s", "inject": []}]}, "faults.0.inject: is empty; write at least one"),

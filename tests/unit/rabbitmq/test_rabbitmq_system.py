@@ -73,6 +73,11 @@ def test_what_its_clients_do_not_have_is_refused() -> None:
     ("given", "why"),
     [
         ({"workload": {"kind": "log", "type": "quorum"}}, "workload.type: rabbitmq has no log of type 'quorum'"),
+        (
+            {"workload": {"kind": "queue", "type": "classic", "replication": 3}},
+            "workload.replication: a queue of type 'classic' has one copy only; remove it, or set workload.type to one "
+            "of quorum, mirrored",
+        ),
         ({"workload": {"kind": "log", "consumption": "group"}}, "workload.consumption: groups of consumers of streams"),
         ({"workload": {"kind": "log", "producer": {"acks": 1}}}, "workload.producer.acks: chaoskit sets no such"),
         ({"workload": {"kind": "log", "producer": {"heartbeat": "1s"}}}, "workload.producer.heartbeat: '1s' is"),
@@ -90,6 +95,11 @@ def test_what_a_release_or_a_type_does_not_have_is_refused(given: dict[str, Any]
 def _check_all(content: dict[str, Any]) -> None:
     plan = read_plan(content, "bad.yaml")
     plan.system.check(plan.declared)
+
+
+@pytest.mark.parametrize("given", [{"type": "classic", "replication": 1}, {"type": "classic"}, {"replication": 3}])
+def test_a_queue_of_one_copy_may_say_so(given: dict[str, Any]) -> None:
+    _check_all(_content(cluster={"system": "rabbitmq", "hosts": 3}, workload={"kind": "queue", **given}))
 
 
 def test_packets_are_not_handled_one_by_one_on_hosts_with_another_root(monkeypatch: pytest.MonkeyPatch) -> None:
