@@ -14,10 +14,10 @@ from chaoskit.base import durable, owner, parquet, store
 from chaoskit.base.errors import BadInput, ChaoskitError
 from chaoskit.base.latency import encoded, merged, percentiles
 from chaoskit.judge.counts import of_series
-from chaoskit.judge.timing import PHASES
+from chaoskit.judge.timing import PHASES, QUIET, UNDER
 from chaoskit.judge.verdict_file import read_verdict
 from spark_analysis.check import Outcome, findings_of, judge, survey
-from spark_analysis.configuration import configuration
+from spark_analysis.configuration import configuration, settings, system
 from spark_analysis.impact import Impact, by_kind, impacts, lost_ages, unavailable
 from spark_analysis.page import page
 from spark_analysis.runs import Run, open_run
@@ -144,6 +144,7 @@ def _run_row(run: Run, outcome: Outcome) -> dict[str, Any]:
         "scenario": verdict["scenario"],
         "seed": verdict["seed"],
         "time": began_at(run),
+        "system": system(run.scenario),
         "configuration": configuration(run.scenario),
         "verdict": verdict["verdict"],
         "reasons": verdict["reasons"],
@@ -168,27 +169,38 @@ def _configurations(
     result = []
     for name in sorted({row["configuration"] for row in rows}):
         own = [(run, row) for run, row in zip(runs, rows, strict=True) if row["configuration"] == name]
-        sends = [of_series(outcomes[run.number].counts, "send") for run, _ in own]
-        recorded = merged(
-            np.concatenate([each["bucket"].to_numpy() for each in sends]),
-            np.concatenate([each["count"].to_numpy() for each in sends]),
-        )
+        counts = [outcomes[run.number].counts for run, _ in own]
+        quiet = _took(counts, QUIET)
+        anomalies: dict[str, int] = {}
+        for found, count in (each for _, row in own for each in row["anomalies"]):
+            anomalies[found] = anomalies.get(found, 0) + count
         seconds = sum(row["seconds"] for _, row in own)
         result.append(
             {
+                "system": system(own[0][0].scenario),
                 "configuration": name,
+                "settings": settings(own[0][0].scenario),
                 "runs": len(own),
                 **{each: sum(row["verdict"] == each for _, row in own) for each in _OUTCOMES},
                 "acked": sum(row["acked"] for _, row in own),
                 "lost": sum(row["lost"] for _, row in own),
                 "runs_with_loss": sum(row["lost"] > 0 for _, row in own),
+                "anomalies": sorted(anomalies.items(), key=lambda each: -each[1]),
                 "disallowed": sorted({each for _, row in own for each in row["disallowed"]}),
                 "acks_per_s": sum(row["acks_per_s"] * row["seconds"] for _, row in own) / seconds if seconds else 0.0,
-                **{key: value for key, value in percentiles(recorded).items() if key != "count"},
-                "histogram": encoded(recorded),
+                **{key: value for key, value in percentiles(quiet).items() if key != "count"},
+                "under_faults_p99_ms": percentiles(_took(counts, UNDER))["p99_ms"],
+                "histogram": encoded(quiet),
             }
         )
     return result
+
+
+def _took(counts: list[pa.Table], phase: int) -> Any:
+    """Return the merged histogram of the acknowledged sends of a phase."""
+    sends = [of_series(each, "took", phase) for each in counts]
+    bucket, count = (np.concatenate([each[name].to_numpy() for each in sends]) for name in ("bucket", "count"))
+    return merged(bucket, count)
 
 
 def _write(analysed: Analysed) -> None:

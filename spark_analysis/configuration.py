@@ -3,32 +3,90 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
-_CLUSTER = ("config", "topic", "persistence", "deduplication")
+from pydantic import ValidationError
+
+from chaoskit.base.errors import BadInput
+from chaoskit.contract import installed
+from chaoskit.scenario.model import LOCAL, ClusterSpec
+
+_ELSEWHERE = {"system", "version", "kind", "type", "duration", "attach", "inventory", "prefix"}
+"""What is told before the settings, or says neither what the system keeps nor how it is loaded."""
+
+_PLAIN = ("config", "topic", "persistence", "deduplication", "namespace", "policy", "producer", "consumer")
+"""Mappings of settings that have names of their own."""
+
+
+def system(scenario: Mapping[str, Any]) -> str:
+    """Return the system and its release.
+
+    >>> system({"cluster": {"system": "kafka", "version": "4.1.1"}}), system({"imported": {}})
+    ('kafka 4.1.1', 'imported')
+    """
+    cluster = scenario.get("cluster") or {}
+    version = f" {cluster['version']}" if cluster.get("version") else ""
+    return f"{cluster.get('system', 'imported')}{version}"
+
+
+def settings(scenario: Mapping[str, Any]) -> str:
+    """Return what the scenario declares of its cluster and load beside the system, without what is the default anyway.
+
+    >>> settings({"cluster": {"system": "kafka", "hosts": 3, "topic": {"min.insync.replicas": 2}},
+    ...           "workload": {"kind": "log", "rate": 50, "producer": {"acks": "all"}}})
+    'log, min.insync.replicas=2, rate=50, acks=all'
+    """
+    cluster, workload = scenario.get("cluster") or {}, scenario.get("workload") or {}
+    keeps = " ".join(str(workload[key]) for key in ("type", "kind") if workload.get(key))
+    usual = {**_usual_cluster(cluster), **_usual("workload", workload.get("kind", ""))}
+    told = [
+        text
+        for given in (cluster, workload)
+        for key, value in given.items()
+        if key not in _ELSEWHERE
+        for text in _flat(key, value, usual.get(key))
+    ]
+    return ", ".join([*([keeps] if keeps else []), *told])
 
 
 def configuration(scenario: Mapping[str, Any]) -> str:
-    """Return system, version and the settings that determine durability.
+    """Return the system, its release and the settings.
 
-    >>> configuration({"cluster": {"system": "kafka", "topic": {"min.insync.replicas": 2}},
-    ...                "workload": {"producer": {"acks": "all"}}})
-    'kafka, min.insync.replicas=2, acks=all'
+    >>> configuration({"cluster": {"system": "rabbitmq"}, "workload": {"kind": "queue", "type": "quorum"}})
+    'rabbitmq, quorum queue'
     """
-    cluster, workload = scenario.get("cluster") or {}, scenario.get("workload") or {}
-    system = str(cluster.get("system", "imported"))
-    version = f" {cluster['version']}" if cluster.get("version") else ""
-    settings = [text for key in _CLUSTER if cluster.get(key) is not None for text in _flat(key, cluster[key])]
-    settings += _flat("", workload.get("producer") or {})
-    return ", ".join([f"{system}{version}", *settings])
+    return ", ".join(part for part in (system(scenario), settings(scenario)) if part)
 
 
-def _flat(key: str, value: Any) -> Iterator[str]:
-    if value is None:
+def _usual_cluster(cluster: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the defaults of a cluster like this one; of its disk, those of its kind of disk and with its seed."""
+    disk, hosts = cluster.get("disk") or {}, cluster.get("provider", LOCAL)
+    of_kind = _usual("provider", hosts, kind=disk.get("kind"))
+    return {
+        **ClusterSpec(system="").model_dump(mode="json"),
+        **_usual("system", cluster.get("system", "")),
+        "disk": {**of_kind, "kind": _usual("provider", hosts).get("kind"), "seed": disk.get("seed")},
+    }
+
+
+@cache
+def _usual(what: str, name: str, **given: Any) -> dict[str, Any]:
+    """Return the defaults of a plug-in's options; nothing if it is not installed, or has none of all its options."""
+    try:
+        options: Any = getattr(installed, what)(name, what).options
+        named = {key: value for key, value in given.items() if value is not None}
+        return dict(options.model_validate(named).model_dump(mode="json"))
+    except (BadInput, ValidationError):
+        return {}
+
+
+def _flat(key: str, value: Any, usual: Any) -> Iterator[str]:
+    if value is None or value == usual:
         return
     if not isinstance(value, Mapping):
         yield f"{key}={str(value).lower() if isinstance(value, bool) else value}"
         return
     for name, inner in value.items():
-        outer = "" if key in ("", *_CLUSTER) else f"{key}."
-        yield from _flat(f"{outer}{name}", inner)
+        usually = usual.get(name) if isinstance(usual, Mapping) else None
+        yield from _flat(name if key in _PLAIN else f"{key}.{name}", inner, usually)

@@ -19,6 +19,7 @@ from chaoskit.judge.counts import of_series
 from chaoskit.judge.metrics import never_made
 from chaoskit.judge.verdict_file import read_findings
 from spark_analysis.check import Outcome
+from spark_analysis.configuration import system
 from spark_analysis.runs import Run
 from spark_analysis.windows import AFTER, BEFORE, DURING, Window
 
@@ -80,11 +81,14 @@ def impacts(run: Run, outcome: Outcome) -> list[Impact]:
 
 
 def by_kind(found: Sequence[Impact]) -> list[dict[str, Any]]:
-    """Return for each kind of fault and phase the merged distribution, throughput and recovery."""
+    """Return for each kind of fault in each system and phase the merged distribution, throughput and recovery."""
     rows = []
-    for kind in sorted({each.window.kind for each in found}):
+    for kind, of_system in sorted({(each.window.kind, system(each.run.scenario)) for each in found}):
         for phase in PHASES:
-            chosen = [each for each in found if (each.window.kind, each.window.phase) == (kind, phase)]
+            named = kind, of_system, phase
+            chosen = [
+                each for each in found if (each.window.kind, system(each.run.scenario), each.window.phase) == named
+            ]
             if not chosen:
                 continue
             recorded = merged(
@@ -94,6 +98,7 @@ def by_kind(found: Sequence[Impact]) -> list[dict[str, Any]]:
             recoveries = [each.recovery_ms for each in chosen if each.recovery_ms is not None]
             rows.append(
                 {
+                    "system": of_system,
                     "kind": kind,
                     "phase": phase,
                     "faults": len(chosen),

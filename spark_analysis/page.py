@@ -38,14 +38,14 @@ def page(tables: Mapping[str, Rows], skipped: Mapping[str, str]) -> str:
         acked=sum(row["acked"] for row in runs),
         lost=sum(row["lost"] for row in runs),
         letters={row["configuration"]: row["letter"] for row in configurations},
-        configurations=configurations,
+        systems=[(name, _summed(own), own) for name, own in by_system(configurations)],
         kinds=tables["fault_kinds"],
         unavailable=_longest(tables["unavailable"]),
         regressions=[row for row in tables["trends"] if row["regressions"]],
         skipped=skipped,
         figures={
             "configurations": _figure(
-                "configurations", "Send latency by configuration", _by_configuration(configurations)
+                "configurations", "Send latency outside of faults, by configuration", _by_configuration(configurations)
             ),
             "kinds": _figure(
                 "kinds", "Send latency before, during and after each kind of fault", _by_kind(tables["fault_kinds"])
@@ -61,6 +61,18 @@ def page(tables: Mapping[str, Rows], skipped: Mapping[str, str]) -> str:
         },
         trends=[_figure(f"trend-{index}", name, _trend(rows)) for index, (name, rows) in enumerate(scenarios)],
     )
+
+
+def by_system(configurations: Rows) -> list[tuple[str, Rows]]:
+    """Return the configurations of each system and release, in order."""
+    named: dict[str, list[Mapping[str, Any]]] = {}
+    for row in configurations:
+        named.setdefault(row["system"], []).append(row)
+    return list(named.items())
+
+
+def _summed(configurations: Rows) -> dict[str, int]:
+    return {name: sum(row[name] for row in configurations) for name in ("runs", "valid", "invalid", "acked", "lost")}
 
 
 def letter(index: int) -> str:
@@ -105,10 +117,10 @@ def _by_configuration(rows: Rows) -> charts.Spec | None:
 def _by_kind(rows: Rows) -> charts.Spec | None:
     points = [
         {
-            "name": f"{row['kind']} {name}",
+            "name": f"{row['kind']}, {row['system']}, {name}",
             "series": row["phase"],
             "value": row[field],
-            "what": f"{name} {row['phase']} {row['kind']}",
+            "what": f"{name} {row['phase']} {row['kind']} of {row['system']}",
         }
         for row in rows
         for field, (name, _) in _POINTS.items()
@@ -118,7 +130,9 @@ def _by_kind(rows: Rows) -> charts.Spec | None:
 
 
 def _throughput(rows: Rows) -> charts.Spec | None:
-    bars = [{"name": row["kind"], "series": row["phase"], "value": row["acked_per_s"]} for row in rows]
+    bars = [
+        {"name": f"{row['kind']}, {row['system']}", "series": row["phase"], "value": row["acked_per_s"]} for row in rows
+    ]
     return (
         comparisons.grouped_bars(bars, "acknowledged (messages/s)", PHASES, list(_PHASE_COLOURS.values()))
         if bars

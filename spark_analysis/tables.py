@@ -24,7 +24,7 @@ SCHEMAS = {
             *_of(pa.string(), ["run", "scenario"]),
             *_of(pa.int64(), ["seed"]),
             *_of(_TIME, ["time"]),
-            *_of(pa.string(), ["configuration", "verdict"]),
+            *_of(pa.string(), ["system", "configuration", "verdict"]),
             *_of(_TEXTS, ["reasons"]),
             *_of(pa.int64(), ["sent", "acked", "failed", "indeterminate", "never_made", "received"]),
             pa.field("anomalies", pa.map_(pa.string(), pa.int64())),
@@ -51,7 +51,7 @@ SCHEMAS = {
     ),
     "fault_kinds": pa.schema(
         [
-            *_of(pa.string(), ["kind", "phase"]),
+            *_of(pa.string(), ["system", "kind", "phase"]),
             *_of(pa.int64(), ["faults"]),
             *_of(pa.float64(), ["acked_per_s"]),
             *_of(pa.int64(), ["count"]),
@@ -72,10 +72,11 @@ SCHEMAS = {
     ),
     "configurations": pa.schema(
         [
-            *_of(pa.string(), ["configuration"]),
+            *_of(pa.string(), ["system", "configuration", "settings"]),
             *_of(pa.int64(), ["runs", *("valid", "invalid", "unknown"), "acked", "lost", "runs_with_loss"]),
+            pa.field("anomalies", pa.map_(pa.string(), pa.int64())),
             *_of(_TEXTS, ["disallowed"]),
-            *_of(pa.float64(), ["acks_per_s"]),
+            *_of(pa.float64(), ["acks_per_s", "under_faults_p99_ms"]),
             *_PERCENTILES,
             *_HISTOGRAM,
         ]

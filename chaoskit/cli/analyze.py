@@ -37,13 +37,17 @@ def command(store: Path, master: str, out: Path | None, recheck: bool, settings:
     console = wide_console()
     table = Table(box=None, pad_edge=False)
     table.add_column("configuration", overflow="fold")
-    for name in ("runs", "valid", "invalid", "unknown", "acked", "lost", "p50", "p99", "p99.9", "acks/s"):
+    for name in ("runs", "valid", "invalid", "unknown", "acked", "lost"):
+        table.add_column(name, no_wrap=True, justify="right")
+    table.add_column("found besides", overflow="fold")
+    for name in ("p50", "p99", "p99 under faults", "acks/s"):
         table.add_column(name, no_wrap=True, justify="right")
     for row in found.tables["configurations"]:
         table.add_row(
             row["configuration"],
             *(f"{row[name]:,}" for name in ("runs", "valid", "invalid", "unknown", "acked", "lost")),
-            *(milliseconds(row[name]) for name in ("p50_ms", "p99_ms", "p999_ms")),
+            ", ".join(f"{count:,} {name}" for name, count in row["anomalies"] if name != "lost"),
+            *(milliseconds(row[name]) for name in ("p50_ms", "p99_ms", "under_faults_p99_ms")),
             f"{row['acks_per_s']:,.0f}",
         )
     console.print(table)

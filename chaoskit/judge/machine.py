@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
 
@@ -17,6 +17,8 @@ from chaoskit.base import store
 from chaoskit.base.reading import reading, shaped
 
 _ENDLESS_NS = 2**62
+_BUSY, _FULL, _STOLEN = 0.9, 0.05, 0.02
+"""Share of a core that a client can use, share of the machine that must be idle, and share that may be stolen."""
 
 
 class Second(TypedDict):
@@ -116,3 +118,14 @@ def machine_of(folder: Path, begin_ns: int = 0, end_ns: int = _ENDLESS_NS) -> Ma
         others=round(max(0.0, cores - idle - iowait - steal - sum(clients.values())), 2),
         late_ms=max(each["late_ms"] for each in seconds),
     )
+
+
+def full(machine: Machine) -> Iterator[str]:
+    """Yield why figures may be those of the machine, and not of the system; nothing if there was room."""
+    for name, used in machine["clients"].items():
+        if used > _BUSY:
+            yield f"{name} used {used:.2f} of the one core that it can use"
+    if machine["idle"] < _FULL * machine["cores"]:
+        yield f"{machine['idle']:.2f} of {machine['cores']} cores were idle"
+    if machine["steal"] > _STOLEN * machine["cores"]:
+        yield f"the hypervisor took {machine['steal']:.2f} of {machine['cores']} cores"

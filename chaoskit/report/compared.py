@@ -105,6 +105,15 @@ def letter(index: int) -> str:
     return chr(ord("A") + index) if index < _LETTERS else str(index + 1)
 
 
+def labels(runs: Sequence[Compared]) -> list[str]:
+    """Return what runs are called in legends: their letter, and by what they differ."""
+    names = [str(run.scenario.get("name", "")) for run in runs]
+    if len(set(names)) == 1 and (differ := differences(runs)):
+        first = min(differ, key=lambda row: len(row.name))
+        names = [f"{first.name.partition('.')[2] or first.name}={value or 'unset'}" for value in first.values]
+    return [f"{letter(index)} {name}".strip() for index, name in enumerate(names)]
+
+
 def figures(runs: Sequence[Compared]) -> dict[str, list[Row]]:
     """Return rows under their titles: first what differs in the scenarios, then what the runs did and cost."""
 
@@ -115,6 +124,7 @@ def figures(runs: Sequence[Compared]) -> dict[str, list[Row]]:
         dict.fromkeys(name for run in runs for name, each in run.verdict["anomalies"].items() if each["count"])
     )
     told = {
+        "system": [Row("system and release", tuple(_system(run.scenario) for run in runs))],
         "what happened": rows(
             data=lambda v: v["headline"].partition(";")[0],
             verdict=lambda v: v["verdict"].upper(),
@@ -160,6 +170,11 @@ def document(runs: Sequence[Compared]) -> dict[str, Any]:
         ],
         "differs": {row.name: dict(zip(names, row.values, strict=True)) for row in differences(runs)},
     }
+
+
+def _system(scenario: Mapping[str, Any]) -> str:
+    cluster = scenario.get("cluster", {})
+    return f"{cluster.get('system', 'imported')} {cluster.get('version') or ''}".strip()
 
 
 def _latencies(points: Sequence[Mapping[str, Any]]) -> list[Row]:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from chaoskit.base import durable, owner
 from chaoskit.base.errors import BadInput
+from chaoskit.history.format.fault import Fault
 from chaoskit.history.reading.reader import History
 from chaoskit.judge.timing import Timing, faults_of, load_of
 from chaoskit.report import charts
-from chaoskit.report.compared import Compared, figures, letter
+from chaoskit.report.compared import Compared, figures, labels, letter
 from chaoskit.report.comparisons import PALETTE
+from chaoskit.report.membership import TITLE, lanes, spans
 from chaoskit.report.series import series_of
 
 
@@ -30,6 +32,7 @@ def write_compared(runs: Sequence[Compared], out: Path) -> Path:
         runs=runs,
         colours=[_colour(index) for index in range(len(runs))],
         letters=[letter(index) for index in range(len(runs))],
+        labels=labels(runs),
         groups=figures(runs),
         figures=_figures(runs),
     )
@@ -44,6 +47,8 @@ def write_compared(runs: Sequence[Compared], out: Path) -> Path:
 def _figures(runs: Sequence[Compared]) -> list[dict[str, Any]]:
     latency: list[dict[str, Any]] = []
     rates: list[dict[str, Any]] = []
+    faults: list[dict[str, Any]] = []
+    members: list[dict[str, Any]] = []
     for index, run in enumerate(runs):
         history = History.open(run.folder)
         load = load_of(run.folder)
@@ -54,7 +59,10 @@ def _figures(runs: Sequence[Compared]) -> list[dict[str, Any]]:
             for row in series.send]  # fmt: skip
         rates += [{"t": round(row["t"] - start_s, 3), "part": str(index), key: row["acked"]}
             for row in series.throughput]  # fmt: skip
-    names = {f"r{index}": (letter(index), _colour(index)) for index in range(len(runs))}
+        end_s = max((row["t"] for row in series.throughput), default=start_s)
+        faults += [_lane(index, _span(fault, end_s), start_s) for fault in history.recorded_faults]
+        members += [_lane(index, span, start_s) for span in spans(history.placements, [start_s, end_s])]
+    names = {f"r{index}": (label, _colour(index)) for index, label in enumerate(labels(runs))}
     title = "time since the start of the load (s)"
     domain = [0.0, max((row["t"] for row in (*latency, *rates)), default=1.0)]
     told = [charts.told(t="at s")[0], *({"field": key, "title": name} for key, (name, _) in names.items())]
@@ -70,7 +78,23 @@ def _figures(runs: Sequence[Compared]) -> list[dict[str, Any]]:
             continue
         lines = charts.lines(rows, names, charts.time_x(domain, title), axis, told)
         specs.append({"id": id_, "title": heading, "spec": charts.chart(heading, 230, lines)})
+    for id_, heading, told_spans in (("faults", "Faults", faults), ("membership", TITLE, members)):
+        if spec := lanes(told_spans, domain):
+            specs.append({"id": id_, "title": heading, "spec": spec})
     return specs
+
+
+def _span(fault: Fault, end_s: float) -> dict[str, Any]:
+    what = f"{fault.kind} on {', '.join(fault.targets) or 'nothing'}"
+    healed_s = fault.healed_ns / 1e9 if fault.healed_ns is not None else end_s
+    return {"name": what, "what": what, "from": fault.start_ns / 1e9, "to": healed_s, "opacity": 0.9}
+
+
+def _lane(index: int, span: Mapping[str, Any], start_s: float) -> dict[str, Any]:
+    """Return a span of a run on the common time axis, with the run's letter; a fault in its colour."""
+    name = f"{letter(index)}: {span['name']}"
+    times = {key: round(span[key] - start_s, 3) for key in ("from", "to")}
+    return {"colour": _colour(index), **span, **times, "name": name}
 
 
 def _colour(index: int) -> str:

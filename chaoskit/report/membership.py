@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -26,10 +26,19 @@ def membership(placements: Placements, domain: Sequence[float]) -> charts.Spec |
         placements: where partitions were stored.
         domain: domain of the time axis, s since the start of the run.
     """
-    changed = [place for place in placements.places if len(placements.standings(place)) > 1][:_PLACES_MAX]
-    spans = [span for place in changed for span in _spans(place, placements.standings(place), domain)]
+    return lanes(spans(placements, domain), domain)
+
+
+def lanes(spans: Sequence[Mapping[str, Any]], domain: Sequence[float]) -> charts.Spec | None:
+    """Return a chart of spans; None without any."""
     order = list(dict.fromkeys(span["name"] for span in spans))
     return charts.events([], spans, order, domain) if spans else None
+
+
+def spans(placements: Placements, domain: Sequence[float]) -> list[dict[str, Any]]:
+    """Return for each host of the partitions whose membership changed what it was, from when to when."""
+    changed = [place for place in placements.places if len(placements.standings(place)) > 1][:_PLACES_MAX]
+    return [span for place in changed for span in _spans(place, placements.standings(place), domain)]
 
 
 def _spans(place: Place, standings: Sequence[Standing], domain: Sequence[float]) -> Iterator[dict[str, Any]]:

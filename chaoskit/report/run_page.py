@@ -16,7 +16,7 @@ from chaoskit.history.format.fault import Fault
 from chaoskit.history.reading.reader import History, group_sizes
 from chaoskit.judge.bounds import Bounded, describe
 from chaoskit.judge.consequence_words import in_words
-from chaoskit.judge.headline import Told
+from chaoskit.judge.headline import Told, lost_messages
 from chaoskit.judge.subject import Declared
 from chaoskit.judge.timing import Timing, faults_of, load_of
 from chaoskit.judge.verdict_file import read_findings, read_verdict
@@ -54,7 +54,7 @@ def run_page(folder: Path) -> str:
         "run.html.j2",
         title=verdict["run"],
         verdict=verdict,
-        lost=any(verdict["anomalies"].get(name, {}).get("count") for name in installed.gone(Gone.LOST)),
+        lost=lost_messages({name: Told.of(each) for name, each in verdict["anomalies"].items()}),
         scenario=scenario,
         settings=(folder / store.SCENARIO).read_text(encoding="utf-8"),
         faults=faults,

@@ -71,6 +71,11 @@ class Plan:
         kinds = {fault.kind: nemesis(fault.kind) for fault in self.faults}
         return {kind: each.tools for kind, each in kinds.items() if each.hits == "hosts" and each.on_hosts}
 
+    @property
+    def release(self) -> str:
+        """The system and its release, if it has one."""
+        return f"{self.scenario.cluster.system} {getattr(self.system_options, 'version', '')}".strip()
+
     def resolved(self) -> dict[str, Any]:
         """Return the scenario with all defaults and the seed filled in; it can be run again."""
         content = self.scenario.model_dump(mode="json", by_alias=True, exclude_none=True)

@@ -13,6 +13,7 @@ from typing import Any
 
 from scipy.special import betaincinv
 
+from chaoskit.judge.machine import full
 from chaoskit.judge.verdict import INVALID, UNKNOWN, VALID
 from chaoskit.search.sweep import Cell, Results, Sweep
 
@@ -45,7 +46,8 @@ def worst(sweep: Sweep, found: Mapping[str, Results]) -> str:
 def header(sweep: Sweep) -> list[str]:
     """Return the column titles of the table."""
     counted = [f"{name}: runs, total" for name in sweep.count]
-    return [*sweep.axes, "runs", *counted, "quiet p50", "quiet p99", "p99 under faults", "acks/s", "verdicts"]
+    figures = ["quiet p50", "quiet p99", "p99 under faults", "acks/s", "machine full"]
+    return [*sweep.axes, "system", "runs", *counted, *figures, "verdicts"]
 
 
 def rows(content: Mapping[str, Any]) -> Iterator[list[str]]:
@@ -54,9 +56,11 @@ def rows(content: Mapping[str, Any]) -> Iterator[list[str]]:
         done = f"{cell['runs']} of {cell['wanted']}"
         yield [
             *cell["variants"],
+            cell["system"],
             f"{done}, {cell['broken']} failed" if cell["broken"] else done,
             *(_counted(anomaly) for anomaly in cell["anomalies"].values()),
             *(_figure(cell[name], unit) for name, unit in _FIGURES),
+            f"{cell['full']} of {cell['runs']}" if cell["full"] else "",
             ", ".join(f"{count} {name}" for name, count in cell["verdicts"].items()),
         ]
 
@@ -72,7 +76,8 @@ LEGEND = (
     "effective), and the total number of findings. If no run showed it: upper bound of the rate of such runs, with",
     "95 % confidence (Clopper-Pearson).",
     "Latency: median over the runs, of acknowledged sends, measured from when they were due; quiet: outside faults and",
-    "their aftermath. acks/s: mean over the runs, until the end of the load.",
+    "their aftermath. acks/s: mean over the runs, until the end of the load. Machine full: in how many of the runs",
+    "this machine, or one of its clients, had no room left: then figures may not be those of the system.",
 )
 
 
@@ -84,6 +89,7 @@ def _row(sweep: Sweep, cell: Cell, found: Mapping[str, Results]) -> dict[str, An
     return {
         "cell": cell.name,
         "variants": list(cell.variants),
+        "system": next(iter(cell.plans.values())).release,
         "wanted": len(cell.plans),
         "runs": len(verdicts),
         "broken": len(set(results.broken)),
@@ -93,6 +99,7 @@ def _row(sweep: Sweep, cell: Cell, found: Mapping[str, Results]) -> dict[str, An
         "p99_ms": _median(verdicts, "quiet", "p99_ms"),
         "under_faults_p99_ms": _median(verdicts, "under_faults", "p99_ms"),
         "acks_per_s": mean(rates) if rates else None,
+        "full": sum(any(full(machine)) for each in verdicts if (machine := each.get("machine")) is not None),
         "run_folders": {seed: verdict["run"] for seed, verdict in sorted(results.verdicts.items())},
     }
 

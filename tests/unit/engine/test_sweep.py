@@ -298,13 +298,27 @@ def test_the_table_is_written_beside_the_runs_or_where_one_says(file: Path, runs
     _sweep(file, "--out", str(tmp_path / "elsewhere"))
 
     text = (tmp_path / "store" / "small-sweep.md").read_text()
-    assert "| off | kill | 2 of 2 | 1 of 2, 1,234 | 0 of 2 (<= 77.6%) |" in text
+    assert "| off | kill | kafka 4.1.1 | 2 of 2 | 1 of 2, 1,234 | 0 of 2 (<= 77.6%) |" in text
     assert text == (tmp_path / "elsewhere" / "small-sweep.md").read_text()
     assert json.loads((tmp_path / "store" / "small-sweep.json").read_text())["sweep"] == "small"
+
+
+def test_a_cell_says_in_how_many_runs_the_machine_was_full(file: Path, runs: Runs) -> None:
+    room = {"cores": 2, "idle": 0.5, "iowait": 0.0, "steal": 0.0, "clients": {}, "others": 1.5, "late_ms": 1.0}
+    runs.changes = {"small.on.none/1": {"machine": {**room, "idle": 0.05}}, "small.on.none/2": {"machine": room}}
+    _, cells = _sweep(file)
+
+    assert {name: cell["full"] for name, cell in cells.items()} == {
+        "off/none": 0,
+        "off/kill": 0,
+        "on/none": 1,
+        "on/kill": 0,
+    }
+    assert [row[-2:] for row in rows({"cells": list(cells.values())})][2] == ["1 of 2", "2 valid"]
 
 
 def test_cells_without_runs_have_a_row_too(file: Path) -> None:
     sweep = load_sweep(file)
     content = document(sweep, {cell.name: Results() for cell in sweep.cells})
 
-    assert next(rows(content)) == ["off", "none", "0 of 2", "-", "-", "-", "-", "-", "-", "-", ""]
+    assert next(rows(content)) == ["off", "none", sweep.cells[0].plans[1].release, "0 of 2", *"-------", "", ""]

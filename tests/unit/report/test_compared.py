@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,9 @@ from test_report_page import specs
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.store import read_json
-from chaoskit.report.compared import differences, document, figures, letter, read_compared
+from chaoskit.history.reading.reader import History
+from chaoskit.judge.timing import load_of
+from chaoskit.report.compared import differences, document, figures, labels, letter, read_compared
 from chaoskit.report.compared_page import write_compared
 
 
@@ -73,11 +76,32 @@ def test_the_page_shows_each_run_over_time(judged: Path, calm: Path, tmp_path: P
     runs = read_compared([judged, calm])
     page = write_compared(runs, tmp_path / "page.html").read_text(encoding="utf-8")
 
-    assert set(specs(page)) == {"send", "throughput"}
+    assert set(specs(page)) == {"send", "throughput", "faults"}
     values = specs(page)["send"]["layer"][0]["data"]["values"]
     assert {key for row in values for key in row if key.startswith("r")} == {"r0", "r1"}
     assert min(row["t"] for row in values) <= 1, "times are since the start of each load"
     assert "&lt;b&gt;" in page, "names are escaped"
+    faults = History.open(judged).recorded_faults
+    spans = specs(page)["faults"]["layer"][0]["data"]["values"]
+    assert len(spans) == len(faults), "the calm run has none"
+    begin_s = load_of(judged).begin_ns / 1e9
+    assert spans[0]["name"] == f"A: {faults[0].kind} on {', '.join(faults[0].targets)}"
+    assert spans[0]["from"] == pytest.approx(faults[0].start_ns / 1e9 - begin_s, abs=1e-3)
+
+
+def test_runs_are_called_by_their_scenario_or_by_what_differs(judged: Path, calm: Path) -> None:
+    judged_run, calm_run = read_compared([judged, calm])
+    weak, strong = (
+        replace(
+            calm_run, scenario={"name": "same", "cluster": {"system": "kafka", "topic": {"min.insync.replicas": n}}}
+        )
+        for n in (1, 2)
+    )
+
+    assert labels([judged_run, calm_run]) == [
+        f"{letter} {run.scenario['name']}" for letter, run in (("A", judged_run), ("B", calm_run))
+    ]
+    assert labels([weak, strong]) == ["A topic.min.insync.replicas=1", "B topic.min.insync.replicas=2"]
 
 
 def test_the_verb(judged: Path, calm: Path, tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,11 +13,12 @@ import pytest
 from chaoskit.history.format.fault import Fault
 from chaoskit.history.reading.reader import Partition, Piece
 from chaoskit.judge.timing import Load, Timing
+from chaoskit.scenario.plan import read_plan
 from spark_analysis.configuration import configuration
-from spark_analysis.impact import ages
+from spark_analysis.impact import ages, by_kind
 from spark_analysis.trends import is_regression, trends
 from spark_analysis.units import MESSAGE_BYTES, TASK_BYTES, Task, Unit, into_tasks, waves
-from spark_analysis.windows import windows_of
+from spark_analysis.windows import Window, windows_of
 
 S, MS = 1_000_000_000, 1_000_000
 
@@ -143,6 +146,43 @@ def test_a_configuration_is_one_readable_line() -> None:
     }
 
     assert configuration({"cluster": cluster, "workload": {"producer": {"acks": "all"}, "rate": 9}}) == (
-        "pulsar 4.0.7, bookie.journalSyncData=false, ack_quorum=2, acks=all"
+        "pulsar 4.0.7, bookie.journalSyncData=false, ack_quorum=2, acks=all, rate=9"
     )
     assert configuration({"name": "x", "imported": {}}) == "imported"
+
+
+@pytest.mark.parametrize(
+    ("cluster", "workload", "told"),
+    [
+        ({}, {"type": "quorum"}, "rabbitmq 4.0.5, quorum queue"),
+        ({}, {"type": "classic"}, "rabbitmq 4.0.5, classic queue"),
+        ({"metadata": "khepri"}, {"type": "quorum"}, "rabbitmq 4.0.5, quorum queue, metadata=khepri"),
+        ({"version": "3.10.8"}, {"type": "quorum"}, "rabbitmq 3.10.8, quorum queue"),
+        ({"hosts": 5}, {"type": "quorum", "rate": 50}, "rabbitmq 4.0.5, quorum queue, hosts=5, rate=50"),
+        ({"hosts": 3}, {"type": "quorum", "persistent": False}, "rabbitmq 4.0.5, quorum queue, persistent=false"),
+        ({}, {"type": "quorum", "duration": "9s"}, "rabbitmq 4.0.5, quorum queue"),
+    ],
+)
+def test_configurations_differ_by_what_was_declared(
+    cluster: dict[str, Any], workload: dict[str, Any], told: str
+) -> None:
+    declared = {"name": "x", "cluster": {"system": "rabbitmq", **cluster}, "workload": {"kind": "queue", **workload}}
+
+    assert configuration(read_plan(declared, "x.yaml").resolved()) == told
+
+
+def test_a_kind_of_fault_has_rows_for_each_system() -> None:
+    """Kills of Kafka say nothing of kills of RabbitMQ."""
+    windows = [Window(0, "kill", phase, 0, S) for phase in ("before", "during")]
+    runs = [SimpleNamespace(scenario={"cluster": {"system": name}}) for name in ("kafka", "rabbitmq")]
+    found: Any = [
+        SimpleNamespace(
+            run=run, window=each, bucket=np.array([1]), count=np.array([5]), acked=5, longest_gap_ms=0, recovery_ms=None
+        )
+        for run in runs
+        for each in windows
+    ]
+
+    assert [(row["system"], row["phase"], row["faults"]) for row in by_kind(found)] == [
+        ("kafka", "before", 1), ("kafka", "during", 1), ("rabbitmq", "before", 1), ("rabbitmq", "during", 1)
+    ]  # fmt: skip
