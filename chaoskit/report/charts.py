@@ -10,6 +10,7 @@ Rows = Sequence[Any]
 Spec = dict[str, Any]
 
 BLUE, ORANGE, RED, GREEN, GREY = "#3f88c5", "#e08a1e", "#d1495b", "#3a9d6e", "#8a8f98"
+OF_RUN = "time since the start of the run (s)"
 _AXIS_WIDTH = 52
 _TITLED = _AXIS_WIDTH + 15
 """Width of an axis including its title."""
@@ -27,7 +28,7 @@ def chart(title: str, height: int, layers: Sequence[Spec], **more: Any) -> Spec:
     }
 
 
-def time_x(domain: Sequence[float], title: str = "time since the start of the run (s)") -> Spec:
+def time_x(domain: Sequence[float], title: str = OF_RUN) -> Spec:
     """Return an x axis in seconds that several charts share."""
     return {
         "field": "t",
@@ -168,7 +169,7 @@ def lines(rows: Rows, series: dict[str, tuple[str, str]], x: Spec, y: Spec, tool
     ]
 
 
-def events(rows: Rows, spans: Rows, order: Sequence[str], domain: Sequence[float]) -> Spec:
+def events(rows: Rows, spans: Rows, order: Sequence[str], domain: Sequence[float], title: str = OF_RUN) -> Spec:
     """Return a timeline of events: one row per name, labelled above.
 
     Args:
@@ -176,8 +177,9 @@ def events(rows: Rows, spans: Rows, order: Sequence[str], domain: Sequence[float
         spans: name, from, to, colour, what: intervals of time.
         order: names from top to bottom.
         domain: domain of the time axis.
+        title: its title.
     """
-    x, y = time_x(domain), _named_rows(order)
+    x, y = time_x(domain, title), _named_rows(order)
     seen = [{"field": "name", "title": "what"}, *_seconds(t="at s"), {"field": "n", "title": "count", "format": ","}]
     layers: list[Spec] = [
         {

@@ -79,7 +79,7 @@ def _figures(runs: Sequence[Compared]) -> list[dict[str, Any]]:
         lines = charts.lines(rows, names, charts.time_x(domain, title), axis, told)
         specs.append({"id": id_, "title": heading, "spec": charts.chart(heading, 230, lines)})
     for id_, heading, told_spans in (("faults", "Faults", faults), ("membership", TITLE, members)):
-        if spec := lanes(told_spans, domain):
+        if spec := lanes(told_spans, domain, title):
             specs.append({"id": id_, "title": heading, "spec": spec})
     return specs
 

@@ -29,10 +29,12 @@ def membership(placements: Placements, domain: Sequence[float]) -> charts.Spec |
     return lanes(spans(placements, domain), domain)
 
 
-def lanes(spans: Sequence[Mapping[str, Any]], domain: Sequence[float]) -> charts.Spec | None:
-    """Return a chart of spans; None without any."""
+def lanes(
+    spans: Sequence[Mapping[str, Any]], domain: Sequence[float], title: str = charts.OF_RUN
+) -> charts.Spec | None:
+    """Return a chart of spans, with this title of its time axis; None without any."""
     order = list(dict.fromkeys(span["name"] for span in spans))
-    return charts.events([], spans, order, domain) if spans else None
+    return charts.events([], spans, order, domain, title) if spans else None
 
 
 def spans(placements: Placements, domain: Sequence[float]) -> list[dict[str, Any]]:
