@@ -17,7 +17,8 @@ import pyarrow.compute as pc
 
 from chaoskit.base.latency import Flags, Ints, percentiles_of
 from chaoskit.base.quantities import MILLISECOND
-from chaoskit.judge.counts import of_series, total
+from chaoskit.judge.bins import placed
+from chaoskit.judge.counts import total
 from chaoskit.judge.timing import QUIET, FaultTimes, Timing, around_ns
 
 Floats = npt.NDArray[np.float64]
@@ -160,21 +161,10 @@ def _overlapping(timing: Timing, start_ns: int, end_ns: int, *, whole: bool = Fa
 
 
 def _binned(counts: pa.Table, timing: Timing) -> _Bins:
-    """Return the figures of each bin; a segment of `Timing.edges` lies in one bin, or outside of the load."""
-    grid, edges = timing.load.grid, timing.edges
-    size = grid.size - 1
-
-    def placed(series: str) -> tuple[Ints, Ints, Ints]:
-        rows = of_series(counts, series)
-        segment, bucket, count = (rows[name].to_numpy() for name in ("segment", "bucket", "count"))
-        inside = (segment >= 1) & (segment <= edges.size)
-        begin_ns = edges[segment[inside] - 1]
-        at = np.searchsorted(grid, begin_ns, side="right") - 1
-        good = (at >= 0) & (at < size)
-        return at[good], bucket[inside][good], count[inside][good]
+    size = timing.load.grid.size - 1
 
     def summed(series: str) -> Ints:
-        at, _, count = placed(series)
+        at, _, count = placed(counts, series, timing)
         return np.bincount(at, weights=count, minlength=size).astype(np.int64)
 
     took, gave_up = (total(counts, series, QUIET) for series in ("took", "gave_up"))
@@ -182,8 +172,8 @@ def _binned(counts: pa.Table, timing: Timing) -> _Bins:
         due=summed("due"),
         acked=summed("send"),
         acks=summed("acked"),
-        send=_percentiles(*placed("send"), size),
-        end_to_end=_percentiles(*placed("travelled"), size),
+        send=_percentiles(*placed(counts, "send", timing), size),
+        end_to_end=_percentiles(*placed(counts, "travelled", timing), size),
         usually_open=gave_up / max(took + gave_up, 1),
     )
 

@@ -23,6 +23,7 @@ from chaoskit.judge.behaviour import behaviour
 from chaoskit.judge.counting import WAITS, Operations, operations_counted, partition_measured
 from chaoskit.judge.counts import of_series, summed, total
 from chaoskit.judge.models import model_of
+from chaoskit.judge.slowest import slowest
 from chaoskit.judge.timing import PHASES, Load, Timing
 
 PARTITIONS_TOLD = 20
@@ -116,9 +117,12 @@ def latency(counts: pa.Table, missing: tuple[Ints, Ints], timing: Timing, folder
     undelivered = total(counts, "undelivered") if deliveries.get_total_count() else 0
     from_actual = _written(_histogram(counts, "send_from_actual"), folder, "send_from_actual")
     return {
-        "send": sends(None),
+        "send": {**sends(None), **_slowest(counts, "send", timing)},
         "send_from_actual": _percentiles(from_actual, total(counts, "gave_up")),
-        "end_to_end": _percentiles(_written(deliveries, folder, "end_to_end"), undelivered),
+        "end_to_end": {
+            **_percentiles(_written(deliveries, folder, "end_to_end"), undelivered),
+            **_slowest(counts, "travelled", timing),
+        },
         **{
             name: {
                 "send": sends(index),
@@ -244,6 +248,11 @@ def _histogram(counts: pa.Table, series: str, segment: int | None = None) -> Hdr
 def _written(recorded: HdrHistogram, folder: Path, name: str) -> HdrHistogram:
     write_histogram(recorded, folder / f"{name}.hgrm")
     return recorded
+
+
+def _slowest(counts: pa.Table, series: str, timing: Timing) -> dict[str, Any]:
+    found = slowest(counts, series, timing)
+    return {} if found is None else {"slowest": found}
 
 
 def _percentiles(recorded: HdrHistogram, without: int, whole: HdrHistogram | None = None) -> dict[str, Any]:

@@ -160,13 +160,23 @@ class _Point(TypedDict, total=False):
     without: int
 
 
+class SlowestTold(TypedDict):
+    """The part of a load that made a p99."""
+
+    from_ms: float
+    to_ms: float
+    share: float
+    faults: list[int]
+
+
 @_Further
 class PointTold(_Point, total=False):
     """Latencies of some messages; `all_due` also counts those without one. `uncertainty_ms`: by how much they may be
-    wrong, since several machines measured them."""
+    wrong, since several machines measured them. `slowest`: when most of the slowest hundredth was due."""
 
     all_due: _Point | None
     uncertainty_ms: float
+    slowest: SlowestTold
 
 
 class PhaseTold(TypedDict, total=False):

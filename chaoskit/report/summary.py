@@ -14,7 +14,15 @@ from chaoskit.judge.bounds import describe
 from chaoskit.judge.consequence_words import in_words
 from chaoskit.judge.verdict import VALID, Found, Verdict
 from chaoskit.report.following import in_order
-from chaoskit.report.words import PHASE_WORDS, describe_machine, milliseconds, number, scalar, shortened
+from chaoskit.report.words import (
+    PHASE_WORDS,
+    describe_machine,
+    milliseconds,
+    number,
+    scalar,
+    shortened,
+    slowest_in_words,
+)
 
 _EXAMPLES_SHOWN = 2
 _ENDS_SHOWN = 16
@@ -281,7 +289,9 @@ def _recovered(told: Mapping[str, Any]) -> str:
 def _measured(verdict: Verdict) -> list[str]:
     lines = ["What it cost"]
     for name in ("send", "send_from_actual", "end_to_end"):
-        lines += _latency(name.replace("_", " "), verdict.latency.get(name, {}))
+        point = verdict.latency.get(name, {})
+        lines += _latency(name.replace("_", " "), point)
+        lines += [f"    {slowest_in_words(point['slowest'], verdict.faults)}"] if "slowest" in point else []
     if verdict.faults:
         for name, words in PHASE_WORDS.items():
             lines += _latency(f"send {words}", verdict.latency.get(name, {}).get("send", {}))

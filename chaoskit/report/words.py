@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from chaoskit.judge.machine import Machine
 from chaoskit.judge.timing import PHASES
 
@@ -70,6 +73,20 @@ def shortened(evidence: str) -> str:
         if length > _EVIDENCE_MAX and shown:
             return f"{'; '.join(parts[:shown])}; and {len(parts) - shown} more in faults.parquet"
     return evidence
+
+
+def slowest_in_words(slowest: Mapping[str, Any], faults: Sequence[Mapping[str, Any]]) -> str:
+    """Return when the messages that made a p99 were due.
+
+    >>> slowest = {"from_ms": 8000.0, "to_ms": 11000.0, "share": 0.97, "faults": [0]}
+    >>> slowest_in_words(slowest, [{"kind": "pause", "targets": ["n1"]}])
+    'its p99 was made between 8.0 s and 11.0 s: 97 % of the slowest 1 % were due then, while pause of n1 held'
+    """
+    held = [f"{each['kind']} of {', '.join(each['targets'])}" for each in (faults[n] for n in slowest["faults"])]
+    when = f"between {slowest['from_ms'] / 1000:.1f} s and {slowest['to_ms'] / 1000:.1f} s"
+    share = f"{slowest['share']:.0%}".replace("%", " %")
+    while_held = f", while {' and '.join(dict.fromkeys(held))} held" if held else ", without a fault"
+    return f"its p99 was made {when}: {share} of the slowest 1 % were due then{while_held}"
 
 
 def describe_machine(machine: Machine) -> str:

@@ -76,7 +76,7 @@ def killed_and_healed(scenario: Path, store: Path, faults: list[str]) -> tuple[i
 
 @pytest.mark.parametrize("record", ["history", pytest.param("latency", marks=pytest.mark.long)])
 def test_heal_and_check_after_kill_9_in_the_middle_of_a_fault(tmp_path: Path, record: str) -> None:
-    status, verdict = killed_and_healed(write(tmp_path, record=record), tmp_path / "store", ["pause"])
+    status, verdict = killed_and_healed(write(tmp_path, cluster=ALONE, record=record), tmp_path / "store", ["pause"])
 
     assert status == 2
     assert verdict["verdict"] == "unknown"
@@ -135,10 +135,9 @@ def test_replay_repeats_the_faults_as_they_happened(tmp_path: Path) -> None:
     ]
     load = {**SCENARIO["workload"], "duration": "16s"}
     store = tmp_path / "store"
-    scenario, results = (
-        write(tmp_path, faults=faults, workload=load, expect={"unavailable": "< 1m"}),
-        tmp_path / "junit.xml",
-    )
+    cluster = {**SCENARIO["cluster"], "hosts": 2}
+    scenario = write(tmp_path, cluster=cluster, faults=faults, workload=load, expect={"unavailable": "< 1m"})
+    results = tmp_path / "junit.xml"
     status, first, err = finish(chaoskit("run", scenario, "--store", store, "--json", "--junit", results))
     assert status == 0, err
     assert json.loads(first)["bounds"]["unavailable"]["met"]
@@ -204,10 +203,14 @@ def test_a_disk_that_fills_up_ends_the_run_once_healed_and_kept(tmp_path: Path, 
     [
         ({"version": "4.1.99"}, 254, "there is no Kafka 4.1.99"),
         ({"version": "2.8.2"}, 254, "has no KRaft, or only a preview"),
-        ({"config": {"num.io.threads": "many"}}, 254, "rejected by Kafka: Invalid value many for configuration"),
+        pytest.param(
+            {"config": {"num.io.threads": "many"}}, 254, "rejected by Kafka: Invalid value many", marks=pytest.mark.long
+        ),
         ({"jvm": ["-XX:NoSuchOption"]}, 255, "exited unexpectedly:\nUnrecognized VM option"),
         ({"topic": {"min.insync.replica": 2}}, 254, 'did you mean "min.insync.replicas"?'),
-        ({"topic": {"segment.jitter.ms": "many"}}, 254, "Kafka rejected topic log-0"),
+        pytest.param(
+            {"topic": {"segment.jitter.ms": "many"}}, 254, "Kafka rejected topic log-0", marks=pytest.mark.long
+        ),
     ],
 )
 def test_a_cluster_that_cannot_be_is_told_and_leaves_nothing(
@@ -226,7 +229,7 @@ def test_a_cluster_that_cannot_be_is_told_and_leaves_nothing(
 
 def test_a_broker_that_never_gets_ready_ends_the_run_with_its_logs(tmp_path: Path) -> None:
     before = snapshot()
-    cluster = {**SCENARIO["cluster"], "ready_within": "1s"}
+    cluster = {**ALONE, "ready_within": "1s"}
 
     status, _, err = finish(chaoskit("run", write(tmp_path, cluster=cluster), "--store", tmp_path / "store"))
 

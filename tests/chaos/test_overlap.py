@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_harness import killed_and_healed, write
+from test_harness import ALONE, killed_and_healed, write
 
 pytestmark = pytest.mark.chaos
 
@@ -72,6 +72,7 @@ def test_two_faults_on_one_broker(kafka: Any, pair: str) -> None:
         assert any("made again" in fault["evidence"] for fault in faults)
 
 
+@LONG
 def test_connections_are_reset_while_a_command_holds(kafka: Any, tmp_path: Path) -> None:
     faults = [_command("2s", "5s", tmp_path), _fault("4s", "reset-connections")]
 
@@ -98,7 +99,7 @@ def test_connections_are_reset_while_a_command_holds(kafka: Any, tmp_path: Path)
 @pytest.mark.usefixtures("own_state")
 def test_two_faults_are_healed_clean_after_kill_9(tmp_path: Path, pair: list[dict[str, Any]]) -> None:
     load = {"kind": "log", "rate": 1000, "duration": "45s"}
-    scenario = write(tmp_path, workload=load, faults=pair)
+    scenario = write(tmp_path, cluster=ALONE, workload=load, faults=pair)
 
     _, verdict = killed_and_healed(scenario, tmp_path / "store", [fault["inject"] for fault in pair])
 

@@ -19,7 +19,6 @@ from chaoskit.scenario.plan import make_plan
 SHORT = {
     "kafka/power-all:os-flush",
     "kafka/power-all:flush-each",
-    "kafka/transactions-zombie:one-id",
     "pulsar/power-all:journal-os",
     "bookkeeper/fencing",
     "rabbitmq/restart:persistent",
