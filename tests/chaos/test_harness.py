@@ -174,11 +174,11 @@ def test_a_store_without_room_is_refused(tmp_path: Path, small_disk: Path) -> No
 
 def test_a_disk_that_fills_up_ends_the_run_once_healed_and_kept(tmp_path: Path, small_disk: Path) -> None:
     before = snapshot()
-    faults = [{"at": "1s", "inject": "pause", "on": "one", "for": "60s"}]
+    faults = [{"at": "1s", "inject": "packet-delay", "on": "one", "delay": "1ms", "for": "60s"}]
     load = {"kind": "log", "rate": "max", "duration": "90s"}
     scenario, store = write(tmp_path, cluster=ALONE, workload=load, faults=faults), small_disk / "store"
     with chaoskit("run", scenario, "--store", store) as process:
-        wait_for_line(process, "pause on")
+        wait_for_line(process, "packet-delay on")
         with (small_disk / "filler").open("wb") as filler:
             free = os.statvfs(small_disk).f_bavail * os.statvfs(small_disk).f_frsize
             os.posix_fallocate(filler.fileno(), 0, free - 2**20)
@@ -188,7 +188,7 @@ def test_a_disk_that_fills_up_ends_the_run_once_healed_and_kept(tmp_path: Path, 
     assert "Traceback" not in err
     assert err.count("error:") == 1
     assert f"error: no space for more history in {store}" in err
-    assert "healed pause on" in err
+    assert "healed packet-delay on" in err
     assert snapshot() == before
     (small_disk / "filler").unlink()
     _, judged, _ = finish(chaoskit("check", store, "--json"))
