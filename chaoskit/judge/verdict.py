@@ -236,13 +236,9 @@ def decide(
         behind: partitions of which the group received no fresh message within the bound after healing.
         bounds: the times that have a bound.
     """
-    wrong = [
-        f"{anomaly.count} {name}: not allowed ({anomaly.why})"
-        if anomaly.count
-        else f"no {name} was found ({anomaly.why})"
-        for name, anomaly in anomalies.items()
-        if not anomaly.allowed
-    ]
+    forbidden = {name: anomaly for name, anomaly in anomalies.items() if not anomaly.allowed}
+    wrong = [*_not_allowed(forbidden)]
+    wrong += [f"no {name} was found ({each.why})" for name, each in forbidden.items() if not each.count]
     if recovered is False:
         wrong.insert(0, f"the cluster did not recover within the bound after healing{f': {why}' if why else ''}")
     if behind:
@@ -262,6 +258,14 @@ def decide(
         doubts.append(f"nothing was acknowledged during the load{told}")
     doubts += [doubt for fault in faults for doubt in _doubts_of(fault)]
     return (UNKNOWN, tuple(doubts)) if doubts else (VALID, ())
+
+
+def _not_allowed(forbidden: Mapping[str, Found]) -> Iterator[str]:
+    """Yield which anomalies are not allowed and why, a line a reason."""
+    found = {name: each for name, each in forbidden.items() if each.count}
+    for why in dict.fromkeys(each.why for each in found.values()):
+        counted = ", ".join(f"{each.count} {name}" for name, each in found.items() if each.why == why)
+        yield f"{counted}: not allowed ({why})"
 
 
 def _doubts_of(fault: Mapping[str, Any]) -> Iterator[str]:

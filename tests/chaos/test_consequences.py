@@ -10,24 +10,26 @@ pytestmark = [pytest.mark.chaos, pytest.mark.long]
 
 Dose = dict[str, Any]
 
-SYSTEMS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
+SYSTEMS: dict[str, tuple[dict[str, Any], dict[str, Any], str, str]] = {
     "kafka": (
         {"hosts": 3, "config": {"log.flush.interval.messages": 1}},
         {"kind": "log", "producer": {"acks": 1}},
         "follower",
+        "leader",
     ),
-    "rabbitmq": ({"hosts": 3}, {"kind": "queue", "type": "quorum"}, "follower"),
+    "rabbitmq": ({"hosts": 3}, {"kind": "queue", "type": "quorum"}, "follower", "leader"),
     "pulsar": (
         {"hosts": 4, "roles": {"zookeepers": 1, "bookies": 3, "brokers": 1}},
         {"kind": "log"},
         "ensemble-bookie",
+        "ensemble",
     ),
 }
-"""Cluster, workload, and who is not needed for an acknowledgement; of Pulsar one bookie of three, with an ack quorum
-of two."""
+"""Cluster, workload, who is not needed for an acknowledgement (of Pulsar one bookie of three, with an ack quorum of
+two), and whose disk is."""
 
 
-def _doses(minor: str, leader: str = "leader") -> dict[str, tuple[Dose, Dose]]:
+def _doses(minor: str, stored: str, leader: str = "leader") -> dict[str, tuple[Dose, Dose]]:
     return {
         "packet-loss": ({"on": minor, "percent": 1}, {"on": leader, "percent": 60}),
         "partition": ({"on": minor, "peers": "clients"}, {"on": leader, "peers": "clients"}),
@@ -39,17 +41,17 @@ def _doses(minor: str, leader: str = "leader") -> dict[str, tuple[Dose, Dose]]:
         ),
         "cpu-starve": ({"on": minor, "cores": 1}, {"on": leader, "cores": 0.05}),
         "client-pause": ({"on": "producer-0", "for": "30ms"}, {"on": "producer-0"}),
-        "disk-slow": ({"on": leader, "write_bandwidth": "50MiB"}, {"on": leader, "write_bandwidth": "4KiB"}),
-        "disk-freeze": ({"on": minor}, {"on": leader}),
-        "reset-connections": ({"on": minor, "peers": "clients"}, {"on": leader, "peers": "clients"}),
+        "disk-slow": ({"on": stored, "write_bandwidth": "50MiB"}, {"on": stored, "write_bandwidth": "4KiB"}),
+        "disk-freeze": ({"on": minor}, {"on": stored}),
+        "disk-full": ({"on": stored, "leave": "1GiB"}, {"on": stored}),
     }
 
 
 @pytest.mark.parametrize("strong", [False, True], ids=["weak", "strong"])
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_a_dose_that_changes_nothing_is_told_from_one_that_does(chaos: Any, system: str, strong: bool) -> None:
-    cluster, workload, minor = SYSTEMS[system]
-    doses = {kind: pair[strong] for kind, pair in _doses(minor).items()}
+    cluster, workload, minor, stored = SYSTEMS[system]
+    doses = {kind: pair[strong] for kind, pair in _doses(minor, stored).items()}
     run = chaos(
         cluster={"system": system, **cluster},
         workload={"rate": 500, "duration": f"{8 + 9 * len(doses)}s", **workload},
