@@ -108,6 +108,7 @@ def comparison_rows(scenarios: Sequence[Mapping[str, Any]], verdicts: Sequence[V
             f"{milliseconds(quiet.get('p50_ms'))} / {milliseconds(quiet.get('p99_ms'))}",
             milliseconds(under.get("p99_ms")),
             milliseconds(after.get("p99_ms")),
+            milliseconds(verdict.availability.get("longest_unavailable_ms")),
             number(verdict.latency.get("send", {}).get("without")),
             f"{verdict.counts['acked']:,}",
             f"{verdict.lost:,}{'' if verdict.audit['complete'] else '?'}",
@@ -116,9 +117,11 @@ def comparison_rows(scenarios: Sequence[Mapping[str, Any]], verdicts: Sequence[V
 
 
 COMPARISON_COLUMNS = (
-    "settings", "sends/s", "quiet p50 / p99", "p99 under faults", "p99 after", "no ack", "acked", "lost", "verdict"
+    "settings", "sends/s", "quiet p50 / p99", "p99 under faults", "p99 after", "longest gap", "never acked", "acked",
+    "lost", "verdict",
 )  # fmt: skip
-"""Latencies are of acknowledged sends; `no ack` is the number of those due that were not acknowledged."""
+"""Latencies are of acknowledged sends; `longest gap` is the longest time without one, `never acked` the number of those
+due that were not acknowledged at all."""
 
 
 def _settings(scenario: Mapping[str, Any]) -> str:
