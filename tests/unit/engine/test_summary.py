@@ -230,12 +230,13 @@ def test_runs_are_compared_by_settings_cost_and_loss() -> None:
         "1.00 ms / 2.00 ms",
         "20.0 s",
         "-",
+        "250 ms",
         "100",
         "1,100",
         "12,345",
         "valid: NOT as expected",
     )
-    assert (second[0], second[7], second[8]) == ("plain: defaults", "0", "valid: as the guarantees say")
+    assert (second[0], second[8], second[9]) == ("plain: defaults", "0", "valid: as the guarantees say")
 
 
 def test_each_cause_is_told_with_its_faults_and_its_rule() -> None:
