@@ -102,6 +102,43 @@ def beyond_cases(view: LogView, commits: Commits, members: Ints) -> pa.Table:
     )
 
 
+REPROCESSED = Anomaly(
+    "reprocessed",
+    "a member of a group received what another member had received before: it may be processed twice",
+    IN_LOGS,
+    measured=True,
+    about=About.READING,
+    shared=True,
+)
+
+
+def reprocessed_cases(view: LogView, members: Ints) -> pa.Table:
+    """Find receives of a position that another member of the group had received before, in order of time.
+
+    At-least-once processing allows it: who takes a partition over begins at the committed position. Evidence: `op`
+    received it again, at `at_ns`, after `other_op`, in which the member before had received `other_value`.
+    """
+    process = view.operations.process[view.receives.operation]
+    rows = np.flatnonzero(np.isin(process, members) & (view.read_positions != NONE))
+    several = np.bincount(view.read_positions[rows], minlength=view.positions.size) > 1
+    rows = rows[several[view.read_positions[rows]]]
+    rows = rows[np.lexsort((rows, view.receives.received_ns[rows], view.read_positions[rows]))]
+    place, value = view.read_positions[rows], view.receives.value[rows]
+    same = (place[1:] == place[:-1]) & (value[1:] == value[:-1])
+    taken = np.flatnonzero(same & (process[rows[1:]] != process[rows[:-1]]))
+    before, after = view.receives.take(rows[taken]), view.receives.take(rows[taken + 1])
+    return findings_of(
+        view.setting,
+        REPROCESSED,
+        value=after.value,
+        position=after.position,
+        op=view.operations.op[after.operation],
+        other_value=before.value,
+        other_op=view.operations.op[before.operation],
+        at_ns=after.received_ns,
+    )
+
+
 DOUBLE_ASSIGNMENT = Anomaly(
     "double-assignment",
     "two members of a group owned the same partition at the same time",
@@ -265,7 +302,7 @@ def _commit_findings(view: LogView, anomaly: Anomaly, commits: Commits, rows: In
 class GroupChecker:
     """Detects the anomalies of consumer groups in one partition; a `Checker`."""
 
-    anomalies = (COMMIT_REGRESSION, COMMIT_BEYOND, DOUBLE_ASSIGNMENT, STUCK_PARTITION)
+    anomalies = (COMMIT_REGRESSION, COMMIT_BEYOND, REPROCESSED, DOUBLE_ASSIGNMENT, STUCK_PARTITION)
     models = IN_LOGS
 
     def check(self, part: Part) -> pa.Table:
@@ -282,6 +319,7 @@ class GroupChecker:
             found += [
                 regression_cases(view, commits, seeks_ns(operations, view.operations, members)),
                 beyond_cases(view, commits, members),
+                reprocessed_cases(view, members),
                 double_cases(view, ownerships),
             ]
             pauses = pauses_ns(operations, view.operations, members)

@@ -36,12 +36,12 @@ def _doses(minor: str, stored: str, leader: str = "leader") -> dict[str, tuple[D
         "bandwidth": ({"on": leader, "rate": "10MiB"}, {"on": leader, "rate": "10KiB"}),
         "pause": ({"on": minor}, {"on": leader}),
         "stall": (
-            {"on": minor, "pause": "10ms", "interval": "1s"},
+            {"on": minor, "pause": "100ms", "interval": "1s"},
             {"on": leader, "pause": "900ms", "interval": "1s"},
         ),
         "cpu-starve": ({"on": minor, "cores": 1}, {"on": leader, "cores": 0.05}),
         "client-pause": ({"on": "producer-0", "for": "30ms"}, {"on": "producer-0"}),
-        "disk-slow": ({"on": stored, "write_bandwidth": "50MiB"}, {"on": stored, "write_bandwidth": "4KiB"}),
+        "disk-slow": ({"on": stored, "write_bandwidth": "50MiB"}, {"on": stored, "write_bandwidth": "100KiB"}),
         "disk-freeze": ({"on": minor}, {"on": stored}),
         "disk-full": ({"on": stored, "leave": "1GiB"}, {"on": stored}),
     }

@@ -70,6 +70,22 @@ def test_a_full_disk_fails_writes_and_has_space_again(echo: EchoCluster) -> None
     assert host.run(["sh", "-c", "head -c 4M /dev/zero > /data/more"]).status == 0
 
 
+def test_what_becomes_free_while_the_disk_fills_is_filled_too(echo: EchoCluster) -> None:
+    """As ext4 frees what it had allocated ahead for a file that grows."""
+    host: Any = echo.hosts[0]
+    host.run(["sh", "-c", "head -c 16M /dev/zero > /data/ahead"])
+    strike = strike_of(DiskFull(), echo.hosts, echo)
+    DiskFull().inject(strike)
+    host.run(["rm", "/data/ahead"])
+    try:
+        assert "No space left" in DiskFull().verify(strike)
+        failed = host.run(["sh", "-c", "head -c 4M /dev/zero > /data/more"], check=False)
+    finally:
+        DiskFull().heal(strike)
+
+    assert "No space left on device" in failed.err
+
+
 def test_some_space_can_be_left(make_echo: Make) -> None:
     echo = make_echo(filesystem="xfs")
     host: Any = echo.hosts[0]

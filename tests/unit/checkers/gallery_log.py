@@ -213,6 +213,18 @@ def commit_beyond(broken: bool) -> Story:
     return story
 
 
+@shows("reprocessed")
+def reprocessed(broken: bool) -> Story:
+    story = log(2)
+    story.op("a", "assign", assigned(P, generation=1))
+    reads(story, "a", 0, 1)
+    story.op("a", "commit", committed(P, 1 if broken else 2))
+    story.op("a", "close")
+    story.op("b", "assign", assigned(P, generation=2))
+    reads(story, "b", *((1,) if broken else ()))
+    return story
+
+
 @shows("double-assignment")
 def double_assignment(broken: bool) -> Story:
     story = log(1)

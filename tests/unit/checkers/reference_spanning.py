@@ -6,6 +6,7 @@ Only for small histories (`story.Story`). Each function yields (anomaly, place, 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from story import Story
@@ -48,7 +49,7 @@ class Whole:
 
     def findings(self) -> set[Found]:
         """Return everything that the definitions find."""
-        cases = (dirty_reads, torn, zombies, regressions, beyond, doubles)
+        cases = (dirty_reads, torn, zombies, regressions, beyond, reprocessed, doubles)
         return {found for case in cases for found in case(self)}
 
 
@@ -134,6 +135,20 @@ def beyond(run: Whole) -> Iterator[Found]:
             missed = {row["position"] for row in reads if row["position"] < commit["position"]} - had
             if commit["outcome"] == "ok" and missed:
                 yield "commit-beyond", place, commit["op"]
+
+
+def reprocessed(run: Whole) -> Iterator[Found]:
+    for place in run.places:
+        for group in {row["name"] for row in acting(run, place)}:
+            members = {row["process"] for row in acting(run, place) if row["name"] == group}
+            reads = [row for row in run.at(place, "received") if row["process"] in members]
+            for position in {row["position"] for row in reads} - {None}:
+                there = sorted(
+                    (row for row in reads if row["position"] == position), key=lambda row: row["received_ns"]
+                )
+                for before, row in pairwise(there):
+                    if before["process"] != row["process"] and before["value"] == row["value"]:
+                        yield "reprocessed", place, row["op"], position
 
 
 def doubles(run: Whole) -> Iterator[Found]:

@@ -84,6 +84,42 @@ def test_committing_what_another_member_had_received() -> None:
     assert story.names() == set()
 
 
+def test_reprocessed_by_who_takes_over() -> None:
+    story = filled(3)
+    story.op("a", "assign", assigned(P, generation=1))
+    before = story.op("a", "poll", received(P, 0, 0), received(P, 1, 1))
+    story.op("a", "revoke")
+    story.op("b", "assign", assigned(P, generation=2))
+    after = story.op("b", "poll", received(P, 1, 1), received(P, 2, 2))
+
+    assert story.check() == [
+        {"anomaly": "reprocessed", "topic": "t", "partition": 0, "value": 1, "position": 1, "op": after}
+        | {"other_value": 1, "other_op": before, "at_ns": 10 * after + 5}
+    ]
+
+
+@pytest.mark.parametrize("who", ["the same member", "another group", "no member", "another message"])
+def test_receiving_what_no_other_member_had_received(who: str) -> None:
+    story = filled()
+    story.op("a", "assign", assigned(P, generation=1))
+    story.op("a", "poll", received(P, 0, 0), received(P, 1, 1))
+    again = "a" if who == "the same member" else "b"
+    if who != "no member":
+        story.op(again, "assign", assigned(P, "h" if who == "another group" else "g", generation=2))
+    story.op(again, "poll", received(P, 2 if who == "another message" else 1, 1))
+
+    assert story.only("reprocessed") == []
+
+
+def test_a_message_that_goes_from_member_to_member_is_reprocessed_each_time() -> None:
+    story = filled()
+    for generation, client in enumerate("aba"):
+        story.op(client, "assign", assigned(P, generation=generation))
+        story.op(client, "poll", received(P, 0, 0))
+
+    assert len(story.only("reprocessed")) == 2
+
+
 def test_double_assignment() -> None:
     story = filled()
     first = story.op("a", "assign", assigned(P, generation=3))

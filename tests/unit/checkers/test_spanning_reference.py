@@ -83,6 +83,8 @@ def identified(story: Story) -> set[Found]:
             found.add((anomaly, place, row["value"]))
         elif anomaly in by_op:
             found.add((anomaly, place, row["op"]))
+        elif anomaly == "reprocessed":
+            found.add((anomaly, place, row["op"], row["position"]))
         elif anomaly == "torn-transaction":
             found.add((anomaly, story.operations[row["op"]]["txn"]))
     return found
