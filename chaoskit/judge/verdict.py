@@ -156,7 +156,7 @@ def allow(
     if doubt:
         derived = Allowance(True, f"{doubt}, so the verdict is unknown")
     elif derived is None and measured:
-        derived = Allowance(True, "a measurement: no setting guarantees a time")
+        derived = Allowance(True, "a measurement: no setting guarantees anything about it")
     elif derived is None:
         derived = Allowance(False, "no setting allows it")
     if name not in expect:
