@@ -51,10 +51,12 @@ _LEAVE = '[ ! -d "$1/.chaoskit" ] || rmdir --ignore-fail-on-non-empty "$1/.chaos
 _EMPTY = f'rm -f "$1/.chaoskit/ballast" "$1/.chaoskit/probe"; {_LEAVE}'
 _WRITE = f"""
 mkdir -p "$1/.chaoskit"
-head -c "$2" /dev/zero > "$1/.chaoskit/probe"; status=$?
+[ "$2" -eq 0 ] || fallocate -l "$2" "$1/.chaoskit/probe" 2> /dev/null
+head -c {2 * _TOLERANCE} /dev/zero >> "$1/.chaoskit/probe"; status=$?
 rm -f "$1/.chaoskit/probe"; {_LEAVE}
 exit $status
 """
+"""Allocates what is left, and writes a little more: to write all of it would keep the disk busy."""
 
 
 class Fill(OnDisk):
@@ -106,7 +108,8 @@ class DiskFull(Nemesis):
             # XFS frees the blocks of a deleted file in the background.
             has_room = wait_until(partial(_has_room, host, strike, wanted), _FREED_S)
             available = _available(host, strike)
-            if not has_room or bash(host, _WRITE, chosen(host, strike).path, str(wanted), check=False).status != 0:
+            probe = bash(host, _WRITE, chosen(host, strike).path, str(strike.parameters.leave), check=False)
+            if not has_room or probe.status != 0:
                 raise NemesisError(f"{host.name} has only {available} bytes free after healing")
             seen.append(f"{host.name}: {format_size(available >> 20 << 20)} free")
         answers = answers_again(strike)
@@ -119,7 +122,7 @@ def _proved_full(host: ServiceHost, strike: Strike) -> str:
     path, leave = chosen(host, strike).path, strike.parameters.leave
     for _ in range(_FILLINGS):
         available = _available(host, strike)
-        probe = bash(host, _WRITE, path, str(leave + 2 * _TOLERANCE), check=False)
+        probe = bash(host, _WRITE, path, str(leave), check=False)
         if available <= leave + _TOLERANCE and _NO_SPACE in probe.err:
             return f"{host.name}: {available} bytes free, {_NO_SPACE}"
         bash(host, _REFILL, path, str(leave))

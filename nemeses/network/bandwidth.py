@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -11,7 +11,8 @@ from chaoskit.base.quantities import Size, format_size
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.nemesis import NemesisError, Strike
 from chaoskit.contract.part import Part
-from nemeses.network.packets import FromPeers, PacketFault
+from chaoskit.contract.system import System
+from nemeses.network.packets import FromPeers, PacketFault, check_queue
 from nemeses.network.peers import Direction, Peers, addresses, paths
 from nemeses.network.pings import nearest, ping
 from nemeses.network.queueing import queue_scripts
@@ -63,6 +64,11 @@ class Bandwidth(PacketFault):
     def occupies(self, parameters: BandwidthParameters) -> Collection[Part]:
         """Return the paths, and the processor time, whose shortage would look like a slow link."""
         return {*paths(parameters.direction), Part.RESOURCES}
+
+    def prepare(self, system: System, options: Any, parameters: BandwidthParameters) -> None:
+        """See `chaoskit.contract.nemesis.Preparing`: what arrives is handled by a process on the host."""
+        if parameters.direction != "out":
+            check_queue(system, "write direction: out")
 
     def scripts(self, strike: Strike, host: ServiceHost, peers: Peers) -> tuple[str, str]:
         asked: BandwidthParameters = strike.parameters

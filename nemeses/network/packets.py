@@ -86,6 +86,18 @@ class PacketFault(Nemesis):
         return evidence
 
 
+def check_queue(system: System, remedy: str) -> None:
+    """Refuse what passes packets to a process on the hosts, where that is not possible.
+
+    Raises:
+        BadInput: names the remedy.
+    """
+    if isinstance(system, Rooted):
+        raise BadInput(f"needs this machine's Python on the hosts, which have another root; {remedy}")
+    if queue_package() is None:
+        raise BadInput(f"needs the package netfilterqueue, which is missing: {with_extra('network')}")
+
+
 class QueuedFault(PacketFault):
     """A fault implemented by a process on the target that handles every packet that arrives from the peers."""
 
@@ -96,12 +108,7 @@ class QueuedFault(PacketFault):
 
     def prepare(self, system: System, options: Any, parameters: Any) -> None:
         """See `chaoskit.contract.nemesis.Preparing`: refuse it where packets cannot be passed to a process."""
-        if isinstance(system, Rooted):
-            raise BadInput(
-                "needs this machine's Python on the hosts, which have another root; use another kind of fault"
-            )
-        if queue_package() is None:
-            raise BadInput(f"needs the package netfilterqueue, which is missing: {with_extra('network')}")
+        check_queue(system, "use another kind of fault")
 
     def what(self, parameters: Any) -> Mapping[str, object]:
         """Return the arguments of `packet_queue`."""

@@ -26,23 +26,30 @@ SYSTEMS: dict[str, tuple[dict[str, Any], dict[str, Any], str, str]] = {
     ),
 }
 """Cluster, workload, who is not needed for an acknowledgement (of Pulsar one bookie of three, with an ack quorum of
-two), and whose disk is."""
+two), and whose disks are."""
 
 
-def _doses(minor: str, stored: str, leader: str = "leader") -> dict[str, tuple[Dose, Dose]]:
+def _doses(system: str, minor: str, stored: str) -> dict[str, tuple[Dose, Dose]]:
+    """Return for ten kinds a weak and a strong dose."""
+    leader = {"on": "leader"}
+    out = {"direction": "out"} if system == "rabbitmq" else {}
+    own = {
+        "packet-delay": ({**leader, "delay": "1ms"}, {**leader, "delay": "300ms"}),
+        "packet-corrupt": ({"on": minor, "percent": 0.5}, {**leader, "percent": 60}),
+    }
+    tolerant = {"pause": ({"on": minor}, leader), "disk-freeze": ({"on": minor}, {"on": stored})}
     return {
-        "packet-loss": ({"on": minor, "percent": 1}, {"on": leader, "percent": 60}),
-        "partition": ({"on": minor, "peers": "clients"}, {"on": leader, "peers": "clients"}),
-        "bandwidth": ({"on": leader, "rate": "10MiB"}, {"on": leader, "rate": "10KiB"}),
-        "pause": ({"on": minor}, {"on": leader}),
+        "packet-loss": ({"on": minor, "percent": 1}, {**leader, "percent": 60}),
+        "partition": ({"on": minor, "peers": "clients"}, {**leader, "peers": "clients"}),
+        "bandwidth": ({**leader, "rate": "10MiB", **out}, {**leader, "rate": "50KiB", **out}),
         "stall": (
             {"on": minor, "pause": "100ms", "interval": "1s"},
-            {"on": leader, "pause": "900ms", "interval": "1s"},
+            {**leader, "pause": "900ms", "interval": "1s"},
         ),
-        "cpu-starve": ({"on": minor, "cores": 1}, {"on": leader, "cores": 0.05}),
         "client-pause": ({"on": "producer-0", "for": "30ms"}, {"on": "producer-0"}),
         "disk-slow": ({"on": stored, "write_bandwidth": "50MiB"}, {"on": stored, "write_bandwidth": "100KiB"}),
-        "disk-freeze": ({"on": minor}, {"on": stored}),
+        "memory-pressure": ({"on": minor, "leave": "256MiB"}, {**leader, "leave": "8MiB"}),
+        **(own if system == "kafka" else tolerant),  # Kafka's consumers wait for all replicas in sync
         "disk-full": ({"on": stored, "leave": "1GiB"}, {"on": stored}),
     }
 
@@ -51,12 +58,12 @@ def _doses(minor: str, stored: str, leader: str = "leader") -> dict[str, tuple[D
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_a_dose_that_changes_nothing_is_told_from_one_that_does(chaos: Any, system: str, strong: bool) -> None:
     cluster, workload, minor, stored = SYSTEMS[system]
-    doses = {kind: pair[strong] for kind, pair in _doses(minor, stored).items()}
+    doses = {kind: pair[strong] for kind, pair in _doses(system, minor, stored).items()}
     run = chaos(
         cluster={"system": system, **cluster},
-        workload={"rate": 500, "duration": f"{8 + 9 * len(doses)}s", **workload},
+        workload={"rate": 500, "duration": f"{8 + 10 * len(doses)}s", **workload},
         faults=[
-            {"at": f"{8 + 9 * number}s", "inject": kind, "for": "3s", **dose}
+            {"at": f"{8 + 10 * number}s", "inject": kind, "for": "3s", **dose}
             for number, (kind, dose) in enumerate(doses.items())
         ],
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -100,6 +101,17 @@ def _check_all(content: dict[str, Any]) -> None:
 @pytest.mark.parametrize("given", [{"type": "classic", "replication": 1}, {"type": "classic"}, {"replication": 3}])
 def test_a_queue_of_one_copy_may_say_so(given: dict[str, Any]) -> None:
     _check_all(_content(cluster={"system": "rabbitmq", "hosts": 3}, workload={"kind": "queue", **given}))
+
+
+@pytest.mark.parametrize(("direction", "refused"), [("in", True), ("both", True), ("out", False)])
+def test_what_arrives_is_not_limited_on_hosts_with_another_root(
+    direction: str, refused: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clusters.hosts.roots.make", str)
+    faults = [{"at": "1s", "inject": "bandwidth", "on": "n1", "direction": direction}]
+
+    with pytest.raises(BadInput, match="write direction: out") if refused else nullcontext():
+        check_machine(read_plan(_content(faults=faults), "bad.yaml"))
 
 
 def test_packets_are_not_handled_one_by_one_on_hosts_with_another_root(monkeypatch: pytest.MonkeyPatch) -> None:
