@@ -19,7 +19,7 @@ SYSTEMS: dict[str, tuple[dict[str, Any], dict[str, Any], str, str]] = {
     ),
     "rabbitmq": ({"hosts": 3}, {"kind": "queue", "type": "quorum"}, "follower", "leader"),
     "pulsar": (
-        {"hosts": 4, "roles": {"zookeepers": 1, "bookies": 3, "brokers": 1}},
+        {"hosts": 5, "roles": {"zookeepers": 1, "bookies": 3, "brokers": 1}},
         {"kind": "log"},
         "ensemble-bookie",
         "ensemble",
