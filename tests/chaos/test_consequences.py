@@ -19,7 +19,7 @@ SYSTEMS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, str]]] = {
     "rabbitmq": (
         {"hosts": 3},
         {"kind": "queue", "type": "quorum", "consumers": 2},
-        {"minor": "follower", "idle": "follower", "stored": "leader"},
+        {"minor": "n3", "idle": "n3", "stored": "leader"},
     ),
     "pulsar": (
         {"hosts": 5, "roles": {"zookeepers": 1, "bookies": 3, "brokers": 1}},
@@ -28,8 +28,8 @@ SYSTEMS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, str]]] = {
     ),
 }
 """Cluster, workload, and targets: who is not needed for an acknowledgement (of Pulsar one bookie of three, with an ack
-quorum of two), without whom nothing waits (Kafka's consumers wait for all replicas in sync, but not for the
-controller), and whose disks the messages are on."""
+quorum of two; of RabbitMQ the node that no client is connected to), without whom nothing waits (Kafka's consumers wait
+for all replicas in sync, but not for the controller), and whose disks the messages are on."""
 
 
 def _doses(system: str, minor: str, idle: str, stored: str) -> dict[str, tuple[Dose, Dose]]:
@@ -44,7 +44,7 @@ def _doses(system: str, minor: str, idle: str, stored: str) -> dict[str, tuple[D
     return {
         "packet-loss": ({"on": minor, "percent": 1}, {**leader, "percent": 60}),
         "partition": ({"on": minor, "peers": "clients"}, {**leader, "peers": "clients"}),
-        "bandwidth": ({**leader, "rate": "10MiB", **out}, {**leader, "rate": "20KiB", **out}),
+        "bandwidth": ({"on": minor, "rate": "10MiB", **out}, {**leader, "rate": "20KiB", **out}),
         "stall": (
             {"on": minor, "pause": "100ms", "interval": "1s"},
             {**leader, "pause": "900ms", "interval": "1s"},
