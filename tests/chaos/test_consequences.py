@@ -14,25 +14,26 @@ SYSTEMS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, str]]] = {
     "kafka": (
         {"hosts": 4, "controllers": 1, "config": {"log.flush.interval.messages": 1}},
         {"kind": "log", "producer": {"acks": 1}},
-        {"minor": "follower", "idle": "n4", "stored": "leader"},
+        {"minor": "follower", "idle": "n4", "stored": "leader", "frozen": "leader"},
     ),
     "rabbitmq": (
         {"hosts": 3},
         {"kind": "queue", "type": "quorum", "consumers": 2},
-        {"minor": "n3", "idle": "n3", "stored": "leader"},
+        {"minor": "n3", "idle": "n3", "stored": "leader", "frozen": "followers"},
     ),
     "pulsar": (
         {"hosts": 5, "roles": {"zookeepers": 1, "bookies": 3, "brokers": 1}},
         {"kind": "log"},
-        {"minor": "ensemble-bookie", "idle": "ensemble-bookie", "stored": "ensemble"},
+        {"minor": "ensemble-bookie", "idle": "ensemble-bookie", "stored": "ensemble", "frozen": "ensemble"},
     ),
 }
 """Cluster, workload, and targets: who is not needed for an acknowledgement (of Pulsar one bookie of three, with an ack
 quorum of two; of RabbitMQ the node that no client is connected to), without whom nothing waits (Kafka's consumers wait
-for all replicas in sync, but not for the controller), and whose disks the messages are on."""
+for all replicas in sync, but not for the controller), whose disks the messages are on, and whose disks an
+acknowledgement waits for: a majority of a quorum queue is enough, also without the leader's."""
 
 
-def _doses(system: str, minor: str, idle: str, stored: str) -> dict[str, tuple[Dose, Dose]]:
+def _doses(system: str, minor: str, idle: str, stored: str, frozen: str) -> dict[str, tuple[Dose, Dose]]:
     """Return for ten kinds a weak and a strong dose."""
     leader = {"on": "leader"}
     out = {"direction": "out"} if system == "rabbitmq" else {}
@@ -52,7 +53,7 @@ def _doses(system: str, minor: str, idle: str, stored: str) -> dict[str, tuple[D
         "client-pause": ({"on": "producer-0", "for": "30ms"}, {"on": "producer-0"}),
         **tenth,
         "pause": ({"on": idle}, leader),
-        "disk-freeze": ({"on": idle}, {"on": stored}),
+        "disk-freeze": ({"on": idle}, {"on": frozen}),
         "disk-full": ({"on": stored, "leave": "1GiB"}, {"on": stored}),
         "disk-slow": ({"on": stored, "write_bandwidth": "50MiB"}, {"on": stored, "write_bandwidth": "50KiB"}),
     }
