@@ -22,8 +22,8 @@ _PLAIN = ("config", "topic", "persistence", "deduplication", "namespace", "polic
 def system(scenario: Mapping[str, Any]) -> str:
     """Return the system and its release.
 
-    >>> system({"cluster": {"system": "kafka", "version": "4.1.1"}}), system({"imported": {}})
-    ('kafka 4.1.1', 'imported')
+    >>> system({"cluster": {"system": "mine", "version": "4.1"}}), system({"imported": {}})
+    ('mine 4.1', 'imported')
     """
     cluster = scenario.get("cluster") or {}
     version = f" {cluster['version']}" if cluster.get("version") else ""
@@ -33,7 +33,7 @@ def system(scenario: Mapping[str, Any]) -> str:
 def settings(scenario: Mapping[str, Any]) -> str:
     """Return what the scenario declares of its cluster and load beside the system, without what is the default anyway.
 
-    >>> settings({"cluster": {"system": "kafka", "hosts": 3, "topic": {"min.insync.replicas": 2}},
+    >>> settings({"cluster": {"system": "mine", "hosts": 3, "topic": {"min.insync.replicas": 2}},
     ...           "workload": {"kind": "log", "rate": 50, "producer": {"acks": "all"}}})
     'log, min.insync.replicas=2, rate=50, acks=all'
     """
@@ -53,8 +53,8 @@ def settings(scenario: Mapping[str, Any]) -> str:
 def configuration(scenario: Mapping[str, Any]) -> str:
     """Return the system, its release and the settings.
 
-    >>> configuration({"cluster": {"system": "rabbitmq"}, "workload": {"kind": "queue", "type": "quorum"}})
-    'rabbitmq, quorum queue'
+    >>> configuration({"cluster": {"system": "mine"}, "workload": {"kind": "queue", "type": "quorum"}})
+    'mine, quorum queue'
     """
     return ", ".join(part for part in (system(scenario), settings(scenario)) if part)
 

@@ -13,17 +13,17 @@ from chaoskit.base.quantities import format_duration
 from chaoskit.contract import installed
 from chaoskit.contract.attach import Attaching
 from chaoskit.contract.driver import Driving
-from chaoskit.contract.explaining import explanations
 from chaoskit.contract.guarantee import Declared, Guarantees
 from chaoskit.contract.host import HostProvider
 from chaoskit.contract.installation import Installation
 from chaoskit.contract.installed import nemesis
 from chaoskit.contract.mistakes import Model, validated, without_wrong
-from chaoskit.contract.system import BetweenClients, Fetching, Queues, System, Typed, typed
-from chaoskit.contract.traits import Backlog, Paced, Queueing, Resends, Routed, Transactions
+from chaoskit.contract.system import BetweenClients, Fetching, System, typed
+from chaoskit.contract.traits import Backlog, Paced, Resends, Routed, Transactions
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Workload
 from chaoskit.scenario.expected import check_expected
 from chaoskit.scenario.faults import Allowed, check_fault, late, without_zones
+from chaoskit.scenario.loads import check_workload, missing_powers
 from chaoskit.scenario.model import ClusterSpec, Scenario, WorkloadSpec, parse_scenario, salvage
 from chaoskit.scenario.timeline import PlannedFault, Targets, draw, instants
 from chaoskit.scenario.triggers import check_triggers
@@ -177,7 +177,7 @@ class _Planning:
         declared = tried(_declare, scenario, system, options, workload, loading, disks=disks)
         if declared is None:
             self._fail()
-        tried(_check_workload, scenario, system, options, workload, declared)
+        tried(check_workload, scenario, system, options, workload, declared)
         tried(_check_rate, cluster, declared)
         tried(_check_drivers, scenario, provider, disk)
         tried(_check_record, scenario, declared)
@@ -275,7 +275,7 @@ def _allowed(
         host_powers=hosts[0].host_powers(hosts[1]),
         disk_powers=hosts[0].disk_powers(hosts[1]),
         service_powers=_cluster_powers(scenario.cluster, *cluster),
-        missing=_missing(cluster[0]),
+        missing=missing_powers(cluster[0]),
         attached=bool(scenario.cluster.attach),
         inventory=scenario.cluster.names_hosts,
         drivers=bool(scenario.workload.drivers),
@@ -354,49 +354,6 @@ def _declare(
         load_ns=scenario.workload.duration,
         disks=disks,
     )
-
-
-def _check_workload(scenario: Scenario, system: System, options: Any, workload: Workload, declared: Declared) -> None:
-    kind, name = scenario.workload.kind, scenario.cluster.system
-    for topic in declared.topics:
-        if topic.model not in system.models:
-            kept = ", ".join(model.name for model in system.models)
-            raise BadInput(f"workload.kind: {kind} needs a {topic.model.name}; {name} has these data models: {kept}")
-        types = system.types.get(topic.model, ()) if isinstance(system, Typed) else ()
-        if topic.kind and topic.kind not in types:
-            remedy = f"write one of {', '.join(types)}" if types else "remove it"
-            raise BadInput(f"workload.type: {name} has no {topic.model.name} of type {topic.kind!r}; {remedy}")
-        copies = (scenario.workload.model_extra or {}).get("replication") or topic.replication
-        if isinstance(system, Typed) and topic.kind in system.unreplicated and copies > 1:
-            raise BadInput(
-                f"workload.replication: a {topic.model.name} of type {topic.kind!r} has one copy only; remove it, or "
-                f"set workload.type to one of {', '.join(each for each in types if each not in system.unreplicated)}"
-            )
-    _check_queues(system, declared)
-    offered = system.client_powers(options)
-    for power in workload.client_powers:
-        if power not in offered:
-            why = _missing(system).get(power, "not supported")
-            raise BadInput(f"workload.kind: {kind} needs {power.__name__}, which clients of {name} lack: {why}")
-
-
-def _check_queues(system: System, declared: Declared) -> None:
-    queueing = declared.get(Queueing)
-    if queueing is None:
-        return
-    has, exchanges = (system.queue_features, system.exchanges) if isinstance(system, Queues) else ((), ())
-    for key, feature in queueing.features:
-        if feature not in has:
-            raise BadInput(f"workload.{key}: queues of this system have no {feature}; remove it")
-    if queueing.exchange and queueing.exchange not in exchanges:
-        known = ["default", *exchanges]
-        raise BadInput(f"workload.exchange: no such exchange: {nearest(queueing.exchange, known)}")
-
-
-def _missing(system: System) -> dict[type, str]:
-    """Return why powers are missing, or which options they require."""
-    given, never, notyet = explanations(system)
-    return {**{power: f"set cluster.{needed}" for power, needed in given.items()}, **never, **notyet}
 
 
 def _check_accepted(accept: Sequence[str], guarantees: Guarantees) -> None:

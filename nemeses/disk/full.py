@@ -51,12 +51,13 @@ _LEAVE = '[ ! -d "$1/.chaoskit" ] || rmdir --ignore-fail-on-non-empty "$1/.chaos
 _EMPTY = f'rm -f "$1/.chaoskit/ballast" "$1/.chaoskit/probe"; {_LEAVE}'
 _WRITE = f"""
 mkdir -p "$1/.chaoskit"
-[ "$2" -eq 0 ] || fallocate -l "$2" "$1/.chaoskit/probe" 2> /dev/null
-head -c {2 * _TOLERANCE} /dev/zero >> "$1/.chaoskit/probe"; status=$?
-rm -f "$1/.chaoskit/probe"; {_LEAVE}
+large=$(( $2 - {_TOLERANCE} )) probe=$1/.chaoskit/probe
+[ $large -le 0 ] || fallocate -l $large "$probe" 2> /dev/null || head -c $large /dev/zero > "$probe"
+head -c {3 * _TOLERANCE} /dev/zero >> "$probe"; status=$?
+rm -f "$probe"; {_LEAVE}
 exit $status
 """
-"""Allocates what is left, and writes a little more: to write all of it would keep the disk busy."""
+"""Allocates most of what is left, and writes a little more than the rest: to write all would keep the disk busy."""
 
 
 class Fill(OnDisk):

@@ -42,6 +42,9 @@ def _doses(system: str, minor: str, idle: str, stored: str, frozen: str) -> dict
     }
     if system == "rabbitmq":  # whose hosts have another root: nothing there can delay packets
         tenth = {"client-crash": ({"on": "consumer-1"}, {"on": "producer-0"})}
+    last: dict[str, tuple[Dose, Dose]] = {"disk-full": ({"on": stored, "leave": "1GiB"}, {"on": stored})}
+    if system == "pulsar":  # bookies allocate their journals ahead
+        last = {"packet-corrupt": ({"on": minor, "percent": 0.5}, {**leader, "percent": 60})}
     return {
         "packet-loss": ({"on": minor, "percent": 1}, {**leader, "percent": 60}),
         "partition": ({"on": minor, "peers": "clients"}, {**leader, "peers": "clients"}),
@@ -54,7 +57,7 @@ def _doses(system: str, minor: str, idle: str, stored: str, frozen: str) -> dict
         **tenth,
         "pause": ({"on": idle}, leader),
         "disk-freeze": ({"on": idle}, {"on": frozen}),
-        "disk-full": ({"on": stored, "leave": "1GiB"}, {"on": stored}),
+        **last,
         "disk-slow": ({"on": stored, "write_bandwidth": "50MiB"}, {"on": stored, "write_bandwidth": "50KiB"}),
     }
 

@@ -30,7 +30,7 @@ def _options(**given: Any) -> LogOptions:
     [
         ({"message_size": "1"}, "workload.message_size: '1' is not a size; write a number and a unit"),
         ({"message_size": "39B"}, "workload.message_size: must be at least 40"),
-        ({"message_size": "2GiB"}, "workload.message_size: must be at most 1073741824"),
+        ({"message_size": "2GiB"}, "workload.message_size: must be at most 1GiB"),
         ({"rate": 0}, "workload.rate: write a number of sends per second, such as 2000, or max (given: 0)"),
         ({"rate": "fast"}, "workload.rate: write a number of sends per second, such as 2000, or max (given: 'fast')"),
         ({"partitions": 0}, "workload.partitions: must be at least 1"),

@@ -1,0 +1,61 @@
+"""Whether a system can carry a workload: its data models, types of topics and queues, and powers of clients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chaoskit.base.errors import BadInput, nearest
+from chaoskit.contract.explaining import explanations
+from chaoskit.contract.guarantee import Declared
+from chaoskit.contract.system import Queues, System, Typed
+from chaoskit.contract.traits import Queueing
+from chaoskit.contract.workload import Workload
+from chaoskit.scenario.model import Scenario
+
+
+def check_workload(scenario: Scenario, system: System, options: Any, workload: Workload, declared: Declared) -> None:
+    """Check that a system keeps, and its clients can do, what a workload needs.
+
+    Raises:
+        BadInput: names the key and the remedy.
+    """
+    kind, name = scenario.workload.kind, scenario.cluster.system
+    for topic in declared.topics:
+        if topic.model not in system.models:
+            kept = ", ".join(model.name for model in system.models)
+            raise BadInput(f"workload.kind: {kind} needs a {topic.model.name}; {name} has these data models: {kept}")
+        types = system.types.get(topic.model, ()) if isinstance(system, Typed) else ()
+        if topic.kind and topic.kind not in types:
+            remedy = f"write one of {', '.join(types)}" if types else "remove it"
+            raise BadInput(f"workload.type: {name} has no {topic.model.name} of type {topic.kind!r}; {remedy}")
+        copies = (scenario.workload.model_extra or {}).get("replication") or topic.replication
+        if isinstance(system, Typed) and topic.kind in system.unreplicated and copies > 1:
+            raise BadInput(
+                f"workload.replication: a {topic.model.name} of type {topic.kind!r} has one copy only; remove it, or "
+                f"set workload.type to one of {', '.join(each for each in types if each not in system.unreplicated)}"
+            )
+    _check_queues(system, declared)
+    offered = system.client_powers(options)
+    for power in workload.client_powers:
+        if power not in offered:
+            why = missing_powers(system).get(power, "not supported")
+            raise BadInput(f"workload.kind: {kind} needs {power.__name__}, which clients of {name} lack: {why}")
+
+
+def _check_queues(system: System, declared: Declared) -> None:
+    queueing = declared.get(Queueing)
+    if queueing is None:
+        return
+    has, exchanges = (system.queue_features, system.exchanges) if isinstance(system, Queues) else ((), ())
+    for key, feature in queueing.features:
+        if feature not in has:
+            raise BadInput(f"workload.{key}: queues of this system have no {feature}; remove it")
+    if queueing.exchange and queueing.exchange not in exchanges:
+        known = ["default", *exchanges]
+        raise BadInput(f"workload.exchange: no such exchange: {nearest(queueing.exchange, known)}")
+
+
+def missing_powers(system: System) -> dict[type, str]:
+    """Return why powers are missing, or which options they require."""
+    given, never, notyet = explanations(system)
+    return {**{power: f"set cluster.{needed}" for power, needed in given.items()}, **never, **notyet}
