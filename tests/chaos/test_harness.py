@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as Xml
@@ -162,6 +163,13 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", folder], check=True)
 
 
+def fill(path: Path) -> None:
+    """Write until nothing is free; a run writes to the disk meanwhile."""
+    with path.open("wb", buffering=0) as filler, suppress(OSError):
+        while filler.write(bytes(2**20)):
+            pass
+
+
 def test_a_store_without_room_is_refused(tmp_path: Path, small_disk: Path) -> None:
     with (small_disk / "filler").open("wb") as filler:
         os.posix_fallocate(filler.fileno(), 0, 600 * 2**20)
@@ -179,9 +187,7 @@ def test_a_disk_that_fills_up_ends_the_run_once_healed_and_kept(tmp_path: Path, 
     scenario, store = write(tmp_path, cluster=ALONE, workload=load, faults=faults), small_disk / "store"
     with chaoskit("run", scenario, "--store", store) as process:
         wait_for_line(process, "packet-delay on")
-        with (small_disk / "filler").open("wb") as filler:
-            free = os.statvfs(small_disk).f_bavail * os.statvfs(small_disk).f_frsize
-            os.posix_fallocate(filler.fileno(), 0, free - 2**20)
+        fill(small_disk / "filler")
         status, out, err = finish(process)
 
     assert (status, out) == (255, ""), err
