@@ -28,18 +28,34 @@ def check_workload(scenario: Scenario, system: System, options: Any, workload: W
         if topic.kind and topic.kind not in types:
             remedy = f"write one of {', '.join(types)}" if types else "remove it"
             raise BadInput(f"workload.type: {name} has no {topic.model.name} of type {topic.kind!r}; {remedy}")
-        copies = (scenario.workload.model_extra or {}).get("replication") or topic.replication
-        if isinstance(system, Typed) and topic.kind in system.unreplicated and copies > 1:
-            raise BadInput(
-                f"workload.replication: a {topic.model.name} of type {topic.kind!r} has one copy only; remove it, or "
-                f"set workload.type to one of {', '.join(each for each in types if each not in system.unreplicated)}"
-            )
     _check_queues(system, declared)
     offered = system.client_powers(options)
     for power in workload.client_powers:
         if power not in offered:
             why = missing_powers(system).get(power, "not supported")
             raise BadInput(f"workload.kind: {kind} needs {power.__name__}, which clients of {name} lack: {why}")
+
+
+def check_copies(system: System, load: Any, declared: Declared) -> None:
+    """Reject copies of what a system keeps once.
+
+    Args:
+        system: the system.
+        load: the workload's options.
+        declared: what was declared, in which topics of such a type have one copy, whatever the load says.
+
+    Raises:
+        BadInput: names the remedy.
+    """
+    if not isinstance(system, Typed) or (getattr(load, "replication", None) or 1) == 1:
+        return
+    for topic in declared.topics:
+        if topic.kind in system.unreplicated:
+            replicated = [each for each in system.types[topic.model] if each not in system.unreplicated]
+            raise BadInput(
+                f"workload.replication: a {topic.model.name} of type {topic.kind!r} has one copy only; remove it, or "
+                f"set workload.type to one of {', '.join(replicated)}"
+            )
 
 
 def _check_queues(system: System, declared: Declared) -> None:

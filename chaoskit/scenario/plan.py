@@ -23,7 +23,7 @@ from chaoskit.contract.traits import Backlog, Paced, Resends, Routed, Transactio
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Workload
 from chaoskit.scenario.expected import check_expected
 from chaoskit.scenario.faults import Allowed, check_fault, late, without_zones
-from chaoskit.scenario.loads import check_workload, missing_powers
+from chaoskit.scenario.loads import check_copies, check_workload, missing_powers
 from chaoskit.scenario.model import ClusterSpec, Scenario, WorkloadSpec, parse_scenario, salvage
 from chaoskit.scenario.timeline import PlannedFault, Targets, draw, instants
 from chaoskit.scenario.triggers import check_triggers
@@ -178,6 +178,7 @@ class _Planning:
         if declared is None:
             self._fail()
         tried(check_workload, scenario, system, options, workload, declared)
+        tried(check_copies, system, loading, declared)
         tried(_check_rate, cluster, declared)
         tried(_check_drivers, scenario, provider, disk)
         tried(_check_record, scenario, declared)

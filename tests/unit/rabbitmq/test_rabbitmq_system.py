@@ -98,6 +98,11 @@ def _check_all(content: dict[str, Any]) -> None:
     plan.system.check(plan.declared)
 
 
+def test_copies_that_are_no_number_are_refused_as_such() -> None:
+    with pytest.raises(BadInput, match=r"workload\.replication: write a whole number"):
+        _check_all(_content(workload={"kind": "queue", "type": "classic", "replication": "three"}))
+
+
 @pytest.mark.parametrize("given", [{"type": "classic", "replication": 1}, {"type": "classic"}, {"replication": 3}])
 def test_a_queue_of_one_copy_may_say_so(given: dict[str, Any]) -> None:
     _check_all(_content(cluster={"system": "rabbitmq", "hosts": 3}, workload={"kind": "queue", **given}))
