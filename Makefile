@@ -38,7 +38,7 @@ check: setup ## format, lint, types, import rules
 
 fast: check .browser ## check, unit and integration tests: `make test` without clusters (root or sudo)
 fast: TESTS = -m "not long" tests/unit tests/integration
-test: check .browser ## all tests: unit, integration, short chaos tests on real clusters (12 minutes; root or sudo)
+test: check .browser ## all tests: unit, integration, short chaos tests on real clusters (14 minutes; root or sudo)
 test: TESTS = -m "not chaos or not (long or nightly)" tests/unit tests/integration tests/chaos
 fast test:
 	@$(SUDO) $(BIN)/python tests/pace.py
