@@ -7,17 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from chaoskit.base import durable, owner, parquet, store
 from chaoskit.base.errors import BadInput, ChaoskitError
-from chaoskit.base.latency import encoded, merged, percentiles
-from chaoskit.judge.counts import of_series
+from chaoskit.base.latency import encoded, percentiles
+from chaoskit.judge.counts import summed
+from chaoskit.judge.metrics import histogram
 from chaoskit.judge.timing import PHASES, QUIET, UNDER
 from chaoskit.judge.verdict_file import read_verdict
+from chaoskit.report.words import release
 from spark_analysis.check import Outcome, findings_of, judge, survey
-from spark_analysis.configuration import configuration, settings, system
+from spark_analysis.configuration import configuration, settings
 from spark_analysis.impact import Impact, by_kind, impacts, lost_ages, unavailable
 from spark_analysis.page import page
 from spark_analysis.runs import Run, open_run
@@ -136,15 +137,14 @@ def _tables(runs: list[Run], outcomes: Mapping[int, Outcome]) -> dict[str, list[
 
 def _run_row(run: Run, outcome: Outcome) -> dict[str, Any]:
     verdict = read_verdict(run.folder)
-    send = of_series(outcome.counts, "send")
-    recorded = merged(send["bucket"].to_numpy(), send["count"].to_numpy())
+    recorded = histogram(outcome.counts, "send")
     anomalies = {name: each["count"] for name, each in verdict["anomalies"].items() if each["count"]}
     return {
         "run": run.name,
         "scenario": verdict["scenario"],
         "seed": verdict["seed"],
         "time": began_at(run),
-        "system": system(run.scenario),
+        "system": release(run.scenario),
         "configuration": configuration(run.scenario),
         "verdict": verdict["verdict"],
         "reasons": verdict["reasons"],
@@ -169,38 +169,32 @@ def _configurations(
     result = []
     for name in sorted({row["configuration"] for row in rows}):
         own = [(run, row) for run, row in zip(runs, rows, strict=True) if row["configuration"] == name]
-        counts = [outcomes[run.number].counts for run, _ in own]
-        quiet = _took(counts, QUIET)
+        counts = summed([outcomes[run.number].counts for run, _ in own])
+        quiet = histogram(counts, "took", QUIET)
         anomalies: dict[str, int] = {}
         for found, count in (each for _, row in own for each in row["anomalies"]):
             anomalies[found] = anomalies.get(found, 0) + count
+        lost = anomalies.pop("lost", 0)
         seconds = sum(row["seconds"] for _, row in own)
         result.append(
             {
-                "system": system(own[0][0].scenario),
+                "system": own[0][1]["system"],
                 "configuration": name,
                 "settings": settings(own[0][0].scenario),
                 "runs": len(own),
                 **{each: sum(row["verdict"] == each for _, row in own) for each in _OUTCOMES},
                 "acked": sum(row["acked"] for _, row in own),
-                "lost": sum(row["lost"] for _, row in own),
+                "lost": lost,
                 "runs_with_loss": sum(row["lost"] > 0 for _, row in own),
                 "anomalies": sorted(anomalies.items(), key=lambda each: -each[1]),
                 "disallowed": sorted({each for _, row in own for each in row["disallowed"]}),
                 "acks_per_s": sum(row["acks_per_s"] * row["seconds"] for _, row in own) / seconds if seconds else 0.0,
                 **{key: value for key, value in percentiles(quiet).items() if key != "count"},
-                "under_faults_p99_ms": percentiles(_took(counts, UNDER))["p99_ms"],
+                "under_faults_p99_ms": percentiles(histogram(counts, "took", UNDER))["p99_ms"],
                 "histogram": encoded(quiet),
             }
         )
     return result
-
-
-def _took(counts: list[pa.Table], phase: int) -> Any:
-    """Return the merged histogram of the acknowledged sends of a phase."""
-    sends = [of_series(each, "took", phase) for each in counts]
-    bucket, count = (np.concatenate([each[name].to_numpy() for each in sends]) for name in ("bucket", "count"))
-    return merged(bucket, count)
 
 
 def _write(analysed: Analysed) -> None:

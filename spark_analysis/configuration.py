@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from chaoskit.base.errors import BadInput
 from chaoskit.contract import installed
+from chaoskit.report.words import release
 from chaoskit.scenario.model import LOCAL, ClusterSpec
 
 _ELSEWHERE = {"system", "version", "kind", "type", "duration", "attach", "inventory", "prefix"}
@@ -17,17 +18,6 @@ _ELSEWHERE = {"system", "version", "kind", "type", "duration", "attach", "invent
 
 _PLAIN = ("config", "topic", "persistence", "deduplication", "namespace", "policy", "producer", "consumer")
 """Mappings of settings that have names of their own."""
-
-
-def system(scenario: Mapping[str, Any]) -> str:
-    """Return the system and its release.
-
-    >>> system({"cluster": {"system": "mine", "version": "4.1"}}), system({"imported": {}})
-    ('mine 4.1', 'imported')
-    """
-    cluster = scenario.get("cluster") or {}
-    version = f" {cluster['version']}" if cluster.get("version") else ""
-    return f"{cluster.get('system', 'imported')}{version}"
 
 
 def settings(scenario: Mapping[str, Any]) -> str:
@@ -56,7 +46,7 @@ def configuration(scenario: Mapping[str, Any]) -> str:
     >>> configuration({"cluster": {"system": "mine"}, "workload": {"kind": "queue", "type": "quorum"}})
     'mine, quorum queue'
     """
-    return ", ".join(part for part in (system(scenario), settings(scenario)) if part)
+    return ", ".join(part for part in (release(scenario), settings(scenario)) if part)
 
 
 def _usual_cluster(cluster: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,8 +18,8 @@ from chaoskit.history.format.fault import Fault
 from chaoskit.judge.counts import of_series
 from chaoskit.judge.metrics import never_made
 from chaoskit.judge.verdict_file import read_findings
+from chaoskit.report.words import release
 from spark_analysis.check import Outcome
-from spark_analysis.configuration import system
 from spark_analysis.runs import Run
 from spark_analysis.windows import AFTER, BEFORE, DURING, Window
 
@@ -83,11 +83,11 @@ def impacts(run: Run, outcome: Outcome) -> list[Impact]:
 def by_kind(found: Sequence[Impact]) -> list[dict[str, Any]]:
     """Return for each kind of fault in each system and phase the merged distribution, throughput and recovery."""
     rows = []
-    for kind, of_system in sorted({(each.window.kind, system(each.run.scenario)) for each in found}):
+    for kind, of_system in sorted({(each.window.kind, release(each.run.scenario)) for each in found}):
         for phase in PHASES:
             named = kind, of_system, phase
             chosen = [
-                each for each in found if (each.window.kind, system(each.run.scenario), each.window.phase) == named
+                each for each in found if (each.window.kind, release(each.run.scenario), each.window.phase) == named
             ]
             if not chosen:
                 continue

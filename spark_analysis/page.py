@@ -38,7 +38,7 @@ def page(tables: Mapping[str, Rows], skipped: Mapping[str, str]) -> str:
         acked=sum(row["acked"] for row in runs),
         lost=sum(row["lost"] for row in runs),
         letters={row["configuration"]: row["letter"] for row in configurations},
-        systems=[(name, _summed(own), own) for name, own in by_system(configurations)],
+        systems=[(name, _summed(own), own) for name, own in _grouped(configurations, "system")],
         kinds=tables["fault_kinds"],
         unavailable=_longest(tables["unavailable"]),
         regressions=[row for row in tables["trends"] if row["regressions"]],
@@ -63,11 +63,11 @@ def page(tables: Mapping[str, Rows], skipped: Mapping[str, str]) -> str:
     )
 
 
-def by_system(configurations: Rows) -> list[tuple[str, Rows]]:
-    """Return the configurations of each system and release, in order."""
+def _grouped(rows: Rows, by: str) -> list[tuple[str, Rows]]:
+    """Return the rows that have the same in a column, in order of the first of each."""
     named: dict[str, list[Mapping[str, Any]]] = {}
-    for row in configurations:
-        named.setdefault(row["system"], []).append(row)
+    for row in rows:
+        named.setdefault(row[by], []).append(row)
     return list(named.items())
 
 
@@ -173,10 +173,7 @@ def _age(index: int) -> str:
 
 def _scenarios(rows: Rows) -> Sequence[tuple[str, Rows]]:
     """Return the scenarios with several runs, those with regressions first, then those with the most runs."""
-    named: dict[str, list[Mapping[str, Any]]] = {}
-    for row in rows:
-        named.setdefault(row["scenario"], []).append(row)
-    several = [(name, own[-_TREND_POINTS:]) for name, own in named.items() if len(own) > 1]
+    several = [(name, own[-_TREND_POINTS:]) for name, own in _grouped(rows, "scenario") if len(own) > 1]
     ordered = sorted(
         several, key=lambda each: (-sum(bool(row["regressions"]) for row in each[1]), -len(each[1]), each[0])
     )

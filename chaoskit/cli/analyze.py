@@ -46,7 +46,7 @@ def command(store: Path, master: str, out: Path | None, recheck: bool, settings:
         table.add_row(
             row["configuration"],
             *(f"{row[name]:,}" for name in ("runs", "valid", "invalid", "unknown", "acked", "lost")),
-            ", ".join(f"{count:,} {name}" for name, count in row["anomalies"] if name != "lost"),
+            ", ".join(f"{count:,} {name}" for name, count in row["anomalies"]),
             *(milliseconds(row[name]) for name in ("p50_ms", "p99_ms", "under_faults_p99_ms")),
             f"{row['acks_per_s']:,.0f}",
         )

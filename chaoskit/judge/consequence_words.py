@@ -33,13 +33,11 @@ def in_words(fault: Mapping[str, Any]) -> str:
 
 
 def _unknown(fault: Mapping[str, Any]) -> str:
-    causes = "nothing was sent while it held, the system did not answer, another fault held beside it"
-    late_ms = fault.get("machine_late_ms")
-    if late_ms is None:
-        return causes.replace(", another", ", or another")
-    return (
-        f"{causes}, or the machine alone may have made what changed (it woke naps of 5 ms up to {late_ms:,.0f} ms late)"
-    )
+    causes = ["nothing was sent while it held", "the system did not answer", "another fault held beside it"]
+    if (late_ms := fault.get("machine_late_ms")) is not None:
+        late = f"it woke naps of 5 ms up to {late_ms:,.0f} ms late"
+        causes.append(f"the machine alone may have made what changed ({late})")
+    return f"{', '.join(causes[:-1])}, or {causes[-1]}"
 
 
 def seen(changed: Changed) -> str:

@@ -176,7 +176,8 @@ def _verdict(  # noqa: PLR0917 - see `judge`
         for name in installed.anomalies()
         if name in counts or name in expect
     }
-    faults = tuple(_faults(subject, seconds_of(folder), history.recorded_faults, placements, explained, load))
+    seconds = seconds_of(folder)
+    faults = tuple(_faults(subject, seconds, history.recorded_faults, placements, explained, load))
     availability = {key: value for key, value in load["availability"].items() if key != "by_fault"}
     audit, complete = _audit(subject, history)
     counted = load["counts"]
@@ -209,7 +210,7 @@ def _verdict(  # noqa: PLR0917 - see `judge`
         bounds=bounded,
         liveness={key: value for key, value in liveness.items() if key not in _NO_LIVENESS},
         drivers=tuple(history.drivers),
-        machine=machine_of(folder),
+        machine=machine_of(seconds),
         counts=load["counts"],
         rates=load["rates"],
         availability=availability,

@@ -88,17 +88,14 @@ def late_ms(seconds: Sequence[Second], begin_ns: int, end_ns: int | None) -> flo
     return max(within, default=None)
 
 
-def machine_of(folder: Path, begin_ns: int = 0, end_ns: int = _ENDLESS_NS) -> Machine | None:
+def machine_of(seconds: Sequence[Second], begin_ns: int = 0, end_ns: int = _ENDLESS_NS) -> Machine | None:
     """Return what the machine did during the load, or in an interval of it; None if nobody watched.
 
     Args:
-        folder: the run folder.
+        seconds: what it did in each second.
         begin_ns, end_ns: the interval, ns since the start of the run.
-
-    Raises:
-        BadInput: the file is damaged.
     """
-    seconds = [each for each in seconds_of(folder) if begin_ns <= each["at_ns"] <= end_ns]
+    seconds = [each for each in seconds if begin_ns <= each["at_ns"] <= end_ns]
     if not seconds:
         return None
     clients: defaultdict[str, float] = defaultdict(float)

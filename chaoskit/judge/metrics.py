@@ -113,9 +113,9 @@ def latency(counts: pa.Table, missing: tuple[Ints, Ints], timing: Timing, folder
             write_histogram(whole, folder / "send_all_due.hgrm")
         return _percentiles(recorded, int(times.sum()), whole)
 
-    deliveries = _histogram(counts, "end_to_end")
+    deliveries = histogram(counts, "end_to_end")
     undelivered = total(counts, "undelivered") if deliveries.get_total_count() else 0
-    from_actual = _written(_histogram(counts, "send_from_actual"), folder, "send_from_actual")
+    from_actual = _written(histogram(counts, "send_from_actual"), folder, "send_from_actual")
     return {
         "send": {**sends(None), **_slowest(counts, "send", timing)},
         "send_from_actual": _percentiles(from_actual, total(counts, "gave_up")),
@@ -126,7 +126,7 @@ def latency(counts: pa.Table, missing: tuple[Ints, Ints], timing: Timing, folder
         **{
             name: {
                 "send": sends(index),
-                "end_to_end": summary(_histogram(counts, "end_to_end", index)),
+                "end_to_end": summary(histogram(counts, "end_to_end", index)),
             }
             for index, name in enumerate(PHASES)
         },
@@ -240,7 +240,8 @@ def _milliseconds(duration_ns: float) -> float:
     return round(float(duration_ns) / _MILLION, 3)
 
 
-def _histogram(counts: pa.Table, series: str, segment: int | None = None) -> HdrHistogram:
+def histogram(counts: pa.Table, series: str, segment: int | None = None) -> HdrHistogram:
+    """Return the durations of a series of COUNTS, of all segments or of one."""
     rows = of_series(counts, series, segment)
     return merged(rows["bucket"].to_numpy(), rows["count"].to_numpy())
 

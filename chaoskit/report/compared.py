@@ -11,7 +11,7 @@ from chaoskit.base import store
 from chaoskit.base.errors import BadInput
 from chaoskit.judge.subject import Declared
 from chaoskit.judge.verdict_file import read_verdict
-from chaoskit.report.words import PERCENTILE_WORDS, PHASE_WORDS, milliseconds, number, scalar
+from chaoskit.report.words import PERCENTILE_WORDS, PHASE_WORDS, milliseconds, number, release, scalar
 
 _NAMES = ("seed", "name")
 """Keys that say which run it is."""
@@ -124,7 +124,7 @@ def figures(runs: Sequence[Compared]) -> dict[str, list[Row]]:
         dict.fromkeys(name for run in runs for name, each in run.verdict["anomalies"].items() if each["count"])
     )
     told = {
-        "system": [Row("system and release", tuple(_system(run.scenario) for run in runs))],
+        "system": [Row("system and release", tuple(release(run.scenario) for run in runs))],
         "what happened": rows(
             data=lambda v: v["headline"].partition(";")[0],
             verdict=lambda v: v["verdict"].upper(),
@@ -170,11 +170,6 @@ def document(runs: Sequence[Compared]) -> dict[str, Any]:
         ],
         "differs": {row.name: dict(zip(names, row.values, strict=True)) for row in differences(runs)},
     }
-
-
-def _system(scenario: Mapping[str, Any]) -> str:
-    cluster = scenario.get("cluster", {})
-    return f"{cluster.get('system', 'imported')} {cluster.get('version') or ''}".strip()
 
 
 def _latencies(points: Sequence[Mapping[str, Any]]) -> list[Row]:

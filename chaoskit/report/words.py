@@ -61,6 +61,16 @@ def scalar(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def release(scenario: Mapping[str, Any]) -> str:
+    """Return the system that a scenario names, and its release.
+
+    >>> release({"cluster": {"system": "mine", "version": "4.1"}}), release({"imported": {}})
+    ('mine 4.1', 'imported')
+    """
+    cluster = scenario.get("cluster") or {}
+    return f"{cluster.get('system', 'imported')} {cluster.get('version') or ''}".strip()
+
+
 def shortened(evidence: str) -> str:
     """Return evidence, which is a list with semicolons, in at most about 600 characters.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +11,8 @@ import pyarrow as pa
 from chaoskit.contract.anomaly import Anomaly
 from chaoskit.contract.checker import FINDINGS, Setting
 from checkers.arrays.columns import NONE, Ints
+from checkers.arrays.rows import Receives
+from checkers.arrays.view import LogView
 
 NO_ROWS: Ints = np.empty(0, np.int64)
 _NO_FINDINGS = FINDINGS.empty_table()
@@ -53,6 +56,29 @@ def findings_of(
         ordered = numbers[order].astype(np.int64)
         columns[name] = pa.array(ordered, mask=ordered == NONE)
     return pa.table([columns.get(name, pa.nulls(count, pa.int64())) for name in FINDINGS.names], FINDINGS)
+
+
+def received_after(view: LogView, anomaly: Anomaly, before: Receives, after: Receives, **more: Any) -> pa.Table:
+    """Return findings about receives, each because of another one: `op` is the later one, at `at_ns`; `other_value` and
+    `other_op` are of the one before.
+
+    Args:
+        view: the partition.
+        anomaly: the anomaly.
+        before, after: the receives.
+        more: further arguments of `findings_of`.
+    """
+    return findings_of(
+        view.setting,
+        anomaly,
+        value=after.value,
+        position=after.position,
+        op=view.operations.op[after.operation],
+        other_value=before.value,
+        other_op=view.operations.op[before.operation],
+        at_ns=after.received_ns,
+        **more,
+    )
 
 
 def merged(tables: Sequence[pa.Table]) -> pa.Table:

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from chaoskit.contract.anomaly import About, Anomaly
 from checkers.arrays.columns import NONE, Ints, changes, distinct, marked, run_starts, running_maximum
-from checkers.arrays.findings import findings_of, merged
+from checkers.arrays.findings import findings_of, merged, received_after
 from checkers.arrays.models import FEEDS, LOGS, SENT
 from checkers.arrays.rows import Rows
 from checkers.arrays.view import LogView
@@ -45,17 +45,7 @@ def duplicate_cases(view: LogView) -> pa.Table:
     copies = copies.take(np.flatnonzero(~gone))
     copies = copies.take(distinct(copies.value, copies.position))
     original, further = _first_and_further(copies, copies.value)
-    received = findings_of(
-        view.setting,
-        DUPLICATE,
-        value=further.value,
-        position=further.position,
-        op=view.operations.op[further.operation],
-        other_value=original.value,
-        other_position=original.position,
-        other_op=view.operations.op[original.operation],
-        at_ns=further.received_ns,
-    )
+    received = received_after(view, DUPLICATE, original, further, other_position=original.position)
     return merged([received, _acknowledged_elsewhere(view)])
 
 
@@ -104,18 +94,8 @@ def redelivered_cases(view: LogView) -> pa.Table:
     rows = rows[np.lexsort((position[rows], session[rows]))]
     again = np.flatnonzero(~changes(session[rows], position[rows]))
     before, after = reads.take(reading.row[rows[again - 1]]), reads.take(reading.row[rows[again]])
-    return findings_of(
-        view.setting,
-        REDELIVERED,
-        details=REDELIVERED_DETAILS,
-        detail=np.where(before.operation == after.operation, 0, 1),
-        value=after.value,
-        position=after.position,
-        op=view.operations.op[after.operation],
-        other_value=before.value,
-        other_op=view.operations.op[before.operation],
-        at_ns=after.received_ns,
-    )
+    how = np.where(before.operation == after.operation, 0, 1)
+    return received_after(view, REDELIVERED, before, after, details=REDELIVERED_DETAILS, detail=how)
 
 
 OFFSET_CONFLICT = Anomaly(

@@ -15,7 +15,7 @@ import pyarrow as pa
 from chaoskit.contract.anomaly import About, Anomaly
 from chaoskit.contract.vocabulary import PRODUCER_SHIFT
 from checkers.arrays.columns import NONE, Flags, Ints, marked, stable_order
-from checkers.arrays.findings import findings_of, no_findings
+from checkers.arrays.findings import no_findings, received_after
 from checkers.arrays.models import LOGS
 from checkers.arrays.rows import INTACT
 from checkers.arrays.view import LogView
@@ -51,19 +51,8 @@ def sequence_jump_cases(view: LogView) -> pa.Table:
     after = np.flatnonzero((forward | back) & (pipeline[1:] == pipeline[:-1])) + 1
     detail = 2 * _seen(view, session, value, after) + back[after - 1]
     previous, landed = view.intact.take(row[after - 1]), view.intact.take(row[after])
-    return findings_of(
-        view.setting,
-        SEQUENCE_JUMP,
-        details=SEQUENCE_JUMP_DETAILS,
-        detail=detail,
-        value=landed.value,
-        position=landed.position,
-        op=view.operations.op[landed.operation],
-        other_value=previous.value,
-        other_position=previous.position,
-        other_op=view.operations.op[previous.operation],
-        at_ns=landed.received_ns,
-    )
+    more = {"details": SEQUENCE_JUMP_DETAILS, "detail": detail, "other_position": previous.position}
+    return received_after(view, SEQUENCE_JUMP, previous, landed, **more)
 
 
 def _in_order(view: LogView) -> bool:

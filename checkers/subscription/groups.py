@@ -18,7 +18,7 @@ import pyarrow as pa
 from chaoskit.contract.anomaly import About, Anomaly
 from chaoskit.contract.checker import Part
 from checkers.arrays.columns import NONE, Ints, is_one_of
-from checkers.arrays.findings import findings_of, merged, no_findings
+from checkers.arrays.findings import findings_of, merged, no_findings, received_after
 from checkers.arrays.models import IN_LOGS
 from checkers.arrays.view import LogView
 from checkers.delivery.membership import (
@@ -127,16 +127,7 @@ def reprocessed_cases(view: LogView, members: Ints) -> pa.Table:
     same = (place[1:] == place[:-1]) & (value[1:] == value[:-1])
     taken = np.flatnonzero(same & (process[rows[1:]] != process[rows[:-1]]))
     before, after = view.receives.take(rows[taken]), view.receives.take(rows[taken + 1])
-    return findings_of(
-        view.setting,
-        REPROCESSED,
-        value=after.value,
-        position=after.position,
-        op=view.operations.op[after.operation],
-        other_value=before.value,
-        other_op=view.operations.op[before.operation],
-        at_ns=after.received_ns,
-    )
+    return received_after(view, REPROCESSED, before, after)
 
 
 DOUBLE_ASSIGNMENT = Anomaly(

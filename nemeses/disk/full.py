@@ -10,7 +10,7 @@ from typing import Any
 from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import Size, format_size
 from chaoskit.base.waiting import wait_until
-from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.host import Result, ServiceHost
 from chaoskit.contract.installation import Installation
 from chaoskit.contract.nemesis import Nemesis, NemesisError, OnDisk, Strike
 from chaoskit.contract.part import Part
@@ -109,8 +109,7 @@ class DiskFull(Nemesis):
             # XFS frees the blocks of a deleted file in the background.
             has_room = wait_until(partial(_has_room, host, strike, wanted), _FREED_S)
             available = _available(host, strike)
-            probe = bash(host, _WRITE, chosen(host, strike).path, str(strike.parameters.leave), check=False)
-            if not has_room or probe.status != 0:
+            if not has_room or _written(host, strike).status != 0:
                 raise NemesisError(f"{host.name} has only {available} bytes free after healing")
             seen.append(f"{host.name}: {format_size(available >> 20 << 20)} free")
         answers = answers_again(strike)
@@ -123,7 +122,7 @@ def _proved_full(host: ServiceHost, strike: Strike) -> str:
     path, leave = chosen(host, strike).path, strike.parameters.leave
     for _ in range(_FILLINGS):
         available = _available(host, strike)
-        probe = bash(host, _WRITE, path, str(leave), check=False)
+        probe = _written(host, strike)
         if available <= leave + _TOLERANCE and _NO_SPACE in probe.err:
             return f"{host.name}: {available} bytes free, {_NO_SPACE}"
         bash(host, _REFILL, path, str(leave))
@@ -131,6 +130,11 @@ def _proved_full(host: ServiceHost, strike: Strike) -> str:
         f"{host.name} has {available} bytes free, but should have {leave}; error of a larger write: "
         f"{probe.err.strip() or 'none'}"
     )
+
+
+def _written(host: ServiceHost, strike: Strike) -> Result:
+    """Try to write a little more than what is to be left."""
+    return bash(host, _WRITE, chosen(host, strike).path, str(strike.parameters.leave), check=False)
 
 
 def _has_room(host: ServiceHost, strike: Strike, wanted: int) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from chaoskit.interop.omb.fitness import doubts
 from chaoskit.interop.omb.plans import Bench
 from chaoskit.interop.omb.result import Measured, measured, result
-from chaoskit.judge.machine import Machine, machine_of
+from chaoskit.judge.machine import Machine, machine_of, seconds_of
 from chaoskit.judge.recovery import BuiltBacklog, read_recovery
 from chaoskit.judge.timing import load_of
 from chaoskit.judge.verdict import Verdict
@@ -68,7 +68,7 @@ def benched(bench: Bench, folder: Path, verdict: Verdict) -> Benched:
     found = measured(folder, begin_ns, bench.warm_up_ns, length_ns)
     document = result(found, bench.workload, bench.driver.name)
     acked_per_s = found.done_ns.size / (length_ns / 1e9)
-    machine = machine_of(folder, found.start_ns, found.end_ns)
+    machine = machine_of(seconds_of(folder), found.start_ns, found.end_ns)
     why_not = tuple(doubts(bench.plan.workload_options.rate, acked_per_s, document, machine))
     backlog = _read(built, found) if built else None
     return Benched(bench, folder, verdict, document, acked_per_s, found.due_p99_ms, backlog, machine, why_not)

@@ -10,6 +10,7 @@ from generated import generated
 from nobody import BECOME, NOBODY, chaoskit, needs_root, open_above, skip_unless_reachable
 
 from chaoskit.base import owner
+from chaoskit.base.journal import Journal
 from chaoskit.base.store import new_run_folder
 from chaoskit.cli.sweep import write_table
 from chaoskit.judge.judging import check_run
@@ -42,6 +43,23 @@ def test_another_user_is_told_the_file_its_owner_and_the_remedy(run: Path, secre
     line = done.stderr
     assert line.startswith(f"error: {run}")
     assert "Permission denied; it belongs to root. Run chaoskit with sudo, or" in line
+
+
+@needs_root
+def test_who_may_not_heal_is_told_who_may(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    skip_unless_reachable()
+    open_above(tmp_path)
+    state = tmp_path / "state"
+    monkeypatch.setenv("CHAOSKIT_STATE", str(state))
+    with Journal("run-1") as journal:
+        journal.record("vanished", lab="a")
+    for folder in (state, journal.path.parent):
+        folder.chmod(0o755)
+
+    done = chaoskit(BECOME, "heal", CHAOSKIT_STATE=str(state))
+
+    assert done.returncode == 254
+    assert done.stderr == (f"error: {journal.path}: the journal of a run that root started; run `sudo chaoskit heal`\n")
 
 
 @pytest.fixture

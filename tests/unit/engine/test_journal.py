@@ -173,18 +173,3 @@ def test_an_entry_that_cannot_be_healed_keeps_no_other_from_being_healed(
         heal()
 
     assert sleeper.wait(5) == -9
-
-
-def test_who_may_not_read_a_journal_is_told_who_may(monkeypatch: pytest.MonkeyPatch) -> None:
-    with Journal("run-1") as journal:
-        journal.record("vanished", lab="a")
-
-    def refuse(*_: object, **__: object) -> None:
-        raise PermissionError(13, "Permission denied", str(journal.path))
-
-    monkeypatch.setattr(Path, "open", refuse)
-
-    with pytest.raises(
-        BadInput, match=r"run-1\.jsonl: the journal of a run that root started; run `sudo chaoskit heal`"
-    ):
-        heal()

@@ -29,7 +29,7 @@ def test_a_busy_process_is_seen_and_the_watcher_ends_with_it(tmp_path: Path) -> 
         busy.kill()
     assert seen
 
-    machine = machine_of(tmp_path)
+    machine = machine_of(seconds_of(tmp_path))
 
     assert machine is not None
     assert machine["cores"] == os.cpu_count()
@@ -40,7 +40,7 @@ def test_a_busy_process_is_seen_and_the_watcher_ends_with_it(tmp_path: Path) -> 
     )
     assert total == pytest.approx(machine["cores"], abs=0.3)
     assert machine["late_ms"] >= 0
-    assert machine_of(tmp_path, 0, 1) is None, "nothing was seen in that interval"
+    assert machine_of(seconds_of(tmp_path), 0, 1) is None, "nothing was seen in that interval"
 
 
 def _line(at_ns: int, **given: Any) -> str:
@@ -52,13 +52,13 @@ def test_an_interval_has_its_means_and_its_worst(tmp_path: Path) -> None:
     lines = [_line(1), _line(2, idle=0.5, late_ms=7.5), _line(3, idle=0.0)]
     (tmp_path / "machine.jsonl").write_text("".join(lines) + lines[0][:20])
 
-    machine = machine_of(tmp_path, 1, 2)
+    machine = machine_of(seconds_of(tmp_path), 1, 2)
 
     assert machine is not None
     assert (machine["idle"], machine["others"], machine["late_ms"]) == (0.75, 0.75, 7.5)
     told = "machine: 2 cores: producer-0 0.50, all else 0.75, idle 0.75; naps ended at most 7.5 ms late"
     assert describe_machine(machine) == told
-    assert machine_of(tmp_path / "other") is None
+    assert machine_of(seconds_of(tmp_path / "other")) is None
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "machine.jsonl").write_text("{]\n")
 
     with pytest.raises(BadInput, match=r"machine\.jsonl"):
-        machine_of(tmp_path)
+        machine_of(seconds_of(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -97,6 +97,6 @@ def test_figures_of_a_full_machine_are_doubted(
 ) -> None:
     (tmp_path / "machine.jsonl").write_text(_line(1, **given))
 
-    found = doubts(1000, acked_per_s, {"aggregatedPublishDelayLatency50pct": late_us}, machine_of(tmp_path))
+    found = doubts(1000, acked_per_s, {"aggregatedPublishDelayLatency50pct": late_us}, machine_of(seconds_of(tmp_path)))
 
     assert list(found) == why
