@@ -8,9 +8,9 @@ same time are not told apart.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import inf
 from typing import Any, NamedTuple
 
@@ -34,7 +34,7 @@ _KEYS = {"stalled": "stalled_ms"}
 
 
 class Change(StrEnum):
-    """A change of the membership of a partition."""
+    """A change of the membership of a partition, or of those who read it."""
 
     OUT_OF_SYNC = "out-of-sync"
     NEW_LEADER = "new-leader"
@@ -42,6 +42,15 @@ class Change(StrEnum):
     NEW_EPOCH = "new-epoch"
     LEFT = "left"
     JOINED = "joined"
+    NEW_OWNER = "new-owner"
+    UNSUBSCRIBED = "unsubscribed"
+
+
+_LASTING = (Change.OUT_OF_SYNC, Change.NO_LEADER, Change.UNSUBSCRIBED)
+"""Changes of which it is told until when they lasted."""
+
+_OF_HOSTS = (Change.OUT_OF_SYNC, Change.UNSUBSCRIBED)
+"""Changes that are told by host or client, not by partition."""
 
 
 class Changed(NamedTuple):
@@ -51,9 +60,12 @@ class Changed(NamedTuple):
         what: what changed.
         place: of which partition.
         at_ns: when it was seen.
-        host: the host that left or joined, or leads now; of a partition without a leader, the one that led it.
-        before: the host that led it before; empty if there was none.
-        until_ns: when the host was seen in sync again, or another leader; None: not until the end.
+        host: the host that left or joined, or leads now; of a partition without a leader, the one that led it; or the
+            client that owns it now, or is not subscribed.
+        before: the host that led it before, or the client that owned it; empty if there was none.
+        until_ns: when the host was seen in sync again, another leader, or the client subscribed again; None: not until
+            the end.
+        group: the group of an owner.
     """
 
     what: Change
@@ -62,6 +74,7 @@ class Changed(NamedTuple):
     host: str
     before: str = ""
     until_ns: int | None = None
+    group: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """Return it as in verdict.json."""
@@ -69,7 +82,9 @@ class Changed(NamedTuple):
         told["at_ms"] = _ms(self.at_ns)
         if self.before:
             told["before"] = self.before
-        if self.what in (Change.OUT_OF_SYNC, Change.NO_LEADER):
+        if self.group:
+            told["group"] = self.group
+        if self.what in _LASTING:
             told["until_ms"] = None if self.until_ns is None else _ms(self.until_ns)
         return told
 
@@ -78,6 +93,7 @@ def consequences(  # noqa: PLR0917 - all that is known of faults
     faults: Sequence[Fault],
     behaviour: Sequence[Mapping[str, Any] | None],
     placements: Placements,
+    of_readers: Iterable[Changed],
     explained: Explained,
     answered: Sequence[Sequence[int]],
     late_ms: Sequence[float | None],
@@ -87,20 +103,21 @@ def consequences(  # noqa: PLR0917 - all that is known of faults
     Nobody can tell if nothing was sent while it held and the system tells nothing; if the system tells where it stores
     data, and did not answer all the time; if it changed nothing more than another fault that held beside it; or if the
     machine alone may have made all that changed (`chaoskit.judge.standstill`). Keys:
-    `out_of_sync` (hosts), `new_leader`, `no_leader`, `new_epoch`, `left` and `joined` (partitions), `membership` (each
-    of these changes), `found` (findings that it explains, by anomaly), and those of
-    `chaoskit.judge.behaviour.behaviour`.
+    `out_of_sync` (hosts), `new_leader`, `no_leader`, `new_epoch`, `left`, `joined` and `new_owner` (partitions),
+    `unsubscribed` (clients), `membership` (each of these changes), `found` (findings that it explains, by anomaly),
+    and those of `chaoskit.judge.behaviour.behaviour`.
 
     Args:
         faults: the faults of the run, by number.
         behaviour: what clients experienced while each held.
         placements: where partitions were stored.
+        of_readers: the changes of those who read them (`chaoskit.judge.readers`).
         explained: what explains the findings.
         answered: the times during which the system answered.
         late_ms: by how much the worst nap of the machine was late while each held, in ms; None: nobody watched.
     """
     known = (changes(place, placements.standings(place)) for place in placements.places)
-    membership = sorted((each for of_place in known for each in of_place), key=_when)
+    membership = sorted(chain(*known, of_readers), key=_when)
     found = _found(explained)
     told: list[dict[str, Any] | None] = []
     for fault, experienced, late in zip(faults, behaviour, late_ms, strict=True):
@@ -159,7 +176,7 @@ def _membership(changes: Sequence[Changed]) -> dict[str, Any]:
     for what in Change:
         own = [each for each in changes if each.what is what]
         if own:
-            named = (each.host if what is Change.OUT_OF_SYNC else _name(each.place) for each in own)
+            named = (each.host if what in _OF_HOSTS else _name(each.place) for each in own)
             told[what.value.replace("-", "_")] = list(dict.fromkeys(named))
     return {**told, "membership": [each.as_json() for each in changes]} if changes else {}
 

@@ -8,6 +8,23 @@ from typing import Any
 
 from chaoskit.judge.consequence import Change, Changed
 
+_SUBJECTS = {
+    Change.OUT_OF_SYNC: "{host} fell out of sync with {where}",
+    Change.NEW_LEADER: "leader of {where} from {before} to {host}",
+    Change.NO_LEADER: "{where} had no leader",
+    Change.NEW_EPOCH: "{host} was elected again as leader of {where}",
+    Change.LEFT: "{host} left {where}",
+    Change.JOINED: "{host} joined {where}",
+    Change.NEW_OWNER: "{host} took over {where} from {before}",
+    Change.UNSUBSCRIBED: "{host} was not subscribed to {where}",
+}
+_LASTED = {
+    Change.OUT_OF_SYNC: ("back at", "was not back"),
+    Change.NO_LEADER: ("until", "got none"),
+    Change.UNSUBSCRIBED: ("until", "was not again"),
+}
+"""Words before the end of a change, and if it had none."""
+
 _CHANGES_TOLD = 4
 _PERCENTILES = {"p50_ms": "p50", "p99_ms": "p99"}
 _OF = {"send": "of sends", "end_to_end": "to consumers"}
@@ -47,15 +64,7 @@ def seen(changed: Changed) -> str:
 
 
 def _subject(what: str, host: str, before: str, where: str) -> str:
-    if what == Change.OUT_OF_SYNC:
-        return f"{host} fell out of sync with {where}"
-    if what == Change.NO_LEADER:
-        return f"{where} had no leader"
-    if what == Change.NEW_LEADER:
-        return f"leader of {where} from {before or 'nobody'} to {host}"
-    if what == Change.NEW_EPOCH:
-        return f"{host} was elected again as leader of {where}"
-    return f"{host} {what} {where}"
+    return _SUBJECTS[Change(what)].format(host=host, before=before or "nobody", where=where)
 
 
 def _changes(changes: Sequence[Mapping[str, Any]], began_ms: float) -> Iterator[str]:
@@ -77,11 +86,10 @@ def _change(what: str, host: str, before: str, own: Sequence[Mapping[str, Any]],
     ends = [each.get("until_ms") for each in own]
     until = None if None in ends else max(ends, default=None)  # type: ignore[type-var]
     told = f"{_subject(what, host, before, where)} {at}"
-    if what == Change.OUT_OF_SYNC:
-        return f"{told}, {'and was not back' if until is None else f'back at {_s(until)}'}"
-    if what == Change.NO_LEADER:
-        return f"{told}, {'and got none' if until is None else f'until {_s(until)}'}"
-    return told
+    if Change(what) not in _LASTED:
+        return told
+    ended, never = _LASTED[Change(what)]
+    return f"{told}, and {never}" if until is None else f"{told}, {ended} {_s(until)}"
 
 
 def _clients(told: Mapping[str, Any]) -> Iterator[str]:

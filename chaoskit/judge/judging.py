@@ -43,6 +43,7 @@ from chaoskit.judge.digested import Digested, Told
 from chaoskit.judge.machine import Second, late_ms, machine_of, seconds_of
 from chaoskit.judge.metrics import figures, measure
 from chaoskit.judge.models import unguarded
+from chaoskit.judge.readers import readers_of
 from chaoskit.judge.subject import Subject, read_subject
 from chaoskit.judge.timing import FaultTimes, Timing, faults_of, load_of
 from chaoskit.judge.verdict import Found, Verdict, allow, decide, derive, describe_cause
@@ -177,7 +178,7 @@ def _verdict(  # noqa: PLR0917 - see `judge`
         if name in counts or name in expect
     }
     seconds = seconds_of(folder)
-    faults = tuple(_faults(subject, seconds, history.recorded_faults, placements, explained, load))
+    faults = tuple(_faults(subject, folder, seconds, history, placements, explained, load))
     availability = {key: value for key, value in load["availability"].items() if key != "by_fault"}
     audit, complete = _audit(subject, history)
     counted = load["counts"]
@@ -227,16 +228,19 @@ def _with_uncertainty(latency: Mapping[str, Any], history: History) -> dict[str,
 
 def _faults(  # noqa: PLR0917 - see `judge`
     subject: Subject,
+    folder: Path,
     seconds: Sequence[Second],
-    recorded: Sequence[Fault],
+    history: History,
     placements: Placements,
     explained: Explained,
     load: Mapping[str, Any],
 ) -> Iterator[dict[str, Any]]:
     """Yield the faults as in verdict.json."""
-    answered = subject.liveness.get("answered", ())
+    recorded, answered = history.recorded_faults, subject.liveness.get("answered", ())
+    read = readers_of(history, load_of(folder).end_ns) if recorded else ()
+    of_readers = [changed for each in read for changed in each.changes()]
     late = [late_ms(seconds, each.start_ns, each.healed_ns) for each in recorded]
-    consequent = consequences(recorded, load["behaviour"], placements, explained, answered, late)
+    consequent = consequences(recorded, load["behaviour"], placements, of_readers, explained, answered, late)
     for fault, times, changed, its_late in zip(
         recorded, load["availability"]["by_fault"], consequent, late, strict=True
     ):

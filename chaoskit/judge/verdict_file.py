@@ -60,13 +60,14 @@ class AnomalyTold(TypedDict):
 
 
 class ChangeTold(TypedDict):
-    """A change of the membership of a partition."""
+    """A change of the membership of a partition, or of those who read it."""
 
     what: str
     partition: str
     host: str
     at_ms: float
     before: NotRequired[str]
+    group: NotRequired[str]
     until_ms: NotRequired[float | None]
 
 

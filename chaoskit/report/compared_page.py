@@ -10,11 +10,12 @@ from chaoskit.base import durable, owner
 from chaoskit.base.errors import BadInput
 from chaoskit.history.format.fault import Fault
 from chaoskit.history.reading.reader import History
+from chaoskit.judge.readers import readers_of
 from chaoskit.judge.timing import Timing, faults_of, load_of
 from chaoskit.report import charts
 from chaoskit.report.compared import Compared, figures, labels, letter
 from chaoskit.report.comparisons import PALETTE
-from chaoskit.report.membership import TITLE, lanes, spans
+from chaoskit.report.membership import READERS_TITLE, TITLE, lanes, reader_spans, spans
 from chaoskit.report.series import series_of
 
 
@@ -49,6 +50,7 @@ def _figures(runs: Sequence[Compared]) -> list[dict[str, Any]]:
     rates: list[dict[str, Any]] = []
     faults: list[dict[str, Any]] = []
     members: list[dict[str, Any]] = []
+    readers: list[dict[str, Any]] = []
     for index, run in enumerate(runs):
         history = History.open(run.folder)
         load = load_of(run.folder)
@@ -61,7 +63,10 @@ def _figures(runs: Sequence[Compared]) -> list[dict[str, Any]]:
             for row in series.throughput]  # fmt: skip
         end_s = max((row["t"] for row in series.throughput), default=start_s)
         faults += [_lane(index, _span(fault, end_s), start_s) for fault in history.recorded_faults]
-        members += [_lane(index, span, start_s) for span in spans(history.placements, [start_s, end_s])]
+        during = [start_s, end_s]
+        members += [_lane(index, span, start_s) for span in spans(history.placements, during)]
+        read = readers_of(history, load.end_ns)
+        readers += [_lane(index, span, start_s) for span in reader_spans(read, during)]
     names = {f"r{index}": (label, _colour(index)) for index, label in enumerate(labels(runs))}
     title = "time since the start of the load (s)"
     domain = [0.0, max((row["t"] for row in (*latency, *rates)), default=1.0)]
@@ -78,7 +83,11 @@ def _figures(runs: Sequence[Compared]) -> list[dict[str, Any]]:
             continue
         lines = charts.lines(rows, names, charts.time_x(domain, title), axis, told)
         specs.append({"id": id_, "title": heading, "spec": charts.chart(heading, 230, lines)})
-    for id_, heading, told_spans in (("faults", "Faults", faults), ("membership", TITLE, members)):
+    for id_, heading, told_spans in (
+        ("faults", "Faults", faults),
+        ("membership", TITLE, members),
+        ("readers", READERS_TITLE, readers),
+    ):
         if spec := lanes(told_spans, domain, title):
             specs.append({"id": id_, "title": heading, "spec": spec})
     return specs

@@ -1,32 +1,26 @@
-"""The membership of partitions over time, for a chart: who leads, who is in sync, who is not."""
+"""The membership of partitions over time, for charts: who leads, who is in sync, who is not; who reads for a group."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import cycle, groupby, pairwise
 from typing import Any
 
 from chaoskit.history.compacting.placements import Placements, Standing
 from chaoskit.history.format.audits import Place
+from chaoskit.judge.readers import Readers
 from chaoskit.report import charts
+from chaoskit.report.comparisons import PALETTE
 
 TITLE = "Membership: leads (blue), in sync (green), out of sync (orange), stores (grey)"
+READERS_TITLE = "Who reads a partition for a group, a colour for each member, and who is not subscribed (red)"
 
 _PLACES_MAX = 4
 """At most so many partitions are drawn: the first ones that changed."""
 
 _LEADS, _IN_SYNC, _OUT, _STORES = "leads", "in sync", "out of sync", "stores"
+_MEMBERS = [colour for colour in PALETTE if colour != charts.RED]
 _COLOURS = {_LEADS: charts.BLUE, _IN_SYNC: charts.GREEN, _OUT: charts.ORANGE, _STORES: charts.GREY}
-
-
-def membership(placements: Placements, domain: Sequence[float]) -> charts.Spec | None:
-    """Return a chart of the partitions whose membership changed; None if none did.
-
-    Args:
-        placements: where partitions were stored.
-        domain: domain of the time axis, s since the start of the run.
-    """
-    return lanes(spans(placements, domain), domain)
 
 
 def lanes(
@@ -43,6 +37,24 @@ def spans(placements: Placements, domain: Sequence[float]) -> list[dict[str, Any
     return [span for place in changed for span in _spans(place, placements.standings(place), domain)]
 
 
+def reader_spans(readers: Sequence[Readers], domain: Sequence[float]) -> list[dict[str, Any]]:
+    """Return who read the partitions that members of a group took over, and when clients were not subscribed."""
+    told = [each for each in readers if next(each.changes(), None) is not None][:_PLACES_MAX]
+    owned = [(each.place, group, owners) for each in told for group, owners in each.owners.items()]
+    members = sorted({owner.member for _, _, owners in owned for owner in owners})
+    colours = dict(zip(members, cycle(_MEMBERS), strict=False))
+    spans = []
+    for place, group, owners in owned:
+        ends = [*(now.at_ns / 1e9 for _, now in pairwise(owners)), domain[1]]
+        for (at_ns, member), end in zip(owners, ends, strict=True):
+            spans.append(_span(f"{_name(place)} of {group}", member, colours[member], at_ns / 1e9, end))
+    for each in told:
+        for at_ns, until_ns, client in each.breaks:
+            end = domain[1] if until_ns is None else until_ns / 1e9
+            spans.append(_span(f"{client} of {_name(each.place)}", "not subscribed", charts.RED, at_ns / 1e9, end))
+    return [_within(span, domain) for span in spans if span["to"] > domain[0] and span["from"] < domain[1]]
+
+
 def _spans(place: Place, standings: Sequence[Standing], domain: Sequence[float]) -> Iterator[dict[str, Any]]:
     begins = [each.at_ns / 1e9 for each in standings]
     ends = [*begins[1:], domain[1]]
@@ -52,9 +64,20 @@ def _spans(place: Place, standings: Sequence[Standing], domain: Sequence[float])
             stretches = list(run)
             begin, end = stretches[0][1], stretches[-1][2]
             if state and end > domain[0] and begin < domain[1]:
-                where = f"{place[0]}/{place[1]}"
-                span = {"name": f"{host} of {where}", "from": max(begin, domain[0]), "to": min(end, domain[1])}
-                yield span | {"what": f"{host} {state}", "colour": _COLOURS[state], "opacity": 0.9}
+                span = _span(f"{host} of {_name(place)}", f"{host} {state}", _COLOURS[state], begin, end)
+                yield _within(span, domain)
+
+
+def _span(name: str, what: str, colour: str, begin: float, end: float) -> dict[str, Any]:
+    return {"name": name, "from": begin, "to": end, "what": what, "colour": colour, "opacity": 0.9}
+
+
+def _within(span: dict[str, Any], domain: Sequence[float]) -> dict[str, Any]:
+    return span | {"from": max(span["from"], domain[0]), "to": min(span["to"], domain[1])}
+
+
+def _name(place: Place) -> str:
+    return f"{place[0]}/{place[1]}"
 
 
 def _state(host: str, standing: Standing) -> str:

@@ -17,6 +17,7 @@ from chaoskit.history.reading.reader import History, group_sizes
 from chaoskit.judge.bounds import Bounded, describe
 from chaoskit.judge.consequence_words import in_words
 from chaoskit.judge.headline import Told, lost_messages
+from chaoskit.judge.readers import Readers, readers_of
 from chaoskit.judge.subject import Declared
 from chaoskit.judge.timing import Timing, faults_of, load_of
 from chaoskit.judge.verdict_file import read_findings, read_verdict
@@ -48,7 +49,8 @@ def run_page(folder: Path) -> str:
     if len(faults) != len(verdict["faults"]):
         raise BadInput(f"{folder / store.VERDICT}: is of other faults; run `chaoskit check {folder}` to judge it again")
     instants = [at_ns or 0 for fault in faults for at_ns in (fault.start_ns, fault.healed_ns)]
-    series = series_of(history, Timing(load_of(folder), faults_of(faults)), max(instants, default=0))
+    load = load_of(folder)
+    series = series_of(history, Timing(load, faults_of(faults)), max(instants, default=0))
     findings = read_findings(folder)
     return render(
         "run.html.j2",
@@ -62,7 +64,13 @@ def run_page(folder: Path) -> str:
             in_words(each) if "consequence" in each and each["effective"] else "" for each in verdict["faults"]
         ],
         anomalies=_anomalies(verdict),
-        figures=_figures(series, _faults(faults, series), anomalies_of(findings, series.axis), history.placements),
+        figures=_figures(
+            series,
+            _faults(faults, series),
+            anomalies_of(findings, series.axis),
+            history.placements,
+            readers_of(history, load.end_ns),
+        ),
         latencies=_latencies(verdict["latency"], with_faults=bool(faults)),
         unavailable=series.unavailable,
         bounds={name: describe(Bounded(**each)) for name, each in verdict.get("bounds", {}).items()},
@@ -162,7 +170,11 @@ def _faults(faults: Sequence[Fault], series: Series) -> list[dict[str, Any]]:
 
 
 def _figures(
-    series: Series, faults: list[dict[str, Any]], anomalies: list[dict[str, Any]], placements: Placements
+    series: Series,
+    faults: list[dict[str, Any]],
+    anomalies: list[dict[str, Any]],
+    placements: Placements,
+    readers: Sequence[Readers],
 ) -> list[dict[str, Any]]:
     axis = series.axis
     domain = [axis.start_ns / 1e9, (axis.start_ns + axis.count * axis.bin_ns) / 1e9]
@@ -172,7 +184,8 @@ def _figures(
         ("send", send, _latency(series.send, faults, domain)),
         ("throughput", "Throughput", _throughput(series, faults, domain)),
         ("events", "Faults, unavailability and anomalies", _events(series, faults, anomalies, domain)),
-        ("membership", membership.TITLE, membership.membership(placements, domain)),
+        ("membership", membership.TITLE, membership.lanes(membership.spans(placements, domain), domain)),
+        ("readers", membership.READERS_TITLE, membership.lanes(membership.reader_spans(readers, domain), domain)),
         ("end-to-end", end_to_end, _latency(series.end_to_end, faults, domain)),
     ]
     return [{"id": name, "title": title, "spec": spec} for name, title, spec in figures if spec is not None]

@@ -26,9 +26,22 @@ class ExpectedConsequence(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     consequence: Literal[
-        "some", "none", "out-of-sync", "new-leader", "no-leader", "left", "joined", "not-acknowledged", "stalled"
+        "some",
+        "none",
+        "out-of-sync",
+        "new-leader",
+        "no-leader",
+        "left",
+        "joined",
+        "new-owner",
+        "unsubscribed",
+        "not-acknowledged",
+        "stalled",
     ]
 
+
+KNOWN_LATER = ("none", "new-owner", "unsubscribed")
+"""Consequences that nobody knows while the load lasts."""
 
 UNAVAILABLE, RECOVERED = "unavailable", "recovered"
 LATENCIES = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from chaoskit.base.errors import BadInput, nearest
 from chaoskit.base.quantities import Duration, format_duration
+from chaoskit.scenario.expected import KNOWN_LATER, ExpectedConsequence
 
 ANY = "any"
 """Any host, where a trigger names one."""
@@ -121,6 +122,8 @@ class Triggered(Protocol):
     def after(self) -> After | None: ...
     @property
     def when(self) -> When | None: ...
+    @property
+    def expect(self) -> ExpectedConsequence | None: ...
 
 
 def check_triggers(faults: Sequence[Triggered], hosts: Sequence[str]) -> Iterator[BadInput]:
@@ -139,19 +142,32 @@ def check_triggers(faults: Sequence[Triggered], hosts: Sequence[str]) -> Iterato
         elif fault.id:
             known[fault.id] = number
     for number, fault in enumerate(faults):
-        if fault.after is not None and fault.after.fault not in known:
-            remedy = nearest(fault.after.fault, known) if known else "give that fault an `id:`"
-            yield BadInput(f"faults.{number}.after.fault: no fault has the id {fault.after.fault!r}; {remedy}")
-        elif fault.after is not None and _waits_for_itself(fault, faults, known):
-            yield BadInput(
-                f"faults.{number}.after.fault: {fault.after.fault!r} waits for this fault, which waits for it"
-            )
+        if fault.after is not None:
+            yield from _check_after(number, fault.after, faults, known)
         for key, name in fault.when.hosts if fault.when is not None else ():
             if name not in hosts:
                 yield BadInput(f"faults.{number}.when.{key}: there is no host {name!r}; {nearest(name, hosts)}")
 
 
-def _waits_for_itself(fault: Triggered, faults: Sequence[Triggered], known: dict[str, int]) -> bool:
+def _check_after(
+    number: int, after: After, faults: Sequence[Triggered], known: Mapping[str, int]
+) -> Iterator[BadInput]:
+    key = f"faults.{number}.after"
+    if after.fault not in known:
+        remedy = nearest(after.fault, known) if known else "give that fault an `id:`"
+        yield BadInput(f"{key}.fault: no fault has the id {after.fault!r}; {remedy}")
+        return
+    if _waits_for_itself(faults[number], faults, known):
+        yield BadInput(f"{key}.fault: {after.fault!r} waits for this fault, which waits for it")
+    expect = faults[known[after.fault]].expect
+    if after.reached == "consequence" and expect is not None and expect.consequence in KNOWN_LATER:
+        yield BadInput(
+            f"{key}.is: whether {after.fault!r} had the consequence that it expects, {expect.consequence}, is only "
+            "known after the run; write `is: effective`"
+        )
+
+
+def _waits_for_itself(fault: Triggered, faults: Sequence[Triggered], known: Mapping[str, int]) -> bool:
     seen: list[Triggered] = []
     each: Triggered = fault
     while each.after is not None and each.after.fault in known:

@@ -189,6 +189,16 @@ def read_observations(partition: Partition) -> pa.Table:
     return _read_piece(partition, partition.observations, OBSERVATIONS)
 
 
+def each_observations(partition: Partition, columns: Sequence[str]) -> Iterator[pa.Table]:
+    """Yield some columns of the observations of a partition, a row group at a time; see `read_messages`."""
+    if (piece := partition.observations) is None:
+        return
+    for group in piece.row_groups:
+        with history_file(piece.file):
+            table = sound(open_file(piece.file).read_row_groups([group], columns=list(columns)))
+        yield table
+
+
 def read_operations(path: Path, groups: Sequence[int] | None = None, columns: Sequence[str] | None = None) -> pa.Table:
     """Return operations as they are in their file.
 

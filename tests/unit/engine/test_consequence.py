@@ -12,7 +12,7 @@ from chaoskit.history.compacting.placements import Placements, Standing
 from chaoskit.history.format.fault import Fault
 from chaoskit.history.format.schema import PLACEMENTS
 from chaoskit.judge.attribution import Explained
-from chaoskit.judge.consequence import Changed, changes, consequences, meets, stayed
+from chaoskit.judge.consequence import Change, Changed, changes, consequences, meets, stayed
 from chaoskit.judge.consequence_words import in_words, seen
 from chaoskit.judge.headline import without_consequence
 
@@ -48,13 +48,18 @@ ALWAYS = [[0, 60 * SECOND]]
 
 
 def _told(
-    *standings: Standing, faults: Any = None, behaviour: Any = None, answered: Any = ALWAYS, late_ms: Any = (None,)
+    *standings: Standing,
+    faults: Any = None,
+    behaviour: Any = None,
+    answered: Any = ALWAYS,
+    late_ms: Any = (None,),
+    of_readers: Any = (),
 ) -> list[dict[str, Any] | None]:
     faults = faults or [_fault()]
     behaviour = [{}] * len(faults) if behaviour is None else behaviour
     late_ms = [*late_ms, *[None] * (len(faults) - len(late_ms))]
     explained = Explained(FINDINGS.empty_table(), {})
-    return consequences(faults, behaviour, _placements(*standings), explained, answered, late_ms)
+    return consequences(faults, behaviour, _placements(*standings), of_readers, explained, answered, late_ms)
 
 
 WHOLE = _stood(0, "n1", "n1 n2 n3")
@@ -83,6 +88,31 @@ def test_what_the_system_tells_is_a_consequence_on_a_busy_machine_too() -> None:
 
     assert told is not None
     assert told.keys() == {"out_of_sync", "membership"}
+
+
+def test_who_reads_changes_under_a_fault_as_leaders_do() -> None:
+    taken = [
+        Changed(Change.NEW_OWNER, ("log-0", part), at_s * SECOND, "consumer-1", "consumer-0", group="g")
+        for part, at_s in ((0, 3), (0, 7), (1, 8))
+    ]
+    away = Changed(Change.UNSUBSCRIBED, PLACE, 6 * SECOND, "consumer-0", until_ns=9 * SECOND)
+
+    (told,) = _told(WHOLE, of_readers=[*taken, away])
+
+    assert told is not None
+    assert (told["new_owner"], told["unsubscribed"]) == (["log-0/0", "log-0/1"], ["consumer-0"])
+    assert told["membership"][1] == {
+        "what": "new-owner",
+        "partition": "log-0/0",
+        "host": "consumer-1",
+        "before": "consumer-0",
+        "group": "g",
+        "at_ms": 7000.0,
+    }
+    assert in_words({"at_ms": 5000.0, "consequence": told}) == (
+        "consumer-0 was not subscribed to log-0/0 at 6.0 s (1.0 s after it began), until 9.0 s; "
+        "consumer-1 took over 2 partitions from consumer-0 at 7.0 s (2.0 s after it began)"
+    )
 
 
 def test_a_fault_under_which_nothing_changed_has_no_consequence_however_busy_the_machine() -> None:

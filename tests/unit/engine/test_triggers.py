@@ -62,6 +62,19 @@ def test_a_mistake_is_named_with_its_remedy(keys: dict[str, Any], line: str) -> 
     assert any(each.startswith(line) for each in lines), lines
 
 
+@pytest.mark.parametrize("expected", ["none", "new-owner", "unsubscribed"])
+def test_nobody_can_wait_for_a_consequence_that_is_only_known_after_the_run(expected: str) -> None:
+    told = {**SLOW, "expect": {"consequence": expected}}
+
+    (line,) = _refused(told, {**CUT, "after": {"fault": "slow", "is": "consequence"}})
+
+    assert line == (
+        f"faults.1.after.is: whether 'slow' had the consequence that it expects, {expected}, is only known after the "
+        "run; write `is: effective`"
+    )
+    assert len(plan([told, {**CUT, "after": {"fault": "slow", "is": "effective"}}]).faults) == 2
+
+
 def test_faults_that_wait_for_each_other_are_refused() -> None:
     one = {**CUT, "id": "one", "after": {"fault": "other"}}
     other = {**CUT, "id": "other", "after": {"fault": "one"}}

@@ -6,8 +6,12 @@ import pyarrow as pa
 
 from chaoskit.history.compacting.placements import Placements
 from chaoskit.history.format.schema import PLACEMENTS
+from chaoskit.judge.readers import Break, Owner, Readers
 from chaoskit.report import charts
-from chaoskit.report.membership import membership
+from chaoskit.report.membership import lanes, reader_spans, spans
+
+_S = 1_000_000_000
+_DOMAIN = [2.0, 20.0]
 
 
 def _placements(*standings: tuple[float, str, str, str | None]) -> Placements:
@@ -21,7 +25,7 @@ def _placements(*standings: tuple[float, str, str, str | None]) -> Placements:
 
 
 def _bars(placements: Placements) -> list[tuple[str, str, float, float]]:
-    spec = membership(placements, [2.0, 20.0])
+    spec = lanes(spans(placements, _DOMAIN), _DOMAIN)
     assert spec is not None
     (bars, _) = spec["layer"]
     return [(each["name"], each["colour"], each["from"], each["to"]) for each in bars["data"]["values"]]
@@ -47,4 +51,23 @@ def test_where_nobody_tells_who_is_in_sync_hosts_store() -> None:
 
 
 def test_what_never_changed_is_not_drawn() -> None:
-    assert membership(_placements((1, "n1", "n1 n2", "n1 n2")), [2.0, 20.0]) is None
+    assert not spans(_placements((1, "n1", "n1 n2", "n1 n2")), _DOMAIN)
+
+
+def test_who_reads_for_a_group_is_drawn_from_one_owner_to_the_next() -> None:
+    owners = {"g": [Owner(1 * _S, "consumer-0"), Owner(9 * _S, "consumer-1")], "h": [Owner(3 * _S, "consumer-2")]}
+    readers = [
+        Readers(("t", 0), owners, [Break(5 * _S, 7 * _S, "consumer-1"), Break(9 * _S, None, "consumer-3")]),
+        Readers(("t", 1), {"g": [Owner(1 * _S, "consumer-0")]}, []),
+    ]
+
+    told = [(each["name"], each["what"], each["from"], each["to"]) for each in reader_spans(readers, _DOMAIN)]
+
+    assert told == [
+        ("t/0 of g", "consumer-0", 2.0, 9.0),
+        ("t/0 of g", "consumer-1", 9.0, 20.0),
+        ("t/0 of h", "consumer-2", 3.0, 20.0),
+        ("consumer-1 of t/0", "not subscribed", 5.0, 7.0),
+        ("consumer-3 of t/0", "not subscribed", 9.0, 20.0),
+    ]
+    assert len({each["colour"] for each in reader_spans(readers, _DOMAIN)}) == 4
