@@ -171,6 +171,15 @@ class PowerSwitch(Protocol):
 
 
 @runtime_checkable
+class SyncWatch(Protocol):
+    """Optional power: see that somebody else syncs, which saves what a power cut is to lose."""
+
+    def await_unsynced(self) -> None:
+        """Return once nobody has synced the host's disks for a moment; after a few seconds in any case."""
+        ...
+
+
+@runtime_checkable
 class ResourceLimits(Protocol):
     """Optional power: limit the CPU and memory of a whole host."""
 

@@ -26,7 +26,7 @@ from clusters.hosts.canary import CanariesKept
 from clusters.hosts.clock.host import ClockHost
 from clusters.hosts.disk.plain import PlainDisk
 from clusters.hosts.limits import HostLimits
-from clusters.hosts.network import PREFIX_LENGTH6, address6, ip
+from clusters.hosts.network import PREFIX_LENGTH6, address6, ip, take_down
 from clusters.hosts.seat import seated
 from clusters.hosts.ssh import SERVICE_USER
 from clusters.hosts.witness import SyncWitness
@@ -37,6 +37,9 @@ LAB_VARIABLE = "CHAOSKIT_LAB"
 _BOOT_TIMEOUT_S = 20
 _TOLD_NS = 1_000_000_000
 """A sync that was longer ago is nothing that the evidence of a power cut tells."""
+
+_UNSYNCED_NS, _AWAITED_NS = 300_000_000, 3_000_000_000
+"""What is written in so much time is enough to lose; nobody waits longer for it than the second one."""
 
 _SYNCED = "somebody synced all file systems of this machine"
 _INIT = Path(__file__).with_name("host-init.sh")
@@ -150,12 +153,16 @@ class LocalHost(ClockHost, HostLimits):
         self._seated = [client for client in self._seated if client.poll() is None] + [process]
         return process
 
+    def await_unsynced(self) -> None:
+        """See `chaoskit.contract.host.SyncWatch`."""
+        self._witness.await_quiet(_UNSYNCED_NS, _AWAITED_NS)
+
     def power_cut(self) -> None:
         """Cut cable, disks and processes, in this order: peers receive nothing, as when a machine loses power."""
         self._synced_before = self._tell_last_sync()
         for disk in self._disks.values():
             disk.release()
-        ip(f"link set {self._cable} down")
+        take_down(self._cable)
         for disk in self._disks.values():
             disk.stop()
         self.kill()

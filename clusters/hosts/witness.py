@@ -76,6 +76,20 @@ class SyncWitness:
         self._look()
         return self._seen_ns[-1] if self._seen_ns else None
 
+    def await_quiet(self, quiet_ns: int, within_ns: int) -> None:
+        """Return once nobody has synced for a while; in any case after some time.
+
+        Args:
+            quiet_ns: for how long.
+            within_ns: after how long it returns in any case.
+        """
+        deadline_ns = time.monotonic_ns() + within_ns
+        while (last_ns := self.last()) is not None:
+            now_ns = time.monotonic_ns()
+            if (quiet_at_ns := min(last_ns + quiet_ns, deadline_ns)) <= now_ns:
+                return
+            time.sleep(min((quiet_at_ns - now_ns) / 1e9, _POLL_S))
+
     def close(self) -> None:
         """End it, and unmount its file system."""
         self._closed.set()

@@ -11,9 +11,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from chaoskit.base.parallel import on_each
 from chaoskit.base.quantities import MILLISECOND, Duration
 from chaoskit.contract.guarantee import Damage
-from chaoskit.contract.host import NothingToLose, PowerSwitch, ServiceHost
+from chaoskit.contract.host import NothingToLose, PowerSwitch, ServiceHost, SyncWatch
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
 from chaoskit.contract.part import Part
+from chaoskit.contract.power import optional
 from nemeses.beside import others
 from nemeses.disk.mending import restore
 from nemeses.disk.proof import prove_cut
@@ -51,7 +52,7 @@ class PowerCut(Nemesis):
     def inject(self, strike: Strike) -> None:
         strike.notes["reboots"] = strike.parameters.reboots
         strike.notes["disks"] = {host.name: others(strike, host, Part.DISK) for host in strike.hosts}
-        on_each(strike.hosts, lambda host: host.power(PowerSwitch).power_cut())
+        _cut(strike)
 
     def verify(self, strike: Strike) -> str:
         return check_dark(strike)
@@ -63,12 +64,20 @@ class PowerCut(Nemesis):
             time.sleep(strike.parameters.between / 1e9)
             proofs = strike.notes.setdefault("proofs", [])
             proofs += [_proof(strike, host) for host in strike.hosts]
-            on_each(strike.hosts, lambda host: host.power(PowerSwitch).power_cut())
+            _cut(strike)
             on_each(strike.hosts, lambda host: restore(host, strike))
 
     def verify_healed(self, strike: Strike) -> str:
         proofs = [_proof(strike, host) for host in strike.hosts]
         return "; ".join([*strike.notes.get("proofs", []), *proofs, answers_again(strike)])
+
+
+def _cut(strike: Strike) -> None:
+    """Cut the power of all targets at once, while there is something to lose."""
+    for host in strike.hosts:
+        if (watch := optional(host, SyncWatch)) is not None:
+            watch.await_unsynced()
+    on_each(strike.hosts, lambda host: host.power(PowerSwitch).power_cut())
 
 
 def _proof(strike: Strike, host: ServiceHost) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
+import threading
 import time
 from pathlib import Path
 
@@ -122,6 +124,34 @@ def test_a_sync_before_a_cut_is_told(lab: LocalLab) -> None:
     host.power_on()
 
     assert "canaries gone, fsynced canary intact; somebody synced all file systems of this machine" in host.prove_cut()
+
+
+def test_a_power_cut_waits_until_there_is_something_to_lose(lab: LocalLab) -> None:
+    host = lab.hosts[0]
+    sync_witness(lab)
+
+    host.await_unsynced()
+    host.power_cut()
+    host.power_on()
+
+    ago = re.search(r"somebody synced all file systems of this machine (\d+) ms before", host.prove_cut())
+    assert ago is None or int(ago[1]) >= 300
+
+
+def test_somebody_who_syncs_all_the_time_does_not_hold_a_power_cut_up(lab: LocalLab) -> None:
+    over = threading.Event()
+
+    def again_and_again() -> None:
+        while not over.wait(0.02):
+            sync_witness(lab)
+
+    syncing = threading.Thread(target=again_and_again)
+    syncing.start()
+    try:
+        lab.hosts[0].await_unsynced()
+    finally:
+        over.set()
+        syncing.join()
 
 
 def test_a_canary_that_the_disk_refused_proves_nothing(lab: LocalLab) -> None:
