@@ -27,6 +27,7 @@ class ClientCrash(Nemesis):
     summary = "kill -9 clients during their operations; restart them afterwards"
     family = "client"
     hits = "clients"
+    abrupt = True
 
     def occupies(self, parameters: Any) -> Collection[Part]:
         return {Part.CLIENT}

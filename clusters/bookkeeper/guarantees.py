@@ -60,7 +60,8 @@ def _closed_by_writer(declared: Declared, effects: Sequence[Effect]) -> str:
 def _one_mark(declared: Declared, effects: Sequence[Effect]) -> str:
     version = artifacts.parse_version(declared.options.version)
     fixed = next((fix for fix in _ONE_MARK_FIXED if fix[:2] == version[:2]), _ONE_MARK_FIXED[-1])
-    if len(declared.options.ledger_directories) < 2 or version >= fixed or not any(each.abrupt for each in effects):
+    ended = any(each.on_hosts and each.abrupt for each in effects)
+    if len(declared.options.ledger_directories) < 2 or version >= fixed or not ended:
         return ""
     return (
         f"{len(declared.options.ledger_directories)} ledger_directories, and a bookie's process ended: a flush of one "

@@ -21,6 +21,8 @@ _NEIGHBOURS = "icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert, nd-router-
 _COUNTERS = "counter seen_in {}\ncounter hit_in {}\ncounter seen_out {}\ncounter hit_out {}\n"
 """`seen`: packets to or from the peers. `hit`: those affected by the fault."""
 
+_MULTICAST = {"ip": "224.0.0.0/4", "ip6": "ff00::/8"}
+
 DROP = ("counter name {hit} drop",)
 REJECT = (
     "meta l4proto tcp counter name {hit} reject with tcp reset",
@@ -55,6 +57,7 @@ class Rules:
         table: name of the table, valid for any strike name.
         arriving, leaving: nftables statements with `{{hit}}` as a placeholder for the counter; empty for no effect.
         ports: restricts the rules to TCP and UDP packets from or to these ports; empty for all packets.
+        deaf_to: hosts whose multicast does not arrive: what they send by multicast goes to all or none.
     """
 
     table: str
@@ -63,11 +66,12 @@ class Rules:
     leaving: Sequence[str] = ()
     ports: Sequence[int] = ()
     rejects: bool = False
+    deaf_to: Sequence[ServiceHost] = ()
 
     def act(self, cluster: Sequence[ServiceHost]) -> str:
         """Return the bash script that loads the rules; `cluster` is the list of all hosts."""
         parts = []
-        if self.arriving:
+        if self.arriving or self.deaf_to:
             parts += self._table("inet", "in", "type filter hook input priority raw", cluster)
         if self.leaving and self.rejects:
             parts += self._table("inet", "out", "type filter hook output priority raw", cluster)
@@ -81,7 +85,7 @@ class Rules:
         return f"nft '{'; '.join(lines)}'"
 
     def _table(self, family: str, way: str, hook: str, cluster: Sequence[ServiceHost]) -> list[str]:
-        statements = self.arriving if way == "in" else self.leaving
+        statements = self.arriving or DROP if way == "in" else self.leaving
         exempt = ["iif lo accept", "$harness accept"] if way == "in" else ["$to_harness accept"]
         if way == "out" and family == "inet":
             exempt += ["oif lo accept", *_ANSWERS_OF_REJECT]
@@ -95,15 +99,20 @@ class Rules:
             f"chain {way} {{ {hook}; policy accept;",
             *exempt,
             _NEIGHBOURS,
-            *(f"{match} jump fault_{way}" for match in self._matches("saddr" if way == "in" else "daddr", cluster)),
+            *(f"{match} jump fault_{way}" for match in self._matches(way, cluster)),
             "}",
             "}",
         ]
 
-    def _matches(self, end: str, cluster: Sequence[ServiceHost]) -> list[str]:
-        matches = [f"{family} {end} {_set(found)}" for family, found in addresses(self.peers.hosts).items()]
-        if self.peers.clients:
-            matches += [f"{family} {end} != {_set(found)}" for family, found in addresses(cluster).items()]
+    def _matches(self, way: str, cluster: Sequence[ServiceHost]) -> list[str]:
+        end, matches = ("saddr" if way == "in" else "daddr"), []
+        if self.arriving if way == "in" else self.leaving:
+            matches += [f"{family} {end} {_set(found)}" for family, found in addresses(self.peers.hosts).items()]
+            if self.peers.clients:
+                matches += [f"{family} {end} != {_set(found)}" for family, found in addresses(cluster).items()]
+        if way == "in":
+            heard = addresses(self.deaf_to).items()
+            matches += [f"{family} saddr {_set(found)} {family} daddr {_MULTICAST[family]}" for family, found in heard]
         if not self.ports:
             return matches
         ports = [f"meta l4proto {{ tcp, udp }} th {end} {_set(self.ports)}" for end in ("sport", "dport")]

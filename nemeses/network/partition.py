@@ -14,7 +14,7 @@ from chaoskit.contract.part import Part
 from nemeses.beside import others, prove_healed
 from nemeses.holding import check_held, hold, release
 from nemeses.network.firewall import DROP, REJECT, Rules, check_gone, counted
-from nemeses.network.peers import HARNESS, Direction, PeerNames, Ports, paths
+from nemeses.network.peers import HARNESS, Direction, PeerNames, Peers, Ports, multicasts, paths
 from nemeses.network.probes import Pair, both_families, knock, reached, unreached
 from nemeses.network.shapes import Cuts, Shape, cuts_around_targets, cuts_between, cuts_of_shape
 
@@ -86,7 +86,8 @@ class Partition(Nemesis):
 
     def inject(self, strike: Strike) -> None:
         cuts = strike.notes["cuts"] = _cuts(strike)
-        on_each(list(cuts), lambda host: hold(strike, host, *_scripts(strike, host)))
+        strike.notes["deaf"] = _deaf(cuts, strike)
+        on_each(_touched(strike), lambda host: hold(strike, host, *_scripts(strike, host)))
 
     def verify(self, strike: Strike) -> str:
         cuts: Cuts = strike.notes["cuts"]
@@ -100,8 +101,8 @@ class Partition(Nemesis):
         open_pairs = [pair for pair in _pairs(strike) if pair not in blocked and not _is_cut_by_others(strike, pair)]
         if shut := unreached(open_pairs):
             raise NemesisError(f"{_words(strike, shut)} should not be cut off, but does not get through")
-        counts = dict(zip(cuts, on_each(list(cuts), lambda host: counted(host, _table(strike))), strict=True))
-        for host, count in counts.items():
+        counts = _counts(strike, _touched(strike))
+        for host, count in ((host, counts[host]) for host in cuts):
             # Nothing arrives from a peer that has rules of its own and blocks what it sends.
             sending = cuts[host].clients or asked.direction == "in" or any(p not in cuts for p in cuts[host].hosts)
             for way in ["in"] * sending + ["out"]:
@@ -110,8 +111,8 @@ class Partition(Nemesis):
         strike.notes["probed"] = counts
         stopped = ", ".join(
             f"{host.name} from {', '.join(cuts[host].names())} "
-            f"({count.get('hit_in', 0)} packets in and {count.get('hit_out', 0)} out blocked)"
-            for host, count in counts.items()
+            f"({counts[host].get('hit_in', 0)} packets in and {counts[host].get('hit_out', 0)} out blocked)"
+            for host in cuts
         )
         return (
             f"cut off: {stopped}; 0 of {len(blocked)} probes passed, {len(open_pairs)} of {len(open_pairs)} others did"
@@ -141,7 +142,7 @@ def _crossed(strike: Strike) -> str:
     unknown."""
     probed: Mapping[ServiceHost, Mapping[str, int]] = strike.notes.get("probed", {})
     try:
-        now = dict(zip(probed, on_each(list(probed), lambda host: counted(host, _table(strike))), strict=True))
+        now = _counts(strike, list(probed))
     except HostError:
         return ""
     if not all(now.values()):
@@ -152,6 +153,24 @@ def _crossed(strike: Strike) -> str:
     if not since:
         return "NO TRAFFIC of the system was blocked; "
     return f"{since:,} packets of the system were blocked; "
+
+
+def _counts(strike: Strike, hosts: Sequence[ServiceHost]) -> dict[ServiceHost, dict[str, int]]:
+    return dict(zip(hosts, on_each(hosts, lambda host: counted(host, _table(strike))), strict=True))
+
+
+def _deaf(cuts: Cuts, strike: Strike) -> dict[ServiceHost, list[ServiceHost]]:
+    """Return for each host those of which it must not hear what they send by multicast, and which it cannot be cut off
+    from elsewhere: hosts that are not cut off from everybody, and have joined a multicast group."""
+    asked: PartitionParameters = strike.parameters
+    some = [host for host, peers in cuts.items() if not peers.clients and asked.direction != "in"]
+    joined = zip(some, on_each(some, multicasts), strict=True)
+    deaf: dict[ServiceHost, list[ServiceHost]] = {}
+    for sender in (host for host, groups in joined if groups):
+        for peer in cuts[sender].hosts:
+            if not strike.is_dark(peer):
+                deaf.setdefault(peer, []).append(sender)
+    return deaf
 
 
 def _cuts(strike: Strike) -> Cuts:
@@ -172,18 +191,20 @@ def _scripts(strike: Strike, host: ServiceHost) -> tuple[str, str]:
     statements = DROP if asked.how == "drop" else REJECT
     rules = Rules(
         _table(strike),
-        strike.notes["cuts"][host],
-        arriving=statements if asked.direction != "out" else (),
-        leaving=statements if asked.direction != "in" else (),
+        strike.notes["cuts"].get(host, Peers((), clients=False)),
+        arriving=statements if asked.direction != "out" and host in strike.notes["cuts"] else (),
+        leaving=statements if asked.direction != "in" and host in strike.notes["cuts"] else (),
         ports=asked.ports,
         rejects=asked.how == "reject",
+        deaf_to=strike.notes["deaf"].get(host, ()),
     )
     return rules.act(strike.lab), rules.undo()
 
 
 def _touched(strike: Strike) -> list[ServiceHost]:
     """Return the hosts that may have rules; all hosts if there are no notes of the injection."""
-    return list(strike.notes.get("cuts", strike.lab))
+    cuts, deaf = (strike.notes.get(name, {}) for name in ("cuts", "deaf"))
+    return list(dict.fromkeys([*cuts, *deaf])) if cuts else list(strike.lab)
 
 
 def _pairs(strike: Strike) -> list[Pair]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -11,6 +12,9 @@ from pydantic import BeforeValidator, Field
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.nemesis import HostNames, Strike
 from chaoskit.contract.part import Part
+
+_ALL_HOSTS = "010000E0"
+"""224.0.0.1, as /proc/net/igmp has it on a little-endian machine."""
 
 HARNESS = "harness"
 """The location of clients for `nemeses.network.probes`: the peer address of a host's SSH connection."""
@@ -64,6 +68,12 @@ def find_peers(strike: Strike, names: Sequence[str], without: Collection[Service
     for host in without:
         found.pop(host.name, None)
     return Peers(tuple(found.values()), clients="all" in names or "clients" in names)
+
+
+def multicasts(host: ServiceHost) -> bool:
+    """Return whether somebody on a host has joined an IPv4 multicast group besides that of all hosts (RFC 1112)."""
+    groups = re.findall(r"(?m)^\t+([0-9A-F]{8})\s", host.run(["cat", "/proc/net/igmp"]).out)
+    return any(group != _ALL_HOSTS for group in groups)
 
 
 def addresses(hosts: Sequence[ServiceHost]) -> dict[str, list[str]]:

@@ -21,6 +21,20 @@ while True: print(s.recv(99).decode(), flush=True)
 """
 
 
+_MEMBER = """
+import socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(("", 7003))
+s.setsockopt(0, socket.IP_ADD_MEMBERSHIP, socket.inet_aton("239.255.77.77") + socket.inet_aton(sys.argv[1]))
+while True: print(s.recv(99).decode(), flush=True)
+"""
+_CALL = """
+import socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(0, socket.IP_MULTICAST_IF, socket.inet_aton(sys.argv[1]))
+s.sendto(sys.argv[2].encode(), ("239.255.77.77", 7003))
+"""
+
+
 def connect(source: ServiceHost, address: str) -> Result:
     """Connect from a host to an echo server."""
     script = 'exec 3<> "/dev/tcp/$1/$2"'
@@ -153,6 +167,35 @@ def test_one_way_lets_packets_pass_the_other_way(echo: EchoCluster, direction: s
 
     heard = [line for host in (n1, n2) for line in host.run(["cat", host.log_path("listen")]).out.splitlines() if line]
     assert heard == arrives
+
+
+@pytest.mark.parametrize(
+    ("given", "hear"),
+    [
+        ({"peers": "n2"}, {"n1": {"n3"}, "n2": {"n3"}, "n3": {"n1", "n2"}}),
+        ({"peers": "n2", "direction": "out"}, {"n1": {"n2", "n3"}, "n2": {"n3"}, "n3": {"n1", "n2"}}),
+        ({"peers": "n2", "direction": "in"}, {"n1": {"n3"}, "n2": {"n1", "n3"}, "n3": {"n1", "n2"}}),
+        ({"groups": [["n1"], ["n2"]]}, {"n1": {"n3"}, "n2": {"n3"}, "n3": {"n1", "n2"}}),
+        ({"peers": "all"}, {"n1": set(), "n2": {"n3"}, "n3": {"n2"}}),
+    ],
+)
+def test_multicast_is_cut_where_it_arrives(echo: EchoCluster, given: dict, hear: dict[str, set[str]]) -> None:
+    """What a host sends to all must reach those from which it is not cut off, and nobody else."""
+    for host in echo.hosts:
+        host.spawn("members", ["/usr/bin/python3", "-c", _MEMBER, host.address], {})
+        host.run(["bash", "-c", "until grep -q 4D4DFFEF /proc/net/igmp; do sleep 0.01; done"])
+
+    def heard() -> dict[str, set[str]]:
+        for host in echo.hosts:
+            host.run(["/usr/bin/python3", "-c", _CALL, host.address, host.name])
+        told = {host.name: host.run(["cat", host.log_path("members")]).out.split() for host in echo.hosts}
+        return {name: set(lines) - {name} for name, lines in told.items()}
+
+    with fault(Partition(), echo.hosts[:1], echo, **given):
+        sooner_or_later(lambda: all(hear[name] <= names for name, names in heard().items()))
+        assert heard() == hear
+    everybody = {host.name for host in echo.hosts}
+    sooner_or_later(lambda: heard() == {name: everybody - {name} for name in everybody})
 
 
 def test_the_management_connection_stays(echo: EchoCluster) -> None:
