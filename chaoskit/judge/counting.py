@@ -177,10 +177,10 @@ def partition_measured(
         operations: at least the operations that they refer to.
         timing: when the sends of the run were due.
     """
-    messages, observations = tables
+    messages, _ = tables
     sends = Sends.of(messages, operations, timing, model)
     rows = received_rows(messages, operations)
-    first, reader = delivered_rows(messages, observations, operations, rows, timing.load.begin_ns)
+    first, reader = delivered_rows(tables, operations, rows, timing.load.begin_ns, model)
     told = single("received", rows.size), _of_transactions(messages, operations)
     counts = pa.concat_tables([*_sent(sends, timing), *told, *_delivered(messages, (first, reader), sends, timing)])
     found = sends.waits(timing, model)
@@ -203,19 +203,21 @@ def received_rows(messages: pa.Table, operations: Operations) -> Ints:
 
 
 def delivered_rows(
-    messages: pa.Table, observations: pa.Table, operations: Operations, rows: Ints, load_start_ns: int
+    tables: tuple[pa.Table, pa.Table], operations: Operations, rows: Ints, load_start_ns: int, model: DataModel
 ) -> tuple[Ints, Ints]:
     """Return those of some received rows that are deliveries, each message of the load, the first time a reader had it;
     and the reader's number, -1 for one that is no group.
 
     Members of one group, and consumers of one subscription or of a queue, are one reader; otherwise each client is,
-    across all its incarnations. What a reader has again, after a seek or because it was redelivered, is no delivery.
+    across all its incarnations, as is each subscriber of a topic that keeps nothing. What a reader has again, after a
+    seek or because it was redelivered, is no delivery.
     """
+    messages, observations = tables
     due_ns, received_ns = integers(messages["intended_ns"], -1)[rows], integers(messages["received_ns"], -1)[rows]
     known = is_word(messages["payload"], "ok")[rows] & (due_ns >= max(load_start_ns, 0)) & (received_ns >= 0)
     rows, received_ns = rows[known], received_ns[known]
     value = messages["value"].to_numpy()[rows]
-    readers = _readers(observations, operations)
+    readers = _readers(observations if model.keeps else observations.slice(0, 0), operations)
     reader = readers[operations.client[operations.rows(messages["op"].to_numpy()[rows])]]
     first = np.zeros(rows.size, np.bool_)
     for each in np.unique(reader):

@@ -137,7 +137,7 @@ def series_of(history: History, timing: Timing, last_ns: int = 0) -> Series:
     due, acked, unavailable = _no_counts(axis), _no_counts(axis), []
     made = np.zeros(0, np.int64)
     for partition in history.partitions:
-        messages, observations = read_messages(partition).select(_COLUMNS), read_observations(partition)
+        tables = messages, _ = read_messages(partition).select(_COLUMNS), read_observations(partition)
         model = model_of(history, partition.topic)
         sends = Sends.of(messages, operations, timing, model)
         due_ns, done_ns = sends.due_ns[sends.acked], sends.done_ns[sends.acked]
@@ -146,7 +146,7 @@ def series_of(history: History, timing: Timing, last_ns: int = 0) -> Series:
         acked += np.bincount(axis.of(done_ns), minlength=axis.count)
         made = _sum(made, sends.made(load))
         rows = received_rows(messages, operations)
-        rows, _ = delivered_rows(messages, observations, operations, rows, load.begin_ns)
+        rows, _ = delivered_rows(tables, operations, rows, load.begin_ns, model)
         begun, received = (messages[name].take(pa.array(rows)).to_numpy() for name in ("intended_ns", "received_ns"))
         end_to_end.add(begun, received - begun)
         place = f"{partition.topic}/{partition.partition}"

@@ -13,7 +13,7 @@ from recorded import MS, STALLED, Sent, fault, figures_of, load, recorded
 
 from chaoskit.base.latency import histogram, summary, write_histogram
 from chaoskit.base.store import write_json
-from chaoskit.contract.datamodel import LOG
+from chaoskit.contract.datamodel import LOG, PUBSUB
 from chaoskit.history.compacting.compact import compact
 from chaoskit.history.format.models import write_topics
 from chaoskit.history.format.origin import read_origin, write_origin
@@ -151,6 +151,14 @@ def test_each_group_is_a_reader_of_its_own(tmp_path: Path) -> None:
 
     assert end_to_end["max_ms"] == pytest.approx(900, rel=1e-3), "the second member of h had it again"
     assert end_to_end["without"] == 1 + 2, "what each group did not get"
+
+
+def test_each_subscriber_of_a_topic_that_keeps_nothing_is_a_reader_of_its_own(tmp_path: Path) -> None:
+    received = [("consumer-0", 0, 5), ("consumer-1", 0, 900)]
+
+    told = figures_of(recorded(tmp_path, SENDS, received, group="exactly-once", model=PUBSUB), load(100))
+
+    assert told["latency"]["end_to_end"]["max_ms"] == pytest.approx(900, rel=1e-3)
 
 
 def test_the_load_is_what_the_run_recorded(tmp_path: Path) -> None:
