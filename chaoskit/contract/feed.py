@@ -73,12 +73,15 @@ class FeedClients(Protocol):
         """Return what subscribers with these settings are promised of what is published with those."""
         ...
 
-    def feed_publisher(self, settings: Mapping[str, Any], name: str, completed: Completed) -> Producer:
+    def feed_publisher(
+        self, settings: Mapping[str, Any], name: str, topics: Sequence[str], completed: Completed
+    ) -> Producer:
         """Connect a publisher.
 
         Args:
             settings: the system's own, by name.
             name: who it is; a client that takes the place of another one has the same name.
+            topics: what it will publish to. What it publishes from now on reaches every subscriber that is there.
             completed: called once per send.
         """
         ...

@@ -158,7 +158,8 @@ class System(Protocol):
         ...
 
     def deploy(self, hosts: Sequence[ServiceHost], options: Any) -> Service:
-        """Install, configure and format on every host, without starting anything."""
+        """Install, configure and format on every host, without starting anything. A system between its clients has
+        nothing to install, and gets the hosts on which they will be."""
         ...
 
     def clients(self, settings: Mapping[str, Any]) -> Powered:

@@ -169,7 +169,7 @@ class Deployment:
 
     def _deploy(self, plan: Plan) -> Service:
         if self._attached is None:
-            return plan.system.deploy(self._lab.hosts[: self._ground.hosts], plan.system_options)
+            return plan.system.deploy(self._lab.hosts[: self._ground.hosts] or self.seats, plan.system_options)
         assert isinstance(plan.system, Attaching)
         return plan.system.attach(self._attached.attach, plan.system_options, self._lab.hosts)
 

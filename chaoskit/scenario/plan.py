@@ -141,7 +141,7 @@ class _Planning:
     """
 
     def __init__(self, scenario: Scenario, source: str, seed: int, numbers: Sequence[int]) -> None:
-        self._scenario = scenario
+        self._scenario = _seated(scenario)
         self._source = source
         self._seed = seed
         self._numbers = numbers
@@ -243,14 +243,25 @@ def _given(cluster: ClusterSpec, system: System) -> dict[str, Any]:
     return given
 
 
+def _seated(scenario: Scenario) -> Scenario:
+    """Return a scenario in which all hosts of a system that runs between its clients are theirs."""
+    cluster = scenario.cluster
+    try:
+        system = installed.system(cluster.system, "cluster.system")
+    except BadInput:
+        return scenario  # it is told where the system is needed
+    if not isinstance(system, BetweenClients):
+        return scenario
+    seats = {"hosts": 0, "seats": cluster.hosts + cluster.seats}
+    return scenario.model_copy(update={"cluster": cluster.model_copy(update=seats)})
+
+
 def _check_hosts(cluster: ClusterSpec, system: System) -> None:
     name, between = cluster.system, isinstance(system, BetweenClients)
     if not between and not cluster.hosts:
         raise BadInput(f"cluster.hosts: must be at least 1 (given: 0): {name} runs on hosts")
-    if between and cluster.hosts:
-        raise BadInput(f"cluster.hosts: {name} runs between its clients; write hosts: 0, and seats for the clients")
     if between and not cluster.seats:
-        raise BadInput(f"cluster.seats: must be at least 1 (given: 0): {name} runs between its clients, on these hosts")
+        raise BadInput(f"cluster.hosts: must be at least 1 (given: 0): {name} runs between its clients, on these hosts")
 
 
 def _allowed(
@@ -267,7 +278,7 @@ def _allowed(
         hits_clients=lambda kind: nemesis(kind).hits == "clients",
         lasts=lambda kind: nemesis(kind).lasts,
         zones=scenario.cluster.zones,
-        drawn=scenario.cluster.host_names[: scenario.cluster.hosts],
+        drawn=scenario.cluster.host_names[: scenario.cluster.hosts] or scenario.cluster.host_names,
     )
     return Allowed(
         targets=targets,

@@ -25,7 +25,9 @@ class MqttClients:
     def promise(self, publishing: Mapping[str, Any], subscribing: Mapping[str, Any]) -> Promise:
         return promise(publishing, subscribing)
 
-    def feed_publisher(self, settings: Mapping[str, Any], name: str, completed: Completed) -> MqttPublisher:
+    def feed_publisher(
+        self, settings: Mapping[str, Any], name: str, topics: Sequence[str], completed: Completed
+    ) -> MqttPublisher:
         return MqttPublisher(check_settings("producer", settings), self._address, name, completed)
 
     def feed_subscriber(self, settings: Mapping[str, Any], name: str, topics: Sequence[str]) -> MqttSubscriber:

@@ -67,7 +67,7 @@ class _Probes:
         self._topic_of: dict[int, str] = {}
         self._acked: set[str] = set()
         settings, name = settings_of(job.task, options.producer), recorder.in_system(job.task.role)
-        self._publisher = job.clients.power(FeedClients).feed_publisher(settings, name, self.completed)
+        self._publisher = job.clients.power(FeedClients).feed_publisher(settings, name, self._topics, self.completed)
 
     @property
     def accepted(self) -> bool:

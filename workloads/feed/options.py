@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from chaoskit.contract.vocabulary import Place
 from chaoskit.load.options import LoadOptions, Rate
@@ -13,10 +13,19 @@ class FeedOptions(LoadOptions):
 
     Attributes:
         topics: number of topics, named `feed-0`, `feed-1`, ...; publishers send to them in turn.
+        qos: quality of service of both sides, by the system's own names, unless their settings have another.
     """
 
     topics: int = Field(default=1, ge=1, le=1000)
     rate: Rate = 1000
+    qos: str | int | None = None
+
+    @model_validator(mode="after")
+    def _of_both_sides(self) -> FeedOptions:
+        if self.qos is not None:
+            for settings in (self.producer, self.consumer):
+                settings.setdefault("qos", self.qos)
+        return self
 
     def topic_names(self) -> list[str]:
         """Return the names of all topics."""

@@ -17,5 +17,7 @@ def publish(job: Job[FeedOptions]) -> None:
 
 def connect(job: Job[FeedOptions], completed: Completed) -> Producer:
     """Return the publisher of a client."""
+    clients, settings = job.clients.power(FeedClients), settings_of(job.task, job.options.producer)
     name = job.recorder.in_system(f"{job.task.role}-{job.task.index}")
-    return job.clients.power(FeedClients).feed_publisher(settings_of(job.task, job.options.producer), name, completed)
+    topics = [job.recorder.in_system(topic) for topic in job.options.topic_names()]
+    return clients.feed_publisher(settings, name, topics, completed)

@@ -57,8 +57,8 @@ class Answers:
 
     def _connect(self) -> Producer:
         settings = settings_of(self._job.task, self._job.options.producer)
-        name = self._recorder.in_system(f"{_ROLL}-{self._job.task.index}")
-        return self._job.clients.power(FeedClients).feed_publisher(settings, name, lambda *_: None)
+        topic, name = (self._recorder.in_system(each) for each in (_ROLL, f"{_ROLL}-{self._job.task.index}"))
+        return self._job.clients.power(FeedClients).feed_publisher(settings, name, [topic], lambda *_: None)
 
 
 class Roll:

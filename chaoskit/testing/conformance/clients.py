@@ -213,7 +213,11 @@ def _check_feed(clients: FeedClients, topic: Topic, settings: dict[str, Any], wa
     try:
         began = subscriber.changes()
         wants.that([each.kind for each in began] == ["subscribed"], f"a new subscriber tells the changes {began}")
-        sent = _send(lambda told: clients.feed_publisher(settings, f"{topic.name}-p", told), topic.name, b"feed", wants)
+
+        def publisher(told: Completed) -> Producer:
+            return clients.feed_publisher(settings, f"{topic.name}-p", [topic.name], told)
+
+        sent = _send(publisher, topic.name, b"feed", wants)
         received = _hear(subscriber, len(sent))
         wants.that(received == sent, f"a subscriber received {received} of {sent}")
     finally:

@@ -267,9 +267,13 @@ def test_a_dry_run_tells_which_hosts_are_for_clients(
 
     assert "mosquitto with clients on n1, n2\n" in chaoskit("run", "--dry-run", "seats.yaml").stdout
 
+    (tmp_path / "seats.yaml").write_text((text % 3).replace("seats: 2", "seats: 0"))
+
+    assert "mosquitto with clients on n1, n2, n3\n" in chaoskit("run", "--dry-run", "seats.yaml").stdout
+
     (tmp_path / "seats.yaml").write_text((text % 0).replace("seats: 2", "seats: 0"))
 
-    assert "cluster.seats: must be at least 1" in chaoskit("run", "--dry-run", "seats.yaml").stderr
+    assert "cluster.hosts: must be at least 1" in chaoskit("run", "--dry-run", "seats.yaml").stderr
 
 
 def test_a_dry_run_tells_what_it_would_download(

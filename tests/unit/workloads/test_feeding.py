@@ -37,7 +37,7 @@ class Feed(Powers):
     def promise(self, publishing: Any, subscribing: Any) -> Promise:
         return Promise("exactly-once", lasting=True)
 
-    def feed_publisher(self, settings: Any, name: str, completed: Any) -> Any:
+    def feed_publisher(self, settings: Any, name: str, topics: Any, completed: Any) -> Any:
         self.names.append(name)
         return _Publisher(self, completed)
 

@@ -27,7 +27,9 @@ class Clients:
     def promise(self, publishing: Mapping[str, Any], subscribing: Mapping[str, Any]) -> Promise:
         return Promise("at-least-once" if publishing.get(RESENDS) else "at-most-once", lasting=False)
 
-    def feed_publisher(self, settings: Mapping[str, Any], name: str, completed: Completed) -> Publisher:
+    def feed_publisher(
+        self, settings: Mapping[str, Any], name: str, topics: Sequence[str], completed: Completed
+    ) -> Publisher:
         return Publisher(self._mesh, completed, resends=bool(settings.get(RESENDS)))
 
     def feed_subscriber(self, settings: Mapping[str, Any], name: str, topics: Sequence[str]) -> Subscriber:

@@ -1,0 +1,40 @@
+"""The clients of a domain: `FeedClients` of `chaoskit.contract.feed`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from chaoskit.contract.client import Completed
+from chaoskit.contract.feed import Promise
+from chaoskit.contract.power import P, held
+from clusters.cyclonedds.publisher import CyclonePublisher
+from clusters.cyclonedds.settings import reader_settings, writer_settings
+from clusters.cyclonedds.subscriber import CycloneSubscriber
+
+
+class CycloneClients:
+    """The power `FeedClients` of `chaoskit.contract.feed`."""
+
+    def __init__(self, connection: Mapping[str, Any]) -> None:
+        self._connection = connection
+
+    def power(self, kind: type[P]) -> P:
+        return held(kind, [self], "Cyclone DDS")
+
+    def promise(self, publishing: Mapping[str, Any], subscribing: Mapping[str, Any]) -> Promise:
+        return promise(publishing, subscribing)
+
+    def feed_publisher(
+        self, settings: Mapping[str, Any], name: str, topics: Sequence[str], completed: Completed
+    ) -> CyclonePublisher:
+        return CyclonePublisher(self._connection, writer_settings(settings), topics, completed)
+
+    def feed_subscriber(self, settings: Mapping[str, Any], name: str, topics: Sequence[str]) -> CycloneSubscriber:
+        return CycloneSubscriber(self._connection, reader_settings(settings), topics)
+
+
+def promise(publishing: Mapping[str, Any], subscribing: Mapping[str, Any]) -> Promise:
+    """Return what readers are promised: a reliable reader gets each sample of a reliable writer once, in order."""
+    reliable = writer_settings(publishing).qos == reader_settings(subscribing).qos == "reliable"
+    return Promise("exactly-once" if reliable else "at-most-once", lasting=False)

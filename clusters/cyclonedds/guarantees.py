@@ -1,0 +1,125 @@
+"""Cyclone DDS's guarantees: promises, and rules for what the DDS specification says about losses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from chaoskit.base.quantities import format_duration
+from chaoskit.contract.guarantee import Declared, Effect, Guarantees, Rule
+from clusters.common.effects import disturbed
+from clusters.common.supervision import RUNS
+from clusters.cyclonedds.client import promise
+from clusters.cyclonedds.settings import EndpointSettings, reader_settings, writer_settings
+
+
+def _reliable(declared: Declared) -> bool:
+    return promise(declared.producer, declared.consumer).delivery != "at-most-once"
+
+
+def _best_effort(declared: Declared, effects: Sequence[Effect]) -> str:
+    if _reliable(declared) or not disturbed(effects):
+        return ""
+    return "qos: best-effort: a sample is sent once, and nobody tells whether it arrived"
+
+
+def _keep_last(declared: Declared, effects: Sequence[Effect]) -> str:
+    kept = [
+        f"{role}: {{history: keep-last, depth: {each.depth}}}"
+        for role, each in _sides(declared)
+        if each.history == "keep-last"
+    ]
+    if not kept or not _reliable(declared) or not disturbed(effects):
+        return ""
+    return f"{kept[0]}: a sample that was not delivered is replaced by a newer one"
+
+
+def _sides(declared: Declared) -> tuple[tuple[str, EndpointSettings], ...]:
+    return ("producer", writer_settings(declared.producer)), ("consumer", reader_settings(declared.consumer))
+
+
+def _writer_ended(declared: Declared, effects: Sequence[Effect]) -> str:
+    if not _reliable(declared) or writer_settings(declared.producer).acks == "readers":
+        return ""
+    if not any(each.abrupt for each in effects):
+        return ""
+    return "acks: write: a sample that no reader has acknowledged is only in the memory of its writer, which ended"
+
+
+def _lease(declared: Declared, effects: Sequence[Effect]) -> str:
+    lease_ns = declared.options.lease
+    if not _reliable(declared) or not any(_lasted_ns(declared, each) >= lease_ns for each in effects if each.delays):
+        return ""
+    lease = format_duration(lease_ns)
+    return f"lease: {lease}: a peer that is not heard for so long is given up, with what it had not acknowledged"
+
+
+def _lasted_ns(declared: Declared, effect: Effect) -> int:
+    return (declared.load_ns if effect.healed_ns is None else effect.healed_ns) - effect.start_ns
+
+
+_DDS = "OMG DDS 1.4"
+_RTPS = "OMG DDSI-RTPS 2.5"
+
+RULES = (
+    Rule(
+        "cyclonedds.best-effort",
+        ("missed",),
+        _best_effort,
+        "set qos: reliable for producer and consumer",
+        f"{_DDS}, 2.2.3.14 RELIABILITY",
+        "cyclonedds/packet-loss:best-effort",
+        "cyclonedds/packet-loss:reliable",
+        anywhere=True,
+    ),
+    Rule(
+        "cyclonedds.keep-last",
+        ("lost",),
+        _keep_last,
+        "set history: keep-all for producer and consumer",
+        f"{_DDS}, 2.2.3.18 HISTORY",
+        "cyclonedds/partition:keep-last",
+        "cyclonedds/partition:keep-all",
+        anywhere=True,
+    ),
+    Rule(
+        "cyclonedds.writer-ended",
+        ("lost",),
+        _writer_ended,
+        "set producer: {acks: readers}",
+        f"{_DDS}, 2.2.2.4.2.11 write, 2.2.2.4.1.12 wait_for_acknowledgments",
+        "cyclonedds/crash-publisher:write",
+        "cyclonedds/crash-publisher:readers",
+        anywhere=True,
+    ),
+    Rule(
+        "cyclonedds.lease",
+        ("lost",),
+        _lease,
+        "set cluster.lease to more than the longest outage",
+        f"{_RTPS}, 8.5.3.2 SPDPdiscoveredParticipantData, leaseDuration; Cyclone DDS, Discovery/LeaseDuration",
+        "cyclonedds/one-way:beyond-lease",
+        "cyclonedds/one-way:within-lease",
+        anywhere=True,
+    ),
+)
+
+_PROMISED = {
+    "crashed": RUNS,
+    "lost": "a reliable reader gets what a reliable writer with which it is matched has written, if both keep all",
+    "missed": "a sample that is sent over a healthy network arrives",
+    "phantom": "only samples that were written are delivered",
+    "misrouted": "a sample is delivered to readers of its topic",
+    "corrupt": "samples are delivered as they were written",
+    "failed-visible": "no write is said to have failed for sure",
+    "fifo-violation": "a reader takes the samples of one writer in the order in which they were written",
+    "duplicate": "a reader takes a sample once",
+    "redelivered": "a reader takes a sample once",
+}
+
+
+def promises(declared: Declared) -> Mapping[str, str]:
+    """Return, by anomaly, why it must not occur if no rule allows it."""
+    return _PROMISED
+
+
+GUARANTEES = Guarantees(RULES, promises)

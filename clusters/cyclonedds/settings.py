@@ -1,0 +1,119 @@
+"""The options of a domain, and the quality of service of its writers and readers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from importlib import metadata
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from chaoskit.base.errors import BadInput, Problems
+from chaoskit.base.quantities import MILLISECOND, SECOND, Duration
+
+PEERS, DOMAIN, LEASE_NS = "peers", "domain", "lease_ns"
+"""What clients are told: the addresses of the hosts with peers; and the options."""
+
+
+class CycloneOptions(BaseModel):
+    """The options of a domain.
+
+    Attributes:
+        version: the release of Cyclone DDS: that of the installed package.
+        domain: number of the domain.
+        lease: how long a participant that is not heard counts as there (Cyclone's Discovery/LeaseDuration).
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    version: str = Field(default_factory=partial(metadata.version, "cyclonedds"))
+    domain: int = Field(default=0, ge=0, le=230)
+    lease: Annotated[Duration, Field(ge=SECOND)] = 10 * SECOND
+
+    @field_validator("version")
+    @classmethod
+    def _installed(cls, version: str) -> str:
+        if version != (installed := metadata.version("cyclonedds")):
+            raise ValueError(f"the package cyclonedds {installed} is installed; install {version}, or remove the key")
+        return version
+
+
+class EndpointSettings(BaseModel):
+    """The quality of service of writers, or readers: `workload.producer`, `workload.consumer`.
+
+    Attributes:
+        qos: its reliability.
+        history: whether all samples are kept, until they were acknowledged and taken, or the last ones.
+        depth: how many are the last ones.
+        durability: whether a writer keeps samples for readers that come later.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    qos: Literal["best-effort", "reliable"] = "reliable"
+    history: Literal["keep-all", "keep-last"] = "keep-all"
+    depth: int = Field(default=1, ge=1)
+    durability: Literal["volatile", "transient-local"] = "volatile"
+
+
+class WriterSettings(EndpointSettings):
+    """The quality of service of writers.
+
+    Attributes:
+        max_blocking: how long a write may wait for readers that lag behind.
+        acks: when a send is acknowledged: `write`: the writer has taken the sample over; `readers`: all matched
+            readers that are reliable have acknowledged it.
+    """
+
+    max_blocking: Duration = 100 * MILLISECOND
+    acks: Literal["write", "readers"] = "write"
+
+
+Settings = TypeVar("Settings", bound=EndpointSettings)
+
+
+def writer_settings(settings: Mapping[str, Any]) -> WriterSettings:
+    """Return the settings of a producer.
+
+    Raises:
+        BadInput: names each that is wrong, below `workload.producer`.
+    """
+    return _checked(WriterSettings, "producer", settings)
+
+
+def reader_settings(settings: Mapping[str, Any]) -> EndpointSettings:
+    """Return the settings of a consumer; see `writer_settings`."""
+    return _checked(EndpointSettings, "consumer", settings)
+
+
+def check_offered(writer: EndpointSettings, reader: EndpointSettings) -> None:
+    """Reject what never matches: a reader requests what a writer must offer.
+
+    Raises:
+        BadInput: names the key and the remedy.
+    """
+    problems = Problems()
+    if reader.qos == "reliable" and writer.qos != "reliable":
+        problems.add(BadInput("workload.consumer.qos: reliable is not offered; set producer: {qos: reliable}, too"))
+    if reader.durability == "transient-local" and writer.durability != "transient-local":
+        problems.add(
+            BadInput(
+                "workload.consumer.durability: transient-local is not offered; set producer: "
+                "{durability: transient-local}, too"
+            )
+        )
+    problems.raise_any()
+
+
+def _checked(model: type[Settings], role: str, settings: Mapping[str, Any]) -> Settings:
+    try:
+        return model.model_validate(dict(settings))
+    except ValidationError as error:
+        problems = Problems()
+        for each in error.errors():
+            name, known = ".".join(map(str, each["loc"])), ", ".join(model.model_fields)
+            told = f"there is no such setting; there are {known}" if each["type"] == "extra_forbidden" else each["msg"]
+            problems.add(BadInput(f"workload.{role}.{name}: {told}"))
+        problems.raise_any()
+        raise

@@ -1,0 +1,89 @@
+"""The subscriber: a reader for each topic."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cyclonedds.core import DDSException, InstanceState, ReadCondition, SampleState, ViewState, WaitSet
+from cyclonedds.sub import DataReader
+from cyclonedds.topic import Topic
+
+from chaoskit.base.quantities import SECOND
+from chaoskit.contract.feed import SubscriptionChange
+from chaoskit.contract.recording import NO_POSITION, Delivery
+from clusters.cyclonedds.matching import QUIET_S, Peers, known, settle
+from clusters.cyclonedds.message import Message
+from clusters.cyclonedds.participant import participant, qos_of
+from clusters.cyclonedds.settings import LEASE_NS, EndpointSettings
+
+_ANY = SampleState.Any | ViewState.Any | InstanceState.Any
+
+
+class CycloneSubscriber:
+    """See `chaoskit.contract.feed.FeedSubscriber`.
+
+    Args:
+        connection: what clients are told.
+        settings: the quality of service.
+        topics: the topics to subscribe to.
+    """
+
+    def __init__(self, connection: Mapping[str, Any], settings: EndpointSettings, topics: Sequence[str]) -> None:
+        domain, qos = participant(connection), qos_of(settings)
+        since_ns = time.monotonic_ns()
+        self._readers = {topic: DataReader(domain, Topic(domain, topic, Message), qos=qos) for topic in topics}
+        self._peers = {topic: Peers(connection[LEASE_NS]) for topic in topics}
+        self._waits = WaitSet(domain)
+        self._conditions = [ReadCondition(reader, _ANY) for reader in self._readers.values()]
+        for each in self._conditions:
+            self._waits.attach(each)
+        settle(lambda: sum(len(known(each.get_matched_publications)) for each in self._readers.values()))
+        for topic, reader in self._readers.items():
+            self._peers[topic].look(_matched(reader))
+        now_ns = time.monotonic_ns()
+        self._changes = [SubscriptionChange("subscribed", topic, since_ns, now_ns) for topic in topics]
+
+    def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Delivery], str | None]:
+        self._look()
+        found: list[Delivery] = []
+        try:
+            self._waits.wait(round(timeout_s * SECOND))
+            for topic, reader in self._readers.items():
+                if (left := messages_max - len(found)) > 0:
+                    samples = (each for each in reader.take(left) if isinstance(each, Message))
+                    found += [Delivery(topic, 0, None, each.payload, NO_POSITION, None) for each in samples]
+        except DDSException as error:
+            return found, str(error)
+        return found, None
+
+    def changes(self) -> list[SubscriptionChange]:
+        now_ns = time.monotonic_ns()
+        told = [each for each in self._changes if each.until_ns <= now_ns]
+        self._changes = self._changes[len(told) :]
+        return told
+
+    def close(self, *, abruptly: bool = False) -> None:
+        now_ns = time.monotonic_ns()
+        self._changes += [SubscriptionChange("unsubscribed", topic, now_ns, now_ns) for topic in self._readers]
+        del self._waits
+        self._conditions.clear()
+        self._readers.clear()
+
+    def _look(self) -> None:
+        """Take note of writers that are back: what they wrote meanwhile was written for nobody."""
+        for topic, reader in self._readers.items():
+            status: Any = reader.get_subscription_matched_status()  # type: ignore[no-untyped-call]
+            if not status.current_count_change:
+                continue
+            if (since_ns := self._peers[topic].look(_matched(reader))) is not None:
+                now_ns = time.monotonic_ns()
+                again_ns = now_ns + round(QUIET_S * SECOND)
+                self._changes.append(SubscriptionChange("unsubscribed", topic, since_ns, now_ns))
+                self._changes.append(SubscriptionChange("subscribed", topic, now_ns, again_ns))
+
+
+def _matched(reader: DataReader[Message]) -> list[str]:
+    data = (reader.get_matched_publication_data(handle) for handle in known(reader.get_matched_publications))
+    return [str(each.key) for each in data if each is not None]

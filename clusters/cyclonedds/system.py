@@ -1,0 +1,120 @@
+"""The Cyclone DDS plug-in: it has no processes of its own, and runs between its clients."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from chaoskit.base.errors import Problems
+from chaoskit.contract.capability import Capability
+from chaoskit.contract.client import LogClients, SequencedClients, SubscribingClients, TransactionalClients
+from chaoskit.contract.datamodel import PUBSUB
+from chaoskit.contract.feed import FeedClients
+from chaoskit.contract.guarantee import Declared
+from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.installation import Installation
+from chaoskit.contract.ledger import LedgerClients
+from chaoskit.contract.operating import Decommissioning, Leadership, Reassignment, Upgrade
+from chaoskit.contract.power import P, held
+from chaoskit.contract.queue import QueueClients
+from chaoskit.contract.service import DataFiles
+from chaoskit.contract.topic import Topic
+from clusters.cyclonedds.client import CycloneClients
+from clusters.cyclonedds.guarantees import GUARANTEES
+from clusters.cyclonedds.settings import (
+    DOMAIN,
+    LEASE_NS,
+    PEERS,
+    CycloneOptions,
+    check_offered,
+    reader_settings,
+    writer_settings,
+)
+
+_FEEDS = "DDS has topics that nobody stores; use workload.kind: feed"
+_NO_BROKER = "there is no broker: peers talk to each other"
+
+
+class Domain:
+    """A domain: see `chaoskit.contract.service.Service`.
+
+    Args:
+        peers: addresses of the hosts on which its participants will be.
+        options: its options.
+    """
+
+    def __init__(self, peers: Sequence[str], options: CycloneOptions) -> None:
+        self._settings = {PEERS: list(peers), DOMAIN: options.domain, LEASE_NS: options.lease}
+
+    def power(self, kind: type[P]) -> P:
+        return held(kind, [self], "a DDS domain")
+
+    def wait_ready(self, timeout_s: float) -> None:
+        """There is nobody to wait for."""
+
+    def begin_trial(self, namespace: str, options: CycloneOptions) -> None:
+        """Topics have names of the trial."""
+
+    def create_topic(self, topic: Topic) -> None:
+        """A topic is there as long as a peer writes or reads it."""
+
+    def client_settings(self) -> dict[str, Any]:
+        return dict(self._settings)
+
+    def end_trial(self) -> None:
+        """Nothing is left of it."""
+
+    def close(self) -> None:
+        """There is nothing to be closed."""
+
+
+class System:
+    """Entry point `cyclonedds` of `chaoskit.clusters`."""
+
+    options = CycloneOptions
+    roles = ()
+    models = (PUBSUB,)
+    guarantees = GUARANTEES
+    between_clients = True
+    never: Mapping[type, str] = {
+        **dict.fromkeys(
+            (LogClients, TransactionalClients, SequencedClients, SubscribingClients, QueueClients, LedgerClients),
+            _FEEDS,
+        ),
+        **dict.fromkeys(
+            (Installation, Leadership, Reassignment, Decommissioning, Upgrade, DataFiles),
+            _NO_BROKER,
+        ),
+    }
+
+    def service_powers(self, options: CycloneOptions) -> tuple[type, ...]:
+        return ()
+
+    def client_powers(self, options: CycloneOptions) -> tuple[type, ...]:
+        return (FeedClients,)
+
+    def check(self, declared: Declared) -> None:
+        problems = Problems()
+        writer = problems.tried(writer_settings, declared.producer)
+        reader = problems.tried(reader_settings, declared.consumer)
+        if writer and reader:
+            problems.tried(check_offered, writer, reader)
+        problems.raise_any()
+
+    def prepare(self, options: CycloneOptions) -> None:
+        """There is nothing to be fetched: the library is in the package cyclonedds."""
+
+    def deployment(self, options: CycloneOptions) -> CycloneOptions:
+        return options
+
+    def deploy(self, hosts: Sequence[ServiceHost], options: CycloneOptions) -> Domain:
+        return Domain([host.address for host in hosts], options)
+
+    def clients(self, settings: Mapping[str, Any]) -> CycloneClients:
+        return CycloneClients(settings)
+
+    def brokers(self, options: CycloneOptions, hosts: int) -> int:
+        return 0
+
+    def diagnose(self) -> list[Capability]:
+        return []

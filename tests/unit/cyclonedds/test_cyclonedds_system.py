@@ -1,0 +1,177 @@
+"""Cyclone DDS's plug-in without a network: samples, settings, who is matched, what is refused, rules."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from cyclonedds.idl import IdlStruct
+from cyclonedds.idl.types import sequence, uint8
+
+from chaoskit.base.errors import BadInput
+from chaoskit.contract.feed import Promise
+from chaoskit.contract.guarantee import Damage, Declared, Effect
+from chaoskit.scenario.plan import read_plan
+from clusters.cyclonedds import participant as participants
+from clusters.cyclonedds.client import promise
+from clusters.cyclonedds.guarantees import RULES
+from clusters.cyclonedds.matching import Peers, known
+from clusters.cyclonedds.message import Message
+from clusters.cyclonedds.settings import CycloneOptions
+from clusters.cyclonedds.system import System
+
+SECOND = 10**9
+
+
+class Plain(IdlStruct, typename="chaoskit.Message"):  # type: ignore[misc]
+    """The same type as the library packs it."""
+
+    payload: sequence[uint8]  # type: ignore[type-arg]
+
+
+def _content(cluster: dict[str, Any] | None = None, **workload: Any) -> dict[str, Any]:
+    return {
+        "name": "small",
+        "cluster": {"system": "cyclonedds", "hosts": 2, **(cluster or {})},
+        "workload": {"kind": "feed", "duration": "5s", **workload},
+    }
+
+
+@pytest.mark.parametrize("content", [b"", b"a", bytes(range(256)) * 40])
+def test_a_sample_is_packed_as_the_library_packs_it(content: bytes) -> None:
+    assert Message(content).serialize() == Message.__idl__.serialize(Message(list(content)))  # type: ignore[arg-type]
+    assert Message.deserialize(Message(content).serialize()) == Message(content)
+    assert Message.deserialize(Message(content).serialize() + b"\0\0").payload == content, "samples are padded"
+
+
+def test_all_hosts_of_a_system_between_its_clients_are_theirs() -> None:
+    plan = read_plan(_content({"hosts": 3}, consumers=2), "small.yaml")
+
+    assert (plan.scenario.cluster.hosts, plan.scenario.cluster.seats) == (0, 3)
+    assert plan.declared.brokers == 0
+    assert read_plan(_content({"hosts": 0, "seats": 3}), "small.yaml").scenario.cluster == plan.scenario.cluster
+
+
+def test_any_host_may_be_drawn_for_a_fault() -> None:
+    content = {**_content({"hosts": 3}), "faults": [{"at": "1s", "inject": "power-cut", "on": "all", "for": "1s"}]}
+
+    (fault,) = read_plan(content, "small.yaml").faults
+
+    assert fault.on == ("n1", "n2", "n3")
+
+
+@pytest.mark.parametrize(
+    ("workload", "told"),
+    [
+        ({"qos": "reliable"}, Promise("exactly-once", lasting=False)),
+        ({}, Promise("exactly-once", lasting=False)),
+        ({"qos": "best-effort"}, Promise("at-most-once", lasting=False)),
+        ({"consumer": {"qos": "best-effort"}}, Promise("at-most-once", lasting=False)),
+    ],
+)
+def test_the_lower_quality_of_service_holds(workload: dict[str, Any], told: Promise) -> None:
+    declared = read_plan(_content(**workload), "small.yaml").declared
+
+    assert promise(declared.producer, declared.consumer) == told
+
+
+@pytest.mark.parametrize(
+    ("workload", "line"),
+    [
+        ({"producer": {"qos": 1}}, "workload.producer.qos: "),
+        ({"producer": {"acks": "all"}}, "workload.producer.acks: "),
+        ({"consumer": {"acks": "readers"}}, "workload.consumer.acks: there is no such setting; there are qos, history"),
+        ({"producer": {"qos": "best-effort"}}, "workload.consumer.qos: reliable is not offered; set producer"),
+        ({"consumer": {"durability": "transient-local"}}, "workload.consumer.durability: transient-local is not offer"),
+        ({"producer": {"history": "keep-last", "depth": 0}}, "workload.producer.depth: "),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(workload: dict[str, Any], line: str) -> None:
+    declared = read_plan(_content(**workload), "small.yaml").declared
+
+    with pytest.raises(BadInput) as refused:
+        System().check(declared)
+
+    assert line in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("peers", "address"), [(["127.0.0.9"], "127.0.0.1"), ([], "127.0.0.1"), (["203.0.113.7"], "127.0.0.1")]
+)
+def test_a_participant_is_on_the_network_of_the_peers_alone(peers: list[str], address: str) -> None:
+    assert participants._own_address(peers) == address
+
+
+def test_peers_that_come_while_the_library_counts_them_are_asked_for_again() -> None:
+    answers = iter([IndexError("invalid index"), [1, 2]])
+
+    def ask() -> list[int]:
+        answer = next(answers)
+        if isinstance(answer, IndexError):
+            raise answer
+        return answer
+
+    assert known(ask) == [1, 2]
+
+
+def test_a_peer_that_is_back_may_have_been_away_for_two_leases() -> None:
+    peers, began_ns = Peers(3 * SECOND), time.monotonic_ns()
+
+    assert peers.look(["a", "b"]) is None
+    assert peers.look(["a"]) is None
+    assert peers.look(["a", "c"]) is None, "a peer that was never there is not back"
+    since_ns = peers.look(["a", "b", "c"])
+
+    assert since_ns is not None
+    assert began_ns - 6 * SECOND <= since_ns <= time.monotonic_ns() - 6 * SECOND
+    assert peers.look(["a", "b", "c"]) is None
+
+
+def _effect(lasted_s: float, *, abrupt: bool = False, delays: bool = True, healed: bool = True) -> Effect:
+    healed_ns = SECOND + int(lasted_s * SECOND) if healed else None
+    return Effect("fault", ("n1",), True, Damage.NONE, SECOND, healed_ns, abrupt=abrupt, delays=delays, on_links=True)
+
+
+CUT = _effect(5)
+LAST = {"history": "keep-last", "depth": 10}
+
+
+@pytest.mark.parametrize(
+    ("rule", "producer", "consumer", "effects", "applies"),
+    [
+        ("best-effort", {"qos": "best-effort"}, {"qos": "best-effort"}, [CUT], True),
+        ("best-effort", {}, {"qos": "best-effort"}, [CUT], True),
+        ("best-effort", {}, {"qos": "best-effort"}, [], False),
+        ("best-effort", {}, {"qos": "best-effort"}, [_effect(1, delays=False)], False),
+        ("best-effort", {}, {}, [CUT], False),
+        ("keep-last", LAST, {}, [CUT], True),
+        ("keep-last", {}, LAST, [CUT], True),
+        ("keep-last", LAST, {}, [], False),
+        ("keep-last", {"depth": 10}, {}, [CUT], False),
+        ("keep-last", {**LAST, "qos": "best-effort"}, {"qos": "best-effort"}, [CUT], False),
+        ("writer-ended", {}, {}, [_effect(1, abrupt=True)], True),
+        ("writer-ended", {"acks": "readers"}, {}, [_effect(1, abrupt=True)], False),
+        ("writer-ended", {}, {}, [CUT], False),
+        ("lease", {}, {}, [_effect(10)], True),
+        ("lease", {}, {}, [_effect(1, healed=False)], True),
+        ("lease", {}, {}, [_effect(9.9)], False),
+        ("lease", {}, {}, [_effect(20, delays=False)], False),
+    ],
+)
+def test_a_rule_applies_to_its_settings_and_faults_alone(
+    rule: str, producer: dict[str, Any], consumer: dict[str, Any], effects: list[Effect], applies: bool
+) -> None:
+    (found,) = (each for each in RULES if each.id == f"cyclonedds.{rule}")
+    declared = Declared(CycloneOptions(), 2, 0, (), producer, consumer, load_ns=30 * SECOND)
+
+    assert bool(found.applies(declared, effects)) == applies
+
+
+def test_the_domain_tells_where_its_peers_are() -> None:
+    class Host:
+        address = "10.0.0.1"
+
+    domain = System().deploy([Host()], CycloneOptions(domain=3, lease="2s"))  # type: ignore[list-item, arg-type]
+
+    assert domain.client_settings() == {"peers": ["10.0.0.1"], "domain": 3, "lease_ns": 2 * SECOND}
