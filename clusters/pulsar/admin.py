@@ -102,14 +102,20 @@ class Admin:
             if refusal.status != httpx.codes.NOT_FOUND:
                 raise
 
-    def state(self, topic: str, partition: int, timeout_s: float) -> TopicState:
+    def state(self, topic: str, partition: int, timeout_s: float, owner: str = "") -> TopicState:
         """Return the state of a partition's log, from its owner.
+
+        Args:
+            topic, partition: the partition.
+            timeout_s: of each request.
+            owner: address of the owner; empty: a broker is asked for it.
 
         Raises:
             ServiceError: no broker answers, or the owner does not.
         """
         path = f"/admin/v2/persistent/{TOPICS}/{partition_name(topic, partition)}/internalStats?metadata=true"
-        return topic_state(self._ask("GET", path, timeout_s))
+        told = self._request("GET", owner, path, timeout_s) if owner else self._ask("GET", path, timeout_s)
+        return topic_state(told)
 
     def last_message(self, topic: str, partition: int, timeout_s: float) -> tuple[int, int, int] | None:
         """Return ledger, entry and batch index (-1 without a batch) of a partition's last message; None if it is empty.
@@ -154,18 +160,25 @@ class Admin:
         Raises:
             ServiceError: no broker knows.
         """
-        path = f"/lookup/v2/topic/persistent/{TOPICS}/{partition_name(topic, partition)}"
 
         def ask(broker: str) -> str | None:
             try:
-                return urlsplit(str(self._request("GET", broker, path, timeout_s)["brokerUrl"])).hostname
-            except (ServiceError, KeyError, TypeError):
+                return self._looked_up(broker, topic, partition, timeout_s)
+            except ServiceError:
                 return None
 
         told = [address for address in on_each(self._brokers, ask) if address]
         if not told:
             raise ServiceError(f"no broker knows the owner of {topic}/{partition}")
         return max(set(told), key=told.count)
+
+    def looked_up(self, topic: str, partition: int, timeout_s: float) -> str:
+        """Return the address of the broker that owns a partition, as the first broker that answers knows it.
+
+        Raises:
+            ServiceError: no broker knows.
+        """
+        return self._first(lambda broker: self._looked_up(broker, topic, partition, timeout_s))
 
     def bundle(self, topic: str, partition: int, timeout_s: float) -> str:
         """Return the range of the namespace bundle that a partition belongs to.
@@ -212,6 +225,14 @@ class Admin:
         """
         path = "/admin/v2/brokers/configuration/runtime"
         return {broker: self._request("GET", broker, path, timeout_s) for broker in self._brokers}
+
+    def _looked_up(self, broker: str, topic: str, partition: int, timeout_s: float) -> str:
+        path = f"/lookup/v2/topic/persistent/{TOPICS}/{partition_name(topic, partition)}"
+        told = self._request("GET", broker, path, timeout_s)
+        url = told.get("brokerUrl") if isinstance(told, dict) else None
+        if address := urlsplit(str(url or "")).hostname:
+            return address
+        raise ServiceError(f"broker {broker} does not know the owner of {topic}/{partition}")
 
     def _ask(self, method: str, path: str, timeout_s: float, body: object = None) -> Any:
         return self._first(lambda broker: self._request(method, broker, path, timeout_s, body))

@@ -63,8 +63,9 @@ class Roles(StorageRoles):
     def placed(self, topic: str, partition: int) -> Placed | None:
         """Return where a partition is stored; None if its owner does not answer."""
         try:
-            state = self._admin.state(topic, partition, TIMEOUT_S)
-            (owner,) = self._owner(topic, partition)
+            address = self._admin.looked_up(topic, partition, TIMEOUT_S)
+            state = self._admin.state(topic, partition, TIMEOUT_S, address)
+            (owner,) = self.named([address])
             return Placed(
                 (topic, partition), owner, self.named(sorted(state.stored)), self.named(state.ensemble) or None
             )
