@@ -1,39 +1,49 @@
 """What it costs to record the membership about once a second: sends a second, p99, and processor time.
 
-Rounds alternate without and with the recording (`chaoskit.run.survey`) on one running cluster of three brokers, with
-a topic of three partitions. Sends: 100-byte messages at the maximum rate, acks=all; p99: at 2,000/s, from the call.
-Processor time: what the machine uses while nothing is sent, cores. Prints one JSON line a system.
+One load on a running cluster of three brokers, with a topic of three partitions; the recording
+(`chaoskit.run.survey`) is off and on in turns of a few seconds meanwhile, so that a drift of the machine hits both.
+Kafka: 100-byte messages, acks=all, at the maximum rate, and at 2,000/s, from the call to the acknowledgement.
+Processor time: what the machine uses while nothing is sent, in cores. Prints one JSON line a system.
 
-    sudo .venv/bin/python -m benchmarks.membership [ROUNDS] [SECONDS]
+    sudo .venv/bin/python -m benchmarks.membership [PAIRS] [SECONDS]
 """
 
 from __future__ import annotations
 
 import json
-import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 import psutil
 
-from benchmarks.latency import recorded as latencies
-from benchmarks.recording import TOPIC, in_process, recorded, running
+from benchmarks.recording import TOPIC, in_process, recorded_by, running
 from chaoskit.contract.datamodel import LOG
 from chaoskit.contract.service import Service
 from chaoskit.contract.topic import Topic
+from chaoskit.contract.workload import Task
+from chaoskit.history.format.record import COMPLETE, SEND
+from chaoskit.history.format.schema import OK
+from chaoskit.history.recording.recover import recover
+from chaoskit.load.producer import produce
 from chaoskit.run.survey import Survey
 from clusters.kafka.settings import KafkaOptions
 from clusters.pulsar.settings import PulsarOptions
 from clusters.rabbitmq.settings import RabbitOptions
+from workloads.log.options import LogOptions
 
-_RATE = 2_000
+Sent = npt.NDArray[np.float64]
+"""When each send was acknowledged (CLOCK_MONOTONIC, s), and how long after its call (ms)."""
+
+_WARM_UP_S = 8.0
+_SETTLE_S = 0.5
 _SYSTEMS = {
     "kafka": KafkaOptions(topic={"min.insync.replicas": 2}),
     "rabbitmq": RabbitOptions(),
@@ -53,49 +63,79 @@ def surveyed(cluster: Service) -> Iterator[None]:
             survey.close()
 
 
-def used(seconds: float) -> float:
-    """Return how many cores the machine uses in the next seconds, on average."""
-    before = psutil.cpu_times()
-    time.sleep(seconds)
-    after = psutil.cpu_times()
-    busy = sum(getattr(after, each) - getattr(before, each) for each in ("user", "nice", "system", "irq", "softirq"))
-    return float(busy) / seconds
+def turns(cluster: Service, pairs: int, seconds: float, look: Callable[[], float]) -> list[tuple[float, float]]:
+    """Have the recording off and on in turns, in either order; return what is seen at the begin and the end of each
+    turn, of each pair off first."""
+    seen = []
+    for pair in range(pairs):
+        both: dict[bool, tuple[float, float]] = {}
+        for on in (False, True) if pair % 2 else (True, False):
+            with surveyed(cluster) if on else nullcontext():
+                time.sleep(_SETTLE_S)
+                begin = look()
+                time.sleep(seconds)
+                both[on] = begin, look()
+        seen += [both[False], both[True]]
+    return seen
 
 
-def p99(connection: dict[str, Any], seconds: float) -> float:
-    """Return the 99th percentile from the call of send to its acknowledgement, ms."""
-    return float(np.percentile(latencies(connection, _RATE, round(seconds))[:, 0], 99))
+def busy() -> float:
+    """Return how many seconds of processor time the machine has used."""
+    used = psutil.cpu_times()
+    return float(sum(getattr(used, each) for each in ("user", "nice", "system", "irq", "softirq")))
 
 
-def pairs(cluster: Service, measure: Callable[[], float], rounds: int) -> dict[str, Any]:
-    """Measure without and with the recording, in turns."""
-    without, recording = [], []
-    for _ in range(rounds):
-        without.append(measure())
-        with surveyed(cluster):
-            recording.append(measure())
-    ratios = [b / a for a, b in zip(without, recording, strict=True)]
+def sent(connection: dict[str, Any], rate: int | Literal["max"], seconds: float) -> Sent:
+    """Send for so long, with everything recorded."""
+    options = LogOptions(rate=rate, message_size=100, producer={"acks": "all"})
+    with tempfile.TemporaryDirectory() as folder:
+        recorded_by(Path(folder), Task("producer", 0), options, produce, connection, seconds)
+        [log] = recover(Path(folder))
+        records = np.concatenate([np.asarray(each) for each in log.segments])
+    sends, completed = records[records["kind"] == SEND], records[records["kind"] == COMPLETE]
+    done = np.zeros(len(sends), np.int64)
+    good = completed[completed["code"] == OK]
+    done[good["op"]] = good["end_ns"]
+    acked = done > 0
+    return np.stack([done[acked] / 1e9, (done[acked] - sends["start_ns"][acked]) / 1e6])
+
+
+def loaded(cluster: Service, rate: int | Literal["max"], pairs: int, seconds: float) -> Sequence[Sent]:
+    """Return what was sent in each turn, off first."""
+    whole_s = _WARM_UP_S + 2 * pairs * (seconds + 2 * _SETTLE_S)
+    with ThreadPoolExecutor(1) as pool:
+        load = pool.submit(in_process, sent, cluster.client_settings(), rate, whole_s)
+        time.sleep(_WARM_UP_S)
+        spans = turns(cluster, pairs, seconds, time.monotonic)
+        acked = load.result()
+    return [acked[:, (acked[0] >= begin) & (acked[0] < end)] for begin, end in spans]
+
+
+def compared(values: Sequence[float]) -> dict[str, Any]:
+    """Return the medians, off and on, and quartiles of the ratios of neighbours."""
+    off, on = np.array(values[::2]), np.array(values[1::2])
     return {
-        "without": [round(each, 4) for each in without],
-        "with": [round(each, 4) for each in recording],
-        "median_of_each": [round(statistics.median(each), 4) for each in (without, recording)],
-        "median_ratio": round(statistics.median(ratios), 4),
+        "off": round(float(np.median(off)), 4),
+        "on": round(float(np.median(on)), 4),
+        "ratio": [round(float(each), 4) for each in np.percentile(on / off, [25, 50, 75])],
+        "more": [round(float(each), 4) for each in np.percentile(on - off, [25, 50, 75])],
     }
 
 
-def main(rounds: int, seconds: float) -> None:
+def main(pairs: int, seconds: float) -> None:
     """Measure and print."""
     for name, options in _SYSTEMS.items():
         with running(name, 3, options) as cluster:
             cluster.create_topic(Topic(TOPIC, LOG, 3, 3))
-            told = {"cores": pairs(cluster, partial(used, seconds), rounds)}
+            time.sleep(_WARM_UP_S)
+            used = [(end - begin) / seconds for begin, end in turns(cluster, pairs, seconds, busy)]
+            told = {"cores": compared(used)}
             if name == "kafka":
-                connection = cluster.client_settings()
-                for key, measure in (("sends_per_s", recorded), ("p99_ms", p99)):
-                    in_process(measure, connection, seconds)  # brokers warm up
-                    told[key] = pairs(cluster, partial(in_process, measure, connection, seconds), rounds)
+                rates = [each.shape[1] / seconds for each in loaded(cluster, "max", pairs, seconds)]
+                p99 = [float(np.percentile(each[1], 99)) for each in loaded(cluster, 2_000, pairs, seconds)]
+                told |= {"sends_per_s": compared(rates), "p99_ms": compared(p99)}
         print(json.dumps({name: told}), flush=True)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 8, float(sys.argv[2]) if len(sys.argv) > 2 else 10)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 10, float(sys.argv[2]) if len(sys.argv) > 2 else 4)
