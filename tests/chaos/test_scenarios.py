@@ -25,7 +25,6 @@ SHORT = {
     "rabbitmq/restart:transient",
     "mosquitto/crash-subscriber:kept",
     "mosquitto/crash-subscriber:qos-0",
-    "cyclonedds/partition:keep-all",
     "cyclonedds/partition:keep-last",
 }
 """Those that `make test` runs: a short trial of each system; `make chaos` runs all but the nightly ones."""
