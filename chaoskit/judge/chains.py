@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from operator import attrgetter
+from typing import Any
 
 from chaoskit.history.compacting.placements import Placements, Standing
 from chaoskit.history.format.audits import Place
 from chaoskit.history.format.fault import Fault
 from chaoskit.judge.consequence import LATE_NS
+
+_PROCEDURE = "take no replica away while another one is out of sync"
 
 
 def chain(explaining: Container[int], faults: Sequence[Fault], placements: Placements, place: Place) -> str:
@@ -36,6 +39,18 @@ def chain(explaining: Container[int], faults: Sequence[Fault], placements: Place
     )
     name = f"{place[0]}/{place[1]}"
     return f"{'; '.join(out)}: so {rest} with {name} when {last.kind} of {', '.join(last.targets)} began"
+
+
+def with_procedure(remedy: str, causes: Iterable[Mapping[str, Any]]) -> str:
+    """Return a remedy and, if somebody was out of sync before, what operators can do.
+
+    Args:
+        remedy: the setting to change; empty if none helps.
+        causes: the causes, as in verdict.json.
+    """
+    if not any(each["chain"] for each in causes):
+        return remedy
+    return "; or ".join(dict.fromkeys(part for part in (remedy, _PROCEDURE) if part))
 
 
 def _out(host: str, standings: Sequence[Standing], faults: Sequence[Fault]) -> str:

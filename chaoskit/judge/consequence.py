@@ -1,7 +1,8 @@
 """What changed in the system and for its clients while a fault held: its consequence.
 
 A fault that took effect on its host may change nothing: a page cache swallows a slow disk, a retry a lost packet. The
-system's own membership is told as it was seen about once a second; what clients experienced is told in
+system's own membership is told as it was seen about once a second; a change that was first seen when the system
+answered again is told of all faults that held since it had answered last. What clients experienced is told in
 `chaoskit.judge.behaviour`; and what a fault explains of the findings is its consequence, too. Faults that hold at the
 same time are not told apart.
 """
@@ -118,11 +119,13 @@ def consequences(  # noqa: PLR0917 - all that is known of faults
     """
     known = (changes(place, placements.standings(place)) for place in placements.places)
     membership = sorted(chain(*known, of_readers), key=_when)
+    since_ns = {each: _unseen_since_ns(each, answered) for each in membership}
     found = _found(explained)
     told: list[dict[str, Any] | None] = []
     for fault, experienced, late in zip(faults, behaviour, late_ms, strict=True):
         clients = beyond(experienced, late or 0.0)
-        own = [each for each in membership if fault.start_ns <= each.at_ns <= _until_ns(fault, faults)]
+        until_ns = _until_ns(fault, faults)
+        own = [each for each in membership if fault.start_ns <= each.at_ns and since_ns[each] <= until_ns]
         changed = {**_membership(own), **found.get(fault.number, {}), **(clients or {})}
         unknown = not _answered(fault, answered) if placements.places else clients is None
         unknown |= bool(experienced) and clients is None
@@ -197,6 +200,13 @@ def _until_ns(fault: Fault, faults: Sequence[Fault]) -> float:
         return inf
     following_ns = min((other.start_ns for other in faults if other.start_ns > fault.start_ns), default=inf)
     return max(fault.healed_ns, min(fault.healed_ns + LATE_NS, following_ns - 1))
+
+
+def _unseen_since_ns(changed: Changed, answered: Sequence[Sequence[int]]) -> int:
+    """Return since when a change may have been there: it is seen when the system answers again."""
+    begins = [first for first, _ in answered]
+    earlier = [last for _, last in answered if last < changed.at_ns]
+    return max(earlier) if changed.at_ns in begins and earlier else changed.at_ns
 
 
 def _answered(fault: Fault, answered: Sequence[Sequence[int]]) -> bool:

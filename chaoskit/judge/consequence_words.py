@@ -25,6 +25,9 @@ _LASTED = {
 }
 """Words before the end of a change, and if it had none."""
 
+_LEADING = (Change.NEW_LEADER, Change.NO_LEADER, Change.NEW_EPOCH)
+"""Who leads decides what is kept: these changes are told before others."""
+
 _CHANGES_TOLD = 4
 _PERCENTILES = {"p50_ms": "p50", "p99_ms": "p99"}
 _OF = {"send": "of sends", "end_to_end": "to consumers"}
@@ -68,13 +71,13 @@ def _subject(what: str, host: str, before: str, where: str) -> str:
 
 
 def _changes(changes: Sequence[Mapping[str, Any]], began_ms: float) -> Iterator[str]:
-    """Yield equal changes of several partitions as one, the first ones only."""
+    """Yield equal changes of several partitions as one; if there are many, the most important ones only."""
     alike: dict[tuple[str, str, str], list[Mapping[str, Any]]] = defaultdict(list)
     for each in changes:
         alike[each["what"], each["host"], each.get("before", "")].append(each)
-    parts = [_change(what, host, before, own, began_ms) for (what, host, before), own in alike.items()]
-    yield from parts[:_CHANGES_TOLD]
-    if (more := len(parts) - _CHANGES_TOLD) > 0:
+    chosen = sorted(alike, key=lambda each: Change(each[0]) not in _LEADING)[:_CHANGES_TOLD]
+    yield from (_change(*each, alike[each], began_ms) for each in alike if each in chosen)
+    if (more := len(alike) - len(chosen)) > 0:
         yield f"and {more} more changes in verdict.json"
 
 

@@ -35,7 +35,7 @@ from chaoskit.history.format.schema import SENDING
 from chaoskit.history.reading.reader import History
 from chaoskit.judge.attribution import Cause, Explained
 from chaoskit.judge.bounds import compare
-from chaoskit.judge.chains import chain
+from chaoskit.judge.chains import chain, with_procedure
 from chaoskit.judge.checking import find
 from chaoskit.judge.consequence import consequences, stayed
 from chaoskit.judge.crashes import hosts_of, place_of, with_crashes
@@ -301,20 +301,28 @@ def _found(  # noqa: PLR0917 - see `judge`
     if anomaly.measured and name in subject.bounds:
         derived = Allowance(True, "a measurement; the scenario's bound on it is judged apart")
     allowance = allow(name, count, derived, subject.expect, measured=anomaly.measured, doubt=anomaly.doubt)
+    told = _told(causes, rows, history)
     return Found(
         count,
         allowance.allowed,
         allowance.why,
-        allowance.remedy,
+        with_procedure(allowance.remedy, told),
         _between_s(rows),
         tuple(examples(rows, history.operations, subject.describe)),
-        tuple(
-            {**describe_cause(cause, count), "chain": _chain(cause, rows, history)}
-            for cause, count in causes
-            if cause is not None
-        ),
+        told,
         anomaly.doubt,
     )
+
+
+def _told(causes: Sequence[tuple[Cause | None, int]], rows: pa.Table, history: History) -> tuple[dict[str, Any], ...]:
+    """Return causes as in verdict.json; those of one rule and the same faults are one."""
+    told: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for cause, count in causes:
+        if cause is not None:
+            each = {**describe_cause(cause, count), "chain": _chain(cause, rows, history)}
+            same = told.setdefault((each["rule"], each["what"], each["chain"]), {**each, "count": 0})
+            same["count"] += count
+    return tuple(told.values())
 
 
 def _chain(cause: Cause, rows: pa.Table, history: History) -> str:

@@ -183,7 +183,7 @@ def derive(causes: Sequence[tuple[Cause | None, int]], table: Allowance | None, 
             why += f": rule {table.rule} applies to this run, but not to these messages, hosts and times"
         elif table is not None:
             why = table.why if not known else f"{why}: {table.why}"
-        return Allowance(False, why, table.remedy if table else "")
+        return Allowance(False, why, table.remedy if table and not table.allowed else "")
     refused = next((cause for cause in known if cause.rule.known and cause.rule.id not in accept), None)
     chosen = refused or known[0]
     why = "; ".join(dict.fromkeys(cause.why for cause in ([refused] if refused else known)))

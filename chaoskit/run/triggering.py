@@ -134,11 +134,12 @@ class Triggers:
         if when.leader is not None:
             led = [place for place, each in self._survey.standings.items() if each[-1].leader == when.leader]
             return f"{when.leader} leads {led[0][0]}/{led[0][1]}" if led else ""
-        fallen = [
-            each
-            for each in self._changes()
-            if each.what is Change.OUT_OF_SYNC and each.until_ns is None and when.out_of_sync in (each.host, ANY)
-        ]
+        out = [each for each in self._changes() if each.what is Change.OUT_OF_SYNC]
+        if when.in_sync is not None:
+            own = [each for each in out if each.host == when.in_sync]
+            back = bool(own) and all(each.until_ns is not None for each in own)
+            return f"{when.in_sync} was in sync again with all of its partitions" if back else ""
+        fallen = [each for each in out if each.until_ns is None and when.out_of_sync in (each.host, ANY)]
         return seen(fallen[0]) if fallen else ""
 
     def _changes(self) -> Iterator[Changed]:

@@ -39,6 +39,7 @@ class When(BaseModel):
 
     Attributes:
         out_of_sync: this host (or `any`) was in sync with a partition and is so no more.
+        in_sync: this host was out of sync with a partition and is in sync with all of its partitions again.
         leader: this host leads a partition.
         acked: so many sends of the load were acknowledged.
         lag: so many acknowledged messages have not been received yet by the consumers.
@@ -49,6 +50,7 @@ class When(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     out_of_sync: str | None = None
+    in_sync: str | None = None
     leader: str | None = None
     acked: int | None = Field(default=None, ge=1)
     lag: int | None = Field(default=None, ge=1)
@@ -57,9 +59,9 @@ class When(BaseModel):
 
     @model_validator(mode="after")
     def _one_condition(self) -> When:
-        given = [self.out_of_sync, self.leader, self.acked, self.lag, self.log]
+        given = [self.out_of_sync, self.in_sync, self.leader, self.acked, self.lag, self.log]
         if sum(each is not None for each in given) != 1:
-            raise ValueError("specify one of out_of_sync, leader, acked, lag and log")
+            raise ValueError("specify one of out_of_sync, in_sync, leader, acked, lag and log")
         if self.on is not None and self.log is None:
             raise ValueError("on belongs to log")
         if self.log is not None:
@@ -72,7 +74,7 @@ class When(BaseModel):
     @property
     def hosts(self) -> Iterator[tuple[str, str]]:
         """The keys that name a host, and the names."""
-        for key in ("out_of_sync", "leader", "on"):
+        for key in ("out_of_sync", "in_sync", "leader", "on"):
             name = getattr(self, key)
             if name is not None and not (key == "out_of_sync" and name == ANY):
                 yield key, name

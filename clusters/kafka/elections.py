@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaoskit.contract.guarantee import Declared, Effect, Rule
+from chaoskit.contract.guarantee import Damage, Declared, Effect, Rule
 from clusters.common.effects import LOSES, hosts_down_beside, hosts_hit
 from clusters.common.properties import is_true, setting
 from clusters.kafka import artifacts
@@ -63,11 +63,33 @@ def _last_known_leader(declared: Declared, effects: Sequence[Effect]) -> str:
     )
 
 
+def _empty_leader(declared: Declared, effects: Sequence[Effect]) -> str:
+    abrupt, late = ([each for each in effects if getattr(each, name)] for name in ("abrupt", "delays"))
+    everybody = hosts_down_beside(late, Damage.DESTROYS) >= declared.replication
+    if not everybody or hosts_down_beside(abrupt, Damage.DESTROYS) < insync(declared):
+        return ""
+    return (
+        f"all {declared.replication} replicas were away, {insync(declared)} or more shut down uncleanly, and the disk "
+        "of one was lost: it may lead again without data, and the others then cut off what they have"
+    )
+
+
 def _last_forgot(declared: Declared, effects: Sequence[Effect]) -> bool:
     """Return whether a host forgot what it had not flushed while enough hosts were under a fault."""
     beside = hosts_down_beside(effects, LOSES)
     return beside >= insync(declared) and not flushes_each_message(declared.options)
 
+
+EMPTY_LEADER = Rule(
+    "kafka.empty-leader",
+    ("truncated",),
+    _empty_leader,
+    "take no replica away while another one is out of sync",
+    'Kafka documentation, "Eligible Leader Replicas"; KIP-966, last known leader',
+    "kafka/zone-loss:at-once",
+    "kafka/zone-loss:one-after-the-other",
+)
+"""It explains a loss before the rules about flushes, which would not have helped."""
 
 ELECTION_RULES = (
     Rule(
@@ -84,7 +106,8 @@ ELECTION_RULES = (
         "kafka.last-known-leader",
         ("truncated",),
         _last_known_leader,
-        "raise min.insync.replicas, or set flush.messages=1",
+        "set flush.messages=1, or raise min.insync.replicas (at the replication, one broker that is away stops all "
+        "writes)",
         'Kafka documentation, "Eligible Leader Replicas"; KIP-966: tolerates min.insync.replicas - 1 unclean shutdowns',
         "kafka/last-replica:power-after-kills",
         "kafka/last-replica:power-min-insync-two",

@@ -17,7 +17,7 @@ from clusters.common.effects import LOSES, damaged, disturbed, hosts_down_togeth
 from clusters.common.properties import is_true, setting
 from clusters.common.supervision import RUNS
 from clusters.kafka.consumer import ISOLATION, READ_COMMITTED
-from clusters.kafka.elections import ELECTION_RULES, insync
+from clusters.kafka.elections import ELECTION_RULES, EMPTY_LEADER, insync
 from clusters.kafka.producer import resolve_producer
 from clusters.kafka.retention import deletes
 from clusters.kafka.settings import KafkaOptions, flushes_each_message
@@ -196,6 +196,17 @@ RULES = (
         elects=True,
     ),
     Rule(
+        "kafka.disks-lost",
+        ("truncated",),
+        _disks_lost,
+        "keep fewer replicas on disks that can fail together, or raise min.insync.replicas (at the replication, one "
+        "broker that is away stops all writes)",
+        'Kafka documentation, "Replication"',
+        "kafka/last-replica:disk-min-insync-one",
+        "kafka/last-replica:disk-min-insync-two",
+    ),
+    EMPTY_LEADER,
+    Rule(
         "kafka.os-flush",
         ("truncated",),
         _os_flush,
@@ -212,15 +223,6 @@ RULES = (
         "Kafka documentation, broker setting log.flush.interval.messages",
         "kafka/offsets-flush:topic-only",
         "kafka/offsets-flush:brokers-too",
-    ),
-    Rule(
-        "kafka.disks-lost",
-        ("truncated",),
-        _disks_lost,
-        "raise min.insync.replicas, or keep fewer replicas on disks that can fail together",
-        'Kafka documentation, "Replication"',
-        "kafka/last-replica:disk-min-insync-one",
-        "kafka/last-replica:disk-min-insync-two",
     ),
     Rule(
         "kafka.retention",

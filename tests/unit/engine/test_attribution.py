@@ -85,6 +85,8 @@ def test_the_replicas_are_those_at_the_time() -> None:
 
 def test_replicas_that_nobody_recorded_may_be_anywhere() -> None:
     assert rules([lost(19)], [ALL_OF_0], placements=placed()) == ["kafka.os-flush"]
+    wiped = effect("disk-wipe", "n1", "n2", "n3", start_s=20, healed_s=25)
+    assert rules([lost(19)], [wiped], placements=placed()) == ["kafka.disks-lost"], "what was destroyed was no flush"
 
 
 def test_settings_alone_may_be_the_cause() -> None:

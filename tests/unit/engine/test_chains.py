@@ -7,7 +7,7 @@ from test_consequence import PLACE, SECOND, WHOLE, _fault, _placements, _stood
 
 from chaoskit.history.compacting.placements import Standing
 from chaoskit.history.format.fault import Fault
-from chaoskit.judge.chains import chain
+from chaoskit.judge.chains import chain, with_procedure
 
 SLOW, CUT = _fault(5, 20, 0, "n2"), Fault(1, "power-cut", 12 * SECOND, targets=("n1",), effective_ns=1)
 
@@ -39,6 +39,24 @@ def test_who_was_out_before_any_fault_is_told_without_one() -> None:
     placements = _placements(WHOLE, _stood(2, "n1", "n1 n3"))
 
     assert chain([1], [SLOW, CUT], placements, PLACE).startswith("n2 had been out of sync since 2.0 s: so n1, n3 were")
+
+
+@pytest.mark.parametrize(
+    ("remedy", "chains", "told"),
+    [
+        ("set a=1", ["", ""], "set a=1"),
+        ("set a=1", ["", "n2 had been"], "set a=1; or take no replica away while another one is out of sync"),
+        ("", ["n2 had been"], "take no replica away while another one is out of sync"),
+        ("", [], ""),
+        (
+            "take no replica away while another one is out of sync",
+            ["n2 had been"],
+            "take no replica away while another one is out of sync",
+        ),
+    ],
+)
+def test_operators_are_told_to_wait_if_somebody_was_out_of_sync(remedy: str, chains: list[str], told: str) -> None:
+    assert with_procedure(remedy, [{"chain": each} for each in chains]) == told
 
 
 def test_of_a_setting_alone_nothing_is_told() -> None:

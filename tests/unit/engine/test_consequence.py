@@ -263,6 +263,27 @@ def test_the_headline_names_what_changed_nothing(faults: list[dict[str, Any]], s
     assert without_consequence(faults) == said
 
 
+def test_what_was_first_seen_when_the_system_answered_again_belongs_to_all_faults_that_held_since() -> None:
+    faults = [_fault(5, 30, 0, "n2"), _fault(6, 12, 1, "n3"), _fault(31, 32, 2, "n2")]
+    silent = [[0, 10 * SECOND], [20 * SECOND, 60 * SECOND]]
+    late, soon = _stood(20, "n1", "n1 n2"), _stood(26, "n1", "n1")
+
+    told = _told(WHOLE, late, soon, faults=faults, answered=silent)
+
+    assert [each.get("out_of_sync") if each else each for each in told] == [["n3", "n2"], ["n3"], {}]
+
+
+def test_who_leads_is_told_before_who_is_in_sync() -> None:
+    fell = [Changed(Change.OUT_OF_SYNC, PLACE, 6 * SECOND, f"n{number}") for number in range(9)]
+    led = Changed(Change.NEW_LEADER, PLACE, 7 * SECOND, "n3", "n1")
+    told = {"membership": [each.as_json() for each in [*fell, led]]}
+
+    words = in_words({**_as_told(told, []), "at_ms": 5_000.0})
+
+    assert "leader of log-0/0 from n1 to n3 at 7.0 s" in words
+    assert words.endswith("and 6 more changes in verdict.json")
+
+
 def test_equal_changes_of_several_partitions_are_one_and_many_are_counted() -> None:
     moves = [Changed(change.what, ("t", n), 6 * SECOND, change.host, change.before) for n in range(3) for change in
              changes(PLACE, [WHOLE, _stood(6, "n3", "n1 n2 n3", 2)])]  # fmt: skip

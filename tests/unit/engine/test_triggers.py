@@ -43,12 +43,13 @@ def _refused(*faults: dict[str, Any]) -> list[str]:
         ({"after": {"fault": "slwo"}}, "faults.1.after.fault: no fault has the id 'slwo'; did you mean \"slow\"?"),
         ({"after": {"fault": "slow", "is": "over"}}, "faults.1.after.is: "),
         ({"after": {"fault": "slow"}, "at": "3s"}, "faults.1: specify either at, after or when, or from, to and every"),
-        ({"when": {}}, "faults.1.when: specify one of out_of_sync, leader, acked, lag and log"),
-        ({"when": {"acked": 1, "lag": 1}}, "faults.1.when: specify one of out_of_sync, leader, acked, lag and log"),
+        ({"when": {}}, "faults.1.when: specify one of out_of_sync, in_sync, leader, acked, lag and log"),
+        ({"when": {"acked": 1, "lag": 1}}, "faults.1.when: specify one of out_of_sync, "),
         ({"when": {"acked": 1, "on": "n1"}}, "faults.1.when: on belongs to log"),
         ({"when": {"log": "("}}, "faults.1.when: log: "),
         ({"when": {"leader": "n9"}}, "faults.1.when.leader: there is no host 'n9'; "),
         ({"when": {"out_of_sync": "n9"}}, "faults.1.when.out_of_sync: there is no host 'n9'; "),
+        ({"when": {"in_sync": "n9"}}, "faults.1.when.in_sync: there is no host 'n9'; "),
         ({"when": {"log": "x", "on": "n9"}}, "faults.1.when.on: there is no host 'n9'; "),
         ({"at": "2s", "id": "slow"}, "faults.1.id: 'slow' is the id of faults.0, too; choose another"),
         ({"at": "2s", "within": "3s"}, 'faults.1.within: how long a fault waits for after or when; '),
@@ -224,6 +225,22 @@ def test_a_host_that_is_back_in_sync_is_not_out_of_it() -> None:
     assert waiting.still()
     waiting.over.set()
     assert waiting.end() == ""
+
+
+def test_when_a_host_is_back_in_sync_with_all_of_its_partitions() -> None:
+    load = Load()
+    load.stood(1, "n1", "n1 n2")
+    waiting = Waiting(load, _triggered(when={"in_sync": "n2"}))
+    assert waiting.still(), "it was never out of sync"
+    load.stood(5, "n1", "n1")
+    other = Standing(5 * 10**9, "n1", frozenset(["n1", "n2"]), frozenset(["n1", "n2"]), 1)
+    load.standings["log-0", 1] = [other, other._replace(at_ns=6 * 10**9, in_sync=frozenset(["n1"]))]
+    assert waiting.still(), "it is out of sync"
+    load.stood(7, "n1", "n1 n2")
+    assert waiting.still(), "it lacks one partition"
+    load.standings["log-0", 1].append(other._replace(at_ns=8 * 10**9))
+
+    assert waiting.end() == "n2 was in sync again with all of its partitions"
 
 
 @pytest.mark.parametrize(

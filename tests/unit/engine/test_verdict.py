@@ -8,7 +8,7 @@ import pytest
 from samples import verdict
 
 from chaoskit.contract.guarantee import Allowance
-from chaoskit.judge.verdict import INVALID, UNKNOWN, VALID, Found, allow, decide
+from chaoskit.judge.verdict import INVALID, UNKNOWN, VALID, Found, allow, decide, derive
 
 LOST = {"lost": Found(3, False, "acks=all")}
 ALLOWED = {"lost": Found(3, True, "acks=1")}
@@ -118,6 +118,15 @@ def test_an_expectation_overrides_the_guarantees(expected: Any, count: int, met:
 def test_without_an_expectation_the_guarantees_count() -> None:
     assert allow("lost", 5, DERIVED["lost"], {"duplicate": "none"}) == DERIVED["lost"]
     assert allow("duplicate", 5, DERIVED["duplicate"], {}) == DERIVED["duplicate"]
+
+
+def test_a_rule_that_does_not_apply_to_what_was_found_has_no_remedy_for_it() -> None:
+    elsewhere = derive([(None, 3)], Allowance(True, "because", "set a=1", "kafka.os-flush"), ())
+    never = derive([(None, 3)], Allowance(False, "acks=all", "set a=1"), ())
+
+    assert (elsewhere.allowed, elsewhere.remedy) == (False, "")
+    assert "rule kafka.os-flush applies to this run, but not to these messages" in elsewhere.why
+    assert never == Allowance(False, "acks=all", "set a=1")
 
 
 def test_what_nobody_mentions_is_not_allowed() -> None:

@@ -149,6 +149,15 @@ def test_acks_of_all_with_two_in_sync_survive_processes_and_one_power_cut(acks: 
         (_declared(FLUSHED), [effect("time-travel", "n1"), effect("time-travel", "n2", start_s=30)], set()),
         (_declared(SAFE), [effect("disk-wipe", "n1"), effect("power-cut", "n2")], BACK),
         (_declared(FLUSHED), [effect("disk-wipe", "n1"), effect("power-cut", "n2")], set()),
+        # A broker that lost its disk leads again, empty, if all others were away and enough of them were shut down
+        # uncleanly.
+        (_declared(FLUSHED), [effect("disk-wipe", "n1"), effect("kill", "n2", "n3")], BACK),
+        (_declared(FLUSHED), [effect("disk-wipe", "n1"), effect("kill", "n2"), effect("pause", "n3")], BACK),
+        (_declared(FLUSHED), [effect("disk-wipe", "n1"), effect("pause", "n2", "n3")], set()),
+        (_declared(FLUSHED), [effect("disk-wipe", "n1"), effect("kill", "n2")], set()),
+        (_declared(FLUSHED), [effect("disk-wipe", "n1", start_s=40), effect("kill", "n2", "n3")], set()),
+        (_declared({**FLUSHED, "min.insync.replicas": 3}), [effect("disk-wipe", "n1"), effect("kill", "n2", "n3")],
+         BACK),
         # Healed by a reboot: what was not fsynced is gone.
         (_declared(SAFE), [effect("disk-dead", "n1", "n2")], BACK),
         (_declared(FLUSHED), [effect("disk-dead", "n1", "n2")], set()),
