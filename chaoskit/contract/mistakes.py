@@ -181,9 +181,16 @@ def _owner(model: type[BaseModel], location: Sequence[Any]) -> type[BaseModel]:
             kind = field.annotation if field is not None else None
         else:
             kind = next(iter(get_args(kind)[-1:]), None)
+        kind = _present(kind)
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             model = kind
     return model
+
+
+def _present(annotation: Any) -> Any:
+    """Return the type of what may be left out, if it is there."""
+    parts = [part for part in get_args(annotation) if part is not type(None)]
+    return parts[0] if type(None) in get_args(annotation) and len(parts) == 1 else annotation
 
 
 def _keys(content: Any, location: Sequence[Any], *, missing: bool) -> Iterator[Any]:

@@ -46,6 +46,8 @@ def _refused(*faults: dict[str, Any]) -> list[str]:
         ({"when": {}}, "faults.1.when: specify one of out_of_sync, in_sync, leader, acked, lag and log"),
         ({"when": {"acked": 1, "lag": 1}}, "faults.1.when: specify one of out_of_sync, "),
         ({"when": {"acked": 1, "on": "n1"}}, "faults.1.when: on belongs to log"),
+        ({"when": {"leads": "n1"}}, 'faults.1.when.leads: unknown key; did you mean "leader"? Known: acked, in_sync, '),
+        ({"after": {"fault": "slow", "if": "healed"}}, "faults.1.after.if: unknown key; "),
         ({"when": {"log": "("}}, "faults.1.when: log: "),
         ({"when": {"leader": "n9"}}, "faults.1.when.leader: there is no host 'n9'; "),
         ({"when": {"out_of_sync": "n9"}}, "faults.1.when.out_of_sync: there is no host 'n9'; "),
