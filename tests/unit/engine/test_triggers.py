@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 from paper import PaperCluster
-from samples import content, plan
+from samples import plan
 from stage import Stage
 
-from chaoskit.base.errors import BadInput
 from chaoskit.contract.event import FaultDropped
 from chaoskit.contract.host import HostError, Result
 from chaoskit.contract.installation import Installation
@@ -23,74 +22,11 @@ from chaoskit.history.format.audits import Place
 from chaoskit.history.format.fault import Fault
 from chaoskit.history.recording.recorder import Progress
 from chaoskit.run.triggering import Triggers
-from chaoskit.scenario.plan import read_plan
 from chaoskit.scenario.timeline import PlannedFault
 
 SLOW = {"at": "1s", "id": "slow", "inject": "disk-slow", "on": "follower", "write_bandwidth": "1MiB", "for": "5s"}
 CUT = {"inject": "power-cut", "on": "leader", "for": "1s"}
 PLACE: Place = ("log-0", 0)
-
-
-def _refused(*faults: dict[str, Any]) -> list[str]:
-    with pytest.raises(BadInput) as refused:
-        read_plan(content(faults=list(faults)), "bad.yaml")
-    return [line.removeprefix("bad.yaml: ") for line in str(refused.value).splitlines()]
-
-
-@pytest.mark.parametrize(
-    ("keys", "line"),
-    [
-        ({"after": {"fault": "slwo"}}, "faults.1.after.fault: no fault has the id 'slwo'; did you mean \"slow\"?"),
-        ({"after": {"fault": "slow", "is": "over"}}, "faults.1.after.is: "),
-        ({"after": {"fault": "slow"}, "at": "3s"}, "faults.1: specify either at, after or when, or from, to and every"),
-        ({"when": {}}, "faults.1.when: specify one of out_of_sync, in_sync, leader, acked, lag and log"),
-        ({"when": {"acked": 1, "lag": 1}}, "faults.1.when: specify one of out_of_sync, "),
-        ({"when": {"acked": 1, "on": "n1"}}, "faults.1.when: on belongs to log"),
-        ({"when": {"leads": "n1"}}, 'faults.1.when.leads: unknown key; did you mean "leader"? Known: acked, in_sync, '),
-        ({"after": {"fault": "slow", "if": "healed"}}, "faults.1.after.if: unknown key; "),
-        ({"when": {"log": "("}}, "faults.1.when: log: "),
-        ({"when": {"leader": "n9"}}, "faults.1.when.leader: there is no host 'n9'; "),
-        ({"when": {"out_of_sync": "n9"}}, "faults.1.when.out_of_sync: there is no host 'n9'; "),
-        ({"when": {"in_sync": "n9"}}, "faults.1.when.in_sync: there is no host 'n9'; "),
-        ({"when": {"log": "x", "on": "n9"}}, "faults.1.when.on: there is no host 'n9'; "),
-        ({"at": "2s", "id": "slow"}, "faults.1.id: 'slow' is the id of faults.0, too; choose another"),
-        ({"at": "2s", "within": "3s"}, 'faults.1.within: how long a fault waits for after or when; '),
-        ({"at": "2s", "expect": {"consequence": "much"}}, "faults.1.expect.consequence: "),
-        ({"id": "cut", "after": {"fault": "cut"}}, "faults.1.after.fault: 'cut' waits for this fault, which "),
-    ],
-)  # fmt: skip
-def test_a_mistake_is_named_with_its_remedy(keys: dict[str, Any], line: str) -> None:
-    lines = _refused(SLOW, {**CUT, **keys})
-
-    assert any(each.startswith(line) for each in lines), lines
-
-
-@pytest.mark.parametrize("expected", ["none", "new-owner", "unsubscribed"])
-def test_nobody_can_wait_for_a_consequence_that_is_only_known_after_the_run(expected: str) -> None:
-    told = {**SLOW, "expect": {"consequence": expected}}
-
-    (line,) = _refused(told, {**CUT, "after": {"fault": "slow", "is": "consequence"}})
-
-    assert line == (
-        f"faults.1.after.is: whether 'slow' had the consequence that it expects, {expected}, is only known after the "
-        "run; write `is: effective`"
-    )
-    assert len(plan([told, {**CUT, "after": {"fault": "slow", "is": "effective"}}]).faults) == 2
-
-
-def test_faults_that_wait_for_each_other_are_refused() -> None:
-    one = {**CUT, "id": "one", "after": {"fault": "other"}}
-    other = {**CUT, "id": "other", "after": {"fault": "one"}}
-
-    assert len(_refused(one, other)) == 2
-
-
-def test_a_series_has_no_id_and_ends_with_the_load() -> None:
-    series = {"from": "8s", "to": "60s", "every": "5s", "inject": "kill", "on": "one"}
-
-    assert "id belongs to a single fault: at, after or when" in _refused({**series, "id": "kills"})[0]
-    (line,) = _refused(series)
-    assert line == "faults.0.to: 1m is after the end of the load, 20s; set `to: 20s`, or workload.duration: 1m"
 
 
 def test_a_key_of_a_kind_that_is_called_within_stays_its_own() -> None:
