@@ -178,7 +178,7 @@ def _verdict(  # noqa: PLR0917 - see `judge`
         if name in counts or name in expect
     }
     seconds = seconds_of(folder)
-    faults = tuple(_faults(subject, folder, seconds, history, placements, explained, load))
+    faults = tuple(_faults(subject, seconds, history, placements, explained, load))
     availability = {key: value for key, value in load["availability"].items() if key != "by_fault"}
     audit, complete = _audit(subject, history)
     counted = load["counts"]
@@ -228,7 +228,6 @@ def _with_uncertainty(latency: Mapping[str, Any], history: History) -> dict[str,
 
 def _faults(  # noqa: PLR0917 - see `judge`
     subject: Subject,
-    folder: Path,
     seconds: Sequence[Second],
     history: History,
     placements: Placements,
@@ -237,7 +236,7 @@ def _faults(  # noqa: PLR0917 - see `judge`
 ) -> Iterator[dict[str, Any]]:
     """Yield the faults as in verdict.json."""
     recorded, answered = history.recorded_faults, subject.liveness.get("answered", ())
-    read = readers_of(history, load_of(folder).end_ns) if recorded else ()
+    read = readers_of(history, load["end_ns"]) if recorded else ()
     of_readers = [changed for each in read for changed in each.changes()]
     late = [late_ms(seconds, each.start_ns, each.healed_ns) for each in recorded]
     consequent = consequences(recorded, load["behaviour"], placements, of_readers, explained, answered, late)

@@ -45,7 +45,8 @@ def measure(history: History, timing: Timing) -> tuple[pa.Table, pa.Table]:
 
 
 def figures(counts: pa.Table, waits: pa.Table, timing: Timing, latency_folder: Path) -> dict[str, Any]:
-    """Return counts, rates, availability, latency and `behaviour` as in verdict.json, and write the histograms.
+    """Return counts, rates, availability, latency and `behaviour` as in verdict.json, and `end_ns`, when the load ended;
+    write the histograms.
 
     Counts include warm-up sends; the other figures do not. The auditor's operations are never included.
 
@@ -78,6 +79,7 @@ def figures(counts: pa.Table, waits: pa.Table, timing: Timing, latency_folder: P
         "availability": availability(waits, timing),
         "latency": latency(counts, missing, timing, latency_folder),
         "behaviour": behaviour(counts, waits, timing),
+        "end_ns": load.end_ns,
     }
 
 

@@ -93,8 +93,10 @@ def readers_of(history: History, end_ns: int) -> list[Readers]:
         end_ns: the end of the load, ns since the start of the run.
     """
     told = {(each.topic, each.partition): list(_told(each)) for each in history.partitions}
-    rows = history.operations
     ops = sorted({act.op for acts in told.values() for act in acts})
+    if not ops:
+        return []
+    rows = history.operations
     known = {op: _done(rows.slice(op, 1).to_pylist()[0]) for op in ops}
     return [_readers(place, acts, known, end_ns) for place, acts in told.items() if acts]
 

@@ -137,7 +137,8 @@ def series_of(history: History, timing: Timing, last_ns: int = 0) -> Series:
     due, acked, unavailable = _no_counts(axis), _no_counts(axis), []
     made = np.zeros(0, np.int64)
     for partition in history.partitions:
-        tables = messages, _ = read_messages(partition).select(_COLUMNS), read_observations(partition)
+        messages = read_messages(partition).select(_COLUMNS)
+        tables = messages, read_observations(partition)
         model = model_of(history, partition.topic)
         sends = Sends.of(messages, operations, timing, model)
         due_ns, done_ns = sends.due_ns[sends.acked], sends.done_ns[sends.acked]
