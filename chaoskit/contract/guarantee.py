@@ -19,6 +19,10 @@ from chaoskit.history.format.audits import Place
 Trait = TypeVar("Trait")
 
 
+WAIT_FOR_REPLICAS = "take no replica away while another one is out of sync"
+"""A remedy of operators, where no setting helps."""
+
+
 class Damage(Flag):
     """What a fault may do to the data on a host.
 

@@ -6,12 +6,11 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
+from chaoskit.contract.guarantee import WAIT_FOR_REPLICAS
 from chaoskit.history.compacting.placements import Placements, Standing
 from chaoskit.history.format.audits import Place
 from chaoskit.history.format.fault import Fault
 from chaoskit.judge.consequence import LATE_NS
-
-_PROCEDURE = "take no replica away while another one is out of sync"
 
 
 def chain(explaining: Container[int], faults: Sequence[Fault], placements: Placements, place: Place) -> str:
@@ -50,7 +49,7 @@ def with_procedure(remedy: str, causes: Iterable[Mapping[str, Any]]) -> str:
     """
     if not any(each["chain"] for each in causes):
         return remedy
-    return "; or ".join(dict.fromkeys(part for part in (remedy, _PROCEDURE) if part))
+    return "; or ".join(dict.fromkeys(part for part in (remedy, WAIT_FOR_REPLICAS) if part))
 
 
 def _out(host: str, standings: Sequence[Standing], faults: Sequence[Fault]) -> str:

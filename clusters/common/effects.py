@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chaoskit.base.quantities import SECOND
-from chaoskit.contract.guarantee import Damage, Effect
+from chaoskit.contract.guarantee import Damage, Declared, Effect
 
 LOSES = Damage.FORGETS | Damage.DESTROYS
 """Damage that loses unsynced data; a host that lost fsynced data lost unsynced data, too."""
@@ -43,6 +43,11 @@ def damaged(effects: Sequence[Effect], damage: Damage) -> bool:
 def disturbed(effects: Sequence[Effect]) -> bool:
     """Return whether any fault may have delayed or silenced somebody; a wrong clock does not."""
     return any(effect.delays for effect in effects)
+
+
+def lasted_ns(declared: Declared, effect: Effect) -> int:
+    """Return how long a fault held, ns; one that was not healed, until the load would have ended."""
+    return (declared.load_ns if effect.healed_ns is None else effect.healed_ns) - effect.start_ns
 
 
 def _hit_during(instant: int, effects: Sequence[Effect]) -> set[str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from chaoskit.base.quantities import format_duration
 from chaoskit.contract.guarantee import Declared, Effect, Guarantees, Rule
-from clusters.common.effects import disturbed
+from clusters.common.effects import disturbed, lasted_ns
 from clusters.common.supervision import RUNS
 from clusters.cyclonedds.client import promise
 from clusters.cyclonedds.settings import EndpointSettings, reader_settings, writer_settings
@@ -47,14 +47,10 @@ def _writer_ended(declared: Declared, effects: Sequence[Effect]) -> str:
 
 def _lease(declared: Declared, effects: Sequence[Effect]) -> str:
     lease_ns = declared.options.lease
-    if not _reliable(declared) or not any(_lasted_ns(declared, each) >= lease_ns for each in effects if each.delays):
+    if not _reliable(declared) or not any(lasted_ns(declared, each) >= lease_ns for each in effects if each.delays):
         return ""
     lease = format_duration(lease_ns)
     return f"lease: {lease}: a peer that is not heard for so long is given up, with what it had not acknowledged"
-
-
-def _lasted_ns(declared: Declared, effect: Effect) -> int:
-    return (declared.load_ns if effect.healed_ns is None else effect.healed_ns) - effect.start_ns
 
 
 _DDS = "OMG DDS 1.4"

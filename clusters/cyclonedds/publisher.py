@@ -17,7 +17,7 @@ from cyclonedds.topic import Topic
 
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract.client import Completed
-from chaoskit.contract.vocabulary import INFO, OK
+from chaoskit.contract.vocabulary import INFO, OK, Outcome
 from clusters.cyclonedds.matching import known, settle
 from clusters.cyclonedds.message import Message
 from clusters.cyclonedds.participant import participant, qos_of
@@ -67,15 +67,18 @@ class CyclonePublisher:
         if not self._unacked:
             time.sleep(timeout_s)
         elif self._acknowledged(timeout_s):
-            while self._unacked:
-                self._completed(self._unacked.popleft(), OK, None, None)
+            self._settle(OK, None)
 
     def close(self, timeout_s: float) -> None:
         if self._acknowledged(timeout_s):
-            self.poll(0)
-        while self._unacked:
-            self._completed(self._unacked.popleft(), INFO, "a reader has not acknowledged it", None)
+            self._settle(OK, None)
+        else:
+            self._settle(INFO, "a reader has not acknowledged it")
         self._writers.clear()
+
+    def _settle(self, outcome: Outcome, error: str | None) -> None:
+        while self._unacked:
+            self._completed(self._unacked.popleft(), outcome, error, None)
 
     def _acknowledged(self, timeout_s: float) -> bool:
         """Return whether the matched readers acknowledge everything in time."""

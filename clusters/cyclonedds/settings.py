@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from importlib import metadata
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.base.quantities import MILLISECOND, SECOND, Duration
+from clusters.common.client_settings import checked
 
 PEERS, DOMAIN, LEASE_NS = "peers", "domain", "lease_ns"
 """What clients are told: the addresses of the hosts with peers; and the options."""
@@ -70,21 +71,18 @@ class WriterSettings(EndpointSettings):
     acks: Literal["write", "readers"] = "write"
 
 
-Settings = TypeVar("Settings", bound=EndpointSettings)
-
-
 def writer_settings(settings: Mapping[str, Any]) -> WriterSettings:
     """Return the settings of a producer.
 
     Raises:
         BadInput: names each that is wrong, below `workload.producer`.
     """
-    return _checked(WriterSettings, "producer", settings)
+    return checked(WriterSettings, "producer", settings)
 
 
 def reader_settings(settings: Mapping[str, Any]) -> EndpointSettings:
     """Return the settings of a consumer; see `writer_settings`."""
-    return _checked(EndpointSettings, "consumer", settings)
+    return checked(EndpointSettings, "consumer", settings)
 
 
 def check_offered(writer: EndpointSettings, reader: EndpointSettings) -> None:
@@ -104,16 +102,3 @@ def check_offered(writer: EndpointSettings, reader: EndpointSettings) -> None:
             )
         )
     problems.raise_any()
-
-
-def _checked(model: type[Settings], role: str, settings: Mapping[str, Any]) -> Settings:
-    try:
-        return model.model_validate(dict(settings))
-    except ValidationError as error:
-        problems = Problems()
-        for each in error.errors():
-            name, known = ".".join(map(str, each["loc"])), ", ".join(model.model_fields)
-            told = f"there is no such setting; there are {known}" if each["type"] == "extra_forbidden" else each["msg"]
-            problems.add(BadInput(f"workload.{role}.{name}: {told}"))
-        problems.raise_any()
-        raise

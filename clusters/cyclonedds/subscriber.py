@@ -61,7 +61,7 @@ class CycloneSubscriber:
     def changes(self) -> list[SubscriptionChange]:
         now_ns = time.monotonic_ns()
         told = [each for each in self._changes if each.until_ns <= now_ns]
-        self._changes = self._changes[len(told) :]
+        self._changes = [each for each in self._changes if each.until_ns > now_ns]
         return told
 
     def close(self, *, abruptly: bool = False) -> None:

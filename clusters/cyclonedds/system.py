@@ -7,17 +7,12 @@ from typing import Any
 
 from chaoskit.base.errors import Problems
 from chaoskit.contract.capability import Capability
-from chaoskit.contract.client import LogClients, SequencedClients, SubscribingClients, TransactionalClients
 from chaoskit.contract.datamodel import PUBSUB
 from chaoskit.contract.feed import FeedClients
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.installation import Installation
-from chaoskit.contract.ledger import LedgerClients
-from chaoskit.contract.operating import Decommissioning, Leadership, Reassignment, Upgrade
 from chaoskit.contract.power import P, held
-from chaoskit.contract.queue import QueueClients
-from chaoskit.contract.service import DataFiles
+from chaoskit.contract.system import CLIENT_POWERS, SERVICE_POWERS
 from chaoskit.contract.topic import Topic
 from clusters.cyclonedds.client import CycloneClients
 from clusters.cyclonedds.guarantees import GUARANTEES
@@ -77,14 +72,8 @@ class System:
     guarantees = GUARANTEES
     between_clients = True
     never: Mapping[type, str] = {
-        **dict.fromkeys(
-            (LogClients, TransactionalClients, SequencedClients, SubscribingClients, QueueClients, LedgerClients),
-            _FEEDS,
-        ),
-        **dict.fromkeys(
-            (Installation, Leadership, Reassignment, Decommissioning, Upgrade, DataFiles),
-            _NO_BROKER,
-        ),
+        **dict.fromkeys((power for power in CLIENT_POWERS if power is not FeedClients), _FEEDS),
+        **dict.fromkeys(SERVICE_POWERS, _NO_BROKER),
     }
 
     def service_powers(self, options: CycloneOptions) -> tuple[type, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chaoskit.contract.guarantee import Damage, Declared, Effect, Rule
+from chaoskit.contract.guarantee import WAIT_FOR_REPLICAS, Damage, Declared, Effect, Rule
 from clusters.common.effects import LOSES, hosts_down_beside, hosts_hit
 from clusters.common.properties import is_true, setting
 from clusters.kafka import artifacts
@@ -84,7 +84,7 @@ EMPTY_LEADER = Rule(
     "kafka.empty-leader",
     ("truncated",),
     _empty_leader,
-    "take no replica away while another one is out of sync",
+    WAIT_FOR_REPLICAS,
     'Kafka documentation, "Eligible Leader Replicas"; KIP-966, last known leader',
     "kafka/zone-loss:at-once",
     "kafka/zone-loss:one-after-the-other",

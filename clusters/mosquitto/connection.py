@@ -15,9 +15,9 @@ from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from chaoskit.base.errors import BadInput, Problems
+from clusters.common.client_settings import checked
 from clusters.mosquitto.settings import PORT
 
 ADDRESS = "address"
@@ -60,17 +60,7 @@ def check_settings(role: str, settings: Mapping[str, Any]) -> ClientSettings:
     Raises:
         BadInput: names each that is wrong, below `workload.ROLE`.
     """
-    try:
-        return ClientSettings.model_validate(dict(settings))
-    except ValidationError as error:
-        problems = Problems()
-        for each in error.errors():
-            name = ".".join(map(str, each["loc"]))
-            known = ", ".join(ClientSettings.model_fields)
-            told = f"there is no such setting; there are {known}" if each["type"] == "extra_forbidden" else each["msg"]
-            problems.add(BadInput(f"workload.{role}.{name}: {told}"))
-        problems.raise_any()
-        raise
+    return checked(ClientSettings, role, settings)
 
 
 class Connection:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract.guarantee import Declared, Effect, Guarantees, Rule
 from chaoskit.contract.traits import Paced
-from clusters.common.effects import disturbed
+from clusters.common.effects import disturbed, lasted_ns
 from clusters.common.supervision import RUNS
 from clusters.mosquitto.client import promise
 from clusters.mosquitto.connection import check_settings
@@ -52,14 +52,10 @@ def _queue_full(declared: Declared, effects: Sequence[Effect]) -> str:
     if not _lasting(declared) or not most or paced is None:
         return ""
     rate = paced.per_second
-    away_s = max((_lasted_ns(declared, each) / SECOND + _BACK_S for each in effects if each.delays), default=0.0)
+    away_s = max((lasted_ns(declared, each) / SECOND + _BACK_S for each in effects if each.delays), default=0.0)
     if not away_s or (rate is not None and rate * away_s <= most):
         return ""
     return f"max_queued_messages: {most}: no more than that wait for a subscriber that is away"
-
-
-def _lasted_ns(declared: Declared, effect: Effect) -> int:
-    return (declared.load_ns if effect.healed_ns is None else effect.healed_ns) - effect.start_ns
 
 
 def _in_memory_of_client(declared: Declared, effects: Sequence[Effect]) -> str:

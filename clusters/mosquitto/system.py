@@ -7,16 +7,14 @@ from typing import Any
 
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.contract.capability import Capability
-from chaoskit.contract.client import LogClients, SequencedClients, SubscribingClients, TransactionalClients
 from chaoskit.contract.datamodel import PUBSUB
 from chaoskit.contract.feed import FeedClients
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.host import Root, ServiceHost
 from chaoskit.contract.installation import Installation
-from chaoskit.contract.ledger import LedgerClients
 from chaoskit.contract.operating import Decommissioning, Leadership, Reassignment, Upgrade
-from chaoskit.contract.queue import QueueClients
 from chaoskit.contract.service import DataFiles
+from chaoskit.contract.system import CLIENT_POWERS
 from clusters.common.diagnosis import debian_roots
 from clusters.hosts import roots
 from clusters.mosquitto.client import MqttClients
@@ -38,10 +36,7 @@ class System:
     models = (PUBSUB,)
     guarantees = GUARANTEES
     never: Mapping[type, str] = {
-        **dict.fromkeys(
-            (LogClients, TransactionalClients, SequencedClients, SubscribingClients, QueueClients, LedgerClients),
-            _FEEDS,
-        ),
+        **dict.fromkeys((power for power in CLIENT_POWERS if power is not FeedClients), _FEEDS),
         **dict.fromkeys((Leadership, Reassignment, Decommissioning), _ONE_BROKER),
         DataFiles: "the broker has one file for everything; use `files:` instead of `what:`",
     }
