@@ -55,9 +55,8 @@ def in_c(program: Path, connection: dict[str, Any], rate: int, seconds: int) -> 
         return np.fromfile(out, np.int64).reshape(-1, 2) / 1e6
 
 
-def recorded(connection: dict[str, Any], rate: int, seconds: int) -> Took:
-    """Return what the log workload's producer recorded."""
-    options = LogOptions(rate=rate, message_size=_SIZE, producer=_PRODUCER)
+def acknowledged(connection: dict[str, Any], options: LogOptions, seconds: float) -> tuple[Any, npt.NDArray[np.int64]]:
+    """Return the sends that the log workload's producer recorded, and when each was acknowledged, ns; 0: it was not."""
     with tempfile.TemporaryDirectory() as folder:
         recorded_by(Path(folder), Task("producer", 0), options, produce, connection, seconds)
         [log] = recover(Path(folder))
@@ -66,6 +65,13 @@ def recorded(connection: dict[str, Any], rate: int, seconds: int) -> Took:
     done = np.zeros(len(sends), np.int64)
     good = completed[completed["code"] == OK]
     done[good["op"]] = good["end_ns"]
+    return sends, done
+
+
+def recorded(connection: dict[str, Any], rate: int, seconds: int) -> Took:
+    """Return what the log workload's producer recorded."""
+    options = LogOptions(rate=rate, message_size=_SIZE, producer=_PRODUCER)
+    sends, done = acknowledged(connection, options, seconds)
     counted = (done > 0) & (sends["intended_ns"] != sends["start_ns"])
     ends, each = done[counted], sends[counted]
     return np.stack([ends - each["start_ns"], ends - each["intended_ns"]], axis=1) / 1e6

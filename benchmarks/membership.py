@@ -24,15 +24,11 @@ import numpy as np
 import numpy.typing as npt
 import psutil
 
-from benchmarks.recording import TOPIC, in_process, recorded_by, running
+from benchmarks.latency import acknowledged
+from benchmarks.recording import TOPIC, in_process, running
 from chaoskit.contract.datamodel import LOG
 from chaoskit.contract.service import Service
 from chaoskit.contract.topic import Topic
-from chaoskit.contract.workload import Task
-from chaoskit.history.format.record import COMPLETE, SEND
-from chaoskit.history.format.schema import OK
-from chaoskit.history.recording.recover import recover
-from chaoskit.load.producer import produce
 from chaoskit.run.survey import Survey
 from clusters.kafka.settings import KafkaOptions
 from clusters.pulsar.settings import PulsarOptions
@@ -88,14 +84,7 @@ def busy() -> float:
 def sent(connection: dict[str, Any], rate: int | Literal["max"], seconds: float) -> Sent:
     """Send for so long, with everything recorded."""
     options = LogOptions(rate=rate, message_size=100, producer={"acks": "all"})
-    with tempfile.TemporaryDirectory() as folder:
-        recorded_by(Path(folder), Task("producer", 0), options, produce, connection, seconds)
-        [log] = recover(Path(folder))
-        records = np.concatenate([np.asarray(each) for each in log.segments])
-    sends, completed = records[records["kind"] == SEND], records[records["kind"] == COMPLETE]
-    done = np.zeros(len(sends), np.int64)
-    good = completed[completed["code"] == OK]
-    done[good["op"]] = good["end_ns"]
+    sends, done = acknowledged(connection, options, seconds)
     acked = done > 0
     return np.stack([done[acked] / 1e9, (done[acked] - sends["start_ns"][acked]) / 1e6])
 
