@@ -45,8 +45,9 @@ def measure(history: History, timing: Timing) -> tuple[pa.Table, pa.Table]:
 
 
 def figures(counts: pa.Table, waits: pa.Table, timing: Timing, latency_folder: Path) -> dict[str, Any]:
-    """Return counts, rates, availability, latency and `behaviour` as in verdict.json, and `end_ns`, when the load ended;
-    write the histograms.
+    """Return counts, rates, availability, latency and `behaviour` as in verdict.json, and write the histograms.
+
+    `end_ns` is when the load ended, ns since the start of the run.
 
     Counts include warm-up sends; the other figures do not. The auditor's operations are never included.
 
