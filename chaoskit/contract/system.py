@@ -52,17 +52,6 @@ class Rooted(Protocol):
 
 
 @runtime_checkable
-class BetweenClients(Protocol):
-    """Optional power of a system: it has no processes of its own, and runs between its clients.
-
-    Attributes:
-        between_clients: True.
-    """
-
-    between_clients: bool
-
-
-@runtime_checkable
 class Typed(Protocol):
     """Optional power of a system: its topics have types of its own.
 
@@ -173,3 +162,8 @@ class System(Protocol):
     def diagnose(self) -> list[Capability]:
         """Return the capabilities that this system needs, and whether this machine has them."""
         ...
+
+
+def between_clients(system: System, options: Any) -> bool:
+    """Return whether a system has no processes of its own with these options: it runs between its clients."""
+    return Installation not in system.service_powers(options)

@@ -18,7 +18,7 @@ from chaoskit.contract.host import HostProvider
 from chaoskit.contract.installation import Installation
 from chaoskit.contract.installed import nemesis
 from chaoskit.contract.mistakes import Model, validated, without_wrong
-from chaoskit.contract.system import BetweenClients, Fetching, System, typed
+from chaoskit.contract.system import Fetching, System, between_clients, typed
 from chaoskit.contract.traits import Backlog, Paced, Resends, Routed, Transactions
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Workload
 from chaoskit.scenario.expected import check_expected
@@ -159,13 +159,13 @@ class _Planning:
         system = tried(installed.system, cluster.system, "cluster.system")
         workload = tried(installed.workload, load.kind, "workload.kind")
         tried(check_zones, cluster.zones, cluster.host_names)
-        if system:
-            tried(_check_hosts, cluster, system)
         key, content = cluster.host_options
         disk = provider and self._validated(provider.options, content, f"cluster.{key}.")
         options = system and self._validated(
             system.options, _given(cluster, system), "cluster.", ClusterSpec.model_fields
         )
+        if system and options:
+            tried(_check_hosts, cluster, between_clients(system, options))
         given = load.model_extra or {}
         loading = workload and self._validated(workload.options, given, "workload.", WorkloadSpec.model_fields)
         tried(check_expected, scenario.expect, installed.anomalies())
@@ -250,18 +250,19 @@ def _seated(scenario: Scenario) -> Scenario:
         system = installed.system(cluster.system, "cluster.system")
     except BadInput:
         return scenario  # it is told where the system is needed
-    if not isinstance(system, BetweenClients):
+    options = without_wrong(system.options, _given(cluster, system))
+    if options is None or not between_clients(system, options):
         return scenario
     seats = {"hosts": 0, "seats": cluster.hosts + cluster.seats}
     return scenario.model_copy(update={"cluster": cluster.model_copy(update=seats)})
 
 
-def _check_hosts(cluster: ClusterSpec, system: System) -> None:
-    name, between = cluster.system, isinstance(system, BetweenClients)
+def _check_hosts(cluster: ClusterSpec, between: bool) -> None:
+    wrong = "cluster.hosts: must be at least 1 (given: 0): {} runs"
     if not between and not cluster.hosts:
-        raise BadInput(f"cluster.hosts: must be at least 1 (given: 0): {name} runs on hosts")
+        raise BadInput(f"{wrong.format(cluster.system)} on hosts")
     if between and not cluster.seats:
-        raise BadInput(f"cluster.hosts: must be at least 1 (given: 0): {name} runs between its clients, on these hosts")
+        raise BadInput(f"{wrong.format(cluster.system)} between its clients, on these hosts")
 
 
 def _allowed(

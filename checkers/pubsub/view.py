@@ -121,8 +121,10 @@ class FeedView:
         began = codes(self._told["kind"], _KINDS) == _SUBSCRIBED
         promise, lasting = codes(self._told["name"], PROMISES), integers(self._told["value"]) == 1
         process = operations.process[rows]
-        order = np.lexsort((operations.op[rows], process))
-        # The next change of the same client ends a stay; without one, its last operation does.
+        # The next change of the same client ends a stay; without one, its last operation does. Changes are in the order
+        # in which they were over: since when a subscription was not in place may be long before it was in place.
+        ended = np.where(operations.end_ns[rows] == NONE, _NEVER, operations.end_ns[rows])
+        order = np.lexsort((operations.op[rows], ended, process))
         following = np.append(order[1:], NONE)
         follows = np.append(process[order[1:]] == process[order[:-1]], False)
         last_ns = self._last_ns()

@@ -1,16 +1,9 @@
-"""Whom a writer or a reader is matched with, and since when."""
+"""Whom the library says that a writer or a reader is matched with."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
-
-QUIET_S = 0.5
-"""After so long without a change, a new writer or reader knows everybody who is there."""
-
-_ALONE_S = 2.0
-_POLL_S = 0.01
 
 
 def known(ask: Callable[[], list[int]]) -> list[int]:
@@ -19,45 +12,3 @@ def known(ask: Callable[[], list[int]]) -> list[int]:
     while True:
         with suppress(IndexError):
             return ask()
-
-
-def settle(counted: Callable[[], int]) -> None:
-    """Wait until the number of peers has not changed for a while; for longer if there is none.
-
-    Args:
-        counted: returns how many are matched.
-    """
-    began = changed = time.monotonic()
-    count = counted()
-    while time.monotonic() < (changed + QUIET_S if count else began + _ALONE_S):
-        time.sleep(_POLL_S)
-        if (now := counted()) != count:
-            count, changed = now, time.monotonic()
-
-
-class Peers:
-    """Those that an endpoint is matched with, as it sees them at each look.
-
-    A peer that was not heard for a lease is not matched any more; it may have given up the endpoint as long before.
-
-    Args:
-        lease_ns: the lease.
-    """
-
-    def __init__(self, lease_ns: int) -> None:
-        self._lease_ns = lease_ns
-        self._matched: set[str] = set()
-        self._gone_ns: dict[str, int] = {}
-
-    def look(self, matched: Sequence[str]) -> int | None:
-        """Take note of who is matched now; return since when a peer that is back may have sent what never came.
-
-        Args:
-            matched: the identifiers of the peers.
-        """
-        now_ns, present = time.monotonic_ns(), set(matched)
-        for gone in self._matched - present:
-            self._gone_ns[gone] = now_ns
-        back = [self._gone_ns.pop(each) for each in present - self._matched if each in self._gone_ns]
-        self._matched = present
-        return min(back) - 2 * self._lease_ns if back else None

@@ -6,19 +6,16 @@ of this machine.
 
 from __future__ import annotations
 
-import ipaddress
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-import psutil
 from cyclonedds.core import Policy, Qos
 from cyclonedds.domain import Domain, DomainParticipant
 
 from chaoskit.base.quantities import SECOND
+from clusters.common.own_network import LOOPBACK, own_network
 from clusters.cyclonedds.settings import DOMAIN, LEASE_NS, PEERS, EndpointSettings, WriterSettings
-
-_LOOPBACK = "127.0.0.1"
 
 
 def participant(connection: Mapping[str, Any]) -> DomainParticipant:
@@ -27,7 +24,7 @@ def participant(connection: Mapping[str, Any]) -> DomainParticipant:
     Args:
         connection: what clients are told.
     """
-    return _participant(connection[DOMAIN], _own_address(connection[PEERS]), connection[LEASE_NS])[1]
+    return _participant(connection[DOMAIN], own_network(connection[PEERS])[0], connection[LEASE_NS])[1]
 
 
 def qos_of(settings: EndpointSettings) -> Qos:
@@ -44,7 +41,7 @@ def qos_of(settings: EndpointSettings) -> Qos:
 
 @lru_cache(maxsize=1)
 def _participant(domain: int, address: str, lease_ns: int) -> tuple[Domain, DomainParticipant]:
-    multicast = ' multicast="true"' if address == _LOOPBACK else ""
+    multicast = ' multicast="true"' if address == LOOPBACK else ""
     configuration = (
         "<CycloneDDS><Domain>"
         f'<General><Interfaces><NetworkInterface address="{address}"{multicast}/></Interfaces></General>'
@@ -52,15 +49,3 @@ def _participant(domain: int, address: str, lease_ns: int) -> tuple[Domain, Doma
         "</Domain></CycloneDDS>"
     )
     return Domain(domain, configuration), DomainParticipant(domain)
-
-
-def _own_address(peers: Sequence[str]) -> str:
-    """Return this machine's, or this host's, address on the network of the peers."""
-    there = [ipaddress.ip_address(each) for each in peers]
-    for addresses in psutil.net_if_addrs().values():
-        for each in addresses:
-            if each.netmask and "." in each.address:
-                network = ipaddress.ip_network(f"{each.address}/{each.netmask}", strict=False)
-                if any(peer in network for peer in there):
-                    return each.address
-    return _LOOPBACK

@@ -18,7 +18,8 @@ from cyclonedds.topic import Topic
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract.client import Completed
 from chaoskit.contract.vocabulary import INFO, OK, Outcome
-from clusters.cyclonedds.matching import known, settle
+from clusters.common.matching import settle
+from clusters.cyclonedds.matching import known
 from clusters.cyclonedds.message import Message
 from clusters.cyclonedds.participant import participant, qos_of
 from clusters.cyclonedds.settings import WriterSettings

@@ -13,7 +13,8 @@ from cyclonedds.topic import Topic
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract.feed import SubscriptionChange
 from chaoskit.contract.recording import NO_POSITION, Delivery
-from clusters.cyclonedds.matching import QUIET_S, Peers, known, settle
+from clusters.common.matching import QUIET_S, Peers, settle
+from clusters.cyclonedds.matching import known
 from clusters.cyclonedds.message import Message
 from clusters.cyclonedds.participant import participant, qos_of
 from clusters.cyclonedds.settings import LEASE_NS, EndpointSettings

@@ -70,7 +70,6 @@ class System:
     roles = ()
     models = (PUBSUB,)
     guarantees = GUARANTEES
-    between_clients = True
     never: Mapping[type, str] = {
         **dict.fromkeys((power for power in CLIENT_POWERS if power is not FeedClients), _FEEDS),
         **dict.fromkeys(SERVICE_POWERS, _NO_BROKER),

@@ -160,7 +160,8 @@ def test_a_power_of_which_nothing_is_said_is_not_supported() -> None:
 
 
 class _Between(Kafka):
-    between_clients = True
+    def service_powers(self, options: Any) -> tuple[type, ...]:
+        return ()
 
     def brokers(self, options: Any, hosts: int) -> int:
         return 1

@@ -19,7 +19,7 @@ from chaoskit.contract.installed import system as installed
 from chaoskit.contract.installed import workload as installed_workload
 from chaoskit.contract.power import PowerMissing, optional
 from chaoskit.contract.service import Placing, Service
-from chaoskit.contract.system import BetweenClients, System
+from chaoskit.contract.system import System, between_clients
 from chaoskit.contract.topic import Topic
 from chaoskit.run.deployment import start
 from chaoskit.testing.conformance.clients import check_clients
@@ -61,9 +61,10 @@ def check_cluster(
         _check_guarantees(found, wants)
         with wants.step("default options"):
             _check_options(found, found.options(), wants)
-        if hosts or (workloads and isinstance(found, BetweenClients)):
+        chosen = found.options.model_validate(options or {})
+        if hosts or (workloads and between_clients(found, chosen)):
             with wants.step("a deployment"):
-                _check_deployment(found, hosts, found.options.model_validate(options or {}), wants, workloads or {})
+                _check_deployment(found, hosts, chosen, wants, workloads or {})
 
 
 def _check_powers(found: System, wants: Wants) -> None:
@@ -100,7 +101,7 @@ def _check_guarantees(found: System, wants: Wants) -> None:
 
 
 def _check_options(found: System, options: Any, wants: Wants) -> None:
-    if isinstance(found, BetweenClients):
+    if between_clients(found, options):
         wants.that(found.brokers(options, 0) == 0, "`brokers` for no hosts is not 0, but it runs between its clients")
     else:
         wants.that(1 <= found.brokers(options, 3) <= 3, "`brokers` for 3 hosts is not 1 to 3")

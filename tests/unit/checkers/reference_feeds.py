@@ -35,6 +35,10 @@ def findings(story: Story) -> set[Found]:
     return {*feed.gone(), *feed.repeated(), *feed.disordered()}
 
 
+def _over(change: Row) -> tuple[float, int]:
+    return (float("inf") if change["end_ns"] is None else change["end_ns"]), change["op"]
+
+
 class _Feed:
     def __init__(self, story: Story) -> None:
         self.operations = [{**row, "who": row["client"].partition("#")[0]} for row in story.operations]
@@ -116,7 +120,8 @@ class _Feed:
         for row in self.told:
             if row["kind"] != "subscribed" or row["end_ns"] is None:
                 continue
-            later = [each for each in self.told if each["client"] == row["client"] and each["op"] > row["op"]]
+            later = [each for each in self.told if each["client"] == row["client"] and _over(each) > _over(row)]
+            later.sort(key=_over)
             own = [each for each in self.operations if each["client"] == row["client"]]
             last_ns = max(max(each["start_ns"], each["end_ns"] or 0) for each in own)
             until_ns = later[0]["start_ns"] if later else last_ns

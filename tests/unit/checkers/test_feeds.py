@@ -69,6 +69,19 @@ def test_a_lasting_subscription_gets_what_was_published_while_it_was_away() -> N
     assert story.names() == {"lost"}
 
 
+def test_a_subscription_may_have_been_over_since_before_it_began() -> None:
+    story = Feed.of()
+    story.leave("c", start=0, lasts=3000)
+    story.join("c", start=1000)
+    story.publish(1, 2, start=1100)
+    story.take("c", 2, start=1500)
+    story.join("c", start=3000)
+    story.publish(3, 4, start=4000)
+    story.take("c", 4, start=5000)
+
+    assert [row["value"] for row in story.only("lost")] == [3]
+
+
 def test_a_subscription_that_does_not_last_gets_nothing_of_that() -> None:
     story = Feed.of()
     story.join("c", start=0)

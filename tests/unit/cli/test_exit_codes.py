@@ -262,7 +262,7 @@ def test_a_dry_run_tells_which_hosts_are_for_clients(
 
     assert "mosquitto on n1 with clients on n2, n3\n" in chaoskit("run", "--dry-run", "seats.yaml").stdout
 
-    monkeypatch.setattr("clusters.mosquitto.system.System.between_clients", True, raising=False)
+    monkeypatch.setattr("clusters.mosquitto.system.System.service_powers", lambda *_: ())
     (tmp_path / "seats.yaml").write_text(text % 0)
 
     assert "mosquitto with clients on n1, n2\n" in chaoskit("run", "--dry-run", "seats.yaml").stdout

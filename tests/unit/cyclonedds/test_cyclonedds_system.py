@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
@@ -13,10 +12,9 @@ from chaoskit.base.errors import BadInput
 from chaoskit.contract.feed import Promise
 from chaoskit.contract.guarantee import Damage, Declared, Effect
 from chaoskit.scenario.plan import read_plan
-from clusters.cyclonedds import participant as participants
 from clusters.cyclonedds.client import promise
 from clusters.cyclonedds.guarantees import RULES
-from clusters.cyclonedds.matching import Peers, known
+from clusters.cyclonedds.matching import known
 from clusters.cyclonedds.message import Message
 from clusters.cyclonedds.settings import CycloneOptions
 from clusters.cyclonedds.system import System
@@ -96,13 +94,6 @@ def test_settings_that_cannot_be_are_refused(workload: dict[str, Any], line: str
     assert line in str(refused.value)
 
 
-@pytest.mark.parametrize(
-    ("peers", "address"), [(["127.0.0.9"], "127.0.0.1"), ([], "127.0.0.1"), (["203.0.113.7"], "127.0.0.1")]
-)
-def test_a_participant_is_on_the_network_of_the_peers_alone(peers: list[str], address: str) -> None:
-    assert participants._own_address(peers) == address
-
-
 def test_peers_that_come_while_the_library_counts_them_are_asked_for_again() -> None:
     answers = iter([IndexError("invalid index"), [1, 2]])
 
@@ -113,19 +104,6 @@ def test_peers_that_come_while_the_library_counts_them_are_asked_for_again() -> 
         return answer
 
     assert known(ask) == [1, 2]
-
-
-def test_a_peer_that_is_back_may_have_been_away_for_two_leases() -> None:
-    peers, began_ns = Peers(3 * SECOND), time.monotonic_ns()
-
-    assert peers.look(["a", "b"]) is None
-    assert peers.look(["a"]) is None
-    assert peers.look(["a", "c"]) is None, "a peer that was never there is not back"
-    since_ns = peers.look(["a", "b", "c"])
-
-    assert since_ns is not None
-    assert began_ns - 6 * SECOND <= since_ns <= time.monotonic_ns() - 6 * SECOND
-    assert peers.look(["a", "b", "c"]) is None
 
 
 def _effect(lasted_s: float, *, abrupt: bool = False, delays: bool = True, healed: bool = True) -> Effect:

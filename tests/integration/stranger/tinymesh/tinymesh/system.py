@@ -63,7 +63,6 @@ class TinyMesh:
     roles = ()
     models = (PUBSUB,)
     guarantees = GUARANTEES
-    between_clients = True
 
     def service_powers(self, options: Options) -> tuple[type, ...]:
         return ()
