@@ -42,7 +42,7 @@ test: check .browser ## all tests: unit, integration, short chaos tests on real 
 test: TESTS = -m "not chaos or not (long or nightly)" tests/unit tests/integration tests/chaos
 fast test:
 	@$(SUDO) $(BIN)/python tests/pace.py
-	$(SUDO) $(BIN)/python -m pytest $(DURATIONS) -n 6 --dist loadfile --no-loadscope-reorder $(TESTS)
+	$(SUDO) $(BIN)/python -m pytest $(DURATIONS) -n 5 --dist loadfile --no-loadscope-reorder $(TESTS)
 	@$(SUDO) $(BIN)/python tests/pace.py
 
 chaos: setup ## all chaos tests on real clusters of all systems, the long ones too (2 hours)

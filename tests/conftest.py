@@ -23,7 +23,7 @@ pytest_plugins = ["pytester"]
 
 _KEPT = DirectoryBasedExampleDatabase(state.cache_folder() / "hypothesis")
 
-settings.register_profile("fast", max_examples=40, deadline=None, derandomize=True)
+settings.register_profile("fast", max_examples=25, deadline=None, derandomize=True)
 settings.register_profile("nightly", max_examples=5000, deadline=None, database=_KEPT)
 settings.load_profile("fast")
 

@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.chaos, pytest.mark.usefixtures("own_state")]
 SCENARIO: dict[str, Any] = {
     "name": "harness",
     "cluster": {"system": "kafka", "hosts": 3, "topic": {"min.insync.replicas": 2}},
-    "workload": {"kind": "log", "rate": 2000, "duration": "8s"},
+    "workload": {"kind": "log", "rate": 300, "duration": "8s"},
     "faults": [{"at": "2s", "inject": "pause", "on": "one", "for": "2s"}],
 }
 
@@ -81,7 +81,7 @@ def test_heal_and_check_after_kill_9_in_the_middle_of_a_fault(tmp_path: Path, re
 
     assert status == 2
     assert verdict["verdict"] == "unknown"
-    assert verdict["counts"]["acked"] > 1000
+    assert verdict["counts"]["acked"] > 300
     assert verdict["faults"][0]["effective"]
     assert "the run ended before the cluster's recovery was observed" in verdict["reasons"]
 
@@ -125,7 +125,7 @@ def test_two_runs_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
     results = [finish(run) for run in runs]
 
     assert [status for status, _, _ in results] == [0, 0]
-    assert all(json.loads(out)["counts"]["acked"] > 10_000 for _, out, _ in results)
+    assert all(json.loads(out)["counts"]["acked"] > 2_000 for _, out, _ in results)
     assert snapshot() == before
 
 

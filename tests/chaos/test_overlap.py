@@ -46,12 +46,7 @@ PAIRS = {
     ],
     "disk that dies, network": [_fault("2s", "disk-dead", "3s"), _fault("3s", "packet-loss", "12s", percent=20)],
 }
-SHORT = ("power, network",)
 RENEWED = ("power, disk", "power, network", "power again and again, network", "disk that dies, network")
-
-
-def _marked(name: str) -> Any:
-    return pytest.param(name, marks=[] if name in SHORT else [LONG], id=name)
 
 
 def _check(run: Any, overlapping: bool = True) -> list[dict[str, Any]]:
@@ -63,7 +58,8 @@ def _check(run: Any, overlapping: bool = True) -> list[dict[str, Any]]:
     return faults
 
 
-@pytest.mark.parametrize("pair", [_marked(name) for name in PAIRS])
+@LONG
+@pytest.mark.parametrize("pair", PAIRS)
 def test_two_faults_on_one_broker(kafka: Any, pair: str) -> None:
     run = kafka(topic=SAFE, faults=PAIRS[pair], workload={"rate": 1000, "duration": "18s"})
 
