@@ -26,6 +26,7 @@ SHORT = {
     "mosquitto/crash-subscriber:kept",
     "mosquitto/crash-subscriber:qos-0",
     "cyclonedds/partition:keep-last",
+    "zenoh/packet-loss:udp",
 }
 """Those that `make test` runs: a short trial of each system; `make chaos` runs all but the nightly ones."""
 

@@ -1,0 +1,53 @@
+"""Zenoh's clients: `FeedClients` of `chaoskit.contract.feed`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from chaoskit.contract.client import Completed
+from chaoskit.contract.feed import Promise
+from chaoskit.contract.power import P, held
+from clusters.zenoh.publisher import ZenohPublisher
+from clusters.zenoh.settings import LINK, ROUTERS, publisher_settings, subscriber_settings
+from clusters.zenoh.subscriber import ZenohSubscriber
+
+
+class ZenohClients:
+    """The power `FeedClients` of `chaoskit.contract.feed`. Publishers try the routers in order, subscribers from the
+    last one on, so that with two routers messages go through both."""
+
+    def __init__(self, connection: Mapping[str, Any]) -> None:
+        self._connection = connection
+        self._routers: list[str] = connection[ROUTERS]
+
+    def power(self, kind: type[P]) -> P:
+        return held(kind, [self], "Zenoh")
+
+    def promise(self, publishing: Mapping[str, Any], subscribing: Mapping[str, Any]) -> Promise:
+        return promise(self._connection[LINK], publishing, subscribing)
+
+    def feed_publisher(
+        self, settings: Mapping[str, Any], name: str, topics: Sequence[str], completed: Completed
+    ) -> ZenohPublisher:
+        return ZenohPublisher(self._connection, self._routers, publisher_settings(settings), topics, completed)
+
+    def feed_subscriber(self, settings: Mapping[str, Any], name: str, topics: Sequence[str]) -> ZenohSubscriber:
+        return ZenohSubscriber(self._connection, self._routers[::-1], subscriber_settings(settings), topics)
+
+
+def promise(link: str, publishing: Mapping[str, Any], subscribing: Mapping[str, Any]) -> Promise:
+    """Return what subscribers are promised.
+
+    Nothing is lacking where links are reliable, and publishers are reliable and block, or subscribers recover what they
+    lack from the publishers' caches. Over UDP the questions to a cache, and its answers, get lost as well.
+    """
+    publisher = publisher_settings(publishing)
+    kept = publisher.qos == "reliable" and publisher.congestion == "block"
+    whole = link == "tcp" and (kept or recovers(publishing, subscribing))
+    return Promise("exactly-once" if whole else "at-most-once", lasting=False)
+
+
+def recovers(publishing: Mapping[str, Any], subscribing: Mapping[str, Any]) -> bool:
+    """Return whether subscribers ask the publishers' caches for what they lack."""
+    return publisher_settings(publishing).cache > 0 and subscriber_settings(subscribing).recovery

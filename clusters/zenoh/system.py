@@ -1,0 +1,110 @@
+"""The Zenoh plug-in: peers that have no processes besides clients, or routers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from chaoskit.base.errors import Problems
+from chaoskit.contract.capability import Capability
+from chaoskit.contract.datamodel import PUBSUB
+from chaoskit.contract.feed import FeedClients
+from chaoskit.contract.guarantee import Declared
+from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.installation import Installation
+from chaoskit.contract.operating import Decommissioning, Leadership, Reassignment, Upgrade
+from chaoskit.contract.power import P, held
+from chaoskit.contract.service import DataFiles, Service
+from chaoskit.contract.system import CLIENT_POWERS
+from chaoskit.contract.topic import Topic
+from clusters.zenoh import package
+from clusters.zenoh.client import ZenohClients
+from clusters.zenoh.configuration import built, connection_of
+from clusters.zenoh.guarantees import GUARANTEES
+from clusters.zenoh.routers import ROLES, Routers
+from clusters.zenoh.settings import ZenohOptions, publisher_settings, subscriber_settings
+
+_FEEDS = "Zenoh has key expressions that nobody stores; use workload.kind: feed"
+_NO_COPIES = "routers store nothing, and none leads"
+
+
+class Peers:
+    """A network without routers: see `chaoskit.contract.service.Service`.
+
+    Args:
+        peers: addresses of the hosts on which its clients will be.
+        options: its options.
+    """
+
+    def __init__(self, peers: Sequence[str], options: ZenohOptions) -> None:
+        self._connection = connection_of(options, peers, [])
+
+    def power(self, kind: type[P]) -> P:
+        return held(kind, [self], "a network of peers")
+
+    def wait_ready(self, timeout_s: float) -> None:
+        """There is nobody to wait for."""
+
+    def begin_trial(self, namespace: str, options: ZenohOptions) -> None:
+        """Topics have names of the trial."""
+
+    def create_topic(self, topic: Topic) -> None:
+        """A topic is there as long as a peer uses it."""
+
+    def client_settings(self) -> dict[str, Any]:
+        return dict(self._connection)
+
+    def end_trial(self) -> None:
+        """Nothing is left of it."""
+
+    def close(self) -> None:
+        """There is nothing to be closed."""
+
+
+class System:
+    """Entry point `zenoh` of `chaoskit.clusters`."""
+
+    options = ZenohOptions
+    roles = ROLES
+    models = (PUBSUB,)
+    guarantees = GUARANTEES
+    given: Mapping[type, str] = {Installation: "cluster.mode: router"}
+    never: Mapping[type, str] = {
+        **dict.fromkeys((power for power in CLIENT_POWERS if power is not FeedClients), _FEEDS),
+        **dict.fromkeys((Leadership, Reassignment, Decommissioning, DataFiles), _NO_COPIES),
+    }
+    notyet: Mapping[type, str] = {Upgrade: "there is the release of the installed package only"}
+
+    def service_powers(self, options: ZenohOptions) -> tuple[type, ...]:
+        return (Installation,) if options.mode == "router" else ()
+
+    def client_powers(self, options: ZenohOptions) -> tuple[type, ...]:
+        return (FeedClients,)
+
+    def check(self, declared: Declared) -> None:
+        problems = Problems()
+        problems.tried(built, {}, declared.options.config)
+        problems.tried(publisher_settings, declared.producer)
+        problems.tried(subscriber_settings, declared.consumer)
+        problems.raise_any()
+
+    def prepare(self, options: ZenohOptions) -> None:
+        if options.mode == "router":
+            package.provide(options.version)
+
+    def deployment(self, options: ZenohOptions) -> ZenohOptions:
+        return options
+
+    def deploy(self, hosts: Sequence[ServiceHost], options: ZenohOptions) -> Service:
+        if options.mode == "router":
+            return Routers(hosts, options)
+        return Peers([host.address for host in hosts], options)
+
+    def clients(self, settings: Mapping[str, Any]) -> ZenohClients:
+        return ZenohClients(settings)
+
+    def brokers(self, options: ZenohOptions, hosts: int) -> int:
+        return hosts if options.mode == "router" else 0
+
+    def diagnose(self) -> list[Capability]:
+        return []
