@@ -283,7 +283,7 @@ def _allowed(
     )
     return Allowed(
         targets=targets,
-        roles=_roles(scenario.cluster, cluster[0]),
+        roles=_roles(scenario.cluster, *cluster),
         partitions=[f"{topic}/{number}" for each in declared.topics for topic, number in each.places],
         host_powers=hosts[0].host_powers(hosts[1]),
         disk_powers=hosts[0].disk_powers(hosts[1]),
@@ -301,8 +301,10 @@ def _cluster_powers(cluster: ClusterSpec, system: System, options: Any) -> tuple
     return system.service_powers(options)
 
 
-def _roles(cluster: ClusterSpec, system: System) -> Sequence[str]:
-    return tuple(system.attached_roles) if cluster.attach and isinstance(system, Attaching) else system.roles
+def _roles(cluster: ClusterSpec, system: System, options: Any) -> Sequence[str]:
+    if cluster.attach and isinstance(system, Attaching):
+        return tuple(system.attached_roles)
+    return () if between_clients(system, options) else system.roles
 
 
 def _check_attach(cluster: ClusterSpec, system: System, declared: Declared) -> None:

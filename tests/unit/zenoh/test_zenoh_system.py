@@ -57,6 +57,10 @@ def test_hosts_are_for_routers_or_for_clients(cluster: dict[str, Any], hosts: in
         (_content({"mode": "mesh"}), "cluster.mode: "),
         (_content({"config": {"mode": "client"}}), "mode is set by chaoskit: set cluster.mode; remove it"),
         (_content({"config": {"listen/endpoints": "tcp/0.0.0.0:1"}}), "listen/endpoints is set by chaoskit"),
+        (
+            {**_content(), "faults": [{"at": "1s", "inject": "pause", "on": "router", "for": "1s"}]},
+            "faults.0.on: there is no host or role 'router'",
+        ),
         (_content({"version": "0.1"}), "is installed; install 0.1, or remove the key"),
         ({**_content(), "faults": [{"at": "1s", "inject": "kill", "on": "n1", "for": "1s"}]}, "cluster.mode: router"),
     ],
