@@ -9,7 +9,7 @@ _SEQUENCE = (1 << PRODUCER_SHIFT) - 1
 
 
 class Routes:
-    """Turns values into places, and back.
+    """Turns values into places, and back. The last sequences that a value has room for, fewer than `count`, have none.
 
     Args:
         count: number of routes that a producer's messages take in turn.

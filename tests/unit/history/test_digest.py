@@ -46,7 +46,11 @@ def _digested(pieces: Sequence[Records], *, audits: bool = False) -> tuple[Diges
     return into, [digest(into, piece, ROUTES, 0, audits=audits) for piece in pieces]
 
 
-@given(st.lists(st.integers(0, (1 << PRODUCER_SHIFT) - 4), max_size=20), st.integers(1, 1000), st.integers(0, 4000))
+_ROUTES_MAX = 1000
+_LAST = (1 << PRODUCER_SHIFT) - _ROUTES_MAX
+
+
+@given(st.lists(st.integers(0, _LAST), max_size=20), st.integers(1, _ROUTES_MAX), st.integers(0, 4000))
 def test_places_are_those_of_values(sequences: list[int], count: int, producer: int) -> None:
     values, routes = np.array(sequences, np.int64) | (producer << PRODUCER_SHIFT), Routes(count)
 
