@@ -21,10 +21,13 @@ class Promise(NamedTuple):
     Attributes:
         delivery: one of `PROMISES`.
         lasting: whether messages that are published while the subscriber is away are kept until it is back.
+        keeps: how many of its last messages a publisher keeps of each topic for a subscriber that has not got them yet;
+            older ones may be missing, whatever else is promised. None: all.
     """
 
     delivery: str
     lasting: bool
+    keeps: int | None = None
 
 
 class SubscriptionChange(NamedTuple):

@@ -6,6 +6,9 @@ of the same producer; or if it was there for long enough after the acknowledgeme
 that was sent later, or had been idle, so that nothing was waiting for it. If a stay that does not last ends before, the
 message was not due. If one that lasts does, or its subscriber did not come back, nothing is decided: `unseen`.
 
+Where a publisher keeps its last N messages only, one that was followed by N others before the subscriber received
+something newer may have been replaced: it is `missed`.
+
 Cost: O(n) for each stay.
 """
 
@@ -30,10 +33,10 @@ _ONE, _SOME, _ALL = range(len(LACKING))
 
 MISSED = Anomaly(
     "missed",
-    "a subscriber did not get an acknowledged message that it was promised at most once",
+    "a subscriber did not get an acknowledged message that it was not promised, or that newer ones replaced",
     FEEDS,
     gone=Gone.DROPPED,
-    became="did not reach a subscriber, which was promised them at most once",
+    became="did not reach a subscriber, which was not promised them",
 )
 
 
@@ -66,7 +69,9 @@ def loss_cases(view: FeedView) -> pa.Table:
         promised, lacks = _due(view, stay, rows)
         due.add(promised, stay.row)
         decided = lacks & _decided(view, stay, rows)
-        (missed if stay.promise == AT_MOST_ONCE else lost).add(decided, stay.row)
+        lawful = decided & ((stay.promise == AT_MOST_ONCE) | _replaced(view, stay, rows))
+        missed.add(lawful, stay.row)
+        lost.add(decided & ~lawful, stay.row)
         if stay.lasting and stay.promise != AT_MOST_ONCE:
             unseen.add(lacks & ~decided, stay.row)
     unseen.count[lost.count > 0] = 0
@@ -93,6 +98,28 @@ def _decided(view: FeedView, stay: Stay, rows: Ints) -> Flags:
     in_time = stay.until_ns >= np.maximum(acked_ns, stay.back_ns) + ARRIVES_NS + log.setting.apart_ns
     idle = stay.until_ns - int(log.intact.received_ns[since_back].max(initial=0)) >= ARRIVES_NS
     return _followed(value, log.intact.value[here]) | (in_time & (idle | (acked_ns < _newest(view, since_back))))
+
+
+def _replaced(view: FeedView, stay: Stay, rows: Ints) -> Flags:
+    """Return for each send whether so many of its publisher followed that its message may not have been kept until the
+    subscriber received something newer, or was gone."""
+    if stay.keeps == NONE:
+        return np.zeros(rows.size, np.bool_)
+    log = view.log
+    value, here = log.sends.value[rows], view.received_in(stay, stay.from_ns)
+    order = np.argsort(log.intact.value[here], kind="stable")
+    received, at_ns = log.intact.value[here][order], log.intact.received_ns[here][order]
+    following = np.searchsorted(received, value, side="right")
+    known = np.append(received, NONE)[following] >> PRODUCER_SHIFT == value >> PRODUCER_SHIFT
+    newer_ns = np.where(known, np.append(at_ns, NONE)[following], stay.until_ns)
+    firsts = np.unique(log.sends.value, return_index=True)
+    sent, start_ns = firsts[0], log.operations.start_ns[log.sends.operation[firsts[1]]]
+    replaced = np.zeros(rows.size, np.bool_)
+    for producer in np.unique(value >> PRODUCER_SHIFT):
+        own, mine = sent >> PRODUCER_SHIFT == producer, value >> PRODUCER_SHIFT == producer
+        begun = np.searchsorted(np.maximum.accumulate(start_ns[own]), newer_ns[mine])
+        replaced[mine] = begun - np.searchsorted(sent[own], value[mine], side="right") >= stay.keeps
+    return replaced
 
 
 def _followed(value: Ints, received: Ints) -> Flags:

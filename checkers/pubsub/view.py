@@ -9,7 +9,7 @@ Cost: O(n) for each subscriber; 20 bytes for each message.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -38,6 +38,7 @@ class Stay:
         subscriber: number of the subscriber.
         promise: `AT_MOST_ONCE`, `AT_LEAST_ONCE` or `EXACTLY_ONCE`.
         lasting: whether what is published during an absence is kept.
+        keeps: how many of its last messages each publisher keeps; `NONE`: all.
         from_ns: since when it was in place.
         back_ns: since when its subscriber was there without an absence; the same, unless it is lasting.
         until_ns: until when its subscriber was there.
@@ -47,6 +48,7 @@ class Stay:
     subscriber: int
     promise: int
     lasting: bool
+    keeps: int
     from_ns: int
     back_ns: int
     until_ns: int
@@ -78,9 +80,7 @@ class FeedView:
         for stay in single:
             if stay.lasting:
                 first = merged.get(stay.subscriber, stay)
-                merged[stay.subscriber] = Stay(
-                    stay.subscriber, stay.promise, True, first.from_ns, stay.back_ns, stay.until_ns, first.row
-                )
+                merged[stay.subscriber] = replace(stay, from_ns=first.from_ns, row=first.row)
         stays = [stay for stay in single if not stay.lasting] + list(merged.values())
         return sorted(stays, key=lambda stay: (stay.subscriber, stay.from_ns))
 
@@ -120,6 +120,7 @@ class FeedView:
         rows = operations.rows_of(integers(self._told["op"]))
         began = codes(self._told["kind"], _KINDS) == _SUBSCRIBED
         promise, lasting = codes(self._told["name"], PROMISES), integers(self._told["value"]) == 1
+        keeps = integers(self._told["position"])
         process = operations.process[rows]
         # The next change of the same client ends a stay; without one, its last operation does. Changes are in the order
         # in which they were over: since when a subscription was not in place may be long before it was in place.
@@ -135,9 +136,8 @@ class FeedView:
             until_ns = operations.start_ns[rows[next_one]] if ends else last_ns[process[index]]
             from_ns = int(operations.end_ns[rows[index]])
             who = int(self.subscriber_of[rows[index]])
-            stays.append(
-                Stay(who, int(promise[index]), bool(lasting[index]), from_ns, from_ns, int(until_ns), int(rows[index]))
-            )
+            told = int(promise[index]), bool(lasting[index]), int(keeps[index])
+            stays.append(Stay(who, *told, from_ns, from_ns, int(until_ns), int(rows[index])))
         return sorted(stays, key=lambda stay: stay.from_ns)
 
     def _last_ns(self) -> Ints:

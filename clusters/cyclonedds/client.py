@@ -35,6 +35,12 @@ class CycloneClients:
 
 
 def promise(publishing: Mapping[str, Any], subscribing: Mapping[str, Any]) -> Promise:
-    """Return what readers are promised: a reliable reader gets each sample of a reliable writer once, in order."""
-    reliable = writer_settings(publishing).qos == reader_settings(subscribing).qos == "reliable"
-    return Promise("exactly-once" if reliable else "at-most-once", lasting=False)
+    """Return what readers are promised.
+
+    A reliable reader gets each sample of a reliable writer once, in order, as far as the writer keeps it. One that
+    keeps the last ones only may lack any that it had not taken.
+    """
+    writer, reader = writer_settings(publishing), reader_settings(subscribing)
+    reliable = writer.qos == reader.qos == "reliable" and reader.history == "keep-all"
+    keeps = writer.depth if writer.history == "keep-last" else None
+    return Promise("exactly-once" if reliable else "at-most-once", lasting=False, keeps=keeps)

@@ -17,7 +17,7 @@ def _reliable(declared: Declared) -> bool:
 
 
 def _best_effort(declared: Declared, effects: Sequence[Effect]) -> str:
-    if _reliable(declared) or not disturbed(effects):
+    if all(each.qos == "reliable" for _, each in _sides(declared)) or not disturbed(effects):
         return ""
     return "qos: best-effort: a sample is sent once, and nobody tells whether it arrived"
 
@@ -28,7 +28,7 @@ def _keep_last(declared: Declared, effects: Sequence[Effect]) -> str:
         for role, each in _sides(declared)
         if each.history == "keep-last"
     ]
-    if not kept or not _reliable(declared) or not disturbed(effects):
+    if not kept or not disturbed(effects):
         return ""
     return f"{kept[0]}: a sample that was not delivered is replaced by a newer one"
 
@@ -69,7 +69,7 @@ RULES = (
     ),
     Rule(
         "cyclonedds.keep-last",
-        ("lost",),
+        ("missed",),
         _keep_last,
         "set history: keep-all for producer and consumer",
         f"{_DDS}, 2.2.3.18 HISTORY",

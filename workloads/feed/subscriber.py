@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chaoskit.contract.feed import FeedClients, FeedSubscriber
+from chaoskit.contract.feed import FeedClients, FeedSubscriber, Promise
 from chaoskit.contract.recording import Recorder
 from chaoskit.contract.vocabulary import FAIL, OK
 from chaoskit.contract.workload import Job
@@ -23,8 +23,7 @@ def subscribe(job: Job[FeedOptions]) -> None:
     name = job.recorder.in_system(f"{job.task.role}-{job.task.index}")
     topics = [job.recorder.in_system(topic) for topic in options.topic_names()]
     subscriber = clients.feed_subscriber(settings, name, topics)
-    promise, lasting = clients.promise(options.producer, settings)
-    receiver = Receiver(job.recorder, subscriber, promise, lasting=lasting)
+    receiver = Receiver(job.recorder, subscriber, clients.promise(options.producer, settings))
     receiver.note_changes()
     answers = Answers(job)
     job.control.wait_start()
@@ -43,15 +42,13 @@ class Receiver:
     Args:
         recorder: its recorder.
         subscriber: the client.
-        promise: what its subscriptions promise, one of `chaoskit.contract.feed.PROMISES`.
-        lasting: whether they last while it is away.
+        promise: what its subscriptions promise.
     """
 
-    def __init__(self, recorder: Recorder, subscriber: FeedSubscriber, promise: str, *, lasting: bool) -> None:
+    def __init__(self, recorder: Recorder, subscriber: FeedSubscriber, promise: Promise) -> None:
         self._recorder = recorder
         self._subscriber = subscriber
         self._promise = promise
-        self._lasting = lasting
 
     def take(self) -> list[tuple[str, int]]:
         """Receive what is available; return topic, by its name in the system, and value of each message."""
@@ -73,5 +70,6 @@ class Receiver:
         for kind, topic, since_ns, until_ns in self._subscriber.changes():
             began = kind == "subscribed"
             op = self._recorder.invoke("subscribe" if began else "unsubscribe", since_ns)
-            self._recorder.observed(op, kind, topic, 0, name=self._promise, value=int(self._lasting))
+            delivery, lasting, keeps = self._promise
+            self._recorder.observed(op, kind, topic, 0, name=delivery, value=int(lasting), position=keeps)
             self._recorder.complete(op, OK, None, until_ns)

@@ -66,7 +66,7 @@ OBSERVATIONS = pa.schema(
 | `confirmed` | `create`, `open`, `lac` | | | one past the last confirmed entry of a ledger, as reported to a reader |
 | `ended` | `close`, `recover`, `lac` | | | one past the last entry of a closed ledger |
 | `subscribed` | `subscribe` | subscription; null: a queue | index into `SUBSCRIPTION_TYPES`, of a subscription | |
-| `subscribed`, `unsubscribed` | `subscribe`, `unsubscribe` | promise, of a feed | 1: it is lasting | |
+| `subscribed`, `unsubscribed` | `subscribe`, `unsubscribe` | promise, of a feed | 1: it is lasting | N kept |
 | `reading` | `assign` | | | |
 | `cancelled` | `receive` | | | |
 | `acked`, `nacked`, `rejected` | `ack`, `nack`, `reject` | subscription | value, in a queue | position, in a log |

@@ -6,38 +6,38 @@ from gallery_log import MS
 from story import Row, Story, received, sent
 
 from chaoskit.contract.datamodel import PUBSUB
+from chaoskit.contract.feed import Promise
 from chaoskit.history.format.audits import Drained
 
 F = "feed/0"
 
 
-def _told(kind: str, promise: str, *, lasting: bool, place: str) -> Row:
+def _told(kind: str, promise: Promise, place: str) -> Row:
     topic, _, partition = place.partition("/")
-    row = {"kind": kind, "topic": topic, "partition": int(partition), "position": None}
-    return row | {"name": promise, "value": int(lasting)}
+    row = {"kind": kind, "topic": topic, "partition": int(partition), "position": promise.keeps}
+    return row | {"name": promise.delivery, "value": int(promise.lasting)}
 
 
 class Feed(Story):
     """Messages of publishers, and subscribers that come and go."""
 
-    promise = "at-least-once"
-    lasting = False
+    promise = Promise("at-least-once", lasting=False)
 
     @classmethod
-    def of(cls, promise: str = "at-least-once", *, lasting: bool = False) -> Feed:
+    def of(cls, delivery: str = "at-least-once", *, lasting: bool = False, keeps: int | None = None) -> Feed:
         """Subscribers are promised this."""
         story = cls(unit_ns=MS, model=PUBSUB, audits={F: Drained(complete=True)}, bound_ns=60_000 * MS)
-        story.promise, story.lasting = promise, lasting
+        story.promise = Promise(delivery, lasting, keeps)
         return story
 
     def join(self, client: str, *, start: int, lasts: int = 10, place: str = F) -> int:
         """A subscriber asks for a subscription, which is confirmed."""
-        row = _told("subscribed", self.promise, lasting=self.lasting, place=place)
+        row = _told("subscribed", self.promise, place)
         return self.op(client, "subscribe", row, start=start, lasts=lasts)
 
     def leave(self, client: str, *, start: int, lasts: int = 10) -> int:
         """A subscription was in place for the last time at the start, and is over at the end."""
-        row = _told("unsubscribed", self.promise, lasting=self.lasting, place=F)
+        row = _told("unsubscribed", self.promise, F)
         return self.op(client, "unsubscribe", row, start=start, lasts=lasts)
 
     def publish(self, *values: int, start: int, outcome: str = "ok", client: str = "p", place: str = F) -> None:

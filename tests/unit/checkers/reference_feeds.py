@@ -24,6 +24,7 @@ class Stay(NamedTuple):
     who: str
     promise: str
     lasting: bool
+    keeps: int | None
     from_ns: int
     back_ns: int
     until_ns: int
@@ -66,7 +67,7 @@ class _Feed:
         if any(row["who"] == stay.who and row["value"] == send["value"] for row in self.receives):
             return ""
         if self._must_have_arrived(send, stay):
-            return "missed" if stay.promise == "at-most-once" else "lost"
+            return "missed" if stay.promise == "at-most-once" or self._replaced(send, stay) else "lost"
         return "unseen" if stay.lasting and stay.promise != "at-most-once" else ""
 
     def _must_have_arrived(self, send: Row, stay: Stay) -> bool:
@@ -82,6 +83,30 @@ class _Feed:
             return True
         begun = [min(s["op"] for s in self.sends if s["value"] == row["value"]) for row in back if self._sent(row)]
         return any(self.operations[op]["start_ns"] > send["end_ns"] for op in begun)
+
+    def _replaced(self, send: Row, stay: Stay) -> bool:
+        if stay.keeps is None:
+            return False
+        producer = send["value"] >> PRODUCER_SHIFT
+        newer = [
+            row
+            for row in self.receives
+            if row["who"] == stay.who
+            and stay.from_ns <= row["received_ns"] <= stay.until_ns
+            and row["value"] > send["value"]
+            and row["value"] >> PRODUCER_SHIFT == producer
+        ]
+        until_ns = (
+            min(newer, key=lambda row: (row["value"], row["received_ns"]))["received_ns"] if newer else stay.until_ns
+        )
+        own = {row["value"] for row in self.sends if row["value"] >> PRODUCER_SHIFT == producer}
+        begun = {value: min(row["op"] for row in self.sends if row["value"] == value) for value in own}
+        followed = [v for v, op in begun.items() if v > send["value"] and self._begun_until(v, begun) < until_ns]
+        return len(followed) >= stay.keeps
+
+    def _begun_until(self, value: int, begun: dict[int, int]) -> int:
+        """Return when a message and those before it of its producer had begun to be sent."""
+        return max(self.operations[op]["start_ns"] for each, op in begun.items() if each <= value)
 
     def _sent(self, receive: Row) -> bool:
         return any(row["value"] == receive["value"] for row in self.sends)
@@ -114,7 +139,7 @@ class _Feed:
                 yield stay
         for who, stays in lasting.items():
             last = stays[-1]
-            yield Stay(who, last.promise, True, stays[0].from_ns, last.back_ns, last.until_ns)
+            yield Stay(who, last.promise, True, last.keeps, stays[0].from_ns, last.back_ns, last.until_ns)
 
     def _single(self) -> Iterator[Stay]:
         for row in self.told:
@@ -125,4 +150,5 @@ class _Feed:
             own = [each for each in self.operations if each["client"] == row["client"]]
             last_ns = max(max(each["start_ns"], each["end_ns"] or 0) for each in own)
             until_ns = later[0]["start_ns"] if later else last_ns
-            yield Stay(row["who"], row["name"], row["value"] == 1, row["end_ns"], row["end_ns"], until_ns)
+            kept = row["value"] == 1, row["position"]
+            yield Stay(row["who"], row["name"], *kept, row["end_ns"], row["end_ns"], until_ns)

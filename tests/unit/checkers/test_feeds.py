@@ -130,6 +130,37 @@ def test_a_message_is_found_once_however_many_lack_it() -> None:
     assert [row["detail"] for row in story.only("lost")] == ["some of its subscribers did not get it"]
 
 
+def test_the_last_ones_that_a_publisher_keeps_must_be_there() -> None:
+    story = Feed.of(keeps=2)
+    story.join("c", start=0)
+    story.publish(1, 2, 3, 4, start=100)
+    story.take("c", 4, start=500)
+
+    assert [row["value"] for row in story.only("missed")] == [1, 2]
+    assert [row["value"] for row in story.only("lost")] == [3]
+
+
+def test_what_came_after_something_newer_was_received_has_replaced_nothing() -> None:
+    story = Feed.of(keeps=2)
+    story.join("c", start=0)
+    story.publish(1, 2, start=100)
+    story.take("c", 2, start=200)
+    story.publish(3, 4, start=300)
+    story.take("c", 4, start=500)
+
+    assert [row["value"] for row in story.only("lost")] == [1, 3]
+
+
+def test_a_publisher_replaces_only_its_own_messages() -> None:
+    story = Feed.of(keeps=2)
+    story.join("c", start=0)
+    story.publish(1, 2, start=100)
+    story.publish(OTHER, OTHER + 1, OTHER + 2, start=200, client="q")
+    story.take("c", 2, start=500)
+
+    assert [row["value"] for row in story.only("lost")] == [1]
+
+
 def test_unconfirmed_messages_are_not_due() -> None:
     story = Feed.of()
     story.join("c", start=0)
@@ -145,7 +176,8 @@ class _Maker:
 
     def __init__(self, draw: st.DrawFn) -> None:
         self.draw = draw
-        self.story = Feed.of(draw(st.sampled_from(PROMISES)), lasting=draw(st.booleans()))
+        keeps = draw(st.sampled_from([None, None, 1, 2]))
+        self.story = Feed.of(draw(st.sampled_from(PROMISES)), lasting=draw(st.booleans()), keeps=keeps)
         self.now_ms = 0
         self.there: set[str] = set()
 

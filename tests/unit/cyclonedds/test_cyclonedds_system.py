@@ -66,6 +66,8 @@ def test_any_host_may_be_drawn_for_a_fault() -> None:
         ({}, Promise("exactly-once", lasting=False)),
         ({"qos": "best-effort"}, Promise("at-most-once", lasting=False)),
         ({"consumer": {"qos": "best-effort"}}, Promise("at-most-once", lasting=False)),
+        ({"producer": {"history": "keep-last", "depth": 7}}, Promise("exactly-once", lasting=False, keeps=7)),
+        ({"consumer": {"history": "keep-last", "depth": 7}}, Promise("at-most-once", lasting=False)),
     ],
 )
 def test_the_lower_quality_of_service_holds(workload: dict[str, Any], told: Promise) -> None:
@@ -127,7 +129,7 @@ LAST = {"history": "keep-last", "depth": 10}
         ("keep-last", {}, LAST, [CUT], True),
         ("keep-last", LAST, {}, [], False),
         ("keep-last", {"depth": 10}, {}, [CUT], False),
-        ("keep-last", {**LAST, "qos": "best-effort"}, {"qos": "best-effort"}, [CUT], False),
+        ("best-effort", LAST, LAST, [CUT], False),
         ("writer-ended", {}, {}, [_effect(1, abrupt=True)], True),
         ("writer-ended", {"acks": "readers"}, {}, [_effect(1, abrupt=True)], False),
         ("writer-ended", {}, {}, [CUT], False),
