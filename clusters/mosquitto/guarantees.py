@@ -44,6 +44,9 @@ def _unsaved(declared: Declared, effects: Sequence[Effect]) -> str:
         return ""
     if not declared.options.persistent:
         return "persistence: false: the broker keeps sessions and messages in memory only, and it ended"
+    if declared.options.sqlite:
+        every_s = declared.options.flush_s
+        return f"the SQLite plug-in saves every {every_s} s (plugin_opt_flush_period), and the broker ended in between"
     return "the broker keeps sessions and messages in memory, and saves them from time to time; it ended in between"
 
 
@@ -114,7 +117,8 @@ RULES = (
         ("lost",),
         _unsaved,
         "set config: {autosave_on_changes: true, autosave_interval: 1}, which makes it rare",
-        f"{_MAN}, persistence, autosave_interval; eclipse-mosquitto/mosquitto, issue 1855",
+        f"{_MAN}, persistence, autosave_interval; https://mosquitto.org/documentation/persistence/sqlite/; "
+        "eclipse-mosquitto/mosquitto, issue 1855",
         "mosquitto/broker-ends:killed",
         "mosquitto/broker-ends:stopped",
         anywhere=True,

@@ -38,6 +38,9 @@ _OWNED = {
 }
 """Settings that belong to chaoskit, and why."""
 
+_SQLITE, _FLUSH_S = "mosquitto_persist_sqlite", 5
+"""The plug-in's file, and its default of `plugin_opt_flush_period`."""
+
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
@@ -74,8 +77,18 @@ class MosquittoOptions(BaseModel):
 
     @property
     def persistent(self) -> bool:
-        """Whether the broker saves sessions and messages to its disk."""
-        return is_true(setting(self.config, "persistence", default=True))
+        """Whether the broker saves sessions and messages to its disk, by itself or with a plug-in."""
+        return self.sqlite or is_true(setting(self.config, "persistence", default=True))
+
+    @property
+    def sqlite(self) -> bool:
+        """Whether the plug-in of release 2.1 saves them to an SQLite database."""
+        return any(_SQLITE in str(self.config.get(key)) for key in ("plugin", "global_plugin"))
+
+    @property
+    def flush_s(self) -> int:
+        """How often that plug-in saves, s."""
+        return int(setting(self.config, "plugin_opt_flush_period", _FLUSH_S))
 
     @property
     def queued_max(self) -> int:

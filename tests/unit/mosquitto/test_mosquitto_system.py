@@ -180,3 +180,22 @@ def test_a_rule_applies_where_its_settings_and_faults_are(case: _Case) -> None:
 
     assert bool(rule.applies(declared, [case.effect])) == case.applies
     assert not rule.applies(declared, [])
+
+
+_PLUGIN = "/usr/lib/x86_64-linux-gnu/mosquitto_persist_sqlite.so"
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        ({}, "saves them from time to time"),
+        ({"persistence": False}, "persistence: false: "),
+        ({"persistence": False, "global_plugin": _PLUGIN}, "saves every 5 s (plugin_opt_flush_period)"),
+        ({"persistence": False, "plugin": _PLUGIN, "plugin_opt_flush_period": 1}, "saves every 1 s"),
+    ],
+)
+def test_why_messages_were_not_saved(config: dict[str, Any], words: str) -> None:
+    (rule,) = (each for each in RULES if each.id == "mosquitto.unsaved")
+    declared = Declared(MosquittoOptions(config=config), 1, 1, (), {}, {}, load_ns=30 * SECOND)
+
+    assert words in rule.applies(declared, [KILLED])
