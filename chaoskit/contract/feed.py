@@ -15,6 +15,10 @@ PROMISES = ("at-most-once", "at-least-once", "exactly-once")
 """What a subscription can promise for each message that is published while it is in place."""
 
 
+REPLAYED, RETAINED = "replayed", "retained"
+"""Kinds of observations: what a subscription that has just begun is given of the time before."""
+
+
 class Promise(NamedTuple):
     """What a subscription promises.
 
@@ -23,11 +27,15 @@ class Promise(NamedTuple):
         lasting: whether messages that are published while the subscriber is away are kept until it is back.
         keeps: how many of its last messages a publisher keeps of each topic for a subscriber that has not got them yet;
             older ones may be missing, whatever else is promised. None: all.
+        replays: how many of its last messages a publisher gives, of each topic, to a subscriber that comes later.
+        retained: whether a subscriber that comes later is given the last message of each topic, whoever published it.
     """
 
     delivery: str
     lasting: bool
     keeps: int | None = None
+    replays: int = 0
+    retained: bool = False
 
 
 class SubscriptionChange(NamedTuple):

@@ -16,6 +16,7 @@ from checkers.delivery.copies import DUPLICATE, REDELIVERED
 from checkers.delivery.loss import FAILED_VISIBLE, LOST, UNSEEN, failed_visible_cases
 from checkers.delivery.origin import CORRUPT, MISROUTED, PHANTOM, SettlesPhantoms, corrupt_cases, phantom_cases
 from checkers.pubsub.deliveries import order_cases, repeated_cases
+from checkers.pubsub.late import LATE_JOINER_LOST, STALE, late_cases
 from checkers.pubsub.loss import MISSED, loss_cases
 from checkers.pubsub.view import FeedView
 from checkers.subscription.subscriptions import FIFO_VIOLATION
@@ -25,7 +26,8 @@ class PubSubChecker(SettlesPhantoms):
     """Detects the anomalies of one topic that keeps nothing; a `Checker` with the power `Settling`."""
 
     anomalies = (
-        LOST, UNSEEN, MISSED, DUPLICATE, REDELIVERED, FIFO_VIOLATION, FAILED_VISIBLE, PHANTOM, CORRUPT, MISROUTED,
+        LOST, UNSEEN, MISSED, LATE_JOINER_LOST, STALE, DUPLICATE, REDELIVERED, FIFO_VIOLATION, FAILED_VISIBLE, PHANTOM,
+        CORRUPT, MISROUTED,
     )  # fmt: skip
     models = FEEDS
 
@@ -37,6 +39,7 @@ class PubSubChecker(SettlesPhantoms):
         return merged(
             [
                 loss_cases(view),
+                late_cases(view),
                 repeated_cases(view),
                 order_cases(view),
                 failed_visible_cases(view.log),

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.contract.checker import Part
-from chaoskit.contract.feed import PROMISES
+from chaoskit.contract.feed import PROMISES, REPLAYED, RETAINED
 from checkers.arrays.columns import NONE, Ints, codes, integers, is_one_of, words_of
 from checkers.arrays.view import LogView
 
@@ -43,6 +43,8 @@ class Stay:
         back_ns: since when its subscriber was there without an absence; the same, unless it is lasting.
         until_ns: until when its subscriber was there.
         row: row of the operation that subscribed.
+        replays: how many of its last messages each publisher gives to it of the time before; of a client's first stay.
+        retained: whether it is given the last message of the topic; of a client's first stay.
     """
 
     subscriber: int
@@ -53,6 +55,8 @@ class Stay:
     back_ns: int
     until_ns: int
     row: int
+    replays: int = 0
+    retained: bool = False
 
 
 class FeedView:
@@ -71,17 +75,20 @@ class FeedView:
         self.subscriber_of: Ints = np.array([numbers[base] for base in bases], np.int64)[client]
         told = part.observations.filter(pa.array(is_one_of(part.observations["kind"], _KINDS)))
         self._told = told
+        given = part.observations.filter(pa.array(is_one_of(part.observations["kind"], (REPLAYED, RETAINED))))
+        self._given = {
+            row["op"]: (row["kind"], row["value"]) for row in given.select(["op", "kind", "value"]).to_pylist()
+        }
 
     @cached_property
     def stays(self) -> list[Stay]:
         """All stays, in order of subscriber and time."""
-        single = self._single()
         merged: dict[int, Stay] = {}
-        for stay in single:
+        for stay in self.single:
             if stay.lasting:
                 first = merged.get(stay.subscriber, stay)
                 merged[stay.subscriber] = replace(stay, from_ns=first.from_ns, row=first.row)
-        stays = [stay for stay in single if not stay.lasting] + list(merged.values())
+        stays = [stay for stay in self.single if not stay.lasting] + list(merged.values())
         return sorted(stays, key=lambda stay: (stay.subscriber, stay.from_ns))
 
     @cached_property
@@ -112,8 +119,9 @@ class FeedView:
         at_ns = self.log.intact.received_ns
         return np.flatnonzero((self.receiver == stay.subscriber) & (at_ns >= since_ns) & (at_ns <= stay.until_ns))
 
-    def _single(self) -> list[Stay]:
-        """Return a stay for each time that a subscriber was there, in order of time."""
+    @cached_property
+    def single(self) -> list[Stay]:
+        """A stay for each time that a subscriber was there, in order of time, lasting or not."""
         if not self._told.num_rows:
             return []
         operations = self.log.operations
@@ -129,7 +137,8 @@ class FeedView:
         following = np.append(order[1:], NONE)
         follows = np.append(process[order[1:]] == process[order[:-1]], False)
         last_ns = self._last_ns()
-        stays = []
+        stays: list[Stay] = []
+        known: set[int] = set()
         for index, next_one, ends in zip(order, following, follows, strict=True):
             if not began[index] or operations.end_ns[rows[index]] == NONE:
                 continue
@@ -137,7 +146,11 @@ class FeedView:
             from_ns = int(operations.end_ns[rows[index]])
             who = int(self.subscriber_of[rows[index]])
             told = int(promise[index]), bool(lasting[index]), int(keeps[index])
-            stays.append(Stay(who, *told, from_ns, from_ns, int(until_ns), int(rows[index])))
+            kind, count = self._given.get(int(operations.op[rows[index]]), ("", 0))
+            first = int(process[index]) not in known
+            known.add(int(process[index]))
+            given = (count if kind == REPLAYED and first else 0), kind == RETAINED and first
+            stays.append(Stay(who, *told, from_ns, from_ns, int(until_ns), int(rows[index]), *given))
         return sorted(stays, key=lambda stay: stay.from_ns)
 
     def _last_ns(self) -> Ints:

@@ -12,6 +12,9 @@ from clusters.cyclonedds.publisher import CyclonePublisher
 from clusters.cyclonedds.settings import reader_settings, writer_settings
 from clusters.cyclonedds.subscriber import CycloneSubscriber
 
+_ALL = 2**31
+"""More than a writer keeps."""
+
 
 class CycloneClients:
     """The power `FeedClients` of `chaoskit.contract.feed`."""
@@ -43,4 +46,6 @@ def promise(publishing: Mapping[str, Any], subscribing: Mapping[str, Any]) -> Pr
     writer, reader = writer_settings(publishing), reader_settings(subscribing)
     reliable = writer.qos == reader.qos == "reliable" and reader.history == "keep-all"
     keeps = writer.depth if writer.history == "keep-last" else None
-    return Promise("exactly-once" if reliable else "at-most-once", lasting=False, keeps=keeps)
+    given = reliable and writer.durability == reader.durability == "transient-local"
+    replays = (keeps or _ALL) if given else 0
+    return Promise("exactly-once" if reliable else "at-most-once", lasting=False, keeps=keeps, replays=replays)

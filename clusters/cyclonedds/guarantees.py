@@ -79,7 +79,7 @@ RULES = (
     ),
     Rule(
         "cyclonedds.writer-ended",
-        ("lost",),
+        ("lost", "late-joiner-lost"),
         _writer_ended,
         "set producer: {acks: readers}",
         f"{_DDS}, 2.2.2.4.2.11 write, 2.2.2.4.1.12 wait_for_acknowledgments",
@@ -103,6 +103,8 @@ _PROMISED = {
     "crashed": RUNS,
     "lost": "a reliable reader gets what a reliable writer with which it is matched has written, if both keep all",
     "missed": "a sample that is sent over a healthy network arrives",
+    "late-joiner-lost": "a transient-local reader gets what a transient-local writer has kept",
+    "stale": "samples of a writer replace each other in the order in which they were written",
     "phantom": "only samples that were written are delivered",
     "misrouted": "a sample is delivered to readers of its topic",
     "corrupt": "samples are delivered as they were written",

@@ -8,7 +8,7 @@ from typing import Any
 from chaoskit.contract.client import Completed
 from chaoskit.contract.feed import PROMISES, Promise
 from chaoskit.contract.power import P, held
-from clusters.mosquitto.connection import ADDRESS, check_settings
+from clusters.mosquitto.connection import ADDRESS, publisher_settings, subscriber_settings
 from clusters.mosquitto.publisher import MqttPublisher
 from clusters.mosquitto.subscriber import MqttSubscriber
 
@@ -28,13 +28,14 @@ class MqttClients:
     def feed_publisher(
         self, settings: Mapping[str, Any], name: str, topics: Sequence[str], completed: Completed
     ) -> MqttPublisher:
-        return MqttPublisher(check_settings("producer", settings), self._address, name, completed)
+        return MqttPublisher(publisher_settings(settings), self._address, name, completed)
 
     def feed_subscriber(self, settings: Mapping[str, Any], name: str, topics: Sequence[str]) -> MqttSubscriber:
-        return MqttSubscriber(check_settings("consumer", settings), self._address, name, topics)
+        return MqttSubscriber(subscriber_settings(settings), self._address, name, topics)
 
 
 def promise(publishing: Mapping[str, Any], subscribing: Mapping[str, Any]) -> Promise:
     """Return what subscribers are promised: the lower quality of service of the two holds."""
-    publisher, subscriber = check_settings("producer", publishing), check_settings("consumer", subscribing)
-    return Promise(PROMISES[min(publisher.qos, subscriber.qos)], not subscriber.clean_session)
+    publisher, subscriber = publisher_settings(publishing), subscriber_settings(subscribing)
+    qos = min(publisher.qos, subscriber.qos)
+    return Promise(PROMISES[qos], not subscriber.clean_session, retained=publisher.retain and qos > 0)

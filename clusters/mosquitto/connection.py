@@ -54,13 +54,28 @@ class ClientSettings(BaseModel):
     max_inflight: int = Field(default=20, ge=1, le=65535)
 
 
-def check_settings(role: str, settings: Mapping[str, Any]) -> ClientSettings:
-    """Return a client's settings.
+class PublisherSettings(ClientSettings):
+    """Settings of a publisher.
+
+    Attributes:
+        retain: whether the broker keeps the last message of each topic for subscribers that come later.
+    """
+
+    retain: bool = False
+
+
+def publisher_settings(settings: Mapping[str, Any]) -> PublisherSettings:
+    """Return the settings of a producer.
 
     Raises:
-        BadInput: names each that is wrong, below `workload.ROLE`.
+        BadInput: names each that is wrong, below `workload.producer`.
     """
-    return checked(ClientSettings, role, settings)
+    return checked(PublisherSettings, "producer", settings)
+
+
+def subscriber_settings(settings: Mapping[str, Any]) -> ClientSettings:
+    """Return the settings of a consumer; see `publisher_settings`."""
+    return checked(ClientSettings, "consumer", settings)
 
 
 class Connection:

@@ -10,7 +10,7 @@ from chaoskit.contract.traits import Paced
 from clusters.common.effects import disturbed, lasted_ns
 from clusters.common.supervision import RUNS
 from clusters.mosquitto.client import promise
-from clusters.mosquitto.connection import check_settings
+from clusters.mosquitto.connection import publisher_settings
 
 AT_MOST_ONCE, AT_LEAST_ONCE, EXACTLY_ONCE = range(3)
 """Which promise holds: MQTT's numbers of the quality of service."""
@@ -76,7 +76,7 @@ def _at_least_once(declared: Declared, effects: Sequence[Effect]) -> str:
 
 
 def _clean_publisher(declared: Declared, effects: Sequence[Effect]) -> str:
-    publisher = check_settings("producer", declared.producer)
+    publisher = publisher_settings(declared.producer)
     if _qos(declared) != EXACTLY_ONCE or not publisher.clean_session or not disturbed(effects):
         return ""
     return "clean_session: true of publishers: the broker forgets with the connection which messages it has received"
@@ -114,7 +114,7 @@ RULES = (
     ),
     Rule(
         "mosquitto.unsaved",
-        ("lost",),
+        ("lost", "late-joiner-lost", "stale"),
         _unsaved,
         "set config: {autosave_on_changes: true, autosave_interval: 1}, which makes it rare",
         f"{_MAN}, persistence, autosave_interval; https://mosquitto.org/documentation/persistence/sqlite/; "
@@ -173,6 +173,8 @@ _PROMISED = {
     "crashed": RUNS,
     "lost": "with QoS 1 or 2 an acknowledged message is delivered to every subscription that is in place",
     "missed": "without a fault, what is written to a connection arrives",
+    "late-joiner-lost": "the last retained message of a topic is given to every subscription that begins",
+    "stale": "a retained message replaces the one before",
     "phantom": "only messages that were published are delivered",
     "misrouted": "a message is delivered to subscribers of its topic",
     "corrupt": "messages are delivered as they were published",

@@ -22,7 +22,7 @@ from paho.mqtt.reasoncodes import ReasonCode
 
 from chaoskit.contract.client import Completed
 from chaoskit.contract.vocabulary import FAIL, INFO, OK
-from clusters.mosquitto.connection import CONNECT_S, ClientSettings, Connection
+from clusters.mosquitto.connection import CONNECT_S, Connection, PublisherSettings
 
 _NOT_CONNECTED = "not connected"
 _UNDER_WAY_MAX = 60_000
@@ -41,9 +41,10 @@ class MqttPublisher(Connection):
         completed: called once per send.
     """
 
-    def __init__(self, settings: ClientSettings, address: str, name: str, completed: Completed) -> None:
+    def __init__(self, settings: PublisherSettings, address: str, name: str, completed: Completed) -> None:
         super().__init__(settings, address, name)
         self._completed = completed
+        self._retain = settings.retain
         self._window = settings.max_inflight if settings.qos else _UNDER_WAY_MAX
         self._waiting: deque[tuple[str, bytes, int]] = deque()
         self._token_of: dict[int, int] = {}
@@ -95,7 +96,7 @@ class MqttPublisher(Connection):
         """Give to paho what may be under way."""
         while self._waiting and self.ready and len(self._token_of) < self._window:
             topic, payload, token = self._waiting.popleft()
-            info = self.client.publish(topic, payload, self.settings.qos)
+            info = self.client.publish(topic, payload, self.settings.qos, self._retain)
             self._token_of[info.mid] = token
             if info.mid in self._early:
                 self._settle(info.mid, self._early.pop(info.mid))

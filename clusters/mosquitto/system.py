@@ -18,7 +18,7 @@ from chaoskit.contract.system import CLIENT_POWERS
 from clusters.common.diagnosis import debian_roots
 from clusters.hosts import roots
 from clusters.mosquitto.client import MqttClients
-from clusters.mosquitto.connection import check_settings
+from clusters.mosquitto.connection import publisher_settings, subscriber_settings
 from clusters.mosquitto.deploy import ROLES, Broker
 from clusters.mosquitto.guarantees import GUARANTEES
 from clusters.mosquitto.releases import root_of
@@ -53,8 +53,8 @@ class System:
     def check(self, declared: Declared) -> None:
         problems = Problems()
         problems.tried(root_of, declared.options.version)
-        problems.tried(check_settings, "producer", declared.producer)
-        problems.tried(check_settings, "consumer", declared.consumer)
+        problems.tried(publisher_settings, declared.producer)
+        problems.tried(subscriber_settings, declared.consumer)
         if declared.hosts != 1:
             problems.add(BadInput(f"cluster.hosts: {declared.hosts}: {_ONE_BROKER}; set hosts: 1"))
         problems.raise_any()

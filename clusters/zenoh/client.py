@@ -45,7 +45,8 @@ def promise(link: str, publishing: Mapping[str, Any], subscribing: Mapping[str, 
     publisher = publisher_settings(publishing)
     kept = publisher.qos == "reliable" and publisher.congestion == "block"
     whole = link == "tcp" and (kept or recovers(publishing, subscribing))
-    return Promise("exactly-once" if whole else "at-most-once", lasting=False)
+    replays = min(publisher.cache, subscriber_settings(subscribing).history) if link == "tcp" else 0
+    return Promise("exactly-once" if whole else "at-most-once", lasting=False, replays=replays)
 
 
 def recovers(publishing: Mapping[str, Any], subscribing: Mapping[str, Any]) -> bool:

@@ -97,7 +97,7 @@ RULES = (
     ),
     Rule(
         "zenoh.process-ended",
-        ("lost",),
+        ("lost", "late-joiner-lost"),
         _process_ended,
         "",
         f"{_DOCS}: a put returns once the message is in a queue",
@@ -122,6 +122,8 @@ _PROMISED = {
     "lost": "a publisher that blocks delivers to every subscriber that is there, as long as links hold; a subscriber "
     "that recovers gets what a cache has",
     "missed": "what is sent over a healthy network, and fits into the queue, arrives",
+    "late-joiner-lost": "a subscriber with history gets what the caches of the publishers that are there have",
+    "stale": "messages of a publisher replace each other in the order in which they were put",
     "phantom": "only messages that were put are delivered",
     "misrouted": "a message is delivered to subscribers of its key",
     "corrupt": "messages are delivered as they were put",

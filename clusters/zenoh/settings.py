@@ -100,9 +100,11 @@ class SubscriberSettings(_ClientSettings):
     Attributes:
         qos: Zenoh's subscribers have none of their own: that of the publishers holds.
         recovery: whether a subscriber asks publishers with a cache for what it lacks.
+        history: how many messages of each topic a subscriber asks the caches for when it comes.
     """
 
     recovery: bool = False
+    history: int = Field(default=0, ge=0)
 
 
 def publisher_settings(settings: Mapping[str, Any]) -> PublisherSettings:

@@ -94,10 +94,12 @@ class ZenohSubscriber:
         return True
 
     def _declared(self, session: zenoh.Session, topic: str) -> zenoh.Subscriber[None] | ext.AdvancedSubscriber[None]:
-        if not self._settings.recovery:
+        settings = self._settings
+        if not settings.recovery and not settings.history:
             return session.declare_subscriber(topic, self._arrived.put)
-        recovery = ext.RecoveryConfig(periodic_queries=None, heartbeat=True)
-        return ext.declare_advanced_subscriber(session, topic, self._arrived.put, recovery=recovery)
+        recovery = ext.RecoveryConfig(periodic_queries=None, heartbeat=True) if settings.recovery else None
+        history = ext.HistoryConfig(max_samples=settings.history) if settings.history else None
+        return ext.declare_advanced_subscriber(session, topic, self._arrived.put, recovery=recovery, history=history)
 
     def _look(self) -> None:
         """Take note of publishers that are back: what they published meanwhile was published for nobody."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from pydantic import Field, model_validator
 
+from chaoskit.base.quantities import SECOND, Duration
 from chaoskit.contract.vocabulary import Place
 from chaoskit.load.options import LoadOptions, Rate
 
@@ -14,11 +17,21 @@ class FeedOptions(LoadOptions):
     Attributes:
         topics: number of topics, named `feed-0`, `feed-1`, ...; publishers send to them in turn.
         qos: quality of service of both sides, by the system's own names, unless their settings have another.
+        late: how many subscribers, the last ones, come while the load goes on.
+        late_by: how long after its beginning.
     """
 
     topics: int = Field(default=1, ge=1, le=1000)
     rate: Rate = 1000
     qos: str | int | None = None
+    late: int = Field(default=0, ge=0)
+    late_by: Annotated[Duration, Field(gt=0)] = 5 * SECOND
+
+    @model_validator(mode="after")
+    def _of_the_subscribers(self) -> FeedOptions:
+        if self.late > self.consumers:
+            raise ValueError(f"late: {self.late}: there are only {self.consumers} consumers; reduce it")
+        return self
 
     @model_validator(mode="after")
     def _of_both_sides(self) -> FeedOptions:
@@ -26,6 +39,10 @@ class FeedOptions(LoadOptions):
             for settings in (self.producer, self.consumer):
                 settings.setdefault("qos", self.qos)
         return self
+
+    def is_late(self, index: int) -> bool:
+        """Return whether a subscriber comes while the load goes on."""
+        return index >= self.consumers - self.late
 
     def topic_names(self) -> list[str]:
         """Return the names of all topics."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from chaoskit.contract.feed import FeedClients, FeedSubscriber, Promise
+import time
+
+from chaoskit.contract.feed import REPLAYED, RETAINED, FeedClients, FeedSubscriber, Promise
 from chaoskit.contract.recording import Recorder
 from chaoskit.contract.vocabulary import FAIL, OK
 from chaoskit.contract.workload import Job
@@ -22,11 +24,15 @@ def subscribe(job: Job[FeedOptions]) -> None:
     settings = settings_of(job.task, options.consumer)
     name = job.recorder.in_system(f"{job.task.role}-{job.task.index}")
     topics = [job.recorder.in_system(topic) for topic in options.topic_names()]
+    late = options.is_late(job.task.index)
+    if late:
+        _wait(job, job.control.wait_start() + options.late_by)
     subscriber = clients.feed_subscriber(settings, name, topics)
     receiver = Receiver(job.recorder, subscriber, clients.promise(options.producer, settings))
     receiver.note_changes()
     answers = Answers(job)
-    job.control.wait_start()
+    if not late:
+        job.control.wait_start()
     reports = Reports(job.control, job.recorder)
     while not job.control.stopping:
         answers.give(receiver.take())
@@ -34,6 +40,11 @@ def subscribe(job: Job[FeedOptions]) -> None:
     answers.close()
     receiver.close()
     reports.finish()
+
+
+def _wait(job: Job[FeedOptions], until_ns: int) -> None:
+    while time.monotonic_ns() < until_ns and not job.control.stopping:
+        time.sleep(_POLL_TIMEOUT_S)
 
 
 class Receiver:
@@ -70,6 +81,10 @@ class Receiver:
         for kind, topic, since_ns, until_ns in self._subscriber.changes():
             began = kind == "subscribed"
             op = self._recorder.invoke("subscribe" if began else "unsubscribe", since_ns)
-            delivery, lasting, keeps = self._promise
+            delivery, lasting, keeps, replays, retained = self._promise
             self._recorder.observed(op, kind, topic, 0, name=delivery, value=int(lasting), position=keeps)
+            if began and retained:
+                self._recorder.observed(op, RETAINED, topic, 0, value=1)
+            elif began and replays:
+                self._recorder.observed(op, REPLAYED, topic, 0, value=replays)
             self._recorder.complete(op, OK, None, until_ns)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from gallery_log import MS
 from story import Row, Story, received, sent
 
 from chaoskit.contract.datamodel import PUBSUB
-from chaoskit.contract.feed import Promise
+from chaoskit.contract.feed import REPLAYED, RETAINED, Promise
 from chaoskit.history.format.audits import Drained
 
 F = "feed/0"
@@ -24,16 +26,19 @@ class Feed(Story):
     promise = Promise("at-least-once", lasting=False)
 
     @classmethod
-    def of(cls, delivery: str = "at-least-once", *, lasting: bool = False, keeps: int | None = None) -> Feed:
+    def of(cls, delivery: str = "at-least-once", *, lasting: bool = False, **more: Any) -> Feed:
         """Subscribers are promised this."""
         story = cls(unit_ns=MS, model=PUBSUB, audits={F: Drained(complete=True)}, bound_ns=60_000 * MS)
-        story.promise = Promise(delivery, lasting, keeps)
+        story.promise = Promise(delivery, lasting, **more)
         return story
 
     def join(self, client: str, *, start: int, lasts: int = 10, place: str = F) -> int:
         """A subscriber asks for a subscription, which is confirmed."""
-        row = _told("subscribed", self.promise, place)
-        return self.op(client, "subscribe", row, start=start, lasts=lasts)
+        rows = [_told("subscribed", self.promise, place)]
+        if self.promise.replays or self.promise.retained:
+            kind = RETAINED if self.promise.retained else REPLAYED
+            rows.append({**rows[0], "kind": kind, "name": None, "value": self.promise.replays or 1, "position": None})
+        return self.op(client, "subscribe", *rows, start=start, lasts=lasts)
 
     def leave(self, client: str, *, start: int, lasts: int = 10) -> int:
         """A subscription was in place for the last time at the start, and is over at the end."""

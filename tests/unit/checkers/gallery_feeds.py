@@ -56,6 +56,27 @@ def missed(broken: bool) -> Story:
     return story
 
 
+@shows("late-joiner-lost")
+def late_joiner_lost(broken: bool) -> Story:
+    story = Feed.of(replays=2)
+    story.publish(1, 2, 3, start=0)
+    story.join("c", start=100)
+    story.take("c", *((3,) if broken else (2, 3)), start=200)
+    story.leave("c", start=3000)
+    return story
+
+
+@shows("stale")
+def stale(broken: bool) -> Story:
+    story = Feed.of(retained=True)
+    story.publish(1, start=0)
+    story.publish(2, start=20 if broken else 95)
+    story.join("c", start=99 if not broken else 100)
+    story.take("c", 1, 2, start=200)
+    story.leave("c", start=3000)
+    return story
+
+
 @shows("duplicate")
 def duplicate(broken: bool) -> Story:
     story = Feed.of("exactly-once")

@@ -33,11 +33,15 @@ class Stay(NamedTuple):
 def findings(story: Story) -> set[Found]:
     """Return what is to be found."""
     feed = _Feed(story)
-    return {*feed.gone(), *feed.repeated(), *feed.disordered()}
+    return {*feed.gone(), *feed.repeated(), *feed.disordered(), *feed.late()}
 
 
 def _over(change: Row) -> tuple[float, int]:
     return (float("inf") if change["end_ns"] is None else change["end_ns"]), change["op"]
+
+
+def _ended_before(send: Row, other: Row) -> bool:
+    return send["end_ns"] is not None and send["end_ns"] < other["start_ns"]
 
 
 class _Feed:
@@ -46,7 +50,9 @@ class _Feed:
         rows = [{**self.operations[row["op"]], **row} for row in story.messages if row["topic"] == F.partition("/")[0]]
         self.sends = [row for row in rows if row["direction"] == "sent"]
         self.receives = [row for row in rows if row["direction"] == "received" and row["payload"] == "ok"]
-        self.told = [{**self.operations[row["op"]], **row} for row in story.observations]
+        told = [{**self.operations[row["op"]], **row} for row in story.observations]
+        self.told = [row for row in told if row["kind"] in ("subscribed", "unsubscribed")]
+        self.given = [row for row in told if row["kind"] in ("replayed", "retained")]
         self.stays = list(self._merged())
 
     def gone(self) -> Iterator[Found]:
@@ -111,6 +117,45 @@ class _Feed:
     def _sent(self, receive: Row) -> bool:
         return any(row["value"] == receive["value"] for row in self.sends)
 
+    def late(self) -> Iterator[Found]:
+        for given in self.given:
+            own = [row for row in self.told if row["client"] == given["client"] and row["kind"] == "subscribed"]
+            if given["end_ns"] is None or min(own, key=_over)["op"] != given["op"]:
+                continue
+            until_ns = self._until_ns(given)
+            if until_ns >= given["end_ns"] + ARRIVES_NS:
+                yield from self._not_given(given)
+            if given["kind"] == "retained":
+                yield from self._given_late(given, until_ns)
+
+    def _not_given(self, given: Row) -> Iterator[Found]:
+        got = {row["value"] for row in self.receives if row["who"] == given["who"]}
+        before = [row for row in self.sends if row["start_ns"] <= given["end_ns"]]
+        for send in self._acked_before(given):
+            of_topic = given["kind"] == "retained"
+            after = [row for row in before if row["op"] != send["op"] and not _ended_before(row, send)]
+            own = {row["value"] for row in before if row["value"] >> PRODUCER_SHIFT == send["value"] >> PRODUCER_SHIFT}
+            newer = len(after) if of_topic else len([value for value in own if value > send["value"]])
+            if newer < given["value"] and send["value"] not in got:
+                yield "late-joiner-lost", send["value"], send["op"]
+
+    def _given_late(self, given: Row, until_ns: int) -> Iterator[Found]:
+        acked = self._acked_before(given)
+        for row in self.receives:
+            if row["who"] != given["who"] or not given["start_ns"] <= row["received_ns"] <= until_ns:
+                continue
+            sends = [each for each in self.sends if each["value"] == row["value"]]
+            first = min(sends, key=lambda each: each["op"], default=None)
+            if first is None or first["end_ns"] is None or first["end_ns"] > given["start_ns"]:
+                continue
+            if any(first["end_ns"] < each["start_ns"] for each in acked):
+                yield "stale", row["value"], row["op"]
+
+    def _acked_before(self, given: Row) -> list[Row]:
+        return [
+            row for row in self.sends if row["outcome"] == "ok" and row["end_ns"] and row["end_ns"] <= given["start_ns"]
+        ]
+
     def repeated(self) -> Iterator[Found]:
         for row, earlier in self._with_earlier():
             promises = [stay.promise for stay in self.stays if stay.who == row["who"]]
@@ -145,10 +190,13 @@ class _Feed:
         for row in self.told:
             if row["kind"] != "subscribed" or row["end_ns"] is None:
                 continue
-            later = [each for each in self.told if each["client"] == row["client"] and _over(each) > _over(row)]
-            later.sort(key=_over)
-            own = [each for each in self.operations if each["client"] == row["client"]]
-            last_ns = max(max(each["start_ns"], each["end_ns"] or 0) for each in own)
-            until_ns = later[0]["start_ns"] if later else last_ns
+            until_ns = self._until_ns(row)
             kept = row["value"] == 1, row["position"]
             yield Stay(row["who"], row["name"], *kept, row["end_ns"], row["end_ns"], until_ns)
+
+    def _until_ns(self, row: Row) -> int:
+        later = [each for each in self.told if each["client"] == row["client"] and _over(each) > _over(row)]
+        later.sort(key=_over)
+        own = [each for each in self.operations if each["client"] == row["client"]]
+        last_ns: int = max(max(each["start_ns"], each["end_ns"] or 0) for each in own)
+        return int(later[0]["start_ns"]) if later else last_ns

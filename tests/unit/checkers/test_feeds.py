@@ -11,7 +11,9 @@ from reference_feeds import findings
 from chaoskit.contract.feed import PROMISES
 from checkers.pubsub import PubSubChecker
 
-JUDGED = {"lost", "unseen", "missed", "duplicate", "redelivered", "fifo-violation"}
+JUDGED = {
+    "lost", "unseen", "missed", "duplicate", "redelivered", "fifo-violation", "late-joiner-lost", "stale",
+}  # fmt: skip
 
 
 def test_what_was_sent_before_a_subscription_was_confirmed_is_not_due() -> None:
@@ -161,6 +163,56 @@ def test_a_publisher_replaces_only_its_own_messages() -> None:
     assert [row["value"] for row in story.only("lost")] == [1]
 
 
+def test_a_late_subscriber_is_owed_nothing_that_a_newer_message_may_have_replaced() -> None:
+    story = Feed.of(replays=1)
+    story.publish(1, start=0)
+    story.publish(2, start=100)
+    story.join("c", start=95, lasts=20)
+    story.leave("c", start=3000)
+
+    assert story.only("late-joiner-lost") == []
+
+
+def test_a_late_subscriber_that_leaves_at_once_may_not_have_got_it_yet() -> None:
+    story = Feed.of(replays=1)
+    story.publish(1, start=0)
+    story.join("c", start=100)
+    story.leave("c", start=1000)
+
+    assert story.only("late-joiner-lost") == []
+
+
+def test_each_publisher_gives_its_own_last_messages() -> None:
+    story = Feed.of(replays=1)
+    story.publish(1, 2, start=0)
+    story.publish(OTHER, start=50, client="q")
+    story.join("c", start=100)
+    story.leave("c", start=3000)
+
+    assert [row["value"] for row in story.only("late-joiner-lost")] == [2, OTHER]
+
+
+def test_a_retained_message_is_the_last_one_of_the_topic() -> None:
+    story = Feed.of(retained=True)
+    story.publish(1, 2, start=0)
+    story.publish(OTHER, start=50, client="q")
+    story.join("c", start=100)
+    story.leave("c", start=3000)
+
+    assert [row["value"] for row in story.only("late-joiner-lost")] == [OTHER]
+
+
+def test_a_subscription_that_begins_again_is_given_nothing_of_before() -> None:
+    story = Feed.of(replays=1)
+    story.join("c", start=0)
+    story.leave("c", start=20)
+    story.publish(1, start=50)
+    story.join("c", start=100)
+    story.leave("c", start=3000)
+
+    assert story.only("late-joiner-lost") == []
+
+
 def test_unconfirmed_messages_are_not_due() -> None:
     story = Feed.of()
     story.join("c", start=0)
@@ -177,7 +229,8 @@ class _Maker:
     def __init__(self, draw: st.DrawFn) -> None:
         self.draw = draw
         keeps = draw(st.sampled_from([None, None, 1, 2]))
-        self.story = Feed.of(draw(st.sampled_from(PROMISES)), lasting=draw(st.booleans()), keeps=keeps)
+        given = draw(st.sampled_from([{}, {"replays": 1}, {"replays": 2}, {"retained": True}]))
+        self.story = Feed.of(draw(st.sampled_from(PROMISES)), lasting=draw(st.booleans()), keeps=keeps, **given)
         self.now_ms = 0
         self.there: set[str] = set()
 

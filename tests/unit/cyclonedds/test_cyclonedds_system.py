@@ -20,6 +20,7 @@ from clusters.cyclonedds.settings import CycloneOptions
 from clusters.cyclonedds.system import System
 
 SECOND = 10**9
+LOCAL = {"durability": "transient-local"}
 
 
 class Plain(IdlStruct, typename="chaoskit.Message"):  # type: ignore[misc]
@@ -68,6 +69,12 @@ def test_any_host_may_be_drawn_for_a_fault() -> None:
         ({"consumer": {"qos": "best-effort"}}, Promise("at-most-once", lasting=False)),
         ({"producer": {"history": "keep-last", "depth": 7}}, Promise("exactly-once", lasting=False, keeps=7)),
         ({"consumer": {"history": "keep-last", "depth": 7}}, Promise("at-most-once", lasting=False)),
+        ({"producer": LOCAL}, Promise("exactly-once", lasting=False)),
+        ({"producer": LOCAL, "consumer": LOCAL}, Promise("exactly-once", lasting=False, replays=2**31)),
+        (
+            {"producer": {**LOCAL, "history": "keep-last", "depth": 7}, "consumer": LOCAL},
+            Promise("exactly-once", lasting=False, keeps=7, replays=7),
+        ),
     ],
 )
 def test_the_lower_quality_of_service_holds(workload: dict[str, Any], told: Promise) -> None:

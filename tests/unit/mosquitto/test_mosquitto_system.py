@@ -15,7 +15,7 @@ from chaoskit.contract.traits import Paced
 from chaoskit.scenario.plan import read_plan
 from clusters.hosts.roots import _check
 from clusters.mosquitto.client import promise
-from clusters.mosquitto.connection import check_settings
+from clusters.mosquitto.connection import publisher_settings
 from clusters.mosquitto.guarantees import RULES
 from clusters.mosquitto.probe import answers
 from clusters.mosquitto.releases import root_of
@@ -101,6 +101,8 @@ def _check_all(content: dict[str, Any]) -> None:
     ("publishing", "subscribing", "promised"),
     [
         ({}, {}, Promise("at-least-once", lasting=False)),
+        ({"retain": True}, {}, Promise("at-least-once", lasting=False, retained=True)),
+        ({"retain": True, "qos": 0}, {}, Promise("at-most-once", lasting=False)),
         ({"qos": 0}, {"qos": 2}, Promise("at-most-once", lasting=False)),
         ({"qos": 2}, {"qos": 2, "clean_session": False}, Promise("exactly-once", lasting=True)),
         ({"qos": 2}, {"qos": 1, "clean_session": False}, Promise("at-least-once", lasting=True)),
@@ -112,7 +114,7 @@ def test_the_lower_quality_of_service_holds(publishing: Any, subscribing: Any, p
 
 def test_all_wrong_settings_are_told_at_once() -> None:
     with pytest.raises(BadInput) as raised:
-        check_settings("producer", {"qos": 4, "keep": 1})
+        publisher_settings({"qos": 4, "keep": 1})
 
     assert re.search(r"workload\.producer\.qos: .*", str(raised.value))
     assert "workload.producer.keep: there is no such setting; there are qos, clean_session" in str(raised.value)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from loads import RUN, Load, Powers, rows_of
+from pydantic import ValidationError
 
 from chaoskit.contract.datamodel import PUBSUB
 from chaoskit.contract.feed import Promise, SubscriptionChange
@@ -28,14 +30,16 @@ OPTIONS = FeedOptions(rate="max", producers=1, consumers=1)
 class Feed(Powers):
     """A feed in memory: one subscriber of each name, whose messages wait for it."""
 
-    def __init__(self, *values: int, answers: bool = True) -> None:
+    def __init__(self, *values: int, answers: bool = True, **promised: Any) -> None:
+        self.promised = promised
+        self.joined_ns = 0
         self.waiting = [("feed-0", payload.Writer(RUN, 100).build(value, 1, 1)) for value in values]
         self.published: list[tuple[str, bytes]] = []
         self.answers = answers
         self.names: list[str] = []
 
     def promise(self, publishing: Any, subscribing: Any) -> Promise:
-        return Promise("exactly-once", lasting=True)
+        return Promise("exactly-once", lasting=True, **self.promised)
 
     def feed_publisher(self, settings: Any, name: str, topics: Any, completed: Any) -> Any:
         self.names.append(name)
@@ -43,6 +47,7 @@ class Feed(Powers):
 
     def feed_subscriber(self, settings: Any, name: str, topics: Any) -> Any:
         self.names.append(name)
+        self.joined_ns = time.monotonic_ns()
         return _Subscriber(self, topics)
 
 
@@ -112,6 +117,34 @@ def test_subscriptions_are_recorded_with_their_promise_and_how_uncertain_they_ar
         ("unsubscribed", "exactly-once", 1),
     ]
     assert [spans[row["op"]] for row in observations] == [100, 100]
+
+
+@pytest.mark.parametrize(
+    ("promised", "told"),
+    [({"replays": 3}, ("replayed", 3)), ({"retained": True}, ("retained", 1)), ({"keeps": 3}, None)],
+)
+def test_what_a_subscription_is_given_of_before_is_recorded(tmp_path: Path, promised: Any, told: Any) -> None:
+    load = _load(tmp_path, Feed(**promised))
+    load.work(Task(CONSUMER, 0), 2, OPTIONS)
+    _, observations = rows_of(load.history(), "feed-0")
+
+    given = [(row["kind"], row["value"]) for row in observations if row["kind"] in ("replayed", "retained")]
+    assert given == ([told] if told else [])
+    assert observations[0]["position"] == promised.get("keeps")
+
+
+@pytest.mark.parametrize(("index", "late"), [(0, False), (1, True)])
+def test_late_subscribers_are_the_last_ones(tmp_path: Path, index: int, late: bool) -> None:
+    feed, began_ns = Feed(), time.monotonic_ns()
+    options = FeedOptions(consumers=2, late=1, late_by=f"{began_ns // 10**6 + 200}ms")  # type: ignore[arg-type]
+    _load(tmp_path, feed).work(Task(CONSUMER, index), 100, options)
+
+    assert (feed.joined_ns - began_ns > 190_000_000) == late
+
+
+def test_there_cannot_be_more_late_subscribers_than_subscribers() -> None:
+    with pytest.raises(ValidationError, match="there are only 1 consumers"):
+        FeedOptions(consumers=1, late=2)
 
 
 def test_a_subscriber_answers_each_message_of_the_final_read_once(tmp_path: Path) -> None:

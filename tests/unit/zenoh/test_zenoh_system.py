@@ -110,6 +110,11 @@ def test_what_subscribers_are_promised(
     assert promise(link, producer, consumer) == Promise(delivery, lasting=False)
 
 
+@pytest.mark.parametrize(("link", "asked", "replays"), [("tcp", 50, 50), ("tcp", 500, 100), ("udp", 50, 0)])
+def test_what_late_subscribers_are_given(link: str, asked: int, replays: int) -> None:
+    assert promise(link, CACHED, {"history": asked}).replays == replays
+
+
 def test_peers_find_each_other_on_their_network() -> None:
     options = ZenohOptions(link="udp", lease="2s")  # type: ignore[arg-type]
 
