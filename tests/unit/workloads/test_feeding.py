@@ -133,13 +133,13 @@ def test_what_a_subscription_is_given_of_before_is_recorded(tmp_path: Path, prom
     assert observations[0]["position"] == promised.get("keeps")
 
 
-@pytest.mark.parametrize(("index", "late"), [(0, False), (1, True)])
-def test_late_subscribers_are_the_last_ones(tmp_path: Path, index: int, late: bool) -> None:
+def test_the_last_subscribers_are_late_and_wait(tmp_path: Path) -> None:
     feed, began_ns = Feed(), time.monotonic_ns()
-    options = FeedOptions(consumers=2, late=1, late_by=f"{began_ns // 10**6 + 200}ms")  # type: ignore[arg-type]
-    _load(tmp_path, feed).work(Task(CONSUMER, index), 100, options)
+    options = FeedOptions(consumers=3, late=2, late_by=f"{began_ns // 10**6 + 200}ms")  # type: ignore[arg-type]
+    _load(tmp_path, feed).work(Task(CONSUMER, 1), 100, options)
 
-    assert (feed.joined_ns - began_ns > 190_000_000) == late
+    assert [options.is_late(index) for index in range(3)] == [False, True, True]
+    assert feed.joined_ns - began_ns > 190_000_000
 
 
 def test_there_cannot_be_more_late_subscribers_than_subscribers() -> None:
