@@ -129,6 +129,7 @@ def test_two_runs_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
     assert snapshot() == before
 
 
+@pytest.mark.long
 def test_replay_repeats_the_faults_as_they_happened(tmp_path: Path) -> None:
     faults = [
         {"from": "500ms", "to": "3s", "every": "1s", "inject": ["pause"], "on": "one", "for": "300ms"},

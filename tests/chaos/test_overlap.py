@@ -94,7 +94,7 @@ def test_connections_are_reset_while_a_command_holds(kafka: Any, tmp_path: Path)
 )
 @pytest.mark.usefixtures("own_state")
 def test_two_faults_are_healed_clean_after_kill_9(tmp_path: Path, pair: list[dict[str, Any]]) -> None:
-    load = {"kind": "log", "rate": 1000, "duration": "45s"}
+    load = {"kind": "log", "rate": 300, "duration": "45s"}
     scenario = write(tmp_path, cluster=ALONE, workload=load, faults=pair)
 
     _, verdict = killed_and_healed(scenario, tmp_path / "store", [fault["inject"] for fault in pair])

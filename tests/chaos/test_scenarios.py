@@ -18,7 +18,6 @@ from chaoskit.scenario.plan import make_plan
 
 SHORT = {
     "kafka/power-all:os-flush",
-    "kafka/power-all:flush-each",
     "pulsar/power-all:journal-os",
     "bookkeeper/fencing",
     "rabbitmq/restart:persistent",
