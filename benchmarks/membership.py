@@ -3,9 +3,10 @@
 One load on a running cluster of three brokers, with a topic of three partitions; the recording
 (`chaoskit.run.survey`) is off and on in turns of a few seconds meanwhile, so that a drift of the machine hits both.
 Kafka: 100-byte messages, acks=all, at the maximum rate, and at 2,000/s, from the call to the acknowledgement.
-Processor time: what the machine uses while nothing is sent, in cores. Prints one JSON line a system.
+Processor time: what the machine uses while nothing is sent, in cores. Prints one JSON line a system; `noise` is how
+much turns without the recording differ from each other.
 
-    sudo .venv/bin/python -m benchmarks.membership [PAIRS] [SECONDS]
+    sudo .venv/bin/python -m benchmarks.membership [PAIRS] [SECONDS] [SYSTEM]...
 """
 
 from __future__ import annotations
@@ -101,20 +102,21 @@ def loaded(cluster: Service, rate: int | Literal["max"], pairs: int, seconds: fl
 
 
 def compared(values: Sequence[float]) -> dict[str, Any]:
-    """Return the medians, off and on, and quartiles of the ratios of neighbours."""
+    """Return the medians, off and on, quartiles of the ratios of neighbours, and of those of turns that are off."""
     off, on = np.array(values[::2]), np.array(values[1::2])
     return {
         "off": round(float(np.median(off)), 4),
         "on": round(float(np.median(on)), 4),
         "ratio": [round(float(each), 4) for each in np.percentile(on / off, [25, 50, 75])],
+        "noise": [round(float(each), 4) for each in np.percentile(off[1:] / off[:-1], [25, 50, 75])],
         "more": [round(float(each), 4) for each in np.percentile(on - off, [25, 50, 75])],
     }
 
 
-def main(pairs: int, seconds: float) -> None:
+def main(pairs: int, seconds: float, systems: Sequence[str]) -> None:
     """Measure and print."""
-    for name, options in _SYSTEMS.items():
-        with running(name, 3, options) as cluster:
+    for name in systems:
+        with running(name, 3, _SYSTEMS[name]) as cluster:
             cluster.create_topic(Topic(TOPIC, LOG, 3, 3))
             time.sleep(_WARM_UP_S)
             used = [(end - begin) / seconds for begin, end in turns(cluster, pairs, seconds, busy)]
@@ -127,4 +129,5 @@ def main(pairs: int, seconds: float) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 10, float(sys.argv[2]) if len(sys.argv) > 2 else 4)
+    given = sys.argv[1:]
+    main(int(given[0]) if given else 10, float(given[1]) if len(given) > 1 else 4, given[2:] or list(_SYSTEMS))
