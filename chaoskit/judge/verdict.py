@@ -224,6 +224,9 @@ def decide(
 ) -> tuple[str, tuple[str, ...]]:
     """Return the verdict and the reasons why it is not valid.
 
+    An anomaly that was expected and not found is wrong only where nothing else is in doubt: a fault that had no effect,
+    or that showed little for a known reason, shows no loss either.
+
     Args:
         anomalies: every anomaly that was found or expected.
         recovered: whether the cluster recovered within its bound; None if the run ended before.
@@ -238,7 +241,7 @@ def decide(
     """
     forbidden = {name: anomaly for name, anomaly in anomalies.items() if not anomaly.allowed}
     wrong = [*_not_allowed(forbidden)]
-    wrong += [f"no {name} was found ({each.why})" for name, each in forbidden.items() if not each.count]
+    absent = [f"no {name} was found ({each.why})" for name, each in forbidden.items() if not each.count]
     if recovered is False:
         wrong.insert(0, f"the cluster did not recover within the bound after healing{f': {why}' if why else ''}")
     if behind:
@@ -246,7 +249,7 @@ def decide(
         wrong.append(f"the group received nothing new of {where} within the bound after healing")
     wrong += [f"{name} is {describe(each)}" for name, each in bounds.items() if not each.met]
     if wrong:
-        return INVALID, (*wrong, *problems)
+        return INVALID, (*wrong, *absent, *problems)
     doubts = list(problems)
     if recovered is None:
         doubts.append("the run ended before the cluster's recovery was observed")
@@ -257,7 +260,9 @@ def decide(
         told = f"; most sends ended with: {why_not_acked}" if why_not_acked else ""
         doubts.append(f"nothing was acknowledged during the load{told}")
     doubts += [doubt for fault in faults for doubt in _doubts_of(fault)]
-    return (UNKNOWN, tuple(doubts)) if doubts else (VALID, ())
+    if doubts:
+        return UNKNOWN, (*absent, *doubts)
+    return (INVALID, tuple(absent)) if absent else (VALID, ())
 
 
 def _not_allowed(forbidden: Mapping[str, Found]) -> Iterator[str]:

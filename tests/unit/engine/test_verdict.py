@@ -77,6 +77,19 @@ def test_a_proof_outweighs_every_doubt(doubt: dict[str, Any]) -> None:
     assert (verdict, reasons[0]) == (INVALID, "3 lost: not allowed (acks=all)")
 
 
+def test_what_was_expected_and_not_found_is_in_doubt_with_everything_else() -> None:
+    absent = {"lost": Found(0, False, "expected lost: some")}
+    untold = "no lost was found (expected lost: some)"
+    synced = "power-cut: somebody synced all file systems at 8.0 s: the cut of n1 had little left to lose"
+
+    assert _decide(anomalies=absent) == (INVALID, (untold,))
+    assert _decide(anomalies=absent, problems=(synced,)) == (UNKNOWN, (untold, synced))
+    assert _decide(anomalies={**absent, "phantom": Found(1, False, "x")}, problems=(synced,)) == (
+        INVALID,
+        ("1 phantom: not allowed (x)", untold, synced),
+    )
+
+
 def test_every_reason_is_told() -> None:
     both = {**LOST, "reordered": Found(1, False, "idempotence"), "duplicate": Found(5, True, "retries")}
 
