@@ -47,5 +47,6 @@ def promise(publishing: Mapping[str, Any], subscribing: Mapping[str, Any]) -> Pr
     reliable = writer.qos == reader.qos == "reliable" and reader.history == "keep-all"
     keeps = writer.depth if writer.history == "keep-last" else None
     given = reliable and writer.durability == reader.durability == "transient-local"
-    replays = (keeps or _ALL) if given else 0
+    kept = keeps or (_ALL if writer.durability_service == "history" else 1)
+    replays = kept if given else 0
     return Promise("exactly-once" if reliable else "at-most-once", lasting=False, keeps=keeps, replays=replays)

@@ -17,6 +17,9 @@ from chaoskit.base.quantities import SECOND
 from clusters.common.own_network import LOOPBACK, own_network
 from clusters.cyclonedds.settings import DOMAIN, LEASE_NS, PEERS, EndpointSettings, WriterSettings
 
+_UNLIMITED = -1
+"""DDS's LENGTH_UNLIMITED."""
+
 
 def participant(connection: Mapping[str, Any]) -> DomainParticipant:
     """Return the participant; a process has one.
@@ -31,11 +34,14 @@ def qos_of(settings: EndpointSettings) -> Qos:
     """Return the quality of service of a writer or a reader."""
     last = settings.history == "keep-last"
     blocking = settings.max_blocking if isinstance(settings, WriterSettings) else 0
-    policies = (
+    history = Policy.History.KeepLast(settings.depth) if last else Policy.History.KeepAll
+    policies = [
         Policy.Reliability.Reliable(blocking) if settings.qos == "reliable" else Policy.Reliability.BestEffort,
-        Policy.History.KeepLast(settings.depth) if last else Policy.History.KeepAll,
+        history,
         Policy.Durability.Volatile if settings.durability == "volatile" else Policy.Durability.TransientLocal,
-    )
+    ]
+    if isinstance(settings, WriterSettings) and settings.durability_service == "history":
+        policies.append(Policy.DurabilityService(0, history, _UNLIMITED, _UNLIMITED, _UNLIMITED))
     return Qos(*policies)
 
 

@@ -63,11 +63,14 @@ class WriterSettings(EndpointSettings):
 
     Attributes:
         max_blocking: how long a write may wait for readers that lag behind.
+        durability_service: what a transient-local writer keeps for readers that come later, besides what it keeps
+            anyway: `default`: the last sample, as Cyclone does; `history`: as much as `history` and `depth` say.
         acks: when a send is acknowledged: `write`: the writer has taken the sample over; `readers`: all matched
             readers that are reliable have acknowledged it.
     """
 
     max_blocking: Duration = 100 * MILLISECOND
+    durability_service: Literal["default", "history"] = "default"
     acks: Literal["write", "readers"] = "write"
 
 

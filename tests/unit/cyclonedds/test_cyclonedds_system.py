@@ -70,7 +70,11 @@ def test_any_host_may_be_drawn_for_a_fault() -> None:
         ({"producer": {"history": "keep-last", "depth": 7}}, Promise("exactly-once", lasting=False, keeps=7)),
         ({"consumer": {"history": "keep-last", "depth": 7}}, Promise("at-most-once", lasting=False)),
         ({"producer": LOCAL}, Promise("exactly-once", lasting=False)),
-        ({"producer": LOCAL, "consumer": LOCAL}, Promise("exactly-once", lasting=False, replays=2**31)),
+        ({"producer": LOCAL, "consumer": LOCAL}, Promise("exactly-once", lasting=False, replays=1)),
+        (
+            {"producer": {**LOCAL, "durability_service": "history"}, "consumer": LOCAL},
+            Promise("exactly-once", lasting=False, replays=2**31),
+        ),
         (
             {"producer": {**LOCAL, "history": "keep-last", "depth": 7}, "consumer": LOCAL},
             Promise("exactly-once", lasting=False, keeps=7, replays=7),
