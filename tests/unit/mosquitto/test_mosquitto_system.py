@@ -184,7 +184,7 @@ def test_a_rule_applies_where_its_settings_and_faults_are(case: _Case) -> None:
     assert not rule.applies(declared, [])
 
 
-_PLUGIN = "/usr/lib/x86_64-linux-gnu/mosquitto_persist_sqlite.so"
+_PLUGIN = "/usr/lib/x86_64-linux-gnu/mosquitto/mosquitto_persist_sqlite.so"
 
 
 @pytest.mark.parametrize(
