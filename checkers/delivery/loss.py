@@ -281,3 +281,13 @@ def send_evidence(view: LogView, rows: Ints) -> dict[str, Ints]:
         "op": view.operations.op[operation],
         "at_ns": view.operations.end_ns[operation],
     }
+
+
+def receive_evidence(view: LogView, receives: Ints) -> dict[str, Ints]:
+    """Return the columns of findings that an operation shows by what it received."""
+    return {
+        "value": view.intact.value[receives],
+        "position": view.intact.position[receives],
+        "op": view.operations.op[view.intact.operation[receives]],
+        "at_ns": view.intact.received_ns[receives],
+    }

@@ -14,6 +14,7 @@ from chaoskit.contract.anomaly import Anomaly
 from checkers.arrays.columns import NONE, Ints, marked
 from checkers.arrays.findings import findings_of, merged
 from checkers.delivery.copies import DUPLICATE, REDELIVERED
+from checkers.delivery.loss import receive_evidence
 from checkers.delivery.overtaken import overtaken
 from checkers.pubsub.view import AT_LEAST_ONCE, FeedView
 from checkers.subscription.subscriptions import FIFO_VIOLATION
@@ -46,11 +47,8 @@ def _repeated(view: FeedView, anomaly: Anomaly, again: Ints, first: Ints, promis
         anomaly,
         details=() if promise is None else TWICE,
         detail=0 if promise is None else promise,
-        value=log.intact.value[again],
-        position=log.intact.position[again],
-        op=log.operations.op[log.intact.operation[again]],
+        **receive_evidence(log, again),
         other_op=log.operations.op[log.intact.operation[first]],
-        at_ns=log.intact.received_ns[again],
         since_ns=log.intact.received_ns[first],
     )
 
@@ -66,9 +64,7 @@ def order_cases(view: FeedView) -> pa.Table:
     return findings_of(
         log.setting,
         FIFO_VIOLATION,
-        value=log.intact.value[late],
-        position=log.intact.position[late],
-        op=log.operations.op[log.intact.operation[late]],
+        details=(),
+        **receive_evidence(log, late),
         other_value=log.intact.value[later],
-        at_ns=log.intact.received_ns[late],
     )

@@ -15,10 +15,10 @@ import pyarrow as pa
 
 from chaoskit.contract.anomaly import Anomaly, Gone
 from chaoskit.contract.vocabulary import PRODUCER_SHIFT
-from checkers.arrays.columns import Flags, Ints, marked
+from checkers.arrays.columns import Flags, Ints
 from checkers.arrays.findings import findings_of, merged, no_findings
 from checkers.arrays.models import FEEDS
-from checkers.delivery.loss import send_evidence
+from checkers.delivery.loss import receive_evidence, send_evidence
 from checkers.pubsub.view import ARRIVES_NS, FeedView, Stay
 
 LATE_JOINER_LOST = Anomaly(
@@ -55,8 +55,7 @@ def _lost(view: FeedView, stay: Stay) -> pa.Table:
         return no_findings()
     rows = np.flatnonzero(log.acked & _over(view, stay))
     newer = _newer_of_topic(view, stay, rows) if stay.retained else _newer_of_publisher(view, stay, rows)
-    got = marked(log.values.size, log.intact_values[view.receiver == stay.subscriber])
-    lost = rows[(newer < max(stay.replays, 1)) & ~got[log.sent_values[rows]]]
+    lost = rows[(newer < max(stay.replays, 1)) & ~view.got(stay.subscriber)[log.sent_values[rows]]]
     began: Ints = np.full(lost.size, log.operations.op[stay.row])
     return findings_of(log.setting, LATE_JOINER_LOST, details=(), **send_evidence(log, lost), other_op=began)
 
@@ -108,12 +107,5 @@ def _stale(view: FeedView, stay: Stay) -> pa.Table:
     last = acked[np.argmax(log.operations.start_ns[log.sends.operation[acked]])]
     begun_ns = log.operations.start_ns[log.sends.operation[last]]
     stale = here[log.operations.end_ns[log.sends.operation[sends]] < begun_ns - log.setting.apart_ns]
-    return findings_of(
-        log.setting,
-        STALE,
-        value=log.intact.value[stale],
-        position=log.intact.position[stale],
-        op=log.operations.op[log.intact.operation[stale]],
-        other_value=np.full(stale.size, log.sends.value[last]),
-        at_ns=log.intact.received_ns[stale],
-    )
+    newer: Ints = np.full(stale.size, log.sends.value[last])
+    return findings_of(log.setting, STALE, details=(), **receive_evidence(log, stale), other_value=newer)

@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from chaoskit.contract.anomaly import Anomaly, Gone
 from chaoskit.contract.vocabulary import PRODUCER_SHIFT
-from checkers.arrays.columns import NONE, Flags, Ints, marked
+from checkers.arrays.columns import NONE, Flags, Ints
 from checkers.arrays.findings import findings_of, merged
 from checkers.arrays.models import FEEDS
 from checkers.delivery.loss import LOST, UNSEEN, send_evidence
@@ -86,8 +86,7 @@ def _due(view: FeedView, stay: Stay, rows: Ints) -> tuple[Flags, Flags]:
     due = log.operations.start_ns[operation] >= stay.from_ns + apart_ns
     if not stay.lasting:
         due &= log.operations.end_ns[operation] <= stay.until_ns - apart_ns
-    got = marked(log.values.size, log.intact_values[view.receiver == stay.subscriber])
-    return due, due & ~got[log.sent_values[rows]]
+    return due, due & ~view.got(stay.subscriber)[log.sent_values[rows]]
 
 
 def _decided(view: FeedView, stay: Stay, rows: Ints) -> Flags:

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from chaoskit.contract.checker import Part
 from chaoskit.contract.feed import PROMISES, REPLAYED, RETAINED
-from checkers.arrays.columns import NONE, Ints, codes, integers, is_one_of, words_of
+from checkers.arrays.columns import NONE, Flags, Ints, codes, integers, is_one_of, marked, words_of
 from checkers.arrays.view import LogView
 
 AT_MOST_ONCE, AT_LEAST_ONCE, EXACTLY_ONCE = range(len(PROMISES))
@@ -113,6 +113,10 @@ class FeedView:
         same[1:] = (subscriber[1:] == subscriber[:-1]) & (value[1:] == value[:-1])
         first = np.maximum.accumulate(np.where(same, 0, np.arange(order.size)))
         return order[same], order[first[same]]
+
+    def got(self, subscriber: int) -> Flags:
+        """Return for each value whether a subscriber ever received it intact."""
+        return marked(self.log.values.size, self.log.intact_values[self.receiver == subscriber])
 
     def received_in(self, stay: Stay, since_ns: int) -> Ints:
         """Return the rows of what a subscriber received from then on, until the end of a stay."""
