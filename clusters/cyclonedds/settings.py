@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.base.quantities import MILLISECOND, SECOND, Duration
 from clusters.common.client_settings import checked
+from clusters.common.release import only_installed
 
 PEERS, DOMAIN, LEASE_NS = "peers", "domain", "lease_ns"
 """What clients are told: the addresses of the hosts with peers; and the options."""
@@ -35,9 +36,7 @@ class CycloneOptions(BaseModel):
     @field_validator("version")
     @classmethod
     def _installed(cls, version: str) -> str:
-        if version != (installed := metadata.version("cyclonedds")):
-            raise ValueError(f"the package cyclonedds {installed} is installed; install {version}, or remove the key")
-        return version
+        return only_installed("cyclonedds", version)
 
 
 class EndpointSettings(BaseModel):

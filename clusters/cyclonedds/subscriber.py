@@ -13,7 +13,8 @@ from cyclonedds.topic import Topic
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract.feed import SubscriptionChange
 from chaoskit.contract.recording import NO_POSITION, Delivery
-from clusters.common.matching import QUIET_S, Peers, settle
+from clusters.common.matching import settle
+from clusters.common.stays import Stays
 from clusters.cyclonedds.matching import known
 from clusters.cyclonedds.message import Message
 from clusters.cyclonedds.participant import participant, qos_of
@@ -35,16 +36,13 @@ class CycloneSubscriber:
         domain, qos = participant(connection), qos_of(settings)
         since_ns = time.monotonic_ns()
         self._readers = {topic: DataReader(domain, Topic(domain, topic, Message), qos=qos) for topic in topics}
-        self._peers = {topic: Peers(connection[LEASE_NS]) for topic in topics}
         self._waits = WaitSet(domain)
         self._conditions = [ReadCondition(reader, _ANY) for reader in self._readers.values()]
         for each in self._conditions:
             self._waits.attach(each)
         settle(lambda: sum(len(known(each.get_matched_publications)) for each in self._readers.values()))
-        for topic, reader in self._readers.items():
-            self._peers[topic].look(_matched(reader))
-        now_ns = time.monotonic_ns()
-        self._changes = [SubscriptionChange("subscribed", topic, since_ns, now_ns) for topic in topics]
+        self._stays = Stays(topics, connection[LEASE_NS])
+        self._stays.begin(since_ns, lambda topic: _matched(self._readers[topic]))
 
     def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Delivery], str | None]:
         self._look()
@@ -60,14 +58,10 @@ class CycloneSubscriber:
         return found, None
 
     def changes(self) -> list[SubscriptionChange]:
-        now_ns = time.monotonic_ns()
-        told = [each for each in self._changes if each.until_ns <= now_ns]
-        self._changes = [each for each in self._changes if each.until_ns > now_ns]
-        return told
+        return self._stays.take()
 
     def close(self, *, abruptly: bool = False) -> None:
-        now_ns = time.monotonic_ns()
-        self._changes += [SubscriptionChange("unsubscribed", topic, now_ns, now_ns) for topic in self._readers]
+        self._stays.end()
         del self._waits
         self._conditions.clear()
         self._readers.clear()
@@ -76,13 +70,8 @@ class CycloneSubscriber:
         """Take note of writers that are back: what they wrote meanwhile was written for nobody."""
         for topic, reader in self._readers.items():
             status: Any = reader.get_subscription_matched_status()  # type: ignore[no-untyped-call]
-            if not status.current_count_change:
-                continue
-            if (since_ns := self._peers[topic].look(_matched(reader))) is not None:
-                now_ns = time.monotonic_ns()
-                again_ns = now_ns + round(QUIET_S * SECOND)
-                self._changes.append(SubscriptionChange("unsubscribed", topic, since_ns, now_ns))
-                self._changes.append(SubscriptionChange("subscribed", topic, now_ns, again_ns))
+            if status.current_count_change:
+                self._stays.look(topic, _matched(reader))
 
 
 def _matched(reader: DataReader[Message]) -> list[str]:

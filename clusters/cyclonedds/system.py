@@ -11,9 +11,8 @@ from chaoskit.contract.datamodel import PUBSUB
 from chaoskit.contract.feed import FeedClients
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.host import ServiceHost
-from chaoskit.contract.power import P, held
 from chaoskit.contract.system import CLIENT_POWERS, SERVICE_POWERS
-from chaoskit.contract.topic import Topic
+from clusters.common.unhosted import Unhosted
 from clusters.cyclonedds.client import CycloneClients
 from clusters.cyclonedds.guarantees import GUARANTEES
 from clusters.cyclonedds.settings import (
@@ -28,39 +27,6 @@ from clusters.cyclonedds.settings import (
 
 _FEEDS = "DDS has topics that nobody stores; use workload.kind: feed"
 _NO_BROKER = "there is no broker: peers talk to each other"
-
-
-class Domain:
-    """A domain: see `chaoskit.contract.service.Service`.
-
-    Args:
-        peers: addresses of the hosts on which its participants will be.
-        options: its options.
-    """
-
-    def __init__(self, peers: Sequence[str], options: CycloneOptions) -> None:
-        self._settings = {PEERS: list(peers), DOMAIN: options.domain, LEASE_NS: options.lease}
-
-    def power(self, kind: type[P]) -> P:
-        return held(kind, [self], "a DDS domain")
-
-    def wait_ready(self, timeout_s: float) -> None:
-        """There is nobody to wait for."""
-
-    def begin_trial(self, namespace: str, options: CycloneOptions) -> None:
-        """Topics have names of the trial."""
-
-    def create_topic(self, topic: Topic) -> None:
-        """A topic is there as long as a peer writes or reads it."""
-
-    def client_settings(self) -> dict[str, Any]:
-        return dict(self._settings)
-
-    def end_trial(self) -> None:
-        """Nothing is left of it."""
-
-    def close(self) -> None:
-        """There is nothing to be closed."""
 
 
 class System:
@@ -95,8 +61,9 @@ class System:
     def deployment(self, options: CycloneOptions) -> CycloneOptions:
         return options
 
-    def deploy(self, hosts: Sequence[ServiceHost], options: CycloneOptions) -> Domain:
-        return Domain([host.address for host in hosts], options)
+    def deploy(self, hosts: Sequence[ServiceHost], options: CycloneOptions) -> Unhosted:
+        peers = [host.address for host in hosts]
+        return Unhosted("a DDS domain", {PEERS: peers, DOMAIN: options.domain, LEASE_NS: options.lease})
 
     def clients(self, settings: Mapping[str, Any]) -> CycloneClients:
         return CycloneClients(settings)

@@ -78,12 +78,16 @@ def built(configuration: Configuration, settings: Mapping[str, Scalar]) -> zenoh
         try:
             config.insert_json5(path, json.dumps(value))
         except zenoh.ZError as error:
-            why = str(error).partition(" at /")[0]
             raise BadInput(
-                f"cluster.config.{path}: Zenoh does not take {value!r} ({why}); write a path of its configuration "
-                "with its value, such as transport/link/tx/keep_alive: 8"
+                f"cluster.config.{path}: Zenoh does not take {value!r} ({said(error)}); write a path of its "
+                "configuration with its value, such as transport/link/tx/keep_alive: 8"
             ) from error
     return config
+
+
+def said(error: zenoh.ZError) -> str:
+    """Return what an error says, without the place in Zenoh's source."""
+    return str(error).partition(" at /")[0]
 
 
 def _connect(link: str, routers: Sequence[str]) -> Configuration:

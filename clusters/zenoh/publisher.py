@@ -10,15 +10,15 @@ import zenoh
 from zenoh import ext
 
 from chaoskit.base.quantities import SECOND
+from chaoskit.base.waiting import wait_until
 from chaoskit.contract.client import Completed
 from chaoskit.contract.vocabulary import FAIL, INFO, OK
 from clusters.common.matching import settle
+from clusters.zenoh.configuration import said
 from clusters.zenoh.presence import PUBLISHER, SUBSCRIBER, Presence
-from clusters.zenoh.session import opened
+from clusters.zenoh.session import AGAIN_S, OPEN_S, opened
 from clusters.zenoh.settings import PublisherSettings
 
-_AGAIN_S = 0.2
-_OPEN_S = 3.0
 _CONGESTION = {"drop": zenoh.CongestionControl.DROP, "block": zenoh.CongestionControl.BLOCK}
 _RELIABILITY = {"best-effort": zenoh.Reliability.BEST_EFFORT, "reliable": zenoh.Reliability.RELIABLE}
 
@@ -49,9 +49,7 @@ class ZenohPublisher:
         self._completed = completed
         self._publishers: dict[str, zenoh.Publisher | ext.AdvancedPublisher] = {}
         self._presence: Presence | None = None
-        deadline = time.monotonic() + _OPEN_S
-        while not self._open() and time.monotonic() < deadline:
-            time.sleep(_AGAIN_S)
+        wait_until(self._open, OPEN_S, every_s=AGAIN_S)
 
     def send(self, topic: str, partition: int, key: bytes | None, payload: bytes, token: int) -> bool:
         if not self._publishers and not self._open():
@@ -60,7 +58,7 @@ class ZenohPublisher:
         try:
             self._publishers[topic].put(payload)
         except zenoh.ZError as error:
-            self._completed(token, INFO, _told(error), None)
+            self._completed(token, INFO, said(error), None)
         else:
             self._completed(token, OK, None, None)
         return True
@@ -104,7 +102,3 @@ class ZenohPublisher:
         return ext.declare_advanced_publisher(
             session, topic, cache=cache, sample_miss_detection=beats, publisher_detection=True, **quality
         )
-
-
-def _told(error: zenoh.ZError) -> str:
-    return str(error).partition(" at /")[0]

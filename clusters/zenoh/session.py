@@ -12,6 +12,12 @@ import zenoh
 from clusters.zenoh.configuration import built, client
 from clusters.zenoh.settings import CONFIG
 
+AGAIN_S = 0.2
+"""Time between two attempts to open it."""
+
+OPEN_S = 3.0
+"""How long a new client tries to open it before it is returned all the same."""
+
 
 def opened(connection: Mapping[str, Any], routers: Sequence[str]) -> zenoh.Session:
     """Return the session; a process has one for each order of the routers.

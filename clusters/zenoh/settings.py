@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from chaoskit.base.quantities import MILLISECOND, SECOND, Duration
 from clusters.common.client_settings import checked
 from clusters.common.properties import Scalar
+from clusters.common.release import only_installed
 
 PACKAGE = "eclipse-zenoh"
 MODE, PEERS, ROUTERS, LINK, LEASE_NS, CONFIG = "mode", "peers", "routers", "link", "lease_ns", "config"
@@ -53,9 +54,7 @@ class ZenohOptions(BaseModel):
     @field_validator("version")
     @classmethod
     def _installed(cls, version: str) -> str:
-        if version != (installed := metadata.version(PACKAGE)):
-            raise ValueError(f"the package {PACKAGE} {installed} is installed; install {version}, or remove the key")
-        return version
+        return only_installed(PACKAGE, version)
 
     @field_validator("config")
     @classmethod

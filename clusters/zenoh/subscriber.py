@@ -10,16 +10,14 @@ from typing import Any
 import zenoh
 from zenoh import ext
 
-from chaoskit.base.quantities import SECOND
+from chaoskit.base.waiting import wait_until
 from chaoskit.contract.feed import SubscriptionChange
 from chaoskit.contract.recording import NO_POSITION, Delivery
-from clusters.common.matching import QUIET_S, Peers, settle
+from clusters.common.matching import settle
+from clusters.common.stays import Stays
 from clusters.zenoh.presence import PUBLISHER, SUBSCRIBER, Presence
-from clusters.zenoh.session import opened
+from clusters.zenoh.session import AGAIN_S, OPEN_S, opened
 from clusters.zenoh.settings import LEASE_NS, SubscriberSettings
-
-_AGAIN_S = 0.2
-_OPEN_S = 3.0
 
 
 class ZenohSubscriber:
@@ -42,15 +40,12 @@ class ZenohSubscriber:
         self._arrived: SimpleQueue[zenoh.Sample] = SimpleQueue()
         self._subscribers: list[zenoh.Subscriber[None] | ext.AdvancedSubscriber[None]] = []
         self._presence: Presence | None = None
-        self._peers = {topic: Peers(connection[LEASE_NS]) for topic in topics}
-        self._changes: list[SubscriptionChange] = []
-        deadline = time.monotonic() + _OPEN_S
-        while not self._open() and time.monotonic() < deadline:
-            time.sleep(_AGAIN_S)
+        self._stays = Stays(topics, connection[LEASE_NS])
+        wait_until(self._open, OPEN_S, every_s=AGAIN_S)
 
     def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Delivery], str | None]:
         if self._presence is None and not self._open():
-            time.sleep(min(timeout_s, _AGAIN_S))
+            time.sleep(min(timeout_s, AGAIN_S))
             return [], "no router answers"
         self._look()
         found: list[Delivery] = []
@@ -63,15 +58,11 @@ class ZenohSubscriber:
         return found, None
 
     def changes(self) -> list[SubscriptionChange]:
-        now_ns = time.monotonic_ns()
-        told = [each for each in self._changes if each.until_ns <= now_ns]
-        self._changes = [each for each in self._changes if each.until_ns > now_ns]
-        return told
+        return self._stays.take()
 
     def close(self, *, abruptly: bool = False) -> None:
-        now_ns = time.monotonic_ns()
         if self._presence:
-            self._changes += [SubscriptionChange("unsubscribed", topic, now_ns, now_ns) for topic in self._topics]
+            self._stays.end()
             self._presence.close()
         for each in self._subscribers:
             each.undeclare()  # type: ignore[no-untyped-call]
@@ -87,10 +78,7 @@ class ZenohSubscriber:
         self._subscribers = [self._declared(session, topic) for topic in self._topics]
         presence = self._presence = Presence(session, self._topics, SUBSCRIBER, PUBLISHER)
         settle(presence.count)
-        for topic, peers in self._peers.items():
-            peers.look(presence.of(topic))
-        now_ns = time.monotonic_ns()
-        self._changes += [SubscriptionChange("subscribed", topic, since_ns, now_ns) for topic in self._topics]
+        self._stays.begin(since_ns, presence.of)
         return True
 
     def _declared(self, session: zenoh.Session, topic: str) -> zenoh.Subscriber[None] | ext.AdvancedSubscriber[None]:
@@ -105,12 +93,8 @@ class ZenohSubscriber:
         """Take note of publishers that are back: what they published meanwhile was published for nobody."""
         if self._presence is None:
             return
-        for topic, peers in self._peers.items():
-            if (since_ns := peers.look(self._presence.of(topic))) is not None:
-                now_ns = time.monotonic_ns()
-                again_ns = now_ns + round(QUIET_S * SECOND)
-                self._changes.append(SubscriptionChange("unsubscribed", topic, since_ns, now_ns))
-                self._changes.append(SubscriptionChange("subscribed", topic, now_ns, again_ns))
+        for topic in self._topics:
+            self._stays.look(topic, self._presence.of(topic))
 
 
 def _delivery(sample: zenoh.Sample) -> Delivery:

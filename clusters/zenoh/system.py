@@ -13,10 +13,9 @@ from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.installation import Installation
 from chaoskit.contract.operating import Decommissioning, Leadership, Reassignment, Upgrade
-from chaoskit.contract.power import P, held
 from chaoskit.contract.service import DataFiles, Service
 from chaoskit.contract.system import CLIENT_POWERS
-from chaoskit.contract.topic import Topic
+from clusters.common.unhosted import Unhosted
 from clusters.zenoh import package
 from clusters.zenoh.client import ZenohClients
 from clusters.zenoh.configuration import built, connection_of
@@ -26,39 +25,6 @@ from clusters.zenoh.settings import ZenohOptions, publisher_settings, subscriber
 
 _FEEDS = "Zenoh has key expressions that nobody stores; use workload.kind: feed"
 _NO_COPIES = "routers store nothing, and none leads"
-
-
-class Peers:
-    """A network without routers: see `chaoskit.contract.service.Service`.
-
-    Args:
-        peers: addresses of the hosts on which its clients will be.
-        options: its options.
-    """
-
-    def __init__(self, peers: Sequence[str], options: ZenohOptions) -> None:
-        self._connection = connection_of(options, peers, [])
-
-    def power(self, kind: type[P]) -> P:
-        return held(kind, [self], "a network of peers")
-
-    def wait_ready(self, timeout_s: float) -> None:
-        """There is nobody to wait for."""
-
-    def begin_trial(self, namespace: str, options: ZenohOptions) -> None:
-        """Topics have names of the trial."""
-
-    def create_topic(self, topic: Topic) -> None:
-        """A topic is there as long as a peer uses it."""
-
-    def client_settings(self) -> dict[str, Any]:
-        return dict(self._connection)
-
-    def end_trial(self) -> None:
-        """Nothing is left of it."""
-
-    def close(self) -> None:
-        """There is nothing to be closed."""
 
 
 class System:
@@ -98,7 +64,7 @@ class System:
     def deploy(self, hosts: Sequence[ServiceHost], options: ZenohOptions) -> Service:
         if options.mode == "router":
             return Routers(hosts, options)
-        return Peers([host.address for host in hosts], options)
+        return Unhosted("a network of peers", connection_of(options, [host.address for host in hosts], []))
 
     def clients(self, settings: Mapping[str, Any]) -> ZenohClients:
         return ZenohClients(settings)

@@ -1,0 +1,55 @@
+"""When the subscriptions of a client began and ended, as far as those that it is matched with tell."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Sequence
+
+from chaoskit.base.quantities import SECOND
+from chaoskit.contract.feed import SubscriptionChange
+from clusters.common.matching import QUIET_S, Peers
+
+
+class Stays:
+    """The subscriptions of one client.
+
+    Args:
+        topics: its topics.
+        lease_ns: after so long without a word a peer is not matched any more.
+    """
+
+    def __init__(self, topics: Sequence[str], lease_ns: int) -> None:
+        self._peers = {topic: Peers(lease_ns) for topic in topics}
+        self._changes: list[SubscriptionChange] = []
+
+    def begin(self, since_ns: int, matched: Callable[[str], Collection[str]]) -> None:
+        """Note that all subscriptions, asked for at that time, are in place.
+
+        Args:
+            since_ns: that time, CLOCK_MONOTONIC.
+            matched: returns the identifiers of the peers of a topic.
+        """
+        for topic, peers in self._peers.items():
+            peers.look(matched(topic))
+        now_ns = time.monotonic_ns()
+        self._changes += [SubscriptionChange("subscribed", topic, since_ns, now_ns) for topic in self._peers]
+
+    def look(self, topic: str, matched: Collection[str]) -> None:
+        """Take note of peers that are back: what they sent meanwhile was sent for nobody."""
+        if (since_ns := self._peers[topic].look(matched)) is not None:
+            now_ns = time.monotonic_ns()
+            again_ns = now_ns + round(QUIET_S * SECOND)
+            self._changes.append(SubscriptionChange("unsubscribed", topic, since_ns, now_ns))
+            self._changes.append(SubscriptionChange("subscribed", topic, now_ns, again_ns))
+
+    def end(self) -> None:
+        """Note that all subscriptions end now."""
+        now_ns = time.monotonic_ns()
+        self._changes += [SubscriptionChange("unsubscribed", topic, now_ns, now_ns) for topic in self._peers]
+
+    def take(self) -> list[SubscriptionChange]:
+        """Return which changes are over, each once; see `chaoskit.contract.feed.FeedSubscriber.changes`."""
+        now_ns = time.monotonic_ns()
+        told = [each for each in self._changes if each.until_ns <= now_ns]
+        self._changes = [each for each in self._changes if each.until_ns > now_ns]
+        return told

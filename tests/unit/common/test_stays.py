@@ -1,0 +1,41 @@
+"""When the subscriptions of a client began and ended, as far as its peers tell."""
+
+from __future__ import annotations
+
+import time
+
+from clusters.common.matching import QUIET_S
+from clusters.common.stays import Stays
+
+SECOND = 10**9
+
+
+def test_subscriptions_begin_and_end_together() -> None:
+    stays = Stays(["a", "b"], SECOND)
+    stays.begin(5, lambda _: ["peer"])
+    stays.end()
+
+    told = stays.take()
+
+    assert [(each.kind, each.topic) for each in told] == [
+        ("subscribed", "a"), ("subscribed", "b"), ("unsubscribed", "a"), ("unsubscribed", "b"),
+    ]  # fmt: skip
+    assert [each.since_ns for each in told[:2]] == [5, 5]
+    assert stays.take() == []
+
+
+def test_a_peer_that_is_back_ends_the_subscription_of_its_topic_and_begins_it_again_later() -> None:
+    stays = Stays(["a", "b"], SECOND)
+    stays.begin(5, lambda _: ["peer"])
+    stays.take()
+    stays.look("a", [])
+    stays.look("a", ["peer"])
+    now_ns = time.monotonic_ns()
+
+    (ended,) = stays.take()
+
+    assert (ended.kind, ended.topic) == ("unsubscribed", "a")
+    assert ended.since_ns <= now_ns - 2 * SECOND
+    (begun,) = stays._changes
+    assert begun.kind == "subscribed"
+    assert begun.until_ns - begun.since_ns == round(QUIET_S * SECOND), "it is told once it is over"
