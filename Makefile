@@ -20,7 +20,7 @@ setup: .packages $(STAMP) ## install what is missing: Debian packages, .venv/
 	@./setup/privilege
 	@./setup/packages
 
-$(STAMP): pyproject.toml setup/requirements.txt setup/compile.py $(wildcard chaoskit/history/recording/hot*.[ch] chaoskit/interop/jepsen/*.c)
+$(STAMP): pyproject.toml setup/requirements.txt setup/compile.py $(wildcard chaoskit/history/recording/hot*.[ch] chaoskit/interop/jepsen/*.c) | .packages
 	@./setup/environment
 
 demo: setup ## power cut on a real Kafka cluster, with and without fsync: what is lost (2 minutes)
@@ -36,11 +36,16 @@ check: setup ## format, lint, types, import rules
 .browser: .packages
 	@./setup/packages browser
 
-fast: check .browser ## check, unit and integration tests: `make test` without clusters (root or sudo)
+.PHONY: .tests
+.tests: setup # compiles the tests, once for all processes that run them
+	@found=$$($(SUDO) $(BIN)/python -m pytest --collect-only -qq tests 2>&1) || { echo "$$found"; exit 1; }
+
+fast: setup .browser ## check, unit and integration tests: `make test` without clusters (root or sudo)
 fast: TESTS = -m "not long" tests/unit tests/integration
-test: check .browser ## all tests: unit, integration, short chaos tests on real clusters (14 minutes; root or sudo)
+test: setup .browser ## all tests: unit, integration, short chaos tests on real clusters (12 minutes; root or sudo)
 test: TESTS = -m "not chaos or not (long or nightly)" tests/unit tests/integration tests/chaos
 fast test:
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync check .tests
 	@$(SUDO) $(BIN)/python tests/pace.py
 	$(SUDO) $(BIN)/python -m pytest $(DURATIONS) -n 5 --dist loadfile --no-loadscope-reorder $(TESTS)
 	@$(SUDO) $(BIN)/python tests/pace.py

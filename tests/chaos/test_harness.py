@@ -31,6 +31,15 @@ SCENARIO: dict[str, Any] = {
 ALONE: dict[str, Any] = {"system": "kafka", "hosts": 1}
 """For what does not depend on the number of brokers: one starts sooner than three."""
 
+on_one_broker = pytest.mark.parametrize(
+    ("cluster", "kind"),
+    [
+        pytest.param({"system": "mosquitto", "hosts": 1, "config": {"max_queued_messages": 0}}, "feed", id="mosquitto"),
+        pytest.param(ALONE, "log", id="kafka", marks=pytest.mark.long),
+    ],
+)
+"""For what does not depend on the system either: Mosquitto starts in no time."""
+
 
 def chaoskit(*arguments: object, **options: Any) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", "from chaoskit.cli.main import main; main()", *map(str, arguments)]
@@ -76,8 +85,13 @@ def killed_and_healed(scenario: Path, store: Path, faults: list[str]) -> tuple[i
 
 
 @pytest.mark.parametrize("record", ["history", pytest.param("latency", marks=pytest.mark.long)])
-def test_heal_and_check_after_kill_9_in_the_middle_of_a_fault(tmp_path: Path, record: str) -> None:
-    status, verdict = killed_and_healed(write(tmp_path, cluster=ALONE, record=record), tmp_path / "store", ["pause"])
+@on_one_broker
+def test_heal_and_check_after_kill_9_in_the_middle_of_a_fault(
+    tmp_path: Path, cluster: dict[str, Any], kind: str, record: str
+) -> None:
+    scenario = write(tmp_path, cluster=cluster, workload={"kind": kind, "rate": 300, "duration": "8s"}, record=record)
+
+    status, verdict = killed_and_healed(scenario, tmp_path / "store", ["pause"])
 
     assert status == 2
     assert verdict["verdict"] == "unknown"
@@ -86,9 +100,10 @@ def test_heal_and_check_after_kill_9_in_the_middle_of_a_fault(tmp_path: Path, re
     assert "the run ended before the cluster's recovery was observed" in verdict["reasons"]
 
 
-def test_ctrl_c_heals_checks_what_there_is_and_cleans(tmp_path: Path) -> None:
+@on_one_broker
+def test_ctrl_c_heals_checks_what_there_is_and_cleans(tmp_path: Path, cluster: dict[str, Any], kind: str) -> None:
     before = snapshot()
-    lasting = write(tmp_path, cluster=ALONE, workload={**SCENARIO["workload"], "duration": "10m"})
+    lasting = write(tmp_path, cluster=cluster, workload={"kind": kind, "rate": 300, "duration": "10m"})
     with chaoskit("run", lasting, "--store", tmp_path / "store", "--json") as process:
         wait_for_line(process, "pause on")
         process.send_signal(signal.SIGINT)
@@ -103,9 +118,13 @@ def test_ctrl_c_heals_checks_what_there_is_and_cleans(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ["hosts", "ready"])
-def test_ctrl_c_before_the_load_ends_at_once_and_cleans(tmp_path: Path, line: str) -> None:
+@on_one_broker
+def test_ctrl_c_before_the_load_ends_at_once_and_cleans(
+    tmp_path: Path, cluster: dict[str, Any], kind: str, line: str
+) -> None:
     before = snapshot()
-    with chaoskit("run", write(tmp_path, cluster=ALONE), "--store", tmp_path / "store") as process:
+    scenario = write(tmp_path, cluster=cluster, workload={"kind": kind, "rate": 300, "duration": "8s"})
+    with chaoskit("run", scenario, "--store", tmp_path / "store") as process:
         wait_for_line(process, line)
         process.send_signal(signal.SIGINT)
         status, out, err = finish(process)

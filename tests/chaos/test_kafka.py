@@ -40,6 +40,7 @@ def test_roles_are_found_and_their_failure_loses_nothing(kafka: Any, role: str) 
     assert run.anomalies["lost"].count == 0
 
 
+@pytest.mark.long
 def test_a_group_and_its_producers_survive_the_faults_of_clients(kafka: Any) -> None:
     run = kafka(
         topic=SAFE,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_harness import ALONE, killed_and_healed, write
+from test_harness import killed_and_healed, on_one_broker, write
 
 pytestmark = pytest.mark.chaos
 
@@ -92,10 +92,13 @@ def test_connections_are_reset_while_a_command_holds(kafka: Any, tmp_path: Path)
         ),
     ],
 )
+@on_one_broker
 @pytest.mark.usefixtures("own_state")
-def test_two_faults_are_healed_clean_after_kill_9(tmp_path: Path, pair: list[dict[str, Any]]) -> None:
-    load = {"kind": "log", "rate": 300, "duration": "45s"}
-    scenario = write(tmp_path, cluster=ALONE, workload=load, faults=pair)
+def test_two_faults_are_healed_clean_after_kill_9(
+    tmp_path: Path, pair: list[dict[str, Any]], cluster: dict[str, Any], kind: str
+) -> None:
+    load = {"kind": kind, "rate": 300, "duration": "45s"}
+    scenario = write(tmp_path, cluster=cluster, workload=load, faults=pair)
 
     _, verdict = killed_and_healed(scenario, tmp_path / "store", [fault["inject"] for fault in pair])
 

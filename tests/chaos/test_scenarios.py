@@ -9,20 +9,19 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from shipped import variants
 
 from chaoskit.base.quantities import SECOND
 from chaoskit.run.deployment import Ground
 from chaoskit.run.site import Site
-from chaoskit.scenario.files import Written, find, ready_made
+from chaoskit.scenario.files import Written
 from chaoskit.scenario.plan import make_plan
 
 SHORT = {
     "kafka/power-all:os-flush",
     "pulsar/power-all:journal-os",
     "bookkeeper/fencing",
-    "rabbitmq/restart:persistent",
     "rabbitmq/restart:transient",
-    "mosquitto/crash-subscriber:kept",
     "mosquitto/crash-subscriber:qos-0",
     "cyclonedds/partition:keep-last",
     "zenoh/packet-loss:udp",
@@ -41,13 +40,6 @@ INVALID = {
 _NIGHTLY_NS = 100 * SECOND
 
 
-def _specs() -> Iterator[tuple[str, Written]]:
-    for name in ready_made():
-        for written in find(name):
-            variant = written.source.rpartition(":")[2] if ":" in written.source else ""
-            yield f"{name}:{variant}" if variant else name, written
-
-
 def _marked(spec: str, written: Written) -> Any:
     duration = written.parsed().workload.duration
     marks = [pytest.mark.nightly] if duration > _NIGHTLY_NS else []
@@ -58,7 +50,7 @@ def _by_ground() -> list[Any]:
     """Return all scenarios; those whose deployments are equal follow each other."""
     grounds: list[Ground] = []
     ordered = []
-    for spec, written in _specs():
+    for spec, written in variants().items():
         ground = Ground.of(make_plan(written.parsed(), written.source, seed=1))
         if ground not in grounds:
             grounds.append(ground)

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from shipped import variants
 
 from chaoskit.base.errors import BadInput
 from chaoskit.contract import installed
-from chaoskit.scenario.files import find, ready_made
 from chaoskit.scenario.plan import Plan, make_plan
 from chaoskit.search.sweep import load_sweep
 from clusters.kafka import artifacts as kafka
@@ -65,7 +65,7 @@ def _options(system: str, version: str, place: str, settings: dict[str, Any]) ->
 
 def _clusters() -> dict[str, Plan]:
     """Return a plan for each cluster of the ready-made scenarios and sweeps."""
-    plans = [make_plan(written.parsed(), written.source) for name in ready_made() for written in find(name)]
+    plans = [make_plan(written.parsed(), written.source) for written in variants().values()]
     sweeps = [load_sweep(path, seeds=1) for path in (ROOT / "scenarios/sweeps").glob("*.yaml")]
     plans += [plan for sweep in sweeps for cell in sweep.cells for plan in cell.plans.values()]
     return {f"{plan.scenario.cluster.system} {plan.system_options.model_dump_json()}": plan for plan in plans}

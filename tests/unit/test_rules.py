@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
+from shipped import variants
 
 from chaoskit.contract.guarantee import Allowance, Effect, Rule
 from chaoskit.contract.installed import anomalies, nemesis, system
 from chaoskit.judge.guarantees import allowances
-from chaoskit.scenario.files import find, ready_made
 from chaoskit.scenario.plan import Plan, make_plan
 
 SYSTEMS = ("kafka", "pulsar", "bookkeeper", "rabbitmq", "mosquitto", "cyclonedds", "zenoh")
@@ -20,13 +20,8 @@ MEANT_TO_FAIL = {"kafka/mix:weak", "kafka/power-after-format"}
 
 @cache
 def _plan(spec: str) -> Plan:
-    (written,) = find(spec)
+    written = variants()[spec]
     return make_plan(written.parsed(), written.source, seed=1)
-
-
-def _variants() -> list[str]:
-    specs = [(name, written) for name in ready_made() for written in find(name)]
-    return [f"{name}:{written.source.rpartition(':')[2]}" if ":" in written.source else name for name, written in specs]
 
 
 def _allowed(plan: Plan) -> dict[str, Allowance]:
@@ -101,7 +96,7 @@ def test_a_rule_says_where_it_is_from_and_names_what_there_is(identity: str) -> 
     assert identity.partition(".")[0] in (name, "bookkeeper"), "what bookies lose is BookKeeper's, also in Pulsar"
 
 
-@pytest.mark.parametrize("spec", _variants())
+@pytest.mark.parametrize("spec", variants())
 def test_what_a_scenario_expects_is_what_the_rules_say(spec: str) -> None:
     plan = _plan(spec)
     allowed = _allowed(plan)
