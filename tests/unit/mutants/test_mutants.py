@@ -148,7 +148,7 @@ def _reachable() -> None:
 
 @needs_root
 @pytest.mark.usefixtures("_reachable")
-@examples(fast=6, nightly=100)
+@examples(fast=3, nightly=100)
 @given(seed=seeds)
 def test_a_damaged_store_as_another_user(seed: int, run: Path) -> None:
     draw = Random(seed)
@@ -162,7 +162,7 @@ def test_a_damaged_store_as_another_user(seed: int, run: Path) -> None:
 
 
 @needs_root
-@examples(fast=6, nightly=100)
+@examples(fast=3, nightly=100)
 @given(seed=seeds)
 def test_a_damaged_store_on_a_full_disk(seed: int, run: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     draw = Random(seed)
@@ -173,7 +173,7 @@ def test_a_damaged_store_on_a_full_disk(seed: int, run: Path, tmp_path_factory: 
     _check_ended(chaoskit(full, *_arguments(draw, disk / "run")))
 
 
-@examples(fast=6, nightly=100)
+@examples(fast=3, nightly=100)
 @given(seed=seeds)
 def test_a_damaged_store_without_any_tool(seed: int, run: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     draw = Random(seed)
