@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypedDict, TypeVar
+from typing import Any, Generic, Protocol, TypedDict, TypeVar, runtime_checkable
 
 from pydantic import BaseModel
 
@@ -133,4 +133,14 @@ class Workload(Protocol):
     def run(self, job: Job[Any]) -> None:
         """Run one client. Producers and consumers run until `control.stopping`. The auditor sends one probe to every
         partition, then reads everything up to the end that the system reports, or drains it."""
+        ...
+
+
+@runtime_checkable
+class SideTopics(Protocol):
+    """Optional power of a workload: its clients need topics besides those of the load. They are created with these, and
+    are no part of the history."""
+
+    def side_topics(self, options: Any) -> list[Topic]:
+        """Return them, under the workload's own names."""
         ...

@@ -115,7 +115,8 @@ class Trial:
         self._watcher.on(PhaseBegun("ready"))
         service.begin_trial(self._namespace, self._plan.system_options)
         service.wait_ready(self._plan.scenario.cluster.ready_within / 1e9)
-        self._deployment.create_topics([replace(topic, name=self._in_system(topic.name)) for topic in topics])
+        created = [*topics, *self._plan.side_topics]
+        self._deployment.create_topics([replace(topic, name=self._in_system(topic.name)) for topic in created])
         self._report_settings()
         self._deployment.sync()
 

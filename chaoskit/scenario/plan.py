@@ -19,8 +19,9 @@ from chaoskit.contract.installation import Installation
 from chaoskit.contract.installed import nemesis
 from chaoskit.contract.mistakes import Model, validated, without_wrong
 from chaoskit.contract.system import Fetching, System, between_clients, typed
+from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Backlog, Paced, Resends, Routed, Transactions
-from chaoskit.contract.workload import CONSUMER, PRODUCER, Workload
+from chaoskit.contract.workload import CONSUMER, PRODUCER, SideTopics, Workload
 from chaoskit.scenario.expected import check_expected
 from chaoskit.scenario.faults import Allowed, check_fault, late, without_zones
 from chaoskit.scenario.loads import check_copies, check_workload, missing_powers
@@ -58,6 +59,12 @@ class Plan:
         """Targets of the faults that are neither hosts nor clients: they are looked up when a fault begins."""
         fixed = {*self.host_names, *(task.client for task in self.workload.tasks(self.workload_options))}
         return sorted({name for fault in self.faults for name in fault.on} - fixed)
+
+    @property
+    def side_topics(self) -> list[Topic]:
+        """Topics that the workload's clients need besides those of the load."""
+        workload = self.workload
+        return workload.side_topics(self.workload_options) if isinstance(workload, SideTopics) else []
 
     @property
     def host_powers_needed(self) -> frozenset[type]:

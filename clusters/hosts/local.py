@@ -35,6 +35,7 @@ LAB_VARIABLE = "CHAOSKIT_LAB"
 """Environment variable that marks the first processes of a lab's hosts, so that only those are killed."""
 
 _BOOT_TIMEOUT_S = 20
+_LINES_TOLD = 3
 _TOLD_NS = 1_000_000_000
 """A sync that was longer ago is nothing that the evidence of a power cut tells."""
 
@@ -134,8 +135,7 @@ class LocalHost(ClockHost, HostLimits):
         deadline = time.monotonic() + _BOOT_TIMEOUT_S
         while not (mounted and self.reachable()):
             if not mounted or self._init.poll() is not None or time.monotonic() > deadline:
-                console = (self._folder / self.name / "console.log").read_text(errors="replace")
-                raise HostError(f"host {self.name} did not boot:\n{console.strip()}")
+                raise HostError(f"host {self.name} did not boot:\n{self._console()}")
             time.sleep(0.005)
         for disk in self._disks.values():
             disk.attach(Path(f"/proc/{self._init_pid}/root"))
@@ -209,6 +209,12 @@ class LocalHost(ClockHost, HostLimits):
             raise HostError(f"host {self.name} is down and {path} is not on its system disk")
         local.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(survivor, local)
+
+    def _console(self) -> str:
+        return (self._folder / self.name / "console.log").read_text(errors="replace").strip()
+
+    def _last_words(self) -> str:
+        return "; last on its console: " + " | ".join(self._console().splitlines()[-_LINES_TOLD:])
 
     def _tell_last_sync(self) -> list[str]:
         """Return how long ago all file systems were synced, if that is short enough to be told."""

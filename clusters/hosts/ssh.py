@@ -155,11 +155,15 @@ class SshHost:
                 out, err = _drain(channel)
                 status = channel.recv_exit_status()
             if status == _NO_STATUS and not transport.is_active():
-                raise EOFError("the connection was lost")
+                raise EOFError(f"the connection was lost{self._last_words()}")
         except (OSError, EOFError, paramiko.SSHException) as error:
             self._discard(used)
             raise HostError(f"host {self.name} ({self.address}) did not answer: {error!r}; ran: {command}") from error
         return status, out, err
+
+    def _last_words(self) -> str:
+        """Return what can be told of a host that ends a connection."""
+        return ""
 
     def _command(self, argv: Sequence[str]) -> str:
         """Return the command line that runs a command as root."""

@@ -12,13 +12,18 @@ import subprocess
 import threading
 import time
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from chaoskit.contract.host import HostError
 
 _SIZE = 256 * 1024
 _POLL_S = 0.05
+_STEP_S = 0.01
+_AGAIN_NS = 10_000_000_000
+"""Who synced twice in so short a time will do it again."""
+
+_FRESH_NS = 100_000_000
 _FLUSHES = 15
 """Number of the field of a block device's statistics that counts flushes."""
 
@@ -28,6 +33,28 @@ mount -t ext4 -o loop "$1/image" "$1/mount"
 stat -c %Hd:%Ld "$1/mount"
 exec cat
 """
+
+
+def is_moment(seen_ns: Sequence[int], now_ns: int, quiet_ns: int) -> bool:
+    """Return whether a power cut has something to lose now, and will still have it in a moment.
+
+    Where somebody syncs again and again, that is right after it has been quiet for long enough: later the next sync
+    may come first.
+
+    Args:
+        seen_ns: when syncs were seen.
+        now_ns: now.
+        quiet_ns: how long it must have been quiet.
+
+    >>> is_moment([1_000], 2_000, 500), is_moment([1_000], 1_200, 500)
+    (True, False)
+    >>> second = 1_000_000_000
+    >>> is_moment([0, second], 2 * second, second // 2), is_moment([0, second], second * 8 // 5, second // 2)
+    (False, True)
+    """
+    quiet = now_ns - seen_ns[-1]
+    repeated = len(seen_ns) > 1 and now_ns - seen_ns[-2] < _AGAIN_NS
+    return quiet >= quiet_ns and (not repeated or quiet <= quiet_ns + _FRESH_NS)
 
 
 class SyncWitness:
@@ -84,11 +111,10 @@ class SyncWitness:
             within_ns: after how long it returns in any case.
         """
         deadline_ns = time.monotonic_ns() + within_ns
-        while (last_ns := self.last()) is not None:
-            now_ns = time.monotonic_ns()
-            if (quiet_at_ns := min(last_ns + quiet_ns, deadline_ns)) <= now_ns:
+        while self.last() and not is_moment(self._seen_ns, now_ns := time.monotonic_ns(), quiet_ns):
+            if now_ns > deadline_ns:
                 return
-            time.sleep(min((quiet_at_ns - now_ns) / 1e9, _POLL_S))
+            time.sleep(_STEP_S)
 
     def close(self) -> None:
         """End it, and unmount its file system."""

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chaoskit.base.secrets import resolved
 from chaoskit.contract.client import Completed
+from chaoskit.contract.feed import Promise
 from chaoskit.contract.power import P, held
 from clusters.kafka.connection import NAMESPACE, group, librdkafka
 from clusters.kafka.consumer import ISOLATION, READ_COMMITTED, KafkaAuditor, KafkaConsumer
+from clusters.kafka.feed import KafkaFeedSubscriber, promise
 from clusters.kafka.producer import KafkaProducer, resolve_producer
 from clusters.kafka.transactions import TRANSACTIONAL_ID, KafkaTransactionalProducer, transactional_settings
 
 
 class KafkaClients:
-    """The powers `LogClients` and `TransactionalClients` of `chaoskit.contract.client`."""
+    """The powers `LogClients` and `TransactionalClients` of `chaoskit.contract.client`, and `FeedClients`."""
 
     def __init__(self, connection: Mapping[str, Any]) -> None:
         self._connection = resolved(librdkafka(connection), "cluster.attach")
@@ -47,3 +49,14 @@ class KafkaClients:
     def auditor(self, settings: Mapping[str, Any]) -> KafkaAuditor:
         mine = {**self._connection, "group.id": f"{self._group}-auditor"}
         return KafkaAuditor(mine, settings.get(ISOLATION) or READ_COMMITTED)
+
+    def promise(self, publishing: Mapping[str, Any], subscribing: Mapping[str, Any]) -> Promise:
+        return promise(publishing)
+
+    def feed_publisher(
+        self, settings: Mapping[str, Any], name: str, topics: Sequence[str], completed: Completed
+    ) -> KafkaProducer:
+        return self.producer(settings, completed)
+
+    def feed_subscriber(self, settings: Mapping[str, Any], name: str, topics: Sequence[str]) -> KafkaFeedSubscriber:
+        return KafkaFeedSubscriber({**self._connection, **settings, "group.id": self._group}, topics)

@@ -9,7 +9,8 @@ from chaoskit.base.errors import BadInput, Problems
 from chaoskit.contract.benchmark import Driven
 from chaoskit.contract.capability import Capability
 from chaoskit.contract.client import LogClients, SequencedClients, SubscribingClients, TransactionalClients
-from chaoskit.contract.datamodel import LOG
+from chaoskit.contract.datamodel import LOG, PUBSUB
+from chaoskit.contract.feed import FeedClients
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.installation import Installation
@@ -45,7 +46,7 @@ class System:
 
     options = KafkaOptions
     roles = ROLES
-    models = (LOG,)
+    models = (LOG, PUBSUB)
     guarantees = GUARANTEES
     driver_class = DRIVER_CLASS
     given: Mapping[type, str] = dict.fromkeys((Leadership, Reassignment), "version: 4.0.0 or later")
@@ -64,7 +65,7 @@ class System:
         return (Installation, DataFiles, Upgrade, *by_tools)
 
     def client_powers(self, options: KafkaOptions) -> tuple[type, ...]:
-        return (LogClients,) if options.clients == "java" else (LogClients, TransactionalClients)
+        return (LogClients,) if options.clients == "java" else (LogClients, TransactionalClients, FeedClients)
 
     def check(self, declared: Declared) -> None:
         options: KafkaOptions = declared.options

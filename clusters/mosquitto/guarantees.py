@@ -52,11 +52,15 @@ def _unsaved(declared: Declared, effects: Sequence[Effect]) -> str:
 
 def _queue_full(declared: Declared, effects: Sequence[Effect]) -> str:
     most, paced = declared.options.queued_max, declared.get(Paced)
-    if not _lasting(declared) or not most or paced is None:
+    if not most or paced is None:
         return ""
     rate = paced.per_second
+    if rate is None:
+        return f"max_queued_messages: {most}: no more than that wait for a subscriber slower than its publishers"
+    if not _lasting(declared):
+        return ""
     away_s = max((lasted_ns(declared, each) / SECOND + _BACK_S for each in effects if each.delays), default=0.0)
-    if not away_s or (rate is not None and rate * away_s <= most):
+    if rate * away_s <= most:
         return ""
     return f"max_queued_messages: {most}: no more than that wait for a subscriber that is away"
 

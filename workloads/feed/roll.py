@@ -16,7 +16,7 @@ from chaoskit.contract.workload import Job
 from chaoskit.load.settings import settings_of
 from workloads.feed.options import FeedOptions
 
-_ROLL = "roll"
+ROLL = "roll"
 _CLOSE_S = 1.0
 _STEP_S = 0.1
 
@@ -52,12 +52,12 @@ class Answers:
             if self._publisher is None:
                 self._publisher = self._connect()
             content = f"{self._job.task.index} {topic}".encode()
-            self._publisher.send(self._recorder.in_system(_ROLL), 0, None, content, len(self._given))
+            self._publisher.send(self._recorder.in_system(ROLL), 0, None, content, len(self._given))
             self._publisher.poll(_STEP_S)
 
     def _connect(self) -> Producer:
         settings = settings_of(self._job.task, self._job.options.producer)
-        topic, name = (self._recorder.in_system(each) for each in (_ROLL, f"{_ROLL}-{self._job.task.index}"))
+        topic, name = (self._recorder.in_system(each) for each in (ROLL, f"{ROLL}-{self._job.task.index}"))
         return self._job.clients.power(FeedClients).feed_publisher(settings, name, [topic], lambda *_: None)
 
 
@@ -75,7 +75,7 @@ class Roll:
         options, recorder = job.options, job.recorder
         self.missing = {(index, topic) for index in range(options.consumers) for topic in options.topic_names()}
         settings = settings_of(job.task, options.consumer)
-        topic, name = recorder.in_system(_ROLL), recorder.in_system(_ROLL)
+        topic, name = recorder.in_system(ROLL), recorder.in_system(ROLL)
         self._subscriber = job.clients.power(FeedClients).feed_subscriber(settings, name, [topic])
 
     def listen(self, timeout_s: float) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from chaoskit.contract.feed import REPLAYED, RETAINED, FeedClients, FeedSubscriber, Promise
-from chaoskit.contract.recording import Recorder
+from chaoskit.contract.recording import Delivery, Recorder
 from chaoskit.contract.vocabulary import FAIL, OK
 from chaoskit.contract.workload import Job
 from chaoskit.load.reports import Reports
@@ -54,17 +55,26 @@ class Receiver:
         recorder: its recorder.
         subscriber: the client.
         promise: what its subscriptions promise.
+        arrived: called with what arrived before it is recorded.
     """
 
-    def __init__(self, recorder: Recorder, subscriber: FeedSubscriber, promise: Promise) -> None:
+    def __init__(
+        self,
+        recorder: Recorder,
+        subscriber: FeedSubscriber,
+        promise: Promise,
+        arrived: Callable[[list[Delivery]], None] = lambda _: None,
+    ) -> None:
         self._recorder = recorder
         self._subscriber = subscriber
         self._promise = promise
+        self._arrived = arrived
 
     def take(self) -> list[tuple[str, int]]:
         """Receive what is available; return topic, by its name in the system, and value of each message."""
         op = self._recorder.invoke("receive")
         deliveries, error = self._subscriber.poll(_POLL_TIMEOUT_S, _MESSAGES_MAX)
+        self._arrived(deliveries)
         received_ns, values = self._recorder.received(op, deliveries)
         self._recorder.complete(op, OK if error is None else FAIL, error, received_ns)
         self.note_changes()

@@ -15,17 +15,22 @@ from chaoskit.load.workload import LoadWorkload
 from workloads.feed.auditor import audit
 from workloads.feed.options import FeedOptions
 from workloads.feed.publisher import publish
+from workloads.feed.roll import ROLL
 from workloads.feed.subscriber import subscribe
 
 
 class FeedWorkload(LoadWorkload):
     """Entry point `feed` of `chaoskit.workloads`."""
 
-    options = FeedOptions
+    options: type[FeedOptions] = FeedOptions
     client_powers: tuple[type, ...] = (FeedClients,)
 
     def topics(self, options: FeedOptions, brokers: int) -> list[Topic]:
         return [Topic(name, PUBSUB) for name in options.topic_names()]
+
+    def side_topics(self, options: FeedOptions) -> list[Topic]:
+        """See `chaoskit.contract.workload.SideTopics`: where subscribers answer the final read."""
+        return [Topic(ROLL, PUBSUB)]
 
     def traits(self, options: FeedOptions) -> tuple[object, ...]:
         return (Paced(per_second(options.rate), options.producers, options.message_size),)

@@ -184,6 +184,16 @@ def test_a_rule_applies_where_its_settings_and_faults_are(case: _Case) -> None:
     assert not rule.applies(declared, [])
 
 
+@pytest.mark.parametrize(("rate", "config", "applies"), [(None, {}, True), (None, ALL, False), (5000, {}, False)])
+def test_only_publishers_without_a_declared_rate_outrun_a_subscriber(
+    rate: int | None, config: Any, applies: bool
+) -> None:
+    (rule,) = (each for each in RULES if each.id == "mosquitto.queue-full")
+    declared = Declared(MosquittoOptions(config=config), 1, 1, (), {}, {}, (Paced(rate, 1, 100),), 10 * SECOND)
+
+    assert bool(rule.applies(declared, [])) == applies
+
+
 _PLUGIN = "/usr/lib/x86_64-linux-gnu/mosquitto/mosquitto_persist_sqlite.so"
 
 

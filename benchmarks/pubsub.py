@@ -1,0 +1,165 @@
+"""Ping-pong and firehose of Cyclone DDS, Zenoh, Mosquitto and Kafka beside what the same hosts do without any of them.
+
+Ping-pong: half the round trip of 64-byte messages, one under way at a time, in microseconds. The floor: ICMP (`ping`),
+and a plain TCP and UDP socket in a Python loop, between two hosts of a lab. Clients of Mosquitto and Kafka are on the
+harness, their broker is on a host; those of the others are on hosts of their own. Firehose: messages and bytes a second
+that subscribers received, by payload. What was sent and not received is told beside. Prints Markdown, and writes all
+figures as JSON.
+
+    sudo .venv/bin/python -m benchmarks.pubsub [SECONDS] [SIZE]...
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from chaoskit.base.journal import Journal
+from chaoskit.base.quantities import parse_size
+from chaoskit.base.store import VERDICT, read_json
+from chaoskit.contract.host import ServiceHost
+from chaoskit.run.site import Site
+from chaoskit.scenario.plan import read_plan
+from clusters.hosts.lab import LocalOptions, LocalProvider
+
+_SECONDS = 10
+_SIZES = ("64B", "1KiB", "8KiB", "64KiB", "512KiB", "4MiB")
+_ROUNDS = 20_000
+
+_LOOP = """
+import socket, sys, time
+kind, there, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3])
+udp = kind == "udp"
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM if udp else socket.SOCK_STREAM)
+if not udp:
+    s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+if there == "-":
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    s.bind(("", 7006))
+    if udp:
+        while True:
+            content, sender = s.recvfrom(100)
+            s.sendto(content, sender)
+    s.listen()
+    while True:
+        c = s.accept()[0]
+        c.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        while content := c.recv(100):
+            c.send(content)
+s.connect((there, 7006))
+s.settimeout(1)
+took, content = [], bytes(64)
+for _ in range(rounds):
+    began = time.monotonic_ns()
+    s.send(content)
+    s.recv(100)
+    took.append(time.monotonic_ns() - began)
+took.sort()
+print(took[rounds // 2] / 2e3, took[rounds * 99 // 100] / 2e3)
+"""
+
+SYSTEMS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "Cyclone DDS, reliable": ({"system": "cyclonedds", "hosts": 2}, {}),
+    "Cyclone DDS, best effort": ({"system": "cyclonedds", "hosts": 2}, {"qos": "best-effort"}),
+    "Zenoh, peers": ({"system": "zenoh", "hosts": 2}, {}),
+    "Zenoh, router": ({"system": "zenoh", "mode": "router", "hosts": 1}, {}),
+    "Mosquitto, QoS 0": ({"system": "mosquitto", "hosts": 1, "config": {"max_queued_messages": 0}}, {"qos": 0}),
+    "Mosquitto, QoS 1": ({"system": "mosquitto", "hosts": 1, "config": {"max_queued_messages": 0}}, {"qos": 1}),
+    "Kafka, acks 0": ({"system": "kafka", "hosts": 1}, {"producer": {"acks": 0, "linger.ms": 0}}),
+    "Kafka, acks 1": ({"system": "kafka", "hosts": 1}, {"producer": {"acks": 1, "linger.ms": 0}}),
+}
+"""The cluster and the workload of each; the smallest that serves."""
+
+Figures = dict[str, Any]
+
+
+@contextmanager
+def hosts() -> Iterator[Sequence[ServiceHost]]:
+    """Give two hosts of a lab."""
+    with Journal(f"benchmark-{os.getpid()}") as journal:
+        lab = LocalProvider().provision(journal, 2, LocalOptions())
+        try:
+            yield lab.hosts
+        finally:
+            lab.close()
+            journal.close()
+
+
+def floor() -> Iterator[tuple[str, Figures]]:
+    """Yield what two hosts do without any system: half the round trip, us."""
+    with hosts() as (here, there):
+        out = here.run(["ping", "-n", "-U", "-q", "-A", "-c", "5000", "-s", "56", there.address], timeout_s=60).out
+        yield "ICMP", {"p50_us": float(re.search(r"= [\d.]+/([\d.]+)/", out)[1]) * 500, "p99_us": None}  # type: ignore[index]
+        for kind in ("tcp", "udp"):
+            there.spawn(kind, ["/usr/bin/python3", "-c", _LOOP, kind, "-", "0"], {})
+            loop = ["/usr/bin/python3", "-c", _LOOP, kind, there.address, str(_ROUNDS)]
+            told = here.run(["sh", "-c", 'sleep 1; exec "$@"', "loop", *loop], timeout_s=60).out.split()
+            there.signal(kind, "KILL")
+            yield kind.upper(), {"p50_us": float(told[0]), "p99_us": float(told[1])}
+
+
+class Quiet:
+    """See `chaoskit.run.watching.Watcher`."""
+
+    def on(self, event: object) -> None:
+        """Say nothing."""
+
+
+def run(site: Site, name: str, kind: str, seconds: int, **more: Any) -> Figures:
+    """Run a system with a workload; return its verdict file."""
+    cluster, load = SYSTEMS[name]
+    workload = {"kind": kind, "duration": f"{seconds}s", **load, **more}
+    scenario = {"name": f"{kind}-{re.sub(r'[^a-z0-9]+', '-', name.lower())}", "cluster": cluster, "workload": workload}
+    folder, _ = site.run(read_plan(scenario, f"{name}, {kind}"), Quiet())
+    return dict(read_json(folder / VERDICT))
+
+
+def ping_pong(site: Site, name: str, seconds: int) -> Figures:
+    """Return half the round trips of a system, us, and how many pings had no answer."""
+    told = run(site, name, "ping-pong", seconds)
+    send = told["latency"]["send_from_actual"]
+    halves = {f"{each}_us": send[f"{each}_ms"] * 500 for each in ("p50", "p99")}
+    return {**halves, "verdict": told["verdict"], "unanswered": told["counts"]["indeterminate"]}
+
+
+def firehose(site: Site, name: str, seconds: int, size: str) -> Figures:
+    """Return what a subscriber received, a second, and what it lacked."""
+    told = run(site, name, "firehose", seconds, message_size=size)
+    counts = told["counts"]
+    received = counts["received"] / seconds
+    lacking = {each: found["count"] for each, found in told["anomalies"].items() if each in ("lost", "missed")}
+    figures = {"verdict": told["verdict"], "messages_per_s": received, "bytes_per_s": received * parse_size(size)}
+    return {**figures, "sent": counts["sent"], "lacking": lacking}
+
+
+def main() -> None:
+    """Measure all; see the module's docstring."""
+    seconds = int(sys.argv[1]) if len(sys.argv) > 1 else _SECONDS
+    sizes = sys.argv[2:] or _SIZES
+    found: dict[str, Any] = {"floor": dict(floor()), "ping-pong": {}, "firehose": {}}
+    print("\n| ping-pong | p50 us | p99 us | without an answer |\n|---|---|---|---|")
+    for kind, figures in found["floor"].items():
+        print(f"| {kind} | {figures['p50_us']:.0f} | {figures['p99_us'] or 0:.0f} | |")
+    with tempfile.TemporaryDirectory() as store, Site(Path(store)) as site:
+        for name in SYSTEMS:
+            told = found["ping-pong"][name] = ping_pong(site, name, seconds)
+            print(f"| {name} | {told['p50_us']:.0f} | {told['p99_us']:.0f} | {told['unanswered']} |", flush=True)
+        print("\n| firehose | payload | messages/s | MB/s | sent | not received | verdict |\n" + "|---" * 7 + "|")
+        for name in SYSTEMS:
+            for size in sizes:
+                told = found["firehose"].setdefault(name, {})[size] = firehose(site, name, seconds, size)
+                lacking = ", ".join(f"{count} {each}" for each, count in told["lacking"].items()) or "0"
+                rates = f"{told['messages_per_s']:,.0f} | {told['bytes_per_s'] / 1e6:,.1f}"
+                print(f"| {name} | {size} | {rates} | {told['sent']:,} | {lacking} | {told['verdict']} |", flush=True)
+    Path("pubsub.json").write_text(json.dumps(found, indent=1))
+
+
+if __name__ == "__main__":
+    main()

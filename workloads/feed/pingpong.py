@@ -1,0 +1,165 @@
+"""The ping-pong workload: one message there and one back, the next as soon as the answer has come.
+
+A send is acknowledged when its answer is there, so that all its times are those of round trips, and the system's own
+acknowledgement counts for nothing. What has no answer within a second is given up. The other client answers before it
+records anything.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, Literal
+
+from chaoskit.base.quantities import SECOND
+from chaoskit.contract.client import Completed
+from chaoskit.contract.datamodel import PUBSUB
+from chaoskit.contract.feed import FeedClients
+from chaoskit.contract.recording import Delivery
+from chaoskit.contract.topic import Topic
+from chaoskit.contract.traits import Paced
+from chaoskit.contract.vocabulary import AUDITOR, INFO, OK, Outcome
+from chaoskit.contract.workload import CONSUMER, PRODUCER, Job
+from chaoskit.load.options import MessageSize
+from chaoskit.load.producer import produce
+from chaoskit.load.reports import Reports
+from chaoskit.load.settings import settings_of
+from workloads.feed.auditor import audit
+from workloads.feed.options import FeedOptions
+from workloads.feed.roll import Answers
+from workloads.feed.subscriber import Receiver
+from workloads.feed.workload import FeedWorkload
+
+_PING, _PONG = "ping", "pong"
+_ANSWERED_NS = SECOND
+_TAKEN_MAX = 100
+
+
+class PingPongOptions(FeedOptions):
+    """The options of this workload: those of `feed`, but for the load, which is one message under way."""
+
+    topics: Literal[1] = 1
+    producers: Literal[1] = 1
+    consumers: Literal[1] = 1
+    late: Literal[0] = 0
+    rate: Literal["max"] = "max"
+    in_flight: Literal[1] = 1
+    message_size: MessageSize = 64
+
+    def topic_names(self) -> list[str]:
+        return [_PING]
+
+
+class PingPongWorkload(FeedWorkload):
+    """Entry point `ping-pong` of `chaoskit.workloads`."""
+
+    options: type[FeedOptions] = PingPongOptions
+
+    def side_topics(self, options: FeedOptions) -> list[Topic]:
+        return [*super().side_topics(options), Topic(_PONG, PUBSUB)]
+
+    def traits(self, options: FeedOptions) -> tuple[object, ...]:
+        return (Paced(None, 1, options.message_size),)
+
+    def run(self, job: Job[Any]) -> None:
+        run: dict[str, Callable[[Job[Any]], None]] = {PRODUCER: _ping, CONSUMER: _answer, AUDITOR: audit}
+        run[job.task.role](job)
+
+
+def _ping(job: Job[PingPongOptions]) -> None:
+    produce(job, _Pinger)
+
+
+class _Pinger:
+    """See `chaoskit.contract.client.Producer`: a send completes with its answer.
+
+    Args:
+        job: the producer's job.
+        completed: called once per send.
+    """
+
+    def __init__(self, job: Job[PingPongOptions], completed: Completed) -> None:
+        options, recorder, clients = job.options, job.recorder, job.clients.power(FeedClients)
+        self._completed = completed
+        self._waiting: dict[bytes, tuple[int, int]] = {}
+        self._payload_of: dict[int, bytes] = {}
+        name, ping, pong = (recorder.in_system(each) for each in (f"{job.task.role}-{job.task.index}", _PING, _PONG))
+        hearing = settings_of(job.task, options.consumer)
+        self._subscriber = clients.feed_subscriber(hearing, f"{name}-answers", [pong])
+        sending = settings_of(job.task, options.producer)
+        self._publisher = clients.feed_publisher(sending, name, [ping], self._published)
+
+    def send(self, topic: str, partition: int, key: bytes | None, payload: bytes, token: int) -> bool:
+        self._waiting[payload] = token, time.monotonic_ns() + _ANSWERED_NS
+        self._payload_of[token] = payload
+        if self._publisher.send(topic, partition, key, payload, token):
+            return True
+        self._end(payload)
+        return False
+
+    def pending(self) -> int:
+        return len(self._waiting)
+
+    def poll(self, timeout_s: float) -> None:
+        self._publisher.poll(0)
+        if not self._waiting:
+            time.sleep(timeout_s)
+            return
+        for delivery in self._subscriber.poll(timeout_s, _TAKEN_MAX)[0]:
+            if delivery.payload in self._waiting:
+                self._completed(self._end(delivery.payload), OK, None, None)
+        self._give_up(time.monotonic_ns(), "no answer within 1 s")
+
+    def close(self, timeout_s: float) -> None:
+        deadline = time.monotonic() + min(timeout_s, _ANSWERED_NS / SECOND)
+        while self._waiting and time.monotonic() < deadline:
+            self.poll(0.01)
+        self._publisher.close(timeout_s)
+        self._subscriber.close()
+        self._give_up(None, "no answer")
+
+    def _published(
+        self, token: int, outcome: Outcome, error: str | None, position: int | None, at_ns: int | None = None
+    ) -> None:
+        """Take note of a ping that failed; of one that was accepted, only the answer tells."""
+        if outcome != OK and token in self._payload_of:
+            self._end(self._payload_of[token])
+            self._completed(token, outcome, error, position, at_ns)
+
+    def _give_up(self, now_ns: int | None, why: str) -> None:
+        for payload, (token, until_ns) in list(self._waiting.items()):
+            if now_ns is None or now_ns > until_ns:
+                self._end(payload)
+                self._completed(token, INFO, why, None)
+
+    def _end(self, payload: bytes) -> int:
+        token, _ = self._waiting.pop(payload)
+        del self._payload_of[token]
+        return token
+
+
+def _answer(job: Job[FeedOptions]) -> None:
+    """Answer until stopped; the final read's messages, too."""
+    options, recorder, clients = job.options, job.recorder, job.clients.power(FeedClients)
+    settings = settings_of(job.task, options.consumer)
+    name, ping, pong = (recorder.in_system(each) for each in (f"{job.task.role}-{job.task.index}", _PING, _PONG))
+    sending = settings_of(job.task, options.producer)
+    publisher = clients.feed_publisher(sending, f"{name}-answers", [pong], lambda *_: None)
+
+    def answered(deliveries: list[Delivery]) -> None:
+        for each in deliveries:
+            publisher.send(pong, 0, None, each.payload, 0)
+        publisher.poll(0)
+
+    subscriber = clients.feed_subscriber(settings, name, [ping])
+    receiver = Receiver(recorder, subscriber, clients.promise(options.producer, settings), answered)
+    receiver.note_changes()
+    answers, reports = Answers(job), Reports(job.control, recorder)
+    job.control.wait_start()
+    while not job.control.stopping:
+        answers.give(receiver.take())
+        reports.tell()
+    answers.close()
+    receiver.close()
+    publisher.close(1.0)
+    reports.finish()
