@@ -42,7 +42,7 @@ check: setup ## format, lint, types, import rules
 
 fast: setup .browser ## check, unit and integration tests: `make test` without clusters (root or sudo)
 fast: TESTS = -m "not long" tests/unit tests/integration
-test: setup .browser ## all tests: unit, integration, short chaos tests on real clusters (12 minutes; root or sudo)
+test: setup .browser ## all tests: unit, integration, short chaos tests on real clusters (11 minutes; root or sudo)
 test: TESTS = -m "not chaos or not (long or nightly)" tests/unit tests/integration tests/chaos
 fast test:
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync check .tests

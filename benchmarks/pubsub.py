@@ -139,6 +139,11 @@ def firehose(site: Site, name: str, seconds: int, size: str) -> Figures:
     return {**figures, "sent": counts["sent"], "lacking": lacking}
 
 
+def told_p99(figures: Figures) -> str:
+    """Return the p99 in words; `ping` tells none."""
+    return "" if figures["p99_us"] is None else f"{figures['p99_us']:.0f}"
+
+
 def main() -> None:
     """Measure all; see the module's docstring."""
     seconds = int(sys.argv[1]) if len(sys.argv) > 1 else _SECONDS
@@ -146,7 +151,7 @@ def main() -> None:
     found: dict[str, Any] = {"floor": dict(floor()), "ping-pong": {}, "firehose": {}}
     print("\n| ping-pong | p50 us | p99 us | without an answer |\n|---|---|---|---|")
     for kind, figures in found["floor"].items():
-        print(f"| {kind} | {figures['p50_us']:.0f} | {figures['p99_us'] or 0:.0f} | |")
+        print(f"| {kind} | {figures['p50_us']:.0f} | {told_p99(figures)} | |")
     with tempfile.TemporaryDirectory() as store, Site(Path(store)) as site:
         for name in SYSTEMS:
             told = found["ping-pong"][name] = ping_pong(site, name, seconds)

@@ -6,12 +6,19 @@ from collections.abc import Sequence
 
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract.guarantee import Damage, Declared, Effect
+from chaoskit.contract.traits import Paced
 
 LOSES = Damage.FORGETS | Damage.DESTROYS
 """Damage that loses unsynced data; a host that lost fsynced data lost unsynced data, too."""
 
 _CATCH_UP_NS = 5 * SECOND
 """How long a host that answers again may still lag behind the others; until then it counts as down."""
+
+
+def outruns(declared: Declared) -> bool:
+    """Return whether publishers send as fast as they can, so that a subscriber may be slower."""
+    paced = declared.get(Paced)
+    return paced is not None and paced.per_second is None
 
 
 def hosts_down_together(effects: Sequence[Effect], damage: Damage) -> int:

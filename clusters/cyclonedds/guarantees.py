@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from chaoskit.base.quantities import format_duration
 from chaoskit.contract.guarantee import Declared, Effect, Guarantees, Rule
-from clusters.common.effects import disturbed, lasted_ns
+from clusters.common.effects import disturbed, lasted_ns, outruns
 from clusters.common.supervision import RUNS
 from clusters.cyclonedds.client import promise
 from clusters.cyclonedds.settings import EndpointSettings, reader_settings, writer_settings
@@ -17,9 +17,11 @@ def _reliable(declared: Declared) -> bool:
 
 
 def _best_effort(declared: Declared, effects: Sequence[Effect]) -> str:
-    if all(each.qos == "reliable" for _, each in _sides(declared)) or not disturbed(effects):
+    if all(each.qos == "reliable" for _, each in _sides(declared)):
         return ""
-    return "qos: best-effort: a sample is sent once, and nobody tells whether it arrived"
+    if outruns(declared):
+        return "qos: best-effort: a reader that is slower than its writers misses what its buffers cannot hold"
+    return "qos: best-effort: a sample is sent once, and nobody tells whether it arrived" if disturbed(effects) else ""
 
 
 def _keep_last(declared: Declared, effects: Sequence[Effect]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract.guarantee import Declared, Effect, Guarantees, Rule
 from chaoskit.contract.traits import Paced
-from clusters.common.effects import disturbed, lasted_ns
+from clusters.common.effects import disturbed, lasted_ns, outruns
 from clusters.common.supervision import RUNS
 from clusters.mosquitto.client import promise
 from clusters.mosquitto.connection import publisher_settings
@@ -54,13 +54,12 @@ def _queue_full(declared: Declared, effects: Sequence[Effect]) -> str:
     most, paced = declared.options.queued_max, declared.get(Paced)
     if not most or paced is None:
         return ""
-    rate = paced.per_second
-    if rate is None:
+    if outruns(declared):
         return f"max_queued_messages: {most}: no more than that wait for a subscriber slower than its publishers"
     if not _lasting(declared):
         return ""
     away_s = max((lasted_ns(declared, each) / SECOND + _BACK_S for each in effects if each.delays), default=0.0)
-    if rate * away_s <= most:
+    if paced.per_second and paced.per_second * away_s <= most:
         return ""
     return f"max_queued_messages: {most}: no more than that wait for a subscriber that is away"
 

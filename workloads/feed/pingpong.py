@@ -17,7 +17,6 @@ from chaoskit.contract.datamodel import PUBSUB
 from chaoskit.contract.feed import FeedClients
 from chaoskit.contract.recording import Delivery
 from chaoskit.contract.topic import Topic
-from chaoskit.contract.traits import Paced
 from chaoskit.contract.vocabulary import AUDITOR, INFO, OK, Outcome
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Job
 from chaoskit.load.options import MessageSize
@@ -59,7 +58,8 @@ class PingPongWorkload(FeedWorkload):
         return [*super().side_topics(options), Topic(_PONG, PUBSUB)]
 
     def traits(self, options: FeedOptions) -> tuple[object, ...]:
-        return (Paced(None, 1, options.message_size),)
+        """Return nothing: with one message under way nobody outruns anybody."""
+        return ()
 
     def run(self, job: Job[Any]) -> None:
         run: dict[str, Callable[[Job[Any]], None]] = {PRODUCER: _ping, CONSUMER: _answer, AUDITOR: audit}

@@ -11,6 +11,7 @@ from cyclonedds.idl.types import sequence, uint8
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.feed import Promise
 from chaoskit.contract.guarantee import Damage, Declared, Effect
+from chaoskit.contract.traits import Paced
 from chaoskit.scenario.plan import read_plan
 from clusters.cyclonedds.client import promise
 from clusters.cyclonedds.guarantees import RULES
@@ -157,6 +158,17 @@ def test_a_rule_applies_to_its_settings_and_faults_alone(
     declared = Declared(CycloneOptions(), 2, 0, (), producer, consumer, load_ns=30 * SECOND)
 
     assert bool(found.applies(declared, effects)) == applies
+
+
+@pytest.mark.parametrize(
+    ("rate", "qos", "applies"), [(None, "best-effort", True), (None, "reliable", False), (900, "best-effort", False)]
+)
+def test_only_publishers_without_a_rate_outrun_a_reader(rate: int | None, qos: str, applies: bool) -> None:
+    (found,) = (each for each in RULES if each.id == "cyclonedds.best-effort")
+    sides, traits = {"qos": qos}, (Paced(rate, 1, 100),)
+    declared = Declared(CycloneOptions(), 2, 0, (), sides, sides, traits, 30 * SECOND)
+
+    assert bool(found.applies(declared, [])) == applies
 
 
 def test_the_domain_tells_where_its_peers_are() -> None:
