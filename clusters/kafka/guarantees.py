@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from chaoskit.base.quantities import SECOND
+from chaoskit.contract.datamodel import PUBSUB
 from chaoskit.contract.guarantee import Damage, Declared, Effect, Guarantees, Rule
 from chaoskit.contract.traits import Resends
 from clusters.common.effects import LOSES, damaged, disturbed, hosts_down_together, hosts_hit
@@ -165,6 +166,21 @@ def _unchecked(declared: Declared, effects: Sequence[Effect]) -> str:
     return "check.crcs=false: consumers receive the content of a damaged file of the leader, with damaged positions"
 
 
+def _is_feed(declared: Declared) -> bool:
+    return any(topic.model is PUBSUB for topic in declared.topics)
+
+
+def _acks_zero_of_feed(declared: Declared, effects: Sequence[Effect]) -> str:
+    return _acks_zero(declared, effects) if _is_feed(declared) else ""
+
+
+def _truncated_before_it_was_read(declared: Declared, effects: Sequence[Effect]) -> str:
+    """A subscriber of a feed lacks what a log has lost before it was read."""
+    if not _is_feed(declared):
+        return ""
+    return next(filter(None, (why(declared, effects) for why in (_os_flush, _disks_lost, _files_changed))), "")
+
+
 RULES = (
     Rule(
         "kafka.acks-zero",
@@ -241,6 +257,25 @@ RULES = (
         "Kafka 4.1, LogSegment.recover: a segment ends before its first damaged batch",
         "kafka/truncated-segments:all-replicas",
         "kafka/truncated-segments:follower",
+    ),
+    Rule(
+        "kafka.feed-acks-zero",
+        ("missed",),
+        _acks_zero_of_feed,
+        "set acks=1 or acks=all",
+        "Kafka documentation, producer setting acks",
+        "kafka/feed:killed-acks-zero",
+        "kafka/feed:killed-acks-one",
+        anywhere=True,
+    ),
+    Rule(
+        "kafka.feed-truncated",
+        ("lost",),
+        _truncated_before_it_was_read,
+        "set flush.messages=1 (or log.flush.interval.messages=1 on brokers)",
+        "Kafka documentation, topic setting flush.messages",
+        "kafka/feed:power-os-flush",
+        "kafka/feed:power-flush-each",
     ),
     *ELECTION_RULES,
     Rule(
