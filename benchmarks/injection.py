@@ -8,7 +8,6 @@ half millisecond, and the last that comes back marks the effect. Prints a Markdo
 
 from __future__ import annotations
 
-import os
 import socket
 import statistics
 import sys
@@ -17,12 +16,11 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from benchmarks.lab import hosts
 from chaoskit.base import plugins
-from chaoskit.base.journal import Journal
 from chaoskit.contract.host import ServiceHost, ServiceState
 from chaoskit.contract.nemesis import Strike
 from chaoskit.contract.power import P, held
-from clusters.hosts.lab import LocalOptions, LocalProvider
 
 _PORT = 7005
 _SERVICE = "reflect"
@@ -126,18 +124,13 @@ def measure(kind: str, parameters: dict[str, Any], cluster: Reflectors, name: st
 def main(rounds: int) -> None:
     """Measure and print."""
     print("| fault | p50 ms | max ms |\n|---|---|---|")
-    with Journal(f"benchmark-{os.getpid()}") as journal:
-        lab = LocalProvider().provision(journal, 3, LocalOptions())
-        try:
-            cluster = Reflectors(lab.hosts)
-            for host in lab.hosts:
-                cluster.start(host)
-            for case, (kind, parameters) in _CASES.items():
-                took = [measure(kind, parameters, cluster, f"{index}-{kind}") for index in range(rounds)]
-                print(f"| {case} | {statistics.median(took):.1f} | {max(took):.1f} |", flush=True)
-        finally:
-            lab.close()
-            journal.close()
+    with hosts(3) as three:
+        cluster = Reflectors(three)
+        for host in three:
+            cluster.start(host)
+        for case, (kind, parameters) in _CASES.items():
+            took = [measure(kind, parameters, cluster, f"{index}-{kind}") for index in range(rounds)]
+            print(f"| {case} | {statistics.median(took):.1f} | {max(took):.1f} |", flush=True)
 
 
 if __name__ == "__main__":

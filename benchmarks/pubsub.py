@@ -3,31 +3,25 @@
 Ping-pong: half the round trip of 64-byte messages, one under way at a time, in microseconds. The floor: ICMP (`ping`),
 and a plain TCP and UDP socket in a Python loop, between two hosts of a lab. Clients of Mosquitto and Kafka are on the
 harness, their broker is on a host; those of the others are on hosts of their own. Firehose: messages and bytes a second
-that subscribers received, by payload. What was sent and not received is told beside. Prints Markdown, and writes all
-figures as JSON.
+that subscribers received, by payload. What was sent and not received is told beside. Prints Markdown.
 
     sudo .venv/bin/python -m benchmarks.pubsub [SECONDS] [SIZE]...
 """
 
 from __future__ import annotations
 
-import json
-import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from chaoskit.base.journal import Journal
+from benchmarks.lab import hosts
 from chaoskit.base.quantities import parse_size
 from chaoskit.base.store import VERDICT, read_json
-from chaoskit.contract.host import ServiceHost
 from chaoskit.run.site import Site
 from chaoskit.scenario.plan import read_plan
-from clusters.hosts.lab import LocalOptions, LocalProvider
 
 _SECONDS = 10
 _SIZES = ("64B", "1KiB", "8KiB", "64KiB", "512KiB", "4MiB")
@@ -80,21 +74,9 @@ SYSTEMS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 Figures = dict[str, Any]
 
 
-@contextmanager
-def hosts() -> Iterator[Sequence[ServiceHost]]:
-    """Give two hosts of a lab."""
-    with Journal(f"benchmark-{os.getpid()}") as journal:
-        lab = LocalProvider().provision(journal, 2, LocalOptions())
-        try:
-            yield lab.hosts
-        finally:
-            lab.close()
-            journal.close()
-
-
 def floor() -> Iterator[tuple[str, Figures]]:
     """Yield what two hosts do without any system: half the round trip, us."""
-    with hosts() as (here, there):
+    with hosts(2) as (here, there):
         out = here.run(["ping", "-n", "-U", "-q", "-A", "-c", "5000", "-s", "56", there.address], timeout_s=60).out
         yield "ICMP", {"p50_us": float(re.search(r"= [\d.]+/([\d.]+)/", out)[1]) * 500, "p99_us": None}  # type: ignore[index]
         for kind in ("tcp", "udp"):
@@ -106,7 +88,7 @@ def floor() -> Iterator[tuple[str, Figures]]:
 
 
 class Quiet:
-    """See `chaoskit.run.watching.Watcher`."""
+    """See `chaoskit.contract.event.Watcher`."""
 
     def on(self, event: object) -> None:
         """Say nothing."""
@@ -148,22 +130,20 @@ def main() -> None:
     """Measure all; see the module's docstring."""
     seconds = int(sys.argv[1]) if len(sys.argv) > 1 else _SECONDS
     sizes = sys.argv[2:] or _SIZES
-    found: dict[str, Any] = {"floor": dict(floor()), "ping-pong": {}, "firehose": {}}
     print("\n| ping-pong | p50 us | p99 us | without an answer |\n|---|---|---|---|")
-    for kind, figures in found["floor"].items():
+    for kind, figures in floor():
         print(f"| {kind} | {figures['p50_us']:.0f} | {told_p99(figures)} | |")
     with tempfile.TemporaryDirectory() as store, Site(Path(store)) as site:
         for name in SYSTEMS:
-            told = found["ping-pong"][name] = ping_pong(site, name, seconds)
+            told = ping_pong(site, name, seconds)
             print(f"| {name} | {told['p50_us']:.0f} | {told['p99_us']:.0f} | {told['unanswered']} |", flush=True)
         print("\n| firehose | payload | messages/s | MB/s | sent | not received | verdict |\n" + "|---" * 7 + "|")
         for name in SYSTEMS:
             for size in sizes:
-                told = found["firehose"].setdefault(name, {})[size] = firehose(site, name, seconds, size)
+                told = firehose(site, name, seconds, size)
                 lacking = ", ".join(f"{count} {each}" for each, count in told["lacking"].items()) or "0"
                 rates = f"{told['messages_per_s']:,.0f} | {told['bytes_per_s'] / 1e6:,.1f}"
                 print(f"| {name} | {size} | {rates} | {told['sent']:,} | {lacking} | {told['verdict']} |", flush=True)
-    Path("pubsub.json").write_text(json.dumps(found, indent=1))
 
 
 if __name__ == "__main__":

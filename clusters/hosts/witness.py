@@ -15,6 +15,8 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from chaoskit.base.quantities import SECOND
+from chaoskit.base.waiting import wait_until
 from chaoskit.contract.host import HostError
 
 _SIZE = 256 * 1024
@@ -24,6 +26,8 @@ _AGAIN_NS = 10_000_000_000
 """Who synced twice in so short a time will do it again."""
 
 _FRESH_NS = 100_000_000
+"""For so long after it was quiet enough, nobody waits for the next sync."""
+
 _FLUSHES = 15
 """Number of the field of a block device's statistics that counts flushes."""
 
@@ -110,11 +114,11 @@ class SyncWitness:
             quiet_ns: for how long.
             within_ns: after how long it returns in any case.
         """
-        deadline_ns = time.monotonic_ns() + within_ns
-        while self.last() and not is_moment(self._seen_ns, now_ns := time.monotonic_ns(), quiet_ns):
-            if now_ns > deadline_ns:
-                return
-            time.sleep(_STEP_S)
+        wait_until(
+            lambda: self.last() is None or is_moment(self._seen_ns, time.monotonic_ns(), quiet_ns),
+            within_ns / SECOND,
+            every_s=_STEP_S,
+        )
 
     def close(self) -> None:
         """End it, and unmount its file system."""

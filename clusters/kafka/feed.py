@@ -37,17 +37,16 @@ class KafkaFeedSubscriber:
         self._topics = topics
         self._reader = _Reader(settings)
         self._changes: list[SubscriptionChange] = []
-        self._subscribed = self._subscribe() is None
+        self._subscribed = False
+        self._subscribe()
 
     def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Delivery], str | None]:
         if not self._subscribed and (error := self._subscribe()):
             return [], error
-        self._subscribed = True
         began_ns = time.monotonic_ns()
         deliveries, lost, error = self._reader.poll(timeout_s, messages_max)
         if lost:
             self._end(began_ns)
-            self._subscribed = False
             return deliveries, lost[0].error
         return deliveries, error
 
@@ -69,11 +68,13 @@ class KafkaFeedSubscriber:
             return str(error.args[0].name())
         now_ns = time.monotonic_ns()
         self._changes += [SubscriptionChange("subscribed", topic, since_ns, now_ns) for topic in self._topics]
+        self._subscribed = True
         return None
 
     def _end(self, since_ns: int) -> None:
         now_ns = time.monotonic_ns()
         self._changes += [SubscriptionChange("unsubscribed", topic, since_ns, now_ns) for topic in self._topics]
+        self._subscribed = False
 
 
 class _Reader(KafkaConsumer):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract.client import Completed
@@ -70,6 +70,14 @@ def _ping(job: Job[PingPongOptions]) -> None:
     produce(job, _Pinger)
 
 
+class _Ping(NamedTuple):
+    """A message under way, and until when its answer is awaited, CLOCK_MONOTONIC, ns."""
+
+    token: int
+    payload: bytes
+    until_ns: int
+
+
 class _Pinger:
     """See `chaoskit.contract.client.Producer`: a send completes with its answer.
 
@@ -81,8 +89,7 @@ class _Pinger:
     def __init__(self, job: Job[PingPongOptions], completed: Completed) -> None:
         options, recorder, clients = job.options, job.recorder, job.clients.power(FeedClients)
         self._completed = completed
-        self._waiting: dict[bytes, tuple[int, int]] = {}
-        self._payload_of: dict[int, bytes] = {}
+        self._ping: _Ping | None = None
         name, ping, pong = (recorder.in_system(each) for each in (f"{job.task.role}-{job.task.index}", _PING, _PONG))
         hearing = settings_of(job.task, options.consumer)
         self._subscriber = clients.feed_subscriber(hearing, f"{name}-answers", [pong])
@@ -90,52 +97,46 @@ class _Pinger:
         self._publisher = clients.feed_publisher(sending, name, [ping], self._published)
 
     def send(self, topic: str, partition: int, key: bytes | None, payload: bytes, token: int) -> bool:
-        self._waiting[payload] = token, time.monotonic_ns() + _ANSWERED_NS
-        self._payload_of[token] = payload
-        if self._publisher.send(topic, partition, key, payload, token):
-            return True
-        self._end(payload)
-        return False
+        self._ping = _Ping(token, payload, time.monotonic_ns() + _ANSWERED_NS)
+        taken = self._publisher.send(topic, partition, key, payload, token)
+        if not taken:
+            self._ping = None
+        return taken
 
     def pending(self) -> int:
-        return len(self._waiting)
+        return int(self._ping is not None)
 
     def poll(self, timeout_s: float) -> None:
         self._publisher.poll(0)
-        if not self._waiting:
+        if self._ping is None:
             time.sleep(timeout_s)
             return
-        for delivery in self._subscriber.poll(timeout_s, _TAKEN_MAX)[0]:
-            if delivery.payload in self._waiting:
-                self._completed(self._end(delivery.payload), OK, None, None)
-        self._give_up(time.monotonic_ns(), "no answer within 1 s")
+        answers = self._subscriber.poll(timeout_s, _TAKEN_MAX)[0]
+        if any(each.payload == self._ping.payload for each in answers):
+            self._end(OK, None)
+        elif time.monotonic_ns() > self._ping.until_ns:
+            self._end(INFO, "no answer within 1 s")
 
     def close(self, timeout_s: float) -> None:
-        deadline = time.monotonic() + min(timeout_s, _ANSWERED_NS / SECOND)
-        while self._waiting and time.monotonic() < deadline:
+        deadline = time.monotonic() + timeout_s
+        while self._ping and time.monotonic() < deadline:
             self.poll(0.01)
         self._publisher.close(timeout_s)
         self._subscriber.close()
-        self._give_up(None, "no answer")
+        if self._ping:
+            self._end(INFO, "no answer")
 
     def _published(
         self, token: int, outcome: Outcome, error: str | None, position: int | None, at_ns: int | None = None
     ) -> None:
         """Take note of a ping that failed; of one that was accepted, only the answer tells."""
-        if outcome != OK and token in self._payload_of:
-            self._end(self._payload_of[token])
-            self._completed(token, outcome, error, position, at_ns)
+        if outcome != OK and self._ping and self._ping.token == token:
+            self._end(outcome, error, at_ns)
 
-    def _give_up(self, now_ns: int | None, why: str) -> None:
-        for payload, (token, until_ns) in list(self._waiting.items()):
-            if now_ns is None or now_ns > until_ns:
-                self._end(payload)
-                self._completed(token, INFO, why, None)
-
-    def _end(self, payload: bytes) -> int:
-        token, _ = self._waiting.pop(payload)
-        del self._payload_of[token]
-        return token
+    def _end(self, outcome: Outcome, error: str | None, at_ns: int | None = None) -> None:
+        assert self._ping
+        token, self._ping = self._ping.token, None
+        self._completed(token, outcome, error, None, at_ns)
 
 
 def _answer(job: Job[FeedOptions]) -> None:
