@@ -78,7 +78,6 @@ bench: setup ## measure recording and checking, up to 100 million messages (over
 	$(BIN)/python -m benchmarks.check_spark 100M
 	$(SUDO) $(BIN)/python -m benchmarks.injection
 	$(SUDO) $(BIN)/python -m benchmarks.membership
-	$(SUDO) $(BIN)/python -m benchmarks.pubsub
 	$(SUDO) $(BIN)/python -m benchmarks.disk speed
 	$(SUDO) $(BIN)/python -m benchmarks.disk seeds 100
 	$(SUDO) $(BIN)/python -m benchmarks.disk_faults

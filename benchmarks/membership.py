@@ -1,24 +1,22 @@
-"""What it costs to record the membership about once a second: sends a second, p99, and processor time.
+"""What it costs to record the membership once a second: sends a second, p99, and processor time.
 
-One load on a running cluster of three brokers, with a topic of three partitions; the recording
-(`chaoskit.run.survey`) is off and on in turns of a few seconds meanwhile, so that a drift of the machine hits both.
-Kafka: 100-byte messages, acks=all, at the maximum rate, and at 2,000/s, from the call to the acknowledgement.
-Processor time: what the machine uses while nothing is sent, in cores. Prints one JSON line a system; `noise` is how
-much turns without the recording differ from each other.
+A running cluster of three brokers, with a topic of three partitions, is asked for its membership in one of each two
+seconds, drawn at random: so what drifts, and what comes back regularly, hits both alike. It is the same question that
+`chaoskit.run.survey` asks. Kafka: 100-byte messages, acks=all, at the maximum rate, and at 2,000/s, from the call to
+the acknowledgement. Processor time: what the machine uses while nothing is sent, in cores. Prints one JSON line a
+system: seconds without and with the question, and the difference or the ratio, with its 95 % interval (bootstrap over
+the pairs).
 
-    sudo .venv/bin/python -m benchmarks.membership [PAIRS] [SECONDS] [SYSTEM]...
+    sudo .venv/bin/python -m benchmarks.membership [PAIRS] [SYSTEM]...
 """
 
 from __future__ import annotations
 
 import json
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -28,19 +26,23 @@ import psutil
 from benchmarks.latency import acknowledged
 from benchmarks.recording import TOPIC, in_process, running
 from chaoskit.contract.datamodel import LOG
-from chaoskit.contract.service import Service
+from chaoskit.contract.service import Placing, Service
 from chaoskit.contract.topic import Topic
-from chaoskit.run.survey import Survey
 from clusters.kafka.settings import KafkaOptions
 from clusters.pulsar.settings import PulsarOptions
 from clusters.rabbitmq.settings import RabbitOptions
 from workloads.log.options import LogOptions
 
-Sent = npt.NDArray[np.float64]
-"""When each send was acknowledged (CLOCK_MONOTONIC, s), and how long after its call (ms)."""
+Floats = npt.NDArray[np.float64]
 
 _WARM_UP_S = 8.0
-_SETTLE_S = 0.5
+_SECOND_S = 1.0
+_RESAMPLES = 2_000
+_RATE = 2_000
+_P99 = 0.99
+_EDGES_MS: Floats = np.geomspace(0.01, 10_000, 20_001)
+"""Latencies are counted in steps of 0.07 %."""
+
 _SYSTEMS = {
     "kafka": KafkaOptions(topic={"min.insync.replicas": 2}),
     "rabbitmq": RabbitOptions(),
@@ -48,31 +50,19 @@ _SYSTEMS = {
 }
 
 
-@contextmanager
-def surveyed(cluster: Service) -> Iterator[None]:
-    """Record the membership meanwhile."""
-    with tempfile.TemporaryDirectory() as folder:
-        survey = Survey(cluster, Path(folder), time.monotonic_ns(), str)
-        survey.start()
-        try:
-            yield
-        finally:
-            survey.close()
-
-
-def turns(cluster: Service, pairs: int, seconds: float, look: Callable[[], float]) -> list[tuple[float, float]]:
-    """Have the recording off and on in turns, in either order; return what is seen at the begin and the end of each
-    turn, of each pair off first."""
-    seen = []
+def seconds(cluster: Service, pairs: int, look: Callable[[], float]) -> Floats:
+    """Return what is seen at the begin and at the end of each second: by pair, and without and with the question."""
+    placing, random = cluster.power(Placing), np.random.default_rng(1)
+    seen = np.empty((pairs, 2, 2))
+    due = time.monotonic()
     for pair in range(pairs):
-        both: dict[bool, tuple[float, float]] = {}
-        for on in (False, True) if pair % 2 else (True, False):
-            with surveyed(cluster) if on else nullcontext():
-                time.sleep(_SETTLE_S)
-                begin = look()
-                time.sleep(seconds)
-                both[on] = begin, look()
-        seen += [both[False], both[True]]
+        for asks in random.permutation(2):
+            seen[pair, asks, 0] = look()
+            if asks:
+                placing.placements()
+            due += _SECOND_S
+            time.sleep(max(0.0, due - time.monotonic()))
+            seen[pair, asks, 1] = look()
     return seen
 
 
@@ -82,52 +72,79 @@ def busy() -> float:
     return float(sum(getattr(used, each) for each in ("user", "nice", "system", "irq", "softirq")))
 
 
-def sent(connection: dict[str, Any], rate: int | Literal["max"], seconds: float) -> Sent:
-    """Send for so long, with everything recorded."""
+def sent(connection: dict[str, Any], rate: int | Literal["max"], for_s: float) -> Floats:
+    """Return when each send was acknowledged (CLOCK_MONOTONIC, s), and how long after its call (ms)."""
     options = LogOptions(rate=rate, message_size=100, producer={"acks": "all"})
-    sends, done = acknowledged(connection, options, seconds)
+    sends, done = acknowledged(connection, options, for_s)
     acked = done > 0
     return np.stack([done[acked] / 1e9, (done[acked] - sends["start_ns"][acked]) / 1e6])
 
 
-def loaded(cluster: Service, rate: int | Literal["max"], pairs: int, seconds: float) -> Sequence[Sent]:
-    """Return what was sent in each turn, off first."""
-    whole_s = _WARM_UP_S + 2 * pairs * (seconds + 2 * _SETTLE_S)
+def loaded(cluster: Service, rate: int | Literal["max"], pairs: int) -> Floats:
+    """Return how many sends took how long, in each second: by pair, question and step of `_EDGES_MS`."""
     with ThreadPoolExecutor(1) as pool:
+        whole_s = 2 * _WARM_UP_S + 2 * pairs * _SECOND_S
         load = pool.submit(in_process, sent, cluster.client_settings(), rate, whole_s)
         time.sleep(_WARM_UP_S)
-        spans = turns(cluster, pairs, seconds, time.monotonic)
-        acked = load.result()
-    return [acked[:, (acked[0] >= begin) & (acked[0] < end)] for begin, end in spans]
+        spans = seconds(cluster, pairs, time.monotonic)
+        at_s, took_ms = load.result()
+    counts = [[np.histogram(took_ms[(at_s >= a) & (at_s < b)], _EDGES_MS)[0] for a, b in pair] for pair in spans]
+    return np.array(counts, np.float64)
 
 
-def compared(values: Sequence[float]) -> dict[str, Any]:
-    """Return the medians, off and on, quartiles of the ratios of neighbours, and of those of turns that are off."""
-    off, on = np.array(values[::2]), np.array(values[1::2])
-    return {
-        "off": round(float(np.median(off)), 4),
-        "on": round(float(np.median(on)), 4),
-        "ratio": [round(float(each), 4) for each in np.percentile(on / off, [25, 50, 75])],
-        "noise": [round(float(each), 4) for each in np.percentile(off[1:] / off[:-1], [25, 50, 75])],
-        "more": [round(float(each), 4) for each in np.percentile(on - off, [25, 50, 75])],
-    }
+def told(
+    resampled: Callable[[Floats], Floats], pairs: int, how: Callable[[Any, Any], Any], name: str
+) -> dict[str, Any]:
+    """Return a figure without and with the question, and how they differ.
+
+    Args:
+        resampled: returns both figures when each pair counts so many times.
+        pairs: number of pairs.
+        how: how they differ.
+        name: what that is called.
+    """
+    random = np.random.default_rng(1)
+    off, on = resampled(np.ones(pairs))
+    each = [how(*resampled(random.multinomial(pairs, np.full(pairs, 1 / pairs)))) for _ in range(_RESAMPLES)]
+    between = [round(float(bound), 4) for bound in np.percentile(each, [2.5, 97.5])]
+    return {"off": round(float(off), 4), "on": round(float(on), 4), name: round(how(on=on, off=off), 4), "95%": between}
 
 
-def main(pairs: int, seconds: float, systems: Sequence[str]) -> None:
+def _more(off: Any, on: Any) -> float:
+    return float(on - off)
+
+
+def _ratio(off: Any, on: Any) -> float:
+    return float(on / off)
+
+
+def _mean(values: Floats) -> Callable[[Floats], Floats]:
+    return lambda weights: weights @ values / weights.sum()
+
+
+def _p99(counts: Floats) -> Callable[[Floats], Floats]:
+    def resampled(weights: Floats) -> Floats:
+        below = np.cumsum(np.tensordot(weights, counts, 1), axis=1)
+        return np.array([_EDGES_MS[np.searchsorted(each, _P99 * each[-1]) + 1] for each in below])
+
+    return resampled
+
+
+def main(pairs: int, systems: Sequence[str]) -> None:
     """Measure and print."""
     for name in systems:
         with running(name, 3, _SYSTEMS[name]) as cluster:
             cluster.create_topic(Topic(TOPIC, LOG, 3, 3))
             time.sleep(_WARM_UP_S)
-            used = [(end - begin) / seconds for begin, end in turns(cluster, pairs, seconds, busy)]
-            told = {"cores": compared(used)}
+            used = seconds(cluster, pairs, busy)
+            figures = {"cores": told(_mean(used[:, :, 1] - used[:, :, 0]), pairs, _more, "more")}
             if name == "kafka":
-                rates = [each.shape[1] / seconds for each in loaded(cluster, "max", pairs, seconds)]
-                p99 = [float(np.percentile(each[1], 99)) for each in loaded(cluster, 2_000, pairs, seconds)]
-                told |= {"sends_per_s": compared(rates), "p99_ms": compared(p99)}
-        print(json.dumps({name: told}), flush=True)
+                rates = loaded(cluster, "max", pairs).sum(axis=2)
+                figures["sends_per_s"] = told(_mean(rates), pairs, _ratio, "ratio")
+                figures["p99_ms"] = told(_p99(loaded(cluster, _RATE, pairs)), pairs, _ratio, "ratio")
+        print(json.dumps({name: figures}), flush=True)
 
 
 if __name__ == "__main__":
     given = sys.argv[1:]
-    main(int(given[0]) if given else 10, float(given[1]) if len(given) > 1 else 4, given[2:] or list(_SYSTEMS))
+    main(int(given[0]) if given else 60, given[1:] or list(_SYSTEMS))

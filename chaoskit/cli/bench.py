@@ -1,4 +1,4 @@
-"""`chaoskit bench`: runs workloads of the OpenMessaging Benchmark (OMB) and writes its results."""
+"""`chaoskit bench`: workloads of the OpenMessaging Benchmark (OMB), or the systems of a sweep beside each other."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from chaoskit.base import durable, owner
 from chaoskit.base.errors import BadInput, RunInterrupted
 from chaoskit.base.quantities import parse_duration, parse_size
 from chaoskit.base.state import state_folder
+from chaoskit.cli.bench_sweep import as_sweep, bench_sweep, reject
 from chaoskit.cli.benched import measurement, recording, rung, show, show_bracket, show_step
 from chaoskit.cli.options import PATH, store_option
 from chaoskit.cli.planned import show_plans
@@ -32,7 +33,7 @@ NO_RESULT = 1
 
 
 @click.command("bench")
-@click.argument("files", nargs=-1, required=True, type=PATH)
+@click.argument("files", nargs=-1, required=True)
 @click.option("--lab", is_flag=True, help="Run on a local cluster instead of the one that the driver names.")
 @click.option("--hosts", type=click.IntRange(min=1), help="Number of brokers.  [default: replicationFactor]")
 @click.option("--java", is_flag=True, help="Use the system's own client, if that is a Java client: a JVM each.")
@@ -43,11 +44,11 @@ NO_RESULT = 1
 )
 @click.option("--p99", help="Find the highest rate at which p99 stays below this, such as 20ms, and measure there.")
 @click.option("--out", type=PATH, default=Path(), help="Folder for the results.  [default: this one]")
-@click.option("--html", type=PATH, help="Also write a page: tables, percentile curves, latency over time.")
+@click.option("--html", type=PATH, help="Also write a page with tables and charts.")
 @store_option
 @click.option("--dry-run", is_flag=True, help="Check files and machine, print what would be done, and start nothing.")
 def command(
-    files: tuple[Path, ...],
+    files: tuple[str, ...],
     *,
     lab: bool,
     hosts: int | None,
@@ -65,21 +66,29 @@ def command(
 
     Each pair writes WORKLOAD-DRIVER-TIME.json as OMB does, and a run folder with the history, which says whether
     messages were lost. What cannot be done as OMB does it is said.
+
+    FILES may also be one sweep, such as the ready-made sweeps/pubsub: it runs, and the systems of its first axis are
+    set beside each other, and beside what the hosts do without any: round trips, throughput by payload, and what
+    became of the messages. Runs that are in the store are not repeated.
     """
+    if (sweep := as_sweep(files)) is not None:
+        given = {"--lab": lab, "--hosts": hosts, "--java": java, "--duration": duration, "--warm-up": warm_up}
+        reject(given | {"--backlog": backlog, "--p99": p99})
+        _check_page(html)
+        return bench_sweep(sweep, store, out, html, dry_run=dry_run)
     warm_up_ns, length_ns, p99_ns = (
         _quantity(option, given, parse_duration)
         for option, given in (("--warm-up", warm_up), ("--duration", duration), ("--p99", p99))
     )
     size = _quantity("--backlog", backlog, parse_size)
-    benches = read_benches(files, Wishes(lab, hosts, warm_up_ns, length_ns, p99_ns, size, java))
+    benches = read_benches(tuple(map(Path, files)), Wishes(lab, hosts, warm_up_ns, length_ns, p99_ns, size, java))
     if lab:
         check_room(benches, state_folder())
     _tell_differences(benches)
     if dry_run:
         show_plans([each.plan for each in benches], drawn=False)
         return 0
-    if html is not None and not html.absolute().parent.is_dir():
-        raise BadInput(f"--html {html}: there is no such folder; choose another file")
+    _check_page(html)
     owner.make_folder(out)
     costs = [recording_cost(size) for size in sorted({each.workload.messageSize for each in benches})]
     with Site(store) as site:
@@ -130,6 +139,11 @@ def _write(found: Benched, out: Path) -> None:
     durable.write(path, json.dumps(found.document, indent=2).encode())
     owner.give([path])
     click.echo(f"{path}  run folder: {found.folder}", err=True)
+
+
+def _check_page(html: Path | None) -> None:
+    if html is not None and not html.absolute().parent.is_dir():
+        raise BadInput(f"--html {html}: there is no such folder; choose another file")
 
 
 def _quantity(option: str, given: str | None, parse: Callable[[object], int]) -> int | None:

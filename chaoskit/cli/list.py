@@ -72,8 +72,9 @@ def _list_scenarios(words: Sequence[str]) -> None:
     matching = {name: _matching(name, path, words) for name, path in made.items()}
     found = {name: path for name, path in made.items() if matching[name] == len(words)}
     if not found:
-        best = sorted(made, key=lambda name: -matching[name])[:_NEAREST]
-        raise BadInput(f"no ready-made scenario has all of these words: {', '.join(words)}; nearest: {', '.join(best)}")
+        best = [name for name in sorted(made, key=lambda name: -matching[name]) if matching[name]][:_NEAREST]
+        remedy = f"nearest: {', '.join(best)}" if best else "none has any; `chaoskit list --scenarios` lists all"
+        raise BadInput(f"no ready-made scenario has all of these words: {', '.join(words)}; {remedy}")
     table = Table(box=None, pad_edge=False)
     table.add_column("scenario", no_wrap=True)
     table.add_column("variants", max_width=_VARIANTS_WIDTH)

@@ -30,7 +30,7 @@ from chaoskit.scenario.plan import Plan
     "changes",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Change a key of the scenarios, such as cluster.topic.min.insync.replicas=2; repeatable.",
+    help="Change a key of the scenarios, such as cluster.topic.min.insync.replicas=2 or faults.0.for=20s; repeatable.",
 )
 @store_option
 @json_option

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypedDict, TypeVar, runtime_checkable
+from typing import Any, Generic, Literal, Protocol, TypedDict, TypeVar, runtime_checkable
 
 from pydantic import BaseModel
 
@@ -144,3 +144,15 @@ class SideTopics(Protocol):
     def side_topics(self, options: Any) -> list[Topic]:
         """Return them, under the workload's own names."""
         ...
+
+
+@runtime_checkable
+class Measuring(Protocol):
+    """Optional power of a workload: it measures systems beside each other; its options have `message_size`, bytes.
+
+    Attributes:
+        measures: `round trips`: the latency of a send is that of a round trip; or `throughput`: what was received in
+            the time of the load is what the system could do.
+    """
+
+    measures: Literal["round trips", "throughput"]

@@ -39,6 +39,17 @@ def time_x(domain: Sequence[float], title: str = OF_RUN) -> Spec:
     }
 
 
+def size_x(sizes: Sequence[int]) -> Spec:
+    """Return a logarithmic x axis of sizes in bytes, with a mark at each of them."""
+    words = {2**20: "MiB", 2**10: "KiB", 1: "B"}
+    labels = " : ".join(f"datum.value >= {each} ? datum.value / {each} + ' {word}'" for each, word in words.items())
+    return {
+        **time_x([min(sizes), max(sizes)], "payload"),
+        "scale": {"type": "log", "domain": [min(sizes), max(sizes)], "nice": False},
+        "axis": {"values": list(sizes), "labelExpr": f"{labels} : ''", "grid": False, "labelFlush": True},
+    }
+
+
 def value_y(title: str) -> Spec:
     """Return a y axis that starts at zero. All have the same width, so that stacked charts line up."""
     return {

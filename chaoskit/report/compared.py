@@ -9,6 +9,7 @@ from typing import Any
 
 from chaoskit.base import store
 from chaoskit.base.errors import BadInput
+from chaoskit.judge.headline import without_consequence
 from chaoskit.judge.subject import Declared
 from chaoskit.judge.verdict_file import read_verdict
 from chaoskit.report.words import PERCENTILE_WORDS, PHASE_WORDS, milliseconds, number, release, scalar
@@ -123,17 +124,21 @@ def figures(runs: Sequence[Compared]) -> dict[str, list[Row]]:
     anomalies = list(
         dict.fromkeys(name for run in runs for name, each in run.verdict["anomalies"].items() if each["count"])
     )
+    idle = Row("faults that changed nothing", tuple(without_consequence(run.verdict["faults"]) for run in runs))
     told = {
         "system": [Row("system and release", tuple(release(run.scenario) for run in runs))],
-        "what happened": rows(
-            data=lambda v: v["headline"].partition(";")[0],
-            verdict=lambda v: v["verdict"].upper(),
-            faults=lambda v: ", ".join(dict.fromkeys(each["kind"] for each in v["faults"])) or "none",
-            sent=lambda v: number(v["counts"]["sent"]),
-            acknowledged=lambda v: number(v["counts"]["acked"]),
-            failed=lambda v: number(v["counts"]["failed"]),
-            unknown=lambda v: number(v["counts"]["indeterminate"]),
-        ),
+        "what happened": [
+            *rows(
+                data=lambda v: v["headline"].partition(";")[0],
+                verdict=lambda v: v["verdict"].upper(),
+                faults=lambda v: ", ".join(dict.fromkeys(each["kind"] for each in v["faults"])) or "none",
+                sent=lambda v: number(v["counts"]["sent"]),
+                acknowledged=lambda v: number(v["counts"]["acked"]),
+                failed=lambda v: number(v["counts"]["failed"]),
+                unknown=lambda v: number(v["counts"]["indeterminate"]),
+            ),
+            *([idle] if any(idle.values) else []),
+        ],
         "anomalies": [Row(name, tuple(_anomaly(run.verdict, name) for run in runs)) for name in anomalies],
         "throughput": rows(
             sends_per_s=lambda v: number(v["rates"].get("sends_per_s")),

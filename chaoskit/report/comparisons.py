@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from chaoskit.report.charts import BLUE, RED, Rows, Spec, chart, value_y
 
 _LEGEND: Spec = {"orient": "top", "direction": "horizontal", "title": None}
-PALETTE = ("#d1495b", "#3f88c5", "#e08a1e", "#3a9d6e", "#8e6bbf", "#8a8f98", "#c46fa5", "#5aa9a3")
+PALETTE = (
+    "#d1495b", "#3f88c5", "#e08a1e", "#3a9d6e", "#8e6bbf", "#8a8f98", "#c46fa5", "#5aa9a3", "#a3a83a", "#5b6bbf",
+    "#9a6a43", "#2f8fa8",
+)  # fmt: skip
 _ROW = 30
 _BAR, _FEW_BARS = 48, 8
 """Width of a bar where there are few, which would fill the page otherwise."""

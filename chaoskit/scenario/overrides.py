@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from chaoskit.base import yaml
@@ -15,16 +15,19 @@ _SECTIONS = frozenset(
 """Keys whose values are mappings, also where a scenario does not have them; what follows is a key there, dots included:
 settings have dots in their names."""
 
+_FAULTS = "faults."
+
 
 def overridden(content: Mapping[str, Any], changes: Iterable[str]) -> dict[str, Any]:
     """Return a scenario with some changes, such as `workload.rate=5000`.
 
     Args:
         content: its keys.
-        changes: each a key with dots, and a value in YAML; a mapping is merged, null removes what there is.
+        changes: each a key with dots, and a value in YAML; a mapping is merged, null removes what there is. A fault is
+            named by its number, from 0, or by its `id`: `faults.0.for=20s`.
 
     Raises:
-        BadInput: one has no `=`, or its value is no YAML.
+        BadInput: one has no `=`, its value is no YAML, or there is no such fault.
     """
     changed = dict(content)
     for change in changes:
@@ -35,7 +38,25 @@ def overridden(content: Mapping[str, Any], changes: Iterable[str]) -> dict[str, 
             value = yaml.load(text)
         except yaml.NotYaml as error:
             raise BadInput(f"--with {change}: the value is not YAML: {error}") from None
-        changed = merge(changed, _nested(changed, key, value))
+        if key.startswith(_FAULTS):
+            changed["faults"] = _other_fault(changed.get("faults") or [], key, value, change)
+        else:
+            changed = merge(changed, _nested(changed, key, value))
+    return changed
+
+
+def _other_fault(faults: Sequence[Any], key: str, value: Any, change: str) -> list[Any]:
+    """Return the faults, one of them with a value at a key."""
+    name, _, rest = key.removeprefix(_FAULTS).partition(".")
+    known = {str(number): number for number in range(len(faults))}
+    known |= {
+        str(each["id"]): number for number, each in enumerate(faults) if isinstance(each, Mapping) and each.get("id")
+    }
+    if name not in known or not rest:
+        raise BadInput(f"--with {change}: write faults.NUMBER.KEY or faults.ID.KEY; the faults are {', '.join(known)}")
+    changed = list(faults)
+    fault = changed[known[name]]
+    changed[known[name]] = merge(fault, _nested(fault, rest, value))
     return changed
 
 

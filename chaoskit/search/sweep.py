@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from chaoskit.base import store
 from chaoskit.base.errors import BadInput, RunFailed, RunInterrupted, nearest
+from chaoskit.base.quantities import Duration
 from chaoskit.contract import installed
 from chaoskit.contract.event import Event, Watcher
 from chaoskit.contract.mistakes import validated
@@ -53,6 +54,7 @@ class SweepSpec(BaseModel):
         seeds: number of runs per cell, with the seeds 1, 2, ...
         count: the anomalies that the table counts; default: those that say so (`Anomaly.tabled`).
         cost_across: an axis of faults, whose first variant has none: a second table has its variants as columns.
+        published: half the round trip that others published, by variant of the first axis; `chaoskit bench` shows it.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -64,6 +66,7 @@ class SweepSpec(BaseModel):
     seeds: int = Field(default=1, ge=1)
     count: list[str] | None = None
     cost_across: str = ""
+    published: dict[Name, Duration] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +89,14 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """A sweep whose runs are all planned. `across`: see `SweepSpec.cost_across`."""
+    """A sweep whose runs are all planned. `across`, `published`: see `SweepSpec`."""
 
     name: str
     axes: tuple[str, ...]
     count: tuple[str, ...]
     cells: tuple[Cell, ...]
     across: str = ""
+    published: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -155,13 +159,18 @@ def load_sweep(path: Path, seeds: int | None = None, only: Sequence[str] = ()) -
         raise BadInput(f"{path}: count: unknown anomaly {strange[0]!r}; {nearest(strange[0], known)}")
     if spec.cost_across and spec.cost_across not in spec.axes:
         raise BadInput(f"{path}: cost_across: no axis {spec.cost_across!r}; {nearest(spec.cost_across, spec.axes)}")
+    compared = next(iter(spec.axes.values()))
+    if strange := [name for name in spec.published if name not in compared]:
+        raise BadInput(
+            f"{path}: published: no variant {strange[0]!r} of {next(iter(spec.axes))}; {nearest(strange[0], compared)}"
+        )
     chosen = _chosen(spec, only, path)
     numbers = range(1, (seeds or spec.seeds) + 1)
     cells = [
         Cell(names, {seed: _plan(spec, names, overrides, seed, path) for seed in numbers})
         for names, overrides in chosen
     ]
-    return Sweep(spec.name, tuple(spec.axes), tuple(count), tuple(cells), spec.cost_across)
+    return Sweep(spec.name, tuple(spec.axes), tuple(count), tuple(cells), spec.cost_across, spec.published)
 
 
 def run_sweep(sweep: Sweep, store_folder: Path, watcher: Watcher) -> Iterator[dict[str, Results]]:

@@ -25,3 +25,4 @@ class FirehoseWorkload(FeedWorkload):
     """Entry point `firehose` of `chaoskit.workloads`."""
 
     options: type[FeedOptions] = FirehoseOptions
+    measures = "throughput"

@@ -202,6 +202,7 @@ def test_ready_made_scenarios_are_searched_by_words(chaoskit: Program) -> None:
     assert "rabbitmq/" not in found
     assert nothing.code == 254
     assert "no ready-made scenario has all of these words: acks-one, nonsense; nearest: kafka/" in nothing.stderr
+    assert "nonsense; none has any" in chaoskit("list", "--scenarios", "nonsense").stderr
 
 
 def test_what_was_judged_and_has_changed_is_told_when_it_is_made_again(chaoskit: Program, tmp_path: Path) -> None:

@@ -48,6 +48,28 @@ def test_null_removes_and_several_changes_add_up() -> None:
     assert WRITTEN["workload"]["rate"] == 10
 
 
+FAULTS = [{"inject": "kill", "on": "n1", "at": "2s"}, {"id": "slow", "inject": "disk-slow", "at": "1s", "for": "5s"}]
+
+
+@pytest.mark.parametrize("name", ["1", "slow"])
+def test_a_fault_is_changed_by_its_number_or_id(name: str) -> None:
+    written = {**WRITTEN, "faults": FAULTS}
+    changed = overridden(written, [f"faults.{name}.for=20s", f"faults.{name}.at=null", "faults.0.on=n2"])
+
+    assert changed["faults"] == [
+        {"inject": "kill", "on": "n2", "at": "2s"},
+        {"id": "slow", "inject": "disk-slow", "for": "20s"},
+    ]
+    assert written["faults"] == FAULTS
+    assert FAULTS[1]["for"] == "5s"
+
+
+@pytest.mark.parametrize("change", ["faults.2.for=1s", "faults.fast.for=1s", "faults.0=1"])
+def test_a_fault_that_is_not_there_is_told_with_those_that_are(change: str) -> None:
+    with pytest.raises(BadInput, match=r"^--with faults.*; the faults are 0, 1, slow$"):
+        overridden({"faults": FAULTS}, [change])
+
+
 @pytest.mark.parametrize("change", ["cluster.hosts", "=3", "workload.rate={"])
 def test_what_is_no_change_is_refused(change: str) -> None:
     with pytest.raises(BadInput, match=r"^--with "):

@@ -38,6 +38,18 @@ def test_figures_are_those_of_the_verdicts(judged: Path, calm: Path) -> None:
     assert under["p99"][1] == "", "the calm run has no faults"
 
 
+def test_a_fault_that_changed_nothing_is_told(judged: Path, calm: Path) -> None:
+    runs = read_compared([judged, calm])
+    idle = {"kind": "disk-slow", "targets": ["n2"], "consequence": {}}
+    told = figures([replace(runs[0], verdict={**runs[0].verdict, "faults": [idle]}), runs[1]])["what happened"]
+
+    assert {row.name: row.values for row in told}["faults that changed nothing"] == (
+        "disk-slow of n2 had no consequence",
+        "",
+    )
+    assert "faults that changed nothing" not in {row.name for row in figures(runs)["what happened"]}
+
+
 def test_what_differs_between_scenarios(judged: Path, calm: Path) -> None:
     rows = {row.name: row.values for row in differences(read_compared([judged, calm]))}
 

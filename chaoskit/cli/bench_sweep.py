@@ -1,0 +1,125 @@
+"""`chaoskit bench` of a sweep: its systems beside each other, and beside what the hosts do without any."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import click
+from rich.table import Table
+
+from chaoskit.base import owner
+from chaoskit.base import store as stores
+from chaoskit.base.errors import BadInput
+from chaoskit.base.quantities import format_size
+from chaoskit.cli.console import wide_console
+from chaoskit.cli.planned import show_plans
+from chaoskit.cli.sweep import SweepProgress
+from chaoskit.judge.verdict import EXIT_CODES
+from chaoskit.report.side_by_side import Fate, RoundTrip, SideBySide, Throughput
+from chaoskit.report.side_by_side_page import write_side_by_side
+from chaoskit.run.floor import Floor, floors
+from chaoskit.scenario.files import find_sweep, is_sweep
+from chaoskit.search.side_by_side import payloads, side_by_side
+from chaoskit.search.sweep import Results, Sweep, load_sweep, run_sweep
+from chaoskit.search.table import worst
+
+
+def as_sweep(files: Sequence[str]) -> Path | None:
+    """Return the path of the only file if it is a sweep, or the name of a ready-made one.
+
+    Raises:
+        BadInput: a sweep is given together with other files, or there is no such ready-made sweep.
+    """
+    found = [each for each in files if is_sweep(each)]
+    if not found:
+        return None
+    if len(files) > 1:
+        raise BadInput(f"{found[0]}: a sweep is benched alone; remove the other files")
+    return find_sweep(found[0])
+
+
+def reject(options: Mapping[str, object]) -> None:
+    """Reject what only files of OMB leave open.
+
+    Raises:
+        BadInput: names the options that are given.
+    """
+    if given := [name for name, value in options.items() if value]:
+        raise BadInput(f"{', '.join(given)}: not with a sweep, whose file says so; remove it")
+
+
+def bench_sweep(path: Path, store: Path, out: Path, html: Path | None, *, dry_run: bool) -> int:
+    """Run a sweep, and write and print what it tells of its systems.
+
+    Args:
+        path: the sweep's file.
+        store: where run folders are kept.
+        out: the folder of NAME-bench.json.
+        html: the page, if one is to be written.
+        dry_run: only check, and print what would be done.
+    """
+    planned = load_sweep(path)
+    if dry_run:
+        show_plans([next(iter(cell.plans.values())) for cell in planned.cells], drawn=False)
+        return 0
+    owner.make_folder(out)
+    floor = [each for size in payloads(planned)[:1] for each in floors(size)]
+    found: dict[str, Results] = {}
+    try:
+        with SweepProgress(f"bench {planned.name}") as progress:
+            for found in run_sweep(planned, store, progress):
+                _write(planned, found, floor, out, html)
+    finally:
+        if found:
+            _show(side_by_side(planned, found, floor))
+    return EXIT_CODES[worst(planned, found)]
+
+
+def _write(planned: Sweep, found: Mapping[str, Results], floor: Sequence[Floor], out: Path, html: Path | None) -> None:
+    told = side_by_side(planned, found, floor)
+    path = out / f"{planned.name}-bench.json"
+    stores.write_json(path, told.as_json())
+    owner.give([path])
+    if html is not None:
+        write_side_by_side(planned.name, told, html)
+
+
+def _show(told: SideBySide) -> None:
+    if told.round_trips:
+        _table(("half a round trip", "payload", "p50 us", "p99 us", "published us", "without an answer", "verdict"),
+            map(_trip, told.round_trips))  # fmt: skip
+    if told.throughputs:
+        counted = told.throughputs[0].found
+        _table(("throughput", "payload", "messages/s", "MB/s", "sent", *counted, "verdict"),
+            map(_rate, told.throughputs))  # fmt: skip
+    if told.fates:
+        _table(("load", "fault", "acknowledged", "delivered", *told.fates[0].found, "verdict"), map(_fate, told.fates))
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    table = Table(box=None, pad_edge=False)
+    for index, column in enumerate(columns):
+        table.add_column(column, justify="left" if index < 2 else "right", no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
+    click.echo()
+    wide_console().print(table)
+
+
+def _trip(each: RoundTrip) -> list[str]:
+    figures = ("" if value is None else f"{value:,.0f}" for value in (each.p50_us, each.p99_us, each.published_us))
+    unanswered = f"{each.unanswered:,}" if each.verdict else ""
+    return [each.name, format_size(each.payload), *figures, unanswered, each.verdict]
+
+
+def _rate(each: Throughput) -> list[str]:
+    figures = f"{each.messages_per_s:,.0f}", f"{each.bytes_per_s / 1e6:,.1f}", f"{each.sent:,}"
+    counted = (f"{count:,}" for count in each.found.values())
+    return [each.name, format_size(each.payload), *figures, *counted, each.verdict]
+
+
+def _fate(each: Fate) -> list[str]:
+    delivered = f"{each.received:,} of {each.acked * each.subscribers:,}"
+    counted = (f"{count:,}" for count in each.found.values())
+    return [each.name, each.load, f"{each.acked:,}", delivered, *counted, each.verdict]

@@ -1,0 +1,88 @@
+"""The page of systems beside each other: round trips, throughput, and what became of messages, with charts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from chaoskit.base import durable, owner
+from chaoskit.base.errors import BadInput
+from chaoskit.base.quantities import format_size
+from chaoskit.report import charts
+from chaoskit.report.comparisons import PALETTE, dots
+from chaoskit.report.side_by_side import RoundTrip, SideBySide
+
+_SHOWN = ("p50", "p99", "published")
+_SHOWN_COLOURS = (charts.BLUE, charts.ORANGE, charts.GREY)
+
+
+def write_side_by_side(name: str, found: SideBySide, out: Path) -> None:
+    """Write the page.
+
+    Args:
+        name: of the sweep.
+        found: what is told.
+        out: the file.
+
+    Raises:
+        BadInput: the packages of chaoskit[report] are missing, or the file cannot be written.
+    """
+    from chaoskit.report.html import render  # noqa: PLC0415  # loads optional packages
+
+    figures = [*_smallest(found.round_trips), *_by_payload(found)]
+    content = render("side_by_side.html.j2", title=name, found=found, figures=figures, size=format_size)
+    try:
+        durable.write(out, content.encode())
+        owner.give([out])
+    except OSError as error:
+        raise BadInput(f"--html {out}: cannot be written: {error.strerror}; choose another file") from error
+
+
+def _smallest(trips: Sequence[RoundTrip]) -> list[dict[str, Any]]:
+    """Return half the round trips of the smallest messages, beside the published ones."""
+    if not trips:
+        return []
+    smallest = min(each.payload for each in trips)
+    rows = [
+        {"name": each.name, "series": series, "value": value / 1e3, "what": f"{each.name}, {series}"}
+        for each in trips
+        if each.payload == smallest
+        for series, value in zip(_SHOWN, (each.p50_us, each.p99_us, each.published_us), strict=True)
+        if value is not None
+    ]
+    title = f"Half a round trip, {format_size(smallest)}"
+    return [{"id": "smallest", "title": title, "spec": dots(rows, None, _SHOWN, _SHOWN_COLOURS)}]
+
+
+def _by_payload(found: SideBySide) -> list[dict[str, Any]]:
+    trips = {(each.name, each.payload): each.p50_us / 1e3 for each in found.round_trips}
+    messages = {(each.name, each.payload): each.messages_per_s for each in found.throughputs}
+    volumes = {(each.name, each.payload): each.bytes_per_s / 1e6 for each in found.throughputs}
+    told = (
+        ("trips", "Half a round trip, p50, by payload", "ms", trips),
+        ("messages", "Messages received a second, by payload", "messages/s", messages),
+        ("volumes", "Volume received a second, by payload", "MB/s", volumes),
+    )
+    names = list(dict.fromkeys(each.name for each in (*found.round_trips, *found.throughputs)))
+    colours = {name: PALETTE[index % len(PALETTE)] for index, name in enumerate(names)}
+    return [
+        {"id": id_, "title": title, "spec": _lines(title, unit, values, colours)}
+        for id_, title, unit, values in told
+        if len({payload for _, payload in values}) > 1
+    ]
+
+
+def _lines(title: str, unit: str, values: Mapping[tuple[str, int], float], colours: Mapping[str, str]) -> charts.Spec:
+    """Return a chart of values by payload, with a line for each system; both axes are logarithmic."""
+    shown = {key: value for key, value in values.items() if value > 0}
+    names = list(dict.fromkeys(name for name, _ in shown))
+    series = {f"r{index}": (name, colours[name]) for index, name in enumerate(names)}
+    sizes = sorted({payload for _, payload in shown})
+    rows = [
+        {"t": size, **{key: shown[name, size] for key, (name, _) in series.items() if (name, size) in shown}}
+        for size in sizes
+    ]
+    y = charts.log_y(unit, [{"value": value} for value in shown.values()], ["value"])
+    tooltip = [*charts.told(t="bytes"), *charts.told(**{key: name for key, (name, _) in series.items()})]
+    return charts.chart(title, 260, charts.lines(rows, series, charts.size_x(sizes), y, tooltip))

@@ -1,0 +1,109 @@
+"""Systems beside each other: figures come from the runs of their own cells, and nothing else is counted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from chaoskit.base.errors import BadInput
+from chaoskit.cli.main import cli
+from chaoskit.report.side_by_side_page import write_side_by_side
+from chaoskit.run.floor import Floor
+from chaoskit.scenario.files import find_sweep
+from chaoskit.search.side_by_side import payloads, side_by_side
+from chaoskit.search.sweep import Results, Sweep, load_sweep
+
+CELLS = ("dds-reliable/ping-pong-64B", "zenoh-drop/firehose-8KiB", "zenoh-drop/feed-partition", "kafka-acks-0/feed")
+
+
+@pytest.fixture(scope="module")
+def sweep() -> Sweep:
+    return load_sweep(find_sweep("sweeps/pubsub"), seeds=2, only=CELLS)
+
+
+def _verdict(verdict: str = "valid", missed: int = 0, reasons: tuple[str, ...] = (), **counts: int) -> dict[str, Any]:
+    why = "congestion: drop" if missed else ""
+    return {
+        "verdict": verdict,
+        "reasons": list(reasons),
+        "counts": {"sent": 0, "acked": 0, "received": 0, "indeterminate": 0, **counts},
+        "latency": {"send_from_actual": {"p50_ms": 0.4, "p99_ms": 2.0}},
+        "anomalies": {"missed": {"count": missed, "why": why}, "reordered": {"count": 9, "why": "not counted"}},
+    }
+
+
+def _found(sweep: Sweep, **told: list[dict[str, Any]]) -> dict[str, Results]:
+    verdicts = {cell.name: told.get(cell.name.rpartition("/")[2].split("-")[0], []) for cell in sweep.cells}
+    return {name: Results(dict(enumerate(each, 1))) for name, each in verdicts.items()}
+
+
+def test_half_a_round_trip_is_told_beside_the_floor_and_the_published_one(sweep: Sweep) -> None:
+    runs = [_verdict(indeterminate=1), _verdict("unknown", indeterminate=2)]
+    told = side_by_side(sweep, _found(sweep, ping=runs), [Floor("TCP", 64, 100.0, None)])
+
+    floor, ours = told.round_trips
+    assert (floor.name, floor.p50_us, floor.verdict, floor.published_us) == ("TCP", 100.0, "", None)
+    assert (ours.name, ours.payload, ours.p50_us, ours.p99_us) == ("dds-reliable", 64, 200.0, 1000.0)
+    assert (ours.published_us, ours.unanswered, ours.verdict) == (8.0, 3, "valid, unknown")
+    assert not told.throughputs
+    assert not told.fates
+
+
+def test_throughput_is_what_was_received_in_the_time_of_the_load(sweep: Sweep) -> None:
+    runs = [_verdict(sent=60, received=50, missed=10), _verdict(sent=70, received=70)]
+    [rate] = side_by_side(sweep, _found(sweep, firehose=runs), []).throughputs
+
+    assert (rate.messages_per_s, rate.bytes_per_s) == (12.0, 12.0 * 8192)  # the median of 50 and 70, in 5 s
+    assert (rate.sent, rate.found["missed"], rate.found["lost"], rate.verdict) == (130, 10, 0, "2 valid")
+
+
+def test_what_did_not_arrive_is_told_with_the_reason(sweep: Sweep) -> None:
+    runs = [_verdict(acked=100, received=150, missed=50), _verdict(acked=100, received=200, reasons=("no final read",))]
+    fates = side_by_side(sweep, _found(sweep, feed=runs), []).fates
+
+    assert [(each.name, each.load) for each in fates] == [("zenoh-drop", "feed-partition"), ("kafka-acks-0", "feed")]
+    assert (fates[0].acked, fates[0].received, fates[0].subscribers) == (200, 350, 2)
+    assert fates[0].found == {"lost": 0, "missed": 50, "duplicate": 0, "redelivered": 0}
+    assert "congestion: drop" in fates[0].why
+    assert "no final read" in fates[0].why
+
+
+def test_the_floor_is_that_of_the_messages_that_go_round(sweep: Sweep) -> None:
+    assert payloads(sweep) == [64]
+
+
+def test_the_page_has_tables_and_charts(sweep: Sweep, tmp_path: Path) -> None:
+    floor = [Floor("TCP", 64, 100.0, 300.0)]
+    runs = _found(sweep, ping=[_verdict()], firehose=[_verdict(received=50)], feed=[_verdict(acked=10, received=20)])
+    page = tmp_path / "page.html"
+    write_side_by_side("pubsub", side_by_side(sweep, runs, floor), page)
+
+    text = page.read_text()
+    for words in ("Half a round trip, 64B", "dds-reliable", "20 of 20", "feed-partition", "published"):
+        assert words in text
+
+
+def test_published_figures_are_of_what_is_compared(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("published: {kafak: 8us}\naxes:\n  system:\n    kafka: {}\n")
+    with pytest.raises(BadInput, match=r"mine\.yaml: published: no variant 'kafak' of system; did you mean"):
+        load_sweep(path)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["sweeps/pubsup"], 'sweeps/pubsup: no such file or ready-made sweep; did you mean "sweeps/pubsub"'),
+        (["sweeps/pubsub", "driver.yaml"], "sweeps/pubsub: a sweep is benched alone; remove the other files"),
+        (["sweeps/pubsub", "--lab", "--p99", "20ms"], "--lab, --p99: not with a sweep, whose file says so; remove it"),
+        (["sweeps/pubsub", "--html", "nowhere/x.html"], "--html nowhere/x.html: there is no such folder"),
+    ],
+)
+def test_what_is_no_bench_of_a_sweep_is_refused(given: list[str], told: str) -> None:
+    result = CliRunner().invoke(cli, ["bench", *given])
+
+    assert isinstance(result.exception, BadInput)
+    assert told in str(result.exception)
