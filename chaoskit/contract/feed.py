@@ -18,6 +18,9 @@ PROMISES = ("at-most-once", "at-least-once", "exactly-once")
 REPLAYED, RETAINED = "replayed", "retained"
 """Kinds of observations: what a subscription that has just begun is given of the time before."""
 
+SHARED = "shared"
+"""Kind of observations: with whom a subscription that has just begun is shared."""
+
 
 class Promise(NamedTuple):
     """What a subscription promises.
@@ -29,6 +32,7 @@ class Promise(NamedTuple):
             older ones may be missing, whatever else is promised. None: all.
         replays: how many of its last messages a publisher gives, of each topic, to a subscriber that comes later.
         retained: whether a subscriber that comes later is given the last message of each topic, whoever published it.
+        share: the group of subscribers of which one gets each message; empty: each of them gets it.
     """
 
     delivery: str
@@ -36,6 +40,7 @@ class Promise(NamedTuple):
     keeps: int | None = None
     replays: int = 0
     retained: bool = False
+    share: str = ""
 
 
 class SubscriptionChange(NamedTuple):

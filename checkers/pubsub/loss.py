@@ -6,6 +6,9 @@ of the same producer; or if it was there for long enough after the acknowledgeme
 that was sent later, or had been idle, so that nothing was waiting for it. If a stay that does not last ends before, the
 message was not due. If one that lasts does, or its subscriber did not come back, nothing is decided: `unseen`.
 
+Of a subscription that is shared, each message goes to one of its members. What others received says nothing of what is
+on its way to one of them: it is decided only if all of them were idle.
+
 Where a publisher keeps its last N messages only, one that was followed by N others before the subscriber received
 something newer may have been replaced: it is `missed`.
 
@@ -96,6 +99,8 @@ def _decided(view: FeedView, stay: Stay, rows: Ints) -> Flags:
     here, since_back = view.received_in(stay, stay.from_ns), view.received_in(stay, stay.back_ns)
     in_time = stay.until_ns >= np.maximum(acked_ns, stay.back_ns) + ARRIVES_NS + log.setting.apart_ns
     idle = stay.until_ns - int(log.intact.received_ns[since_back].max(initial=0)) >= ARRIVES_NS
+    if stay.shared:
+        return in_time & idle
     return _followed(value, log.intact.value[here]) | (in_time & (idle | (acked_ns < _newest(view, since_back))))
 
 

@@ -9,6 +9,7 @@ Cost: O(n) for each subscriber; 20 bytes for each message.
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -16,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.contract.checker import Part
-from chaoskit.contract.feed import PROMISES, REPLAYED, RETAINED
+from chaoskit.contract.feed import PROMISES, REPLAYED, RETAINED, SHARED
 from checkers.arrays.columns import NONE, Flags, Ints, codes, integers, is_one_of, marked, words_of
 from checkers.arrays.view import LogView
 
@@ -35,7 +36,9 @@ class Stay:
     """A time in which a subscription was surely in place; a lasting one with its absences.
 
     Attributes:
-        subscriber: number of the subscriber.
+        subscriber: number of the subscriber; those that share a subscription are one.
+        member: number of the one of them who was there.
+        shared: whether they share it with others.
         promise: `AT_MOST_ONCE`, `AT_LEAST_ONCE` or `EXACTLY_ONCE`.
         lasting: whether what is published during an absence is kept.
         keeps: how many of its last messages each publisher keeps; `NONE`: all.
@@ -48,6 +51,8 @@ class Stay:
     """
 
     subscriber: int
+    member: int
+    shared: bool
     promise: int
     lasting: bool
     keeps: int
@@ -65,14 +70,20 @@ class FeedView:
     Attributes:
         log: sends and receives, with ids of values.
         subscriber_of: number of the subscriber of each operation; clients of other roles have numbers, too.
+        member_of: the same, with numbers for each of those that share a subscription.
     """
 
     def __init__(self, part: Part) -> None:
         self.log = part.view(LogView)
         client, names = words_of(part.operations["client"])
         bases = [name.partition("#")[0] for name in names]
-        numbers = {base: number for number, base in enumerate(dict.fromkeys(bases))}
-        self.subscriber_of: Ints = np.array([numbers[base] for base in bases], np.int64)[client]
+        shared = part.observations.filter(pa.array(is_one_of(part.observations["kind"], (SHARED,))))
+        by = client[self.log.operations.rows_of(integers(shared["op"]))]
+        share_of = dict(zip([bases[each] for each in by], shared["name"].to_pylist(), strict=True))
+        self.member_of: Ints = _numbered(bases)[client]
+        groups = [("", base) if base not in share_of else (share_of[base], "") for base in bases]
+        self.subscriber_of: Ints = _numbered(groups)[client]
+        self._sharing = {int(number) for number, base in zip(_numbered(groups), bases, strict=True) if base in share_of}
         told = part.observations.filter(pa.array(is_one_of(part.observations["kind"], _KINDS)))
         self._told = told
         given = part.observations.filter(pa.array(is_one_of(part.observations["kind"], (REPLAYED, RETAINED))))
@@ -83,12 +94,12 @@ class FeedView:
     @cached_property
     def stays(self) -> list[Stay]:
         """All stays, in order of subscriber and time."""
-        merged: dict[int, Stay] = {}
+        lasting: dict[int, dict[int, list[Stay]]] = {}
         for stay in self.single:
             if stay.lasting:
-                first = merged.get(stay.subscriber, stay)
-                merged[stay.subscriber] = replace(stay, from_ns=first.from_ns, row=first.row)
-        stays = [stay for stay in self.single if not stay.lasting] + list(merged.values())
+                lasting.setdefault(stay.subscriber, {}).setdefault(stay.member, []).append(stay)
+        merged = [_merged(list(members.values())) for members in lasting.values()]
+        stays = [stay for stay in self.single if not stay.lasting] + merged
         return sorted(stays, key=lambda stay: (stay.subscriber, stay.from_ns))
 
     @cached_property
@@ -148,13 +159,14 @@ class FeedView:
                 continue
             until_ns = operations.start_ns[rows[next_one]] if ends else last_ns[process[index]]
             from_ns = int(operations.end_ns[rows[index]])
-            who = int(self.subscriber_of[rows[index]])
+            subscriber, member = int(self.subscriber_of[rows[index]]), int(self.member_of[rows[index]])
+            who = subscriber, member, subscriber in self._sharing
             told = int(promise[index]), bool(lasting[index]), int(keeps[index])
             kind, count = self._given.get(int(operations.op[rows[index]]), ("", 0))
             first = int(process[index]) not in known
             known.add(int(process[index]))
             given = (count if kind == REPLAYED and first else 0), kind == RETAINED and first
-            stays.append(Stay(who, *told, from_ns, from_ns, int(until_ns), int(rows[index]), *given))
+            stays.append(Stay(*who, *told, from_ns, from_ns, int(until_ns), int(rows[index]), *given))
         return sorted(stays, key=lambda stay: stay.from_ns)
 
     def _last_ns(self) -> Ints:
@@ -163,3 +175,19 @@ class FeedView:
         last = np.zeros(int(operations.process.max(initial=0)) + 1, np.int64)
         np.maximum.at(last, operations.process, np.maximum(operations.start_ns, operations.end_ns))
         return last
+
+
+def _numbered(named: Sequence[Hashable]) -> Ints:
+    """Return a number for each name, the same for equal ones."""
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(named))}
+    return np.array([numbers[name] for name in named], np.int64)
+
+
+def _merged(members: Sequence[Sequence[Stay]]) -> Stay:
+    """Return the one stay of a lasting subscription, of which each member has some, in order of time: what it is given
+    meanwhile waits for any of them, so that all must be back, and none gone."""
+    last = [stays[-1] for stays in members]
+    first = min((stays[0] for stays in members), key=lambda stay: stay.from_ns)
+    newest = max(last, key=lambda stay: stay.back_ns)
+    until_ns = min(stay.until_ns for stay in last)
+    return replace(newest, from_ns=first.from_ns, row=first.row, until_ns=until_ns)

@@ -8,7 +8,7 @@ from typing import Any
 from chaoskit.contract.client import Completed
 from chaoskit.contract.feed import PROMISES, Promise
 from chaoskit.contract.power import P, held
-from clusters.mosquitto.connection import ADDRESS, publisher_settings, subscriber_settings
+from clusters.mosquitto.connection import BRIDGE_QOS, PUBLISHERS, SUBSCRIBERS, publisher_settings, subscriber_settings
 from clusters.mosquitto.publisher import MqttPublisher
 from clusters.mosquitto.subscriber import MqttSubscriber
 
@@ -17,25 +17,26 @@ class MqttClients:
     """The power `FeedClients` of `chaoskit.contract.feed`."""
 
     def __init__(self, connection: Mapping[str, Any]) -> None:
-        self._address: str = connection[ADDRESS]
+        self._connection = connection
 
     def power(self, kind: type[P]) -> P:
         return held(kind, [self], "Mosquitto's client")
 
     def promise(self, publishing: Mapping[str, Any], subscribing: Mapping[str, Any]) -> Promise:
-        return promise(publishing, subscribing)
+        return promise(publishing, subscribing, self._connection[BRIDGE_QOS])
 
     def feed_publisher(
         self, settings: Mapping[str, Any], name: str, topics: Sequence[str], completed: Completed
     ) -> MqttPublisher:
-        return MqttPublisher(publisher_settings(settings), self._address, name, completed)
+        return MqttPublisher(publisher_settings(settings), self._connection[PUBLISHERS], name, completed)
 
     def feed_subscriber(self, settings: Mapping[str, Any], name: str, topics: Sequence[str]) -> MqttSubscriber:
-        return MqttSubscriber(subscriber_settings(settings), self._address, name, topics)
+        return MqttSubscriber(subscriber_settings(settings), self._connection[SUBSCRIBERS], name, topics)
 
 
-def promise(publishing: Mapping[str, Any], subscribing: Mapping[str, Any]) -> Promise:
-    """Return what subscribers are promised: the lower quality of service of the two holds."""
+def promise(publishing: Mapping[str, Any], subscribing: Mapping[str, Any], bridge_qos: int | None = None) -> Promise:
+    """Return what subscribers are promised: the lowest quality of service on the way holds."""
     publisher, subscriber = publisher_settings(publishing), subscriber_settings(subscribing)
-    qos = min(publisher.qos, subscriber.qos)
-    return Promise(PROMISES[qos], not subscriber.clean_session, retained=publisher.retain and qos > 0)
+    qos = min(publisher.qos, subscriber.qos, 2 if bridge_qos is None else bridge_qos)
+    retained = publisher.retain and qos > 0 and not subscriber.share
+    return Promise(PROMISES[qos], not subscriber.clean_session, retained=retained, share=subscriber.share)

@@ -20,8 +20,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from clusters.common.client_settings import checked
 from clusters.mosquitto.settings import PORT
 
-ADDRESS = "address"
-"""What clients are told: the broker's address."""
+PUBLISHERS, SUBSCRIBERS, BRIDGE_QOS = "publishers", "subscribers", "bridge_qos"
+"""What clients are told: the addresses of the brokers of each, and what a bridge between them has, if there is one."""
 
 AGAIN_S = 0.2
 """Time between two attempts to connect."""
@@ -64,6 +64,16 @@ class PublisherSettings(ClientSettings):
     retain: bool = False
 
 
+class SubscriberSettings(ClientSettings):
+    """Settings of a subscriber.
+
+    Attributes:
+        share: name of a group of subscribers, of which one gets each message (a shared subscription); empty: each does.
+    """
+
+    share: str = Field(default="", pattern=r"^[^/+#]*$")
+
+
 def publisher_settings(settings: Mapping[str, Any]) -> PublisherSettings:
     """Return the settings of a producer.
 
@@ -73,9 +83,9 @@ def publisher_settings(settings: Mapping[str, Any]) -> PublisherSettings:
     return checked(PublisherSettings, "producer", settings)
 
 
-def subscriber_settings(settings: Mapping[str, Any]) -> ClientSettings:
+def subscriber_settings(settings: Mapping[str, Any]) -> SubscriberSettings:
     """Return the settings of a consumer; see `publisher_settings`."""
-    return checked(ClientSettings, "consumer", settings)
+    return checked(SubscriberSettings, "consumer", settings)
 
 
 class Connection:

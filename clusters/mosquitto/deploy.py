@@ -1,4 +1,4 @@
-"""A Mosquitto broker on a host: configure, start, look after, and whether it is ready."""
+"""A Mosquitto broker on a host, or two with a bridge: configure, start, look after, and whether they are ready."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from chaoskit.contract.power import P, held
 from chaoskit.contract.service import Placed, ServiceError
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.vocabulary import Place
+from clusters.common.properties import Scalar
 from clusters.common.supervision import Supervisor
 from clusters.mosquitto import probe
-from clusters.mosquitto.connection import ADDRESS
+from clusters.mosquitto.connection import BRIDGE_QOS, PUBLISHERS, SUBSCRIBERS
 from clusters.mosquitto.settings import CONF, MosquittoOptions, data_folder, in_effect, mosquitto_conf
 
 SERVICE = "mosquitto"
@@ -23,26 +24,26 @@ _PROGRAM = "/usr/sbin/mosquitto"
 _POLL_S = 0.05
 
 
-class Broker:
-    """A configured broker; see `chaoskit.contract.service.Service`. It has the powers `Installation`, `Supervision` and
-    `Reporting`.
+class Brokers:
+    """Configured brokers; see `chaoskit.contract.service.Service`. They have the powers `Installation`, `Supervision`
+    and `Reporting`. Publishers use the first one, subscribers the last.
 
     Args:
-        host: its host.
+        hosts: their hosts: one, or two for a bridge.
         options: as in the scenario.
-        packages: the versions of the packages that the host has.
+        packages: the versions of the packages that a host has.
     """
 
-    def __init__(self, host: ServiceHost, options: MosquittoOptions, packages: Mapping[str, str]) -> None:
-        self.hosts = [host]
-        self._host = host
+    def __init__(self, hosts: Sequence[ServiceHost], options: MosquittoOptions, packages: Mapping[str, str]) -> None:
+        self.hosts = list(hosts)
         self._options = options
         self._packages = packages
         self._places: list[Place] = []
         self._supervisor = Supervisor(lambda host, _: self.start(host), ())
-        host.put(mosquitto_conf(options, host.address, host.data_dir).encode(), CONF)
-        if host.run(["test", "-x", _PROGRAM], check=False).status != 0:
-            raise ServiceError(f"host {host.name} has no {_PROGRAM}")
+        for host in hosts:
+            host.put(mosquitto_conf(self._of(host)).encode(), CONF)
+            if host.run(["test", "-x", _PROGRAM], check=False).status != 0:
+                raise ServiceError(f"host {host.name} has no {_PROGRAM}")
 
     def power(self, kind: type[P]) -> P:
         return held(kind, [self], f"this broker, Mosquitto {self._options.version},")
@@ -64,9 +65,8 @@ class Broker:
 
     def settings_in_effect(self) -> dict[str, Mapping[str, Any]]:
         """See `chaoskit.contract.service.Reporting`: the file that the broker reads, as it tells no settings."""
-        host = self._host
-        settings = in_effect(self._options, host.address, host.data_dir)
-        return {"packages of the host": self._packages, f"mosquitto.conf of {host.name}": settings}
+        told = {f"mosquitto.conf of {host.name}": self._of(host) for host in self.hosts}
+        return {"packages of the host": self._packages, **told}
 
     def answers(self, host: ServiceHost, timeout_s: float = 0.5) -> bool:
         return probe.answers(host.address, timeout_s)
@@ -78,11 +78,11 @@ class Broker:
         self._supervisor.served = True
 
     def find(self, role: str, place: Place | None) -> tuple[str, ...]:
-        return (self._host.name,)
+        return tuple(host.name for host in self.hosts)
 
     def placements(self) -> list[Placed]:
-        name = self._host.name
-        return [Placed(place, name, (name,)) for place in self._places]
+        names = tuple(host.name for host in self.hosts)
+        return [Placed(place, names[0], names) for place in self._places]
 
     def begin_trial(self, namespace: str, options: MosquittoOptions) -> None:
         self._options = options
@@ -92,7 +92,9 @@ class Broker:
         self._places += topic.places
 
     def client_settings(self) -> dict[str, Any]:
-        return {ADDRESS: self._host.address}
+        bridge = self._options.bridge
+        told = {PUBLISHERS: self.hosts[0].address, SUBSCRIBERS: self.hosts[-1].address}
+        return {**told, BRIDGE_QOS: bridge.qos if bridge else None}
 
     def end_trial(self) -> None:
         """Forget the topics: subscribers ended their subscriptions when they were closed."""
@@ -102,7 +104,14 @@ class Broker:
         """Do nothing: no connection is kept."""
 
     def _missing(self) -> str:
-        if probe.answers(self._host.address, 0.5):
-            return ""
-        self._supervisor.look_after([(self._host, SERVICE)])
-        return f"no answer from {self._host.name}"
+        if silent := [host for host in self.hosts if not probe.answers(host.address, 0.5)]:
+            self._supervisor.look_after([(host, SERVICE) for host in silent])
+            return f"no answer from {', '.join(host.name for host in silent)}"
+        if self._options.bridge and not probe.bridged(self.hosts[0].address, 1.0):
+            return f"the bridge of {self.hosts[0].name} is not connected"
+        return ""
+
+    def _of(self, host: ServiceHost) -> Mapping[str, Scalar]:
+        """Return the settings of a host's broker."""
+        leads_to = self.hosts[-1].address if len(self.hosts) > 1 and host is self.hosts[0] else ""
+        return in_effect(self._options, host.address, host.data_dir, leads_to)

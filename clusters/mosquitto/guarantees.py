@@ -10,7 +10,7 @@ from chaoskit.contract.traits import Paced
 from clusters.common.effects import disturbed, lasted_ns, outruns
 from clusters.common.supervision import RUNS
 from clusters.mosquitto.client import promise
-from clusters.mosquitto.connection import publisher_settings
+from clusters.mosquitto.connection import publisher_settings, subscriber_settings
 
 AT_MOST_ONCE, AT_LEAST_ONCE, EXACTLY_ONCE = range(3)
 """Which promise holds: MQTT's numbers of the quality of service."""
@@ -19,9 +19,14 @@ _NAMES = ("at-most-once", "at-least-once", "exactly-once")
 _BACK_S = 5
 """How long a subscriber may take to be back after a fault was healed, while messages still wait for it."""
 
+_BRIDGE_BACK_S = 35
+"""The same of a bridge, which waits for up to 30 s before it connects again (`restart_timeout`)."""
+
 
 def _qos(declared: Declared) -> int:
-    return _NAMES.index(promise(declared.producer, declared.consumer).delivery)
+    bridge = declared.options.bridge
+    promised = promise(declared.producer, declared.consumer, bridge.qos if bridge else None)
+    return _NAMES.index(promised.delivery)
 
 
 def _lasting(declared: Declared) -> bool:
@@ -56,12 +61,28 @@ def _queue_full(declared: Declared, effects: Sequence[Effect]) -> str:
         return ""
     if outruns(declared):
         return f"max_queued_messages: {most}: no more than that wait for a subscriber slower than its publishers"
-    if not _lasting(declared):
+    if not _lasting(declared) and not declared.options.bridge:
         return ""
-    away_s = max((lasted_ns(declared, each) / SECOND + _BACK_S for each in effects if each.delays), default=0.0)
+    back_s = _BRIDGE_BACK_S if declared.options.bridge else _BACK_S
+    away_s = max((lasted_ns(declared, each) / SECOND + back_s for each in effects if each.delays), default=0.0)
     if paced.per_second and paced.per_second * away_s <= most:
         return ""
-    return f"max_queued_messages: {most}: no more than that wait for a subscriber that is away"
+    who = "a subscriber or a broker" if declared.options.bridge else "a subscriber"
+    return f"max_queued_messages: {most}: no more than that wait for {who} that is away"
+
+
+def _clean_bridge(declared: Declared, effects: Sequence[Effect]) -> str:
+    bridge = declared.options.bridge
+    if bridge is None or not bridge.clean_session or not disturbed(effects):
+        return ""
+    return "bridge: {clean_session: true}: nothing waits for the second broker while the bridge is not connected"
+
+
+def _member_ended(declared: Declared, effects: Sequence[Effect]) -> str:
+    subscriber = subscriber_settings(declared.consumer)
+    if not subscriber.share or _lasting(declared) or not disturbed(effects):
+        return ""
+    return "share: what was on its way to a member of the group whose session ended goes to no other member"
 
 
 def _in_memory_of_client(declared: Declared, effects: Sequence[Effect]) -> str:
@@ -125,6 +146,27 @@ RULES = (
         "mosquitto/broker-ends:killed",
         "mosquitto/broker-ends:stopped",
         anywhere=True,
+    ),
+    Rule(
+        "mosquitto.clean-bridge",
+        ("lost",),
+        _clean_bridge,
+        "set bridge: {clean_session: false}",
+        f"{_MAN}, cleansession",
+        "mosquitto/bridge:clean",
+        "mosquitto/bridge:kept",
+        anywhere=True,
+    ),
+    Rule(
+        "mosquitto.member-ended",
+        ("lost",),
+        _member_ended,
+        "set consumer: {clean_session: false}",
+        "eclipse-mosquitto/mosquitto, issue 2662; MQTT 5.0 (OASIS), 4.8.2: a server should send it to another",
+        "mosquitto/shared:clean",
+        "mosquitto/shared:kept",
+        anywhere=True,
+        alone=True,
     ),
     Rule(
         "mosquitto.client-memory",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, field_validator
 
@@ -13,6 +14,9 @@ PORT = 1883
 CONF = "/etc/chaoskit-mosquitto/mosquitto.conf"
 DATA_FOLDER = "mosquitto"
 """Mosquitto's folder on the data disk."""
+
+BRIDGE = "chaoskit"
+"""The bridge's name."""
 
 QUEUED_MESSAGES = 1000
 """Mosquitto's default of `max_queued_messages`."""
@@ -34,9 +38,17 @@ _OWNED = {
     "include_dir": "all settings are in the scenario",
     "password_file": "clients of the lab have no names",
     "acl_file": "clients of the lab may do everything",
-    "connection": "bridges are not supported",
+    "connection": "write bridge: {qos: 1} instead",
 }
 """Settings that belong to chaoskit, and why."""
+
+_OWNED_OF_BRIDGE = {
+    "connection": "there is one bridge",
+    "address": "the bridge leads from the first host to the second",
+    "topic": "the bridge has all topics",
+    "cleansession": "write clean_session instead",
+}
+"""Settings of a bridge that belong to chaoskit, and why."""
 
 _SQLITE, _FLUSH_S = "mosquitto_persist_sqlite", 5
 """The plug-in's file, and its default of `plugin_opt_flush_period`."""
@@ -44,31 +56,59 @@ _SQLITE, _FLUSH_S = "mosquitto_persist_sqlite", 5
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
+def _settable(config: dict[str, Scalar], owned: Mapping[str, str]) -> dict[str, Scalar]:
+    """Return settings if the user may set them."""
+    for name, value in config.items():
+        if name in owned:
+            raise ValueError(f"{name} is set by chaoskit: {owned[name]}; remove it")
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"{name!r} is not the name of a setting of mosquitto.conf")
+        if isinstance(value, str) and "\n" in value:
+            raise ValueError(f"{name}: a value has one line")
+    return config
+
+
+class Bridge(BaseModel):
+    """A bridge from the broker of the first host, where publishers are, to that of the second, where subscribers are.
+
+    Attributes:
+        qos: quality of service of what it forwards, at most.
+        clean_session: whether what waits for the second broker is forgotten when the connection is lost.
+        config: further settings of a bridge by Mosquitto's own names.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    qos: Literal[0, 1, 2] = 1
+    clean_session: bool = False
+    config: dict[str, Scalar] = {}
+
+    @field_validator("config")
+    @classmethod
+    def _settable(cls, config: dict[str, Scalar]) -> dict[str, Scalar]:
+        return _settable(config, _OWNED_OF_BRIDGE)
+
+
 class MosquittoOptions(BaseModel):
-    """The options of a Mosquitto broker, in addition to its host.
+    """The options of a Mosquitto broker, or of two with a bridge, in addition to their hosts.
 
     Attributes:
         version: release number: 2.0.11, 2.0.21 or 2.1.2.
         config: settings of `mosquitto.conf` by Mosquitto's own names; without others, the broker has its defaults,
             and `persistence: true`.
+        bridge: that between two brokers; None: there is one broker.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     version: str = "2.0.21"
     config: dict[str, Scalar] = {}
+    bridge: Bridge | None = None
 
     @field_validator("config")
     @classmethod
     def _settable(cls, config: dict[str, Scalar]) -> dict[str, Scalar]:
-        for name, value in config.items():
-            if name in _OWNED:
-                raise ValueError(f"{name} is set by chaoskit: {_OWNED[name]}; remove it")
-            if not _NAME.fullmatch(name):
-                raise ValueError(f"{name!r} is not the name of a setting of mosquitto.conf")
-            if isinstance(value, str) and "\n" in value:
-                raise ValueError(f"{name}: a value has one line")
-        return config
+        return _settable(config, _OWNED)
 
     @classmethod
     def misplaced(cls, key: str) -> str:
@@ -106,9 +146,16 @@ def data_folder(data_dir: str) -> str:
     return f"{data_dir}/{DATA_FOLDER}"
 
 
-def in_effect(options: MosquittoOptions, address: str, data_dir: str) -> Mapping[str, Scalar]:
-    """Return the settings of the broker on the host with an address."""
-    return {
+def in_effect(options: MosquittoOptions, address: str, data_dir: str, bridge_to: str = "") -> dict[str, Scalar]:
+    """Return the settings of a broker, those of its bridge last.
+
+    Args:
+        options: the options.
+        address: of its host.
+        data_dir: of its host.
+        bridge_to: the address to which its bridge leads; empty if it has none.
+    """
+    settings = {
         "persistence": True,
         **options.config,
         "listener": f"{PORT} {address}",
@@ -116,9 +163,17 @@ def in_effect(options: MosquittoOptions, address: str, data_dir: str) -> Mapping
         "persistence_location": f"{data_folder(data_dir)}/",
         "log_dest": "stdout",
     }
+    if options.bridge and bridge_to:
+        settings |= {
+            "connection": BRIDGE,
+            "address": f"{bridge_to}:{PORT}",
+            "topic": f"# out {options.bridge.qos}",
+            "cleansession": options.bridge.clean_session,
+            **options.bridge.config,
+        }
+    return settings
 
 
-def mosquitto_conf(options: MosquittoOptions, address: str, data_dir: str) -> str:
-    """Return mosquitto.conf of the host with an address."""
-    ours = in_effect(options, address, data_dir)
-    return "".join(f"{name} {text(value)}\n" for name, value in ours.items() if value is not None)
+def mosquitto_conf(settings: Mapping[str, Scalar]) -> str:
+    """Return the content of mosquitto.conf, in the order of the settings."""
+    return "".join(f"{name} {text(value)}\n" for name, value in settings.items() if value is not None)

@@ -15,7 +15,7 @@ from paho.mqtt.reasoncodes import ReasonCode
 
 from chaoskit.contract.feed import SubscriptionChange
 from chaoskit.contract.recording import NO_POSITION, Delivery
-from clusters.mosquitto.connection import CONNECT_S, ClientSettings, Connection
+from clusters.mosquitto.connection import CONNECT_S, Connection, SubscriberSettings
 
 _STEP_S = 0.02
 _UNSUBSCRIBE_S = 1.0
@@ -31,9 +31,10 @@ class MqttSubscriber(Connection):
         topics: the topics to subscribe to.
     """
 
-    def __init__(self, settings: ClientSettings, address: str, name: str, topics: Sequence[str]) -> None:
+    def __init__(self, settings: SubscriberSettings, address: str, name: str, topics: Sequence[str]) -> None:
         super().__init__(settings, address, name, manual_ack=settings.qos == 1)
         self._topics = list(topics)
+        self._filters = [f"$share/{settings.share}/{topic}" if settings.share else topic for topic in topics]
         self._arrived: list[MQTTMessage] = []
         self._returned: list[MQTTMessage] = []
         self._subscribed = False
@@ -74,7 +75,7 @@ class MqttSubscriber(Connection):
         """See `Connection.began`."""
         super().began(session_present)
         qos: int = self.settings.qos
-        self.client.subscribe([(topic, qos) for topic in self._topics])
+        self.client.subscribe([(each, qos) for each in self._filters])
 
     def lost(self, why: str) -> None:
         """See `Connection.lost`: what was not acknowledged comes again, if anything does."""
@@ -86,7 +87,7 @@ class MqttSubscriber(Connection):
         if not self._subscribed or not self.ready:
             return
         self.client.on_unsubscribe = lambda *_: self._over(since_ns)
-        self.client.unsubscribe(self._topics)
+        self.client.unsubscribe(self._filters)
         deadline = time.monotonic() + _UNSUBSCRIBE_S
         while self._subscribed and self.ready and time.monotonic() < deadline:
             self.step(_STEP_S)

@@ -19,7 +19,7 @@ from clusters.common.diagnosis import debian_roots
 from clusters.hosts import roots
 from clusters.mosquitto.client import MqttClients
 from clusters.mosquitto.connection import publisher_settings, subscriber_settings
-from clusters.mosquitto.deploy import ROLES, Broker
+from clusters.mosquitto.deploy import ROLES, Brokers
 from clusters.mosquitto.guarantees import GUARANTEES
 from clusters.mosquitto.releases import root_of
 from clusters.mosquitto.settings import MosquittoOptions
@@ -55,8 +55,12 @@ class System:
         problems.tried(root_of, declared.options.version)
         problems.tried(publisher_settings, declared.producer)
         problems.tried(subscriber_settings, declared.consumer)
-        if declared.hosts != 1:
-            problems.add(BadInput(f"cluster.hosts: {declared.hosts}: {_ONE_BROKER}; set hosts: 1"))
+        bridged = declared.options.bridge is not None
+        if bridged and declared.hosts != 2:
+            problems.add(BadInput(f"cluster.hosts: {declared.hosts}: a bridge is between two brokers; set hosts: 2"))
+        elif not bridged and declared.hosts != 1:
+            remedy = "set hosts: 1, or with 2 a bridge between them: bridge: {qos: 1}"
+            problems.add(BadInput(f"cluster.hosts: {declared.hosts}: {_ONE_BROKER}; {remedy}"))
         problems.raise_any()
 
     def prepare(self, options: MosquittoOptions) -> None:
@@ -69,14 +73,14 @@ class System:
     def deployment(self, options: MosquittoOptions) -> MosquittoOptions:
         return options
 
-    def deploy(self, hosts: Sequence[ServiceHost], options: MosquittoOptions) -> Broker:
-        return Broker(hosts[0], options, roots.packages(root_of(options.version)))
+    def deploy(self, hosts: Sequence[ServiceHost], options: MosquittoOptions) -> Brokers:
+        return Brokers(hosts, options, roots.packages(root_of(options.version)))
 
     def clients(self, settings: Mapping[str, Any]) -> MqttClients:
         return MqttClients(settings)
 
     def brokers(self, options: MosquittoOptions, hosts: int) -> int:
-        return 1
+        return hosts
 
     def diagnose(self) -> list[Capability]:
         return [debian_roots("Mosquitto")]

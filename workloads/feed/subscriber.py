@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from chaoskit.contract.feed import REPLAYED, RETAINED, FeedClients, FeedSubscriber, Promise
+from chaoskit.contract.feed import REPLAYED, RETAINED, SHARED, FeedClients, FeedSubscriber, Promise
 from chaoskit.contract.recording import Delivery, Recorder
 from chaoskit.contract.vocabulary import FAIL, OK
 from chaoskit.contract.workload import Job
@@ -91,10 +91,14 @@ class Receiver:
         for kind, topic, since_ns, until_ns in self._subscriber.changes():
             began = kind == "subscribed"
             op = self._recorder.invoke("subscribe" if began else "unsubscribe", since_ns)
-            delivery, lasting, keeps, replays, retained = self._promise
-            self._recorder.observed(op, kind, topic, 0, name=delivery, value=int(lasting), position=keeps)
-            if began and retained:
+            told = self._promise
+            self._recorder.observed(
+                op, kind, topic, 0, name=told.delivery, value=int(told.lasting), position=told.keeps
+            )
+            if began and told.share:
+                self._recorder.observed(op, SHARED, topic, 0, name=told.share)
+            if began and told.retained:
                 self._recorder.observed(op, RETAINED, topic, 0, value=1)
-            elif began and replays:
-                self._recorder.observed(op, REPLAYED, topic, 0, value=replays)
+            elif began and told.replays:
+                self._recorder.observed(op, REPLAYED, topic, 0, value=told.replays)
             self._recorder.complete(op, OK, None, until_ns)

@@ -8,7 +8,7 @@ from gallery_log import MS
 from story import Row, Story, received, sent
 
 from chaoskit.contract.datamodel import PUBSUB
-from chaoskit.contract.feed import REPLAYED, RETAINED, Promise
+from chaoskit.contract.feed import REPLAYED, RETAINED, SHARED, Promise
 from chaoskit.history.format.audits import Drained
 
 F = "feed/0"
@@ -38,6 +38,8 @@ class Feed(Story):
         if self.promise.replays or self.promise.retained:
             kind = RETAINED if self.promise.retained else REPLAYED
             rows.append({**rows[0], "kind": kind, "name": None, "value": self.promise.replays or 1, "position": None})
+        if self.promise.share:
+            rows.append({**rows[0], "kind": SHARED, "name": self.promise.share, "value": None, "position": None})
         return self.op(client, "subscribe", *rows, start=start, lasts=lasts)
 
     def leave(self, client: str, *, start: int, lasts: int = 10) -> int:

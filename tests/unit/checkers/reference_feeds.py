@@ -22,6 +22,8 @@ ARRIVES_NS = 2 * 10**9
 
 class Stay(NamedTuple):
     who: str
+    member: str
+    shared: bool
     promise: str
     lasting: bool
     keeps: int | None
@@ -46,7 +48,12 @@ def _ended_before(send: Row, other: Row) -> bool:
 
 class _Feed:
     def __init__(self, story: Story) -> None:
-        self.operations = [{**row, "who": row["client"].partition("#")[0]} for row in story.operations]
+        named = [{**row, "member": row["client"].partition("#")[0]} for row in story.operations]
+        shared = {named[row["op"]]["member"]: row["name"] for row in story.observations if row["kind"] == "shared"}
+        who = {
+            row["member"]: f"{shared[row['member']]}/" if row["member"] in shared else row["member"] for row in named
+        }
+        self.operations = [{**row, "who": who[row["member"]], "shared": row["member"] in shared} for row in named]
         rows = [{**self.operations[row["op"]], **row} for row in story.messages if row["topic"] == F.partition("/")[0]]
         self.sends = [row for row in rows if row["direction"] == "sent"]
         self.receives = [row for row in rows if row["direction"] == "received" and row["payload"] == "ok"]
@@ -80,13 +87,15 @@ class _Feed:
         until = [row for row in self.receives if row["who"] == stay.who and row["received_ns"] <= stay.until_ns]
         for row in until:
             same = row["value"] >> PRODUCER_SHIFT == send["value"] >> PRODUCER_SHIFT
-            if row["received_ns"] >= stay.from_ns and same and row["value"] > send["value"]:
+            if row["received_ns"] >= stay.from_ns and same and row["value"] > send["value"] and not stay.shared:
                 return True
         if stay.until_ns < max(send["end_ns"], stay.back_ns) + ARRIVES_NS:
             return False
         back = [row for row in until if row["received_ns"] >= stay.back_ns]
         if all(stay.until_ns - row["received_ns"] >= ARRIVES_NS for row in back):
             return True
+        if stay.shared:
+            return False
         begun = [min(s["op"] for s in self.sends if s["value"] == row["value"]) for row in back if self._sent(row)]
         return any(self.operations[op]["start_ns"] > send["end_ns"] for op in begun)
 
@@ -176,15 +185,12 @@ class _Feed:
 
     def _merged(self) -> Iterator[Stay]:
         single = sorted(self._single(), key=lambda stay: stay.from_ns)
-        lasting: dict[str, list[Stay]] = {}
-        for stay in single:
-            if stay.lasting:
-                lasting.setdefault(stay.who, []).append(stay)
-            else:
-                yield stay
-        for who, stays in lasting.items():
-            last = stays[-1]
-            yield Stay(who, last.promise, True, last.keeps, stays[0].from_ns, last.back_ns, last.until_ns)
+        yield from (stay for stay in single if not stay.lasting)
+        for who in dict.fromkeys(stay.who for stay in single if stay.lasting):
+            own = [stay for stay in single if stay.who == who]
+            last = list({stay.member: stay for stay in own}.values())
+            until_ns, back_ns = min(stay.until_ns for stay in last), max(stay.back_ns for stay in last)
+            yield own[-1]._replace(from_ns=own[0].from_ns, back_ns=back_ns, until_ns=until_ns)
 
     def _single(self) -> Iterator[Stay]:
         for row in self.told:
@@ -192,7 +198,9 @@ class _Feed:
                 continue
             until_ns = self._until_ns(row)
             kept = row["value"] == 1, row["position"]
-            yield Stay(row["who"], row["name"], *kept, row["end_ns"], row["end_ns"], until_ns)
+            yield Stay(
+                row["who"], row["member"], row["shared"], row["name"], *kept, row["end_ns"], row["end_ns"], until_ns
+            )
 
     def _until_ns(self, row: Row) -> int:
         later = [each for each in self.told if each["client"] == row["client"] and _over(each) > _over(row)]

@@ -213,6 +213,62 @@ def test_a_subscription_that_begins_again_is_given_nothing_of_before() -> None:
     assert story.only("late-joiner-lost") == []
 
 
+def test_of_a_shared_subscription_one_member_gets_each_message() -> None:
+    story = Feed.of(share="g")
+    story.join("c", start=0)
+    story.join("d", start=0)
+    story.publish(1, 2, 3, start=100)
+    story.take("c", 1, start=200)
+    story.take("d", 3, start=200)
+    story.leave("c", start=3000)
+    story.leave("d", start=3000)
+
+    assert [(row["value"], row["detail"]) for row in story.only("lost")] == [(2, "no subscriber got it")]
+    assert story.names() == {"lost"}
+
+
+def test_what_is_on_its_way_to_another_member_is_not_lost() -> None:
+    story = Feed.of(share="g")
+    story.join("c", start=0)
+    story.join("d", start=0)
+    story.publish(1, 2, start=100)
+    story.take("d", 2, start=200)
+    story.op("c", "receive", start=1000)
+    story.leave("d", start=2100)
+
+    assert story.names() == set()
+
+
+def test_a_member_that_is_away_may_have_it_waiting() -> None:
+    story = Feed.of(share="g", lasting=True)
+    story.join("c", start=0)
+    story.join("d", start=0)
+    story.leave("c", start=50)
+    story.publish(1, start=100)
+    story.leave("d", start=9000)
+    away = story.names()
+    story.join("c", start=9010)
+    story.leave("c", start=9500)
+    story.join("d#1", start=9020)
+    story.leave("d#1", start=19_000)
+    story.join("c#1", start=9600)
+    story.leave("c#1", start=19_000)
+
+    assert away == {"unseen"}
+    assert story.names() == {"lost"}
+
+
+def test_two_members_of_a_group_received_the_same() -> None:
+    story = Feed.of("exactly-once", share="g")
+    story.join("c", start=0)
+    story.join("d", start=0)
+    story.publish(1, start=100)
+    story.take("c", 1, start=200)
+    story.take("d", 1, start=210)
+
+    assert story.names() == {"duplicate"}
+
+
 def test_unconfirmed_messages_are_not_due() -> None:
     story = Feed.of()
     story.join("c", start=0)
@@ -229,7 +285,7 @@ class _Maker:
     def __init__(self, draw: st.DrawFn) -> None:
         self.draw = draw
         keeps = draw(st.sampled_from([None, None, 1, 2]))
-        given = draw(st.sampled_from([{}, {"replays": 1}, {"replays": 2}, {"retained": True}]))
+        given = draw(st.sampled_from([{}, {"replays": 1}, {"replays": 2}, {"retained": True}, {"share": "g"}]))
         self.story = Feed.of(draw(st.sampled_from(PROMISES)), lasting=draw(st.booleans()), keeps=keeps, **given)
         self.now_ms = 0
         self.there: set[str] = set()

@@ -19,7 +19,7 @@ from clusters.mosquitto.connection import publisher_settings
 from clusters.mosquitto.guarantees import RULES
 from clusters.mosquitto.probe import answers
 from clusters.mosquitto.releases import root_of
-from clusters.mosquitto.settings import MosquittoOptions, mosquitto_conf
+from clusters.mosquitto.settings import MosquittoOptions, in_effect, mosquitto_conf
 
 SECOND = 10**9
 
@@ -53,13 +53,29 @@ def test_the_versions_of_debian_s_packages_are_understood() -> None:
 
 def test_a_broker_listens_on_its_own_address_and_keeps_its_data_on_the_data_disk() -> None:
     options = MosquittoOptions(config={"autosave_interval": 1, "autosave_on_changes": True, "max_packet_size": None})
-    lines = mosquitto_conf(options, "10.0.0.1", "/data").splitlines()
+    lines = mosquitto_conf(in_effect(options, "10.0.0.1", "/data")).splitlines()
 
     assert [line for line in lines if line.startswith("listener")] == ["listener 1883 10.0.0.1"]
     assert "persistence true" in lines
     assert "persistence_location /data/mosquitto/" in lines
     assert "autosave_on_changes true" in lines
     assert not [line for line in lines if "max_packet_size" in line]
+
+
+def test_a_bridge_leads_from_the_first_broker_to_the_second() -> None:
+    options = MosquittoOptions(bridge={"qos": 2, "config": {"restart_timeout": 1}})
+    first = mosquitto_conf(in_effect(options, "10.0.0.1", "/data", "10.0.0.2")).splitlines()
+    second = mosquitto_conf(in_effect(options, "10.0.0.2", "/data")).splitlines()
+
+    told = ["address 10.0.0.2:1883", "topic # out 2", "cleansession false", "restart_timeout 1"]
+    assert first[first.index("connection chaoskit") + 1 :] == told
+    assert not [line for line in second if line.startswith(("connection", "address", "topic"))]
+
+
+@pytest.mark.parametrize("name", ["connection", "address", "topic", "cleansession"])
+def test_settings_of_a_bridge_that_chaoskit_makes_are_refused(name: str) -> None:
+    with pytest.raises(ValueError, match=rf"{name} is set by chaoskit: .*; remove it"):
+        MosquittoOptions(bridge={"config": {name: "x"}})
 
 
 @pytest.mark.parametrize("name", ["listener", "persistence_location", "log_dest", "user", "connection", "include_dir"])
@@ -78,6 +94,7 @@ def test_what_is_no_setting_is_refused(config: dict[str, Any]) -> None:
     ("changes", "told"),
     [
         ({"cluster": {"system": "mosquitto", "hosts": 3}}, "cluster.hosts: 3: .*set hosts: 1"),
+        ({"cluster": {"system": "mosquitto", "hosts": 1, "bridge": {}}}, "a bridge is between two .*; set hosts: 2"),
         ({"cluster": {"system": "mosquitto", "hosts": 1, "max_queued_messages": 1}}, "below config"),
         ({"workload": {"kind": "feed", "duration": "5s", "producer": {"qos": 3}}}, "workload.producer.qos"),
         (
@@ -106,10 +123,18 @@ def _check_all(content: dict[str, Any]) -> None:
         ({"qos": 0}, {"qos": 2}, Promise("at-most-once", lasting=False)),
         ({"qos": 2}, {"qos": 2, "clean_session": False}, Promise("exactly-once", lasting=True)),
         ({"qos": 2}, {"qos": 1, "clean_session": False}, Promise("at-least-once", lasting=True)),
+        ({"retain": True}, {"share": "g"}, Promise("at-least-once", lasting=False, share="g")),
     ],
 )
 def test_the_lower_quality_of_service_holds(publishing: Any, subscribing: Any, promised: Promise) -> None:
     assert promise(publishing, subscribing) == promised
+
+
+@pytest.mark.parametrize(
+    ("bridge_qos", "delivery"), [(None, "exactly-once"), (1, "at-least-once"), (0, "at-most-once")]
+)
+def test_a_bridge_may_lower_it(bridge_qos: int | None, delivery: str) -> None:
+    assert promise(QOS_2, QOS_2, bridge_qos).delivery == delivery
 
 
 def test_all_wrong_settings_are_told_at_once() -> None:
@@ -146,6 +171,7 @@ class _Case:
     producer: dict[str, Any] = field(default_factory=dict)
     consumer: dict[str, Any] = field(default_factory=dict)
     config: dict[str, Any] = field(default_factory=dict)
+    bridge: dict[str, Any] | None = None
 
 
 @pytest.mark.parametrize(
@@ -163,6 +189,18 @@ class _Case:
         _Case("queue-full", CRASHED, False, {}, LASTS, ALL),
         _Case("queue-full", CRASHED, False, {}, LASTS, {"max_queued_messages": 2000}),
         _Case("queue-full", CRASHED, False),
+        _Case("queue-full", STOPPED, True, config={"max_queued_messages": 7000}, bridge={}),
+        _Case("queue-full", STOPPED, False, config={"max_queued_messages": 8000}, bridge={}),
+        _Case("queue-full", STOPPED, False, config=ALL, bridge={}),
+        _Case("qos-0", STOPPED, True, bridge={"qos": 0}),
+        _Case("clean-bridge", STOPPED, True, bridge={"clean_session": True}),
+        _Case("clean-bridge", WRONG_CLOCK, False, bridge={"clean_session": True}),
+        _Case("clean-bridge", STOPPED, False, bridge={}),
+        _Case("clean-bridge", STOPPED, False),
+        _Case("member-ended", CRASHED, True, {}, {"share": "g"}),
+        _Case("member-ended", CRASHED, False, {}, {"share": "g"} | LASTS),
+        _Case("member-ended", WRONG_CLOCK, False, {}, {"share": "g"}),
+        _Case("member-ended", CRASHED, False),
         _Case("client-memory", CRASHED, True, QOS_2, QOS_2 | LASTS),
         _Case("client-memory", KILLED, False, QOS_2, QOS_2 | LASTS),
         _Case("client-memory", CRASHED, False, QOS_2, LASTS),
@@ -177,7 +215,7 @@ class _Case:
 )
 def test_a_rule_applies_where_its_settings_and_faults_are(case: _Case) -> None:
     (rule,) = (each for each in RULES if each.id == f"mosquitto.{case.rule}")
-    options, traits = MosquittoOptions(config=case.config), (Paced(200, 1, 100),)
+    options, traits = MosquittoOptions(config=case.config, bridge=case.bridge), (Paced(200, 1, 100),)
     declared = Declared(options, 1, 1, (), case.producer, case.consumer, traits, 10 * SECOND)
 
     assert bool(rule.applies(declared, [case.effect])) == case.applies
