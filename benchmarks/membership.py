@@ -105,9 +105,11 @@ def told(
     """
     random = np.random.default_rng(1)
     off, on = resampled(np.ones(pairs))
-    each = [how(*resampled(random.multinomial(pairs, np.full(pairs, 1 / pairs)))) for _ in range(_RESAMPLES)]
-    between = [round(float(bound), 4) for bound in np.percentile(each, [2.5, 97.5])]
-    return {"off": round(float(off), 4), "on": round(float(on), 4), name: round(how(on=on, off=off), 4), "95%": between}
+    drawn = random.multinomial(pairs, np.full(pairs, 1 / pairs), _RESAMPLES).astype(np.float64)
+    between = [
+        round(float(bound), 4) for bound in np.percentile([how(*resampled(each)) for each in drawn], [2.5, 97.5])
+    ]
+    return {"off": round(float(off), 4), "on": round(float(on), 4), name: round(how(off, on), 4), "95%": between}
 
 
 def _more(off: Any, on: Any) -> float:

@@ -64,7 +64,7 @@ def _by_payload(found: SideBySide) -> list[dict[str, Any]]:
         ("messages", "Messages received a second, by payload", "messages/s", messages),
         ("volumes", "Volume received a second, by payload", "MB/s", volumes),
     )
-    names = list(dict.fromkeys(each.name for each in (*found.round_trips, *found.throughputs)))
+    names = list(dict.fromkeys([*(name for name, _ in trips), *(name for name, _ in messages)]))
     colours = {name: PALETTE[index % len(PALETTE)] for index, name in enumerate(names)}
     return [
         {"id": id_, "title": title, "spec": _lines(title, unit, values, colours)}

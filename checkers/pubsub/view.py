@@ -80,10 +80,10 @@ class FeedView:
         shared = part.observations.filter(pa.array(is_one_of(part.observations["kind"], (SHARED,))))
         by = client[self.log.operations.rows_of(integers(shared["op"]))]
         share_of = dict(zip([bases[each] for each in by], shared["name"].to_pylist(), strict=True))
+        subscribers = _numbered([(share_of[base], "") if base in share_of else ("", base) for base in bases])
         self.member_of: Ints = _numbered(bases)[client]
-        groups = [("", base) if base not in share_of else (share_of[base], "") for base in bases]
-        self.subscriber_of: Ints = _numbered(groups)[client]
-        self._sharing = {int(number) for number, base in zip(_numbered(groups), bases, strict=True) if base in share_of}
+        self.subscriber_of: Ints = subscribers[client]
+        self._sharing = {int(subscribers[each]) for each in by}
         told = part.observations.filter(pa.array(is_one_of(part.observations["kind"], _KINDS)))
         self._told = told
         given = part.observations.filter(pa.array(is_one_of(part.observations["kind"], (REPLAYED, RETAINED))))

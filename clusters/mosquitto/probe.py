@@ -38,8 +38,12 @@ def bridged(address: str, timeout_s: float) -> bool:
     """Return whether the broker at this address tells in time that its bridge is connected."""
     told: list[bytes] = []
     client = Client(CallbackAPIVersion.VERSION2)
-    client.on_message = lambda _client, _data, message: told.append(message.payload)
-    client.on_connect = lambda *_: client.subscribe(_BRIDGES)
+
+    def connected(*_: object) -> None:
+        client.subscribe(_BRIDGES)
+
+    client.on_connect = connected
+    client.on_message = lambda _client, _data, message: told.append(bytes(message.payload))
     deadline = time.monotonic() + timeout_s
     try:
         client.connect(address, PORT)
