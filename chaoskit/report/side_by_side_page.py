@@ -10,8 +10,8 @@ from chaoskit.base import durable, owner
 from chaoskit.base.errors import BadInput
 from chaoskit.base.quantities import format_size
 from chaoskit.report import charts
-from chaoskit.report.comparisons import PALETTE, dots
-from chaoskit.report.side_by_side import RoundTrip, SideBySide
+from chaoskit.report.comparisons import PALETTE, dots, grouped_bars
+from chaoskit.report.side_by_side import Fate, RoundTrip, SideBySide
 
 _SHOWN = ("p50", "p99", "published")
 _SHOWN_COLOURS = (charts.BLUE, charts.ORANGE, charts.GREY)
@@ -30,7 +30,7 @@ def write_side_by_side(name: str, found: SideBySide, out: Path) -> None:
     """
     from chaoskit.report.html import render  # noqa: PLC0415  # loads optional packages
 
-    figures = [*_smallest(found.round_trips), *_by_payload(found)]
+    figures = [*_smallest(found.round_trips), *_by_payload(found), *_undelivered(found.fates)]
     content = render("side_by_side.html.j2", title=name, found=found, figures=figures, size=format_size)
     try:
         durable.write(out, content.encode())
@@ -71,6 +71,19 @@ def _by_payload(found: SideBySide) -> list[dict[str, Any]]:
         for id_, title, unit, values in told
         if len({payload for _, payload in values}) > 1
     ]
+
+
+def _undelivered(fates: Sequence[Fate]) -> list[dict[str, Any]]:
+    """Return how much of what was acknowledged did not reach the subscribers, by system and load."""
+    title = "Not delivered, % of what was acknowledged, for each subscriber"
+    rows = [
+        {"name": each.name, "series": each.load, "value": max(0.0, 100 - 100 * each.received / due)}
+        for each in fates
+        if (due := each.acked * each.subscribers)
+    ]
+    loads = list(dict.fromkeys(row["series"] for row in rows))
+    colours = [PALETTE[index % len(PALETTE)] for index in range(len(loads))]
+    return [{"id": "undelivered", "title": title, "spec": grouped_bars(rows, title, loads, colours)}] if rows else []
 
 
 def _lines(title: str, unit: str, values: Mapping[tuple[str, int], float], colours: Mapping[str, str]) -> charts.Spec:

@@ -82,7 +82,14 @@ def test_the_page_has_tables_and_charts(sweep: Sweep, tmp_path: Path) -> None:
     write_side_by_side("pubsub", side_by_side(sweep, runs, floor), page)
 
     text = page.read_text()
-    for words in ("Half a round trip, 64B", "dds-reliable", "20 of 20", "feed-partition", "published"):
+    for words in (
+        "Half a round trip, 64B",
+        "dds-reliable",
+        "20 of 20",
+        "feed-partition",
+        "published",
+        "Not delivered, %",
+    ):
         assert words in text
 
 
