@@ -19,6 +19,8 @@ class FeedOptions(LoadOptions):
         qos: quality of service of both sides, by the system's own names, unless their settings have another.
         late: how many subscribers, the last ones, come while the load goes on.
         late_by: how long after its beginning.
+        leavers: how many subscribers, the first ones, leave while the load goes on.
+        leave_after: how long after its beginning.
     """
 
     topics: int = Field(default=1, ge=1, le=1000)
@@ -26,11 +28,16 @@ class FeedOptions(LoadOptions):
     qos: str | int | None = None
     late: int = Field(default=0, ge=0)
     late_by: Annotated[Duration, Field(gt=0)] = 5 * SECOND
+    leavers: int = Field(default=0, ge=0)
+    leave_after: Annotated[Duration, Field(gt=0)] = 5 * SECOND
 
     @model_validator(mode="after")
     def _of_the_subscribers(self) -> FeedOptions:
         if self.late > self.consumers:
             raise ValueError(f"late: {self.late}: there are only {self.consumers} consumers; reduce it")
+        if self.late + self.leavers > self.consumers:
+            who = f"{self.consumers} consumers, {self.late} of them late"
+            raise ValueError(f"leavers: {self.leavers}: there are only {who}; reduce it")
         return self
 
     @model_validator(mode="after")
@@ -43,6 +50,10 @@ class FeedOptions(LoadOptions):
     def is_late(self, index: int) -> bool:
         """Return whether a subscriber comes while the load goes on."""
         return index >= self.consumers - self.late
+
+    def leaves(self, index: int) -> bool:
+        """Return whether a subscriber leaves while the load goes on."""
+        return index < self.leavers
 
     def topic_names(self) -> list[str]:
         """Return the names of all topics."""

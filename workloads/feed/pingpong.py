@@ -41,6 +41,7 @@ class PingPongOptions(FeedOptions):
     producers: Literal[1] = 1
     consumers: Literal[1] = 1
     late: Literal[0] = 0
+    leavers: Literal[0] = 0
     rate: Literal["max"] = "max"
     in_flight: Literal[1] = 1
     message_size: MessageSize = 64

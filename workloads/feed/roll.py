@@ -73,7 +73,8 @@ class Roll:
 
     def __init__(self, job: Job[FeedOptions]) -> None:
         options, recorder = job.options, job.recorder
-        self.missing = {(index, topic) for index in range(options.consumers) for topic in options.topic_names()}
+        there = [index for index in range(options.consumers) if not options.leaves(index)]
+        self.missing = {(index, topic) for index in there for topic in options.topic_names()}
         settings = settings_of(job.task, options.consumer)
         topic, name = recorder.in_system(ROLL), recorder.in_system(ROLL)
         self._subscriber = job.clients.power(FeedClients).feed_subscriber(settings, name, [topic])

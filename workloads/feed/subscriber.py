@@ -16,10 +16,11 @@ from workloads.feed.roll import Answers
 
 _POLL_TIMEOUT_S = 0.1
 _MESSAGES_MAX = 1000
+_NEVER_NS = 2**63 - 1
 
 
 def subscribe(job: Job[FeedOptions]) -> None:
-    """Receive until stopped, and answer the final read's messages."""
+    """Receive until stopped, or until it is time to leave, and answer the final read's messages."""
     options = job.options
     clients = job.clients.power(FeedClients)
     settings = settings_of(job.task, options.consumer)
@@ -27,25 +28,27 @@ def subscribe(job: Job[FeedOptions]) -> None:
     topics = [job.recorder.in_system(topic) for topic in options.topic_names()]
     late = options.is_late(job.task.index)
     if late:
-        _wait(job, job.control.wait_start() + options.late_by)
+        _wait(job, job.control.wait_start() + options.late_by, lambda: None)
     subscriber = clients.feed_subscriber(settings, name, topics)
     receiver = Receiver(job.recorder, subscriber, clients.promise(options.producer, settings))
     receiver.note_changes()
     answers = Answers(job)
-    if not late:
-        job.control.wait_start()
+    start_ns = 0 if late else job.control.wait_start()
+    leave_ns = start_ns + options.leave_after if options.leaves(job.task.index) else _NEVER_NS
     reports = Reports(job.control, job.recorder)
-    while not job.control.stopping:
+    while not job.control.stopping and time.monotonic_ns() < leave_ns:
         answers.give(receiver.take())
         reports.tell()
     answers.close()
     receiver.close()
+    _wait(job, _NEVER_NS, reports.tell)
     reports.finish()
 
 
-def _wait(job: Job[FeedOptions], until_ns: int) -> None:
+def _wait(job: Job[FeedOptions], until_ns: int, meanwhile: Callable[[], None]) -> None:
     while time.monotonic_ns() < until_ns and not job.control.stopping:
         time.sleep(_POLL_TIMEOUT_S)
+        meanwhile()
 
 
 class Receiver:

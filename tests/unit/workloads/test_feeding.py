@@ -147,6 +147,24 @@ def test_there_cannot_be_more_late_subscribers_than_subscribers() -> None:
         FeedOptions(consumers=1, late=2)
 
 
+def test_the_first_subscribers_leave_and_take_nothing_more(tmp_path: Path) -> None:
+    feed, began_ns = Feed(1), time.monotonic_ns()
+    options = FeedOptions(consumers=2, leavers=1, leave_after=f"{began_ns // 10**6 + 200}ms")  # type: ignore[arg-type]
+    load = _load(tmp_path, feed)
+    load.work(Task(CONSUMER, 0), 100, options)
+    operations = load.history().operations.to_pylist()
+
+    assert [options.leaves(index) for index in range(2)] == [True, False]
+    assert operations[-1]["f"] == "close"
+    assert all(row["start_ns"] < began_ns + 300_000_000 for row in operations if row["f"] == "receive")
+
+
+@pytest.mark.parametrize("given", [{"consumers": 1, "leavers": 2}, {"consumers": 2, "late": 1, "leavers": 2}])
+def test_who_leaves_was_there_from_the_beginning(given: Any) -> None:
+    with pytest.raises(ValidationError, match=r"leavers: 2: there are only .* late; reduce it"):
+        FeedOptions(**given)
+
+
 def test_a_subscriber_answers_each_message_of_the_final_read_once(tmp_path: Path) -> None:
     feed = Feed(1, PROBE, PROBE, PROBE + 1)
     _load(tmp_path, feed).work(Task(CONSUMER, 0), 2, OPTIONS)
