@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chaoskit.base.waiting import wait_while
+from chaoskit.base.waiting import wait_until, wait_while
 from chaoskit.contract.host import ServiceHost, ServiceState
 from chaoskit.contract.installation import Revival
 from chaoskit.contract.power import P, held
@@ -22,6 +22,7 @@ SERVICE = "mosquitto"
 ROLES = ("broker",)
 _PROGRAM = "/usr/sbin/mosquitto"
 _POLL_S = 0.05
+_OTHER_BROKER_S = 10.0
 
 
 class Brokers:
@@ -52,6 +53,9 @@ class Brokers:
         """See `chaoskit.contract.service.Installation`."""
         if host.state(SERVICE) is not ServiceState.GONE:
             return
+        leads_to = self._leads_to(host)
+        if leads_to and not self._supervisor.served:  # a bridge that finds nobody tries again after 5 to 30 s only
+            wait_until(lambda: probe.answers(leads_to, 0.5), _OTHER_BROKER_S)
         host.run(host.as_service(["mkdir", "-p", data_folder(host.data_dir)]))
         host.spawn(SERVICE, [_PROGRAM, "-c", CONF], {})
 
@@ -113,5 +117,8 @@ class Brokers:
 
     def _of(self, host: ServiceHost) -> Mapping[str, Scalar]:
         """Return the settings of a host's broker."""
-        leads_to = self.hosts[-1].address if len(self.hosts) > 1 and host is self.hosts[0] else ""
-        return in_effect(self._options, host.address, host.data_dir, leads_to)
+        return in_effect(self._options, host.address, host.data_dir, self._leads_to(host))
+
+    def _leads_to(self, host: ServiceHost) -> str:
+        """Return the address to which the bridge of a host's broker leads; empty if it has none."""
+        return self.hosts[1].address if len(self.hosts) > 1 and host is self.hosts[0] else ""
