@@ -121,4 +121,4 @@ class Brokers:
 
     def _leads_to(self, host: ServiceHost) -> str:
         """Return the address to which the bridge of a host's broker leads; empty if it has none."""
-        return self.hosts[1].address if len(self.hosts) > 1 and host is self.hosts[0] else ""
+        return self.hosts[1].address if len(self.hosts) > 1 and host.name == self.hosts[0].name else ""
