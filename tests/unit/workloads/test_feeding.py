@@ -133,6 +133,14 @@ def test_what_a_subscription_is_given_of_before_is_recorded(tmp_path: Path, prom
     assert observations[0]["position"] == promised.get("keeps")
 
 
+def test_with_whom_a_subscription_is_shared_is_recorded(tmp_path: Path) -> None:
+    load = _load(tmp_path, Feed(share="workers"))
+    load.work(Task(CONSUMER, 0), 2, OPTIONS)
+    _, observations = rows_of(load.history(), "feed-0")
+
+    assert [row["name"] for row in observations if row["kind"] == "shared"] == ["workers"]
+
+
 def test_the_last_subscribers_are_late_and_wait(tmp_path: Path) -> None:
     feed, began_ns = Feed(), time.monotonic_ns()
     options = FeedOptions(consumers=3, late=2, late_by=f"{began_ns // 10**6 + 200}ms")  # type: ignore[arg-type]
