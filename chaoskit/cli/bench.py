@@ -27,6 +27,7 @@ from chaoskit.interop.omb.room import check_room
 from chaoskit.report.benchmarks_page import write_benchmarks
 from chaoskit.run.interruption import INTERRUPTED
 from chaoskit.run.site import Site
+from chaoskit.search.sweep import load_sweep
 
 NO_RESULT = 1
 """Exit code if a pair has no result: none of the rates was borne, or the user interrupted."""
@@ -43,6 +44,9 @@ NO_RESULT = 1
     "--backlog", help="Size of the backlog, such as 1GiB; overrides consumerBacklogSizeGB where there is one."
 )
 @click.option("--p99", help="Find the highest rate at which p99 stays below this, such as 20ms, and measure there.")
+@click.option(
+    "--only", multiple=True, metavar="CELL", help="Of a sweep: run only these cells, such as 'zenoh-*'; repeatable."
+)
 @click.option("--out", type=PATH, default=Path(), help="Folder for the results.  [default: this one]")
 @click.option("--html", type=PATH, help="Also write a page with tables and charts.")
 @store_option
@@ -57,6 +61,7 @@ def command(
     warm_up: str | None,
     backlog: str | None,
     p99: str | None,
+    only: tuple[str, ...],
     out: Path,
     html: Path | None,
     store: Path,
@@ -75,7 +80,9 @@ def command(
         given = {"--lab": lab, "--hosts": hosts, "--java": java, "--duration": duration, "--warm-up": warm_up}
         reject(given | {"--backlog": backlog, "--p99": p99})
         _check_page(html)
-        return bench_sweep(sweep, store, out, html, dry_run=dry_run)
+        return bench_sweep(load_sweep(sweep, only=only), store, out, html, dry_run=dry_run)
+    if only:
+        raise BadInput("--only: of a sweep, and these are files of OMB; name fewer of them instead")
     warm_up_ns, length_ns, p99_ns = (
         _quantity(option, given, parse_duration)
         for option, given in (("--warm-up", warm_up), ("--duration", duration), ("--p99", p99))

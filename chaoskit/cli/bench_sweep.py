@@ -21,7 +21,7 @@ from chaoskit.report.side_by_side_page import write_side_by_side
 from chaoskit.run.floor import Floor, floors
 from chaoskit.scenario.files import find_sweep, is_sweep
 from chaoskit.search.side_by_side import payloads, side_by_side
-from chaoskit.search.sweep import Results, Sweep, load_sweep, run_sweep
+from chaoskit.search.sweep import Results, Sweep, run_sweep
 from chaoskit.search.table import worst
 
 
@@ -49,17 +49,16 @@ def reject(options: Mapping[str, object]) -> None:
         raise BadInput(f"{', '.join(given)}: not with a sweep, whose file says so; remove it")
 
 
-def bench_sweep(path: Path, store: Path, out: Path, html: Path | None, *, dry_run: bool) -> int:
+def bench_sweep(planned: Sweep, store: Path, out: Path, html: Path | None, *, dry_run: bool) -> int:
     """Run a sweep, and write and print what it tells of its systems.
 
     Args:
-        path: the sweep's file.
+        planned: the sweep.
         store: where run folders are kept.
         out: the folder of NAME-bench.json.
         html: the page, if one is to be written.
         dry_run: only check, and print what would be done.
     """
-    planned = load_sweep(path)
     if dry_run:
         show_plans([next(iter(cell.plans.values())) for cell in planned.cells], drawn=False)
         return 0

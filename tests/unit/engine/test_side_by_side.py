@@ -106,6 +106,8 @@ def test_published_figures_are_of_what_is_compared(tmp_path: Path) -> None:
         (["sweeps/pubsup"], 'sweeps/pubsup: no such file or ready-made sweep; did you mean "sweeps/pubsub"'),
         (["sweeps/pubsub", "driver.yaml"], "sweeps/pubsub: a sweep is benched alone; remove the other files"),
         (["sweeps/pubsub", "--lab", "--p99", "20ms"], "--lab, --p99: not with a sweep, whose file says so; remove it"),
+        (["driver.yaml", "--only", "kafka-*"], "--only: of a sweep, and these are files of OMB"),
+        (["sweeps/pubsub", "--only", "kafak-*"], "--only kafak-*: no such cell"),
         (["sweeps/pubsub", "--html", "nowhere/x.html"], "--html nowhere/x.html: there is no such folder"),
     ],
 )
