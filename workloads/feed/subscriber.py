@@ -45,7 +45,7 @@ def subscribe(job: Job[FeedOptions]) -> None:
     reports.finish()
 
 
-def _wait(job: Job[FeedOptions], until_ns: int, meanwhile: Callable[[], None]) -> None:
+def _wait(job: Job[FeedOptions], until_ns: int, meanwhile: Callable[[], object]) -> None:
     while time.monotonic_ns() < until_ns and not job.control.stopping:
         time.sleep(_POLL_TIMEOUT_S)
         meanwhile()
