@@ -81,7 +81,7 @@ def _undelivered(fates: Sequence[Fate]) -> list[dict[str, Any]]:
         for each in fates
         if (due := each.acked * each.subscribers)
     ]
-    loads = list(dict.fromkeys(row["series"] for row in rows))
+    loads = list(dict.fromkeys(each.load for each in fates))
     colours = [PALETTE[index % len(PALETTE)] for index in range(len(loads))]
     return [{"id": "undelivered", "title": title, "spec": grouped_bars(rows, title, loads, colours)}] if rows else []
 
