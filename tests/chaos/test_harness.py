@@ -84,11 +84,19 @@ def killed_and_healed(scenario: Path, store: Path, faults: list[str]) -> tuple[i
     return status, json.loads(judged)
 
 
-@pytest.mark.parametrize("record", ["history", pytest.param("latency", marks=pytest.mark.long)])
 @on_one_broker
 def test_heal_and_check_after_kill_9_in_the_middle_of_a_fault(
-    tmp_path: Path, cluster: dict[str, Any], kind: str, record: str
+    tmp_path: Path, cluster: dict[str, Any], kind: str
 ) -> None:
+    _judged_after_kill_9(tmp_path, cluster, kind, "history")
+
+
+@pytest.mark.long
+def test_heal_and_check_after_kill_9_without_a_history(tmp_path: Path) -> None:
+    _judged_after_kill_9(tmp_path, ALONE, "log", "latency")
+
+
+def _judged_after_kill_9(tmp_path: Path, cluster: dict[str, Any], kind: str, record: str) -> None:
     scenario = write(tmp_path, cluster=cluster, workload={"kind": kind, "rate": 300, "duration": "8s"}, record=record)
 
     status, verdict = killed_and_healed(scenario, tmp_path / "store", ["pause"])
