@@ -18,6 +18,9 @@ PROMISES = ("at-most-once", "at-least-once", "exactly-once")
 REPLAYED, RETAINED = "replayed", "retained"
 """Kinds of observations: what a subscription that has just begun is given of the time before."""
 
+PARTED = "parted"
+"""Kind of observations: a subscription does not see a publisher any more."""
+
 SHARED = "shared"
 """Kind of observations: with whom a subscription that has just begun is shared."""
 
@@ -44,19 +47,22 @@ class Promise(NamedTuple):
 
 
 class SubscriptionChange(NamedTuple):
-    """A subscription of a topic began or ended, between two times, CLOCK_MONOTONIC, ns.
+    """A subscription of a topic began or ended, or lost a publisher, between two times, CLOCK_MONOTONIC, ns.
 
     Attributes:
-        kind: which of the two.
+        kind: which of them. `parted`: a publisher is not seen any more. Whether it has ended, or a link to it is lost,
+            the subscriber cannot know.
         topic: the topic, by its name in the system.
         since_ns: when it was asked for; of an end, when it was surely in place for the last time.
         until_ns: when it was confirmed; of an end, when it was surely over.
+        who: of `parted`, the publisher, by its name.
     """
 
-    kind: Literal["subscribed", "unsubscribed"]
+    kind: Literal["subscribed", "unsubscribed", "parted"]
     topic: str
     since_ns: int
     until_ns: int
+    who: str = ""
 
 
 class FeedSubscriber(Protocol):

@@ -9,6 +9,9 @@ message was not due. If one that lasts does, or its subscriber did not come back
 Of a subscription that is shared, each message goes to one of its members. What others received says nothing of what is
 on its way to one of them: it is decided only if all of them were idle.
 
+Of a publisher that a subscriber lost from sight, and that went on publishing, nothing is due from when it may have been
+out of reach: the link to it was lost. (If it is seen again, the subscription ends and begins anew.)
+
 Where a publisher keeps its last N messages only, one that was followed by N others before the subscriber received
 something newer may have been replaced: it is `missed`.
 
@@ -89,6 +92,10 @@ def _due(view: FeedView, stay: Stay, rows: Ints) -> tuple[Flags, Flags]:
     due = log.operations.start_ns[operation] >= stay.from_ns + apart_ns
     if not stay.lasting:
         due &= log.operations.end_ns[operation] <= stay.until_ns - apart_ns
+    for lost in view.partings:
+        if lost.member == stay.member and stay.from_ns <= lost.at_ns <= stay.until_ns:
+            of_it = log.operations.process[operation] == lost.process
+            due &= ~(of_it & (log.operations.start_ns[operation] >= lost.since_ns - apart_ns))
     return due, due & ~view.got(stay.subscriber)[log.sent_values[rows]]
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.contract.checker import Part
-from chaoskit.contract.feed import PROMISES, REPLAYED, RETAINED, SHARED
+from chaoskit.contract.feed import PARTED, PROMISES, REPLAYED, RETAINED, SHARED
 from checkers.arrays.columns import NONE, Flags, Ints, codes, integers, is_one_of, marked, words_of
 from checkers.arrays.view import LogView
 
@@ -64,6 +64,23 @@ class Stay:
     retained: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Parting:
+    """A publisher was out of a subscriber's reach, and went on publishing.
+
+    Attributes:
+        member: number of the subscriber.
+        process: the publisher's process.
+        since_ns: since when it may have been.
+        at_ns: when the subscriber knew.
+    """
+
+    member: int
+    process: int
+    since_ns: int
+    at_ns: int
+
+
 class FeedView:
     """The messages of a topic, its subscribers, and their stays.
 
@@ -81,9 +98,12 @@ class FeedView:
         by = client[self.log.operations.rows_of(integers(shared["op"]))]
         share_of = dict(zip([bases[each] for each in by], shared["name"].to_pylist(), strict=True))
         subscribers = _numbered([(share_of[base], "") if base in share_of else ("", base) for base in bases])
-        self.member_of: Ints = _numbered(bases)[client]
+        members = _numbered(bases)
+        self.member_of: Ints = members[client]
         self.subscriber_of: Ints = subscribers[client]
         self._sharing = {int(subscribers[each]) for each in by}
+        self._parted = part.observations.filter(pa.array(is_one_of(part.observations["kind"], (PARTED,))))
+        self._number_of = dict(zip(bases, members.tolist(), strict=True))
         told = part.observations.filter(pa.array(is_one_of(part.observations["kind"], _KINDS)))
         self._told = told
         given = part.observations.filter(pa.array(is_one_of(part.observations["kind"], (REPLAYED, RETAINED))))
@@ -101,6 +121,25 @@ class FeedView:
         merged = [_merged(list(members.values())) for members in lasting.values()]
         stays = [stay for stay in self.single if not stay.lasting] + merged
         return sorted(stays, key=lambda stay: (stay.subscriber, stay.from_ns))
+
+    @cached_property
+    def partings(self) -> list[Parting]:
+        """Where a link between a publisher and a subscriber was lost. One that published nothing afterwards has ended:
+        what it had sent before is due."""
+        operations, rows = self.log.operations, self.log.operations.rows_of(integers(self._parted["op"]))
+        own = self.log.sends.operation
+        found = []
+        for row, name in zip(rows.tolist(), self._parted["name"].to_pylist(), strict=True):
+            at_ns = int(operations.end_ns[row])
+            sends = own[self.member_of[own] == self._number_of.get(name, NONE)]
+            begun = sends[operations.start_ns[sends] <= at_ns]
+            if not begun.size or at_ns == NONE:
+                continue
+            process = operations.process[begun[np.argmax(operations.start_ns[begun])]]
+            last_ns = operations.start_ns[sends[operations.process[sends] == process]].max()
+            if last_ns > at_ns + self.log.setting.apart_ns:
+                found.append(Parting(int(self.member_of[row]), int(process), int(operations.start_ns[row]), at_ns))
+        return found
 
     @cached_property
     def promise_of(self) -> Ints:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection
+from typing import NamedTuple
 
 QUIET_S = 0.5
 """After so long without a change, a new client knows everybody who is there."""
@@ -26,6 +27,18 @@ def settle(counted: Callable[[], int]) -> None:
             count, changed = now, time.monotonic()
 
 
+class Seen(NamedTuple):
+    """What a look showed.
+
+    Attributes:
+        gone: the peers that are gone since the last one.
+        back_since_ns: since when a peer that is back may have sent what never came; None: none is back.
+    """
+
+    gone: Collection[str]
+    back_since_ns: int | None
+
+
 class Peers:
     """Those that a client is matched with, as it sees them at each look.
 
@@ -40,15 +53,19 @@ class Peers:
         self._matched: set[str] = set()
         self._gone_ns: dict[str, int] = {}
 
-    def look(self, matched: Collection[str]) -> int | None:
-        """Take note of who is matched now; return since when a peer that is back may have sent what never came.
+    def look(self, matched: Collection[str]) -> Seen:
+        """Take note of who is matched now.
 
         Args:
             matched: the identifiers of the peers.
         """
         now_ns, present = time.monotonic_ns(), set(matched)
-        for gone in self._matched - present:
-            self._gone_ns[gone] = now_ns
+        gone = self._matched - present
+        self._gone_ns |= dict.fromkeys(gone, now_ns)
         back = [self._gone_ns.pop(each) for each in present - self._matched if each in self._gone_ns]
         self._matched = present
-        return min(back) - 2 * self._lease_ns if back else None
+        return Seen(gone, self.given_up_ns(min(back)) if back else None)
+
+    def given_up_ns(self, gone_ns: int) -> int:
+        """Return since when somebody who was seen to be gone at a time may have been out of reach."""
+        return gone_ns - 2 * self._lease_ns

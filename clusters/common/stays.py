@@ -35,9 +35,17 @@ class Stays:
         self._changes += [SubscriptionChange("subscribed", topic, since_ns, now_ns) for topic in self._peers]
 
     def look(self, topic: str, matched: Collection[str]) -> None:
-        """Take note of peers that are back: what they sent meanwhile was sent for nobody."""
-        if (since_ns := self._peers[topic].look(matched)) is not None:
-            now_ns = time.monotonic_ns()
+        """Take note of peers that are gone, and of those that are back: what they sent meanwhile was sent for nobody.
+
+        Args:
+            topic: the topic.
+            matched: the identifiers of its peers: the name of the client and what is unique, with a slash between.
+        """
+        peers, now_ns = self._peers[topic], time.monotonic_ns()
+        seen = peers.look(matched)
+        for who in (each.partition("/")[0] for each in seen.gone):
+            self._changes.append(SubscriptionChange("parted", topic, peers.given_up_ns(now_ns), now_ns, who))
+        if (since_ns := seen.back_since_ns) is not None:
             again_ns = now_ns + round(QUIET_S * SECOND)
             self._changes.append(SubscriptionChange("unsubscribed", topic, since_ns, now_ns))
             self._changes.append(SubscriptionChange("subscribed", topic, now_ns, again_ns))

@@ -31,7 +31,7 @@ class CycloneClients:
     def feed_publisher(
         self, settings: Mapping[str, Any], name: str, topics: Sequence[str], completed: Completed
     ) -> CyclonePublisher:
-        return CyclonePublisher(self._connection, writer_settings(settings), topics, completed)
+        return CyclonePublisher(self._connection, name, writer_settings(settings), topics, completed)
 
     def feed_subscriber(self, settings: Mapping[str, Any], name: str, topics: Sequence[str]) -> CycloneSubscriber:
         return CycloneSubscriber(self._connection, reader_settings(settings), topics)

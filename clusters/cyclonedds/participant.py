@@ -30,8 +30,8 @@ def participant(connection: Mapping[str, Any]) -> DomainParticipant:
     return _participant(connection[DOMAIN], own_network(connection[PEERS])[0], connection[LEASE_NS])[1]
 
 
-def qos_of(settings: EndpointSettings) -> Qos:
-    """Return the quality of service of a writer or a reader."""
+def qos_of(settings: EndpointSettings, name: str = "") -> Qos:
+    """Return the quality of service of a writer or a reader; `name`: what its peers shall know it by."""
     last = settings.history == "keep-last"
     blocking = settings.max_blocking if isinstance(settings, WriterSettings) else 0
     history = Policy.History.KeepLast(settings.depth) if last else Policy.History.KeepAll
@@ -39,6 +39,7 @@ def qos_of(settings: EndpointSettings) -> Qos:
         Policy.Reliability.Reliable(blocking) if settings.qos == "reliable" else Policy.Reliability.BestEffort,
         history,
         Policy.Durability.Volatile if settings.durability == "volatile" else Policy.Durability.TransientLocal,
+        Policy.Userdata(name.encode()),
     ]
     if isinstance(settings, WriterSettings) and settings.durability_service == "history":
         policies.append(Policy.DurabilityService(0, history, _UNLIMITED, _UNLIMITED, _UNLIMITED))

@@ -32,15 +32,21 @@ class CyclonePublisher:
 
     Args:
         connection: what clients are told.
+        name: the client's name, which its writers carry as their user data.
         settings: the quality of service.
         topics: the topics that it publishes to.
         completed: called once per send.
     """
 
     def __init__(
-        self, connection: Mapping[str, Any], settings: WriterSettings, topics: Sequence[str], completed: Completed
+        self,
+        connection: Mapping[str, Any],
+        name: str,
+        settings: WriterSettings,
+        topics: Sequence[str],
+        completed: Completed,
     ) -> None:
-        domain, qos = participant(connection), qos_of(settings)
+        domain, qos = participant(connection), qos_of(settings, name)
         self._acks = settings.acks == "readers"
         self._completed = completed
         self._unacked: deque[int] = deque()

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cyclonedds.core import DDSException, InstanceState, ReadCondition, SampleState, ViewState, WaitSet
+from cyclonedds.core import DDSException, InstanceState, Policy, ReadCondition, SampleState, ViewState, WaitSet
 from cyclonedds.sub import DataReader
 from cyclonedds.topic import Topic
 
@@ -75,5 +75,11 @@ class CycloneSubscriber:
 
 
 def _matched(reader: DataReader[Message]) -> list[str]:
+    """Return the writers, each by the name that it carries and its key."""
     data = (reader.get_matched_publication_data(handle) for handle in known(reader.get_matched_publications))
-    return [str(each.key) for each in data if each is not None]
+    return [f"{_name(each.qos)}/{each.key}" for each in data if each is not None]
+
+
+def _name(qos: Any) -> str:
+    carried = qos[Policy.Userdata]
+    return carried.data.decode(errors="replace") if carried else ""

@@ -30,10 +30,12 @@ class ZenohClients:
     def feed_publisher(
         self, settings: Mapping[str, Any], name: str, topics: Sequence[str], completed: Completed
     ) -> ZenohPublisher:
-        return ZenohPublisher(self._connection, self._routers, publisher_settings(settings), topics, completed)
+        return ZenohPublisher(
+            self._connection, self._routers, publisher_settings(settings), topics, completed, name=name
+        )
 
     def feed_subscriber(self, settings: Mapping[str, Any], name: str, topics: Sequence[str]) -> ZenohSubscriber:
-        return ZenohSubscriber(self._connection, self._routers[::-1], subscriber_settings(settings), topics)
+        return ZenohSubscriber(self._connection, self._routers[::-1], subscriber_settings(settings), topics, name=name)
 
 
 def promise(link: str, publishing: Mapping[str, Any], subscribing: Mapping[str, Any]) -> Promise:

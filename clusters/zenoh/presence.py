@@ -21,23 +21,24 @@ class Presence:
 
     Args:
         session: its session.
+        client: its name.
         topics: its topics.
         own: what it is, `PUBLISHER` or `SUBSCRIBER`.
         others: whom it looks for.
     """
 
-    def __init__(self, session: zenoh.Session, topics: Sequence[str], own: str, others: str) -> None:
+    def __init__(self, session: zenoh.Session, client: str, topics: Sequence[str], own: str, others: str) -> None:
         self._told: SimpleQueue[zenoh.Sample] = SimpleQueue()
         self._there: dict[str, set[str]] = {topic: set() for topic in topics}
-        liveliness, name = session.liveliness(), secrets.token_hex(8)
+        liveliness, name = session.liveliness(), f"{client}/{secrets.token_hex(8)}"
         self._declared: list[zenoh.LivelinessToken | zenoh.Subscriber[None]] = []
         for topic in topics:
             self._declared.append(liveliness.declare_token(f"{_PREFIX}/{topic}/{own}/{name}"))
-            wanted = f"{_PREFIX}/{topic}/{others}/*"
+            wanted = f"{_PREFIX}/{topic}/{others}/*/*"
             self._declared.append(liveliness.declare_subscriber(wanted, self._told.put, history=True))
 
     def of(self, topic: str) -> Collection[str]:
-        """Return the names of the others of a topic that are there now."""
+        """Return the others of a topic that are there now: name of the client, a slash, and what is unique."""
         self._listen()
         return self._there[topic]
 
@@ -57,6 +58,6 @@ class Presence:
                 sample = self._told.get_nowait()
             except Empty:
                 return
-            _, topic, _, name = str(sample.key_expr).split("/")
+            _, topic, _, name = str(sample.key_expr).split("/", 3)
             change = set.add if sample.kind == zenoh.SampleKind.PUT else set.discard
             change(self._there[topic], name)

@@ -32,6 +32,7 @@ class ZenohPublisher:
         settings: the quality of service.
         topics: the topics that it publishes to.
         completed: called once per send.
+        name: the client's name.
     """
 
     def __init__(
@@ -41,9 +42,12 @@ class ZenohPublisher:
         settings: PublisherSettings,
         topics: Sequence[str],
         completed: Completed,
+        *,
+        name: str,
     ) -> None:
         self._connection = connection
         self._routers = routers
+        self._name = name
         self._settings = settings
         self._topics = topics
         self._completed = completed
@@ -83,7 +87,7 @@ class ZenohPublisher:
         except zenoh.ZError:
             return False
         self._publishers = {topic: self._declared(session, topic) for topic in self._topics}
-        self._presence = Presence(session, self._topics, PUBLISHER, SUBSCRIBER)
+        self._presence = Presence(session, self._name, self._topics, PUBLISHER, SUBSCRIBER)
         settle(self._presence.count)
         return True
 

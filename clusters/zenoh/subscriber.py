@@ -28,13 +28,21 @@ class ZenohSubscriber:
         routers: addresses of the routers, in the order in which they are tried.
         settings: the quality of service.
         topics: the topics to subscribe to.
+        name: the client's name.
     """
 
     def __init__(
-        self, connection: Mapping[str, Any], routers: Sequence[str], settings: SubscriberSettings, topics: Sequence[str]
+        self,
+        connection: Mapping[str, Any],
+        routers: Sequence[str],
+        settings: SubscriberSettings,
+        topics: Sequence[str],
+        *,
+        name: str,
     ) -> None:
         self._connection = connection
         self._routers = routers
+        self._name = name
         self._settings = settings
         self._topics = topics
         self._arrived: SimpleQueue[zenoh.Sample] = SimpleQueue()
@@ -76,7 +84,7 @@ class ZenohSubscriber:
         except zenoh.ZError:
             return False
         self._subscribers = [self._declared(session, topic) for topic in self._topics]
-        presence = self._presence = Presence(session, self._topics, SUBSCRIBER, PUBLISHER)
+        presence = self._presence = Presence(session, self._name, self._topics, SUBSCRIBER, PUBLISHER)
         settle(presence.count)
         self._stays.begin(since_ns, presence.of)
         return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from chaoskit.contract.feed import REPLAYED, RETAINED, SHARED, FeedClients, FeedSubscriber, Promise
+from chaoskit.contract.feed import PARTED, REPLAYED, RETAINED, SHARED, FeedClients, FeedSubscriber, Promise
 from chaoskit.contract.recording import Delivery, Recorder
 from chaoskit.contract.vocabulary import FAIL, OK
 from chaoskit.contract.workload import Job
@@ -91,7 +91,12 @@ class Receiver:
 
     def note_changes(self) -> None:
         """Record which subscriptions began or ended, as operations that last as long as that is uncertain."""
-        for kind, topic, since_ns, until_ns in self._subscriber.changes():
+        for kind, topic, since_ns, until_ns, who in self._subscriber.changes():
+            if kind == PARTED:
+                op = self._recorder.invoke("part", since_ns)
+                self._recorder.observed(op, PARTED, topic, 0, name=who)
+                self._recorder.complete(op, OK, None, until_ns)
+                continue
             began = kind == "subscribed"
             op = self._recorder.invoke("subscribe" if began else "unsubscribe", since_ns)
             told = self._promise

@@ -8,7 +8,7 @@ from gallery_log import MS
 from story import Row, Story, received, sent
 
 from chaoskit.contract.datamodel import PUBSUB
-from chaoskit.contract.feed import REPLAYED, RETAINED, SHARED, Promise
+from chaoskit.contract.feed import PARTED, REPLAYED, RETAINED, SHARED, Promise
 from chaoskit.history.format.audits import Drained
 
 F = "feed/0"
@@ -46,6 +46,11 @@ class Feed(Story):
         """A subscription was in place for the last time at the start, and is over at the end."""
         row = _told("unsubscribed", self.promise, F)
         return self.op(client, "unsubscribe", row, start=start, lasts=lasts)
+
+    def part(self, client: str, publisher: str, *, start: int, lasts: int = 10) -> int:
+        """A subscriber does not see a publisher any more."""
+        row = {**_told(PARTED, self.promise, F), "name": publisher, "value": None, "position": None}
+        return self.op(client, "part", row, start=start, lasts=lasts)
 
     def publish(self, *values: int, start: int, outcome: str = "ok", client: str = "p", place: str = F) -> None:
         """Messages are sent, one every 10 ms, each acknowledged 5 ms later."""

@@ -59,6 +59,7 @@ class _Feed:
         self.receives = [row for row in rows if row["direction"] == "received" and row["payload"] == "ok"]
         told = [{**self.operations[row["op"]], **row} for row in story.observations]
         self.told = [row for row in told if row["kind"] in ("subscribed", "unsubscribed")]
+        self.parted = [row for row in told if row["kind"] == "parted"]
         self.given = [row for row in told if row["kind"] in ("replayed", "retained")]
         self.stays = list(self._merged())
 
@@ -75,6 +76,8 @@ class _Feed:
                 yield kind, value, send["op"]
 
     def _fate(self, send: Row, stay: Stay) -> str:
+        if self._out_of_reach(send, stay):
+            return ""
         if send["start_ns"] < stay.from_ns or (not stay.lasting and send["end_ns"] > stay.until_ns):
             return ""
         if any(row["who"] == stay.who and row["value"] == send["value"] for row in self.receives):
@@ -82,6 +85,21 @@ class _Feed:
         if self._must_have_arrived(send, stay):
             return "missed" if stay.promise == "at-most-once" or self._replaced(send, stay) else "lost"
         return "unseen" if stay.lasting and stay.promise != "at-most-once" else ""
+
+    def _out_of_reach(self, send: Row, stay: Stay) -> bool:
+        """Return whether the subscriber did not see the publisher, which went on publishing."""
+        for row in self.parted:
+            if row["member"] != stay.member or row["end_ns"] is None:
+                continue
+            own = [each for each in self.sends if each["member"] == row["name"]]
+            before = [each for each in own if each["start_ns"] <= row["end_ns"]]
+            if not before or not stay.from_ns <= row["end_ns"] <= stay.until_ns:
+                continue
+            client = max(before, key=lambda each: each["start_ns"])["client"]
+            went_on = any(each["start_ns"] > row["end_ns"] for each in own if each["client"] == client)
+            if went_on and send["client"] == client and send["start_ns"] >= row["start_ns"]:
+                return True
+        return False
 
     def _must_have_arrived(self, send: Row, stay: Stay) -> bool:
         until = [row for row in self.receives if row["who"] == stay.who and row["received_ns"] <= stay.until_ns]

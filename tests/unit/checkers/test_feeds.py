@@ -269,6 +269,31 @@ def test_two_members_of_a_group_received_the_same() -> None:
     assert story.names() == {"duplicate"}
 
 
+def test_what_a_publisher_out_of_reach_publishes_is_not_due() -> None:
+    story = Feed.of()
+    story.join("c", start=0)
+    story.publish(1, start=100)
+    story.publish(2, start=2100)
+    story.part("c", "p", start=2000, lasts=500)
+    story.publish(3, start=2600)
+    story.publish(OTHER, start=2600, client="q")
+    story.leave("c", start=9000)
+
+    assert [row["value"] for row in story.only("lost")] == [1, OTHER]
+
+
+def test_a_publisher_that_ended_owes_what_it_had_sent() -> None:
+    story = Feed.of()
+    story.join("c", start=0)
+    story.publish(1, start=2100)
+    story.part("c", "p", start=2000, lasts=500)
+    story.publish(2, start=2600, client="p#1")
+    story.take("c", 2, start=2700)
+    story.leave("c", start=9000)
+
+    assert [row["value"] for row in story.only("lost")] == [1]
+
+
 def test_unconfirmed_messages_are_not_due() -> None:
     story = Feed.of()
     story.join("c", start=0)
@@ -294,7 +319,9 @@ class _Maker:
         self.now_ms += self.draw(st.sampled_from([10, 10, 50, 700, 1990, 2100]))
         client = self.draw(st.sampled_from(["c", "c", "c#1", "d"]))
         value = self.draw(st.sampled_from([0, 1, 2, 3, OTHER, OTHER + 1]))
-        {"p": self._publish, "t": self._take, "j": self._change}[self.draw(st.sampled_from("pppttttj"))](client, value)
+        {"p": self._publish, "t": self._take, "j": self._change, "l": self._part}[
+            self.draw(st.sampled_from("pppttttjl"))
+        ](client, value)
 
     def _publish(self, client: str, value: int) -> None:
         outcome = self.draw(st.sampled_from(["ok", "ok", "ok", "info", "fail"]))
@@ -304,6 +331,10 @@ class _Maker:
         more = self.draw(st.lists(st.sampled_from([0, 1, 2, 3, OTHER, OTHER + 1]), max_size=2))
         payload = self.draw(st.sampled_from(["ok", "ok", "ok", "corrupt"]))
         self.story.take(client, value, *more, start=self.now_ms, payload=payload)
+
+    def _part(self, client: str, value: int) -> None:
+        lasts = self.draw(st.sampled_from([5, 300]))
+        self.story.part(client, "p", start=max(self.now_ms - lasts, 0), lasts=lasts)
 
     def _change(self, client: str, value: int) -> None:
         if client in self.there:

@@ -15,14 +15,14 @@ SECOND = 10**9
 def test_a_peer_that_is_back_may_have_been_away_for_two_leases() -> None:
     peers, began_ns = Peers(3 * SECOND), time.monotonic_ns()
 
-    assert peers.look(["a", "b"]) is None
-    assert peers.look(["a"]) is None
-    assert peers.look(["a", "c"]) is None, "a peer that was never there is not back"
-    since_ns = peers.look(["a", "b", "c"])
+    assert peers.look(["a", "b"]) == (set(), None)
+    assert peers.look(["a"]) == ({"b"}, None)
+    assert peers.look(["a", "c"]) == (set(), None), "a peer that was never there is not back"
+    since_ns = peers.look(["a", "b", "c"]).back_since_ns
 
     assert since_ns is not None
     assert began_ns - 6 * SECOND <= since_ns <= time.monotonic_ns() - 6 * SECOND
-    assert peers.look(["a", "b", "c"]) is None
+    assert peers.look(["a", "b", "c"]) == (set(), None)
 
 
 @pytest.mark.parametrize("peers", [["127.0.0.9"], [], ["203.0.113.7"]])

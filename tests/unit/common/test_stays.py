@@ -26,14 +26,16 @@ def test_subscriptions_begin_and_end_together() -> None:
 
 def test_a_peer_that_is_back_ends_the_subscription_of_its_topic_and_begins_it_again_later() -> None:
     stays = Stays(["a", "b"], SECOND)
-    stays.begin(5, lambda _: ["peer"])
+    stays.begin(5, lambda _: ["peer/1"])
     stays.take()
     stays.look("a", [])
-    stays.look("a", ["peer"])
+    stays.look("a", ["peer/1"])
     now_ns = time.monotonic_ns()
 
-    ended, begun = [*stays.take(), *stays._changes]
+    parted, ended, begun = [*stays.take(), *stays._changes]
 
+    assert (parted.kind, parted.topic, parted.who) == ("parted", "a", "peer")
+    assert parted.since_ns == parted.until_ns - 2 * SECOND
     assert [(each.kind, each.topic) for each in (ended, begun)] == [("unsubscribed", "a"), ("subscribed", "a")]
     assert ended.since_ns <= now_ns - 2 * SECOND
     assert begun.until_ns - begun.since_ns == round(QUIET_S * SECOND)
