@@ -34,6 +34,17 @@ class Paced:
 
 
 @dataclass(frozen=True, slots=True)
+class Leaving:
+    """Subscribers leave while the load goes on.
+
+    Attributes:
+        count: how many.
+    """
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Routed:
     """Each producer's messages go round these partitions in turn, so that a message's partition follows from its
     sequence.

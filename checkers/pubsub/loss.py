@@ -7,10 +7,11 @@ that was sent later, or had been idle, so that nothing was waiting for it. If a 
 message was not due. If one that lasts does, or its subscriber did not come back, nothing is decided: `unseen`.
 
 Of a subscription that is shared, each message goes to one of its members. What others received says nothing of what is
-on its way to one of them: it is decided only if all of them were idle.
+on its way to one of them: it is decided only if all of them were idle. What was acknowledged long enough before a stay
+ended, and is not decided, is `unseen`.
 
-Of a publisher that a subscriber lost from sight, and that went on publishing, nothing is due from when it may have been
-out of reach: the link to it was lost. (If it is seen again, the subscription ends and begins anew.)
+Of a publisher that a subscriber lost from sight, and that went on publishing, nothing is decided from when it may have
+been out of reach: `unseen`. (If it is seen again, the subscription ends and begins anew.)
 
 Where a publisher keeps its last N messages only, one that was followed by N others before the subscriber received
 something newer may have been replaced: it is `missed`.
@@ -74,12 +75,13 @@ def loss_cases(view: FeedView) -> pa.Table:
     for stay in view.stays:
         promised, lacks = _due(view, stay, rows)
         due.add(promised, stay.row)
-        decided = lacks & _decided(view, stay, rows)
+        away = _out_of_reach(view, stay, rows)
+        decided = lacks & _decided(view, stay, rows) & ~away
         lawful = decided & ((stay.promise == AT_MOST_ONCE) | _replaced(view, stay, rows))
         missed.add(lawful, stay.row)
         lost.add(decided & ~lawful, stay.row)
-        if stay.lasting and stay.promise != AT_MOST_ONCE:
-            unseen.add(lacks & ~decided, stay.row)
+        if stay.promise != AT_MOST_ONCE:
+            unseen.add(lacks & ~decided & (away | _owed(view, stay, rows)), stay.row)
     unseen.count[lost.count > 0] = 0
     found = ((LOST, lost), (UNSEEN, unseen), (MISSED, missed))
     return merged([_findings(view, anomaly, rows, tally, due.count) for anomaly, tally in found])
@@ -92,11 +94,28 @@ def _due(view: FeedView, stay: Stay, rows: Ints) -> tuple[Flags, Flags]:
     due = log.operations.start_ns[operation] >= stay.from_ns + apart_ns
     if not stay.lasting:
         due &= log.operations.end_ns[operation] <= stay.until_ns - apart_ns
+    return due, due & ~view.got(stay.subscriber)[log.sent_values[rows]]
+
+
+def _out_of_reach(view: FeedView, stay: Stay, rows: Ints) -> Flags:
+    """Return for each send whether its publisher may have been out of the subscriber's reach."""
+    log, away = view.log, np.zeros(rows.size, np.bool_)
+    operation = log.sends.operation[rows]
     for lost in view.partings:
         if lost.member == stay.member and stay.from_ns <= lost.at_ns <= stay.until_ns:
             of_it = log.operations.process[operation] == lost.process
-            due &= ~(of_it & (log.operations.start_ns[operation] >= lost.since_ns - apart_ns))
-    return due, due & ~view.got(stay.subscriber)[log.sent_values[rows]]
+            away |= of_it & (log.operations.start_ns[operation] >= lost.since_ns - log.setting.apart_ns)
+    return away
+
+
+def _owed(view: FeedView, stay: Stay, rows: Ints) -> Flags:
+    """Return for each send whether its message was owed at the end of a stay, though nobody can say what became of it:
+    a lasting subscription gets it later, and a member of a shared one had had the time to get it."""
+    if stay.lasting:
+        return np.ones(rows.size, np.bool_)
+    acked_ns = view.log.operations.end_ns[view.log.sends.operation[rows]]
+    in_time: Flags = acked_ns <= stay.until_ns - ARRIVES_NS - view.log.setting.apart_ns
+    return in_time if stay.shared else np.zeros(rows.size, np.bool_)
 
 
 def _decided(view: FeedView, stay: Stay, rows: Ints) -> Flags:

@@ -38,5 +38,5 @@ def promise(publishing: Mapping[str, Any], subscribing: Mapping[str, Any], bridg
     """Return what subscribers are promised: the lowest quality of service on the way holds."""
     publisher, subscriber = publisher_settings(publishing), subscriber_settings(subscribing)
     qos = min(publisher.qos, subscriber.qos, 2 if bridge_qos is None else bridge_qos)
-    retained = publisher.retain and qos > 0 and not subscriber.share
+    retained = publisher.retain and qos > 0 and not subscriber.share and bridge_qos is None
     return Promise(PROMISES[qos], not subscriber.clean_session, retained=retained, share=subscriber.share)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract.guarantee import Declared, Effect, Guarantees, Rule
 from chaoskit.contract.traits import Paced
+from chaoskit.contract.workload import CONSUMER
 from clusters.common.effects import disturbed, lasted_ns, outruns
 from clusters.common.supervision import RUNS
 from clusters.mosquitto.client import promise
@@ -18,9 +19,6 @@ AT_MOST_ONCE, AT_LEAST_ONCE, EXACTLY_ONCE = range(3)
 _NAMES = ("at-most-once", "at-least-once", "exactly-once")
 _BACK_S = 5
 """How long a subscriber may take to be back after a fault was healed, while messages still wait for it."""
-
-_BRIDGE_BACK_S = 35
-"""The same of a bridge, which waits for up to 30 s before it connects again (`restart_timeout`)."""
 
 
 def _qos(declared: Declared) -> int:
@@ -61,26 +59,36 @@ def _queue_full(declared: Declared, effects: Sequence[Effect]) -> str:
         return ""
     if outruns(declared):
         return f"max_queued_messages: {most}: no more than that wait for a subscriber slower than its publishers"
-    if not _lasting(declared) and not declared.options.bridge:
-        return ""
-    back_s = _BRIDGE_BACK_S if declared.options.bridge else _BACK_S
-    away_s = max((lasted_ns(declared, each) / SECOND + back_s for each in effects if each.delays), default=0.0)
-    if paced.per_second and paced.per_second * away_s <= most:
+    away_s = max((_away_s(declared, each) for each in effects if each.delays), default=0.0)
+    if not away_s or (paced.per_second and paced.per_second * away_s <= most):
         return ""
     who = "a subscriber or a broker" if declared.options.bridge else "a subscriber"
     return f"max_queued_messages: {most}: no more than that wait for {who} that is away"
 
 
+def _away_s(declared: Declared, effect: Effect) -> float:
+    """Return for how long messages may wait because of a fault; 0: none does."""
+    bridge = declared.options.bridge
+    if bridge and effect.on_hosts:
+        return lasted_ns(declared, effect) / SECOND + bridge.back_s
+    return lasted_ns(declared, effect) / SECOND + _BACK_S if _lasting(declared) else 0.0
+
+
 def _clean_bridge(declared: Declared, effects: Sequence[Effect]) -> str:
     bridge = declared.options.bridge
-    if bridge is None or not bridge.clean_session or not disturbed(effects):
+    if bridge is None or not bridge.clean_session or not any(each.delays and each.on_hosts for each in effects):
         return ""
     return "bridge: {clean_session: true}: nothing waits for the second broker while the bridge is not connected"
 
 
+def _on_subscribers(effect: Effect) -> bool:
+    """Return whether a fault may have ended the session of a subscriber."""
+    return effect.delays and (effect.on_hosts or any(each.startswith(CONSUMER) for each in effect.targets))
+
+
 def _member_ended(declared: Declared, effects: Sequence[Effect]) -> str:
     subscriber = subscriber_settings(declared.consumer)
-    if not subscriber.share or _lasting(declared) or not disturbed(effects):
+    if not subscriber.share or _lasting(declared) or not any(map(_on_subscribers, effects)):
         return ""
     return "share: what was on its way to a member of the group whose session ended goes to no other member"
 

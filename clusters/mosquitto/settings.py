@@ -42,30 +42,19 @@ _OWNED = {
 }
 """Settings that belong to chaoskit, and why."""
 
-_OWNED_OF_BRIDGE = {
-    "connection": "there is one bridge",
-    "address": "the bridge leads from the first host to the second",
-    "topic": "the bridge has all topics",
-    "cleansession": "write clean_session instead",
-}
-"""Settings of a bridge that belong to chaoskit, and why."""
+_OF_BRIDGE = (
+    "bridge_attempt_unsubscribe", "bridge_max_packet_size", "bridge_outgoing_retain", "bridge_protocol_version",
+    "bridge_tcp_keepalive", "bridge_tcp_user_timeout", "keepalive_interval", "restart_timeout", "try_private",
+)  # fmt: skip
+"""Settings of a bridge that leave what it promises, and how its state is seen, as they are."""
+
+_RESTART_S, _RECONNECT_S = 30, 5
+"""How long a bridge waits at most before it connects again, by default, and how long that may take."""
 
 _SQLITE, _FLUSH_S = "mosquitto_persist_sqlite", 5
 """The plug-in's file, and its default of `plugin_opt_flush_period`."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
-
-
-def _settable(config: dict[str, Scalar], owned: Mapping[str, str]) -> dict[str, Scalar]:
-    """Return settings if the user may set them."""
-    for name, value in config.items():
-        if name in owned:
-            raise ValueError(f"{name} is set by chaoskit: {owned[name]}; remove it")
-        if not _NAME.fullmatch(name):
-            raise ValueError(f"{name!r} is not the name of a setting of mosquitto.conf")
-        if isinstance(value, str) and "\n" in value:
-            raise ValueError(f"{name}: a value has one line")
-    return config
 
 
 class Bridge(BaseModel):
@@ -86,7 +75,15 @@ class Bridge(BaseModel):
     @field_validator("config")
     @classmethod
     def _settable(cls, config: dict[str, Scalar]) -> dict[str, Scalar]:
-        return _settable(config, _OWNED_OF_BRIDGE)
+        if strange := [name for name in config if name not in _OF_BRIDGE]:
+            raise ValueError(f"{strange[0]} cannot be set here; there are {', '.join(_OF_BRIDGE)}")
+        return config
+
+    @property
+    def back_s(self) -> int:
+        """How long it may take to be back after a fault was healed, s."""
+        told = re.findall(r"\d+", str(self.config.get("restart_timeout", _RESTART_S)))
+        return max(map(int, told), default=_RESTART_S) + _RECONNECT_S
 
 
 class MosquittoOptions(BaseModel):
@@ -108,7 +105,14 @@ class MosquittoOptions(BaseModel):
     @field_validator("config")
     @classmethod
     def _settable(cls, config: dict[str, Scalar]) -> dict[str, Scalar]:
-        return _settable(config, _OWNED)
+        for name, value in config.items():
+            if name in _OWNED:
+                raise ValueError(f"{name} is set by chaoskit: {_OWNED[name]}; remove it")
+            if not _NAME.fullmatch(name):
+                raise ValueError(f"{name!r} is not the name of a setting of mosquitto.conf")
+            if isinstance(value, str) and "\n" in value:
+                raise ValueError(f"{name}: a value has one line")
+        return config
 
     @classmethod
     def misplaced(cls, key: str) -> str:

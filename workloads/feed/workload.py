@@ -7,7 +7,7 @@ from typing import Any
 from chaoskit.contract.datamodel import PUBSUB
 from chaoskit.contract.feed import FeedClients
 from chaoskit.contract.topic import Topic
-from chaoskit.contract.traits import Paced
+from chaoskit.contract.traits import Leaving, Paced
 from chaoskit.contract.vocabulary import AUDITOR
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Job
 from chaoskit.load.options import per_second
@@ -33,7 +33,8 @@ class FeedWorkload(LoadWorkload):
         return [Topic(ROLL, PUBSUB)]
 
     def traits(self, options: FeedOptions) -> tuple[object, ...]:
-        return (Paced(per_second(options.rate), options.producers, options.message_size),)
+        paced = Paced(per_second(options.rate), options.producers, options.message_size)
+        return (paced, Leaving(options.leavers)) if options.leavers else (paced,)
 
     def run(self, job: Job[Any]) -> None:
         {PRODUCER: publish, CONSUMER: subscribe, AUDITOR: audit}[job.task.role](job)

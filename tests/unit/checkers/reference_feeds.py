@@ -76,15 +76,15 @@ class _Feed:
                 yield kind, value, send["op"]
 
     def _fate(self, send: Row, stay: Stay) -> str:
-        if self._out_of_reach(send, stay):
-            return ""
         if send["start_ns"] < stay.from_ns or (not stay.lasting and send["end_ns"] > stay.until_ns):
             return ""
         if any(row["who"] == stay.who and row["value"] == send["value"] for row in self.receives):
             return ""
-        if self._must_have_arrived(send, stay):
+        away = self._out_of_reach(send, stay)
+        if not away and self._must_have_arrived(send, stay):
             return "missed" if stay.promise == "at-most-once" or self._replaced(send, stay) else "lost"
-        return "unseen" if stay.lasting and stay.promise != "at-most-once" else ""
+        in_time = stay.shared and send["end_ns"] <= stay.until_ns - ARRIVES_NS
+        return "unseen" if (away or stay.lasting or in_time) and stay.promise != "at-most-once" else ""
 
     def _out_of_reach(self, send: Row, stay: Stay) -> bool:
         """Return whether the subscriber did not see the publisher, which went on publishing."""

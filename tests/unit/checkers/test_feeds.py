@@ -258,6 +258,22 @@ def test_a_member_that_is_away_may_have_it_waiting() -> None:
     assert story.names() == {"lost"}
 
 
+def test_what_nobody_of_a_busy_group_got_is_unseen_but_for_the_last_two_seconds() -> None:
+    story = Feed.of(share="g")
+    story.join("c", start=0)
+    story.join("d", start=0)
+    story.publish(1, start=100)
+    story.publish(2, start=4000)
+    for index in range(10):
+        story.publish(10 + index, start=500 * index + 200)
+        story.take("d", 10 + index, start=500 * index + 300)
+    story.leave("c", start=5000)
+    story.leave("d", start=5000)
+
+    assert [row["value"] for row in story.only("unseen")] == [1]
+    assert story.names() == {"unseen"}
+
+
 def test_two_members_of_a_group_received_the_same() -> None:
     story = Feed.of("exactly-once", share="g")
     story.join("c", start=0)
@@ -269,7 +285,7 @@ def test_two_members_of_a_group_received_the_same() -> None:
     assert story.names() == {"duplicate"}
 
 
-def test_what_a_publisher_out_of_reach_publishes_is_not_due() -> None:
+def test_what_a_publisher_out_of_reach_publishes_is_not_decided() -> None:
     story = Feed.of()
     story.join("c", start=0)
     story.publish(1, start=100)
@@ -280,6 +296,7 @@ def test_what_a_publisher_out_of_reach_publishes_is_not_due() -> None:
     story.leave("c", start=9000)
 
     assert [row["value"] for row in story.only("lost")] == [1, OTHER]
+    assert [row["value"] for row in story.only("unseen")] == [2, 3]
 
 
 def test_a_publisher_that_ended_owes_what_it_had_sent() -> None:

@@ -24,6 +24,11 @@ from clusters.mosquitto.settings import MosquittoOptions, in_effect, mosquitto_c
 SECOND = 10**9
 
 
+BRIDGED = {"system": "mosquitto", "hosts": 2, "bridge": {}}
+LASTING = {"kind": "feed", "duration": "5s", "consumer": {"clean_session": False}}
+SHARING = {"kind": "feed", "duration": "5s", "consumer": {"share": "g"}}
+
+
 def _content(**changes: Any) -> dict[str, Any]:
     small = {
         "name": "small",
@@ -72,9 +77,9 @@ def test_a_bridge_leads_from_the_first_broker_to_the_second() -> None:
     assert not [line for line in second if line.startswith(("connection", "address", "topic"))]
 
 
-@pytest.mark.parametrize("name", ["connection", "address", "topic", "cleansession"])
-def test_settings_of_a_bridge_that_chaoskit_makes_are_refused(name: str) -> None:
-    with pytest.raises(ValueError, match=rf"{name} is set by chaoskit: .*; remove it"):
+@pytest.mark.parametrize("name", ["connection", "listener", "persistence", "local_cleansession", "notifications"])
+def test_settings_of_a_bridge_that_change_what_it_promises_are_refused(name: str) -> None:
+    with pytest.raises(ValueError, match=rf"{name} cannot be set here; there are .*restart_timeout"):
         MosquittoOptions(bridge={"config": {name: "x"}})
 
 
@@ -102,6 +107,10 @@ def test_what_is_no_setting_is_refused(config: dict[str, Any]) -> None:
             "workload.consumer.clean: there is",
         ),
         ({"workload": {"kind": "log", "duration": "5s"}}, "workload.kind: log"),
+        ({"cluster": BRIDGED}, "workload.consumer.clean_session: .*; set clean_session: false, or qos: 0"),
+        ({"cluster": BRIDGED, "workload": {**LASTING, "producer": {"retain": True}}}, "retain: not with a bridge"),
+        ({"workload": {**LASTING, "consumers": 2, "leavers": 1}}, "workload.leavers: .* set clean_session: true"),
+        ({"workload": {**SHARING, "consumers": 3, "leavers": 1}}, "workload.leavers: .*; remove consumer.share"),
     ],
 )
 def test_what_cannot_work_is_refused(changes: dict[str, Any], told: str) -> None:
@@ -156,6 +165,7 @@ def _effect(**changes: Any) -> Effect:
 
 KILLED, CUT = _effect(abrupt=True), _effect(damage=Damage.FORGETS)
 CRASHED, WRONG_CLOCK = _effect(on_hosts=False, targets=("consumer-0",)), _effect(delays=False)
+PUBLISHER_CRASHED = _effect(on_hosts=False, targets=("producer-0",))
 STOPPED = _effect()
 LASTS, QOS_0, QOS_2 = {"clean_session": False}, {"qos": 0}, {"qos": 2}
 ALL = {"max_queued_messages": 0}
@@ -189,16 +199,28 @@ class _Case:
         _Case("queue-full", CRASHED, False, {}, LASTS, ALL),
         _Case("queue-full", CRASHED, False, {}, LASTS, {"max_queued_messages": 2000}),
         _Case("queue-full", CRASHED, False),
+        _Case("queue-full", CRASHED, False, bridge={}),
+        _Case("queue-full", CRASHED, False, {}, LASTS, {"max_queued_messages": 2000}, bridge={}),
+        _Case(
+            "queue-full",
+            STOPPED,
+            False,
+            bridge={"config": {"restart_timeout": 1}},
+            config={"max_queued_messages": 7000},
+        ),
         _Case("queue-full", STOPPED, True, config={"max_queued_messages": 7000}, bridge={}),
         _Case("queue-full", STOPPED, False, config={"max_queued_messages": 8000}, bridge={}),
         _Case("queue-full", STOPPED, False, config=ALL, bridge={}),
         _Case("qos-0", STOPPED, True, bridge={"qos": 0}),
         _Case("clean-bridge", STOPPED, True, bridge={"clean_session": True}),
         _Case("clean-bridge", WRONG_CLOCK, False, bridge={"clean_session": True}),
+        _Case("clean-bridge", CRASHED, False, bridge={"clean_session": True}),
         _Case("clean-bridge", STOPPED, False, bridge={}),
         _Case("clean-bridge", STOPPED, False),
         _Case("member-ended", CRASHED, True, {}, {"share": "g"}),
         _Case("member-ended", CRASHED, False, {}, {"share": "g"} | LASTS),
+        _Case("member-ended", PUBLISHER_CRASHED, False, {}, {"share": "g"}),
+        _Case("member-ended", STOPPED, True, {}, {"share": "g"}),
         _Case("member-ended", WRONG_CLOCK, False, {}, {"share": "g"}),
         _Case("member-ended", CRASHED, False),
         _Case("client-memory", CRASHED, True, QOS_2, QOS_2 | LASTS),
