@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import click
@@ -18,9 +19,9 @@ from chaoskit.cli.sweep import SweepProgress
 from chaoskit.judge.verdict import EXIT_CODES
 from chaoskit.report.side_by_side import Fate, RoundTrip, SideBySide, Throughput
 from chaoskit.report.side_by_side_page import write_side_by_side
-from chaoskit.run.floor import Floor, floors
+from chaoskit.run.floor import DATAGRAM_MAX, floors
 from chaoskit.scenario.files import find_sweep, is_sweep
-from chaoskit.search.side_by_side import payloads, side_by_side
+from chaoskit.search.side_by_side import check_axes, received_in_load, side_by_side, smallest
 from chaoskit.search.sweep import Results, Sweep, run_sweep
 from chaoskit.search.table import worst
 
@@ -53,30 +54,32 @@ def bench_sweep(planned: Sweep, store: Path, out: Path, html: Path | None, *, dr
     """Run a sweep, and write and print what it tells of its systems.
 
     Args:
-        planned: the sweep.
+        planned: the sweep; of two axes.
         store: where run folders are kept.
         out: the folder of NAME-bench.json.
         html: the page, if one is to be written.
         dry_run: only check, and print what would be done.
     """
+    check_axes(planned)
     if dry_run:
         show_plans([next(iter(cell.plans.values())) for cell in planned.cells], drawn=False)
         return 0
     owner.make_folder(out)
-    floor = [each for size in payloads(planned)[:1] for each in floors(size)]
+    size = smallest(planned)
+    floor = [] if size is None or size > DATAGRAM_MAX else list(floors(size))
+    received = partial(received_in_load, store)
     found: dict[str, Results] = {}
     try:
         with SweepProgress(f"bench {planned.name}") as progress:
             for found in run_sweep(planned, store, progress):
-                _write(planned, found, floor, out, html)
+                _write(planned, side_by_side(planned, found, floor, received), out, html)
     finally:
         if found:
-            _show(side_by_side(planned, found, floor))
+            _show(side_by_side(planned, found, floor, received))
     return EXIT_CODES[worst(planned, found)]
 
 
-def _write(planned: Sweep, found: Mapping[str, Results], floor: Sequence[Floor], out: Path, html: Path | None) -> None:
-    told = side_by_side(planned, found, floor)
+def _write(planned: Sweep, told: SideBySide, out: Path, html: Path | None) -> None:
     path = out / f"{planned.name}-bench.json"
     stores.write_json(path, told.as_json())
     owner.give([path])
@@ -93,7 +96,9 @@ def _show(told: SideBySide) -> None:
         _table(("throughput", "payload", "messages/s", "MB/s", "sent", *counted, "verdict"),
             map(_rate, told.throughputs))  # fmt: skip
     if told.fates:
-        _table(("load", "fault", "acknowledged", "delivered", *told.fates[0].found, "verdict"), map(_fate, told.fates))
+        _table(("system", "load", "acknowledged", "received", *told.fates[0].found, "verdict"), map(_fate, told.fates))
+    for each in told.lacking:
+        click.echo(f"without a run: {each}")
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -119,6 +124,5 @@ def _rate(each: Throughput) -> list[str]:
 
 
 def _fate(each: Fate) -> list[str]:
-    delivered = f"{each.received:,} of {each.acked * each.subscribers:,}"
     counted = (f"{count:,}" for count in each.found.values())
-    return [each.name, each.load, f"{each.acked:,}", delivered, *counted, each.verdict]
+    return [each.name, each.load, f"{each.acked:,}", f"{each.received:,}", *counted, each.verdict]

@@ -124,7 +124,7 @@ def figures(runs: Sequence[Compared]) -> dict[str, list[Row]]:
     anomalies = list(
         dict.fromkeys(name for run in runs for name, each in run.verdict["anomalies"].items() if each["count"])
     )
-    idle = Row("faults that changed nothing", tuple(without_consequence(run.verdict["faults"]) for run in runs))
+    idle = Row("less than meant", tuple(without_consequence(run.verdict["faults"]) for run in runs))
     told = {
         "system": [Row("system and release", tuple(release(run.scenario) for run in runs))],
         "what happened": [

@@ -13,16 +13,19 @@ class RoundTrip:
 
     Attributes:
         name: the system: a variant of the first axis; `TCP` and the like without one.
+        load: the variants of the other axes; empty without a system.
         payload: bytes.
-        p50_us, p99_us: half the round trip, us, the median over the runs; None if it is not told.
-        published_us: what others published, us; None if nobody did.
+        p50_us, p99_us: half the round trip, us, the median over the runs; None if it is not told. Of ICMP, p50 is the
+            mean.
+        published_us: what others published of messages of this size, us; None if nobody did.
         unanswered: how many had no answer, of all runs.
         verdict: verdicts of the runs; empty without a system.
     """
 
     name: str
+    load: str
     payload: int
-    p50_us: float
+    p50_us: float | None
     p99_us: float | None
     published_us: float | None = None
     unanswered: int = 0
@@ -34,13 +37,14 @@ class Throughput:
     """What the subscribers of a system received.
 
     Attributes:
-        name, payload, verdict: see `RoundTrip`.
-        messages_per_s, bytes_per_s: during the load, the median over the runs.
+        name, load, payload, verdict: see `RoundTrip`.
+        messages_per_s, bytes_per_s: received during the load, the median over the runs.
         sent: number of messages, of all runs.
         found: of each counted anomaly, how many messages show it, of all runs.
     """
 
     name: str
+    load: str
     payload: int
     messages_per_s: float
     bytes_per_s: float
@@ -54,10 +58,9 @@ class Fate:
     """What became of the messages of a load.
 
     Attributes:
-        name, verdict: see `RoundTrip`.
-        load: the variants of the other axes.
-        acked, received: number of messages, and of deliveries, of all runs.
-        subscribers: number of subscribers, each of which is to receive each message.
+        name, load, verdict: see `RoundTrip`.
+        acked: number of messages, of all runs.
+        received: number of receives of all clients, of all runs, copies and probes of the final read included.
         found: of each counted anomaly, how many messages show it, of all runs.
         why: why that is allowed, and what makes the verdict unknown.
     """
@@ -66,7 +69,6 @@ class Fate:
     load: str
     acked: int
     received: int
-    subscribers: int
     found: Mapping[str, int]
     verdict: str
     why: tuple[str, ...]
@@ -74,11 +76,17 @@ class Fate:
 
 @dataclass(frozen=True, slots=True)
 class SideBySide:
-    """All that is told, in the order of the sweep; the floor first."""
+    """All that is told, in the order of the sweep; the floor first.
+
+    Attributes:
+        round_trips, throughputs, fates: of the cells that have a run.
+        lacking: the other cells, in words.
+    """
 
     round_trips: Sequence[RoundTrip]
     throughputs: Sequence[Throughput]
     fates: Sequence[Fate]
+    lacking: Sequence[str]
 
     def as_json(self) -> dict[str, Any]:
         """Return it as the content of a JSON file."""

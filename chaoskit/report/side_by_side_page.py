@@ -9,6 +9,8 @@ from typing import Any
 from chaoskit.base import durable, owner
 from chaoskit.base.errors import BadInput
 from chaoskit.base.quantities import format_size
+from chaoskit.contract import installed
+from chaoskit.contract.anomaly import Gone
 from chaoskit.report import charts
 from chaoskit.report.comparisons import PALETTE, dots, grouped_bars
 from chaoskit.report.side_by_side import Fate, RoundTrip, SideBySide
@@ -30,7 +32,7 @@ def write_side_by_side(name: str, found: SideBySide, out: Path) -> None:
     """
     from chaoskit.report.html import render  # noqa: PLC0415  # loads optional packages
 
-    figures = [*_smallest(found.round_trips), *_by_payload(found), *_undelivered(found.fates)]
+    figures = [*_smallest(found.round_trips), *_by_payload(found), *_gone(found.fates)]
     content = render("side_by_side.html.j2", title=name, found=found, figures=figures, size=format_size)
     try:
         durable.write(out, content.encode())
@@ -52,11 +54,11 @@ def _smallest(trips: Sequence[RoundTrip]) -> list[dict[str, Any]]:
         if value is not None
     ]
     title = f"Half a round trip, {format_size(smallest)}"
-    return [{"id": "smallest", "title": title, "spec": dots(rows, None, _SHOWN, _SHOWN_COLOURS)}]
+    return [{"id": "smallest", "title": title, "spec": dots(rows, None, _SHOWN, _SHOWN_COLOURS)}] if rows else []
 
 
 def _by_payload(found: SideBySide) -> list[dict[str, Any]]:
-    trips = {(each.name, each.payload): each.p50_us / 1e3 for each in found.round_trips}
+    trips = {(each.name, each.payload): each.p50_us / 1e3 for each in found.round_trips if each.p50_us is not None}
     messages = {(each.name, each.payload): each.messages_per_s for each in found.throughputs}
     volumes = {(each.name, each.payload): each.bytes_per_s / 1e6 for each in found.throughputs}
     told = (
@@ -69,21 +71,26 @@ def _by_payload(found: SideBySide) -> list[dict[str, Any]]:
     return [
         {"id": id_, "title": title, "spec": _lines(title, unit, values, colours)}
         for id_, title, unit, values in told
-        if len({payload for _, payload in values}) > 1
+        if len({payload for (_, payload), value in values.items() if value > 0}) > 1
     ]
 
 
-def _undelivered(fates: Sequence[Fate]) -> list[dict[str, Any]]:
-    """Return how much of what was acknowledged did not reach the subscribers, by system and load."""
-    title = "Not delivered, % of what was acknowledged, for each subscriber"
+def _gone(fates: Sequence[Fate]) -> list[dict[str, Any]]:
+    """Return how many of the acknowledged messages a subscriber lacks, by system and load."""
+    title = "Messages that a subscriber lacks, % of those that were acknowledged"
+    names = installed.gone(*Gone)
     rows = [
-        {"name": each.name, "series": each.load, "value": max(0.0, 100 - 100 * each.received / due)}
+        {
+            "name": each.name,
+            "series": each.load,
+            "value": 100 * sum(count for name, count in each.found.items() if name in names) / each.acked,
+        }
         for each in fates
-        if (due := each.acked * each.subscribers)
+        if each.acked
     ]
     loads = list(dict.fromkeys(each.load for each in fates))
     colours = [PALETTE[index % len(PALETTE)] for index in range(len(loads))]
-    return [{"id": "undelivered", "title": title, "spec": grouped_bars(rows, title, loads, colours)}] if rows else []
+    return [{"id": "gone", "title": title, "spec": grouped_bars(rows, title, loads, colours)}] if rows else []
 
 
 def _lines(title: str, unit: str, values: Mapping[tuple[str, int], float], colours: Mapping[str, str]) -> charts.Spec:

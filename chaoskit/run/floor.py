@@ -21,6 +21,9 @@ _TIMEOUT_S = 120.0
 _OF_PING = re.compile(r"= [\d.]+/([\d.]+)/")
 _ICMP_HEADER = 8
 
+DATAGRAM_MAX = 1400
+"""The largest message that fits into one packet, bytes; of larger ones there is no floor."""
+
 
 @dataclass(frozen=True, slots=True)
 class Floor:
@@ -43,7 +46,7 @@ def floors(payload: int) -> Iterator[Floor]:
     """Yield what two hosts of a lab of their own do.
 
     Args:
-        payload: size of a message, bytes; at least 16, and at most a datagram's.
+        payload: size of a message, bytes; at least 16, and at most `DATAGRAM_MAX`.
 
     Raises:
         BadInput: this machine cannot have a lab.

@@ -54,7 +54,7 @@ def _ask(asking: socket.socket, rounds: int, size: int) -> None:
     took, content = [], bytes(size)
     for _ in range(rounds):
         began = time.monotonic_ns()
-        asking.send(content)
+        asking.sendall(content)
         left = size
         while left > 0:
             left -= len(asking.recv(left))

@@ -179,7 +179,7 @@ def is_sweep(spec: str) -> bool:
     path = Path(spec)
     if not path.is_file():
         return spec.startswith(_SWEEPS)
-    return path.suffix == _SUFFIX and "axes" in load_mapping(path, _EXPECTED)
+    return path.suffix == _SUFFIX and not {"axes", "scenarios"}.isdisjoint(load_mapping(path, _EXPECTED))
 
 
 def _locate(spec: str, folder: Path) -> tuple[Path, str]:

@@ -48,11 +48,11 @@ def overridden(content: Mapping[str, Any], changes: Iterable[str]) -> dict[str, 
 def _other_fault(faults: Sequence[Any], key: str, value: Any, change: str) -> list[Any]:
     """Return the faults, one of them with a value at a key."""
     name, _, rest = key.removeprefix(_FAULTS).partition(".")
-    known = {str(number): number for number in range(len(faults))}
-    known |= {
-        str(each["id"]): number for number, each in enumerate(faults) if isinstance(each, Mapping) and each.get("id")
-    }
-    if name not in known or not rest:
+    ids = {each.get("id"): number for number, each in enumerate(faults) if isinstance(each, Mapping)}
+    known = {**{str(number): number for number in range(len(faults))}, **{id_: at for id_, at in ids.items() if id_}}
+    if not known:
+        raise BadInput(f"--with {change}: the scenario has no faults")
+    if name not in known or not rest or not isinstance(faults[known[name]], Mapping):
         raise BadInput(f"--with {change}: write faults.NUMBER.KEY or faults.ID.KEY; the faults are {', '.join(known)}")
     changed = list(faults)
     fault = changed[known[name]]

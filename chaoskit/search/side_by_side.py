@@ -1,51 +1,89 @@
 """Systems beside each other: what the runs of a sweep tell of round trips, of throughput, and of what did not arrive.
 
-The first axis of the sweep has what is compared. What a run measures, its workload says
+The first axis of the sweep has what is compared, the second one the loads. What a run measures, its workload says
 (`chaoskit.contract.workload.Measuring`); of any other run it is told what became of the messages.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from statistics import median
 from typing import Any
 
+import pyarrow.compute as pc
+
+from chaoskit.base.errors import BadInput
+from chaoskit.base.quantities import SECOND
 from chaoskit.contract.workload import Measuring
+from chaoskit.history.reading.reader import History
 from chaoskit.report.side_by_side import Fate, RoundTrip, SideBySide, Throughput
 from chaoskit.run.floor import Floor
 from chaoskit.search.sweep import Cell, Results, Sweep
 
+ReceivedInLoad = Callable[[Mapping[str, Any], int], int]
+
 _US_PER_MS = 1_000
+_AXES = 2
 
 
-def side_by_side(sweep: Sweep, found: Mapping[str, Results], floor: Sequence[Floor]) -> SideBySide:
+def check_axes(sweep: Sweep) -> None:
+    """Reject a sweep whose cells cannot be set beside each other.
+
+    Raises:
+        BadInput: it has another number of axes.
+    """
+    if len(sweep.axes) != _AXES:
+        told = ", ".join(sweep.axes)
+        raise BadInput(
+            f"{sweep.name}: axes: {told}: a bench has two: what is compared, and the loads; use sweep instead"
+        )
+
+
+def smallest(sweep: Sweep) -> int | None:
+    """Return the size of the smallest messages whose round trips are measured, bytes; None if none are."""
+    return min((_options(cell).message_size for cell in sweep.cells if _measures(cell) == "round trips"), default=None)
+
+
+def side_by_side(
+    sweep: Sweep, found: Mapping[str, Results], floor: Sequence[Floor], received: ReceivedInLoad
+) -> SideBySide:
     """Return what the runs so far tell.
 
     Args:
         sweep: the sweep.
         found: the results of its cells, by name.
         floor: what the hosts do without a system.
+        received: returns what the subscribers of a run received in the time of its load, ns, given its verdict.json.
     """
-    trips = [RoundTrip(each.kind, each.payload, each.p50_us, each.p99_us) for each in floor]
+    trips = [RoundTrip(each.kind, "", each.payload, each.p50_us, each.p99_us) for each in floor]
     rates: list[Throughput] = []
     fates: list[Fate] = []
+    lacking: list[str] = []
     for cell in sweep.cells:
-        if verdicts := list(found[cell.name].verdicts.values()):
-            measures = _measures(cell)
-            if measures == "round trips":
-                trips.append(_round_trip(sweep, cell, verdicts))
-            elif measures == "throughput":
-                rates.append(_throughput(sweep, cell, verdicts))
-            else:
-                fates.append(_fate(sweep, cell, verdicts))
-    return SideBySide(trips, rates, fates)
+        results = found[cell.name]
+        if not (verdicts := list(results.verdicts.values())):
+            lacking.append(f"{cell.name}: {f'{len(results.broken)} failed' if results.broken else 'not run'}")
+            continue
+        measures = _measures(cell)
+        if measures == "round trips":
+            trips.append(_round_trip(sweep, cell, verdicts))
+        elif measures == "throughput":
+            rates.append(_throughput(sweep, cell, verdicts, received))
+        else:
+            fates.append(_fate(sweep, cell, verdicts))
+    return SideBySide(trips, rates, fates, lacking)
 
 
-def payloads(sweep: Sweep) -> list[int]:
-    """Return the sizes of the messages whose round trips are measured, bytes."""
-    measured = {_options(cell).message_size for cell in sweep.cells if _measures(cell) == "round trips"}
-    return sorted(measured)
+def received_in_load(store: Path, verdict: Mapping[str, Any], load_ns: int) -> int:
+    """Return how many messages the subscribers of a run in a store received in the time of its load."""
+    history, end_ns, count = History.open(store / verdict["run"]), round(verdict["load_start_s"] * SECOND) + load_ns, 0
+    for partition in history.partitions:
+        messages = history.messages(partition.topic, partition.partition)
+        received = messages.filter(pc.equal(messages["direction"], "received"))["received_ns"]
+        count += pc.sum(pc.less_equal(received, end_ns)).as_py() or 0
+    return count
 
 
 def _measures(cell: Cell) -> str:
@@ -61,23 +99,35 @@ def _options(cell: Cell) -> Any:
     return _plan(cell).workload_options
 
 
+def _names(cell: Cell) -> tuple[str, str]:
+    """Return what is compared, and the load."""
+    return cell.variants[0], "/".join(cell.variants[1:])
+
+
 def _round_trip(sweep: Sweep, cell: Cell, verdicts: Sequence[Mapping[str, Any]]) -> RoundTrip:
-    name = cell.variants[0]
-    took = [each["latency"]["send_from_actual"] for each in verdicts]
-    p50, p99 = (median(each[f"{point}_ms"] for each in took) * _US_PER_MS / 2 for point in ("p50", "p99"))
-    published = sweep.published[name] / 1e3 if name in sweep.published else None
+    payload, (name, load) = _options(cell).message_size, _names(cell)
+    took = [each["latency"].get("send_from_actual", {}) for each in verdicts]
+    p50, p99 = (_half_us([each.get(f"{point}_ms") for each in took]) for point in ("p50", "p99"))
+    published = sweep.published.get(name) if payload == smallest(sweep) else None
     unanswered = sum(each["counts"]["indeterminate"] for each in verdicts)
-    return RoundTrip(name, _options(cell).message_size, p50, p99, published, unanswered, _verdicts(verdicts))
+    told = None if published is None else published / 1e3
+    return RoundTrip(name, load, payload, p50, p99, told, unanswered, _verdicts(cell, verdicts))
 
 
-def _throughput(sweep: Sweep, cell: Cell, verdicts: Sequence[Mapping[str, Any]]) -> Throughput:
-    payload = _options(cell).message_size
-    load_s = _plan(cell).scenario.workload.duration / 1e9
-    per_s = median(each["counts"]["received"] for each in verdicts) / load_s
-    sent = sum(each["counts"]["sent"] for each in verdicts)
-    return Throughput(
-        cell.variants[0], payload, per_s, per_s * payload, sent, _found(sweep, verdicts), _verdicts(verdicts)
-    )
+def _half_us(round_trips_ms: Sequence[float | None]) -> float | None:
+    known = [each for each in round_trips_ms if each is not None]
+    return median(known) * _US_PER_MS / 2 if known else None
+
+
+def _throughput(
+    sweep: Sweep, cell: Cell, verdicts: Sequence[Mapping[str, Any]], received_in: ReceivedInLoad
+) -> Throughput:
+    payload, (name, load) = _options(cell).message_size, _names(cell)
+    load_ns = _plan(cell).scenario.workload.duration
+    received = median(received_in(each, load_ns) for each in verdicts)
+    per_s, sent = received * SECOND / load_ns, sum(each["counts"]["sent"] for each in verdicts)
+    counted = _found(sweep, verdicts)
+    return Throughput(name, load, payload, per_s, per_s * payload, sent, counted, _verdicts(cell, verdicts))
 
 
 def _fate(sweep: Sweep, cell: Cell, verdicts: Sequence[Mapping[str, Any]]) -> Fate:
@@ -85,9 +135,7 @@ def _fate(sweep: Sweep, cell: Cell, verdicts: Sequence[Mapping[str, Any]]) -> Fa
     told = (found["why"] for each in verdicts for found in each["anomalies"].values() if found["count"])
     reasons = (reason for each in verdicts for reason in each["reasons"])
     why = tuple(dict.fromkeys(words for words in (*told, *reasons) if words))
-    load = "/".join(cell.variants[1:])
-    subscribers = _options(cell).consumers
-    return Fate(cell.variants[0], load, acked, received, subscribers, _found(sweep, verdicts), _verdicts(verdicts), why)
+    return Fate(*_names(cell), acked, received, _found(sweep, verdicts), _verdicts(cell, verdicts), why)
 
 
 def _found(sweep: Sweep, verdicts: Sequence[Mapping[str, Any]]) -> dict[str, int]:
@@ -97,6 +145,7 @@ def _found(sweep: Sweep, verdicts: Sequence[Mapping[str, Any]]) -> dict[str, int
     return {name: seen[name] for name in sweep.count}
 
 
-def _verdicts(verdicts: Sequence[Mapping[str, Any]]) -> str:
+def _verdicts(cell: Cell, verdicts: Sequence[Mapping[str, Any]]) -> str:
     seen = Counter(str(each["verdict"]) for each in verdicts)
-    return ", ".join(name if count == 1 else f"{count} {name}" for name, count in seen.items())
+    told = ", ".join(name if count == 1 else f"{count} {name}" for name, count in seen.items())
+    return told if len(verdicts) == len(cell.plans) else f"{told}; {len(verdicts)} of {len(cell.plans)} runs"

@@ -70,7 +70,7 @@ def _away_s(declared: Declared, effect: Effect) -> float:
     """Return for how long messages may wait because of a fault; 0: none does."""
     bridge = declared.options.bridge
     if bridge and effect.on_hosts:
-        return lasted_ns(declared, effect) / SECOND + bridge.back_s
+        return float(lasted_ns(declared, effect) / SECOND + bridge.back_s)
     return lasted_ns(declared, effect) / SECOND + _BACK_S if _lasting(declared) else 0.0
 
 

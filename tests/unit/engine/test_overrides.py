@@ -70,6 +70,12 @@ def test_a_fault_that_is_not_there_is_told_with_those_that_are(change: str) -> N
         overridden({"faults": FAULTS}, [change])
 
 
+@pytest.mark.parametrize(("faults", "told"), [([], "the scenario has no faults"), (["kill"], "the faults are 0")])
+def test_what_is_no_fault_cannot_be_changed(faults: list[Any], told: str) -> None:
+    with pytest.raises(BadInput, match=told):
+        overridden({"faults": faults}, ["faults.0.for=1s"])
+
+
 @pytest.mark.parametrize("change", ["cluster.hosts", "=3", "workload.rate={"])
 def test_what_is_no_change_is_refused(change: str) -> None:
     with pytest.raises(BadInput, match=r"^--with "):

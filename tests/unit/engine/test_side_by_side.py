@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from generated import generated
 
 from chaoskit.base.errors import BadInput
 from chaoskit.cli.main import cli
 from chaoskit.report.side_by_side_page import write_side_by_side
 from chaoskit.run.floor import Floor
 from chaoskit.scenario.files import find_sweep
-from chaoskit.search.side_by_side import payloads, side_by_side
+from chaoskit.search.side_by_side import check_axes, received_in_load, side_by_side, smallest
 from chaoskit.search.sweep import Results, Sweep, load_sweep
 
 CELLS = ("dds-reliable/ping-pong-64B", "zenoh-drop/firehose-8KiB", "zenoh-drop/feed-partition", "kafka-acks-0/feed")
@@ -35,6 +37,10 @@ def _verdict(verdict: str = "valid", missed: int = 0, reasons: tuple[str, ...] =
     }
 
 
+def _received(verdict: Mapping[str, Any], load_ns: int) -> int:
+    return int(verdict["counts"]["received"])
+
+
 def _found(sweep: Sweep, **told: list[dict[str, Any]]) -> dict[str, Results]:
     verdicts = {cell.name: told.get(cell.name.rpartition("/")[2].split("-")[0], []) for cell in sweep.cells}
     return {name: Results(dict(enumerate(each, 1))) for name, each in verdicts.items()}
@@ -42,7 +48,7 @@ def _found(sweep: Sweep, **told: list[dict[str, Any]]) -> dict[str, Results]:
 
 def test_half_a_round_trip_is_told_beside_the_floor_and_the_published_one(sweep: Sweep) -> None:
     runs = [_verdict(indeterminate=1), _verdict("unknown", indeterminate=2)]
-    told = side_by_side(sweep, _found(sweep, ping=runs), [Floor("TCP", 64, 100.0, None)])
+    told = side_by_side(sweep, _found(sweep, ping=runs), [Floor("TCP", 64, 100.0, None)], _received)
 
     floor, ours = told.round_trips
     assert (floor.name, floor.p50_us, floor.verdict, floor.published_us) == ("TCP", 100.0, "", None)
@@ -54,7 +60,7 @@ def test_half_a_round_trip_is_told_beside_the_floor_and_the_published_one(sweep:
 
 def test_throughput_is_what_was_received_in_the_time_of_the_load(sweep: Sweep) -> None:
     runs = [_verdict(sent=60, received=50, missed=10), _verdict(sent=70, received=70)]
-    [rate] = side_by_side(sweep, _found(sweep, firehose=runs), []).throughputs
+    [rate] = side_by_side(sweep, _found(sweep, firehose=runs), [], _received).throughputs
 
     assert (rate.messages_per_s, rate.bytes_per_s) == (12.0, 12.0 * 8192)  # the median of 50 and 70, in 5 s
     assert (rate.sent, rate.found["missed"], rate.found["lost"], rate.verdict) == (130, 10, 0, "2 valid")
@@ -62,34 +68,66 @@ def test_throughput_is_what_was_received_in_the_time_of_the_load(sweep: Sweep) -
 
 def test_what_did_not_arrive_is_told_with_the_reason(sweep: Sweep) -> None:
     runs = [_verdict(acked=100, received=150, missed=50), _verdict(acked=100, received=200, reasons=("no final read",))]
-    fates = side_by_side(sweep, _found(sweep, feed=runs), []).fates
+    fates = side_by_side(sweep, _found(sweep, feed=runs), [], _received).fates
 
     assert [(each.name, each.load) for each in fates] == [("zenoh-drop", "feed-partition"), ("kafka-acks-0", "feed")]
-    assert (fates[0].acked, fates[0].received, fates[0].subscribers) == (200, 350, 2)
+    assert (fates[0].acked, fates[0].received) == (200, 350)
     assert fates[0].found == {"lost": 0, "missed": 50, "duplicate": 0, "redelivered": 0}
     assert "congestion: drop" in fates[0].why
     assert "no final read" in fates[0].why
 
 
 def test_the_floor_is_that_of_the_messages_that_go_round(sweep: Sweep) -> None:
-    assert payloads(sweep) == [64]
+    assert smallest(sweep) == 64
+
+
+def test_a_published_figure_is_of_the_smallest_messages_alone() -> None:
+    cells = ["dds-reliable/ping-pong-64B", "dds-reliable/ping-pong-8KiB"]
+    sweep = load_sweep(find_sweep("sweeps/pubsub"), only=cells)
+    trips = side_by_side(sweep, _found(sweep, ping=[_verdict()]), [], _received).round_trips
+
+    assert [(each.load, each.published_us) for each in trips] == [("ping-pong-64B", 8.0), ("ping-pong-8KiB", None)]
+
+
+def test_round_trips_that_nobody_answered_have_no_time(sweep: Sweep) -> None:
+    silent = {**_verdict(indeterminate=5), "latency": {"send_from_actual": {"without": 5}}}
+    [trip] = side_by_side(sweep, _found(sweep, ping=[silent]), [], _received).round_trips
+
+    assert (trip.p50_us, trip.p99_us, trip.unanswered) == (None, None, 5)
+
+
+def test_cells_without_a_run_are_told(sweep: Sweep) -> None:
+    found = _found(sweep, ping=[_verdict()])
+    found["kafka-acks-0/feed"].broken.append(1)
+    told = side_by_side(sweep, found, [], _received)
+
+    assert told.round_trips[0].verdict == "valid; 1 of 2 runs"
+    assert "kafka-acks-0/feed: 1 failed" in told.lacking
+    assert "zenoh-drop/firehose-8KiB: not run" in told.lacking
+    assert len(told.lacking) == 3
+
+
+def test_what_is_received_after_the_load_does_not_count(tmp_path: Path) -> None:
+    generated(tmp_path / "any" / "20260101T000000-abc", messages=200)
+    begun = {"run": "any/20260101T000000-abc", "load_start_s": 0.0}
+
+    assert received_in_load(tmp_path, begun, 0) == 0
+    assert received_in_load(tmp_path, begun, 10**15) > 100
+
+
+def test_a_bench_has_two_axes() -> None:
+    with pytest.raises(BadInput, match="a bench has two: what is compared, and the loads; use sweep instead"):
+        check_axes(load_sweep(find_sweep("sweeps/mosquitto-saving"), seeds=1))
 
 
 def test_the_page_has_tables_and_charts(sweep: Sweep, tmp_path: Path) -> None:
     floor = [Floor("TCP", 64, 100.0, 300.0)]
     runs = _found(sweep, ping=[_verdict()], firehose=[_verdict(received=50)], feed=[_verdict(acked=10, received=20)])
     page = tmp_path / "page.html"
-    write_side_by_side("pubsub", side_by_side(sweep, runs, floor), page)
+    write_side_by_side("pubsub", side_by_side(sweep, runs, floor, _received), page)
 
     text = page.read_text()
-    for words in (
-        "Half a round trip, 64B",
-        "dds-reliable",
-        "20 of 20",
-        "feed-partition",
-        "published",
-        "Not delivered, %",
-    ):
+    for words in ("Half a round trip, 64B", "dds-reliable", "feed-partition", "published", "a subscriber lacks, %"):
         assert words in text
 
 
