@@ -21,6 +21,7 @@ from chaoskit.contract.power import PowerMissing, optional
 from chaoskit.contract.service import Placing, Service
 from chaoskit.contract.system import System, between_clients
 from chaoskit.contract.topic import Topic
+from chaoskit.contract.workload import SideTopics
 from chaoskit.run.deployment import start
 from chaoskit.testing.conformance.clients import check_clients
 from chaoskit.testing.conformance.wants import Wants
@@ -225,7 +226,9 @@ def _check_roles(found: System, cluster: Service, topic: Topic, hosts: Sequence[
 
 def _create_topics(cluster: Service, namespace: str, name: str, given: Mapping[str, Any], brokers: int) -> None:
     workload = installed_workload(name, "workload")
-    for topic in workload.topics(workload.options.model_validate(given), brokers):
+    options = workload.options.model_validate(given)
+    beside = workload.side_topics(options) if isinstance(workload, SideTopics) else []
+    for topic in (*workload.topics(options, brokers), *beside):
         cluster.create_topic(replace(topic, name=namespace + topic.name))
 
 
