@@ -32,14 +32,14 @@ def _allowed(plan: Plan) -> dict[str, Allowance]:
         parameters = kind.parameters.model_validate(fault.parameters)
         damage = kind.damage(parameters)
         for on in fault.on:
-            hosts = _hosts(plan, on)
+            on_hosts, end_ns = kind.hits == "hosts", fault.at_ns + (fault.for_ns or 0)
+            hit = _hosts(plan, on) if on_hosts else (on,)
             lasts_ns = fault.for_ns or 0
             ahead_ns = kind.ahead_ns(parameters, lasts_ns)
             abrupt = kind.abrupt or bool(damage)
-            on_hosts, end_ns = kind.hits == "hosts", fault.at_ns + lasts_ns
             links = kind.family == "network"
             given = {"ahead_ns": ahead_ns, "abrupt": abrupt, "on_links": links}
-            effects.append(Effect(fault.kind, hosts, on_hosts, damage, fault.at_ns, end_ns, **given))
+            effects.append(Effect(fault.kind, hit, on_hosts, damage, fault.at_ns, end_ns, **given))
     return allowances(plan.system.guarantees, anomalies(), plan.declared, effects, plan.scenario.accept)
 
 
