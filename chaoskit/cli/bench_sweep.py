@@ -21,7 +21,7 @@ from chaoskit.report.side_by_side import Fate, RoundTrip, SideBySide, Throughput
 from chaoskit.report.side_by_side_page import write_side_by_side
 from chaoskit.run.floor import DATAGRAM_MAX, floors
 from chaoskit.scenario.files import find_sweep, is_sweep
-from chaoskit.search.side_by_side import check_axes, received_in_load, side_by_side, smallest
+from chaoskit.search.side_by_side import check_axes, received_until, side_by_side, smallest
 from chaoskit.search.sweep import Results, Sweep, run_sweep
 from chaoskit.search.table import worst
 
@@ -67,7 +67,7 @@ def bench_sweep(planned: Sweep, store: Path, out: Path, html: Path | None, *, dr
     owner.make_folder(out)
     size = smallest(planned)
     floor = [] if size is None or size > DATAGRAM_MAX else list(floors(size))
-    received = partial(received_in_load, store)
+    received = partial(received_until, store)
     found: dict[str, Results] = {}
     try:
         with SweepProgress(f"bench {planned.name}") as progress:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -22,7 +23,7 @@ from chaoskit.report.side_by_side import Fate, RoundTrip, SideBySide, Throughput
 from chaoskit.run.floor import Floor
 from chaoskit.search.sweep import Cell, Results, Sweep
 
-ReceivedInLoad = Callable[[Mapping[str, Any], int], int]
+ReceivedUntil = Callable[[str, int], int]
 
 _US_PER_MS = 1_000
 _AXES = 2
@@ -47,7 +48,7 @@ def smallest(sweep: Sweep) -> int | None:
 
 
 def side_by_side(
-    sweep: Sweep, found: Mapping[str, Results], floor: Sequence[Floor], received: ReceivedInLoad
+    sweep: Sweep, found: Mapping[str, Results], floor: Sequence[Floor], received: ReceivedUntil
 ) -> SideBySide:
     """Return what the runs so far tell.
 
@@ -55,7 +56,8 @@ def side_by_side(
         sweep: the sweep.
         found: the results of its cells, by name.
         floor: what the hosts do without a system.
-        received: returns what the subscribers of a run received in the time of its load, ns, given its verdict.json.
+        received: returns how many messages the subscribers of a run, by its name, had received by then, ns since its
+            start.
     """
     trips = [RoundTrip(each.kind, "", each.payload, each.p50_us, each.p99_us) for each in floor]
     rates: list[Throughput] = []
@@ -76,13 +78,14 @@ def side_by_side(
     return SideBySide(trips, rates, fates, lacking)
 
 
-def received_in_load(store: Path, verdict: Mapping[str, Any], load_ns: int) -> int:
-    """Return how many messages the subscribers of a run in a store received in the time of its load."""
-    history, end_ns, count = History.open(store / verdict["run"]), round(verdict["load_start_s"] * SECOND) + load_ns, 0
+@cache
+def received_until(store: Path, run: str, until_ns: int) -> int:
+    """Return how many messages the subscribers of a run in a store had received by then, ns since its start."""
+    history, count = History.open(store / run), 0
     for partition in history.partitions:
         messages = history.messages(partition.topic, partition.partition)
         received = messages.filter(pc.equal(messages["direction"], "received"))["received_ns"]
-        count += pc.sum(pc.less_equal(received, end_ns)).as_py() or 0
+        count += pc.sum(pc.less_equal(received, until_ns)).as_py() or 0
     return count
 
 
@@ -120,11 +123,12 @@ def _half_us(round_trips_ms: Sequence[float | None]) -> float | None:
 
 
 def _throughput(
-    sweep: Sweep, cell: Cell, verdicts: Sequence[Mapping[str, Any]], received_in: ReceivedInLoad
+    sweep: Sweep, cell: Cell, verdicts: Sequence[Mapping[str, Any]], received_until: ReceivedUntil
 ) -> Throughput:
     payload, (name, load) = _options(cell).message_size, _names(cell)
     load_ns = _plan(cell).scenario.workload.duration
-    received = median(received_in(each, load_ns) for each in verdicts)
+    ends = ((each["run"], round(each["load_start_s"] * SECOND) + load_ns) for each in verdicts)
+    received = median(received_until(run, end_ns) for run, end_ns in ends)
     per_s, sent = received * SECOND / load_ns, sum(each["counts"]["sent"] for each in verdicts)
     counted = _found(sweep, verdicts)
     return Throughput(name, load, payload, per_s, per_s * payload, sent, counted, _verdicts(cell, verdicts))
