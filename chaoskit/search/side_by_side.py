@@ -112,7 +112,8 @@ def _round_trip(sweep: Sweep, cell: Cell, verdicts: Sequence[Mapping[str, Any]])
     took = [each["latency"].get("send_from_actual", {}) for each in verdicts]
     p50, p99 = (_half_us([each.get(f"{point}_ms") for each in took]) for point in ("p50", "p99"))
     published = sweep.published.get(name) if payload == smallest(sweep) else None
-    unanswered = sum(each["counts"]["indeterminate"] for each in verdicts)
+    # Each publisher's first message warms it up, before anybody is there to answer.
+    unanswered = sum(max(0, each["counts"]["indeterminate"] - _options(cell).producers) for each in verdicts)
     told = None if published is None else published / 1e3
     return RoundTrip(name, load, payload, p50, p99, told, unanswered, _verdicts(cell, verdicts))
 
@@ -136,7 +137,7 @@ def _throughput(
 
 def _fate(sweep: Sweep, cell: Cell, verdicts: Sequence[Mapping[str, Any]]) -> Fate:
     acked, received = (sum(each["counts"][count] for each in verdicts) for count in ("acked", "received"))
-    told = (found["why"] for each in verdicts for found in each["anomalies"].values() if found["count"])
+    told = (found["why"] for each in verdicts for name, found in each["anomalies"].items() if name in sweep.count)
     reasons = (reason for each in verdicts for reason in each["reasons"])
     why = tuple(dict.fromkeys(words for words in (*told, *reasons) if words))
     return Fate(*_names(cell), acked, received, _found(sweep, verdicts), _verdicts(cell, verdicts), why)

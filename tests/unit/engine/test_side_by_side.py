@@ -50,7 +50,7 @@ def _found(sweep: Sweep, **told: list[dict[str, Any]]) -> dict[str, Results]:
 
 
 def test_half_a_round_trip_is_told_beside_the_floor_and_the_published_one(sweep: Sweep) -> None:
-    runs = [_verdict(indeterminate=1), _verdict("unknown", indeterminate=2)]
+    runs = [_verdict(indeterminate=2), _verdict("unknown", indeterminate=3)]
     told = side_by_side(sweep, _found(sweep, ping=runs), [Floor("TCP", 64, 100.0, None)], _received)
 
     floor, ours = told.round_trips
@@ -78,6 +78,7 @@ def test_what_did_not_arrive_is_told_with_the_reason(sweep: Sweep) -> None:
     assert fates[0].found == {"lost": 0, "missed": 50, "duplicate": 0, "redelivered": 0}
     assert "congestion: drop" in fates[0].why
     assert "no final read" in fates[0].why
+    assert "not counted" not in fates[0].why
 
 
 def test_the_floor_is_that_of_the_messages_that_go_round(sweep: Sweep) -> None:
@@ -93,7 +94,7 @@ def test_a_published_figure_is_of_the_smallest_messages_alone() -> None:
 
 
 def test_round_trips_that_nobody_answered_have_no_time(sweep: Sweep) -> None:
-    silent = {**_verdict(indeterminate=5), "latency": {"send_from_actual": {"without": 5}}}
+    silent = {**_verdict(indeterminate=6), "latency": {"send_from_actual": {"without": 5}}}
     [trip] = side_by_side(sweep, _found(sweep, ping=[silent]), [], _received).round_trips
 
     assert (trip.p50_us, trip.p99_us, trip.unanswered) == (None, None, 5)
