@@ -67,7 +67,7 @@ expectations: setup ## what settings keep under which faults, and deduplication,
 
 bench: setup ## measure recording and checking, up to 100 million messages (over an hour; 24 GiB of memory, 10 of disk)
 	$(SUDO) $(BIN)/python benchmarks/wal.py
-	$(SUDO) $(BIN)/python benchmarks/recording.py
+	$(SUDO) $(BIN)/python -m benchmarks.recording
 	$(SUDO) $(BIN)/python -m benchmarks.latency
 	$(SUDO) $(BIN)/python -m benchmarks.full_rate
 	$(BIN)/python benchmarks/check_log.py

@@ -7,15 +7,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from chaoskit.base.journal import Journal
-from chaoskit.contract.host import ServiceHost
+from chaoskit.contract.host import Root, ServiceHost
 from clusters.hosts.lab import LocalOptions, LocalProvider
 
 
 @contextmanager
-def hosts(count: int) -> Iterator[Sequence[ServiceHost]]:
-    """Give booted hosts of a lab, which ends with the block."""
+def hosts(count: int, root: Root | None = None) -> Iterator[Sequence[ServiceHost]]:
+    """Give booted hosts of a lab, with another root if one is given; the lab ends with the block."""
+    provider = LocalProvider()
+    if root is not None:
+        provider.make_root(root)
     with Journal(f"benchmark-{os.getpid()}") as journal:
-        lab = LocalProvider().provision(journal, count, LocalOptions())
+        lab = provider.provision(journal, count, LocalOptions(), root=root)
         try:
             yield lab.hosts
         finally:

@@ -4,7 +4,7 @@
 that a drift of the machine hits both. Sends go to librdkafka's mock cluster, which costs little, and to a real
 three-broker Kafka on the same cores, from which they are then read. Prints one JSON line.
 
-    sudo .venv/bin/python benchmarks/recording.py [ROUNDS] [SECONDS]
+    sudo .venv/bin/python -m benchmarks.recording [ROUNDS] [SECONDS]
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 
-from chaoskit.base.journal import Journal
+from benchmarks.lab import hosts
 from chaoskit.contract import installed
 from chaoskit.contract.datamodel import LOG
 from chaoskit.contract.service import Service
@@ -35,7 +35,6 @@ from chaoskit.history.recording.wal import WalWriter
 from chaoskit.load.consumer import consume
 from chaoskit.load.producer import produce
 from chaoskit.run.deployment import start
-from clusters.hosts.lab import LocalOptions, LocalProvider
 from clusters.kafka.client import KafkaClients
 from clusters.kafka.connection import librdkafka
 from clusters.kafka.consumer import CONSUMER_DEFAULTS
@@ -143,31 +142,23 @@ def bare_received(connection: dict[str, Any], seconds: float) -> float:
 
 
 @contextmanager
-def running(name: str, hosts: int, options: Any) -> Iterator[Service]:
-    """Yield a system on hosts of its own."""
-    provider, system = LocalProvider(), installed.system(name, "system")
-    root = system.root(options) if isinstance(system, Rooted) else None
-    if root is not None:
-        provider.make_root(root)
-    system.prepare(options)
-    with Journal(f"benchmark-{os.getpid()}") as journal:
-        lab = provider.provision(journal, hosts, LocalOptions(), root=root)
-        try:
-            cluster = system.deploy(lab.hosts, options)
-            start(cluster)
-            cluster.begin_trial("", options)
-            cluster.wait_ready(60)
-            yield cluster
-        finally:
-            lab.close()
-            journal.close()
+def running(name: str, count: int, options: Any) -> Iterator[Service]:
+    """Yield a system on so many hosts of its own."""
+    system = installed.system(name, "system")
+    with hosts(count, system.root(options) if isinstance(system, Rooted) else None) as found:
+        system.prepare(options)
+        cluster = system.deploy(found, options)
+        start(cluster)
+        cluster.begin_trial("", options)
+        cluster.wait_ready(60)
+        yield cluster
 
 
 @contextmanager
-def kafka(hosts: int, options: KafkaOptions) -> Iterator[dict[str, Any]]:
+def kafka(count: int, options: KafkaOptions) -> Iterator[dict[str, Any]]:
     """Yield the connection to a cluster that has the topic, one partition on all its brokers."""
-    with running("kafka", hosts, options) as cluster:
-        cluster.create_topic(Topic(TOPIC, LOG, 1, hosts))
+    with running("kafka", count, options) as cluster:
+        cluster.create_topic(Topic(TOPIC, LOG, 1, count))
         yield cluster.client_settings()
 
 
