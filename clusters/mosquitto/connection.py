@@ -17,6 +17,9 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 from pydantic import BaseModel, ConfigDict, Field
 
+from chaoskit.base.errors import BadInput, Problems
+from chaoskit.contract.guarantee import Declared
+from chaoskit.contract.traits import Leaving
 from clusters.common.client_settings import checked
 from clusters.mosquitto.settings import PORT
 
@@ -86,6 +89,24 @@ def publisher_settings(settings: Mapping[str, Any]) -> PublisherSettings:
 def subscriber_settings(settings: Mapping[str, Any]) -> SubscriberSettings:
     """Return the settings of a consumer; see `publisher_settings`."""
     return checked(SubscriberSettings, "consumer", settings)
+
+
+def check_owed(declared: Declared, publisher: PublisherSettings, subscriber: SubscriberSettings) -> None:
+    """Reject subscribers of which could not be told what they are owed.
+
+    Raises:
+        BadInput: names the key and the remedy.
+    """
+    problems, bridge = Problems(), declared.options.bridge
+    if bridge and subscriber.clean_session and min(publisher.qos, subscriber.qos) > 0:
+        why = "what waits for a bridge outlives a clean session"
+        problems.add(BadInput(f"workload.consumer.clean_session: {why}; set clean_session: false, or qos: 0"))
+    if bridge and publisher.retain:
+        problems.add(BadInput("workload.producer.retain: not with a bridge; remove one of them"))
+    if declared.get(Leaving) and (subscriber.share or not subscriber.clean_session):
+        why = "who leaves a shared or lasting subscription leaves messages behind"
+        problems.add(BadInput(f"workload.leavers: {why}; remove consumer.share, and set clean_session: true"))
+    problems.raise_any()
 
 
 class Connection:

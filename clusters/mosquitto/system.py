@@ -15,11 +15,10 @@ from chaoskit.contract.installation import Installation
 from chaoskit.contract.operating import Decommissioning, Leadership, Reassignment, Upgrade
 from chaoskit.contract.service import DataFiles
 from chaoskit.contract.system import CLIENT_POWERS
-from chaoskit.contract.traits import Leaving
 from clusters.common.diagnosis import debian_roots
 from clusters.hosts import roots
 from clusters.mosquitto.client import MqttClients
-from clusters.mosquitto.connection import publisher_settings, subscriber_settings
+from clusters.mosquitto.connection import check_owed, publisher_settings, subscriber_settings
 from clusters.mosquitto.deploy import ROLES, Brokers
 from clusters.mosquitto.guarantees import GUARANTEES
 from clusters.mosquitto.releases import root_of
@@ -54,29 +53,16 @@ class System:
     def check(self, declared: Declared) -> None:
         problems = Problems()
         problems.tried(root_of, declared.options.version)
-        problems.tried(publisher_settings, declared.producer)
-        problems.tried(subscriber_settings, declared.consumer)
+        publisher = problems.tried(publisher_settings, declared.producer)
+        subscriber = problems.tried(subscriber_settings, declared.consumer)
         bridged = declared.options.bridge is not None
         if bridged and declared.hosts != 2:
             problems.add(BadInput(f"cluster.hosts: {declared.hosts}: a bridge is between two brokers; set hosts: 2"))
         elif not bridged and declared.hosts != 1:
             remedy = "set hosts: 1, or with 2 a bridge between them: bridge: {qos: 1}"
             problems.add(BadInput(f"cluster.hosts: {declared.hosts}: {_ONE_BROKER}; {remedy}"))
-        problems.raise_any()
-        self._check_subscribers(declared)
-
-    def _check_subscribers(self, declared: Declared) -> None:
-        """Reject subscribers of which could not be told what they are owed."""
-        problems, subscriber = Problems(), subscriber_settings(declared.consumer)
-        acknowledged = subscriber.qos > 0 and publisher_settings(declared.producer).qos > 0
-        if declared.options.bridge and acknowledged and subscriber.clean_session:
-            why = "what waits for a bridge outlives a clean session"
-            problems.add(BadInput(f"workload.consumer.clean_session: {why}; set clean_session: false, or qos: 0"))
-        if declared.options.bridge and publisher_settings(declared.producer).retain:
-            problems.add(BadInput("workload.producer.retain: not with a bridge; remove one of them"))
-        if declared.get(Leaving) and (subscriber.share or not subscriber.clean_session):
-            why = "who leaves a shared or lasting subscription leaves messages behind"
-            problems.add(BadInput(f"workload.leavers: {why}; remove consumer.share, and set clean_session: true"))
+        if publisher and subscriber:
+            problems.tried(check_owed, declared, publisher, subscriber)
         problems.raise_any()
 
     def prepare(self, options: MosquittoOptions) -> None:
