@@ -94,7 +94,7 @@ class FeedView:
         self.log = part.view(LogView)
         client, names = words_of(part.operations["client"])
         bases = [name.partition("#")[0] for name in names]
-        shared = part.observations.filter(pa.array(is_one_of(part.observations["kind"], (SHARED,))))
+        shared = _observed(part, SHARED)
         by = client[self.log.operations.rows_of(integers(shared["op"]))]
         share_of = dict(zip([bases[each] for each in by], shared["name"].to_pylist(), strict=True))
         subscribers = _numbered([(share_of[base], "") if base in share_of else ("", base) for base in bases])
@@ -102,11 +102,10 @@ class FeedView:
         self.member_of: Ints = members[client]
         self.subscriber_of: Ints = subscribers[client]
         self._sharing = {int(subscribers[each]) for each in by}
-        self._parted = part.observations.filter(pa.array(is_one_of(part.observations["kind"], (PARTED,))))
+        self._parted = _observed(part, PARTED)
         self._number_of = dict(zip(bases, members.tolist(), strict=True))
-        told = part.observations.filter(pa.array(is_one_of(part.observations["kind"], _KINDS)))
-        self._told = told
-        given = part.observations.filter(pa.array(is_one_of(part.observations["kind"], (REPLAYED, RETAINED))))
+        self._told = _observed(part, *_KINDS)
+        given = _observed(part, REPLAYED, RETAINED)
         self._given = {
             row["op"]: (row["kind"], row["value"]) for row in given.select(["op", "kind", "value"]).to_pylist()
         }
@@ -214,6 +213,11 @@ class FeedView:
         last = np.zeros(int(operations.process.max(initial=0)) + 1, np.int64)
         np.maximum.at(last, operations.process, np.maximum(operations.start_ns, operations.end_ns))
         return last
+
+
+def _observed(part: Part, *kinds: str) -> pa.Table:
+    """Return the observations of some kinds."""
+    return part.observations.filter(pa.array(is_one_of(part.observations["kind"], kinds)))
 
 
 def _numbered(named: Sequence[Hashable]) -> Ints:

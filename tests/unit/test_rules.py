@@ -32,9 +32,8 @@ def _allowed(plan: Plan) -> dict[str, Allowance]:
         parameters = kind.parameters.model_validate(fault.parameters)
         damage = kind.damage(parameters)
         for on in fault.on:
-            on_hosts, end_ns = kind.hits == "hosts", fault.at_ns + (fault.for_ns or 0)
-            hit = _hosts(plan, on) if on_hosts else (on,)
-            lasts_ns = fault.for_ns or 0
+            on_hosts, lasts_ns = kind.hits == "hosts", fault.for_ns or 0
+            hit, end_ns = (_hosts(plan, on) if on_hosts else (on,)), fault.at_ns + lasts_ns
             ahead_ns = kind.ahead_ns(parameters, lasts_ns)
             abrupt = kind.abrupt or bool(damage)
             links = kind.family == "network"
