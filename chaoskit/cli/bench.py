@@ -15,7 +15,7 @@ from chaoskit.base.quantities import parse_duration, parse_size
 from chaoskit.base.state import state_folder
 from chaoskit.cli.bench_sweep import as_sweep, bench_sweep, reject
 from chaoskit.cli.benched import measurement, recording, rung, show, show_bracket, show_step
-from chaoskit.cli.options import PATH, store_option
+from chaoskit.cli.options import PATH, check_folder, store_option
 from chaoskit.cli.planned import show_plans
 from chaoskit.cli.progress import LiveProgress
 from chaoskit.cli.summary import worst_exit_code
@@ -79,7 +79,7 @@ def command(
     if (sweep := as_sweep(files)) is not None:
         given = {"--lab": lab, "--hosts": hosts, "--java": java, "--duration": duration, "--warm-up": warm_up}
         reject(given | {"--backlog": backlog, "--p99": p99})
-        _check_page(html)
+        check_folder("--html", html)
         return bench_sweep(load_sweep(sweep, only=only), store, out, html, dry_run=dry_run)
     if only:
         raise BadInput("--only: of a sweep, and these are files of OMB; name fewer of them instead")
@@ -95,7 +95,7 @@ def command(
     if dry_run:
         show_plans([each.plan for each in benches], drawn=False)
         return 0
-    _check_page(html)
+    check_folder("--html", html)
     owner.make_folder(out)
     costs = [recording_cost(size) for size in sorted({each.workload.messageSize for each in benches})]
     with Site(store) as site:
@@ -146,11 +146,6 @@ def _write(found: Benched, out: Path) -> None:
     durable.write(path, json.dumps(found.document, indent=2).encode())
     owner.give([path])
     click.echo(f"{path}  run folder: {found.folder}", err=True)
-
-
-def _check_page(html: Path | None) -> None:
-    if html is not None and not html.absolute().parent.is_dir():
-        raise BadInput(f"--html {html}: there is no such folder; choose another file")
 
 
 def _quantity(option: str, given: str | None, parse: Callable[[object], int]) -> int | None:

@@ -7,13 +7,12 @@ from functools import partial
 from pathlib import Path
 
 import click
-from rich.table import Table
 
 from chaoskit.base import owner
 from chaoskit.base import store as stores
 from chaoskit.base.errors import BadInput
 from chaoskit.base.quantities import format_size
-from chaoskit.cli.console import wide_console
+from chaoskit.cli.console import print_table
 from chaoskit.cli.planned import show_plans
 from chaoskit.cli.sweep import SweepProgress
 from chaoskit.judge.verdict import EXIT_CODES
@@ -62,20 +61,22 @@ def bench_sweep(planned: Sweep, store: Path, out: Path, html: Path | None, *, dr
     """
     check_axes(planned)
     if dry_run:
-        show_plans([next(iter(cell.plans.values())) for cell in planned.cells], drawn=False)
+        show_plans([cell.plan for cell in planned.cells], drawn=False)
         return 0
     owner.make_folder(out)
     size = smallest(planned)
     floor = [] if size is None or size > DATAGRAM_MAX else list(floors(size))
     received = partial(received_until, store)
     found: dict[str, Results] = {}
+    told: SideBySide | None = None
     try:
         with SweepProgress(f"bench {planned.name}") as progress:
             for found in run_sweep(planned, store, progress):
-                _write(planned, side_by_side(planned, found, floor, received), out, html)
+                told = side_by_side(planned, found, floor, received)
+                _write(planned, told, out, html)
     finally:
-        if found:
-            _show(side_by_side(planned, found, floor, received))
+        if told:
+            _show(told)
     return EXIT_CODES[worst(planned, found)]
 
 
@@ -88,27 +89,24 @@ def _write(planned: Sweep, told: SideBySide, out: Path, html: Path | None) -> No
 
 
 def _show(told: SideBySide) -> None:
-    if told.round_trips:
-        _table(("half a round trip", "payload", "p50 us", "p99 us", "published us", "without an answer", "verdict"),
-            map(_trip, told.round_trips))  # fmt: skip
-    if told.throughputs:
-        counted = told.throughputs[0].found
-        _table(("throughput", "payload", "messages/s", "MB/s", "sent", *counted, "verdict"),
-            map(_rate, told.throughputs))  # fmt: skip
-    if told.fates:
-        _table(("system", "load", "acknowledged", "received", *told.fates[0].found, "verdict"), map(_fate, told.fates))
+    trips = ("half a round trip", "payload", "p50 us", "p99 us", "published us", "without an answer", "verdict")
+    rates = ("throughput", "payload", "messages/s", "MB/s", "sent", *_counted(told.throughputs), "verdict")
+    fates = ("system", "load", "acknowledged", "received", *_counted(told.fates), "verdict")
+    tables = (
+        (trips, list(map(_trip, told.round_trips))),
+        (rates, list(map(_rate, told.throughputs))),
+        (fates, list(map(_fate, told.fates))),
+    )
+    for columns, rows in tables:
+        if rows:
+            click.echo()
+            print_table(columns, rows, left=2)
     for each in told.lacking:
         click.echo(f"without a run: {each}")
 
 
-def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    table = Table(box=None, pad_edge=False)
-    for index, column in enumerate(columns):
-        table.add_column(column, justify="left" if index < 2 else "right", no_wrap=True)
-    for row in rows:
-        table.add_row(*row)
-    click.echo()
-    wide_console().print(table)
+def _counted(told: Sequence[Throughput] | Sequence[Fate]) -> Iterable[str]:
+    return told[0].found if told else ()
 
 
 def _trip(each: RoundTrip) -> list[str]:

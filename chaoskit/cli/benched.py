@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import click
-from rich.table import Table
 
-from chaoskit.cli.console import wide_console
+from chaoskit.cli.console import print_table
 from chaoskit.interop.omb.benched import Benched, ReadBacklog
 from chaoskit.interop.omb.climb import Step
 from chaoskit.interop.omb.ladder import Bracket
@@ -23,23 +22,7 @@ _POINTS = ("50pct", "99pct", "999pct", "Max")
 
 def show(told: Sequence[Benched], costs: Sequence[RecordingCost]) -> None:
     """Print the table of results, what recording costs, what the machine did, and which of the results are none."""
-    table = Table(box=None, pad_edge=False)
-    for index, column in enumerate(_COLUMNS):
-        table.add_column(column, justify="left" if index < 2 else "right", no_wrap=True)
-    for each in told:
-        publish = [each.document[f"aggregatedPublishLatency{point}"] for point in _POINTS]
-        travel = [each.document[f"aggregatedEndToEndLatency{point}"] for point in ("50pct", "99pct")]
-        table.add_row(
-            each.bench.stem,
-            each.bench.driver.stem,
-            f"{each.acked_per_s:,.0f}" + ("*" if each.doubts else ""),
-            *(f"{value:,.2f}" for value in publish),
-            " / ".join(f"{value:,.2f}" for value in travel),
-            f"{each.verdict.counts['acked']:,}",
-            f"{each.verdict.lost:,}",
-            each.verdict.verdict,
-        )
-    wide_console().print(table)
+    print_table(_COLUMNS, map(_row, told), left=2)
     click.echo("\nLatencies are from the call of send to its acknowledgement; the warm-up does not count.")
     for cost in costs:
         click.echo(f"{recording(cost)}.")
@@ -51,6 +34,21 @@ def show(told: Sequence[Benched], costs: Sequence[RecordingCost]) -> None:
             click.echo(f"{name}: {describe_machine(each.machine)}")
         for why in each.doubts:
             click.echo(f"* NOT a measurement of the system: {name}: {why}")
+
+
+def _row(each: Benched) -> list[str]:
+    publish = [each.document[f"aggregatedPublishLatency{point}"] for point in _POINTS]
+    travel = [each.document[f"aggregatedEndToEndLatency{point}"] for point in ("50pct", "99pct")]
+    return [
+        each.bench.stem,
+        each.bench.driver.stem,
+        f"{each.acked_per_s:,.0f}" + ("*" if each.doubts else ""),
+        *(f"{value:,.2f}" for value in publish),
+        " / ".join(f"{value:,.2f}" for value in travel),
+        f"{each.verdict.counts['acked']:,}",
+        f"{each.verdict.lost:,}",
+        each.verdict.verdict,
+    ]
 
 
 def recording(cost: RecordingCost) -> str:

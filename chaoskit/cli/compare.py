@@ -8,9 +8,8 @@ from pathlib import Path
 import click
 from rich.table import Table
 
-from chaoskit.base.errors import BadInput
 from chaoskit.cli.console import wide_console
-from chaoskit.cli.options import PATH
+from chaoskit.cli.options import PATH, check_folder
 from chaoskit.report.compared import document, figures, letter, read_compared
 
 
@@ -24,9 +23,8 @@ def command(given: tuple[Path, ...], *, html: Path | None, as_json: bool) -> int
     A run is its folder; a store, or its folder of a scenario, stands for all its judged runs.
     """
     runs = read_compared(given)
+    check_folder("--html", html)
     if html is not None:
-        if not html.absolute().parent.is_dir():
-            raise BadInput(f"--html {html}: there is no such folder; choose another file")
         from chaoskit.report.compared_page import write_compared  # noqa: PLC0415  # loads optional packages
 
         click.echo(f"page: {write_compared(runs, html)}", err=True)

@@ -6,10 +6,22 @@ from pathlib import Path
 
 import click
 
+from chaoskit.base.errors import BadInput
 from chaoskit.base.store import DEFAULT_STORE
 
 PATH = click.Path(readable=False, path_type=Path)
 """A file or folder; one that may not be read is told by what reads it, with its owner."""
+
+
+def check_folder(option: str, path: Path | None) -> None:
+    """Reject the file of an option, if it is given, that is to be in a folder that does not exist.
+
+    Raises:
+        BadInput: names the option, the file and the remedy.
+    """
+    if path is not None and not path.absolute().parent.is_dir():
+        raise BadInput(f"{option} {path}: there is no such folder; choose another file")
+
 
 store_option = click.option(
     "--store",

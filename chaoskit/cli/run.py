@@ -12,7 +12,7 @@ import click
 
 from chaoskit.base import durable
 from chaoskit.base.errors import BadInput
-from chaoskit.cli.options import PATH, json_option, store_option
+from chaoskit.cli.options import PATH, check_folder, json_option, store_option
 from chaoskit.cli.planned import show_plans, told
 from chaoskit.cli.progress import LiveProgress
 from chaoskit.cli.summary import comparison, show_summary, worst_exit_code
@@ -64,8 +64,7 @@ def command(
     written = [each.changed(changes) for each in find_all(scenarios)]
     if store.exists() and not store.is_dir():
         raise BadInput(f"--store {store}: is a file; name a folder")
-    if junit_file is not None and not junit_file.absolute().parent.is_dir():
-        raise BadInput(f"--junit {junit_file}: there is no such folder; choose another file")
+    check_folder("--junit", junit_file)
     plans = plan_all(written, seed)
     if dry_run:
         if as_json:

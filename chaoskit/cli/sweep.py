@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.table import Table
 
 from chaoskit.base import durable, owner
 from chaoskit.base import store as stores
-from chaoskit.cli.console import wide_console
+from chaoskit.cli.console import print_table
 from chaoskit.cli.options import PATH, store_option
 from chaoskit.cli.planned import show_plans
 from chaoskit.cli.progress import SeriesProgress
@@ -68,7 +67,7 @@ def command(
     """
     planned = load_sweep(find_sweep(file), seeds, only)
     if dry_run:
-        show_plans([next(iter(cell.plans.values())) for cell in planned.cells], drawn=False)
+        show_plans([cell.plan for cell in planned.cells], drawn=False)
         return 0
     folder = out or store
     found: dict[str, Results] = {}
@@ -100,23 +99,13 @@ def _show(planned: Sweep, found: dict[str, Results], *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(content, indent=2))
         return
-    table = Table(box=None, pad_edge=False)
-    for index, name in enumerate(header(planned)):
-        table.add_column(name, no_wrap=True, justify="left" if index < len(planned.axes) else "right")
-    for row in rows(content):
-        table.add_row(*row)
-    wide_console().print(table)
+    print_table(header(planned), rows(content), len(planned.axes))
     click.echo("\n".join(["", *LEGEND]))
     if planned.across:
         _show_cost(planned, found)
 
 
 def _show_cost(planned: Sweep, found: dict[str, Results]) -> None:
-    table = Table(box=None, pad_edge=False, title="cost of durability", title_justify="left")
-    for index, name in enumerate(cost.header(planned)):
-        table.add_column(name, no_wrap=True, justify="left" if index < len(planned.axes) - 1 else "right")
-    for row in cost.rows(planned, found):
-        table.add_row(*row)
     click.echo()
-    wide_console().print(table)
+    print_table(cost.header(planned), cost.rows(planned, found), len(planned.axes) - 1, "cost of durability")
     click.echo("\n".join(["", *cost.LEGEND]))

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from chaoskit.base import durable, owner
-from chaoskit.base.errors import BadInput
 from chaoskit.judge.machine import Machine
 from chaoskit.report import charts
 from chaoskit.report.comparisons import PALETTE, dots
+from chaoskit.report.page_file import write_page
 from chaoskit.report.words import describe_machine
 
 _NINES_MAX = 5.0
@@ -121,11 +120,7 @@ def write_benchmarks(
         colours=colours,
         figures=[*_overview(found, colours), *_ladders(rungs, colours), *_by_workload(found, colours)],
     )
-    try:
-        durable.write(out, content.encode())
-        owner.give([out])
-    except OSError as error:
-        raise BadInput(f"--html {out}: cannot be written: {error.strerror}; choose another file") from error
+    write_page(out, content)
 
 
 def _overview(found: Sequence[Measurement], colours: dict[str, str]) -> list[dict[str, Any]]:

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from chaoskit.base import durable, owner
-from chaoskit.base.errors import BadInput
 from chaoskit.history.format.fault import Fault
 from chaoskit.history.reading.reader import History
 from chaoskit.judge.readers import readers_of
@@ -16,6 +14,7 @@ from chaoskit.report import charts
 from chaoskit.report.compared import Compared, figures, labels, letter
 from chaoskit.report.comparisons import PALETTE
 from chaoskit.report.membership import READERS_TITLE, TITLE, lanes, reader_spans, spans
+from chaoskit.report.page_file import write_page
 from chaoskit.report.series import series_of
 
 
@@ -37,11 +36,7 @@ def write_compared(runs: Sequence[Compared], out: Path) -> Path:
         groups=figures(runs),
         figures=_figures(runs),
     )
-    try:
-        durable.write(out, content.encode())
-        owner.give([out])
-    except OSError as error:
-        raise BadInput(f"--html {out}: cannot be written: {error.strerror}; choose another file") from error
+    write_page(out, content)
     return out
 
 

@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from chaoskit.base import durable, owner
-from chaoskit.base.errors import BadInput
 from chaoskit.base.quantities import format_size
 from chaoskit.contract import installed
 from chaoskit.contract.anomaly import Gone
 from chaoskit.report import charts
 from chaoskit.report.comparisons import PALETTE, dots, grouped_bars
+from chaoskit.report.page_file import write_page
 from chaoskit.report.side_by_side import Fate, RoundTrip, SideBySide
 
 _SHOWN = ("p50", "p99", "published")
@@ -34,11 +33,7 @@ def write_side_by_side(name: str, found: SideBySide, out: Path) -> None:
 
     figures = [*_smallest(found.round_trips), *_by_payload(found), *_gone(found.fates)]
     content = render("side_by_side.html.j2", title=name, found=found, figures=figures, size=format_size)
-    try:
-        durable.write(out, content.encode())
-        owner.give([out])
-    except OSError as error:
-        raise BadInput(f"--html {out}: cannot be written: {error.strerror}; choose another file") from error
+    write_page(out, content)
 
 
 def _smallest(trips: Sequence[RoundTrip]) -> list[dict[str, Any]]:

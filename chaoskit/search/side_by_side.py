@@ -90,16 +90,12 @@ def received_until(store: Path, run: str, until_ns: int) -> int:
 
 
 def _measures(cell: Cell) -> str:
-    workload = _plan(cell).workload
+    workload = cell.plan.workload
     return workload.measures if isinstance(workload, Measuring) else ""
 
 
-def _plan(cell: Cell) -> Any:
-    return next(iter(cell.plans.values()))
-
-
 def _options(cell: Cell) -> Any:
-    return _plan(cell).workload_options
+    return cell.plan.workload_options
 
 
 def _names(cell: Cell) -> tuple[str, str]:
@@ -123,14 +119,12 @@ def _half_us(round_trips_ms: Sequence[float | None]) -> float | None:
     return median(known) * _US_PER_MS / 2 if known else None
 
 
-def _throughput(
-    sweep: Sweep, cell: Cell, verdicts: Sequence[Mapping[str, Any]], received_until: ReceivedUntil
-) -> Throughput:
+def _throughput(sweep: Sweep, cell: Cell, verdicts: Sequence[Mapping[str, Any]], received: ReceivedUntil) -> Throughput:
     payload, (name, load) = _options(cell).message_size, _names(cell)
-    load_ns = _plan(cell).scenario.workload.duration
+    load_ns = cell.plan.scenario.workload.duration
     ends = ((each["run"], round(each["load_start_s"] * SECOND) + load_ns) for each in verdicts)
-    received = median(received_until(run, end_ns) for run, end_ns in ends)
-    per_s, sent = received * SECOND / load_ns, sum(each["counts"]["sent"] for each in verdicts)
+    count = median(received(run, end_ns) for run, end_ns in ends)
+    per_s, sent = count * SECOND / load_ns, sum(each["counts"]["sent"] for each in verdicts)
     counted = _found(sweep, verdicts)
     return Throughput(name, load, payload, per_s, per_s * payload, sent, counted, _verdicts(cell, verdicts))
 

@@ -86,6 +86,11 @@ class Cell:
         """The names of its variants."""
         return "/".join(self.variants)
 
+    @property
+    def plan(self) -> Plan:
+        """One of its plans; they differ in their seeds only."""
+        return next(iter(self.plans.values()))
+
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
@@ -189,7 +194,7 @@ def run_sweep(sweep: Sweep, store_folder: Path, watcher: Watcher) -> Iterator[di
     yield found
     todo = [each for seed in _seeds(sweep) for each in _in_order(sweep, seed, found)]
     for cell in {id(cell): cell for cell, _ in todo}.values():
-        _check(next(iter(cell.plans.values())))
+        _check(cell.plan)
     with Site(store_folder) as site:
         for number, (cell, seed) in enumerate(todo, 1):
             try:

@@ -89,7 +89,7 @@ def _row(sweep: Sweep, cell: Cell, found: Mapping[str, Results]) -> dict[str, An
     return {
         "cell": cell.name,
         "variants": list(cell.variants),
-        "system": next(iter(cell.plans.values())).release,
+        "system": cell.plan.release,
         "wanted": len(cell.plans),
         "runs": len(verdicts),
         "broken": len(set(results.broken)),
