@@ -25,8 +25,8 @@ class ExploreProgress(SeriesProgress):
     def on(self, event: Event) -> None:
         match event:
             case PointTried(number, total, point):
-                lost = f"{point.lost:,} of {point.acked:,} acked lost"
-                outcome = lost if point.started else f"NOT started: {point.why_not}"
+                kept = "started" if point.lost is None else f"{point.lost:,} of {point.acked:,} acked lost"
+                outcome = kept if point.started else f"NOT started: {point.why_not}"
                 self._print(f"point {number}/{total}: operation {point.operation} at {point.at_s:.2f} s: {outcome}")
             case _:
                 super().on(event)
@@ -70,7 +70,7 @@ def _show(found: list[CrashPoint]) -> None:
             f"{point.cut['sectors']:,}, {point.cut['kept']:,} sectors",
             "yes" if point.started else f"NO: {point.why_not[:300]}",
             f"{point.acked:,}",
-            f"{point.lost:,}{' (allowed)' if point.lost and point.allowed else ''}",
+            "-" if point.lost is None else f"{point.lost:,}{' (allowed)' if point.lost and point.allowed else ''}",
             verdict,
         )
     wide_console().print(table)

@@ -28,6 +28,7 @@ from chaoskit.contract.anomaly import Gone
 from chaoskit.contract.disk import CrashPoints
 from chaoskit.contract.event import Event, Watcher
 from chaoskit.contract.guarantee import Allowance, Damage, Effect
+from chaoskit.contract.vocabulary import Place
 from chaoskit.history.digesting.live import require_history
 from chaoskit.history.format.origin import read_origin
 from chaoskit.history.reading.reader import History
@@ -55,8 +56,9 @@ class CrashPoint:
         cut: what the disk kept of its unflushed writes.
         started: whether the system started on it and served requests.
         why_not: the reason if it did not start.
-        acked: number of messages acknowledged before the cut.
-        lost: how many of them could not be read.
+        acked: number of messages acknowledged before the cut that the system must still have: of a queue, those that
+            no consumer had received.
+        lost: how many of them could not be read; None if the data model keeps nothing.
         allowed: whether the guarantees allow a loss.
         run: folder of the point's own run; empty if it failed before it had one.
     """
@@ -67,14 +69,14 @@ class CrashPoint:
     started: bool
     why_not: str
     acked: int
-    lost: int
+    lost: int | None
     allowed: bool
     run: str
 
     @property
     def passed(self) -> bool:
         """Whether the system started without a disallowed loss."""
-        return self.started and (self.lost == 0 or self.allowed)
+        return self.started and (not self.lost or self.allowed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,16 +139,29 @@ class Recorded:
         edges = [*early.astype(int).tolist(), *late.astype(int).tolist()[1:]]
         return [source.randrange(low, high) + 1 for low, high in pairwise(edges) if low < high]
 
-    def acked_before(self, time_ns: int) -> dict[tuple[str, int], pa.Array]:
-        """Return, for each partition, the values of the messages acknowledged before a given time."""
+    @property
+    def keeps(self) -> bool:
+        """Whether what was sent can be read later."""
+        return all(topic.model.keeps for topic in self.plan.declared.topics)
+
+    def acked_before(self, time_ns: int) -> dict[Place, pa.Array]:
+        """Return, for each partition, the values of the messages that were acknowledged before a given time, and that
+        the system must still have then."""
+        taken = {topic.name for topic in self.plan.declared.topics if topic.model.gives_back}
         operations = self.history.operations
         done = pc.and_(pc.equal(operations["outcome"].cast(pa.string()), "ok"), pc.less(operations["end_ns"], time_ns))
         acked = pc.fill_null(done, False).to_numpy()
         values = {}
         for each in self.history.partitions:
             messages = self.history.messages(each.topic, each.partition)
-            sent = messages.filter(pc.equal(messages["direction"].cast(pa.string()), "sent"))
-            values[each.topic, each.partition] = sent["value"].filter(pa.array(acked[sent["op"].to_numpy()]))
+            direction = messages["direction"].cast(pa.string())
+            sent = messages.filter(pc.equal(direction, "sent"))
+            there = sent["value"].filter(pa.array(acked[sent["op"].to_numpy()]))
+            if each.topic in taken:
+                received = pc.and_(pc.equal(direction, "received"), pc.less(messages["received_ns"], time_ns))
+                gone = messages.filter(received)["value"].combine_chunks()
+                there = there.filter(pc.invert(pc.is_in(there, value_set=gone)))
+            values[each.topic, each.partition] = there
         return values
 
 
@@ -205,6 +220,7 @@ def _try(
     lost = sum(
         pc.sum(pc.invert(pc.is_in(values, value_set=readable.get(place, pa.array([], pa.int64()))))).as_py() or 0
         for place, values in acked.items()
+        if started
     )
     total = sum(map(len, acked.values()))
     return CrashPoint(
@@ -214,7 +230,7 @@ def _try(
         started=started,
         why_not=why_not,
         acked=total,
-        lost=lost if started else 0,
+        lost=lost if recorded.keeps else None,
         allowed=recorded.allowance.allowed,
         run=where,
     )
@@ -235,7 +251,7 @@ def restart(content: Mapping[str, Any], disk: Mapping[str, Any]) -> dict[str, An
     }
 
 
-def _readable(folder: Path) -> dict[tuple[str, int], pa.Array]:
+def _readable(folder: Path) -> dict[Place, pa.Array]:
     """Return, for each partition, the values of intact messages of another run that were read."""
     history = History.open(folder)
     values = {}

@@ -22,6 +22,9 @@ _SETTLE_S = 3.0
 
 _CLOSE_S = 10.0
 
+_PROBE_SIZE_MAX = 64 * 1024
+"""Bytes; they are published again and again, and only have to arrive."""
+
 
 def audit(job: Job[FeedOptions]) -> None:
     """Probe until every subscriber has answered, and record whether all did."""
@@ -63,7 +66,7 @@ class _Probes:
         self._topics = [recorder.in_system(topic) for topic in options.topic_names()]
         self._first_value = options.producers << PRODUCER_SHIFT
         self._sequence = 0
-        self._writer = payload.Writer(recorder.run_id, options.message_size)
+        self._writer = payload.Writer(recorder.run_id, min(options.message_size, _PROBE_SIZE_MAX))
         self._topic_of: dict[int, str] = {}
         self._acked: set[str] = set()
         settings, name = settings_of(job.task, options.producer), recorder.in_system(job.task.role)
