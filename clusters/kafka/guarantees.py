@@ -11,60 +11,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from chaoskit.base.quantities import SECOND
-from chaoskit.contract.datamodel import PUBSUB
 from chaoskit.contract.guarantee import Damage, Declared, Effect, Guarantees, Rule
 from chaoskit.contract.traits import Resends
-from clusters.common.effects import LOSES, damaged, disturbed, hosts_down_together, hosts_hit
+from clusters.common.effects import LOSES, damaged, hosts_down_together
 from clusters.common.properties import is_true, setting
 from clusters.common.supervision import RUNS
 from clusters.kafka.consumer import ISOLATION, READ_COMMITTED
 from clusters.kafka.elections import ELECTION_RULES, EMPTY_LEADER, insync
-from clusters.kafka.producer import resolve_producer
+from clusters.kafka.feed_guarantees import FEED_RULES
 from clusters.kafka.retention import deletes
-from clusters.kafka.settings import KafkaOptions, flushes_each_message
+from clusters.kafka.sending import acks, acks_one, acks_zero, acks_zero_order, in_flight, never_twice, retries
+from clusters.kafka.settings import KafkaOptions
+from clusters.kafka.storing import disks_lost, files_changed, os_flush
 
 _LAG_NS = 30 * SECOND
 """Default of `replica.lag.time.max.ms`."""
 
 CYCLES = tuple(base + suffix for suffix in ("", "-process", "-realtime") for base in ("G0", "G1c", "G-single", "G2"))
-
-
-def acks(declared: Declared) -> str:
-    """Return the producers' `acks`: `0`, `1` or `all`."""
-    asked = str(resolve_producer(declared.producer).get("acks", "all"))
-    return "all" if asked == "-1" else asked
-
-
-def _acks_zero(declared: Declared, effects: Sequence[Effect]) -> str:
-    if acks(declared) != "0" or not disturbed(effects):
-        return ""
-    return "acks=0: a send is acknowledged as soon as it is written to the socket, before any broker has it"
-
-
-def _acks_zero_order(declared: Declared, effects: Sequence[Effect]) -> str:
-    if acks(declared) != "0":
-        return ""
-    return "acks=0: a send is acknowledged before any broker has it, so a later one may arrive first"
-
-
-def _acks_one(declared: Declared, effects: Sequence[Effect]) -> str:
-    if acks(declared) != "1" or not hosts_hit(effects):
-        return ""
-    return (
-        "acks=1: only the leader acknowledges, and a message that no follower has fetched is lost when another replica "
-        "becomes leader"
-    )
-
-
-def _os_flush(declared: Declared, effects: Sequence[Effect]) -> str:
-    required = insync(declared)
-    cut = hosts_down_together(effects, LOSES)
-    if cut < required or flushes_each_message(declared.options):
-        return ""
-    return (
-        f"flushing is left to the OS, and {cut} host(s) lost power at the same time: all {required} in-sync "
-        "replica(s) that a message requires may have held it only in memory"
-    )
 
 
 def _internal_os_flush(declared: Declared, effects: Sequence[Effect]) -> str:
@@ -79,38 +42,6 @@ def _internal_os_flush(declared: Declared, effects: Sequence[Effect]) -> str:
     )
 
 
-def _disks_lost(declared: Declared, effects: Sequence[Effect]) -> str:
-    required = insync(declared)
-    destroyed = hosts_down_together(effects, Damage.DESTROYS)
-    if destroyed < required:
-        return ""
-    return (
-        f"the disks of {destroyed} host(s) lost fsynced data at the same time: all {required} in-sync replica(s) that "
-        "a message requires may have been on them"
-    )
-
-
-def _files_changed(declared: Declared, effects: Sequence[Effect]) -> str:
-    if not damaged(effects, Damage.CORRUPTS):
-        return ""
-    return (
-        "files were modified without the broker's knowledge: brokers verify CRCs when they recover a log, and clients "
-        "when they read, but brokers do not repair a segment from other replicas"
-    )
-
-
-def _sends_twice(declared: Declared, effects: Sequence[Effect]) -> bool:
-    producer = resolve_producer(declared.producer)
-    never = is_true(producer.get("enable.idempotence")) or str(producer.get("retries", 1)) == "0"
-    return disturbed(effects) and not never and acks(declared) != "0"
-
-
-def _retries(declared: Declared, effects: Sequence[Effect]) -> str:
-    if not _sends_twice(declared, effects):
-        return ""
-    return "enable.idempotence=false with retries: a batch is written twice if its acknowledgement was lost"
-
-
 def _restarts(declared: Declared, effects: Sequence[Effect]) -> str:
     resends = declared.get(Resends)
     if resends is None or not resends.restarts:
@@ -118,16 +49,6 @@ def _restarts(declared: Declared, effects: Sequence[Effect]) -> str:
     return (
         "restart_every: messages in flight of an abandoned client may be appended after the first messages of the next "
         "client"
-    )
-
-
-def _in_flight(declared: Declared, effects: Sequence[Effect]) -> str:
-    producer = resolve_producer(declared.producer)
-    in_flight = int(producer.get("max.in.flight.requests.per.connection", 1_000_000))
-    if not _sends_twice(declared, effects) or in_flight <= 1:
-        return ""
-    return (
-        f"retries without idempotence and max.in.flight={in_flight}: a retried batch may be appended after later ones"
     )
 
 
@@ -166,26 +87,11 @@ def _unchecked(declared: Declared, effects: Sequence[Effect]) -> str:
     return "check.crcs=false: consumers receive the content of a damaged file of the leader, with damaged positions"
 
 
-def _is_feed(declared: Declared) -> bool:
-    return any(topic.model is PUBSUB for topic in declared.topics)
-
-
-def _acks_zero_of_feed(declared: Declared, effects: Sequence[Effect]) -> str:
-    return _acks_zero(declared, effects) if _is_feed(declared) else ""
-
-
-def _truncated_before_it_was_read(declared: Declared, effects: Sequence[Effect]) -> str:
-    """A subscriber of a feed lacks what a log has lost before it was read."""
-    if not _is_feed(declared):
-        return ""
-    return next(filter(None, (why(declared, effects) for why in (_os_flush, _disks_lost, _files_changed))), "")
-
-
 RULES = (
     Rule(
         "kafka.acks-zero",
         ("lost",),
-        _acks_zero,
+        acks_zero,
         "set acks=all",
         "Kafka documentation, producer setting acks",
         "kafka/kill-leader:acks-zero",
@@ -195,7 +101,7 @@ RULES = (
     Rule(
         "kafka.acks-zero-order",
         ("order-violation",),
-        _acks_zero_order,
+        acks_zero_order,
         "set acks=all",
         "Kafka documentation, producer setting acks",
         "kafka/reset-connections:acks-zero",
@@ -204,7 +110,7 @@ RULES = (
     Rule(
         "kafka.acks-one",
         ("lost",),
-        _acks_one,
+        acks_one,
         "set acks=all and min.insync.replicas=2",
         "Kafka documentation, producer setting acks",
         "kafka/kill-leader:acks-one",
@@ -214,7 +120,7 @@ RULES = (
     Rule(
         "kafka.disks-lost",
         ("truncated",),
-        _disks_lost,
+        disks_lost,
         "keep fewer replicas on disks that can fail together, or raise min.insync.replicas (at the replication, one "
         "broker that is away stops all writes)",
         'Kafka documentation, "Replication"',
@@ -225,7 +131,7 @@ RULES = (
     Rule(
         "kafka.os-flush",
         ("truncated",),
-        _os_flush,
+        os_flush,
         "set flush.messages=1 (or log.flush.interval.messages=1 on brokers), or keep replicas on separate power",
         "Kafka documentation, topic setting flush.messages",
         "kafka/power-all:os-flush",
@@ -252,36 +158,18 @@ RULES = (
     Rule(
         "kafka.files-changed",
         ("truncated",),
-        _files_changed,
+        files_changed,
         "delete the files of the damaged replica; the broker then fetches them again",
         "Kafka 4.1, LogSegment.recover: a segment ends before its first damaged batch",
         "kafka/truncated-segments:all-replicas",
         "kafka/truncated-segments:follower",
     ),
-    Rule(
-        "kafka.feed-acks-zero",
-        ("missed",),
-        _acks_zero_of_feed,
-        "set acks=1 or acks=all",
-        "Kafka documentation, producer setting acks",
-        "kafka/feed:killed-acks-zero",
-        "kafka/feed:killed-acks-one",
-        anywhere=True,
-    ),
-    Rule(
-        "kafka.feed-truncated",
-        ("lost",),
-        _truncated_before_it_was_read,
-        "set flush.messages=1 (or log.flush.interval.messages=1 on brokers)",
-        "Kafka documentation, topic setting flush.messages",
-        "kafka/feed:power-os-flush",
-        "kafka/feed:power-flush-each",
-    ),
+    *FEED_RULES,
     *ELECTION_RULES,
     Rule(
         "kafka.retries",
         ("duplicate",),
-        _retries,
+        retries,
         "set enable.idempotence=true",
         "Kafka documentation, producer settings retries and enable.idempotence",
         "kafka/retries:plain",
@@ -300,7 +188,7 @@ RULES = (
     Rule(
         "kafka.in-flight",
         ("reordered",),
-        _in_flight,
+        in_flight,
         "set enable.idempotence=true, or max.in.flight=1",
         "Kafka documentation, producer setting max.in.flight.requests.per.connection",
         "kafka/retries-reordered:many-in-flight",
@@ -364,7 +252,7 @@ def promises(declared: Declared) -> Mapping[str, str]:
         ),
         **dict.fromkeys(("reordered", "order-violation"), ordered),
         **dict.fromkeys(("aborted-read", "precommitted-read"), read_committed),
-        "duplicate": _never_twice(declared),
+        "duplicate": never_twice(declared),
         "sequence-jump": "the log keeps each producer's sequence, and readers follow the log",
         "corrupt": "record batches carry a CRC32C: brokers verify what is produced, consumers what they read",
         "expired": "retention.ms and retention.bytes keep messages for longer than the run",
@@ -376,15 +264,6 @@ def promises(declared: Declared) -> Mapping[str, str]:
         "stuck-partition": "delivery of an assigned partition resumes once its leader and the coordinator are back",
         "stuck": "what is readable is delivered to whoever reads the partition",
     }  # fmt: skip
-
-
-def _never_twice(declared: Declared) -> str:
-    producer = resolve_producer(declared.producer)
-    if is_true(producer.get("enable.idempotence")):
-        return "enable.idempotence=true: brokers drop a batch whose sequence they already have (KIP-98)"
-    if str(producer.get("retries", 1)) == "0" or acks(declared) == "0":
-        return "sends are never retried (retries=0 or acks=0)"
-    return "no fault caused the producer to retry a send"
 
 
 GUARANTEES = Guarantees(RULES, promises, lag_ns=_LAG_NS)
