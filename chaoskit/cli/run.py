@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from chaoskit.base import durable
-from chaoskit.base.errors import BadInput
+from chaoskit.base.errors import BadInput, RunInterrupted
 from chaoskit.cli.options import PATH, check_folder, json_option, store_option
 from chaoskit.cli.planned import show_plans, told
 from chaoskit.cli.progress import LiveProgress
@@ -97,10 +97,15 @@ def run_all(
         keep: leave the hosts running.
         shared: use one deployment for all runs, as long as each run restores it.
         report: also write a JUnit XML file, again after each run.
+
+    Raises:
+        RunInterrupted: the user interrupted one before the last.
     """
     verdicts, cases = [], []
     with Site(store, keep=keep, shared=shared) as site:
         for plan in plans:
+            if site.interrupted:
+                break
             began = time.monotonic()
             with LiveProgress(plan.scenario.name, plan.scenario.workload.duration / 1e9) as progress:
                 folder, verdict = site.run(plan, progress)
@@ -114,7 +119,9 @@ def run_all(
         documents = [verdict.as_json() for verdict in verdicts]
         click.echo(json.dumps(documents if len(documents) > 1 else documents[0], indent=2))
     elif len(verdicts) > 1:
-        comparison(plans, verdicts)
+        comparison(plans[: len(verdicts)], verdicts)
+    if missing := len(plans) - len(verdicts):
+        raise RunInterrupted(f"interrupted: {missing} of {len(plans)} scenarios were not run")
     return worst_exit_code(verdicts)
 
 

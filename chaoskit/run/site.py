@@ -27,24 +27,6 @@ from chaoskit.scenario.machine import check_machine
 from chaoskit.scenario.plan import Plan
 
 
-def run(plan: Plan, store_folder: Path, watcher: Watcher, *, keep: bool = False) -> tuple[Path, Verdict]:
-    """Execute a plan on a deployment of its own; return the run folder and its verdict.
-
-    Args:
-        plan: see `chaoskit.scenario.plan.make_plan`.
-        store_folder: where run folders are kept.
-        watcher: receives the events.
-        keep: leave the hosts running afterwards; `chaoskit heal` stops them.
-
-    Raises:
-        BadInput: the machine or the system does not support the plan; nothing is left behind.
-        RunFailed: the run failed; the message names the run folder.
-        RunInterrupted: the user ended it before its load began.
-    """
-    with Site(store_folder, keep=keep, shared=False) as site:
-        return site.run(plan, watcher)
-
-
 class Site:
     """Executes runs; several may share a deployment if their plans allow it.
 
@@ -54,6 +36,9 @@ class Site:
         store_folder: where run folders are kept.
         keep: leave hosts running at the end; `chaoskit heal` stops them.
         shared: keep a deployment for the next run.
+
+    Attributes:
+        interrupted: whether the user interrupted a run, also one whose load was over: it was the last one.
     """
 
     def __init__(self, store_folder: Path, *, keep: bool = False, shared: bool = True) -> None:
@@ -61,9 +46,22 @@ class Site:
         self._keep = keep
         self._shared = shared
         self._deployment: Deployment | None = None
+        self.interrupted = False
 
     def run(self, plan: Plan, watcher: Watcher) -> tuple[Path, Verdict]:
-        """Execute a plan; return the run folder and its verdict. Raises like `run`."""
+        """Execute a plan; return the run folder and its verdict.
+
+        Args:
+            plan: see `chaoskit.scenario.plan.make_plan`.
+            watcher: receives the events.
+
+        Raises:
+            BadInput: the machine or the system does not support the plan; nothing is left behind.
+            RunFailed: the run failed; the message names the run folder.
+            RunInterrupted: the user ended it before its load began, or interrupted the one before.
+        """
+        if self.interrupted:
+            raise RunInterrupted("interrupted: nothing more was run")
         watcher.on(PhaseBegun("check the scenario"))
         check_machine(plan)
         plan = observed(plan)
@@ -74,6 +72,7 @@ class Site:
         try:
             with room_in(folder), _naming(plan.source), interruptible(lambda: log.on(Interrupted())) as interrupted:
                 self._execute(plan, folder, log, origin_ns=origin_ns, interrupted=interrupted)
+            self.interrupted = interrupted.is_set()
             log.on(PhaseBegun("check"))
             verdict = check_run(folder)
             if why_not := try_report(folder):

@@ -36,7 +36,7 @@ from chaoskit.judge.guarantees import allowances
 from chaoskit.judge.recovery import read_recovery
 from chaoskit.judge.subject import read_subject
 from chaoskit.judge.verdict import Verdict
-from chaoskit.run.site import run
+from chaoskit.run.site import Site
 from chaoskit.scenario.model import parse_scenario
 from chaoskit.scenario.plan import Plan, make_plan
 
@@ -183,16 +183,17 @@ def explore(
     """
     recorded = Recorded.open(folder)
     state_folder().mkdir(parents=True, exist_ok=True)
-    found = []
-    for number, operation in enumerate(recorded.points(count, seed), 1):
-        with tempfile.TemporaryDirectory(dir=state_folder()) as scratch:
-            image = Path(scratch, "image")
-            cut = recorded.provider.crash_image(recorded.recording, image, operation, on_cut, seed + operation)
-            point = _try(recorded, operation, cut, image, lambda plan: run(plan, store_folder, watcher))
-        found.append(point)
-        watcher.on(PointTried(number, count, point))
-        store.write_json(folder / RESULT, [asdict(each) for each in found])
-        owner.give([folder / RESULT])
+    found: list[CrashPoint] = []
+    with Site(store_folder, shared=False) as site:
+        for number, operation in enumerate(recorded.points(count, seed), 1):
+            with tempfile.TemporaryDirectory(dir=state_folder()) as scratch:
+                image = Path(scratch, "image")
+                cut = recorded.provider.crash_image(recorded.recording, image, operation, on_cut, seed + operation)
+                point = _try(recorded, operation, cut, image, lambda plan: site.run(plan, watcher))
+            found.append(point)
+            watcher.on(PointTried(number, count, point))
+            store.write_json(folder / RESULT, [asdict(each) for each in found])
+            owner.give([folder / RESULT])
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,7 @@ from chaoskit.judge.verdict import VALID, Found, Verdict
 from chaoskit.report.junit import properties
 from chaoskit.report.summary import summary
 from chaoskit.report.telling import told
-from chaoskit.run.interruption import INTERRUPTED
 from chaoskit.run.site import Site
-from chaoskit.run.site import run as execute
 from chaoskit.scenario.model import Scenario, merge
 from chaoskit.scenario.plan import Plan, make_plan, read_plan
 
@@ -156,10 +155,8 @@ class ChaosSession:
         __tracebackhide__ = True
         try:
             plan = planned()
-            if site is not None:
-                folder, verdict = site.run(plan, _Lines())
-            else:
-                folder, verdict = execute(plan, self._settings.store, _Lines(), keep=self._settings.keep)
+            with nullcontext(site) if site is not None else self._own_site() as here:
+                folder, verdict = here.run(plan, _Lines())
         except PermissionError as error:
             raise owner.refused(error) from None
         except BadInput as error:
@@ -167,9 +164,12 @@ class ChaosSession:
         except RunInterrupted as error:
             raise KeyboardInterrupt(str(error)) from None
         self.runs.append(Run(folder, verdict))
-        if INTERRUPTED in verdict.reasons:
-            raise KeyboardInterrupt(f"{INTERRUPTED}; what was recorded is judged: {folder}")
+        if here.interrupted:
+            raise KeyboardInterrupt(f"interrupted; what was recorded is judged: {folder}")
         return self.runs[-1]
+
+    def _own_site(self) -> Site:
+        return Site(self._settings.store, keep=self._settings.keep, shared=False)
 
 
 class _Lines:

@@ -197,20 +197,20 @@ _INTERRUPTED = """
     from pathlib import Path
     from types import SimpleNamespace
     from chaoskit.base.errors import RunInterrupted
-    from chaoskit.run.interruption import INTERRUPTED
-    from chaoskit.testing import session
+    from chaoskit.run.site import Site
 
     SCENARIO = {"cluster": {"system": "kafka"}, "workload": {"kind": "log"}}
 
-    def early(*arguments, **options):
+    def early(site, *given):
         raise RunInterrupted("interrupted before the load began")
 
-    def late(*arguments, **options):
-        return Path("run"), SimpleNamespace(reasons=[INTERRUPTED])
+    def late(site, *given):
+        site.interrupted = True
+        return Path("run"), SimpleNamespace()
 
     @pytest.mark.chaos
     def test_interrupted(chaos, monkeypatch):
-        monkeypatch.setattr(session, "execute", WHEN)
+        monkeypatch.setattr(Site, "run", WHEN)
         chaos(**SCENARIO)
 
     @pytest.mark.chaos
