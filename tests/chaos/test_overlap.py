@@ -81,8 +81,8 @@ def test_connections_are_reset_while_a_command_holds(kafka: Any, tmp_path: Path)
     [
         pytest.param([_fault("2s", "partition", "40s"), _fault("3s", "kill", "40s")], id="partition, kill"),
         pytest.param(
-            [_fault("2s", "disk-slow", "40s", write_bandwidth="1MB"), _fault("4s", "packet-delay", "40s")],
-            id="disk-slow, packet-delay",
+            [_fault("2s", "disk-slow", "40s", write_bandwidth="1MB"), _fault("4s", "bandwidth", "40s", rate="1MB")],
+            id="disk-slow, bandwidth",
             marks=LONG,
         ),
         pytest.param(
