@@ -62,7 +62,8 @@ class _Timer:
     def stopping(self) -> bool:
         return time.monotonic() > self._deadline
 
-    def wait_start(self) -> int:
+    def wait_start(self, meanwhile: Callable[[], object] = lambda: None) -> int:
+        meanwhile()
         self._deadline = time.monotonic() + self._seconds
         return time.monotonic_ns()
 

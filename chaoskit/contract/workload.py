@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, Protocol, TypedDict, TypeVar, runtime_checkable
 
@@ -69,8 +69,11 @@ class Control(Protocol):
         """Whether the harness asked a consumer to receive nothing for the time being."""
         ...
 
-    def wait_start(self) -> int:
-        """Report that this client is connected; return the common start time, CLOCK_MONOTONIC ns."""
+    def wait_start(self, meanwhile: Callable[[], object] = lambda: None) -> int:
+        """Report that this client is connected; return the common start time, CLOCK_MONOTONIC ns.
+
+        Until then `meanwhile` is called several times a second: a system may give up a client that says nothing.
+        """
         ...
 
     def report(self, progress: Progress) -> None:

@@ -27,7 +27,7 @@ def produce(job: Job[Options], connect: Callable[[Job[Options], Completed], Prod
     sender = Sender(job, lambda completed: connect(job, completed))
     sender.warm_up(len(options.all_partitions()))
     wake_on_time()
-    start_ns = job.control.wait_start()
+    start_ns = job.control.wait_start(lambda: sender.producer.poll(0))
     schedule = Schedule(options.rate, options.producers, start_ns, sender.sequence)
     reports = Reports(job.control, job.recorder)
     while not job.control.stopping:

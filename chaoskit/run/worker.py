@@ -13,9 +13,11 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -28,6 +30,7 @@ from chaoskit.history.recording.wal import WalWriter
 
 ON_DRIVER = "-"
 PAUSE, RESUME = b"pause\n", b"resume\n"
+_MEANWHILE_S = 0.2
 
 
 class HarnessLink:
@@ -47,8 +50,10 @@ class HarnessLink:
         os.environ.update(order["environment"])
         return dict(order)
 
-    def wait_start(self) -> int:
+    def wait_start(self, meanwhile: Callable[[], object] = lambda: None) -> int:
         self._say(ready=True)
+        while not select.select([self._orders], [], [], _MEANWHILE_S)[0]:
+            meanwhile()
         line = self._orders.readline().decode()
         start_ns = 0
         if line.startswith("start"):

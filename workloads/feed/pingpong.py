@@ -158,7 +158,7 @@ def _answer(job: Job[FeedOptions]) -> None:
     receiver = Receiver(recorder, subscriber, clients.promise(options.producer, settings), answered)
     receiver.note_changes()
     answers, reports = Answers(job), Reports(job.control, recorder)
-    job.control.wait_start()
+    job.control.wait_start(lambda: answers.give(receiver.take()))
     while not job.control.stopping:
         answers.give(receiver.take())
         reports.tell()

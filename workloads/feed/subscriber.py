@@ -33,7 +33,7 @@ def subscribe(job: Job[FeedOptions]) -> None:
     receiver = Receiver(job.recorder, subscriber, clients.promise(options.producer, settings))
     receiver.note_changes()
     answers = Answers(job)
-    start_ns = 0 if late else job.control.wait_start()
+    start_ns = 0 if late else job.control.wait_start(lambda: answers.give(receiver.take()))
     leave_ns = start_ns + options.leave_after if options.leaves(job.task.index) else _NEVER_NS
     reports = Reports(job.control, job.recorder)
     while not job.control.stopping and time.monotonic_ns() < leave_ns:

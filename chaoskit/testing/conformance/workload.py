@@ -6,7 +6,7 @@ import tempfile
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -187,7 +187,8 @@ class _Control:
     def stopping(self) -> bool:
         return self._stop.is_set()
 
-    def wait_start(self) -> int:
+    def wait_start(self, meanwhile: Callable[[], object] = lambda: None) -> int:
+        meanwhile()
         return time.monotonic_ns()
 
     def report(self, progress: Progress) -> None:

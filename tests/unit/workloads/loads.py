@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ class Control:
         self.looks -= 1
         return self.looks < 0
 
-    def wait_start(self) -> int:
+    def wait_start(self, meanwhile: Callable[[], object] = lambda: None) -> int:
         return 0
 
     def report(self, progress: Any) -> None:
