@@ -81,7 +81,10 @@ def test_connections_are_reset_while_a_command_holds(kafka: Any, tmp_path: Path)
     [
         pytest.param([_fault("2s", "partition", "40s"), _fault("3s", "kill", "40s")], id="partition, kill"),
         pytest.param(
-            [_fault("2s", "disk-slow", "40s", write_bandwidth="1MB"), _fault("4s", "bandwidth", "40s", rate="1MB")],
+            [
+                _fault("2s", "disk-slow", "40s", write_bandwidth="1MB"),
+                _fault("4s", "bandwidth", "40s", rate="1MB", direction="out"),
+            ],
             id="disk-slow, bandwidth",
             marks=LONG,
         ),
