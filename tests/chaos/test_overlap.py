@@ -83,9 +83,9 @@ def test_connections_are_reset_while_a_command_holds(kafka: Any, tmp_path: Path)
         pytest.param(
             [
                 _fault("2s", "disk-slow", "40s", write_bandwidth="1MB"),
-                _fault("4s", "bandwidth", "40s", rate="1MB", direction="out"),
+                _fault("4s", "partition", "40s"),
             ],
-            id="disk-slow, bandwidth",
+            id="disk-slow, partition",
             marks=LONG,
         ),
         pytest.param(
