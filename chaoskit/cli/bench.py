@@ -102,7 +102,7 @@ def command(
         told = _run(benches, site, out, html, costs)
     if told:
         show(told, costs)
-    code = worst_exit_code([each.verdict for each in told]) if told else 0
+    code = worst_exit_code(each.verdict.verdict for each in told) if told else 0
     return code if len(told) == len(benches) else code or NO_RESULT
 
 

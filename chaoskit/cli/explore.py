@@ -13,10 +13,14 @@ from chaoskit.base.store import find_run
 from chaoskit.cli.console import wide_console
 from chaoskit.cli.options import PATH, store_option
 from chaoskit.cli.progress import SeriesProgress
+from chaoskit.cli.summary import worst_exit_code
 from chaoskit.contract.disk import CutMode
 from chaoskit.contract.event import Event
+from chaoskit.judge.verdict import INVALID
 from chaoskit.search.explore import CrashPoint, PointTried
 from chaoskit.search.explore import explore as explore_run
+
+_STARTED = {True: "yes", False: "NO", None: "not known"}
 
 
 class ExploreProgress(SeriesProgress):
@@ -26,7 +30,7 @@ class ExploreProgress(SeriesProgress):
         match event:
             case PointTried(number, total, point):
                 kept = "started" if point.lost is None else f"{point.lost:,} of {point.acked:,} acked lost"
-                outcome = kept if point.started else f"NOT started: {point.why_not}"
+                outcome = kept if point.started else f"{_STARTED[point.started]}: {point.why_not}"
                 self._print(f"point {number}/{total}: operation {point.operation} at {point.at_s:.2f} s: {outcome}")
             case _:
                 super().on(event)
@@ -49,7 +53,8 @@ def command(run: Path, *, points: int, seed: int, on_cut: str, store: Path, as_j
     acknowledged messages.
 
     RUN must have one host and `cluster: {disk: {kind: programmable, record: true}}`. The exit code is 0 if the
-    system started at every point and lost nothing beyond what its guarantees allow, else 1.
+    system started at every point and lost nothing beyond what its guarantees allow, 2 if a point could not be
+    tried, else 1.
     """
     with ExploreProgress("explore") as progress:
         found = explore_run(find_run(run), store, progress, count=points, seed=seed, on_cut=on_cut)
@@ -57,18 +62,18 @@ def command(run: Path, *, points: int, seed: int, on_cut: str, store: Path, as_j
         click.echo(json.dumps([asdict(point) for point in found], indent=2))
     else:
         _show(found)
-    return 0 if all(point.passed for point in found) else 1
+    return worst_exit_code(point.verdict for point in found)
 
 
 def _show(found: list[CrashPoint]) -> None:
     table = Table("operation", "at", "unflushed, kept", "started", "acked", "lost", "", box=None, pad_edge=False)
     for point in found:
-        verdict = "" if point.passed else "NOT ALLOWED"
+        verdict = "NOT ALLOWED" if point.verdict == INVALID else ""
         table.add_row(
             f"{point.operation:,}",
             f"{point.at_s:.2f} s",
             f"{point.cut['sectors']:,}, {point.cut['kept']:,} sectors",
-            "yes" if point.started else f"NO: {point.why_not[:300]}",
+            _STARTED[point.started] + (f": {point.why_not[:300]}" if point.why_not else ""),
             f"{point.acked:,}",
             "-" if point.lost is None else f"{point.lost:,}{' (allowed)' if point.lost and point.allowed else ''}",
             verdict,

@@ -122,7 +122,7 @@ def run_all(
         comparison(plans[: len(verdicts)], verdicts)
     if missing := len(plans) - len(verdicts):
         raise RunInterrupted(f"interrupted: {missing} of {len(plans)} scenarios were not run")
-    return worst_exit_code(verdicts)
+    return worst_exit_code(verdict.verdict for verdict in verdicts)
 
 
 def _confirm(plans: Sequence[Plan]) -> None:

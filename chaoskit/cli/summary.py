@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import click
@@ -37,6 +37,6 @@ def comparison(plans: Sequence[Plan], verdicts: Sequence[Verdict]) -> None:
     wide_console().print(table)
 
 
-def worst_exit_code(verdicts: Sequence[Verdict]) -> int:
+def worst_exit_code(verdicts: Iterable[str]) -> int:
     """Return the exit code of the worst verdict."""
-    return EXIT_CODES[min((verdict.verdict for verdict in verdicts), key=_WORST_FIRST.index)]
+    return EXIT_CODES[min(verdicts, key=_WORST_FIRST.index)]

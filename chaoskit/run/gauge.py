@@ -29,14 +29,14 @@ def start(path: str, origin_ns: int, processes: Mapping[str, int]) -> subprocess
         processes: the pids of clients, by name.
     """
     named = (f"{name}={pid}" for name, pid in processes.items())
-    argv = [sys.executable, "-I", "-S", __file__, path, str(origin_ns), *named]
+    argv = [sys.executable, "-I", "-S", __file__, path, str(origin_ns), str(os.getpid()), *named]
     return subprocess.Popen(argv, stdin=subprocess.DEVNULL)
 
 
-def watch(path: str, origin_ns: int, processes: Mapping[str, int]) -> None:
+def watch(path: str, origin_ns: int, parent: int, processes: Mapping[str, int]) -> None:
     """Write a line each second: how many cores were idle, stolen, waiting for disks and used by each client, and by how
     much the worst of the naps of 5 ms was late."""
-    parent, ticks_per_s = os.getppid(), os.sysconf("SC_CLK_TCK")
+    ticks_per_s = os.sysconf("SC_CLK_TCK")
     with open(path, "a", buffering=1, encoding="utf-8") as out:  # noqa: PTH123 - starts faster without pathlib
         last_ns, before, used_before = time.monotonic_ns(), _machine(), _used(processes)
         while os.getppid() == parent:
@@ -92,4 +92,4 @@ def _named(arguments: Iterable[str]) -> dict[str, int]:
 
 
 if __name__ == "__main__":
-    watch(sys.argv[1], int(sys.argv[2]), _named(sys.argv[3:]))
+    watch(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), _named(sys.argv[4:]))

@@ -28,6 +28,7 @@ from chaoskit.contract.anomaly import Gone
 from chaoskit.contract.disk import CrashPoints
 from chaoskit.contract.event import Event, Watcher
 from chaoskit.contract.guarantee import Allowance, Damage, Effect
+from chaoskit.contract.service import ServiceError
 from chaoskit.contract.vocabulary import Place
 from chaoskit.history.digesting.live import require_history
 from chaoskit.history.format.origin import read_origin
@@ -35,7 +36,7 @@ from chaoskit.history.reading.reader import History
 from chaoskit.judge.guarantees import allowances
 from chaoskit.judge.recovery import read_recovery
 from chaoskit.judge.subject import read_subject
-from chaoskit.judge.verdict import Verdict
+from chaoskit.judge.verdict import INVALID, UNKNOWN, VALID, Verdict
 from chaoskit.run.site import Site
 from chaoskit.scenario.model import parse_scenario
 from chaoskit.scenario.plan import Plan, make_plan
@@ -54,8 +55,9 @@ class CrashPoint:
         operation: number of the disk operation after which the power was cut; 0 is before the first.
         at_s: time of the cut, s since the start of the run.
         cut: what the disk kept of its unflushed writes.
-        started: whether the system started on it and served requests.
-        why_not: the reason if it did not start.
+        started: whether the system started on it and served requests; None if that is not known, since the trial failed
+            for another reason.
+        why_not: the reason if it did not start, or is not known to have.
         acked: number of messages acknowledged before the cut that the system must still have: of a queue, those that
             no consumer had received.
         lost: how many of them could not be read; None if the data model keeps nothing.
@@ -66,7 +68,7 @@ class CrashPoint:
     operation: int
     at_s: float
     cut: Mapping[str, Any]
-    started: bool
+    started: bool | None
     why_not: str
     acked: int
     lost: int | None
@@ -74,9 +76,11 @@ class CrashPoint:
     run: str
 
     @property
-    def passed(self) -> bool:
+    def verdict(self) -> str:
         """Whether the system started without a disallowed loss."""
-        return self.started and (not self.lost or self.allowed)
+        if self.started is None:
+            return UNKNOWN
+        return VALID if self.started and (not self.lost or self.allowed) else INVALID
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +211,8 @@ def _try(
     """Start the system on the disk after the cut, and read everything."""
     time_ns = recorded.times_ns[operation - 1]
     acked = recorded.acked_before(time_ns)
-    started, why_not, readable, where = True, "", {}, ""
+    started: bool | None = True
+    why_not, readable, where = "", {}, ""
     source = str(recorded.folder / store.SCENARIO)
     disk = recorded.provider.disk_with(recorded.plan.provider_options, {recorded.plan.host_names[0]: image})
     plan = make_plan(parse_scenario(restart(recorded.plan.resolved(), disk), source), source)
@@ -217,7 +222,8 @@ def _try(
         if not (verdict.liveness.get("recovered") and verdict.audit["complete"]):
             started, why_not = False, "; ".join(verdict.reasons)
     except (RunFailed, BadInput) as error:
-        started, why_not = False, " ".join(str(error).split())
+        started = False if isinstance(error.__cause__, ServiceError) else None
+        why_not = " ".join(str(error).split())
     lost = sum(
         pc.sum(pc.invert(pc.is_in(values, value_set=readable.get(place, pa.array([], pa.int64()))))).as_py() or 0
         for place, values in acked.items()

@@ -43,6 +43,14 @@ def test_a_busy_process_is_seen_and_the_watcher_ends_with_it(tmp_path: Path) -> 
     assert machine_of(seconds_of(tmp_path), 0, 1) is None, "nothing was seen in that interval"
 
 
+def test_a_watcher_whose_harness_was_killed_before_it_began_ends(tmp_path: Path) -> None:
+    harness_that_is_gone = 2**22 - 1
+
+    gauge.watch(str(tmp_path / "machine.jsonl"), time.monotonic_ns(), harness_that_is_gone, {})
+
+    assert not list(seconds_of(tmp_path))
+
+
 def _line(at_ns: int, **given: Any) -> str:
     known = {"cores": 2, "idle": 1.0, "iowait": 0.0, "steal": 0.0, "clients": {"producer-0": 0.5}, "late_ms": 1.0}
     return str({"at_ns": at_ns, **known, **given}).replace("'", '"') + "\n"
