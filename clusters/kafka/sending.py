@@ -59,9 +59,7 @@ def in_flight(declared: Declared, effects: Sequence[Effect]) -> str:
     many = int(producer.get("max.in.flight.requests.per.connection", 1_000_000))
     if not _sends_twice(declared, effects) or many <= 1:
         return ""
-    return (
-        f"retries without idempotence and max.in.flight={many}: a retried batch may be appended after later ones"
-    )
+    return f"retries without idempotence and max.in.flight={many}: a retried batch may be appended after later ones"
 
 
 def never_twice(declared: Declared) -> str:
