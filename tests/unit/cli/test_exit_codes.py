@@ -244,9 +244,9 @@ def test_a_dry_run_tells_what_would_be_done_and_starts_nothing(
     assert done.stdout.splitlines() == [
         "kafka-kill-leader.acks-one  seed 7",
         "  cluster: kafka on n1, n2, n3, config: {broker.session.timeout.ms: 3000, broker.heartbeat.interval.ms: 500}",
-        "  load: log for 10s, rate: 3000, producer: {acks: 1}",
-        "  fault: pause on followers (looked up when it begins) at 3s for 2s",
-        "  fault: kill on leader (looked up when it begins) at 4s for 5s",
+        "  load: log for 14s, rate: 2000, producer: {acks: 1}",
+        "  fault: pause on followers (looked up when it begins) at 5s for 3s",
+        "  fault: kill on leader (looked up when it begins) 1s after paused: effective for 5s",
         "  expected: lost: some",
         "nothing was started (--dry-run)",
     ]
