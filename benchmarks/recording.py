@@ -62,8 +62,9 @@ class _Timer:
     def stopping(self) -> bool:
         return time.monotonic() > self._deadline
 
-    def wait_start(self, meanwhile: Callable[[], object] = lambda: None) -> int:
-        meanwhile()
+    def wait_start(self, meanwhile: Callable[[], object] | None = None) -> int:
+        if meanwhile:
+            meanwhile()
         self._deadline = time.monotonic() + self._seconds
         return time.monotonic_ns()
 

@@ -30,7 +30,8 @@ class ExploreProgress(SeriesProgress):
         match event:
             case PointTried(number, total, point):
                 kept = "started" if point.lost is None else f"{point.lost:,} of {point.acked:,} acked lost"
-                outcome = kept if point.started else f"{_STARTED[point.started]}: {point.why_not}"
+                failed = "NOT started" if point.started is False else "not known whether it started"
+                outcome = kept if point.started else f"{failed}: {point.why_not}"
                 self._print(f"point {number}/{total}: operation {point.operation} at {point.at_s:.2f} s: {outcome}")
             case _:
                 super().on(event)

@@ -69,7 +69,7 @@ class Control(Protocol):
         """Whether the harness asked a consumer to receive nothing for the time being."""
         ...
 
-    def wait_start(self, meanwhile: Callable[[], object] = lambda: None) -> int:
+    def wait_start(self, meanwhile: Callable[[], object] | None = None) -> int:
         """Report that this client is connected; return the common start time, CLOCK_MONOTONIC ns.
 
         Until then `meanwhile` is called several times a second: a system may give up a client that says nothing.

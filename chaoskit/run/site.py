@@ -58,7 +58,8 @@ class Site:
         Raises:
             BadInput: the machine or the system does not support the plan; nothing is left behind.
             RunFailed: the run failed; the message names the run folder.
-            RunInterrupted: the user ended it before its load began, or interrupted the one before.
+            RunInterrupted: the user ended it before its load began, or interrupted one that then failed, or the one
+                before.
         """
         if self.interrupted:
             raise RunInterrupted("interrupted: nothing more was run")
@@ -71,8 +72,10 @@ class Site:
         log = EventLog(folder, origin_ns, watcher)
         try:
             with room_in(folder), _naming(plan.source), interruptible(lambda: log.on(Interrupted())) as interrupted:
-                self._execute(plan, folder, log, origin_ns=origin_ns, interrupted=interrupted)
-            self.interrupted = interrupted.is_set()
+                try:
+                    self._execute(plan, folder, log, origin_ns=origin_ns, interrupted=interrupted)
+                finally:
+                    self.interrupted = interrupted.is_set()
             log.on(PhaseBegun("check"))
             verdict = check_run(folder)
             if why_not := try_report(folder):
@@ -86,7 +89,8 @@ class Site:
                 f"interrupted before the load began: there is nothing to judge; logs: {folder}"
             ) from None
         except ChaoskitError as error:
-            raise RunFailed(f"{error}\nrun folder with logs and recorded history: {folder}") from error
+            failure = RunInterrupted if self.interrupted else RunFailed
+            raise failure(f"{error}\nrun folder with logs and recorded history: {folder}") from error
         finally:
             if folder.exists():
                 owner.give_all(folder)

@@ -50,9 +50,9 @@ class HarnessLink:
         os.environ.update(order["environment"])
         return dict(order)
 
-    def wait_start(self, meanwhile: Callable[[], object] = lambda: None) -> int:
+    def wait_start(self, meanwhile: Callable[[], object] | None = None) -> int:
         self._say(ready=True)
-        while not select.select([self._orders], [], [], _MEANWHILE_S)[0]:
+        while meanwhile and not select.select([self._orders], [], [], _MEANWHILE_S)[0]:
             meanwhile()
         line = self._orders.readline().decode()
         start_ns = 0

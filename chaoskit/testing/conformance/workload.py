@@ -187,8 +187,9 @@ class _Control:
     def stopping(self) -> bool:
         return self._stop.is_set()
 
-    def wait_start(self, meanwhile: Callable[[], object] = lambda: None) -> int:
-        meanwhile()
+    def wait_start(self, meanwhile: Callable[[], object] | None = None) -> int:
+        if meanwhile:
+            meanwhile()
         return time.monotonic_ns()
 
     def report(self, progress: Progress) -> None:

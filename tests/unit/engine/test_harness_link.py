@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from chaoskit.base.waiting import wait_until
 from chaoskit.run.worker import HarnessLink
 
 
@@ -21,6 +22,5 @@ def test_a_client_looks_after_its_connection_until_the_start() -> None:
         assert link.wait_start(look) == 42
         assert len(looks) == 3
         os.write(harness, b"stop\n")
-        while not link.stopping:
-            pass
+        assert wait_until(lambda: link.stopping, 60)
     os.close(harness)

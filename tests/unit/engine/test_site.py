@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from samples import plan
 
-from chaoskit.base.errors import RunInterrupted
+from chaoskit.base.errors import RunFailed, RunInterrupted
 from chaoskit.contract.event import Event
+from chaoskit.contract.service import ServiceError
 from chaoskit.run import site as site_module
 from chaoskit.run.site import Site
 
@@ -52,3 +53,20 @@ def test_a_run_that_is_interrupted_after_its_load_is_whole_and_the_last(
     assert folder.is_dir()
     with pytest.raises(RunInterrupted, match="nothing more was run"):
         site.run(plan([]), _Nobody())
+
+
+@pytest.mark.parametrize(("interrupts", "raised"), [(True, RunInterrupted), (False, RunFailed)])
+def test_a_run_that_fails_ends_a_series_only_if_it_was_interrupted(
+    site: Site, monkeypatch: pytest.MonkeyPatch, interrupts: bool, raised: type[Exception]
+) -> None:
+    def fails(*_given: Any, interrupted: Any, **_more: Any) -> None:
+        interrupted.load_begun = True
+        if interrupts:
+            os.kill(os.getpid(), signal.SIGTERM)
+        raise ServiceError("no leader")
+
+    monkeypatch.setattr(Site, "_execute", fails)
+
+    with pytest.raises(raised, match="no leader"):
+        site.run(plan([]), _Nobody())
+    assert site.interrupted is interrupts

@@ -34,7 +34,7 @@ class Control:
         self.looks -= 1
         return self.looks < 0
 
-    def wait_start(self, meanwhile: Callable[[], object] = lambda: None) -> int:
+    def wait_start(self, meanwhile: Callable[[], object] | None = None) -> int:
         return 0
 
     def report(self, progress: Any) -> None:
