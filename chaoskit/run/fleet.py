@@ -12,8 +12,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import count
@@ -244,26 +245,6 @@ class Client:
         return problem
 
 
-class ClientGroup:
-    """Some clients as members of a group; see `chaoskit.run.groups.Members`."""
-
-    def __init__(self, clients: Sequence[Client]) -> None:
-        self._clients = clients
-
-    def probed(self) -> set[str]:
-        workers = (worker for client in self._clients for worker in client.workers)
-        return {place for worker in workers for place in worker.result.get("probed", ())}
-
-    def received(self) -> Mapping[str, int]:
-        total: Counter[str] = Counter()
-        for worker in (worker for client in self._clients for worker in client.workers):
-            total.update(worker.result.get("received", {}))
-        return total
-
-    def lost(self) -> list[str]:
-        return [client.name for client in self._clients if client.lost()]
-
-
 class Fleet:
     """The clients of one run.
 
@@ -273,9 +254,20 @@ class Fleet:
         order: the order for all workers; see `chaoskit.run.worker`.
         crew: the drivers that run clients.
         seats: the hosts that run clients.
+        held: a context in which the user does not interrupt this thread.
     """
 
-    def __init__(self, folder: Path, journal: Journal, order: dict[str, Any], crew: Crew, seats: Seats) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        journal: Journal,
+        order: dict[str, Any],
+        crew: Crew,
+        seats: Seats,
+        *,
+        held: Callable[[], AbstractContextManager[None]],
+    ) -> None:
+        self._held = held
         self._seats = seats
         self._folder = folder
         self._journal = journal
@@ -290,8 +282,9 @@ class Fleet:
         Raises:
             RunFailed: a client exited or hung; the message has the end of its log.
         """
-        launched = [self._client(task) for task in tasks]
-        self.clients += launched
+        with self._held():
+            launched = [self._client(task) for task in tasks]
+            self.clients += launched
         deadline = time.monotonic() + _READY_TIMEOUT_S + _START_S * len(launched)
         for client in launched:
             client.await_ready(deadline)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
+
+from chaoskit.run.fleet import Client
 
 _TICK_S = 0.2
 
@@ -24,6 +27,26 @@ class Members(Protocol):
     def lost(self) -> list[str]:
         """Return the members that do not run, or never work again."""
         ...
+
+
+class ClientGroup:
+    """Some clients as members of a group."""
+
+    def __init__(self, clients: Sequence[Client]) -> None:
+        self._clients = clients
+
+    def probed(self) -> set[str]:
+        workers = (worker for client in self._clients for worker in client.workers)
+        return {place for worker in workers for place in worker.result.get("probed", ())}
+
+    def received(self) -> Mapping[str, int]:
+        total: Counter[str] = Counter()
+        for worker in (worker for client in self._clients for worker in client.workers):
+            total.update(worker.result.get("received", {}))
+        return total
+
+    def lost(self) -> list[str]:
+        return [client.name for client in self._clients if client.lost()]
 
 
 def await_probes(

@@ -26,6 +26,30 @@ class Interruption(threading.Event):
 
     load_begun = False
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._holding = False
+        self._put_off: type[BaseException] | None = None
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Raise at the end what an interruption would raise meanwhile: what has just been started must be known to
+        those who end it."""
+        self._holding = True
+        try:
+            yield
+        finally:
+            self._holding = False
+            put_off, self._put_off = self._put_off, None
+            if put_off is not None:
+                raise put_off
+
+    def end(self, why: type[BaseException]) -> None:
+        """Raise this in the main thread, now or at the end of `held`."""
+        if not self._holding:
+            raise why
+        self._put_off = why
+
 
 @contextmanager
 def interruptible(told: Callable[[], None]) -> Iterator[Interruption]:
@@ -37,11 +61,13 @@ def interruptible(told: Callable[[], None]) -> Iterator[Interruption]:
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         if asked.is_set():
-            raise KeyboardInterrupt
+            asked.end(KeyboardInterrupt)
+            return
         asked.set()
-        if not asked.load_begun:
-            raise TooEarly
-        told()
+        if asked.load_begun:
+            told()
+        else:
+            asked.end(TooEarly)
 
     before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

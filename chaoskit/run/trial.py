@@ -33,8 +33,8 @@ from chaoskit.run.conductor import Conductor
 from chaoskit.run.crew import crew_of
 from chaoskit.run.deployment import Deployment
 from chaoskit.run.digester import Digester
-from chaoskit.run.fleet import Client, ClientGroup, Fleet
-from chaoskit.run.groups import await_probes
+from chaoskit.run.fleet import Client, Fleet
+from chaoskit.run.groups import ClientGroup, await_probes
 from chaoskit.run.interruption import INTERRUPTED, Interruption
 from chaoskit.run.seats import Seats
 from chaoskit.run.stopping import Stopping
@@ -131,7 +131,8 @@ class Trial:
     def _with_cluster(self) -> None:
         with crew_of(self._plan, self._folder) as crew:
             seats = Seats(self._deployment.seats)
-            fleet = Fleet(self._folder, self._deployment.journal, self._order(), crew, seats)
+            journal, held = self._deployment.journal, self._interrupted.held
+            fleet = Fleet(self._folder, journal, self._order(), crew, seats, held=held)
             survey = Survey(self._service, self._folder / "wal", self._origin_ns, self._in_history)
             try:
                 self._drive(fleet, survey, seats)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -107,7 +108,7 @@ def _fleet(run: Path, journal: Journal, fail: str = "") -> Fleet:
         "namespace": "",
         "bound_ns": 0,
     }
-    return Fleet(run, journal, order, Crew([], run), Seats(()))
+    return Fleet(run, journal, order, Crew([], run), Seats(()), held=nullcontext)
 
 
 def _await_sent(fleet: Fleet, sent: int) -> None:
