@@ -24,6 +24,16 @@ PARTED = "parted"
 SHARED = "shared"
 """Kind of observations: with whom a subscription that has just begun is shared."""
 
+LIVELINESS, DEADLINE = "liveliness", "deadline"
+"""Kinds of observations: what a subscription that has just begun is told of the end of publishers, or of a time without
+messages, and how soon."""
+
+EXCLUSIVE = "exclusive"
+"""Kind of observations: a subscription that has just begun takes messages of one publisher at a time."""
+
+NOT_ALIVE, DEADLINE_MISSED = "not-alive", "deadline-missed"
+"""Kinds of observations: what it was told. `PARTED` tells of the end of a publisher, too."""
+
 
 class Promise(NamedTuple):
     """What a subscription promises.
@@ -36,6 +46,11 @@ class Promise(NamedTuple):
         replays: how many of its last messages a publisher gives, of each topic, to a subscriber that comes later.
         retained: whether a subscriber that comes later is given the last message of each topic, whoever published it.
         share: the group of subscribers of which one gets each message; empty: each of them gets it.
+        liveliness_ns: after how long at most a subscriber is told that a publisher is not alive, ns; 0: it is not told.
+        deadline_ns: after how long without a message of a topic a subscriber is told so, as long as a publisher is
+            there, ns; 0: it is not told.
+        exclusive: whether a subscriber gets only what the first publisher that is alive has published, in the order of
+            their numbers.
     """
 
     delivery: str
@@ -44,21 +59,25 @@ class Promise(NamedTuple):
     replays: int = 0
     retained: bool = False
     share: str = ""
+    liveliness_ns: int = 0
+    deadline_ns: int = 0
+    exclusive: bool = False
 
 
 class SubscriptionChange(NamedTuple):
-    """A subscription of a topic began or ended, or lost a publisher, between two times, CLOCK_MONOTONIC, ns.
+    """A subscription of a topic began or ended, or was told something, between two times, CLOCK_MONOTONIC, ns.
 
     Attributes:
         kind: which of them. `parted`: a publisher is not seen any more. Whether it has ended, or a link to it is lost,
-            the subscriber cannot know.
+            the subscriber cannot know. `not-alive`: a publisher gave no sign of life for too long. `deadline-missed`:
+            no message came for too long.
         topic: the topic, by its name in the system.
         since_ns: when it was asked for; of an end, when it was surely in place for the last time.
         until_ns: when it was confirmed; of an end, when it was surely over.
-        who: of `parted`, the publisher, by its name.
+        who: of `parted` and `not-alive`, the publisher, by the name that it was connected with.
     """
 
-    kind: Literal["subscribed", "unsubscribed", "parted"]
+    kind: Literal["subscribed", "unsubscribed", "parted", "not-alive", "deadline-missed"]
     topic: str
     since_ns: int
     until_ns: int
@@ -102,13 +121,14 @@ class FeedClients(Protocol):
 
         Args:
             settings: the system's own, by name.
-            name: who it is; a client that takes the place of another one has the same name.
+            name: who it is; of a client that takes the place of another one, with `#` and a number at the end, which
+                is no part of the name of a session.
             topics: what it will publish to. What it publishes from now on reaches every subscriber that is there.
             completed: called once per send.
         """
         ...
 
     def feed_subscriber(self, settings: Mapping[str, Any], name: str, topics: Sequence[str]) -> FeedSubscriber:
-        """Connect a subscriber of these topics, like a publisher; it returns once it is subscribed, or after a few
-        seconds, and then `poll` goes on trying."""
+        """Connect a subscriber of these topics, like a publisher, but with the same name as the one whose place it
+        takes; it returns once it is subscribed, or after a few seconds, and then `poll` goes on trying."""
         ...

@@ -13,6 +13,8 @@ ended, and is not decided, is `unseen`.
 Of a publisher that a subscriber lost from sight, and that went on publishing, nothing is decided from when it may have
 been out of reach: `unseen`. (If it is seen again, the subscription ends and begins anew.)
 
+Of a subscription that takes the messages of one publisher at a time, only those of the first in line are due.
+
 Where a publisher keeps its last N messages only, one that was followed by N others before the subscriber received
 something newer may have been replaced: it is `missed`.
 
@@ -94,6 +96,8 @@ def _due(view: FeedView, stay: Stay, rows: Ints) -> tuple[Flags, Flags]:
     due = log.operations.start_ns[operation] >= stay.from_ns + apart_ns
     if not stay.lasting:
         due &= log.operations.end_ns[operation] <= stay.until_ns - apart_ns
+    if stay.exclusive:
+        due &= view.member_of[operation] == view.owner
     return due, due & ~view.got(stay.subscriber)[log.sent_values[rows]]
 
 

@@ -17,7 +17,18 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.contract.checker import Part
-from chaoskit.contract.feed import PARTED, PROMISES, REPLAYED, RETAINED, SHARED
+from chaoskit.contract.feed import (
+    DEADLINE,
+    DEADLINE_MISSED,
+    EXCLUSIVE,
+    LIVELINESS,
+    NOT_ALIVE,
+    PARTED,
+    PROMISES,
+    REPLAYED,
+    RETAINED,
+    SHARED,
+)
 from checkers.arrays.columns import NONE, Flags, Ints, codes, integers, is_one_of, marked, words_of
 from checkers.arrays.view import LogView
 
@@ -48,6 +59,7 @@ class Stay:
         row: row of the operation that subscribed.
         replays: how many of its last messages each publisher gives to it of the time before; of a client's first stay.
         retained: whether it is given the last message of the topic; of a client's first stay.
+        liveliness_ns, deadline_ns, exclusive: see `chaoskit.contract.feed.Promise`.
     """
 
     subscriber: int
@@ -62,6 +74,9 @@ class Stay:
     row: int
     replays: int = 0
     retained: bool = False
+    liveliness_ns: int = 0
+    deadline_ns: int = 0
+    exclusive: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +103,7 @@ class FeedView:
         log: sends and receives, with ids of values.
         subscriber_of: number of the subscriber of each operation; clients of other roles have numbers, too.
         member_of: the same, with numbers for each of those that share a subscription.
+        told_of_publishers: the observations of what subscribers were told of publishers.
     """
 
     def __init__(self, part: Part) -> None:
@@ -103,12 +119,19 @@ class FeedView:
         self.subscriber_of: Ints = subscribers[client]
         self._sharing = {int(subscribers[each]) for each in by}
         self._parted = _observed(part, PARTED)
-        self._number_of = dict(zip(bases, members.tolist(), strict=True))
+        self.told_of_publishers = _observed(part, PARTED, NOT_ALIVE, DEADLINE_MISSED)
+        self._client = client
+        self._names = dict(zip(names, range(len(names)), strict=True))
         self._told = _observed(part, *_KINDS)
-        given = _observed(part, REPLAYED, RETAINED)
+        given = _observed(part, REPLAYED, RETAINED, LIVELINESS, DEADLINE, EXCLUSIVE)
         self._given = {
-            row["op"]: (row["kind"], row["value"]) for row in given.select(["op", "kind", "value"]).to_pylist()
+            (row["op"], row["kind"]): row["value"] for row in given.select(["op", "kind", "value"]).to_pylist()
         }
+
+    def process_of(self, client: str) -> int:
+        """Return the process of a client; `NONE` if it did nothing."""
+        rows = np.flatnonzero(self._client == self._names.get(client, NONE))
+        return int(self.log.operations.process[rows[0]]) if rows.size else NONE
 
     @cached_property
     def stays(self) -> list[Stay]:
@@ -130,14 +153,10 @@ class FeedView:
         found = []
         for row, name in zip(rows.tolist(), self._parted["name"].to_pylist(), strict=True):
             at_ns = int(operations.end_ns[row])
-            sends = own[self.member_of[own] == self._number_of.get(name, NONE)]
-            begun = sends[operations.start_ns[sends] <= at_ns]
-            if not begun.size or at_ns == NONE:
-                continue
-            process = operations.process[begun[np.argmax(operations.start_ns[begun])]]
-            last_ns = operations.start_ns[sends[operations.process[sends] == process]].max()
-            if last_ns > at_ns + self.log.setting.apart_ns:
-                found.append(Parting(int(self.member_of[row]), int(process), int(operations.start_ns[row]), at_ns))
+            process = self.process_of(name)
+            last_ns = operations.start_ns[own[operations.process[own] == process]].max(initial=NONE)
+            if at_ns != NONE and last_ns > at_ns + self.log.setting.apart_ns:
+                found.append(Parting(int(self.member_of[row]), process, int(operations.start_ns[row]), at_ns))
         return found
 
     @cached_property
@@ -147,6 +166,13 @@ class FeedView:
         for stay in self.stays:
             promised[stay.subscriber] = stay.promise
         return promised
+
+    @cached_property
+    def owner(self) -> int:
+        """Number of the client, as of `member_of`, that is the first in line where subscribers take messages of one
+        publisher at a time; `NONE` if nobody sent anything."""
+        sends = self.log.sends
+        return int(self.member_of[sends.operation[np.argmin(sends.value)]]) if sends.value.size else NONE
 
     @cached_property
     def receiver(self) -> Ints:
@@ -200,11 +226,23 @@ class FeedView:
             subscriber, member = int(self.subscriber_of[rows[index]]), int(self.member_of[rows[index]])
             who = subscriber, member, subscriber in self._sharing
             told = int(promise[index]), bool(lasting[index]), int(keeps[index])
-            kind, count = self._given.get(int(operations.op[rows[index]]), ("", 0))
-            first = int(process[index]) not in known
+            op, first = int(operations.op[rows[index]]), int(process[index]) not in known
             known.add(int(process[index]))
-            given = (count if kind == REPLAYED and first else 0), kind == RETAINED and first
-            stays.append(Stay(*who, *told, from_ns, from_ns, int(until_ns), int(rows[index]), *given))
+            stays.append(
+                Stay(
+                    *who,
+                    *told,
+                    from_ns,
+                    from_ns,
+                    int(until_ns),
+                    int(rows[index]),
+                    replays=self._given.get((op, REPLAYED), 0) if first else 0,
+                    retained=(op, RETAINED) in self._given and first,
+                    liveliness_ns=self._given.get((op, LIVELINESS), 0),
+                    deadline_ns=self._given.get((op, DEADLINE), 0),
+                    exclusive=(op, EXCLUSIVE) in self._given,
+                )
+            )
         return sorted(stays, key=lambda stay: stay.from_ns)
 
     def _last_ns(self) -> Ints:

@@ -13,7 +13,7 @@ from clusters.cyclonedds.settings import EndpointSettings, reader_settings, writ
 
 
 def _reliable(declared: Declared) -> bool:
-    return promise(declared.producer, declared.consumer).delivery != "at-most-once"
+    return promise(declared.options.lease, declared.producer, declared.consumer).delivery != "at-most-once"
 
 
 def _best_effort(declared: Declared, effects: Sequence[Effect]) -> str:
@@ -53,6 +53,22 @@ def _lease(declared: Declared, effects: Sequence[Effect]) -> str:
         return ""
     lease = format_duration(lease_ns)
     return f"lease: {lease}: a peer that is not heard for so long is given up, with what it had not acknowledged"
+
+
+def _not_heard(declared: Declared, effects: Sequence[Effect]) -> str:
+    lease_ns = promise(declared.options.lease, declared.producer, declared.consumer).liveliness_ns
+    if not any(lasted_ns(declared, each) >= lease_ns for each in effects if each.delays):
+        return ""
+    key = "lease" if lease_ns == declared.options.lease else "producer.liveliness_lease"
+    return f"{key}: {format_duration(lease_ns)}: a writer that is not heard for so long counts as not alive"
+
+
+def _owner_ended(declared: Declared, effects: Sequence[Effect]) -> str:
+    told = promise(declared.options.lease, declared.producer, declared.consumer)
+    if not told.exclusive or not any(each.abrupt for each in effects):
+        return ""
+    lease = format_duration(told.liveliness_ns)
+    return f"ownership: exclusive: an owner that ended without a word stays the owner for {lease}"
 
 
 _DDS = "OMG DDS 1.4"
@@ -99,6 +115,27 @@ RULES = (
         "cyclonedds/one-way:within-lease",
         anywhere=True,
     ),
+    Rule(
+        "cyclonedds.not-heard",
+        ("false-alarm",),
+        _not_heard,
+        "set producer.liveliness_lease, and cluster.lease, to more than the longest outage",
+        f"{_DDS}, 2.2.3.11 LIVELINESS",
+        "cyclonedds/liveliness:cut",
+        "cyclonedds/liveliness:short-cut",
+        anywhere=True,
+        alone=True,
+    ),
+    Rule(
+        "cyclonedds.owner-ended",
+        ("lost", "missed"),
+        _owner_ended,
+        "set producer.liveliness_lease to less than a publisher takes to be started again",
+        f"{_DDS}, 2.2.3.9 OWNERSHIP, 2.2.3.10 OWNERSHIP_STRENGTH; Cyclone DDS, dds_rhc_default.c",
+        "cyclonedds/ownership:owner-restarts",
+        "cyclonedds/ownership:shared",
+        anywhere=True,
+    ),
 )
 
 _PROMISED = {
@@ -114,6 +151,9 @@ _PROMISED = {
     "fifo-violation": "a reader takes the samples of one writer in the order in which they were written",
     "duplicate": "a reader takes a sample once",
     "redelivered": "a reader takes a sample once",
+    "unnoticed": "a reader is told of a writer that is not alive after its lease, and of a deadline that was missed",
+    "false-alarm": "a writer that is heard is alive, and a deadline that was met is not missed",
+    "not-owner": "with exclusive ownership a reader gets samples of the strongest writer that is alive",
 }
 
 

@@ -15,10 +15,17 @@ from cyclonedds.domain import Domain, DomainParticipant
 
 from chaoskit.base.quantities import SECOND
 from clusters.common.own_network import LOOPBACK, own_network
-from clusters.cyclonedds.settings import DOMAIN, LEASE_NS, PEERS, EndpointSettings, WriterSettings
+from clusters.cyclonedds.settings import DISCOVERY, DOMAIN, LEASE_NS, PEERS, EndpointSettings, WriterSettings
 
 _UNLIMITED = -1
 """DDS's LENGTH_UNLIMITED."""
+
+_INFINITE = 2**63 - 1
+"""DDS's DURATION_INFINITE."""
+
+_STRONGEST = 1_000_000
+_PARTICIPANTS_MAX = 32
+"""How many participants of one host are called at most."""
 
 
 def participant(connection: Mapping[str, Any]) -> DomainParticipant:
@@ -27,7 +34,8 @@ def participant(connection: Mapping[str, Any]) -> DomainParticipant:
     Args:
         connection: what clients are told.
     """
-    return _participant(connection[DOMAIN], own_network(connection[PEERS])[0], connection[LEASE_NS])[1]
+    called = tuple(connection[PEERS]) if connection[DISCOVERY] == "peers" else ()
+    return _participant(connection[DOMAIN], own_network(connection[PEERS])[0], connection[LEASE_NS], called)[1]
 
 
 def qos_of(settings: EndpointSettings, name: str = "") -> Qos:
@@ -43,16 +51,34 @@ def qos_of(settings: EndpointSettings, name: str = "") -> Qos:
     ]
     if isinstance(settings, WriterSettings) and settings.durability_service == "history":
         policies.append(Policy.DurabilityService(0, history, _UNLIMITED, _UNLIMITED, _UNLIMITED))
+    lease = settings.liveliness_lease or _INFINITE
+    manual = settings.liveliness == "manual-by-topic"
+    policies.append(Policy.Liveliness.ManualByTopic(lease) if manual else Policy.Liveliness.Automatic(lease))
+    policies.append(Policy.Deadline(settings.deadline or _INFINITE))
+    if settings.ownership == "exclusive":
+        policies.append(Policy.Ownership.Exclusive)
+        if isinstance(settings, WriterSettings):
+            policies.append(Policy.OwnershipStrength(_strength(name)))
     return Qos(*policies)
 
 
+def _strength(name: str) -> int:
+    """Return the strength of a client's writers: the lower the number at the end of its name, the stronger; the
+    strongest is that of the final read, which has none."""
+    number = name.partition("#")[0].rpartition("-")[2]
+    return _STRONGEST - int(number) - 1 if number.isdigit() else _STRONGEST
+
+
 @lru_cache(maxsize=1)
-def _participant(domain: int, address: str, lease_ns: int) -> tuple[Domain, DomainParticipant]:
+def _participant(domain: int, address: str, lease_ns: int, called: tuple[str, ...]) -> tuple[Domain, DomainParticipant]:
     multicast = ' multicast="true"' if address == LOOPBACK else ""
+    general = f'<Interfaces><NetworkInterface address="{address}"{multicast}/></Interfaces>'
+    discovery = f"<LeaseDuration>{lease_ns / SECOND:g}s</LeaseDuration>"
+    if called:
+        peers = "".join(f'<Peer address="{each}"/>' for each in called)
+        general += "<AllowMulticast>false</AllowMulticast>"
+        discovery += f"<MaxAutoParticipantIndex>{_PARTICIPANTS_MAX}</MaxAutoParticipantIndex><Peers>{peers}</Peers>"
     configuration = (
-        "<CycloneDDS><Domain>"
-        f'<General><Interfaces><NetworkInterface address="{address}"{multicast}/></Interfaces></General>'
-        f"<Discovery><LeaseDuration>{lease_ns / SECOND:g}s</LeaseDuration></Discovery>"
-        "</Domain></CycloneDDS>"
+        f"<CycloneDDS><Domain><General>{general}</General><Discovery>{discovery}</Discovery></Domain></CycloneDDS>"
     )
     return Domain(domain, configuration), DomainParticipant(domain)

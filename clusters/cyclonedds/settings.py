@@ -10,11 +10,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from chaoskit.base.errors import BadInput, Problems
-from chaoskit.base.quantities import MILLISECOND, SECOND, Duration
+from chaoskit.base.quantities import MILLISECOND, SECOND, Duration, format_duration
 from clusters.common.client_settings import checked
 from clusters.common.release import only_installed
 
-PEERS, DOMAIN, LEASE_NS = "peers", "domain", "lease_ns"
+PEERS, DOMAIN, LEASE_NS, DISCOVERY = "peers", "domain", "lease_ns", "discovery"
 """What clients are told: the addresses of the hosts with peers; and the options."""
 
 
@@ -25,6 +25,8 @@ class CycloneOptions(BaseModel):
         version: the release of Cyclone DDS: that of the installed package.
         domain: number of the domain.
         lease: how long a participant that is not heard counts as there (Cyclone's Discovery/LeaseDuration).
+        discovery: how participants find each other. `peers`: each calls the hosts of the lab, one after the other, and
+            nothing is sent by multicast.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -32,6 +34,7 @@ class CycloneOptions(BaseModel):
     version: str = Field(default_factory=partial(metadata.version, "cyclonedds"))
     domain: int = Field(default=0, ge=0, le=230)
     lease: Annotated[Duration, Field(ge=SECOND)] = 10 * SECOND
+    discovery: Literal["multicast", "peers"] = "multicast"
 
     @field_validator("version")
     @classmethod
@@ -47,6 +50,13 @@ class EndpointSettings(BaseModel):
         history: whether all samples are kept, until they were acknowledged and taken, or the last ones.
         depth: how many are the last ones.
         durability: whether a writer keeps samples for readers that come later.
+        liveliness: who says that a writer is alive: the library, or the writer with each sample.
+        liveliness_lease: after so long without a sign of life a reader is told that a writer is not alive; None: only
+            when its participant counts as gone.
+        deadline: a writer writes, and a reader gets, a sample at least so often; a reader that does not is told. None:
+            there is no deadline.
+        ownership: `exclusive`: a reader gets what the strongest writer that is alive has written. The first producer is
+            the strongest, the last one the weakest.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -55,6 +65,10 @@ class EndpointSettings(BaseModel):
     history: Literal["keep-all", "keep-last"] = "keep-all"
     depth: int = Field(default=1, ge=1)
     durability: Literal["volatile", "transient-local"] = "volatile"
+    liveliness: Literal["automatic", "manual-by-topic"] = "automatic"
+    liveliness_lease: Annotated[Duration, Field(ge=100 * MILLISECOND)] | None = None
+    deadline: Annotated[Duration, Field(ge=10 * MILLISECOND)] | None = None
+    ownership: Literal["shared", "exclusive"] = "shared"
 
 
 class WriterSettings(EndpointSettings):
@@ -103,4 +117,20 @@ def check_offered(writer: EndpointSettings, reader: EndpointSettings) -> None:
                 "{durability: transient-local}, too"
             )
         )
+    if reader.liveliness == "manual-by-topic" and writer.liveliness != "manual-by-topic":
+        problems.add(
+            BadInput(
+                "workload.consumer.liveliness: manual-by-topic is not offered; set producer: "
+                "{liveliness: manual-by-topic}, too"
+            )
+        )
+    for key in ("liveliness_lease", "deadline"):
+        offered, requested = getattr(writer, key), getattr(reader, key)
+        if requested is not None and (offered is None or offered > requested):
+            told = format_duration(requested)
+            problems.add(
+                BadInput(f"workload.consumer.{key}: {told} is not offered; set producer.{key} to that, or less")
+            )
+    if reader.ownership != writer.ownership:
+        problems.add(BadInput("workload.consumer.ownership: another one than that of the producers; set the same"))
     problems.raise_any()

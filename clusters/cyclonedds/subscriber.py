@@ -15,6 +15,7 @@ from chaoskit.contract.feed import SubscriptionChange
 from chaoskit.contract.recording import NO_POSITION, Delivery
 from clusters.common.matching import settle
 from clusters.common.stays import Stays
+from clusters.cyclonedds.alarms import Alarms
 from clusters.cyclonedds.matching import known
 from clusters.cyclonedds.message import Message
 from clusters.cyclonedds.participant import participant, qos_of
@@ -35,7 +36,11 @@ class CycloneSubscriber:
     def __init__(self, connection: Mapping[str, Any], settings: EndpointSettings, topics: Sequence[str]) -> None:
         domain, qos = participant(connection), qos_of(settings)
         since_ns = time.monotonic_ns()
-        self._readers = {topic: DataReader(domain, Topic(domain, topic, Message), qos=qos) for topic in topics}
+        self._alarms = Alarms(self._writer)
+        self._readers = {
+            topic: DataReader(domain, Topic(domain, topic, Message), qos=qos, listener=self._alarms.listener(topic))
+            for topic in topics
+        }
         self._waits = WaitSet(domain)
         self._conditions = [ReadCondition(reader, _ANY) for reader in self._readers.values()]
         for each in self._conditions:
@@ -58,7 +63,7 @@ class CycloneSubscriber:
         return found, None
 
     def changes(self) -> list[SubscriptionChange]:
-        return self._stays.take()
+        return [*self._alarms.take(), *self._stays.take()]
 
     def close(self, *, abruptly: bool = False) -> None:
         self._stays.end()
@@ -72,6 +77,12 @@ class CycloneSubscriber:
             status: Any = reader.get_subscription_matched_status()  # type: ignore[no-untyped-call]
             if status.current_count_change:
                 self._stays.look(topic, _matched(reader))
+
+    def _writer(self, topic: str, handle: int) -> str:
+        """Return the name that a matched writer carries; empty if it is not matched any more."""
+        reader = self._readers.get(topic)
+        found = reader.get_matched_publication_data(handle) if reader else None
+        return _name(found.qos) if found else ""
 
 
 def _matched(reader: DataReader[Message]) -> list[str]:

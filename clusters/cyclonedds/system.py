@@ -16,6 +16,7 @@ from clusters.common.unhosted import Unhosted
 from clusters.cyclonedds.client import CycloneClients
 from clusters.cyclonedds.guarantees import GUARANTEES
 from clusters.cyclonedds.settings import (
+    DISCOVERY,
     DOMAIN,
     LEASE_NS,
     PEERS,
@@ -63,7 +64,8 @@ class System:
 
     def deploy(self, hosts: Sequence[ServiceHost], options: CycloneOptions) -> Unhosted:
         peers = [host.address for host in hosts]
-        return Unhosted("a DDS domain", {PEERS: peers, DOMAIN: options.domain, LEASE_NS: options.lease})
+        told = {PEERS: peers, DOMAIN: options.domain, LEASE_NS: options.lease, DISCOVERY: options.discovery}
+        return Unhosted("a DDS domain", told)
 
     def clients(self, settings: Mapping[str, Any]) -> CycloneClients:
         return CycloneClients(settings)

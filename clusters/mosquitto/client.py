@@ -28,10 +28,19 @@ class MqttClients:
     def feed_publisher(
         self, settings: Mapping[str, Any], name: str, topics: Sequence[str], completed: Completed
     ) -> MqttPublisher:
-        return MqttPublisher(publisher_settings(settings), self._connection[PUBLISHERS], name, completed)
+        session = name.partition("#")[0]
+        address = own_broker(self._connection[PUBLISHERS], session)
+        return MqttPublisher(publisher_settings(settings), address, session, completed)
 
     def feed_subscriber(self, settings: Mapping[str, Any], name: str, topics: Sequence[str]) -> MqttSubscriber:
-        return MqttSubscriber(subscriber_settings(settings), self._connection[SUBSCRIBERS], name, topics)
+        address = own_broker(self._connection[SUBSCRIBERS], name)
+        return MqttSubscriber(subscriber_settings(settings), address, name, topics)
+
+
+def own_broker(addresses: Sequence[str], name: str) -> str:
+    """Return the broker that a client uses: they are taken in turn, by the number at the end of its name."""
+    number = name.rpartition("-")[2]
+    return addresses[int(number) % len(addresses) if number.isdigit() else 0]
 
 
 def promise(publishing: Mapping[str, Any], subscribing: Mapping[str, Any], bridge_qos: int | None = None) -> Promise:

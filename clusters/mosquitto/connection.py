@@ -24,7 +24,8 @@ from clusters.common.client_settings import checked
 from clusters.mosquitto.settings import PORT
 
 PUBLISHERS, SUBSCRIBERS, BRIDGE_QOS = "publishers", "subscribers", "bridge_qos"
-"""What clients are told: the addresses of the brokers of each, and what a bridge between them has, if there is one."""
+"""What clients are told: the addresses of the brokers that each may use, and the quality of service of a bridge between
+them, if there is one."""
 
 AGAIN_S = 0.2
 """Time between two attempts to connect."""
@@ -72,9 +73,12 @@ class SubscriberSettings(ClientSettings):
 
     Attributes:
         share: name of a group of subscribers, of which one gets each message (a shared subscription); empty: each does.
+        wildcard: whether it subscribes once, with the filter `+`, which matches all topics, and ignores what is not the
+            load's.
     """
 
     share: str = Field(default="", pattern=r"^[^/+#]*$")
+    wildcard: bool = False
 
 
 def publisher_settings(settings: Mapping[str, Any]) -> PublisherSettings:
@@ -103,6 +107,9 @@ def check_owed(declared: Declared, publisher: PublisherSettings, subscriber: Sub
         problems.add(BadInput(f"workload.consumer.clean_session: {why}; set clean_session: false, or qos: 0"))
     if bridge and publisher.retain:
         problems.add(BadInput("workload.producer.retain: not with a bridge; remove one of them"))
+    if bridge and bridge.direction == "both" and bridge.qos < min(publisher.qos, subscriber.qos):
+        why = "clients of one broker would be promised more than those of two"
+        problems.add(BadInput(f"cluster.bridge.qos: {bridge.qos}: {why}; set that of the clients"))
     if declared.get(Leaving) and (subscriber.share or not subscriber.clean_session):
         why = "who leaves a shared or lasting subscription leaves messages behind"
         problems.add(BadInput(f"workload.leavers: {why}; remove consumer.share, and set clean_session: true"))

@@ -27,7 +27,7 @@ _OTHER_BROKER_S = 10.0
 
 class Brokers:
     """Configured brokers; see `chaoskit.contract.service.Service`. They have the powers `Installation`, `Supervision`
-    and `Reporting`. Publishers use the first one, subscribers the last.
+    and `Reporting`.
 
     Args:
         hosts: their hosts: one, or two for a bridge.
@@ -97,7 +97,10 @@ class Brokers:
 
     def client_settings(self) -> dict[str, Any]:
         bridge = self._options.bridge
-        told = {PUBLISHERS: self.hosts[0].address, SUBSCRIBERS: self.hosts[-1].address}
+        addresses = [host.address for host in self.hosts]
+        told = {PUBLISHERS: addresses[:1], SUBSCRIBERS: addresses[-1:]}
+        if bridge and bridge.direction == "both":
+            told = dict.fromkeys(told, addresses)
         return {**told, BRIDGE_QOS: bridge.qos if bridge else None}
 
     def end_trial(self) -> None:

@@ -9,6 +9,7 @@ from chaoskit.contract.guarantee import Declared, Effect, Guarantees, Rule
 from chaoskit.contract.traits import Paced
 from chaoskit.contract.workload import CONSUMER
 from clusters.common.effects import disturbed, lasted_ns, outruns
+from clusters.common.properties import is_true
 from clusters.common.supervision import RUNS
 from clusters.mosquitto.client import promise
 from clusters.mosquitto.connection import publisher_settings, subscriber_settings
@@ -78,7 +79,7 @@ def _clean_bridge(declared: Declared, effects: Sequence[Effect]) -> str:
     bridge = declared.options.bridge
     if bridge is None or not bridge.clean_session or not any(each.delays and each.on_hosts for each in effects):
         return ""
-    return "bridge: {clean_session: true}: nothing waits for the second broker while the bridge is not connected"
+    return "bridge: {clean_session: true}: nothing waits for the other broker while the bridge is not connected"
 
 
 def _on_subscribers(effect: Effect) -> bool:
@@ -118,6 +119,13 @@ def _qos_2_forgotten(declared: Declared, effects: Sequence[Effect]) -> str:
     if _qos(declared) != EXACTLY_ONCE or not _broker_ended(effects):
         return ""
     return "the broker ended without saving which messages of QoS 2 it had received and delivered"
+
+
+def _echo(declared: Declared, effects: Sequence[Effect]) -> str:
+    bridge = declared.options.bridge
+    if bridge is None or bridge.direction != "both" or is_true(bridge.config.get("try_private", True)):
+        return ""
+    return "bridge: {config: {try_private: false}}: the other broker does not know it for a bridge, and sends all back"
 
 
 _MAN = "mosquitto.conf(5), https://mosquitto.org/man/mosquitto-conf-5.html"
@@ -164,6 +172,17 @@ RULES = (
         "mosquitto/bridge:clean",
         "mosquitto/bridge:kept",
         anywhere=True,
+    ),
+    Rule(
+        "mosquitto.echo",
+        ("redelivered", "duplicate"),
+        _echo,
+        "leave try_private at its default, true",
+        f"{_MAN}, try_private",
+        "mosquitto/bridge:echo",
+        "mosquitto/bridge:both-quiet",
+        anywhere=True,
+        alone=True,
     ),
     Rule(
         "mosquitto.member-ended",

@@ -58,9 +58,11 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
 class Bridge(BaseModel):
-    """A bridge from the broker of the first host, where publishers are, to that of the second, where subscribers are.
+    """A bridge from the broker of the first host to that of the second.
 
     Attributes:
+        direction: what it forwards. `out`: to the second broker; publishers are at the first one, subscribers at the
+            second. `both`: each to the other; clients are at both, in turn.
         qos: quality of service of what it forwards, at most.
         clean_session: whether what waits for the second broker is forgotten when the connection is lost.
         config: further settings of a bridge by Mosquitto's own names.
@@ -68,6 +70,7 @@ class Bridge(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    direction: Literal["out", "both"] = "out"
     qos: Literal[0, 1, 2] = 1
     clean_session: bool = False
     config: dict[str, Scalar] = {}
@@ -171,7 +174,7 @@ def in_effect(options: MosquittoOptions, address: str, data_dir: str, bridge_to:
         settings |= {
             "connection": BRIDGE,
             "address": f"{bridge_to}:{PORT}",
-            "topic": f"# out {options.bridge.qos}",
+            "topic": f"# {options.bridge.direction} {options.bridge.qos}",
             "cleansession": options.bridge.clean_session,
             **options.bridge.config,
         }

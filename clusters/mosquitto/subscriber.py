@@ -17,6 +17,7 @@ from chaoskit.contract.feed import SubscriptionChange
 from chaoskit.contract.recording import NO_POSITION, Delivery
 from clusters.mosquitto.connection import CONNECT_S, Connection, SubscriberSettings
 
+_ALL_TOPICS = "+"
 _STEP_S = 0.02
 _UNSUBSCRIBE_S = 1.0
 
@@ -33,8 +34,10 @@ class MqttSubscriber(Connection):
 
     def __init__(self, settings: SubscriberSettings, address: str, name: str, topics: Sequence[str]) -> None:
         super().__init__(settings, address, name, manual_ack=settings.qos == 1)
-        self._topics = list(topics)
-        self._filters = [f"$share/{settings.share}/{topic}" if settings.share else topic for topic in topics]
+        self._topics = topics
+        self._wanted = frozenset(topics)
+        filters = [_ALL_TOPICS] if settings.wildcard else topics
+        self._filters = [f"$share/{settings.share}/{each}" if settings.share else each for each in filters]
         self._arrived: list[MQTTMessage] = []
         self._returned: list[MQTTMessage] = []
         self._subscribed = False
@@ -55,7 +58,8 @@ class MqttSubscriber(Connection):
             known = len(self._arrived)
             self.step(0)
         self._returned, self._arrived = self._arrived[:messages_max], self._arrived[messages_max:]
-        return [_delivery(each) for each in self._returned], self.take_error()
+        wanted = [each for each in self._returned if each.topic in self._wanted]
+        return [_delivery(each) for each in wanted], self.take_error()
 
     def changes(self) -> list[SubscriptionChange]:
         changes, self._changes = self._changes, []

@@ -9,7 +9,7 @@ from chaoskit.contract.client import Completed
 from chaoskit.contract.feed import Promise
 from chaoskit.contract.power import P, held
 from clusters.zenoh.publisher import ZenohPublisher
-from clusters.zenoh.settings import LINK, ROUTERS, publisher_settings, subscriber_settings
+from clusters.zenoh.settings import LEASE_NS, LINK, ROUTERS, publisher_settings, subscriber_settings
 from clusters.zenoh.subscriber import ZenohSubscriber
 
 
@@ -25,7 +25,7 @@ class ZenohClients:
         return held(kind, [self], "Zenoh")
 
     def promise(self, publishing: Mapping[str, Any], subscribing: Mapping[str, Any]) -> Promise:
-        return promise(self._connection[LINK], publishing, subscribing)
+        return promise(self._connection[LINK], publishing, subscribing, self._connection[LEASE_NS])
 
     def feed_publisher(
         self, settings: Mapping[str, Any], name: str, topics: Sequence[str], completed: Completed
@@ -38,7 +38,7 @@ class ZenohClients:
         return ZenohSubscriber(self._connection, self._routers[::-1], subscriber_settings(settings), topics, name=name)
 
 
-def promise(link: str, publishing: Mapping[str, Any], subscribing: Mapping[str, Any]) -> Promise:
+def promise(link: str, publishing: Mapping[str, Any], subscribing: Mapping[str, Any], lease_ns: int = 0) -> Promise:
     """Return what subscribers are promised.
 
     Nothing is lacking where links are reliable, and publishers are reliable and block, or subscribers recover what they
@@ -48,7 +48,8 @@ def promise(link: str, publishing: Mapping[str, Any], subscribing: Mapping[str, 
     kept = publisher.qos == "reliable" and publisher.congestion == "block"
     whole = link == "tcp" and (kept or recovers(publishing, subscribing))
     replays = min(publisher.cache, subscriber_settings(subscribing).history) if link == "tcp" else 0
-    return Promise("exactly-once" if whole else "at-most-once", lasting=False, replays=replays)
+    delivery = "exactly-once" if whole else "at-most-once"
+    return Promise(delivery, lasting=False, replays=replays, liveliness_ns=lease_ns)
 
 
 def recovers(publishing: Mapping[str, Any], subscribing: Mapping[str, Any]) -> bool:

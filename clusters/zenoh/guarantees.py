@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from chaoskit.base.quantities import SECOND
+from chaoskit.base.quantities import SECOND, format_duration
 from chaoskit.contract.guarantee import Declared, Effect, Guarantees, Rule
 from chaoskit.contract.traits import Paced
 from clusters.common.effects import disturbed, lasted_ns
 from clusters.common.supervision import RUNS
 from clusters.zenoh.client import promise, recovers
-from clusters.zenoh.settings import BATCH_BYTES, publisher_settings
+from clusters.zenoh.settings import BATCH_BYTES, WAIT_BEFORE_CLOSE, WAITS_US, publisher_settings
 
 
 def _kept(declared: Declared) -> bool:
@@ -58,6 +58,20 @@ def _cache(declared: Declared, effects: Sequence[Effect]) -> str:
     if not away_ns or (rate is not None and rate * away_ns / SECOND <= kept):
         return ""
     return f"producer.cache: {kept}: a publisher keeps no more of a topic for subscribers that lack some"
+
+
+def _not_heard(declared: Declared, effects: Sequence[Effect]) -> str:
+    longest_ns = max((lasted_ns(declared, each) for each in effects if each.delays), default=0)
+    lease_ns, blocks = declared.options.lease, publisher_settings(declared.producer).congestion == "block"
+    if any(each.abrupt and each.on_hosts for each in effects):
+        return "who is behind a router or a peer that ended counts as gone"
+    if longest_ns >= lease_ns:
+        return f"lease: {format_duration(lease_ns)}: who is behind a link that is not heard for so long counts as gone"
+    if blocks and longest_ns >= int(declared.options.config.get(WAIT_BEFORE_CLOSE, WAITS_US)) * 1000:
+        return (
+            "congestion: block: a link that blocks for wait_before_close is closed, and who is behind it counts as gone"
+        )
+    return ""
 
 
 _DOCS = "zenoh, docs.rs/zenoh, qos::CongestionControl, qos::Reliability"
@@ -115,6 +129,18 @@ RULES = (
         "zenoh/congestion:recovered",
         anywhere=True,
     ),
+    Rule(
+        "zenoh.not-heard",
+        ("false-alarm",),
+        _not_heard,
+        "set cluster.lease to more than the longest outage",
+        f"{_CONFIG}/lease, queue/congestion_control/block/wait_before_close; zenoh, docs.rs/zenoh, liveliness: a token "
+        "is gone with the last link of its session",
+        "zenoh/one-way:beyond-lease",
+        "zenoh/partition:block",
+        anywhere=True,
+        alone=True,
+    ),
 )
 
 _PROMISED = {
@@ -131,6 +157,8 @@ _PROMISED = {
     "fifo-violation": "a subscriber gets the messages of one publisher in the order in which they were put",
     "duplicate": "a subscriber gets a message once",
     "redelivered": "a subscriber gets a message once",
+    "unnoticed": "the liveliness token of a client that ended is gone at once, or after the lease",
+    "false-alarm": "the liveliness token of a client stays as long as its session",
 }
 
 

@@ -14,6 +14,8 @@ import zenoh
 
 PUBLISHER, SUBSCRIBER = "publisher", "subscriber"
 _PREFIX = "chaoskit"
+_NUMBERED = "~"
+"""Stands for `#`, which no key has."""
 
 
 class Presence:
@@ -30,7 +32,7 @@ class Presence:
     def __init__(self, session: zenoh.Session, client: str, topics: Sequence[str], own: str, others: str) -> None:
         self._told: SimpleQueue[zenoh.Sample] = SimpleQueue()
         self._there: dict[str, set[str]] = {topic: set() for topic in topics}
-        liveliness, name = session.liveliness(), f"{client}/{secrets.token_hex(8)}"
+        liveliness, name = session.liveliness(), f"{client.replace('#', _NUMBERED)}/{secrets.token_hex(8)}"
         self._declared: list[zenoh.LivelinessToken | zenoh.Subscriber[None]] = []
         for topic in topics:
             self._declared.append(liveliness.declare_token(f"{_PREFIX}/{topic}/{own}/{name}"))
@@ -60,4 +62,4 @@ class Presence:
                 return
             _, topic, _, name = str(sample.key_expr).split("/", 3)
             change = set.add if sample.kind == zenoh.SampleKind.PUT else set.discard
-            change(self._there[topic], name)
+            change(self._there[topic], name.replace(_NUMBERED, "#"))

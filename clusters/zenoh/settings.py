@@ -21,6 +21,9 @@ MODE, PEERS, ROUTERS, LINK, LEASE_NS, CONFIG = "mode", "peers", "routers", "link
 BATCH_BYTES = 65_535
 """A message that is longer is sent in fragments (Zenoh's default of transport/link/tx/batch_size)."""
 
+WAIT_BEFORE_CLOSE, WAITS_US = "transport/link/tx/queue/congestion_control/block/wait_before_close", 5_000_000
+"""The setting after how many us a link that blocks is closed, and its default."""
+
 _OWNED = {
     "mode": "set cluster.mode",
     "connect": "chaoskit tells clients and routers where the others are",
@@ -100,10 +103,13 @@ class SubscriberSettings(_ClientSettings):
         qos: Zenoh's subscribers have none of their own: that of the publishers holds.
         recovery: whether a subscriber asks publishers with a cache for what it lacks.
         history: how many messages of each topic a subscriber asks the caches for when it comes.
+        wildcard: whether it subscribes once, with the key expression `*`, which matches all topics, and ignores what is
+            not the load's.
     """
 
     recovery: bool = False
     history: int = Field(default=0, ge=0)
+    wildcard: bool = False
 
 
 def publisher_settings(settings: Mapping[str, Any]) -> PublisherSettings:

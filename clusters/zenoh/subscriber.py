@@ -19,6 +19,8 @@ from clusters.zenoh.presence import PUBLISHER, SUBSCRIBER, Presence
 from clusters.zenoh.session import AGAIN_S, OPEN_S, opened
 from clusters.zenoh.settings import LEASE_NS, SubscriberSettings
 
+_ALL_TOPICS = "*"
+
 
 class ZenohSubscriber:
     """See `chaoskit.contract.feed.FeedSubscriber`.
@@ -45,6 +47,7 @@ class ZenohSubscriber:
         self._name = name
         self._settings = settings
         self._topics = topics
+        self._wanted = frozenset(topics)
         self._arrived: SimpleQueue[zenoh.Sample] = SimpleQueue()
         self._subscribers: list[zenoh.Subscriber[None] | ext.AdvancedSubscriber[None]] = []
         self._presence: Presence | None = None
@@ -63,7 +66,7 @@ class ZenohSubscriber:
                 found.append(_delivery(self._arrived.get_nowait()))
         except Empty:
             pass
-        return found, None
+        return [each for each in found if each.topic in self._wanted], None
 
     def changes(self) -> list[SubscriptionChange]:
         return self._stays.take()
@@ -83,7 +86,8 @@ class ZenohSubscriber:
             session = opened(self._connection, self._routers)
         except zenoh.ZError:
             return False
-        self._subscribers = [self._declared(session, topic) for topic in self._topics]
+        wanted = [_ALL_TOPICS] if self._settings.wildcard else self._topics
+        self._subscribers = [self._declared(session, each) for each in wanted]
         presence = self._presence = Presence(session, self._name, self._topics, SUBSCRIBER, PUBLISHER)
         settle(presence.count)
         self._stays.begin(since_ns, presence.of)

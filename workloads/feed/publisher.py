@@ -18,6 +18,6 @@ def publish(job: Job[FeedOptions]) -> None:
 def connect(job: Job[FeedOptions], completed: Completed) -> Producer:
     """Return the publisher of a client."""
     clients, settings = job.clients.power(FeedClients), settings_of(job.task, job.options.producer)
-    name = job.recorder.in_system(f"{job.task.role}-{job.task.index}")
+    name = job.recorder.in_system(job.task.client)
     topics = [job.recorder.in_system(topic) for topic in job.options.topic_names()]
     return clients.feed_publisher(settings, name, topics, completed)

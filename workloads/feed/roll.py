@@ -1,6 +1,6 @@
 """The roll call of the final read: subscribers answer that they received its messages, through the system itself.
 
-Answers go to a topic of their own, which is not part of the load: they say who is there, and prove nothing else.
+Each answers to a topic of its own, which is not part of the load: answers say who is there, and prove nothing else.
 """
 
 from __future__ import annotations
@@ -16,9 +16,14 @@ from chaoskit.contract.workload import Job
 from chaoskit.load.settings import settings_of
 from workloads.feed.options import FeedOptions
 
-ROLL = "roll"
+_ROLL = "roll"
 _CLOSE_S = 1.0
 _STEP_S = 0.1
+
+
+def roll_topic(index: int) -> str:
+    """Return the topic to which a subscriber answers."""
+    return f"{_ROLL}-{index}"
 
 
 class Answers:
@@ -52,13 +57,15 @@ class Answers:
             if self._publisher is None:
                 self._publisher = self._connect()
             content = f"{self._job.task.index} {topic}".encode()
-            self._publisher.send(self._recorder.in_system(ROLL), 0, None, content, len(self._given))
+            self._publisher.send(
+                self._recorder.in_system(roll_topic(self._job.task.index)), 0, None, content, len(self._given)
+            )
             self._publisher.poll(_STEP_S)
 
     def _connect(self) -> Producer:
         settings = settings_of(self._job.task, self._job.options.producer)
-        topic, name = (self._recorder.in_system(each) for each in (ROLL, f"{ROLL}-{self._job.task.index}"))
-        return self._job.clients.power(FeedClients).feed_publisher(settings, name, [topic], lambda *_: None)
+        topic = self._recorder.in_system(roll_topic(self._job.task.index))
+        return self._job.clients.power(FeedClients).feed_publisher(settings, topic, [topic], lambda *_: None)
 
 
 class Roll:
@@ -76,8 +83,8 @@ class Roll:
         there = [index for index in range(options.consumers) if not options.leaves(index)]
         self.missing = {(index, topic) for index in there for topic in options.topic_names()}
         settings = settings_of(job.task, options.consumer)
-        topic, name = recorder.in_system(ROLL), recorder.in_system(ROLL)
-        self._subscriber = job.clients.power(FeedClients).feed_subscriber(settings, name, [topic])
+        topics, name = [recorder.in_system(roll_topic(index)) for index in there], recorder.in_system(_ROLL)
+        self._subscriber = job.clients.power(FeedClients).feed_subscriber(settings, name, topics)
 
     def listen(self, timeout_s: float) -> None:
         """Listen for so long, or until nobody is missing."""

@@ -5,7 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from chaoskit.contract.feed import PARTED, REPLAYED, RETAINED, SHARED, FeedClients, FeedSubscriber, Promise
+from chaoskit.contract.feed import (
+    DEADLINE,
+    DEADLINE_MISSED,
+    EXCLUSIVE,
+    LIVELINESS,
+    NOT_ALIVE,
+    PARTED,
+    REPLAYED,
+    RETAINED,
+    SHARED,
+    FeedClients,
+    FeedSubscriber,
+    Promise,
+)
 from chaoskit.contract.recording import Delivery, Recorder
 from chaoskit.contract.vocabulary import FAIL, OK
 from chaoskit.contract.workload import Job
@@ -17,6 +30,7 @@ from workloads.feed.roll import Answers
 _POLL_TIMEOUT_S = 0.1
 _MESSAGES_MAX = 1000
 _NEVER_NS = 2**63 - 1
+_TOLD = {PARTED: "part", NOT_ALIVE: "alarm", DEADLINE_MISSED: "alarm"}
 
 
 def subscribe(job: Job[FeedOptions]) -> None:
@@ -90,11 +104,12 @@ class Receiver:
         self.note_changes()
 
     def note_changes(self) -> None:
-        """Record which subscriptions began or ended, as operations that last as long as that is uncertain."""
+        """Record which subscriptions began or ended, or were told what, as operations that last as long as the time is
+        uncertain."""
         for kind, topic, since_ns, until_ns, who in self._subscriber.changes():
-            if kind == PARTED:
-                op = self._recorder.invoke("part", since_ns)
-                self._recorder.observed(op, PARTED, topic, 0, name=who)
+            if kind in _TOLD:
+                op = self._recorder.invoke(_TOLD[kind], since_ns)
+                self._recorder.observed(op, kind, topic, 0, name=who or None)
                 self._recorder.complete(op, OK, None, until_ns)
                 continue
             began = kind == "subscribed"
@@ -109,4 +124,9 @@ class Receiver:
                 self._recorder.observed(op, RETAINED, topic, 0, value=1)
             elif began and told.replays:
                 self._recorder.observed(op, REPLAYED, topic, 0, value=told.replays)
+            if began and told.exclusive:
+                self._recorder.observed(op, EXCLUSIVE, topic, 0, value=1)
+            for what, within_ns in ((LIVELINESS, told.liveliness_ns), (DEADLINE, told.deadline_ns)):
+                if began and within_ns:
+                    self._recorder.observed(op, what, topic, 0, value=within_ns)
             self._recorder.complete(op, OK, None, until_ns)

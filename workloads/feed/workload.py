@@ -15,7 +15,7 @@ from chaoskit.load.workload import LoadWorkload
 from workloads.feed.auditor import audit
 from workloads.feed.options import FeedOptions
 from workloads.feed.publisher import publish
-from workloads.feed.roll import ROLL
+from workloads.feed.roll import roll_topic
 from workloads.feed.subscriber import subscribe
 
 
@@ -29,8 +29,8 @@ class FeedWorkload(LoadWorkload):
         return [Topic(name, PUBSUB) for name in options.topic_names()]
 
     def side_topics(self, options: FeedOptions) -> list[Topic]:
-        """See `chaoskit.contract.workload.SideTopics`: where subscribers answer the final read."""
-        return [Topic(ROLL, PUBSUB)]
+        """See `chaoskit.contract.workload.SideTopics`: where each subscriber answers the final read."""
+        return [Topic(roll_topic(index), PUBSUB) for index in range(options.consumers)]
 
     def traits(self, options: FeedOptions) -> tuple[object, ...]:
         paced = Paced(per_second(options.rate), options.producers, options.message_size)

@@ -8,7 +8,18 @@ from gallery_log import MS
 from story import Row, Story, received, sent
 
 from chaoskit.contract.datamodel import PUBSUB
-from chaoskit.contract.feed import PARTED, REPLAYED, RETAINED, SHARED, Promise
+from chaoskit.contract.feed import (
+    DEADLINE,
+    DEADLINE_MISSED,
+    EXCLUSIVE,
+    LIVELINESS,
+    NOT_ALIVE,
+    PARTED,
+    REPLAYED,
+    RETAINED,
+    SHARED,
+    Promise,
+)
 from chaoskit.history.format.audits import Drained
 
 F = "feed/0"
@@ -40,6 +51,11 @@ class Feed(Story):
             rows.append({**rows[0], "kind": kind, "name": None, "value": self.promise.replays or 1, "position": None})
         if self.promise.share:
             rows.append({**rows[0], "kind": SHARED, "name": self.promise.share, "value": None, "position": None})
+        if self.promise.exclusive:
+            rows.append({**rows[0], "kind": EXCLUSIVE, "name": None, "value": 1, "position": None})
+        for kind, within_ns in ((LIVELINESS, self.promise.liveliness_ns), (DEADLINE, self.promise.deadline_ns)):
+            if within_ns:
+                rows.append({**rows[0], "kind": kind, "name": None, "value": within_ns, "position": None})
         return self.op(client, "subscribe", *rows, start=start, lasts=lasts)
 
     def leave(self, client: str, *, start: int, lasts: int = 10) -> int:
@@ -51,6 +67,17 @@ class Feed(Story):
         """A subscriber does not see a publisher any more."""
         row = {**_told(PARTED, self.promise, F), "name": publisher, "value": None, "position": None}
         return self.op(client, "part", row, start=start, lasts=lasts)
+
+    def alarm(self, client: str, publisher: str | None, *, start: int) -> int:
+        """A subscriber is told that a publisher is not alive; None: that no message came in time."""
+        kind = DEADLINE_MISSED if publisher is None else NOT_ALIVE
+        row = {**_told(kind, self.promise, F), "name": publisher, "value": None, "position": None}
+        return self.op(client, "alarm", row, start=start, lasts=1)
+
+    def ask(self, client: str, *, start: int, until: int) -> None:
+        """A subscriber asks for messages, twice a second, and gets none."""
+        for at in range(start, until, 500):
+            self.op(client, "receive", start=at)
 
     def publish(self, *values: int, start: int, outcome: str = "ok", client: str = "p", place: str = F) -> None:
         """Messages are sent, one every 10 ms, each acknowledged 5 ms later."""

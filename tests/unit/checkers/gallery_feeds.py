@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from feed_story import F, Feed
-from gallery_log import OTHER
+from gallery_log import MS, OTHER
 from story import Story
 
 FEEDS: dict[str, Callable[[bool], Story]] = {}
@@ -143,4 +143,45 @@ def misrouted(broken: bool) -> Story:
     story.join("c", start=0)
     story.publish(1, start=20, place="other/0" if broken else F)
     story.take("c", 1, start=40)
+    return story
+
+
+@shows("unnoticed")
+def unnoticed(broken: bool) -> Story:
+    story = Feed.of(liveliness_ns=1000 * MS)
+    story.join("c", start=0)
+    story.publish(1, start=20)
+    story.take("c", 1, start=40)
+    story.publish(2, start=500, client="p#1")
+    story.take("c", 2, start=520)
+    story.ask("c", start=600, until=4000)
+    if not broken:
+        story.alarm("c", "p", start=1100)
+    story.leave("c", start=4000)
+    return story
+
+
+@shows("false-alarm")
+def false_alarm(broken: bool) -> Story:
+    story = Feed.of(deadline_ns=400 * MS)
+    story.join("c", start=0)
+    for number in range(10):
+        if broken or number != 6:
+            story.publish(number, start=20 + 300 * number)
+            story.take("c", number, start=40 + 300 * number)
+    story.alarm("c", None, start=2250)
+    story.leave("c", start=5000)
+    return story
+
+
+@shows("not-owner")
+def not_owner(broken: bool) -> Story:
+    story = Feed.of(liveliness_ns=300 * MS, exclusive=True)
+    story.join("c", start=0)
+    story.publish(1, start=20)
+    story.take("c", 1, start=40)
+    story.publish(OTHER, start=100 if broken else 400, client="q")
+    story.take("c", OTHER, start=120 if broken else 420)
+    story.publish(2, start=500)
+    story.take("c", 2, start=520)
     return story

@@ -6,6 +6,7 @@ Only for small histories (`story.Story`).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from feed_story import F
@@ -18,6 +19,7 @@ Found = tuple[str, int, int]
 """Anomaly, value, and the operation of the send or the receive."""
 
 ARRIVES_NS = 2 * 10**9
+TOLD_NS = 10**9
 
 
 class Stay(NamedTuple):
@@ -30,12 +32,13 @@ class Stay(NamedTuple):
     from_ns: int
     back_ns: int
     until_ns: int
+    exclusive: bool
 
 
 def findings(story: Story) -> set[Found]:
     """Return what is to be found."""
     feed = _Feed(story)
-    return {*feed.gone(), *feed.repeated(), *feed.disordered(), *feed.late()}
+    return {*feed.gone(), *feed.repeated(), *feed.disordered(), *feed.late(), *feed.alarmed(), *feed.usurped()}
 
 
 def _over(change: Row) -> tuple[float, int]:
@@ -56,11 +59,15 @@ class _Feed:
         self.operations = [{**row, "who": who[row["member"]], "shared": row["member"] in shared} for row in named]
         rows = [{**self.operations[row["op"]], **row} for row in story.messages if row["topic"] == F.partition("/")[0]]
         self.sends = [row for row in rows if row["direction"] == "sent"]
-        self.receives = [row for row in rows if row["direction"] == "received" and row["payload"] == "ok"]
+        self.all_receives = [row for row in rows if row["direction"] == "received"]
+        self.receives = [row for row in self.all_receives if row["payload"] == "ok"]
         told = [{**self.operations[row["op"]], **row} for row in story.observations]
         self.told = [row for row in told if row["kind"] in ("subscribed", "unsubscribed")]
         self.parted = [row for row in told if row["kind"] == "parted"]
         self.given = [row for row in told if row["kind"] in ("replayed", "retained")]
+        self.exclusive = {row["op"] for row in told if row["kind"] == "exclusive"}
+        self.limits = [row for row in told if row["kind"] in ("liveliness", "deadline")]
+        self.alarms = [row for row in told if row["kind"] in ("parted", "not-alive", "deadline-missed")]
         self.stays = list(self._merged())
 
     def gone(self) -> Iterator[Found]:
@@ -78,6 +85,8 @@ class _Feed:
     def _fate(self, send: Row, stay: Stay) -> str:
         if send["start_ns"] < stay.from_ns or (not stay.lasting and send["end_ns"] > stay.until_ns):
             return ""
+        if stay.exclusive and send["member"] != self._owner():
+            return ""
         if any(row["who"] == stay.who and row["value"] == send["value"] for row in self.receives):
             return ""
         away = self._out_of_reach(send, stay)
@@ -91,13 +100,10 @@ class _Feed:
         for row in self.parted:
             if row["member"] != stay.member or row["end_ns"] is None:
                 continue
-            own = [each for each in self.sends if each["member"] == row["name"]]
-            before = [each for each in own if each["start_ns"] <= row["end_ns"]]
-            if not before or not stay.from_ns <= row["end_ns"] <= stay.until_ns:
+            if not stay.from_ns <= row["end_ns"] <= stay.until_ns:
                 continue
-            client = max(before, key=lambda each: each["start_ns"])["client"]
-            went_on = any(each["start_ns"] > row["end_ns"] for each in own if each["client"] == client)
-            if went_on and send["client"] == client and send["start_ns"] >= row["start_ns"]:
+            went_on = any(each["start_ns"] > row["end_ns"] for each in self.sends if each["client"] == row["name"])
+            if went_on and send["client"] == row["name"] and send["start_ns"] >= row["start_ns"]:
                 return True
         return False
 
@@ -183,6 +189,138 @@ class _Feed:
             row for row in self.sends if row["outcome"] == "ok" and row["end_ns"] and row["end_ns"] <= given["start_ns"]
         ]
 
+    def alarmed(self) -> Iterator[Found]:
+        for limit in self.limits:
+            if limit["end_ns"] is None:
+                continue
+            until_ns = self._until_ns(limit)
+            own = [row for row in self.alarms if row["client"] == limit["client"] and row["end_ns"] is not None]
+            own = [row for row in own if limit["end_ns"] <= row["end_ns"]]
+            alarms = [row for row in own if row["end_ns"] <= until_ns]
+            if limit["kind"] == "liveliness":
+                later = [
+                    row["end_ns"]
+                    for row in self.told
+                    if row["kind"] == "subscribed" and row["client"] == limit["client"] and row["end_ns"] is not None
+                ]
+                next_ns = min((ns for ns in later if ns > limit["end_ns"]), default=float("inf"))
+                yield from self._ends_unnoticed(limit, until_ns, [row for row in alarms if row["name"]])
+                yield from self._alive([row for row in own if row["name"] and row["end_ns"] < next_ns], limit["value"])
+            else:
+                got = [row for row in self.all_receives if row["member"] == limit["member"]]
+                got = [row for row in got if limit["end_ns"] <= row["received_ns"] <= until_ns]
+                times = [(self._sent_ns(row), row) for row in sorted(got, key=lambda row: row["received_ns"])]
+                silent = [row for row in alarms if not row["name"]]
+                yield from self._pauses_unnoticed(limit, until_ns, times, silent)
+                yield from self._in_time(times, silent, limit["value"])
+
+    def usurped(self) -> Iterator[Found]:
+        owner = self._owner()
+        for row in self.told:
+            if row["op"] not in self.exclusive or row["kind"] != "subscribed" or row["end_ns"] is None:
+                continue
+            within = min(limit["value"] for limit in self.limits if limit["op"] == row["op"])
+            taken = self._received_in(row, self._until_ns(row))
+            for other in taken:
+                sent_ns = self._sent_ns(other)
+                if sent_ns is None or self._publisher(other) == owner:
+                    continue
+                own = [each for each in taken if self._publisher(each) == owner]
+                before = [each for each in own if each["received_ns"] < sent_ns and self._sent_ns(each) is not None]
+                if before:
+                    last = max(enumerate(before), key=lambda each: (each[1]["received_ns"], each[0]))[1]
+                    process = [each["start_ns"] for each in self.sends if each["client"] == self._sender(last)]
+                    alive_ns = min((self._sent_ns(last) or 0) + within, max(process))
+                    if other["received_ns"] <= alive_ns:
+                        yield "not-owner", other["value"], other["op"]
+
+    def _owner(self) -> str | None:
+        first = min(self.sends, key=lambda row: (row["value"], row["op"]), default=None)
+        return None if first is None else first["member"]
+
+    def _publisher(self, receive: Row) -> str | None:
+        sender = self._sender(receive)
+        return sender and sender.partition("#")[0]
+
+    def _ends_unnoticed(self, limit: Row, until_ns: int, alarms: list[Row]) -> Iterator[Found]:
+        for client, since_ns, over_ns in self._ends():
+            last = max((row for row in self.sends if row["client"] == client), key=lambda row: row["start_ns"])
+            due_ns = over_ns + limit["value"] + TOLD_NS
+            heard = any(self._sender(row) == client for row in self._received_in(limit, until_ns))
+            if not heard or since_ns < limit["end_ns"] or due_ns > until_ns or since_ns > over_ns:
+                continue
+            told = any(row["name"] == client and since_ns <= row["end_ns"] <= due_ns for row in alarms)
+            if not told and self._asked(limit["client"], since_ns, due_ns):
+                yield "unnoticed", last["value"], last["op"]
+
+    def _ends(self) -> Iterator[tuple[str, int, int]]:
+        """Publishers that were followed by another incarnation: client, end of its last operation, and when the other
+        one began to publish."""
+        began: dict[str, int] = {}
+        for row in self.sends:
+            began.setdefault(row["client"], row["start_ns"])
+        for client, start_ns in began.items():
+            same = [ns for other, ns in began.items() if other.partition("#")[0] == client.partition("#")[0]]
+            later = [ns for ns in same if ns > start_ns]
+            if later:
+                own = [row for row in self.operations if row["client"] == client]
+                yield client, max(max(row["start_ns"], row["end_ns"] or 0) for row in own), min(later)
+
+    def _alive(self, alarms: list[Row], within_ns: int) -> Iterator[Found]:
+        for alarm in alarms:
+            starts = [(row["start_ns"], row["value"]) for row in self.sends if row["client"] == alarm["name"]]
+            before = [ns for ns, _ in starts if ns <= alarm["end_ns"] - within_ns - TOLD_NS]
+            after = [each for each in starts if each[0] > alarm["end_ns"]]
+            if before and after:
+                between = sorted(ns for ns, _ in starts if max(before) <= ns <= min(after)[0])
+                if all(later - earlier < within_ns for earlier, later in pairwise(between)):
+                    yield "false-alarm", min(after)[1], alarm["op"]
+
+    def _pauses_unnoticed(
+        self, limit: Row, until_ns: int, times: list[tuple[int | None, Row]], alarms: list[Row]
+    ) -> Iterator[Found]:
+        for index, (sent_ns, row) in enumerate(times):
+            later = [ns for ns, _ in times[index + 1 :]]
+            if sent_ns is None or None in later:
+                continue
+            at_ns, end_ns = row["received_ns"], min([until_ns, *(ns for ns in later if ns is not None)])
+            due_ns = at_ns + limit["value"] + TOLD_NS
+            if end_ns < due_ns or due_ns > until_ns:
+                continue
+            clients = {each["client"] for each in self.sends}
+            spans = [[e["start_ns"] for e in self.sends if e["client"] == client] for client in clients]
+            there = any(min(span) <= at_ns and max(span) >= due_ns for span in spans)
+            told = any(sent_ns <= each["end_ns"] <= due_ns for each in alarms)
+            if there and not told and self._asked(limit["client"], at_ns, due_ns):
+                yield "unnoticed", row["value"], row["op"]
+
+    def _in_time(self, times: list[tuple[int | None, Row]], alarms: list[Row], within_ns: int) -> Iterator[Found]:
+        for alarm in alarms:
+            at_ns = alarm["end_ns"]
+            before = [i for i, (_, row) in enumerate(times) if row["received_ns"] <= at_ns - TOLD_NS]
+            after = [i for i, (_, row) in enumerate(times) if row["received_ns"] >= at_ns]
+            if before and after:
+                pairs = pairwise(times[max(before) : min(after) + 1])
+                if all(ns is not None and later["received_ns"] - ns <= within_ns for (ns, _), (_, later) in pairs):
+                    yield "false-alarm", times[min(after) - 1][1]["value"], alarm["op"]
+
+    def _asked(self, client: str, since_ns: int, until_ns: int) -> bool:
+        own = [row["start_ns"] for row in self.operations if row["client"] == client]
+        asked = sorted([since_ns, until_ns, *(ns for ns in own if since_ns < ns < until_ns)])
+        return all(later - earlier <= TOLD_NS for earlier, later in pairwise(asked))
+
+    def _received_in(self, limit: Row, until_ns: int) -> list[Row]:
+        own = [row for row in self.receives if row["who"] == limit["who"]]
+        return [row for row in own if limit["end_ns"] <= row["received_ns"] <= until_ns]
+
+    def _sender(self, receive: Row) -> str | None:
+        sends = [row for row in self.sends if row["value"] == receive["value"]]
+        return min(sends, key=lambda row: row["op"])["client"] if sends else None
+
+    def _sent_ns(self, receive: Row) -> int | None:
+        sends = [row for row in self.sends if row["value"] == receive["value"] and receive["payload"] == "ok"]
+        return int(min(sends, key=lambda row: row["op"])["start_ns"]) if sends else None
+
     def repeated(self) -> Iterator[Found]:
         for row, earlier in self._with_earlier():
             promises = [stay.promise for stay in self.stays if stay.who == row["who"]]
@@ -217,7 +355,15 @@ class _Feed:
             until_ns = self._until_ns(row)
             kept = row["value"] == 1, row["position"]
             yield Stay(
-                row["who"], row["member"], row["shared"], row["name"], *kept, row["end_ns"], row["end_ns"], until_ns
+                row["who"],
+                row["member"],
+                row["shared"],
+                row["name"],
+                *kept,
+                row["end_ns"],
+                row["end_ns"],
+                until_ns,
+                row["op"] in self.exclusive,
             )
 
     def _until_ns(self, row: Row) -> int:

@@ -85,7 +85,30 @@ def test_any_host_may_be_drawn_for_a_fault() -> None:
 def test_the_lower_quality_of_service_holds(workload: dict[str, Any], told: Promise) -> None:
     declared = read_plan(_content(**workload), "small.yaml").declared
 
-    assert promise(declared.producer, declared.consumer) == told
+    assert promise(10 * SECOND, declared.producer, declared.consumer) == told._replace(liveliness_ns=10 * SECOND)
+
+
+SECOND_LEASE = {"liveliness_lease": "1s"}
+HALF = {"deadline": "500ms"}
+
+
+@pytest.mark.parametrize(
+    ("workload", "told"),
+    [
+        ({"producer": SECOND_LEASE}, (SECOND, 0, False)),
+        ({"producer": {"liveliness_lease": "20s"}}, (10 * SECOND, 0, False)),
+        ({"producer": HALF, "consumer": HALF}, (10 * SECOND, SECOND // 2, False)),
+        ({"producer": HALF}, (10 * SECOND, 0, False)),
+        ({"producer": {**HALF, "liveliness_lease": "200ms"}, "consumer": HALF}, (SECOND // 5, 0, False)),
+        ({"producer": {"ownership": "exclusive"}, "consumer": {"ownership": "exclusive"}}, (10 * SECOND, 0, True)),
+    ],
+)
+def test_what_readers_are_told_of_writers(workload: dict[str, Any], told: tuple[int, int, bool]) -> None:
+    declared = read_plan(_content(**workload), "small.yaml").declared
+
+    promised = promise(10 * SECOND, declared.producer, declared.consumer)
+
+    assert (promised.liveliness_ns, promised.deadline_ns, promised.exclusive) == told
 
 
 @pytest.mark.parametrize(
@@ -97,6 +120,20 @@ def test_the_lower_quality_of_service_holds(workload: dict[str, Any], told: Prom
         ({"producer": {"qos": "best-effort"}}, "workload.consumer.qos: reliable is not offered; set producer"),
         ({"consumer": {"durability": "transient-local"}}, "workload.consumer.durability: transient-local is not offer"),
         ({"producer": {"history": "keep-last", "depth": 0}}, "workload.producer.depth: "),
+        (
+            {"consumer": {"liveliness": "manual-by-topic"}},
+            "workload.consumer.liveliness: manual-by-topic is not offered",
+        ),
+        (
+            {"consumer": SECOND_LEASE},
+            "workload.consumer.liveliness_lease: 1s is not offered; set producer.liveliness_l",
+        ),
+        ({"producer": SECOND_LEASE, "consumer": {"liveliness_lease": "500ms"}}, "liveliness_lease: 500ms is not offer"),
+        (
+            {"consumer": HALF},
+            "workload.consumer.deadline: 500ms is not offered; set producer.deadline to that, or less",
+        ),
+        ({"consumer": {"ownership": "exclusive"}}, "workload.consumer.ownership: another one than that of the produc"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(workload: dict[str, Any], line: str) -> None:
@@ -149,6 +186,14 @@ LAST = {"history": "keep-last", "depth": 10}
         ("lease", {}, {}, [_effect(1, healed=False)], True),
         ("lease", {}, {}, [_effect(9.9)], False),
         ("lease", {}, {}, [_effect(20, delays=False)], False),
+        ("not-heard", SECOND_LEASE, {}, [_effect(1)], True),
+        ("not-heard", SECOND_LEASE, {}, [_effect(0.9)], False),
+        ("not-heard", {}, {}, [_effect(9.9)], False),
+        ("not-heard", {}, {}, [_effect(10)], True),
+        ("not-heard", SECOND_LEASE, {}, [_effect(5, delays=False)], False),
+        ("owner-ended", {"ownership": "exclusive"}, {}, [_effect(1, abrupt=True)], True),
+        ("owner-ended", {"ownership": "exclusive"}, {}, [CUT], False),
+        ("owner-ended", {}, {}, [_effect(1, abrupt=True)], False),
     ],
 )
 def test_a_rule_applies_to_its_settings_and_faults_alone(
@@ -177,4 +222,5 @@ def test_the_domain_tells_where_its_peers_are() -> None:
 
     domain = System().deploy([Host()], CycloneOptions(domain=3, lease="2s"))  # type: ignore[list-item, arg-type]
 
-    assert domain.client_settings() == {"peers": ["10.0.0.1"], "domain": 3, "lease_ns": 2 * SECOND}
+    told = {"peers": ["10.0.0.1"], "domain": 3, "lease_ns": 2 * SECOND, "discovery": "multicast"}
+    assert domain.client_settings() == told

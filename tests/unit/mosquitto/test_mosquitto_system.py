@@ -14,7 +14,7 @@ from chaoskit.contract.guarantee import Damage, Declared, Effect
 from chaoskit.contract.traits import Paced
 from chaoskit.scenario.plan import read_plan
 from clusters.hosts.roots import _check
-from clusters.mosquitto.client import promise
+from clusters.mosquitto.client import own_broker, promise
 from clusters.mosquitto.connection import publisher_settings
 from clusters.mosquitto.guarantees import RULES
 from clusters.mosquitto.probe import answers
@@ -77,6 +77,16 @@ def test_a_bridge_leads_from_the_first_broker_to_the_second() -> None:
     assert not [line for line in second if line.startswith(("connection", "address", "topic"))]
 
 
+def test_a_bridge_that_leads_both_ways_has_clients_on_both_sides() -> None:
+    options = MosquittoOptions(bridge={"direction": "both"})
+    first = mosquitto_conf(in_effect(options, "10.0.0.1", "/data", "10.0.0.2")).splitlines()
+
+    assert "topic # both 1" in first
+    names = ["producer-0", "consumer-1", "t1-producer-2", "roll-1", "auditor"]
+    assert [own_broker(["n1", "n2"], name) for name in names] == ["n1", "n2", "n1", "n2", "n1"]
+    assert own_broker(["n2"], "consumer-1") == "n2"
+
+
 @pytest.mark.parametrize("name", ["connection", "listener", "persistence", "local_cleansession", "notifications"])
 def test_settings_of_a_bridge_that_change_what_it_promises_are_refused(name: str) -> None:
     with pytest.raises(ValueError, match=rf"{name} cannot be set here; there are .*restart_timeout"):
@@ -109,6 +119,10 @@ def test_what_is_no_setting_is_refused(config: dict[str, Any]) -> None:
         ({"workload": {"kind": "log", "duration": "5s"}}, "workload.kind: log"),
         ({"cluster": BRIDGED}, "workload.consumer.clean_session: .*; set clean_session: false, or qos: 0"),
         ({"cluster": BRIDGED, "workload": {**LASTING, "producer": {"retain": True}}}, "retain: not with a bridge"),
+        (
+            {"cluster": {**BRIDGED, "bridge": {"direction": "both", "qos": 0}}, "workload": LASTING},
+            "cluster.bridge.qos: 0: clients of one broker would be promised more than those of two; set that of the cl",
+        ),
         ({"workload": {**LASTING, "consumers": 2, "leavers": 1}}, "workload.leavers: .* set clean_session: true"),
         ({"workload": {**SHARING, "consumers": 3, "leavers": 1}}, "workload.leavers: .*; remove consumer.share"),
     ],
@@ -271,3 +285,18 @@ def test_why_messages_were_not_saved(config: dict[str, Any], words: str) -> None
     declared = Declared(MosquittoOptions(config=config), 1, 1, (), {}, {}, load_ns=30 * SECOND)
 
     assert words in rule.applies(declared, [KILLED])
+
+
+@pytest.mark.parametrize(
+    ("bridge", "applies"),
+    [
+        ({"direction": "both", "config": {"try_private": False}}, True),
+        ({"direction": "both"}, False),
+        ({"config": {"try_private": False}}, False),
+        (None, False),
+    ],
+)
+def test_a_bridge_that_hides_gets_all_back_without_a_fault(bridge: dict[str, Any] | None, applies: bool) -> None:
+    (rule,) = (each for each in RULES if each.id == "mosquitto.echo")
+
+    assert bool(rule.applies(Declared(MosquittoOptions(bridge=bridge), 2, 2, (), {}, {}), [])) == applies

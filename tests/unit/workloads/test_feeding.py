@@ -75,8 +75,8 @@ class _Subscriber:
         self.changed = [SubscriptionChange("subscribed", topic, 100, 200) for topic in topics]
 
     def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Delivery], str | None]:
-        if self.topics == ["roll"]:
-            told = [("roll", b"0 feed-0")] if self.feed.answers else []
+        if self.topics == ["roll-0"]:
+            told = [("roll-0", b"0 feed-0")] if self.feed.answers else []
         else:
             told, self.feed.waiting = self.feed.waiting, []
         return [Delivery(topic, 0, None, content, NO_POSITION, 0) for topic, content in told], None
@@ -179,7 +179,7 @@ def test_a_subscriber_answers_each_message_of_the_final_read_once(tmp_path: Path
     feed = Feed(1, PROBE, PROBE, PROBE + 1)
     _load(tmp_path, feed).work(Task(CONSUMER, 0), 2, OPTIONS)
 
-    assert feed.published == [("roll", b"0 feed-0"), ("roll", b"0 feed-0")]
+    assert feed.published == [("roll-0", b"0 feed-0"), ("roll-0", b"0 feed-0")]
 
 
 def test_a_client_has_the_same_name_after_a_crash(tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def test_its_clients_need_topics_in_which_nothing_is_judged() -> None:
     workload = PingPongWorkload()
 
     assert [topic.name for topic in workload.topics(OPTIONS, 1)] == ["ping"]
-    assert [topic.name for topic in workload.side_topics(OPTIONS)] == ["roll", "pong"]
+    assert [topic.name for topic in workload.side_topics(OPTIONS)] == ["roll-0", "pong"]
 
 
 def test_there_is_one_message_under_way_whatever_is_asked() -> None:

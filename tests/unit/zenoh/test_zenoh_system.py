@@ -198,6 +198,12 @@ def _declared(link: Any, producer: dict[str, Any], consumer: dict[str, Any], pac
         ("cache", _declared("tcp", CACHED, RECOVERY), [], False),
         ("cache", _declared("tcp", CACHED, {}), [CUT], False),
         ("cache", _declared("udp", CACHED, RECOVERY), [CUT], False),
+        ("not-heard", _declared("tcp", {}, {}), [_effect(10)], True),
+        ("not-heard", _declared("tcp", {}, {}), [_effect(9.9)], False),
+        ("not-heard", _declared("tcp", {}, {}), [_effect(10, delays=False)], False),
+        ("not-heard", _declared("tcp", {}, {}), [_effect(1, abrupt=True)], True),
+        ("not-heard", _declared("tcp", BLOCK, {}), [_effect(5)], True),
+        ("not-heard", _declared("tcp", BLOCK, {}), [_effect(4.9)], False),
     ],
 )  # fmt: skip
 def test_a_rule_applies_to_its_settings_and_faults_alone(
