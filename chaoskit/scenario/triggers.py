@@ -110,9 +110,12 @@ class Trigger:
     def __str__(self) -> str:
         if self.after is not None:
             delay = f"{format_duration(self.after.delay)} " if self.after.delay else ""
-            return f"{delay}after {self.after.fault}: {self.after.reached}"
+            return f"{delay}after {self.after.fault} {_REACHED[self.after.reached]}"
         assert self.when is not None
         return "when " + ", ".join(f"{key}: {value}" for key, value in self.when.model_dump(exclude_none=True).items())
+
+
+_REACHED = {"effective": "took effect", "consequence": "had a consequence", "healed": "was healed"}
 
 
 class Triggered(Protocol):

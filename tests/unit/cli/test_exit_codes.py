@@ -246,7 +246,7 @@ def test_a_dry_run_tells_what_would_be_done_and_starts_nothing(
         "  cluster: kafka on n1, n2, n3, config: {broker.session.timeout.ms: 3000, broker.heartbeat.interval.ms: 500}",
         "  load: log for 14s, rate: 2000, producer: {acks: 1}",
         "  fault: pause on followers (looked up when it begins) at 5s for 3s",
-        "  fault: kill on leader (looked up when it begins) 1s after paused: effective for 5s",
+        "  fault: kill on leader (looked up when it begins) 1s after paused took effect for 5s",
         "  expected: lost: some",
         "nothing was started (--dry-run)",
     ]
