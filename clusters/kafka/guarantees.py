@@ -250,7 +250,7 @@ def promises(declared: Declared) -> Mapping[str, str]:
             ),
             committed,
         ),
-        **dict.fromkeys(("reordered", "order-violation"), ordered),
+        **dict.fromkeys(("reordered", "order-violation", "fifo-violation"), ordered),
         **dict.fromkeys(("aborted-read", "precommitted-read"), read_committed),
         "duplicate": never_twice(declared),
         "sequence-jump": "the log keeps each producer's sequence, and readers follow the log",
