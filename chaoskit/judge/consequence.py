@@ -4,7 +4,7 @@ A fault that took effect on its host may change nothing: a page cache swallows a
 system's own membership is told as it was seen about once a second; a change that was first seen when the system
 answered again is told of all faults that held since it had answered last. What clients experienced is told in
 `chaoskit.judge.behaviour`; and what a fault explains of the findings is its consequence, too. Faults that hold at the
-same time are not told apart.
+same time are told apart by the host that fell out, or lost its lead, only.
 """
 
 from __future__ import annotations
@@ -52,6 +52,10 @@ _LASTING = (Change.OUT_OF_SYNC, Change.NO_LEADER, Change.UNSUBSCRIBED)
 
 _OF_HOSTS = (Change.OUT_OF_SYNC, Change.UNSUBSCRIBED)
 """Changes that are told by host or client, not by partition."""
+
+
+_LOSSES = (Change.OUT_OF_SYNC, Change.NEW_LEADER, Change.NO_LEADER, Change.LEFT)
+"""Changes that happen to a host: it fell out, or does not lead any more."""
 
 
 class Changed(NamedTuple):
@@ -125,7 +129,11 @@ def consequences(  # noqa: PLR0917 - all that is known of faults
     for fault, experienced, late in zip(faults, behaviour, late_ms, strict=True):
         clients = beyond(experienced, late or 0.0)
         until_ns = _until_ns(fault, faults)
-        own = [each for each in membership if fault.start_ns <= each.at_ns and since_ns[each] <= until_ns]
+        own = [
+            each
+            for each in membership
+            if fault.start_ns <= each.at_ns and since_ns[each] <= until_ns and not _of_another(each, fault, faults)
+        ]
         changed = {**_membership(own), **found.get(fault.number, {}), **(clients or {})}
         unknown = not _answered(fault, answered) if placements.places else clients is None
         unknown |= bool(experienced) and clients is None
@@ -193,6 +201,14 @@ def _found(explained: Explained) -> dict[int, dict[str, Any]]:
                 own = found.setdefault(effect.number, {})
                 own[name] = own.get(name, 0) + count
     return {number: {"found": own} for number, own in found.items()}
+
+
+def _of_another(changed: Changed, fault: Fault, faults: Sequence[Fault]) -> bool:
+    """Return whether a change is that of a host which another fault hit at that time, and this one did not."""
+    host = changed.before or changed.host if changed.what is Change.NEW_LEADER else changed.host
+    if changed.what not in _LOSSES or host in fault.targets:
+        return False
+    return any(host in each.targets and each.start_ns <= changed.at_ns <= _until_ns(each, faults) for each in faults)
 
 
 def _until_ns(fault: Fault, faults: Sequence[Fault]) -> float:

@@ -65,6 +65,26 @@ def _told(
 WHOLE = _stood(0, "n1", "n1 n2 n3")
 
 
+def test_a_host_that_fell_out_under_a_fault_of_its_own_is_no_consequence_of_another() -> None:
+    slow, cut = _fault(5, 30, 0, "n2"), _fault(10, 20, 1, "n1")
+    fell = _stood(12, "n2", "n2 n3"), _stood(15, "n2", "n3")
+
+    of_slow, of_cut = _told(WHOLE, *fell, faults=[slow, cut])
+
+    assert of_slow is not None
+    assert of_cut is not None
+    assert (of_slow["out_of_sync"], "new_leader" in of_slow) == (["n2"], False)
+    assert (of_cut["out_of_sync"], of_cut["new_leader"]) == (["n1"], ["log-0/0"])
+
+
+def test_a_host_that_no_fault_targeted_is_told_of_all_that_held() -> None:
+    slow, cut = _fault(5, 30, 0, "n2"), _fault(10, 20, 1, "n1")
+
+    told = _told(WHOLE, _stood(12, "n1", "n1 n2"), faults=[slow, cut])
+
+    assert [each and each["out_of_sync"] for each in told] == [["n3"], ["n3"]]
+
+
 @pytest.mark.parametrize(
     ("late_ms", "told"),
     [
@@ -264,7 +284,7 @@ def test_the_headline_names_what_changed_nothing(faults: list[dict[str, Any]], s
 
 
 def test_what_was_first_seen_when_the_system_answered_again_belongs_to_all_faults_that_held_since() -> None:
-    faults = [_fault(5, 30, 0, "n2"), _fault(6, 12, 1, "n3"), _fault(31, 32, 2, "n2")]
+    faults = [_fault(5, 30, 0, "n2"), _fault(6, 12, 1, "n9"), _fault(31, 32, 2, "n2")]
     silent = [[0, 10 * SECOND], [20 * SECOND, 60 * SECOND]]
     late, soon = _stood(20, "n1", "n1 n2"), _stood(26, "n1", "n1")
 
