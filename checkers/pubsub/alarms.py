@@ -2,7 +2,7 @@
 
 A publisher has surely ended once the same client was started again, and surely was there while its own sends followed
 each other within the time after which it counts as not alive. Of a publisher that ended and was not started again,
-nothing is concluded, nor of a subscriber that did not ask for messages meanwhile.
+nothing is concluded, nor of a subscriber that did not ask for messages meanwhile: it may have been standing still.
 
 When a message arrived is uncertain: after it was sent, and before it was recorded. A time without messages is one for
 certain if it is from the record of one to the sending of the next. It is surely none if each message was recorded
@@ -116,6 +116,8 @@ def _alive(view: FeedView, watch: Watch, stay: Stay) -> list[_Case]:
         first = int(np.searchsorted(starts, began_ns, side="right")) - 1
         after = int(np.searchsorted(starts, alarm.at_ns + log.setting.apart_ns, side="right"))
         if first < 0 or after == starts.size or np.diff(starts[first : after + 1]).max() >= stay.liveliness_ns:
+            continue
+        if not watch.asked(stay, began_ns, alarm.at_ns, min(TOLD_NS, stay.liveliness_ns) // 2):
             continue
         value, other_op = log.sends.value[sends[after]], log.operations.op[log.sends.operation[sends[after]]]
         found.append(_Case(_PUBLISHER, int(value), alarm.op, int(other_op), NONE, alarm.at_ns))

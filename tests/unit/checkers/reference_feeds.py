@@ -205,7 +205,7 @@ class _Feed:
                 ]
                 next_ns = min((ns for ns in later if ns > limit["end_ns"]), default=float("inf"))
                 yield from self._ends_unnoticed(limit, until_ns, [row for row in alarms if row["name"]])
-                yield from self._alive([row for row in own if row["name"] and row["end_ns"] < next_ns], limit["value"])
+                yield from self._alive(limit, [row for row in own if row["name"] and row["end_ns"] < next_ns])
             else:
                 got = [row for row in self.all_receives if row["member"] == limit["member"]]
                 got = [row for row in got if limit["end_ns"] <= row["received_ns"] <= until_ns]
@@ -266,10 +266,14 @@ class _Feed:
                 own = [row for row in self.operations if row["client"] == client]
                 yield client, max(max(row["start_ns"], row["end_ns"] or 0) for row in own), min(later)
 
-    def _alive(self, alarms: list[Row], within_ns: int) -> Iterator[Found]:
+    def _alive(self, limit: Row, alarms: list[Row]) -> Iterator[Found]:
+        within_ns = limit["value"]
         for alarm in alarms:
+            began_ns, gap_ns = alarm["end_ns"] - within_ns - TOLD_NS, min(TOLD_NS, within_ns) // 2
+            if not self._asked(limit["client"], began_ns, alarm["end_ns"], gap_ns):
+                continue
             starts = [(row["start_ns"], row["value"]) for row in self.sends if row["client"] == alarm["name"]]
-            before = [ns for ns, _ in starts if ns <= alarm["end_ns"] - within_ns - TOLD_NS]
+            before = [ns for ns, _ in starts if ns <= began_ns]
             after = [each for each in starts if each[0] > alarm["end_ns"]]
             if before and after:
                 between = sorted(ns for ns, _ in starts if max(before) <= ns <= min(after)[0])
@@ -304,10 +308,10 @@ class _Feed:
                 if all(ns is not None and later["received_ns"] - ns <= within_ns for (ns, _), (_, later) in pairs):
                     yield "false-alarm", times[min(after) - 1][1]["value"], alarm["op"]
 
-    def _asked(self, client: str, since_ns: int, until_ns: int) -> bool:
+    def _asked(self, client: str, since_ns: int, until_ns: int, gap_ns: int = TOLD_NS) -> bool:
         own = [row["start_ns"] for row in self.operations if row["client"] == client]
         asked = sorted([since_ns, until_ns, *(ns for ns in own if since_ns < ns < until_ns)])
-        return all(later - earlier <= TOLD_NS for earlier, later in pairwise(asked))
+        return all(later - earlier <= gap_ns for earlier, later in pairwise(asked))
 
     def _received_in(self, limit: Row, until_ns: int) -> list[Row]:
         own = [row for row in self.receives if row["who"] == limit["who"]]

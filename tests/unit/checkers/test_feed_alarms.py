@@ -6,7 +6,7 @@ from feed_story import Feed
 from gallery_log import MS, OTHER
 
 
-def _streaming(alarm: str | None, *, pause: int = -1, **promised: int) -> Feed:
+def _streaming(alarm: str | None, *, pause: int = -1, asks: bool = True, **promised: int) -> Feed:
     """Return a story of twelve messages, one every 200 ms, without one of them; after that one the subscriber is told
     something."""
     story = Feed.of(**promised)
@@ -15,6 +15,8 @@ def _streaming(alarm: str | None, *, pause: int = -1, **promised: int) -> Feed:
         if number != pause:
             story.publish(number, start=100 + 200 * number)
             story.take("c", number, start=110 + 200 * number)
+        if asks:
+            story.op("c", "receive", start=210 + 200 * number)
     story.alarm("c", alarm, start=1950)
     story.leave("c", start=9000)
     return story
@@ -32,6 +34,11 @@ def test_a_publisher_that_said_nothing_for_the_lease_may_have_counted_as_not_ali
     assert _streaming("p", pause=8, liveliness_ns=300 * MS).names() == set()
     assert _streaming("p", liveliness_ns=2000 * MS).names() == set()
     assert _streaming("q", liveliness_ns=300 * MS).names() == set()
+
+
+def test_a_subscriber_that_stood_still_may_have_missed_its_signs_of_life() -> None:
+    assert _streaming("p", asks=False, liveliness_ns=300 * MS).names() == set()
+    assert _streaming("p", asks=False, liveliness_ns=500 * MS).names() == {"false-alarm"}
 
 
 def test_without_a_promise_no_alarm_is_judged() -> None:
