@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from chaoskit.contract.datamodel import PUBSUB
 from chaoskit.contract.guarantee import Declared, Effect, Rule
-from clusters.kafka.sending import acks_zero, in_flight, retries
+from clusters.kafka.sending import acks_zero, retries
 from clusters.kafka.storing import disks_lost, files_changed, os_flush
 
 Why = Callable[[Declared, Sequence[Effect]], str]
@@ -49,16 +49,6 @@ FEED_RULES = (
         "Kafka documentation, producer settings retries and enable.idempotence",
         "kafka/feed:resent",
         "kafka/feed:resent-idempotent",
-        anywhere=True,
-    ),
-    Rule(
-        "kafka.feed-in-flight",
-        ("fifo-violation",),
-        _of_feeds(in_flight),
-        "set enable.idempotence=true, or max.in.flight=1",
-        "Kafka documentation, producer setting max.in.flight.requests.per.connection",
-        "kafka/feed-reordered:many-in-flight",
-        "kafka/feed-reordered:one-in-flight",
         anywhere=True,
     ),
 )

@@ -45,22 +45,6 @@ def test_otherwise_nothing_may_come_twice(producer: dict[str, Any], effects: lis
     assert not _allowed("redelivered", producer, *effects, model=model).allowed
 
 
-@pytest.mark.parametrize(
-    ("producer", "effects", "model", "allowed"),
-    [
-        pytest.param(RESENDS, [CUT_OFF], PUBSUB, True, id="what is sent again may be overtaken"),
-        pytest.param({**RESENDS, "max.in.flight": 1}, [CUT_OFF], PUBSUB, False, id="with one request in flight"),
-        pytest.param({"acks": "all"}, [CUT_OFF], PUBSUB, False, id="with idempotence, which is the default"),
-        pytest.param(RESENDS, [], PUBSUB, False, id="without a fault"),
-        pytest.param(RESENDS, [CUT_OFF], LOG, False, id="of a log"),
-    ],
-)
-def test_order_is_lost_with_retries_and_several_requests_in_flight(
-    producer: dict[str, Any], effects: list[Effect], model: DataModel, allowed: bool
-) -> None:
-    assert _allowed("fifo-violation", producer, *effects, model=model).allowed is allowed
-
-
 def test_without_acknowledgements_subscribers_may_miss_what_was_sent() -> None:
     assert _allowed("missed", {"acks": 0}, CUT_OFF).allowed
 
