@@ -98,7 +98,7 @@ def runs(store: Path) -> Iterator[Path]:
         BadInput: there is no such folder.
     """
     if not store.is_dir():
-        raise BadInput(f"store {store}: no such folder; set the store with --store")
+        raise BadInput(f"store {store}: no such folder; run a scenario (`chaoskit list --scenarios`), or set --store")
     found = [path.parent for path in store.glob(f"*/*/{SCENARIO}") if not path.parent.parent.is_symlink()]
     if not found and any(store.glob(f"*/{SCENARIO}")):
         raise BadInput(

@@ -57,6 +57,7 @@ class Anomaly:
         gone: what it says of messages that an application does not get.
         became: for `EXPIRED`, `DROPPED` and `VANISHED`: what became of its messages, such as `were dropped`.
         tabled: whether a sweep's table counts it unless the sweep says otherwise.
+        notable: whether the headline tells it even if it is allowed.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Anomaly:
     gone: Gone = Gone.NO
     became: str = ""
     tabled: bool = False
+    notable: bool = False
 
 
 CRASHED = Anomaly(

@@ -102,8 +102,9 @@ def consequences(  # noqa: PLR0917 - all that is known of faults
     explained: Explained,
     answered: Sequence[Sequence[int]],
     late_ms: Sequence[float | None],
-) -> list[dict[str, Any] | None]:
-    """Return the consequence of each fault, as in verdict.json: empty if there was none, None if nobody can tell.
+) -> list[tuple[dict[str, Any] | None, list[str]]]:
+    """Return the consequence of each fault, as in verdict.json: empty if there was none, None if nobody can tell; and
+    why nobody can.
 
     Nobody can tell if nothing was sent while it held and the system tells nothing; if the system tells where it stores
     data, and did not answer all the time; if it changed nothing more than another fault that held beside it; or if the
@@ -125,7 +126,7 @@ def consequences(  # noqa: PLR0917 - all that is known of faults
     membership = sorted(chain(*known, of_readers), key=_when)
     since_ns = {each: _unseen_since_ns(each, answered) for each in membership}
     found = _found(explained)
-    told: list[dict[str, Any] | None] = []
+    told: list[tuple[dict[str, Any] | None, list[str]]] = []
     for fault, experienced, late in zip(faults, behaviour, late_ms, strict=True):
         clients = beyond(experienced, late or 0.0)
         until_ns = _until_ns(fault, faults)
@@ -135,10 +136,18 @@ def consequences(  # noqa: PLR0917 - all that is known of faults
             if fault.start_ns <= each.at_ns and since_ns[each] <= until_ns and not _of_another(each, fault, faults)
         ]
         changed = {**_membership(own), **found.get(fault.number, {}), **(clients or {})}
-        unknown = not _answered(fault, answered) if placements.places else clients is None
-        unknown |= bool(experienced) and clients is None
-        beside = any(_overlap(fault, other) for other in faults if other is not fault)
-        told.append(changed if changed or not (fault.effective_ns is None or unknown or beside) else None)
+        doubts = []
+        if fault.effective_ns is None:
+            doubts.append("its effect was not proved")
+        if placements.places and not _answered(fault, answered):
+            doubts.append("the system did not answer all the time")
+        if experienced is None and not placements.places:
+            doubts.append("nothing was sent while it held")
+        if experienced and clients is None:
+            doubts.append(f"the machine was up to {late or 0:,.0f} ms late by itself, which may be all that changed")
+        if any(_overlap(fault, other) for other in faults if other is not fault):
+            doubts.append("another fault held at the same time, and nothing else changed")
+        told.append((changed, []) if changed or not doubts else (None, doubts))
     return told
 
 

@@ -45,19 +45,11 @@ def in_words(fault: Mapping[str, Any]) -> str:
     """
     told = fault.get("consequence")
     if told is None:
-        return f"not known: {_unknown(fault)}"
+        return "; ".join(["not known", *fault.get("consequence_doubts", ())])
     if not told:
         stayed = ", ".join(fault.get("stayed_in_sync", ()))
         return f"none: the system went on as before{f', and {stayed} stayed in sync' if stayed else ''}"
     return "; ".join([*_changes(told.get("membership", ()), fault.get("at_ms", 0.0)), *_clients(told)])
-
-
-def _unknown(fault: Mapping[str, Any]) -> str:
-    causes = ["nothing was sent while it held", "the system did not answer", "another fault held beside it"]
-    if (late_ms := fault.get("machine_late_ms")) is not None:
-        late = f"it woke naps of 5 ms up to {late_ms:,.0f} ms late"
-        causes.append(f"the machine alone may have made what changed ({late})")
-    return f"{', '.join(causes[:-1])}, or {causes[-1]}"
 
 
 def seen(changed: Changed) -> str:

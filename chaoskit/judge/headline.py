@@ -125,10 +125,19 @@ def _parts(acked: int, anomalies: Mapping[str, Counted], complete: bool, sends_p
         yield "UNKNOWN: the final read is incomplete"
     elif not losses and not gone:
         yield f"KEPT all {acked:,} acknowledged messages"
+    yield from _beside(anomalies)
+
+
+def _beside(anomalies: Mapping[str, Counted]) -> Iterator[str]:
+    """Yield what else was found, or not."""
     told = {name for name, each in installed.anomalies().items() if each.gone not in (Gone.NO, Gone.CUT)}
     wrong = [name for name, found in anomalies.items() if not found.allowed and found.count and name not in told]
     if wrong:
         yield f"not allowed: {', '.join(f'{anomalies[name].count:,} {name}' for name in wrong)}"
+    notable = (name for name, each in installed.anomalies().items() if each.notable)
+    for name in notable:
+        if (noted := anomalies.get(name)) and noted.count and noted.allowed:
+            yield f"{noted.count:,} {name}"
     if missed := [name for name, found in anomalies.items() if not found.allowed and not found.count]:
         yield f"expected, and not found: {', '.join(missed)}"
 

@@ -240,12 +240,13 @@ def _faults(  # noqa: PLR0917 - see `judge`
     of_readers = [changed for each in read for changed in each.changes()]
     late = [late_ms(seconds, each.start_ns, each.healed_ns) for each in recorded]
     consequent = consequences(recorded, load["behaviour"], placements, of_readers, explained, answered, late)
-    for fault, times, changed, its_late in zip(
+    for fault, times, (changed, doubts), its_late in zip(
         recorded, load["availability"]["by_fault"], consequent, late, strict=True
     ):
         yield {
             **_fault(fault, times),
             "consequence": changed,
+            "consequence_doubts": doubts,
             "stayed_in_sync": stayed(fault, placements, answered),
             "machine_late_ms": its_late,
             "expected": subject.expected_of(fault),

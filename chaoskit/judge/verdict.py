@@ -156,7 +156,7 @@ def allow(
     if doubt:
         derived = Allowance(True, f"{doubt}, so the verdict is unknown")
     elif derived is None and measured:
-        derived = Allowance(True, "a measurement: no setting guarantees anything about it")
+        derived = Allowance(True, "a measurement: it is not allowed only if the scenario expects something else of it")
     elif derived is None:
         derived = Allowance(False, "no setting allows it")
     if name not in expect:

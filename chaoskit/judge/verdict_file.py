@@ -97,6 +97,7 @@ class FaultTold(TypedDict):
     unavailable_in: NotRequired[str | None]
     at_ms: NotRequired[float]
     consequence: NotRequired[ConsequenceTold | None]
+    consequence_doubts: NotRequired[list[str]]
     stayed_in_sync: NotRequired[list[str]]
     machine_late_ms: NotRequired[float | None]
 

@@ -91,6 +91,8 @@ def parse_bound(text: str) -> Bound:
     match = _BOUND.fullmatch(text.strip())
     if match is None:
         raise ValueError(f"{text!r} is not a bound; write < or > and a duration, {_EXAMPLE}")
+    if match[2].isdigit():
+        raise ValueError(f"{text!r}: a bound is of a time, {_EXAMPLE}; of findings write none, some or a number")
     if match[2].startswith("="):
         raise ValueError(f"{text!r} is not a bound; write < or >, without =")
     words = match[3]

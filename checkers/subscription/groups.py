@@ -109,6 +109,7 @@ REPROCESSED = Anomaly(
     measured=True,
     about=About.READING,
     shared=True,
+    notable=True,
 )
 
 

@@ -19,7 +19,7 @@ from clusters.common.supervision import RUNS
 from clusters.kafka.consumer import ISOLATION, READ_COMMITTED
 from clusters.kafka.elections import ELECTION_RULES, EMPTY_LEADER, insync
 from clusters.kafka.feed_guarantees import FEED_RULES
-from clusters.kafka.retention import deletes
+from clusters.kafka.retention import deletes, offsets_expire
 from clusters.kafka.sending import acks, acks_one, acks_zero, acks_zero_order, in_flight, never_twice, retries
 from clusters.kafka.settings import KafkaOptions
 from clusters.kafka.storing import disks_lost, files_changed, os_flush
@@ -145,6 +145,16 @@ RULES = (
         "Kafka documentation, broker setting log.flush.interval.messages",
         "kafka/offsets-flush:topic-only",
         "kafka/offsets-flush:brokers-too",
+    ),
+    Rule(
+        "kafka.offsets-expired",
+        ("commit-regression",),
+        offsets_expire,
+        "set offsets.retention.minutes to more than a group may be without members",
+        "Kafka documentation, broker setting offsets.retention.minutes",
+        "kafka/offsets-expired:expired",
+        "kafka/offsets-expired:kept",
+        anywhere=True,
     ),
     Rule(
         "kafka.retention",

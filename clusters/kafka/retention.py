@@ -1,7 +1,8 @@
-"""When Kafka deletes messages by itself: retention by age and size.
+"""When Kafka deletes messages by itself, and committed offsets: retention by age and size.
 
 Sources: Kafka documentation, topic settings `cleanup.policy`, `retention.ms`, `retention.bytes`; broker settings
-`log.cleanup.policy`, `log.retention.ms`, `.minutes`, `.hours` (the first that is set counts) and `log.retention.bytes`.
+`log.cleanup.policy`, `log.retention.ms`, `.minutes`, `.hours` (the first that is set counts), `log.retention.bytes` and
+`offsets.retention.minutes`.
 """
 
 from __future__ import annotations
@@ -11,12 +12,15 @@ from collections.abc import Sequence
 
 from chaoskit.base.quantities import MILLISECOND, MINUTE, SECOND, format_duration
 from chaoskit.contract.guarantee import Declared, Effect
-from chaoskit.contract.traits import Paced
+from chaoskit.contract.traits import Group, Paced
+from chaoskit.contract.workload import CONSUMER
+from clusters.common.effects import lasted_ns
 from clusters.common.properties import setting
 from clusters.kafka.settings import KafkaOptions
 
 _BROKER_MS = {"log.retention.ms": 1, "log.retention.minutes": 60_000, "log.retention.hours": 3_600_000}
 _DEFAULT_MS = 7 * 24 * 3_600_000
+_OFFSETS_MINUTES = 7 * 24 * 60
 _ENVELOPE = 256
 """Bytes that Kafka stores at most with a message that is alone in its batch."""
 
@@ -52,6 +56,24 @@ def deletes(declared: Declared, effects: Sequence[Effect]) -> str:
         return ""
     why = f"retention.ms={after_ns // MILLISECOND}: segments are deleted when their newest message is older"
     return f"{why}, and a broker's clock was {format_duration(ahead_ns)} ahead" if ahead_ns else why
+
+
+def offsets_expire(declared: Declared, effects: Sequence[Effect]) -> str:
+    """Return why the committed offsets of a group may be deleted during the run; empty if they may not: while somebody
+    is a member, they are kept."""
+    group = declared.get(Group)
+    minutes = int(setting(declared.options.config, "offsets.retention.minutes", _OFFSETS_MINUTES))
+    if group is None or not any(
+        lasted_ns(declared, each) >= minutes * MINUTE and _members_away(each) >= group.members
+        for each in effects
+        if each.delays
+    ):
+        return ""
+    return f"offsets.retention.minutes={minutes}: the committed offsets of a group without members are deleted then"
+
+
+def _members_away(effect: Effect) -> int:
+    return sum(target.startswith(CONSUMER) for target in effect.targets)
 
 
 def _most_bytes(declared: Declared) -> float:

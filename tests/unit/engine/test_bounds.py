@@ -46,7 +46,7 @@ def test_a_bound_is_written_as_it_is_read(text: str, bound: Bound) -> None:
 @pytest.mark.parametrize(
     ("expect", "refusal"),
     [
-        ({"unavailable": "< 5"}, "expect.unavailable: '5' is not a duration"),
+        ({"unavailable": "< 5"}, "expect.unavailable: '< 5': a bound is of a time"),
         ({"unavailable": "<"}, "expect.unavailable: '' is not a duration"),
         ({"unavailable": "5s"}, 'expect.unavailable: write none, some or a number of findings, or a bound, such as "<'),
         ({"send.p99": "< 5s (quite)"}, "expect.send.p99: 'quite' is no part of the load; did you mean \"quiet\"?"),

@@ -59,7 +59,9 @@ def _told(
     behaviour = [{}] * len(faults) if behaviour is None else behaviour
     late_ms = [*late_ms, *[None] * (len(faults) - len(late_ms))]
     explained = Explained(FINDINGS.empty_table(), {})
-    return consequences(faults, behaviour, _placements(*standings), of_readers, explained, answered, late_ms)
+    told = consequences(faults, behaviour, _placements(*standings), of_readers, explained, answered, late_ms)
+    assert all(bool(doubts) == (changed is None) for changed, doubts in told)
+    return [changed for changed, _ in told]
 
 
 WHOLE = _stood(0, "n1", "n1 n2 n3")

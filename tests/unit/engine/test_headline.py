@@ -21,6 +21,18 @@ ONE = {"rule": "r", "what": "", "count": 1}
         (9_000, {}, True, "KEPT all 9,000 acknowledged messages"),
         (9_000, {}, False, "UNKNOWN: the final read is incomplete"),
         (
+            9_000,
+            {"reprocessed": Found(5_063, True, "a measurement"), "late": Found(3, True, "a measurement")},
+            True,
+            "KEPT all 9,000 acknowledged messages; 5,063 reprocessed",
+        ),
+        (
+            9_000,
+            {"reprocessed": Found(5_063, False, "expected none")},
+            True,
+            "KEPT all 9,000 acknowledged messages; not allowed: 5,063 reprocessed",
+        ),
+        (
             75_986,
             {"lost": Found(40_128, True, "x", causes=(CUT,))},
             True,

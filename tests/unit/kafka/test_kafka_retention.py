@@ -10,11 +10,11 @@ from guaranteed import effect
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.quantities import HOUR, MINUTE
-from chaoskit.contract.guarantee import Declared
+from chaoskit.contract.guarantee import Declared, Effect
 from chaoskit.contract.installed import nemesis, system
 from chaoskit.contract.topic import Topic
-from chaoskit.contract.traits import Paced
-from clusters.kafka.retention import deletes
+from chaoskit.contract.traits import Group, Paced
+from clusters.kafka.retention import deletes, offsets_expire
 from clusters.kafka.settings import KafkaOptions
 
 
@@ -82,3 +82,30 @@ def test_how_far_a_fault_moves_clocks_ahead(kind: str, parameters: dict[str, Any
 def test_a_compacted_topic_is_refused(topic: dict[str, Any], config: dict[str, Any]) -> None:
     with pytest.raises(BadInput, match=r"cluster\.topic\.cleanup\.policy: compacted topics cannot be judged yet"):
         system("kafka", "system").check(_declared(topic, config))
+
+
+AWAY = replace(effect("client-crash", "consumer-0", "consumer-1"), on_hosts=False, start_ns=0, healed_ns=MINUTE)
+
+
+@pytest.mark.parametrize(
+    ("config", "fault", "why"),
+    [
+        pytest.param({"offsets.retention.minutes": 1}, AWAY, "offsets.retention.minutes=1:", id="all away for so long"),
+        pytest.param({"offsets.retention.minutes": 2}, AWAY, "", id="for less"),
+        pytest.param({}, AWAY, "", id="by default seven days"),
+        pytest.param({"offsets.retention.minutes": 1}, replace(AWAY, targets=("consumer-0",)), "", id="one is there"),
+        pytest.param(
+            {"offsets.retention.minutes": 1}, replace(AWAY, targets=("producer-0", "producer-1")), "", id="producers"
+        ),
+        pytest.param({"offsets.retention.minutes": 1}, replace(AWAY, delays=False), "", id="a wrong clock"),
+    ],
+)  # fmt: skip
+def test_a_group_without_members_loses_its_offsets_after_a_time(
+    config: dict[str, Any], fault: Effect, why: str
+) -> None:
+    declared = replace(_declared(config=config), traits=(Group(members=2),))
+
+    assert offsets_expire(declared, [fault]).startswith(why)
+    assert bool(offsets_expire(declared, [fault])) == bool(why)
+    assert not offsets_expire(declared, [])
+    assert not offsets_expire(replace(declared, traits=()), [fault])
