@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from chaoskit.base.quantities import format_duration
+from chaoskit.base.quantities import SECOND, format_duration
 from chaoskit.contract.guarantee import Declared, Effect, Guarantees, Rule
 from clusters.common.effects import disturbed, lasted_ns, outruns
 from clusters.common.supervision import RUNS
 from clusters.cyclonedds.client import promise
 from clusters.cyclonedds.settings import EndpointSettings, reader_settings, writer_settings
+
+_ASSERTED_NS = 2 * SECOND
+"""A participant says that it is alive so long before its lease ends, or a fifth of the lease, if that is less."""
 
 
 def _reliable(declared: Declared) -> bool:
@@ -57,10 +60,15 @@ def _lease(declared: Declared, effects: Sequence[Effect]) -> str:
 
 def _not_heard(declared: Declared, effects: Sequence[Effect]) -> str:
     lease_ns = promise(declared.options.lease, declared.producer, declared.consumer).liveliness_ns
-    if not any(lasted_ns(declared, each) >= lease_ns for each in effects if each.delays):
-        return ""
+    longest_ns = max((lasted_ns(declared, each) for each in effects if each.delays), default=0)
     key = "lease" if lease_ns == declared.options.lease else "producer.liveliness_lease"
-    return f"{key}: {format_duration(lease_ns)}: a writer that is not heard for so long counts as not alive"
+    if longest_ns >= lease_ns:
+        return f"{key}: {format_duration(lease_ns)}: a writer that is not heard for so long counts as not alive"
+    best_effort = any(each.qos == "best-effort" for _, each in _sides(declared))
+    if best_effort and longest_ns >= min(_ASSERTED_NS, lease_ns // 5):
+        why = "a best-effort reader is heard only when its participant says that it is alive, shortly before that"
+        return f"{key}: {format_duration(lease_ns)}: {why}; a writer that has given it up sends it nothing"
+    return ""
 
 
 def _owner_ended(declared: Declared, effects: Sequence[Effect]) -> str:
@@ -120,7 +128,7 @@ RULES = (
         ("false-alarm",),
         _not_heard,
         "set producer.liveliness_lease, and cluster.lease, to more than the longest outage",
-        f"{_DDS}, 2.2.3.11 LIVELINESS",
+        f"{_DDS}, 2.2.3.11 LIVELINESS; Cyclone DDS, ddsi_pmd.c",
         "cyclonedds/liveliness:cut",
         "cyclonedds/liveliness:short-cut",
         anywhere=True,
