@@ -63,8 +63,9 @@ def _cache(declared: Declared, effects: Sequence[Effect]) -> str:
 def _not_heard(declared: Declared, effects: Sequence[Effect]) -> str:
     longest_ns = max((lasted_ns(declared, each) for each in effects if each.delays), default=0)
     lease_ns, blocks = declared.options.lease, publisher_settings(declared.producer).congestion == "block"
-    if any(each.abrupt and each.on_hosts for each in effects):
-        return "who is behind a router or a peer that ended counts as gone"
+    routed = declared.options.mode == "router"
+    if any(each.on_hosts and (each.abrupt or (routed and each.delays and not each.on_links)) for each in effects):
+        return "who is behind a router or a peer that ended, or was stopped, counts as gone"
     if longest_ns >= lease_ns:
         return f"lease: {format_duration(lease_ns)}: who is behind a link that is not heard for so long counts as gone"
     if blocks and longest_ns >= int(declared.options.config.get(WAIT_BEFORE_CLOSE, WAITS_US)) * 1000:

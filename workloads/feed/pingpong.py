@@ -95,8 +95,8 @@ class _Pinger:
         name, ping, pong = (recorder.in_system(each) for each in (f"{job.task.role}-{job.task.index}", _PING, _PONG))
         hearing = settings_of(job.task, options.consumer)
         self._subscriber = clients.feed_subscriber(hearing, f"{name}-answers", [pong])
-        sending = settings_of(job.task, options.producer)
-        self._publisher = clients.feed_publisher(sending, name, [ping], self._published)
+        sending, own = settings_of(job.task, options.producer), recorder.in_system(job.task.client)
+        self._publisher = clients.feed_publisher(sending, own, [ping], self._published)
 
     def send(self, topic: str, partition: int, key: bytes | None, payload: bytes, token: int) -> bool:
         self._ping = _Ping(token, payload, time.monotonic_ns() + _ANSWERED_NS)

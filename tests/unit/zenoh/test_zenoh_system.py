@@ -158,9 +158,10 @@ def test_hosts_get_the_package_as_a_folder(tmp_path: Path, monkeypatch: pytest.M
     assert [each.name for each in tmp_path.iterdir()] == [folder.name]
 
 
-def _effect(lasted_s: float, *, abrupt: bool = False, delays: bool = True) -> Effect:
+def _effect(lasted_s: float, *, abrupt: bool = False, delays: bool = True, on_links: bool = True) -> Effect:
     healed_ns = SECOND + int(lasted_s * SECOND)
-    return Effect("fault", ("n1",), True, Damage.NONE, SECOND, healed_ns, abrupt=abrupt, delays=delays, on_links=True)
+    more = {"abrupt": abrupt, "delays": delays, "on_links": on_links}
+    return Effect("fault", ("n1",), True, Damage.NONE, SECOND, healed_ns, **more)
 
 
 CUT = _effect(2)
@@ -170,6 +171,9 @@ SMALL = Paced(200, 1, 100)
 def _declared(link: Any, producer: dict[str, Any], consumer: dict[str, Any], paced: Paced = SMALL) -> Declared:
     options = ZenohOptions(link=link)
     return Declared(options, 2, 0, (), producer, consumer, traits=(paced,), load_ns=30 * SECOND)
+
+
+ROUTED = Declared(ZenohOptions(mode="router"), 2, 0, (), {}, {}, traits=(SMALL,), load_ns=30 * SECOND)
 
 
 @pytest.mark.parametrize(
@@ -202,6 +206,9 @@ def _declared(link: Any, producer: dict[str, Any], consumer: dict[str, Any], pac
         ("not-heard", _declared("tcp", {}, {}), [_effect(9.9)], False),
         ("not-heard", _declared("tcp", {}, {}), [_effect(10, delays=False)], False),
         ("not-heard", _declared("tcp", {}, {}), [_effect(1, abrupt=True)], True),
+        ("not-heard", ROUTED, [_effect(1, on_links=False)], True),
+        ("not-heard", ROUTED, [_effect(1)], False),
+        ("not-heard", _declared("tcp", {}, {}), [_effect(1, on_links=False)], False),
         ("not-heard", _declared("tcp", BLOCK, {}), [_effect(5)], True),
         ("not-heard", _declared("tcp", BLOCK, {}), [_effect(4.9)], False),
     ],
