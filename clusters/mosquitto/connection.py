@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from paho.mqtt.client import Client, ConnectFlags, DisconnectFlags, MQTTv5, MQTTv311
 from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from chaoskit.base.errors import BadInput, Problems
+from chaoskit.base.quantities import SECOND, Duration
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.traits import Leaving
 from clusters.common.client_settings import checked
@@ -57,6 +58,11 @@ class ClientSettings(BaseModel):
     keepalive: int = Field(default=5, ge=1, le=65535)
     max_inflight: int = Field(default=20, ge=1, le=65535)
 
+    @property
+    def expires_s(self) -> int:
+        """Session expiry interval of MQTT 5, s."""
+        return 0 if self.clean_session else _FOR_EVER
+
 
 class PublisherSettings(ClientSettings):
     """Settings of a publisher.
@@ -75,10 +81,22 @@ class SubscriberSettings(ClientSettings):
         share: name of a group of subscribers, of which one gets each message (a shared subscription); empty: each does.
         wildcard: whether it subscribes once, with the filter `+`, which matches all topics, and ignores what is not the
             load's.
+        session_expiry: how long its session lasts while it is away, with MQTT 5; None: until it is ended.
     """
 
     share: str = Field(default="", pattern=r"^[^/+#]*$")
     wildcard: bool = False
+    session_expiry: Annotated[Duration, Field(ge=SECOND)] | None = None
+
+    @model_validator(mode="after")
+    def _lasts_in_mqtt_5(self) -> SubscriberSettings:
+        if self.session_expiry is not None and (self.clean_session or self.protocol != "5"):
+            raise ValueError('session_expiry: only lasting sessions of MQTT 5; set clean_session: false, protocol: "5"')
+        return self
+
+    @property
+    def expires_s(self) -> int:
+        return super().expires_s if self.session_expiry is None else self.session_expiry // SECOND
 
 
 def publisher_settings(settings: Mapping[str, Any]) -> PublisherSettings:
@@ -224,8 +242,8 @@ class Connection:
 
     def _session(self) -> dict[str, Any]:
         properties: Any = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
-        if not self.settings.clean_session:
-            properties.SessionExpiryInterval = _FOR_EVER
+        if expires_s := self.settings.expires_s:
+            properties.SessionExpiryInterval = expires_s
         return {"clean_start": self.settings.clean_session, "properties": properties}
 
     def _on_connect(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from chaoskit.base.quantities import SECOND
+from chaoskit.base.quantities import SECOND, format_duration
 from chaoskit.contract.guarantee import Declared, Effect, Guarantees, Rule
 from chaoskit.contract.traits import Paced
 from chaoskit.contract.workload import CONSUMER
@@ -92,6 +92,14 @@ def _member_ended(declared: Declared, effects: Sequence[Effect]) -> str:
     if not subscriber.share or _lasting(declared) or not any(map(_on_subscribers, effects)):
         return ""
     return "share: what was on its way to a member of the group whose session ended goes to no other member"
+
+
+def _session_expired(declared: Declared, effects: Sequence[Effect]) -> str:
+    expiry_ns = subscriber_settings(declared.consumer).session_expiry
+    away_ns = [lasted_ns(declared, each) + _BACK_S * SECOND for each in effects if _on_subscribers(each)]
+    if expiry_ns is None or not any(each >= expiry_ns for each in away_ns):
+        return ""
+    return f"session_expiry: {format_duration(expiry_ns)}: the session of a subscriber that was away for longer is gone"
 
 
 def _in_memory_of_client(declared: Declared, effects: Sequence[Effect]) -> str:
@@ -194,6 +202,16 @@ RULES = (
         "mosquitto/shared:kept",
         anywhere=True,
         alone=True,
+    ),
+    Rule(
+        "mosquitto.session-expired",
+        ("lost",),
+        _session_expired,
+        "set consumer.session_expiry to more than the longest absence",
+        "MQTT 5.0 (OASIS), 3.1.2.11.2 Session Expiry Interval",
+        "mosquitto/crash-subscriber:expired",
+        "mosquitto/crash-subscriber:not-expired",
+        anywhere=True,
     ),
     Rule(
         "mosquitto.client-memory",

@@ -15,7 +15,7 @@ from chaoskit.contract.traits import Paced
 from chaoskit.scenario.plan import read_plan
 from clusters.hosts.roots import _check
 from clusters.mosquitto.client import own_broker, promise
-from clusters.mosquitto.connection import publisher_settings
+from clusters.mosquitto.connection import publisher_settings, subscriber_settings
 from clusters.mosquitto.guarantees import RULES
 from clusters.mosquitto.probe import answers
 from clusters.mosquitto.releases import root_of
@@ -182,6 +182,7 @@ CRASHED, WRONG_CLOCK = _effect(on_hosts=False, targets=("consumer-0",)), _effect
 PUBLISHER_CRASHED = _effect(on_hosts=False, targets=("producer-0",))
 STOPPED = _effect()
 LASTS, QOS_0, QOS_2 = {"clean_session": False}, {"qos": 0}, {"qos": 2}
+EXPIRES = {"clean_session": False, "protocol": "5"}
 ALL = {"max_queued_messages": 0}
 
 
@@ -237,6 +238,12 @@ class _Case:
         _Case("member-ended", STOPPED, True, {}, {"share": "g"}),
         _Case("member-ended", WRONG_CLOCK, False, {}, {"share": "g"}),
         _Case("member-ended", CRASHED, False),
+        _Case("session-expired", CRASHED, True, {}, EXPIRES | {"session_expiry": "7s"}),
+        _Case("session-expired", STOPPED, True, {}, EXPIRES | {"session_expiry": "7s"}),
+        _Case("session-expired", CRASHED, False, {}, EXPIRES | {"session_expiry": "8s"}),
+        _Case("session-expired", PUBLISHER_CRASHED, False, {}, EXPIRES | {"session_expiry": "7s"}),
+        _Case("session-expired", WRONG_CLOCK, False, {}, EXPIRES | {"session_expiry": "7s"}),
+        _Case("session-expired", CRASHED, False, {}, LASTS),
         _Case("client-memory", CRASHED, True, QOS_2, QOS_2 | LASTS),
         _Case("client-memory", KILLED, False, QOS_2, QOS_2 | LASTS),
         _Case("client-memory", CRASHED, False, QOS_2, LASTS),
@@ -300,3 +307,17 @@ def test_a_bridge_that_hides_gets_all_back_without_a_fault(bridge: dict[str, Any
     (rule,) = (each for each in RULES if each.id == "mosquitto.echo")
 
     assert bool(rule.applies(Declared(MosquittoOptions(bridge=bridge), 2, 2, (), {}, {}), [])) == applies
+
+
+@pytest.mark.parametrize(
+    ("settings", "expires_s"),
+    [({}, 0), (LASTS, 2**32 - 1), ({**EXPIRES, "session_expiry": "4s"}, 4), ({"protocol": "5"}, 0)],
+)
+def test_how_long_a_session_lasts(settings: dict[str, Any], expires_s: int) -> None:
+    assert subscriber_settings(settings).expires_s == expires_s
+
+
+@pytest.mark.parametrize("settings", [LASTS, {"protocol": "5"}])
+def test_only_lasting_sessions_of_mqtt_5_expire(settings: dict[str, Any]) -> None:
+    with pytest.raises(BadInput, match="session_expiry: only lasting sessions of MQTT 5; set clean_session: false"):
+        subscriber_settings({**settings, "session_expiry": "4s"})
