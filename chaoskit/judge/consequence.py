@@ -16,6 +16,7 @@ from math import inf
 from typing import Any, NamedTuple
 
 from chaoskit.base.quantities import SECOND
+from chaoskit.contract import installed
 from chaoskit.history.compacting.placements import Placements, Standing
 from chaoskit.history.format.audits import Place
 from chaoskit.history.format.fault import Fault
@@ -111,6 +112,7 @@ def consequences(  # noqa: PLR0917 - all that is known of faults
     machine alone may have made all that changed (`chaoskit.judge.standstill`). Keys:
     `out_of_sync` (hosts), `new_leader`, `no_leader`, `new_epoch`, `left`, `joined` and `new_owner` (partitions),
     `unsubscribed` (clients), `membership` (each of these changes), `found` (findings that it explains, by anomaly),
+    `found_only` (findings of which only the settings are the reason, and which all came while it held, by anomaly),
     and those of `chaoskit.judge.behaviour.behaviour`.
 
     Args:
@@ -125,7 +127,7 @@ def consequences(  # noqa: PLR0917 - all that is known of faults
     known = (changes(place, placements.standings(place)) for place in placements.places)
     membership = sorted(chain(*known, of_readers), key=_when)
     since_ns = {each: _unseen_since_ns(each, answered) for each in membership}
-    found = _found(explained)
+    found, unasked = _found(explained), _unasked(explained)
     told: list[tuple[dict[str, Any] | None, list[str]]] = []
     for fault, experienced, late in zip(faults, behaviour, late_ms, strict=True):
         clients = beyond(experienced, late or 0.0)
@@ -135,7 +137,10 @@ def consequences(  # noqa: PLR0917 - all that is known of faults
             for each in membership
             if fault.start_ns <= each.at_ns and since_ns[each] <= until_ns and not _of_another(each, fault, faults)
         ]
+        only = {name: count for name, first, last, count in unasked if fault.start_ns <= first and last <= until_ns}
         changed = {**_membership(own), **found.get(fault.number, {}), **(clients or {})}
+        if only and fault.effective_ns is not None:
+            changed["found_only"] = only
         doubts = []
         if fault.effective_ns is None:
             doubts.append("its effect was not proved")
@@ -210,6 +215,26 @@ def _found(explained: Explained) -> dict[int, dict[str, Any]]:
                 own = found.setdefault(effect.number, {})
                 own[name] = own.get(name, 0) + count
     return {number: {"found": own} for number, own in found.items()}
+
+
+def _unasked(explained: Explained) -> list[tuple[str, int, int, int]]:
+    """Return the anomalies that no fault explains: name, times of the first and the last finding, and their number.
+    Measurements of times are not among them: what clients experienced is told apart."""
+    times = explained.findings.select(["anomaly", "at_ns"])
+    by_anomaly = (
+        times.set_column(0, "anomaly", times["anomaly"].cast("string"))
+        .group_by("anomaly")
+        .aggregate([("at_ns", "min"), ("at_ns", "max"), ("at_ns", "count"), ([], "count_all")])
+    )
+    by_fault = {name for name, causes in explained.causes.items() if any(cause and cause.faults for cause, _ in causes)}
+    known = installed.anomalies()
+    return [
+        (row["anomaly"], row["at_ns_min"], row["at_ns_max"], row["count_all"])
+        for row in by_anomaly.to_pylist()
+        if row["at_ns_count"] == row["count_all"]
+        and row["anomaly"] not in by_fault
+        and (not known[row["anomaly"]].measured or known[row["anomaly"]].notable)
+    ]
 
 
 def _of_another(changed: Changed, fault: Fault, faults: Sequence[Fault]) -> bool:

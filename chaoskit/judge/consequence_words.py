@@ -89,7 +89,9 @@ def _change(what: str, host: str, before: str, own: Sequence[Mapping[str, Any]],
 
 def _clients(told: Mapping[str, Any]) -> Iterator[str]:
     if found := told.get("found"):
-        yield f"explains {', '.join(f'{count:,} {name}' for name, count in found.items())}"
+        yield f"explains {_counted(found)}"
+    if only := told.get("found_only"):
+        yield f"{_counted(only)} came while it held, and at no other time"
     if count := told.get("not_acknowledged"):
         yield f"{count:,} sends were not acknowledged"
     if (stalled_ms := told.get("stalled_ms")) is not None:
@@ -102,6 +104,10 @@ def _clients(told: Mapping[str, Any]) -> Iterator[str]:
         ]
         if points:
             yield f"latency {words}: {', '.join(points)}"
+
+
+def _counted(found: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {name}" for name, count in found.items())
 
 
 def _s(milliseconds: float) -> str:

@@ -93,8 +93,9 @@ def without_consequence(faults: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _left_in_sync(fault: Mapping[str, Any]) -> bool:
-    changed = fault.get("consequence")
-    return bool(changed and fault.get("stayed_in_sync")) and not {"membership", "found"} & set(changed or ())
+    changed = fault.get("consequence") or {}
+    told_more = {"membership", "found", "found_only"} & set(changed)
+    return bool(changed and fault.get("stayed_in_sync")) and not told_more
 
 
 def _idle(fault: Mapping[str, Any]) -> str:

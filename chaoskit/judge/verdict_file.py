@@ -77,6 +77,7 @@ class ConsequenceTold(TypedDict):
 
     membership: NotRequired[list[ChangeTold]]
     found: NotRequired[dict[str, _Count]]
+    found_only: NotRequired[dict[str, _Count]]
     not_acknowledged: NotRequired[_Count]
     stalled_ms: NotRequired[float]
     acks_per_s: NotRequired[tuple[float, float]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -54,11 +55,11 @@ def _told(
     answered: Any = ALWAYS,
     late_ms: Any = (None,),
     of_readers: Any = (),
+    explained: Explained = Explained(FINDINGS.empty_table(), {}),  # noqa: B008 - it is never changed
 ) -> list[dict[str, Any] | None]:
     faults = faults or [_fault()]
     behaviour = [{}] * len(faults) if behaviour is None else behaviour
     late_ms = [*late_ms, *[None] * (len(faults) - len(late_ms))]
-    explained = Explained(FINDINGS.empty_table(), {})
     told = consequences(faults, behaviour, _placements(*standings), of_readers, explained, answered, late_ms)
     assert all(bool(doubts) == (changed is None) for changed, doubts in told)
     return [changed for changed, _ in told]
@@ -85,6 +86,36 @@ def test_a_host_that_no_fault_targeted_is_told_of_all_that_held() -> None:
     told = _told(WHOLE, _stood(12, "n1", "n1 n2"), faults=[slow, cut])
 
     assert [each and each["out_of_sync"] for each in told] == [["n3"], ["n3"]]
+
+
+def _findings(name: str, *at_s: float, causes: Any = None) -> Explained:
+    rows = [{"anomaly": name, "topic": "log-0", "partition": 0, "at_ns": int(at * SECOND)} for at in at_s]
+    return Explained(pa.Table.from_pylist(rows, FINDINGS), {} if causes is None else {name: causes})
+
+
+@pytest.mark.parametrize(
+    ("name", "at_s", "told"),
+    [
+        ("zombie-write", (6, 7), {"found_only": {"zombie-write": 2}}),
+        ("reprocessed", (19.9,), {"found_only": {"reprocessed": 1}}),
+        ("zombie-write", (4, 7), {}),
+        ("zombie-write", (7, 21), {}),
+        ("unavailable", (6, 7), {}),
+    ],
+)
+def test_what_only_settings_allow_and_was_found_only_under_a_fault_is_its_consequence(
+    name: str, at_s: tuple[float, ...], told: dict[str, Any]
+) -> None:
+    assert _told(WHOLE, explained=_findings(name, *at_s)) == [told]
+
+
+def test_what_another_fault_explains_is_told_of_that_one_alone() -> None:
+    faults = [_fault(5, 10, 0), _fault(12, 14, 1)]
+    cause = SimpleNamespace(faults=[SimpleNamespace(number=1)])
+
+    told = _told(WHOLE, faults=faults, explained=_findings("lost", 6, 7, causes=[(cause, 2)]))
+
+    assert told == [{}, {"found": {"lost": 2}}]
 
 
 @pytest.mark.parametrize(
