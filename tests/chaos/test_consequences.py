@@ -46,11 +46,11 @@ def _doses(system: str, minor: str, idle: str, stored: str, frozen: str) -> dict
     if system == "pulsar":  # bookies allocate their journals ahead
         last = {"packet-corrupt": ({"on": minor, "percent": 0.5}, {**leader, "percent": 60})}
     return {
-        "packet-loss": ({"on": minor, "percent": 1}, {**leader, "percent": 60}),
+        "packet-loss": ({"on": idle, "percent": 1}, {**leader, "percent": 60}),
         "partition": ({"on": minor, "peers": "clients"}, {**leader, "peers": "clients"}),
         "bandwidth": ({"on": minor, "rate": "10MiB", **out}, {**leader, "rate": "20KiB", **out}),
         "stall": (
-            {"on": minor, "pause": "100ms", "interval": "1s"},
+            {"on": idle, "pause": "100ms", "interval": "1s"},
             {**leader, "pause": "900ms", "interval": "1s"},
         ),
         "client-pause": ({"on": "producer-0", "for": "30ms"}, {"on": "producer-0"}),
@@ -58,7 +58,7 @@ def _doses(system: str, minor: str, idle: str, stored: str, frozen: str) -> dict
         "pause": ({"on": idle}, leader),
         "disk-freeze": ({"on": idle}, {"on": frozen}),
         **last,
-        "disk-slow": ({"on": stored, "write_bandwidth": "50MiB"}, {"on": stored, "write_bandwidth": "50KiB"}),
+        "disk-slow": ({"on": stored, "write_bandwidth": "500MiB"}, {"on": stored, "write_bandwidth": "50KiB"}),
     }
 
 
