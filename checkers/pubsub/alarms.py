@@ -87,16 +87,13 @@ def alarm_cases(view: FeedView) -> pa.Table:
 
 def _ends_unnoticed(view: FeedView, watch: Watch, stay: Stay) -> list[_Case]:
     log, apart_ns = view.log, view.log.setting.apart_ns
-    heard, found = watch.heard(stay), []
+    heard, alarms, found = watch.heard(stay), watch.alarms(stay), []
     for end in watch.ends:
         promised_ns = end.until_ns + stay.liveliness_ns
         due_ns = promised_ns + TOLD_NS + apart_ns
         if end.process not in heard or end.since_ns < stay.from_ns or due_ns > stay.until_ns:
             continue
-        told = any(
-            each.publisher == end.process and end.since_ns - apart_ns <= each.at_ns <= due_ns
-            for each in watch.alarms(stay)
-        )
+        told = any(each.publisher == end.process and end.since_ns - apart_ns <= each.at_ns <= due_ns for each in alarms)
         if not told and watch.asked(stay, end.since_ns, due_ns, TOLD_NS):
             last = watch.sends(end.process)[0][-1]
             value, op = int(log.sends.value[last]), int(log.operations.op[log.sends.operation[last]])

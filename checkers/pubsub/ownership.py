@@ -34,11 +34,14 @@ def ownership_cases(view: FeedView) -> pa.Table:
     Evidence: `op` received it at `at_ns`; `other_value` is the last message of the owner that was recorded before it
     was sent.
     """
-    found = [_taken(view, stay) for stay in view.single if stay.exclusive]
-    return merged(found) if found else no_findings()
+    exclusive = [stay for stay in view.single if stay.exclusive]
+    if not exclusive:
+        return no_findings()
+    last_ns = _last_ns(view)
+    return merged([_taken(view, stay, last_ns) for stay in exclusive])
 
 
-def _taken(view: FeedView, stay: Stay) -> pa.Table:
+def _taken(view: FeedView, stay: Stay, last_ns: Ints) -> pa.Table:
     log, apart_ns = view.log, view.log.setting.apart_ns
     here = view.received_in(stay, stay.from_ns)
     sends = log.first_sends[log.intact_values[here]]
@@ -52,7 +55,7 @@ def _taken(view: FeedView, stay: Stay) -> pa.Table:
     owners = owners[np.argsort(received_ns[owners], kind="stable")]
     before = np.searchsorted(received_ns[owners], sent_ns[others] - apart_ns) - 1
     alive_ns = sent_ns[owners][before] + min(stay.liveliness_ns, stay.deadline_ns or stay.liveliness_ns)
-    until_ns = np.minimum(alive_ns, _last_ns(view)[sends[owners]][before]) - apart_ns
+    until_ns = np.minimum(alive_ns, last_ns[sends[owners]][before]) - apart_ns
     wrong = (before >= 0) & (received_ns[others] <= until_ns)
     owner_value = log.intact.value[here[owners[before[wrong]]]]
     return findings_of(

@@ -215,7 +215,7 @@ class FeedView:
         order = np.lexsort((operations.op[rows], ended, process))
         following = np.append(order[1:], NONE)
         follows = np.append(process[order[1:]] == process[order[:-1]], False)
-        last_ns = self._last_ns()
+        last_ns = self.last_ns
         stays: list[Stay] = []
         known: set[int] = set()
         for index, next_one, ends in zip(order, following, follows, strict=True):
@@ -245,8 +245,9 @@ class FeedView:
             )
         return sorted(stays, key=lambda stay: stay.from_ns)
 
-    def _last_ns(self) -> Ints:
-        """Return when the last operation of each process ended, as far as it did."""
+    @cached_property
+    def last_ns(self) -> Ints:
+        """When the last operation of each process ended, as far as it did."""
         operations = self.log.operations
         last = np.zeros(int(operations.process.max(initial=0)) + 1, np.int64)
         np.maximum.at(last, operations.process, np.maximum(operations.start_ns, operations.end_ns))

@@ -78,9 +78,7 @@ class Watch:
     @cached_property
     def ends(self) -> list[End]:
         """All ends."""
-        operations = self._log.operations
-        over_ns = np.full(int(operations.process.max(initial=0)) + 1, NONE)
-        np.maximum.at(over_ns, operations.process, np.maximum(operations.start_ns, operations.end_ns))
+        over_ns = self._view.last_ns
         ends = [
             End(int(self._processes[one]), int(over_ns[self._processes[one]]), int(self._starts[other][0]))
             for own in self._of.values()

@@ -57,6 +57,11 @@ def lasted_ns(declared: Declared, effect: Effect) -> int:
     return (declared.load_ns if effect.healed_ns is None else effect.healed_ns) - effect.start_ns
 
 
+def longest_ns(declared: Declared, effects: Sequence[Effect]) -> int:
+    """Return how long the longest of the faults held that may have delayed or silenced somebody, ns; 0 if none did."""
+    return max((lasted_ns(declared, each) for each in effects if each.delays), default=0)
+
+
 def _hit_during(instant: int, effects: Sequence[Effect]) -> set[str]:
     back = {effect: None if effect.healed_ns is None else effect.healed_ns + _CATCH_UP_NS for effect in effects}
     hit = [effect for effect, at in back.items() if effect.start_ns <= instant and (at is None or instant < at)]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from chaoskit.base.quantities import SECOND, format_duration
 from chaoskit.contract.guarantee import Declared, Effect, Guarantees, Rule
-from clusters.common.effects import disturbed, lasted_ns, outruns
+from clusters.common.effects import disturbed, longest_ns, outruns
 from clusters.common.supervision import RUNS
 from clusters.cyclonedds.client import promise
 from clusters.cyclonedds.settings import EndpointSettings, reader_settings, writer_settings
@@ -52,7 +52,7 @@ def _writer_ended(declared: Declared, effects: Sequence[Effect]) -> str:
 
 def _lease(declared: Declared, effects: Sequence[Effect]) -> str:
     lease_ns = declared.options.lease
-    if not _reliable(declared) or not any(lasted_ns(declared, each) >= lease_ns for each in effects if each.delays):
+    if not _reliable(declared) or longest_ns(declared, effects) < lease_ns:
         return ""
     lease = format_duration(lease_ns)
     return f"lease: {lease}: a peer that is not heard for so long is given up, with what it had not acknowledged"
@@ -60,12 +60,12 @@ def _lease(declared: Declared, effects: Sequence[Effect]) -> str:
 
 def _not_heard(declared: Declared, effects: Sequence[Effect]) -> str:
     lease_ns = promise(declared.options.lease, declared.producer, declared.consumer).liveliness_ns
-    longest_ns = max((lasted_ns(declared, each) for each in effects if each.delays), default=0)
+    silent_ns = longest_ns(declared, effects)
     key = "lease" if lease_ns == declared.options.lease else "producer.liveliness_lease"
-    if longest_ns >= lease_ns:
+    if silent_ns >= lease_ns:
         return f"{key}: {format_duration(lease_ns)}: a writer that is not heard for so long counts as not alive"
     best_effort = any(each.qos == "best-effort" for _, each in _sides(declared))
-    if best_effort and longest_ns >= min(_ASSERTED_NS, lease_ns // 5):
+    if best_effort and silent_ns >= min(_ASSERTED_NS, lease_ns // 5):
         why = "a best-effort reader is heard only when its participant says that it is alive, shortly before that"
         return f"{key}: {format_duration(lease_ns)}: {why}; a writer that has given it up sends it nothing"
     return ""

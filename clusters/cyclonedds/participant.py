@@ -14,6 +14,7 @@ from cyclonedds.core import Policy, Qos
 from cyclonedds.domain import Domain, DomainParticipant
 
 from chaoskit.base.quantities import SECOND
+from clusters.common.client_names import index_of
 from clusters.common.own_network import LOOPBACK, own_network
 from clusters.cyclonedds.settings import DISCOVERY, DOMAIN, LEASE_NS, PEERS, EndpointSettings, WriterSettings
 
@@ -65,8 +66,8 @@ def qos_of(settings: EndpointSettings, name: str = "") -> Qos:
 def _strength(name: str) -> int:
     """Return the strength of a client's writers: the lower the number at the end of its name, the stronger; the
     strongest is that of the final read, which has none."""
-    number = name.partition("#")[0].rpartition("-")[2]
-    return _STRONGEST - int(number) - 1 if number.isdigit() else _STRONGEST
+    index = index_of(name)
+    return _STRONGEST if index is None else _STRONGEST - index - 1
 
 
 @lru_cache(maxsize=1)

@@ -8,6 +8,7 @@ from typing import Any
 from chaoskit.contract.client import Completed
 from chaoskit.contract.feed import PROMISES, Promise
 from chaoskit.contract.power import P, held
+from clusters.common.client_names import index_of, session_of
 from clusters.mosquitto.connection import BRIDGE_QOS, PUBLISHERS, SUBSCRIBERS, publisher_settings, subscriber_settings
 from clusters.mosquitto.publisher import MqttPublisher
 from clusters.mosquitto.subscriber import MqttSubscriber
@@ -28,7 +29,7 @@ class MqttClients:
     def feed_publisher(
         self, settings: Mapping[str, Any], name: str, topics: Sequence[str], completed: Completed
     ) -> MqttPublisher:
-        session = name.partition("#")[0]
+        session = session_of(name)
         address = own_broker(self._connection[PUBLISHERS], session)
         return MqttPublisher(publisher_settings(settings), address, session, completed)
 
@@ -39,8 +40,7 @@ class MqttClients:
 
 def own_broker(addresses: Sequence[str], name: str) -> str:
     """Return the broker that a client uses: they are taken in turn, by the number at the end of its name."""
-    number = name.rpartition("-")[2]
-    return addresses[int(number) % len(addresses) if number.isdigit() else 0]
+    return addresses[(index_of(name) or 0) % len(addresses)]
 
 
 def promise(publishing: Mapping[str, Any], subscribing: Mapping[str, Any], bridge_qos: int | None = None) -> Promise:

@@ -58,8 +58,10 @@ class MqttSubscriber(Connection):
             known = len(self._arrived)
             self.step(0)
         self._returned, self._arrived = self._arrived[:messages_max], self._arrived[messages_max:]
-        wanted = [each for each in self._returned if each.topic in self._wanted]
-        return [_delivery(each) for each in wanted], self.take_error()
+        found = self._returned
+        if self.settings.wildcard:
+            found = [each for each in found if each.topic in self._wanted]
+        return [_delivery(each) for each in found], self.take_error()
 
     def changes(self) -> list[SubscriptionChange]:
         changes, self._changes = self._changes, []

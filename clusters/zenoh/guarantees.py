@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from chaoskit.base.quantities import SECOND, format_duration
 from chaoskit.contract.guarantee import Declared, Effect, Guarantees, Rule
 from chaoskit.contract.traits import Paced
-from clusters.common.effects import disturbed, lasted_ns
+from clusters.common.effects import disturbed, longest_ns
 from clusters.common.supervision import RUNS
 from clusters.zenoh.client import promise, recovers
 from clusters.zenoh.settings import BATCH_BYTES, WAIT_BEFORE_CLOSE, WAITS_US, publisher_settings
@@ -54,21 +54,21 @@ def _cache(declared: Declared, effects: Sequence[Effect]) -> str:
     if not _recovered(declared) or paced is None:
         return ""
     kept, rate = publisher_settings(declared.producer).cache, paced.per_second
-    away_ns = max((lasted_ns(declared, each) for each in effects if each.delays), default=0)
+    away_ns = longest_ns(declared, effects)
     if not away_ns or (rate is not None and rate * away_ns / SECOND <= kept):
         return ""
     return f"producer.cache: {kept}: a publisher keeps no more of a topic for subscribers that lack some"
 
 
 def _not_heard(declared: Declared, effects: Sequence[Effect]) -> str:
-    longest_ns = max((lasted_ns(declared, each) for each in effects if each.delays), default=0)
+    silent_ns = longest_ns(declared, effects)
     lease_ns, blocks = declared.options.lease, publisher_settings(declared.producer).congestion == "block"
     routed = declared.options.mode == "router"
     if any(each.on_hosts and (each.abrupt or (routed and each.delays and not each.on_links)) for each in effects):
         return "who is behind a router or a peer that ended, or was stopped, counts as gone"
-    if longest_ns >= lease_ns:
+    if silent_ns >= lease_ns:
         return f"lease: {format_duration(lease_ns)}: who is behind a link that is not heard for so long counts as gone"
-    if blocks and longest_ns >= int(declared.options.config.get(WAIT_BEFORE_CLOSE, WAITS_US)) * 1000:
+    if blocks and silent_ns >= int(declared.options.config.get(WAIT_BEFORE_CLOSE, WAITS_US)) * 1000:
         return (
             "congestion: block: a link that blocks for wait_before_close is closed, and who is behind it counts as gone"
         )

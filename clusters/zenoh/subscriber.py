@@ -66,7 +66,9 @@ class ZenohSubscriber:
                 found.append(_delivery(self._arrived.get_nowait()))
         except Empty:
             pass
-        return [each for each in found if each.topic in self._wanted], None
+        if self._settings.wildcard:
+            found = [each for each in found if each.topic in self._wanted]
+        return found, None
 
     def changes(self) -> list[SubscriptionChange]:
         return self._stays.take()

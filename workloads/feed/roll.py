@@ -36,6 +36,7 @@ class Answers:
     def __init__(self, job: Job[FeedOptions]) -> None:
         self._job = job
         self._recorder = job.recorder
+        self._topic = job.recorder.in_system(roll_topic(job.task.index))
         self._publisher: Producer | None = None
         self._given: set[int] = set()
 
@@ -57,15 +58,13 @@ class Answers:
             if self._publisher is None:
                 self._publisher = self._connect()
             content = f"{self._job.task.index} {topic}".encode()
-            self._publisher.send(
-                self._recorder.in_system(roll_topic(self._job.task.index)), 0, None, content, len(self._given)
-            )
+            self._publisher.send(self._topic, 0, None, content, len(self._given))
             self._publisher.poll(_STEP_S)
 
     def _connect(self) -> Producer:
         settings = settings_of(self._job.task, self._job.options.producer)
-        topic = self._recorder.in_system(roll_topic(self._job.task.index))
-        return self._job.clients.power(FeedClients).feed_publisher(settings, topic, [topic], lambda *_: None)
+        clients = self._job.clients.power(FeedClients)
+        return clients.feed_publisher(settings, self._topic, [self._topic], lambda *_: None)
 
 
 class Roll:
