@@ -35,6 +35,7 @@ class MqttSubscriber(Connection):
     def __init__(self, settings: SubscriberSettings, address: str, name: str, topics: Sequence[str]) -> None:
         super().__init__(settings, address, name, manual_ack=settings.qos == 1)
         self._topics = topics
+        self._wildcard = settings.wildcard
         self._wanted = frozenset(topics)
         filters = [_ALL_TOPICS] if settings.wildcard else topics
         self._filters = [f"$share/{settings.share}/{each}" if settings.share else each for each in filters]
@@ -59,7 +60,7 @@ class MqttSubscriber(Connection):
             self.step(0)
         self._returned, self._arrived = self._arrived[:messages_max], self._arrived[messages_max:]
         found = self._returned
-        if self.settings.wildcard:
+        if self._wildcard:
             found = [each for each in found if each.topic in self._wanted]
         return [_delivery(each) for each in found], self.take_error()
 
