@@ -141,6 +141,8 @@ class Rule:
         anywhere: a fault may explain a finding also where it hit no host that stored the partition.
         elects: it takes another host to become leader of the partition after the message was written.
         alone: it does not allow what its anomalies imply.
+        copies: it leaves a message in the system twice, which shows whenever somebody receives both: a fault explains
+            it by the time at which the message was written.
         known: link to the issue if it is a defect of the system or its client. It then explains findings, but does not
             allow them unless the scenario accepts it (`accept:`).
     """
@@ -155,6 +157,7 @@ class Rule:
     anywhere: bool = False
     elects: bool = False
     alone: bool = False
+    copies: bool = False
     known: str = ""
 
 

@@ -90,7 +90,13 @@ class Backlog:
 
 @dataclass(frozen=True, slots=True)
 class Transactions:
-    """Producers write in transactions."""
+    """Producers write in transactions.
+
+    Attributes:
+        messages: number of messages of a transaction.
+    """
+
+    messages: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,14 +120,19 @@ class Attribution:
         times = Times.of(anomaly, rows)
         places, place_of = _places(rows)
         fits = self._fits(times, places, place_of)
+        fits_copies = self._fits(times.as_written(), places, place_of)
         next_one = np.searchsorted(np.array([effect.start_ns for effect in self._effects], np.int64), times.until_ns)
         reign = self._reigns(times.first_write_ns, places, place_of)
         paired = anomaly.about is About.PAIR
         follows = _of_lost(rows, places, place_of, lost) if paired else np.zeros(rows.num_rows, np.int64)
-        first, case_of = _cases([place_of, next_one, reign, follows, *np.packbits(fits, axis=1).T])
+        bits = np.packbits(np.hstack([fits, fits_copies]), axis=1)
+        first, case_of = _cases([place_of, next_one, reign, follows, *bits.T])
         answers = np.zeros(first.size, np.int64)
         for case, row in enumerate(first):
-            able = [effect for effect, fit in zip(self._effects, fits[row], strict=True) if fit]
+            able = [
+                [effect for effect, fit in zip(self._effects, fitting[row], strict=True) if fit]
+                for fitting in (fits, fits_copies)
+            ]
             rules = list(self._rules(anomaly.name, follows=bool(follows[row])))
             at = places[place_of[row]], int(next_one[row]), int(reign[row])
             cause = self._cause(anomaly, *at, able, rules)
@@ -175,20 +180,30 @@ class Attribution:
         return max([change.at_ns, *silent])
 
     def _cause(  # noqa: PLR0917 - what is known of one case
-        self, anomaly: Anomaly, place: Place, next_one: int, reign: int, able: Sequence[Effect], rules: Sequence[Rule]
+        self,
+        anomaly: Anomaly,
+        place: Place,
+        next_one: int,
+        reign: int,
+        able: Sequence[Sequence[Effect]],
+        rules: Sequence[Rule],
     ) -> Cause | None:
-        anywhere = _preferred(able, next_one, self._effects)
-        here = [effect for effect in anywhere if self._touched(effect, place, shared=anomaly.shared)]
-        if not anomaly.shared:
-            here = list(self._on_holders(here, place))
+        """Return what explains a case; `able` are the faults that may, by whether a rule leaves copies."""
+        anywhere = [_preferred(some, next_one, self._effects) for some in able]
+        here = [self._here(some, place, anomaly) for some in anywhere]
         for rule in rules:
-            effects = anywhere if rule.anywhere else here
+            effects = (anywhere if rule.anywhere else here)[rule.copies]
             if rule.elects:
                 effects = [effect for effect in effects if self._deposed(effect, place, reign)]
             if rule.applies(self._declared, effects):
                 needed = _needed(rule, self._declared, effects)
                 return Cause(rule, rule.applies(self._declared, needed), tuple(needed))
         return None
+
+    def _here(self, effects: Sequence[Effect], place: Place, anomaly: Anomaly) -> list[Effect]:
+        """Return those faults that may have touched a partition."""
+        here = [effect for effect in effects if self._touched(effect, place, shared=anomaly.shared)]
+        return here if anomaly.shared else list(self._on_holders(here, place))
 
     def _deposed(self, effect: Effect, place: Place, reign: int) -> bool:
         """Return whether another host became leader, after the message was written, when a fault may have caused that;

@@ -7,7 +7,7 @@ consumer experienced by faults before that, which were not over long before what
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -79,6 +79,10 @@ class Times:
             written_ns=written.fill_null(FOREVER).to_numpy(),
             writes=tuple(writes),
         )
+
+    def as_written(self) -> Times:
+        """Return the times of findings that are all about messages."""
+        return replace(self, experienced=np.zeros_like(self.experienced))
 
     @property
     def until_ns(self) -> Ints:

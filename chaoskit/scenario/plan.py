@@ -347,7 +347,7 @@ def _check_drivers(scenario: Scenario, provider: HostProvider, options: Any) -> 
 def _check_record(scenario: Scenario, declared: Declared) -> None:
     if scenario.record == "history":
         return
-    if declared.get(Routed) is None or Transactions() in declared.traits or declared.get(Resends) is not None:
+    if declared.get(Routed) is None or declared.get(Transactions) is not None or declared.get(Resends) is not None:
         kind = scenario.workload.kind
         raise BadInput(f"record: latency: what workload {kind} lost cannot be told from sequences; write history")
     if scenario.workload.drivers:

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from chaoskit.base.quantities import SECOND
 from chaoskit.contract.guarantee import Damage, Declared, Effect, Guarantees, Rule
 from chaoskit.contract.traits import Resends
+from clusters.common.cycles import CYCLES
 from clusters.common.effects import LOSES, damaged, hosts_down_together
 from clusters.common.properties import is_true, setting
 from clusters.common.supervision import RUNS
@@ -26,8 +27,6 @@ from clusters.kafka.storing import disks_lost, files_changed, os_flush
 
 _LAG_NS = 30 * SECOND
 """Default of `replica.lag.time.max.ms`."""
-
-CYCLES = tuple(base + suffix for suffix in ("", "-process", "-realtime") for base in ("G0", "G1c", "G-single", "G2"))
 
 
 def _internal_os_flush(declared: Declared, effects: Sequence[Effect]) -> str:

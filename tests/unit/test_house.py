@@ -19,7 +19,7 @@ FUNCTION_LINES_MAX = 60
 _PARTS = ("chaoskit", "clusters", "nemeses", "workloads", "checkers", "spark_analysis", "tests", "benchmarks")
 
 _SYSTEM = re.compile(
-    r"kafka|kraft|confluent|librdkafka|pulsar|bookkeeper|bookie|zookeeper|rabbit|\bpika\b|amqp|mosquitto|mqtt|paho|"
+    r"kafka|kraft|confluent|librdkafka|pulsar|bookkeeper|bookie|zookeeper|rabbit|\bpika\b|amqp|rocketmq|mosquitto|mqtt|paho|"
     r"cyclone|\bdds\b",
     re.I,
 )

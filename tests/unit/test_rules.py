@@ -12,7 +12,7 @@ from chaoskit.contract.installed import anomalies, nemesis, system
 from chaoskit.judge.guarantees import allowances
 from chaoskit.scenario.plan import Plan, make_plan
 
-SYSTEMS = ("kafka", "pulsar", "bookkeeper", "rabbitmq", "mosquitto", "cyclonedds", "zenoh")
+SYSTEMS = ("kafka", "pulsar", "bookkeeper", "rabbitmq", "rocketmq", "mosquitto", "cyclonedds", "zenoh")
 RULES = {rule.id: (name, rule) for name in SYSTEMS for rule in system(name, "system").guarantees.rules}
 MEANT_TO_FAIL = {"kafka/mix:weak", "kafka/power-after-format"}
 """What the user is to see in these is an invalid run."""

@@ -16,8 +16,8 @@ NOWHERE = "nowhere"
 """The routing key that no queue is bound to."""
 
 
-_CHOICES = ("confirms", "persistent")
-"""Keys of which either value asks for something that a system may not have."""
+_ASKS_IF = {"confirms": (True, False), "persistent": (False,)}
+"""Keys that ask for something that a system may not have with these values; others do if they are set."""
 
 _FEATURES = {
     "confirms": QueueFeature.CONFIRMS,
@@ -129,7 +129,8 @@ class QueueOptions(LoadOptions):
         ]
 
     def _asks(self, key: str) -> bool:
-        return key in _CHOICES or getattr(self, key) not in (0, None, "each")
+        value = getattr(self, key)
+        return value in _ASKS_IF[key] if key in _ASKS_IF else value not in (0, None, "each")
 
     def queue_names(self) -> list[str]:
         """Return the names of all queues that messages are sent to."""

@@ -21,7 +21,7 @@ class TransactionsWorkload(GroupedWorkload):
     client_powers = (LogClients, TransactionalClients)
 
     def traits(self, options: TransactionsOptions) -> tuple[object, ...]:
-        return (*super().traits(options), Transactions())
+        return (*super().traits(options), Transactions(options.messages))
 
     def produce(self, job: Job[Any]) -> None:
         produce(job)

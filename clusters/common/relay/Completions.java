@@ -39,12 +39,20 @@ final class Completions {
   }
 
   void failed(long token, Throwable error) {
-    done.add(new Done(token, -1, Relay.nameOf(error)));
+    failed(token, Relay.nameOf(error));
+  }
+
+  void failed(long token, String error) {
+    done.add(new Done(token, -1, error));
   }
 
   /** A message that was not even enqueued. */
   void refused(long token, Throwable error) {
-    done.add(new Done(token, -1, "refused " + Relay.nameOf(error)));
+    refused(token, Relay.nameOf(error));
+  }
+
+  void refused(long token, String error) {
+    failed(token, "refused " + error);
   }
 
   /** Waits until everything is told. */

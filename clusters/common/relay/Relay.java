@@ -19,6 +19,7 @@ import java.util.Map;
  */
 abstract class Relay {
   private static final String CHECK = "check-";
+  private static final String TRANSACTIONAL = "transactional";
 
   /** What a client refuses of settings. */
   static final class Refusals {
@@ -35,11 +36,26 @@ abstract class Relay {
     }
   }
 
-  abstract Sender sender(Map<String, Object> settings, Completions completions) throws Exception;
+  Sender sender(Map<String, Object> settings, Completions completions) throws Exception {
+    throw new UnsupportedOperationException();
+  }
 
-  abstract Receiver receiver(Map<String, Object> settings, Requests requests) throws Exception;
+  Sender transactional(Map<String, Object> settings, Completions completions) throws Exception {
+    throw new UnsupportedOperationException();
+  }
 
-  abstract void check(String role, Map<String, Object> settings, Refusals refusals) throws Exception;
+  Receiver receiver(Map<String, Object> settings, Requests requests) throws Exception {
+    throw new UnsupportedOperationException();
+  }
+
+  void check(String role, Map<String, Object> settings, Refusals refusals) throws Exception {
+    throw new UnsupportedOperationException();
+  }
+
+  /** Serves a role of the system's own until its input ends. */
+  void serve(String role, Map<String, Object> settings, DataInputStream in, OutputStream out) throws Exception {
+    throw new UnsupportedOperationException();
+  }
 
   void run(String role) throws IOException {
     OutputStream raw = new FileOutputStream(FileDescriptor.out);
@@ -54,13 +70,15 @@ abstract class Relay {
         Refusals refusals = new Refusals();
         check(role.substring(CHECK.length()), settings, refusals);
         raw.write(refusals.told.toString().getBytes(StandardCharsets.UTF_8));
-      } else if (role.equals("producer")) {
+      } else if (role.equals("producer") || role.equals(TRANSACTIONAL)) {
         Completions completions = new Completions(raw);
-        send(in, sender(settings, completions));
+        send(in, role.equals("producer") ? sender(settings, completions) : transactional(settings, completions));
         completions.end();
-      } else {
+      } else if (role.equals("consumer")) {
         Requests requests = new Requests(in, raw);
         requests.serve(receiver(settings, requests));
+      } else {
+        serve(role, settings, in, raw);
       }
     } catch (EOFException ended) {
       Runtime.getRuntime().halt(0); // the worker is gone
@@ -92,6 +110,8 @@ abstract class Relay {
         topics.add(in.readUTF());
       } else if (kind == 's') {
         sender.send(in.readLong(), topics.get(in.readShort()), in.readInt(), bytes(in), bytes(in));
+      } else if (kind == 'e') {
+        sender.end(in.readLong(), in.readBoolean());
       } else {
         sender.close(in.readInt());
         return;

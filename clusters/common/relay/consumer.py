@@ -7,13 +7,11 @@ from collections.abc import Sequence
 
 from chaoskit.contract.client import Membership, PositionLost, Reached
 from chaoskit.contract.recording import Delivery
-from chaoskit.contract.service import ServiceError
 from chaoskit.contract.vocabulary import INFO, OK, Outcome, Place
 from clusters.common.relay import frames
+from clusters.common.relay.dialogue import ANSWER, Dialogue
 from clusters.common.relay.frames import Answer
 from clusters.common.relay.process import Jvm
-
-_FRAME = struct.Struct(">ci")
 
 
 class JavaConsumer:
@@ -26,7 +24,7 @@ class JavaConsumer:
     """
 
     def __init__(self, jvm: Jvm, group: str, *, commits_itself: bool = False) -> None:
-        self._jvm = jvm
+        self._dialogue = Dialogue(jvm)
         self._group = group
         self._commits_itself = commits_itself
         self._membership: Membership | None = None
@@ -72,18 +70,17 @@ class JavaConsumer:
 
     def close(self) -> None:
         self._ask(b"x")
-        self._jvm.close()
+        self._dialogue.close()
 
     def _ask(self, request: bytes) -> Answer:
         """Make a request and return the answer; meanwhile say what happens to partitions."""
-        self._jvm.requests.write(request)
+        self._dialogue.say(request)
         while True:
-            kind, size = _FRAME.unpack(self._exactly(_FRAME.size))
-            answer = Answer(self._exactly(size))
-            if kind == b"k":
+            kind, answer = self._dialogue.hear()
+            if kind == ANSWER:
                 return answer
             self._moved(kind, answer)
-            self._jvm.requests.write(b"g")
+            self._dialogue.say(b"g")
 
     def _moved(self, kind: bytes, answer: Answer) -> None:
         generation, owned = answer.number(), answer.places()
@@ -94,12 +91,3 @@ class JavaConsumer:
         self._membership.revoked()
         self._rebalances += 1
         self._reached.clear()
-
-    def _exactly(self, size: int) -> bytes:
-        content = b""
-        while len(content) < size:
-            more = self._jvm.answers.read(size - len(content))
-            if not more:
-                raise ServiceError("the Java client ended; see the client's log")
-            content += more
-        return content

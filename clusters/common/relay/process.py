@@ -78,11 +78,13 @@ class Relay:
         system: its name in errors.
         source: the file with the class that has `main`, of the same name; its folder has the others.
         fetch: returns the folder of the jars of a release; see `clusters.common.maven.fetch`.
+        jvm: further options of the JVM.
     """
 
     system: str
     source: Path
     fetch: Callable[[str], Path]
+    jvm: tuple[str, ...] = ()
 
     def classpath(self, version: str) -> str:
         """Return the class path of the program with the clients of a release, downloading and compiling it at most
@@ -101,7 +103,7 @@ class Relay:
             role: `producer` or `consumer`.
             settings: all settings of the client.
         """
-        command = [java.program(), "-cp", path, *_JVM, self.source.stem, role]
+        command = [java.program(), "-cp", path, *_JVM, *self.jvm, self.source.stem, role]
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
         assert process.stdin is not None
         assert process.stdout is not None
@@ -119,7 +121,7 @@ class Relay:
         Raises:
             BadInput: the client does not start.
         """
-        command = [*java.java(path), self.source.stem, f"check-{chosen.role}"]
+        command = [*java.java(path), *self.jvm, self.source.stem, f"check-{chosen.role}"]
         packed = frames.settings(chosen.settings)
         done = subprocess.run(command, input=packed, capture_output=True, timeout=_CHECK_TIMEOUT_S, check=False)
         if done.returncode:

@@ -1,0 +1,5 @@
+"""RocketMQ: name servers, brokers with masters and slaves, and controllers that elect masters."""
+
+from clusters.rocketmq.system import System
+
+__all__ = ["System"]

@@ -1,0 +1,209 @@
+"""What name servers, brokers and controllers are asked and told, one server at a time.
+
+Requests and their fields: `org.apache.rocketmq.remoting.protocol` of RocketMQ 5.5, `RequestCode` and package `header`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from clusters.rocketmq.remoting import Refused, ask
+
+Server = tuple[str, int]
+
+_CREATE_TOPIC, _DELETE_TOPIC, _FORGET_TOPIC, _TOPIC_CONFIG = 17, 215, 216, 351
+_CREATE_GROUP, _DELETE_GROUP = 200, 207
+_PULL, _BY_TAG, _NONE_HERE = 11, 4, (19, 20)
+_MAX_OFFSET, _MIN_OFFSET, _GROUP_OFFSET = 30, 31, 14
+_BROKER_CONFIG, _RUNTIME, _CLUSTER, _HA_STATUS = 26, 28, 106, 907
+_CONTROLLER_METADATA, _SYNC_STATE = 1005, 1006
+_NO_SUCH_TOPIC, _NO_SUCH_OFFSET = 17, 22
+_READ_AND_WRITE = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Copying:
+    """Who copies a broker's log, as it tells itself.
+
+    Attributes:
+        is_master: whether it takes messages.
+        in_sync: addresses of the slaves that are connected to it, and not far behind.
+    """
+
+    is_master: bool
+    in_sync: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Elected:
+    """The master of a group of brokers, as a controller tells.
+
+    Attributes:
+        master: its address; empty if there is none.
+        epoch: the epoch of its election.
+        in_sync: addresses of the brokers that have all that was acknowledged, of which one can be elected.
+    """
+
+    master: str
+    epoch: int
+    in_sync: tuple[str, ...]
+
+
+def create_topic(broker: Server, topic: str, queues: int, attributes: str, timeout_s: float) -> None:
+    """Create a topic on a master, or change it; raises like `ask`.
+
+    Args:
+        broker: the master.
+        topic: its name.
+        queues: number of its queues on this broker.
+        attributes: such as `+message.type=FIFO`; empty: none.
+        timeout_s: see `ask`.
+    """
+    fields = {
+        "topic": topic,
+        "defaultTopic": "TBW102",
+        "readQueueNums": queues,
+        "writeQueueNums": queues,
+        "perm": _READ_AND_WRITE,
+        "topicFilterType": "SINGLE_TAG",
+        "topicSysFlag": 0,
+        "order": False,
+        "attributes": attributes,
+    }
+    ask(broker, _CREATE_TOPIC, timeout_s, fields)
+
+
+def has_topic(broker: Server, topic: str, timeout_s: float) -> bool:
+    """Return whether a broker knows a topic; raises like `ask`."""
+    try:
+        ask(broker, _TOPIC_CONFIG, timeout_s, {"topic": topic})
+    except Refused as refusal:
+        if refusal.code != _NO_SUCH_TOPIC:
+            raise
+        return False
+    return True
+
+
+def delete_topic(broker: Server, topic: str, timeout_s: float) -> None:
+    """Delete a topic on a broker; raises like `ask`."""
+    ask(broker, _DELETE_TOPIC, timeout_s, {"topic": topic})
+
+
+def forget_topic(name_server: Server, topic: str, timeout_s: float) -> None:
+    """Have a name server forget where a topic is; raises like `ask`."""
+    ask(name_server, _FORGET_TOPIC, timeout_s, {"topic": topic})
+
+
+def bounds(broker: Server, topic: str, queue: int, timeout_s: float) -> tuple[int, int]:
+    """Return the first offset of a queue, and the one after its last; raises like `ask`."""
+    where = {"topic": topic, "queueId": queue}
+    low = ask(broker, _MIN_OFFSET, timeout_s, where).fields["offset"]
+    high = ask(broker, _MAX_OFFSET, timeout_s, where).fields["offset"]
+    return int(low), int(high)
+
+
+def create_group(
+    broker: Server, group: str, timeout_s: float, *, ordered: bool = False, retries: int | None = None
+) -> None:
+    """Create a group of consumers on a master, or change it; raises like `ask`.
+
+    Args:
+        broker: the master.
+        group: its name.
+        timeout_s: see `ask`.
+        ordered: whether it gets messages of a queue one after the other.
+        retries: how often a message comes again before it goes to the dead letters; None: RocketMQ's default.
+    """
+    settings = {"groupName": group, "consumeMessageOrderly": ordered}
+    limited = {} if retries is None else {"retryMaxTimes": retries}
+    ask(broker, _CREATE_GROUP, timeout_s, body=json.dumps({**settings, **limited}).encode())
+
+
+def delete_group(broker: Server, group: str, timeout_s: float) -> None:
+    """Delete a group of consumers on a broker; raises like `ask`."""
+    ask(broker, _DELETE_GROUP, timeout_s, {"groupName": group, "cleanOffset": True})
+
+
+def lag(broker: Server, topic: str, queue: int, group: str, timeout_s: float) -> int:
+    """Return how many messages of a queue a group has not taken yet; raises like `ask`."""
+    low, high = bounds(broker, topic, queue, timeout_s)
+    reached = _reached(broker, topic, queue, group, timeout_s)
+    return max(0, high - max(low, reached or 0))
+
+
+def waits(broker: Server, topic: str, queue: int, group: str, tag: str, timeout_s: float) -> bool:  # noqa: PLR0917
+    """Return whether a group has not passed a message with this tag yet, in a queue of which it takes note only of
+    such messages; raises like `ask`."""
+    _, high = bounds(broker, topic, queue, timeout_s)
+    reached = _reached(broker, topic, queue, group, timeout_s)
+    offset = 0 if reached is None else reached + 1
+    where = {"consumerGroup": "chaoskit-looks", "topic": topic, "queueId": queue, "maxMsgNums": 32}
+    how = {"sysFlag": _BY_TAG, "commitOffset": 0, "suspendTimeoutMillis": 0, "subscription": tag, "subVersion": 0}
+    while offset < high:
+        try:
+            ask(broker, _PULL, timeout_s, {**where, **how, "queueOffset": offset})
+        except Refused as refusal:
+            if refusal.code not in _NONE_HERE:
+                raise
+            offset = max(offset + 1, int(refusal.fields["nextBeginOffset"]))
+        else:
+            return True
+    return False
+
+
+def _reached(broker: Server, topic: str, queue: int, group: str, timeout_s: float) -> int | None:
+    """Return the offset that a group has committed; None: none."""
+    try:
+        where = {"consumerGroup": group, "topic": topic, "queueId": queue}
+        return int(ask(broker, _GROUP_OFFSET, timeout_s, where).fields["offset"])
+    except Refused as refusal:
+        if refusal.code != _NO_SUCH_OFFSET:
+            raise
+        return None
+
+
+def timer_lag_s(broker: Server, timeout_s: float) -> int:
+    """Return how many seconds late a broker delivers what waits for its time; raises like `ask`."""
+    told = ask(broker, _RUNTIME, timeout_s).content()["table"]
+    return int(told.get("timerReadBehind", 0))
+
+
+def settings_of(broker: Server, timeout_s: float) -> dict[str, str]:
+    """Return the settings of a broker that are in effect; raises like `ask`."""
+    lines = ask(broker, _BROKER_CONFIG, timeout_s).body.decode().splitlines()
+    pairs = (line.partition("=") for line in lines)
+    return {name: value for name, found, value in pairs if found}
+
+
+def registered(name_server: Server, timeout_s: float) -> set[str]:
+    """Return the addresses, with ports, of the brokers that a name server knows; raises like `ask`."""
+    told = ask(name_server, _CLUSTER, timeout_s).content()
+    return {address for group in told["brokerAddrTable"].values() for address in group["brokerAddrs"].values()}
+
+
+def copying(broker: Server, timeout_s: float) -> Copying:
+    """Return who copies a broker's log; raises like `ask`."""
+    told = ask(broker, _HA_STATUS, timeout_s).content()
+    connected = [each["addr"] for each in told["haConnectionInfo"] if each["inSync"]]
+    return Copying(bool(told["master"]), tuple(_host(each) for each in connected))
+
+
+def leading_controller(controller: Server, timeout_s: float) -> str:
+    """Return the address of the controller that leads, as one tells; empty if there is none; raises like `ask`."""
+    fields = ask(controller, _CONTROLLER_METADATA, timeout_s).fields
+    return _host(fields.get("controllerLeaderAddress") or "")
+
+
+def elected(controller: Server, group: str, timeout_s: float) -> Elected | None:
+    """Return the master of a group of brokers, as a controller tells; None if it does not know; raises like `ask`."""
+    told = ask(controller, _SYNC_STATE, timeout_s, body=json.dumps([group]).encode()).content()
+    replicas = told["replicasInfoTable"].get(group)
+    if replicas is None:
+        return None
+    in_sync = tuple(_host(each["brokerAddress"]) for each in replicas["inSyncReplicas"])
+    return Elected(_host(replicas.get("masterAddress") or ""), int(replicas.get("masterEpoch") or 0), in_sync)
+
+
+def _host(address: str) -> str:
+    return address.strip("/").rpartition(":")[0]

@@ -1,0 +1,349 @@
+"""RocketMQ's guarantees: promises, and rules for documented failures.
+
+Sources: RocketMQ's documentation ("Deployment", "Controller", "Sending in order"), its design documents
+(docs/en/controller in its repository), and its source, release 5.5.0; see docs/rocketmq.md for the places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from chaoskit.contract.guarantee import Damage, Declared, Effect, Guarantees, Rule
+from chaoskit.contract.traits import Group, Queueing
+from clusters.common.effects import LOSES, disturbed, hosts_down_together, hosts_hit
+from clusters.common.properties import is_true, setting
+from clusters.common.supervision import RUNS
+from clusters.rocketmq.client_settings import ASYNC, ONEWAY, producer_settings, way_of, way_to_queues
+from clusters.rocketmq.queues import FIFO
+from clusters.rocketmq.settings import RocketOptions
+from clusters.rocketmq.transaction_guarantees import TRANSACTION_PROMISES, TRANSACTION_RULES
+
+_RETRIES = 2
+"""Default of `retryTimesWhenSendAsyncFailed` and `retryTimesWhenSendFailed`."""
+
+
+def flushes_each(options: RocketOptions) -> bool:
+    """Return whether a message is on the master's disk before it is acknowledged."""
+    return str(setting(options.config, "flushDiskType", "ASYNC_FLUSH")) == "SYNC_FLUSH"
+
+
+def copies_at_least(declared: Declared) -> int:
+    """Return how many brokers have a message when it is acknowledged, at least, of those that can become master."""
+    config = declared.options.config
+    if not declared.options.elects:
+        return 1
+    if is_true(setting(config, "allAckInSyncStateSet", False)):
+        return int(setting(config, "minInSyncReplicas", 1))
+    return int(setting(config, "inSyncReplicas", 1))
+
+
+def _masters(declared: Declared) -> set[str]:
+    """Return the names of the hosts that are, or can become, masters."""
+    options: RocketOptions = declared.options
+    hosts = range(declared.hosts) if options.elects else [each.start for each in options.groups(declared.hosts)]
+    return {f"n{index + 1}" for index in hosts}
+
+
+def _gone_together(declared: Declared, effects: Sequence[Effect], damage: Damage) -> int:
+    """Return the largest number of hosts with this damage at the same time; 0 if those cannot be all that a message
+    has."""
+    if not hosts_hit(effects, damage) & _masters(declared):
+        return 0
+    together = hosts_down_together(effects, damage)
+    return together if together >= copies_at_least(declared) else 0
+
+
+def _os_flush(declared: Declared, effects: Sequence[Effect]) -> str:
+    cut = _gone_together(declared, effects, LOSES)
+    if flushes_each(declared.options) or not cut:
+        return ""
+    return (
+        f"flushDiskType=ASYNC_FLUSH: {cut} host(s) lost power at the same time, and what was acknowledged may have "
+        "been in memory only"
+    )
+
+
+def _disks_lost(declared: Declared, effects: Sequence[Effect]) -> str:
+    destroyed = _gone_together(declared, effects, Damage.DESTROYS)
+    if not destroyed:
+        return ""
+    return (
+        f"the disks of {destroyed} host(s) lost flushed data at the same time, and a message needs to be on "
+        f"{copies_at_least(declared)} broker(s) that can be master"
+    )
+
+
+def _one_copy(declared: Declared, effects: Sequence[Effect]) -> str:
+    if not declared.options.elects or copies_at_least(declared) > 1 or not hosts_hit(effects):
+        return ""
+    if is_true(setting(declared.options.config, "allAckInSyncStateSet", False)):
+        return ""
+    return (
+        "allAckInSyncStateSet=false, inSyncReplicas=1: the master acknowledges alone, and what no slave has yet is "
+        "lost when another broker becomes master"
+    )
+
+
+def _unclean(declared: Declared, effects: Sequence[Effect]) -> str:
+    if not is_true(setting(declared.options.config, "enableElectUncleanMaster", False)) or not hosts_hit(effects):
+        return ""
+    return "enableElectUncleanMaster=true: a broker that lacks acknowledged messages may become master"
+
+
+def way(declared: Declared) -> str:
+    """Return how the producers of the workload send."""
+    queueing = declared.get(Queueing)
+    if queueing is None:
+        return way_of(declared.producer)
+    return way_to_queues(declared.producer, ordered=_in_order(declared), confirms=queueing.confirms)
+
+
+def _in_order(declared: Declared) -> bool:
+    """Return whether the workload's queues keep the order of each producer's messages."""
+    return any(topic.kind == FIFO for topic in declared.topics)
+
+
+def _oneway(declared: Declared, effects: Sequence[Effect]) -> str:
+    if way(declared) != ONEWAY or not disturbed(effects):
+        return ""
+    return "send: oneway: a message counts as sent once it is written to the socket, and no broker answers"
+
+
+def _not_in_order(declared: Declared, effects: Sequence[Effect]) -> str:
+    chosen = way(declared)
+    if chosen not in (ASYNC, ONEWAY):
+        return ""
+    return f"send: {chosen}: several threads of the client send, and several of the broker write, one message each"
+
+
+def _retried(declared: Declared) -> tuple[int, str]:
+    """Return how often the client sends a message again by itself, and the setting that says so.
+
+    Where it waits for the answer, only if it chooses the queue (`DefaultMQProducerImpl.sendDefaultImpl`).
+    """
+    chosen = way(declared)
+    to_any_queue = declared.get(Queueing) is not None and not _in_order(declared)
+    if chosen == ONEWAY or (chosen != ASYNC and not to_any_queue):
+        return 0, ""
+    name = "retryTimesWhenSendAsyncFailed" if chosen == ASYNC else "retryTimesWhenSendFailed"
+    return int(setting(producer_settings(declared.producer), name, _RETRIES)), name
+
+
+def _retries(declared: Declared, effects: Sequence[Effect]) -> str:
+    again, name = _retried(declared)
+    if not again or not disturbed(effects):
+        return ""
+    return (
+        f"send: {way(declared)}, {name}={again}: a message whose answer was lost is sent again, and "
+        "brokers recognise no duplicates"
+    )
+
+
+def _positions_late(declared: Declared, effects: Sequence[Effect]) -> str:
+    if declared.get(Group) is None or not disturbed(effects):
+        return ""
+    return (
+        "a group's positions are in the broker's memory and written every 5 s, slaves copy them every 10 s, and a "
+        "commit has no answer: after a failure members receive again what they had"
+    )
+
+
+def _divided_alone(declared: Declared, effects: Sequence[Effect]) -> str:
+    if declared.get(Group) is None:
+        return ""
+    return (
+        "each member of a group divides the queues by itself, by the list of members that it has, so that two may have "
+        "one queue for a while"
+    )
+
+
+def _any_order(declared: Declared, effects: Sequence[Effect]) -> str:
+    if declared.get(Queueing) is None or _in_order(declared):
+        return ""
+    return "type: normal: messages are spread over the queues of a topic, and popped from all of them"
+
+
+def _delayed_again(declared: Declared, effects: Sequence[Effect]) -> str:
+    delays = any(dict(topic.settings).get("delay") for topic in declared.topics)
+    if not delays or not disturbed([each for each in effects if each.on_hosts]):
+        return ""
+    return (
+        "which delayed messages came to light is written a second later, and slaves copy it every 3 s: after a failure "
+        "of the master some come to light again"
+    )
+
+
+def _popped_again(declared: Declared, effects: Sequence[Effect]) -> str:
+    if declared.get(Queueing) is None or not disturbed(effects):
+        return ""
+    return (
+        "how far a group has popped, and what of it is acknowledged, is written seconds later, and slaves copy it "
+        "every 10 s: after a failure messages are popped again"
+    )
+
+
+RULES = (
+    Rule(
+        "rocketmq.os-flush",
+        ("truncated", "unacked-vanished"),
+        _os_flush,
+        "set flushDiskType=SYNC_FLUSH",
+        "RocketMQ documentation, broker setting flushDiskType; CommitLog.handleDiskFlush",
+        "rocketmq/power-all:async-flush",
+        "rocketmq/power-all:sync-flush",
+    ),
+    Rule(
+        "rocketmq.disks-lost",
+        ("truncated",),
+        _disks_lost,
+        "set mode: controller, allAckInSyncStateSet=true and minInSyncReplicas=2",
+        "RocketMQ documentation, Controller mode, minInSyncReplicas",
+        "rocketmq/disk-wiped:one-copy",
+        "rocketmq/disk-wiped:two-copies",
+    ),
+    Rule(
+        "rocketmq.one-copy",
+        ("truncated",),
+        _one_copy,
+        "set allAckInSyncStateSet=true and minInSyncReplicas=2",
+        "RocketMQ documentation, Controller mode, allAckInSyncStateSet; issue 7017 of apache/rocketmq",
+        "rocketmq/master-isolated:one-copy",
+        "rocketmq/master-isolated:all-copies",
+        elects=True,
+    ),
+    Rule(
+        "rocketmq.oneway",
+        ("lost",),
+        _oneway,
+        "set workload.producer.send: sync",
+        "RocketMQ documentation, one-way transmission",
+        "rocketmq/kill-master:oneway",
+        "rocketmq/kill-master:sync",
+        anywhere=True,
+    ),
+    Rule(
+        "rocketmq.not-in-order",
+        ("reordered", "order-violation"),
+        _not_in_order,
+        "set workload.producer.send: sync",
+        "RocketMQ documentation, ordered messages: one thread, and each send waits for the one before",
+        "rocketmq/quiet:async",
+        "rocketmq/quiet:master-slave",
+        anywhere=True,
+    ),
+    Rule(
+        "rocketmq.delayed-again",
+        ("duplicate", "redelivery-flag-missing"),
+        _delayed_again,
+        "",
+        "TimerMessageStore.recover; broker setting timerFlushIntervalMs",
+        "rocketmq/queue:delayed-killed",
+        "rocketmq/queue:delayed",
+        alone=True,
+        copies=True,
+    ),
+    Rule(
+        "rocketmq.retries",
+        ("duplicate", "redelivery-flag-missing"),
+        _retries,
+        "set retryTimesWhenSendAsyncFailed: 0",
+        "MQClientAPIImpl.onExceptionImpl; RocketMQ documentation, message retries",
+        "rocketmq/retries:async",
+        "rocketmq/retries:no-retries",
+        anywhere=True,
+        copies=True,
+    ),
+    Rule(
+        "rocketmq.any-order",
+        ("fifo-violation",),
+        _any_order,
+        "set type: fifo",
+        "RocketMQ documentation, ordered messages: order is kept in a message group of a FIFO topic",
+        "rocketmq/queue:normal",
+        "rocketmq/queue:fifo",
+        anywhere=True,
+        alone=True,
+    ),
+    Rule(
+        "rocketmq.popped-again",
+        ("duplicate", "redelivery-flag-missing", "fifo-violation", "dead-letter-twice"),
+        _popped_again,
+        "",
+        "ConsumerOffsetManager, ConsumerOrderInfoManager and PopReviveService; docs/rocketmq.md, Queues",
+        "rocketmq/queue:fifo-killed",
+        "rocketmq/queue:fifo",
+        anywhere=True,
+        alone=True,
+    ),
+    *TRANSACTION_RULES,
+    Rule(
+        "rocketmq.positions-late",
+        ("commit-regression", "redelivered", "rewound"),
+        _positions_late,
+        "",
+        "RocketMQ documentation, broker setting flushConsumerOffsetInterval; SlaveSynchronize, RemoteBrokerOffsetStore",
+        "rocketmq/group:master-killed",
+        "rocketmq/group:quiet",
+        anywhere=True,
+    ),
+    Rule(
+        "rocketmq.divided-alone",
+        ("double-assignment",),
+        _divided_alone,
+        "",
+        "RocketMQ documentation, consumer load balancing: the assignment may be inconsistent for a while",
+        "rocketmq/group:members-crash",
+        "rocketmq/group:quiet",
+        anywhere=True,
+    ),
+)
+
+
+def promises(declared: Declared) -> Mapping[str, str]:
+    """Return, by anomaly, why it must not occur if no rule allows it."""
+    config = declared.options.config
+    flush = setting(config, "flushDiskType", "ASYNC_FLUSH")
+    kept = (
+        f"mode {declared.options.mode}, flushDiskType={flush}: an acknowledged message is in the log of "
+        f"{copies_at_least(declared)} broker(s) that can be master"
+    )
+    ordered = "a queue keeps the order of its messages, and each send waits for the one before"
+    kept_names = (
+        "lost", "truncated", "late", "rewound", "skipped", "offset-conflict", "redelivered", "commit-regression",
+        "commit-beyond", "dropped-as-duplicate",
+    )  # fmt: skip
+    return {
+        **dict.fromkeys(kept_names, kept),
+        **dict.fromkeys(("reordered", "order-violation"), ordered),
+        "duplicate": _SENT_ONCE if _retried(declared)[0] else "a send to a chosen queue is made once",
+        "sequence-jump": "the log keeps each producer's sequence, and readers follow the log",
+        "expired": "fileReservedTime keeps messages for longer than the run",
+        "phantom": "only messages that were sent can be read",
+        "misrouted": "a message stays in the queue that it was sent to",
+        "corrupt": "a message carries a CRC of its body",
+        "failed-visible": "a send is classified as failed only if nothing was appended",
+        "double-assignment": "a queue is read by one member of a group",
+        "stuck-partition": "delivery resumes once the queue has a master",
+        "stuck": "what is readable is delivered to whoever reads the queue",
+        "crashed": RUNS,
+        **(_OF_QUEUES if declared.get(Queueing) else {}),
+        **TRANSACTION_PROMISES,
+    }
+
+
+_OF_QUEUES = {
+    "unacked-vanished": "a message that was popped is visible again if it is not acknowledged in time",
+    "duplicate": "an acknowledged message is not popped again without a failure",
+    "redelivery-flag-missing": "a message that is popped again tells how often it was",
+    "fifo-violation": "a FIFO topic delivers a message group in the order in which it was sent",
+    "delivered-early": "a delayed message waits for its time",
+    "dead-letter-missing": "a message that came too often goes to the group's topic of dead letters",
+    "dead-letter-early": "a message goes to the dead letters when it came too often, and not before",
+    "dead-letter-twice": "without a failure a message goes to the dead letters once",
+    "delivery-limit-exceeded": "a message that came as often as its group allows comes no more",
+    "dropped": "nothing but the dead letters takes a message from its topic",
+}
+
+_SENT_ONCE = "no fault caused the producer to send a message again"
+
+GUARANTEES = Guarantees(RULES, promises)

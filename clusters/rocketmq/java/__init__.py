@@ -1,0 +1,1 @@
+"""RocketMQ's own (Java) clients, in a JVM for each client of a workload."""

@@ -1,0 +1,82 @@
+"""A consumer that pops messages of queues, by RocketMQ's gRPC client in a JVM of its own."""
+
+from __future__ import annotations
+
+import struct
+import time
+from collections.abc import Sequence
+
+from chaoskit.contract.client import Settlement, Unreachable
+from chaoskit.contract.queue import Arrival, Change, Death
+from chaoskit.contract.recording import NO_POSITION
+from chaoskit.contract.service import ServiceError
+from chaoskit.contract.topic import DEAD
+from chaoskit.contract.vocabulary import INFO, OK, Outcome
+from clusters.common.relay import frames
+from clusters.common.relay.dialogue import Dialogue
+from clusters.common.relay.frames import Answer
+from clusters.common.relay.process import Jvm
+from clusters.rocketmq import admin, queues
+from clusters.rocketmq.settings import BROKER_PORT, CLUSTER_NAME
+
+DELIVERY_LIMIT = "delivery_limit"
+"""The only reason for which RocketMQ moves a message to the dead letters."""
+
+_ASK_S = 2.0
+
+
+class RocketQueueConsumer:
+    """See `chaoskit.contract.queue.QueueConsumer`.
+
+    Args:
+        jvm: the JVM of its client.
+        brokers: addresses of the brokers that have the queues.
+        visible_at: time.monotonic() from which on whatever consumers before this one left is visible again.
+    """
+
+    def __init__(self, jvm: Jvm, brokers: Sequence[str], visible_at: float) -> None:
+        self._dialogue = Dialogue(jvm)
+        self._brokers = brokers
+        self._visible_at = visible_at
+
+    def consume(self, queues_: Sequence[str]) -> None:
+        for queue in queues_:
+            self._ask(b"q" + frames.text(queues.real_topic(queue)) + frames.text(queues.group_of(queue)))
+
+    def poll(self, timeout_s: float, messages_max: int) -> tuple[list[Arrival], str | None]:
+        answer = self._ask(b"p" + struct.pack(">ii", round(timeout_s * 1000), messages_max))
+        error, arrivals = answer.text(), []
+        for _ in range(answer.number()):
+            queue = queues.queue_of(answer.text())
+            (told,) = answer.records(queue, 0)
+            death = Death(DELIVERY_LIMIT, queue.removesuffix(DEAD), 1) if queue.endswith(DEAD) else None
+            arrivals.append(Arrival(told._replace(position=NO_POSITION), told.position, death))
+        return arrivals, error or None
+
+    def settle(self, tags: Sequence[int], how: Settlement) -> tuple[Outcome, str | None]:
+        kind = b"n" if how == "nack" else b"a"
+        error = self._ask(kind + struct.pack(f">i{len(tags)}q", len(tags), *tags)).text()
+        return (INFO, error) if error else (OK, None)
+
+    def changes(self) -> list[Change]:
+        """Return none: a broker never ends a consumer."""
+        return []
+
+    def left(self, queue: str) -> tuple[int, int]:
+        why = "none of its brokers is a master"
+        for address in self._brokers:
+            master = address, BROKER_PORT
+            try:
+                if admin.copying(master, _ASK_S).is_master:
+                    others = time.monotonic() < self._visible_at
+                    return queues.left(master, queue, CLUSTER_NAME, _ASK_S), 1 + others
+            except (OSError, ServiceError) as error:
+                why = str(error)
+        raise Unreachable(f"queue {queue}: {why}")
+
+    def close(self, *, abruptly: bool = False) -> None:
+        self._dialogue.close()
+
+    def _ask(self, request: bytes) -> Answer:
+        self._dialogue.say(request)
+        return self._dialogue.hear()[1]

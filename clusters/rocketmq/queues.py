@@ -1,0 +1,87 @@
+"""Queues, as RocketMQ has them: a topic whose messages one group of consumers pops, each until it is settled.
+
+A message that was popped is invisible to others until it is acknowledged, or its time is over. Then it comes again,
+from a retry topic of the group; after too many times, it goes to the group's topic of dead letters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from chaoskit.contract.topic import DEAD, Topic
+from clusters.rocketmq import admin
+from clusters.rocketmq.admin import Server
+
+NORMAL, FIFO = "normal", "fifo"
+TYPES = (NORMAL, FIFO)
+QUEUES = 4
+"""Queues of a topic: what RocketMQ calls a queue is a part of what is a queue to a workload."""
+
+_MESSAGE_TYPES = {NORMAL: "NORMAL", FIFO: "FIFO"}
+_REVIVE_GROUP = "CID_RMQ_SYS_REVIVE_GROUP"
+_REVIVE_QUEUES = 8
+_CHECKPOINT = "ck"
+"""Tag of what a broker writes about a batch that was popped; when its time is over, it comes to the topic of those to
+be looked at, and is passed once all of the batch is acknowledged or given again (`PopReviveService`)."""
+
+_TIMER_LAG_S = 2
+
+
+def real_topic(queue: str) -> str:
+    """Return the topic of a queue, or of its dead letters."""
+    return f"%DLQ%{queue.removesuffix(DEAD)}" if queue.endswith(DEAD) else queue
+
+
+def queue_of(topic: str) -> str:
+    """Return the queue of a topic; the opposite of `real_topic`.
+
+    >>> queue_of(real_topic("t1-queue-0.dead")), queue_of(real_topic("t1-queue-0"))
+    ('t1-queue-0.dead', 't1-queue-0')
+    """
+    return topic.removeprefix("%DLQ%") + DEAD if topic.startswith("%DLQ%") else topic
+
+
+def group_of(queue: str) -> str:
+    """Return the group that consumes a queue."""
+    return f"{queue.removesuffix(DEAD)}-dead" if queue.endswith(DEAD) else queue
+
+
+def create(master: Server, topic: Topic, timeout_s: float) -> None:
+    """Create a queue with its group; raises like `admin.create_topic`."""
+    settings = dict(topic.settings)
+    if "dead-letters-of" in settings:
+        admin.create_topic(master, real_topic(topic.name), 1, "", timeout_s)
+        admin.create_group(master, group_of(topic.name), timeout_s)
+        return
+    message_type = "DELAY" if "delay" in settings else _MESSAGE_TYPES[topic.kind or NORMAL]
+    admin.create_topic(master, topic.name, QUEUES, f"+message.type={message_type}", timeout_s)
+    ordered, limit = topic.kind == FIFO, settings.get("delivery-limit")
+    retries = None if limit is None else limit - 1
+    admin.create_group(master, group_of(topic.name), timeout_s, ordered=ordered, retries=retries)
+
+
+def delays(topics: Sequence[Topic]) -> Mapping[str, int]:
+    """Return how long messages of each queue wait, ms, if they do."""
+    told = {topic.name: dict(topic.settings).get("delay") for topic in topics}
+    return {name: delay for name, delay in told.items() if delay is not None}
+
+
+def left(master: Server, queue: str, cluster: str, timeout_s: float) -> int:
+    """Return how many messages of a queue wait for its group, or to be delivered again; raises like `admin.bounds`.
+
+    Args:
+        master: the master of its brokers.
+        queue: its name.
+        cluster: name of the cluster.
+        timeout_s: of each question.
+    """
+    topic, group = real_topic(queue), group_of(queue)
+    parts = 1 if queue.endswith(DEAD) else QUEUES
+    waiting = sum(admin.lag(master, topic, each, group, timeout_s) for each in range(parts))
+    again = admin.lag(master, f"%RETRY%{group}_{topic}", 0, group, timeout_s)
+    revive = f"rmq_sys_REVIVE_LOG_{cluster}"
+    held = any(
+        admin.waits(master, revive, each, _REVIVE_GROUP, _CHECKPOINT, timeout_s) for each in range(_REVIVE_QUEUES)
+    )
+    late = admin.timer_lag_s(master, timeout_s) > _TIMER_LAG_S
+    return waiting + again + held + late

@@ -1,0 +1,120 @@
+"""RocketMQ's guarantees for transactional messages.
+
+Sources: RocketMQ's documentation of transaction messages, and of release 5.5.0 `TransactionalMessageServiceImpl`,
+`EndTransactionProcessor` and `MQClientAPIImpl.endTransactionOneway`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from chaoskit.contract.guarantee import Declared, Effect, Rule
+from chaoskit.contract.traits import Transactions
+from clusters.common.cycles import CYCLES
+from clusters.common.effects import disturbed
+from clusters.common.properties import setting
+from clusters.rocketmq.client_settings import ANSWERED, CHECK, END, SENT, transactional_settings
+
+_NOTED, _ASKED = ("transactionOpBatchInterval", 3000), ("transactionTimeOut", 6000)
+"""Settings of brokers with their defaults, ms."""
+
+
+def _tells(declared: Declared) -> bool:
+    return bool(transactional_settings(declared.producer).get(END) == SENT)
+
+
+def _answers(declared: Declared) -> bool:
+    return bool(transactional_settings(declared.producer).get(CHECK) == ANSWERED)
+
+
+def _unanswered(declared: Declared, effects: Sequence[Effect]) -> str:
+    if declared.get(Transactions) is None or _answers(declared):
+        return ""
+    if _tells(declared) and not disturbed(effects):
+        return ""
+    return (
+        "check: unanswered: a broker that is not told how a transaction ended asks, and drops the message if nobody "
+        "answers"
+    )
+
+
+def _again(declared: Declared, effects: Sequence[Effect]) -> str:
+    if declared.get(Transactions) is None:
+        return ""
+    config = declared.options.config
+    noted_ms, asked_ms = (int(setting(config, name, default)) for name, default in (_NOTED, _ASKED))
+    noted = f"that a transaction has ended is written up to {noted_ms} ms after its message came to light (" + _NOTED[0]
+    if asked_ms <= noted_ms:
+        return f"{noted}), and after {_ASKED[0]}={asked_ms} the broker asks, and the message is written again"
+    if disturbed(effects):
+        return f"{noted}): after a failure in between the broker asks, and the message is written again"
+    return ""
+
+
+def _late(declared: Declared, effects: Sequence[Effect]) -> str:
+    if declared.get(Transactions) is None:
+        return ""
+    return (
+        "the broker is told without an answer how a transaction ends, and asks if it was not: a message comes to light "
+        "at any time after its half was stored"
+    )
+
+
+def _no_fencing(declared: Declared, effects: Sequence[Effect]) -> str:
+    if declared.get(Transactions) is None:
+        return ""
+    return "a new producer of a group fences none of the earlier ones"
+
+
+TRANSACTION_RULES = (
+    Rule(
+        "rocketmq.check-unanswered",
+        ("lost",),
+        _unanswered,
+        "answer when the broker asks (check: answered)",
+        "RocketMQ documentation, transaction messages, transaction check; broker setting transactionCheckMax",
+        "rocketmq/transactions:unanswered",
+        "rocketmq/transactions:checked",
+        anywhere=True,
+    ),
+    Rule(
+        "rocketmq.committed-again",
+        ("duplicate",),
+        _again,
+        "set transactionTimeOut to more than transactionOpBatchInterval",
+        "TransactionalMessageServiceImpl.deletePrepareMessage; broker setting transactionOpBatchInterval",
+        "rocketmq/transactions:impatient",
+        "rocketmq/transactions:quiet",
+        anywhere=True,
+        copies=True,
+    ),
+    Rule(
+        "rocketmq.committed-late",
+        ("reordered", "order-violation", "sequence-jump", *CYCLES),
+        _late,
+        "",
+        "MQClientAPIImpl.endTransactionOneway; RocketMQ documentation, transaction messages, transaction check",
+        "rocketmq/transactions:checked",
+        "rocketmq/quiet:master-slave",
+        anywhere=True,
+        alone=True,
+    ),
+    Rule(
+        "rocketmq.no-fencing",
+        ("zombie-write",),
+        _no_fencing,
+        "",
+        "RocketMQ documentation, transaction messages: any producer of the group answers for it",
+        "rocketmq/transactions:zombie",
+        "rocketmq/transactions:quiet",
+        anywhere=True,
+    ),
+)
+
+TRANSACTION_PROMISES = {
+    **dict.fromkeys(
+        ("aborted-read", "precommitted-read"), "a half message is in a topic of its own until it is committed"
+    ),
+    "torn-transaction": "a transaction has one message",
+    "zombie-write": "only a producer of the group ends a transaction",
+}

@@ -1,0 +1,95 @@
+"""What is a queue to a workload, among RocketMQ's topics and groups."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chaoskit.base.errors import BadInput
+from chaoskit.contract.datamodel import QUEUE
+from chaoskit.contract.topic import Topic
+from chaoskit.scenario.plan import read_plan
+from clusters.rocketmq import admin, queues
+from clusters.rocketmq.client_settings import pop_settings, way_to_queues
+
+MASTER = ("10.0.0.1", 10911)
+
+
+def _content(**workload: Any) -> dict[str, Any]:
+    return {
+        "name": "small",
+        "cluster": {"system": "rocketmq", "hosts": 1, "mode": "single", "proxies": 1},
+        "workload": {"kind": "queue", "duration": "5s", **workload},
+    }
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
+    """What a broker is told."""
+    found: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(admin, "create_topic", lambda *given: found.append(given[1:4]))
+    monkeypatch.setattr(admin, "create_group", lambda *given, **named: found.append((given[1], named)))
+    return found
+
+
+def test_a_queue_is_a_topic_with_a_group(told: list[tuple[Any, ...]]) -> None:
+    queues.create(MASTER, Topic("q", QUEUE, kind="normal"), 1.0)
+    queues.create(MASTER, Topic("f", QUEUE, kind="fifo", settings=(("delivery-limit", 3),)), 1.0)
+
+    assert told == [
+        ("q", 4, "+message.type=NORMAL"),
+        ("q", {"ordered": False, "retries": None}),
+        ("f", 4, "+message.type=FIFO"),
+        ("f", {"ordered": True, "retries": 2}),
+    ], "the third return of a message is its last one"
+
+
+def test_dead_letters_are_in_the_topic_of_the_queue_s_group(told: list[tuple[Any, ...]]) -> None:
+    queues.create(MASTER, Topic("q.dead", QUEUE, settings=(("dead-letters-of", 1),)), 1.0)
+
+    assert told == [("%DLQ%q", 1, ""), ("q-dead", {})]
+    assert queues.queue_of("%DLQ%q") == "q.dead"
+
+
+def test_delayed_messages_have_a_topic_of_their_type(told: list[tuple[Any, ...]]) -> None:
+    topic = Topic("q", QUEUE, kind="normal", settings=(("delay", 3000),))
+    queues.create(MASTER, topic, 1.0)
+
+    assert told[0] == ("q", 4, "+message.type=DELAY")
+    assert queues.delays([topic, Topic("other", QUEUE)]) == {"q": 3000}
+
+
+@pytest.mark.parametrize(
+    ("given", "ordered", "confirms", "way"),
+    [
+        ({}, False, True, "async"),
+        ({}, True, True, "sync"),
+        ({}, False, False, "oneway"),
+        ({"send": "sync"}, False, True, "sync"),
+    ],
+)
+def test_how_publishers_send_follows_from_what_counts(
+    given: dict[str, Any], ordered: bool, confirms: bool, way: str
+) -> None:
+    assert way_to_queues(given, ordered=ordered, confirms=confirms) == way
+
+
+def test_how_long_a_message_is_invisible_is_checked() -> None:
+    assert pop_settings({"invisible_duration": "30s"}).invisible_duration == 30_000_000_000
+    with pytest.raises(BadInput, match=r"workload\.consumer\.invisible: there is no such setting; there are invis"):
+        pop_settings({"invisible": "30s"})
+
+
+@pytest.mark.parametrize(
+    ("workload", "words"),
+    [
+        ({"priorities": 3}, r"workload\.priorities: queues of this system have no priorities"),
+        ({"persistent": False}, r"workload\.persistent: queues of this system have no durability"),
+        ({"settle": "multiple"}, r"workload\.settle"),
+        ({"ttl": "3s"}, r"workload\.ttl"),
+    ],
+)
+def test_what_queues_cannot_do_is_refused(workload: dict[str, Any], words: str) -> None:
+    with pytest.raises(BadInput, match=words):
+        read_plan(_content(**workload), "s.yaml", seed=1)
