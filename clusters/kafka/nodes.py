@@ -1,4 +1,4 @@
-"""Kafka's processes on the hosts of a lab: install, configure, format, start."""
+"""Kafka's processes on the hosts of a lab, and ZooKeeper's if there are any: install, configure, format, start."""
 
 from __future__ import annotations
 
@@ -17,48 +17,62 @@ from clusters.common.directories import paths
 from clusters.common.java import java, server
 from clusters.common.supervision import last_errors
 from clusters.kafka import artifacts, settings
+from clusters.kafka.ensemble import Ensemble
 from clusters.kafka.security import users
 from clusters.kafka.settings import KafkaOptions
+from clusters.zookeeper.server import ZOOKEEPER, folder_of
 
 SERVICE = "kafka"
 _FOLDER = "/etc/kafka"
 _METADATA = "__cluster_metadata"
 _PARTITION_FILE = re.compile(r"/([^/]+)-(\d+)/[^/]+$")
 PROPERTIES = f"{_FOLDER}/server.properties"
+_ZOOKEEPER_LOGS = "version-2/log.*"
+_NAMES = {SERVICE: "Kafka", ZOOKEEPER: "ZooKeeper"}
+_LOGGING = (
+    f"-Dlog4j2.configurationFile={_FOLDER}/log4j2.properties",
+    f"-Dlog4j.configuration=file:{_FOLDER}/log4j.properties",
+)
 
 
 class Nodes:
     """The powers `Installation` and `DataFiles` of `chaoskit.contract.service`.
 
     Args:
-        hosts: brokers first, then controller-only hosts.
+        hosts: brokers first, then hosts with controllers or ZooKeeper only.
         options: as in the scenario.
         jars: folder of verified jars on this machine.
+        ensemble: the ZooKeeper servers; None in KRaft mode.
     """
 
-    def __init__(self, hosts: Sequence[ServiceHost], options: KafkaOptions, jars: Path) -> None:
+    def __init__(
+        self, hosts: Sequence[ServiceHost], options: KafkaOptions, jars: Path, ensemble: Ensemble | None
+    ) -> None:
         self._hosts = hosts
         self._options = options
+        self._ensemble = ensemble
+        self._services = _placed(options, hosts)
         self._cluster_id = self._given_id() or cluster_id()
         self._jars: dict[str, str] = {}
         on_each(range(len(hosts)), lambda index: self._install(index, jars))
 
     def start(self, host: ServiceHost) -> None:
-        if host.state(SERVICE) is not ServiceState.GONE:
+        if self._ensemble is not None:
+            self._ensemble.start(host, self._classpath(host), _LOGGING)
+        if SERVICE not in self.services(host) or host.state(SERVICE) is not ServiceState.GONE:
             return
-        if host.run(["ls", *self._metadata(host)], check=False).status != 0:
+        if self._ensemble is not None:
+            host.run(host.as_service(["mkdir", "-p", *self._log_dirs(host)]))
+            self._ensemble.await_readiness(self._hosts.index(host) + 1)
+        elif host.run(["ls", *self._metadata(host)], check=False).status != 0:
             self._format(host)
         options = self._options
-        logging = [
-            f"-Dlog4j2.configurationFile={_FOLDER}/log4j2.properties",
-            f"-Dlog4j.configuration=file:{_FOLDER}/log4j.properties",
-        ]
         heap = settings.heap_of(options)
         argv = server(self._classpath(host), options.jvm, settings.PRODUCTION_JVM)
-        host.spawn(SERVICE, [*argv, f"-Xms{heap}", f"-Xmx{heap}", *logging, "kafka.Kafka", PROPERTIES], {})
+        host.spawn(SERVICE, [*argv, f"-Xms{heap}", f"-Xmx{heap}", *_LOGGING, "kafka.Kafka", PROPERTIES], {})
 
     def services(self, host: ServiceHost) -> tuple[str, ...]:
-        return (SERVICE,)
+        return self._services[host.name]
 
     def files(self, host: ServiceHost, what: str, topic: str, partition: int) -> list[str]:
         pattern = settings.DATA_FILES.get(what)
@@ -66,6 +80,8 @@ class Nodes:
             raise ServiceError(f"unknown type of Kafka file {what!r}; known: {', '.join(settings.DATA_FILES)}")
         name = pattern.format(topic=topic, partition=partition)
         places = " ".join(f"{folder}/{name}" for folder in self._log_dirs(host))
+        if self._ensemble is not None and what == "metadata":
+            places = f"{folder_of(host.data_dir)}/{_ZOOKEEPER_LOGS}"
         listed = host.run(["sh", "-c", "ls -tr $1 2>/dev/null", "list", places], check=False)
         return listed.out.split()
 
@@ -86,23 +102,29 @@ class Nodes:
         self._jars[host.name] = host.install(artifacts.fetch(version))
 
     def check_alive(self, host: ServiceHost) -> None:
-        """Raise if Kafka exited unexpectedly, because waiting longer would not help.
+        """Raise if a service of a host exited unexpectedly, because waiting longer would not help.
 
         Raises:
             ServiceError: the message has its last errors.
         """
-        if host.state(SERVICE) is ServiceState.GONE:
-            raise ServiceError(f"Kafka on {host.name} exited unexpectedly:\n{last_errors(host, SERVICE)}")
+        for service in self.services(host):
+            if host.state(service) is ServiceState.GONE:
+                name = _NAMES[service]
+                raise ServiceError(f"{name} on {host.name} exited unexpectedly:\n{last_errors(host, service)}")
 
     def _install(self, index: int, jars: Path) -> None:
         host = self._hosts[index]
         addresses = [host.address for host in self._hosts]
         self._jars[host.name] = host.install(jars)
-        properties = settings.server_properties(self._options, addresses, index, self._log_dirs(host))
-        host.put(properties.encode(), PROPERTIES)
         for name, content in settings.LOGGING.items():
             host.put(content.encode(), f"{_FOLDER}/{name}")
-        self._format(host)
+        if self._ensemble is not None:
+            self._ensemble.install(host)
+        if SERVICE in self.services(host):
+            properties = settings.server_properties(self._options, addresses, index, self._log_dirs(host))
+            host.put(properties.encode(), PROPERTIES)
+        if self._ensemble is None:
+            self._format(host)
 
     def _format(self, host: ServiceHost) -> None:
         """Format the log directories that are not formatted yet.
@@ -145,6 +167,16 @@ class Nodes:
 
     def _classpath(self, host: ServiceHost) -> str:
         return f"{self._jars[host.name]}/*"
+
+
+def _placed(options: KafkaOptions, hosts: Sequence[ServiceHost]) -> dict[str, tuple[str, ...]]:
+    """Return the services of each host, in start order."""
+    servers, nodes = settings.zookeepers(options, len(hosts)), settings.nodes(options, len(hosts))
+    places = {ZOOKEEPER: servers, SERVICE: nodes}
+    return {
+        host.name: tuple(service for service, indexes in places.items() if index in indexes)
+        for index, host in enumerate(hosts)
+    }
 
 
 def cluster_id() -> str:

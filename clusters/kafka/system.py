@@ -31,6 +31,7 @@ from clusters.kafka.guarantees import GUARANTEES
 from clusters.kafka.java.client import JavaClients
 from clusters.kafka.java.settings import check_java_clients
 from clusters.kafka.known import check_names, check_topology
+from clusters.kafka.metadata import check_metadata
 from clusters.kafka.operator import has_tools
 from clusters.kafka.retention import compacts
 from clusters.kafka.roles import ROLES
@@ -49,7 +50,10 @@ class System:
     models = (LOG, PUBSUB)
     guarantees = GUARANTEES
     driver_class = DRIVER_CLASS
-    given: Mapping[type, str] = dict.fromkeys((Leadership, Reassignment), "version: 4.0.0 or later")
+    given: Mapping[type, str] = {
+        **dict.fromkeys((Leadership, Reassignment), "version: 4.0.0 or later"),
+        Upgrade: "metadata: kraft",
+    }
     never: Mapping[type, str] = {
         SequencedClients: "applications cannot set sequence ids; a new producer starts a new sequence",
         LedgerClients: "Kafka has partitions, not ledgers",
@@ -62,7 +66,8 @@ class System:
 
     def service_powers(self, options: KafkaOptions) -> tuple[type, ...]:
         by_tools = (Leadership, Reassignment) if has_tools(options.version) else ()
-        return (Installation, DataFiles, Upgrade, *by_tools)
+        upgrade = () if options.in_zookeeper else (Upgrade,)
+        return (Installation, DataFiles, *upgrade, *by_tools)
 
     def client_powers(self, options: KafkaOptions) -> tuple[type, ...]:
         return (LogClients,) if options.clients == "java" else (LogClients, TransactionalClients, FeedClients)
@@ -71,6 +76,8 @@ class System:
         options: KafkaOptions = declared.options
         version = artifacts.parse_version(options.version)
         problems = Problems()
+        problems.tried(artifacts.check_version, options.version, options.metadata)
+        problems.tried(check_metadata, options, declared.hosts)
         problems.tried(_check_sizes, declared)
         problems.tried(check_directories, options.log_dirs, declared.disks, "cluster.log_dirs")
         problems.tried(_check_topic, options, version)
@@ -85,6 +92,7 @@ class System:
         return artifacts.is_fetched(options.version)
 
     def prepare(self, options: KafkaOptions) -> None:
+        artifacts.check_version(options.version, options.metadata)
         check_names(options, artifacts.fetch(options.version))
 
     def deployment(self, options: KafkaOptions) -> KafkaOptions:
@@ -106,7 +114,7 @@ class System:
         problems = Problems()
         problems.tried(attached.check, settings)
         problems.tried(_check_plain, settings, declared.options)
-        problems.tried(artifacts.parse_version, declared.options.version)
+        problems.tried(_check_attached, declared.options)
         problems.tried(_check_sizes, declared)
         problems.tried(_check_clients, declared)
         problems.raise_any()
@@ -131,6 +139,12 @@ class System:
 
     def diagnose(self) -> list[Capability]:
         return java_and_jars("Kafka", 17, "Kafka 4")
+
+
+def _check_attached(options: KafkaOptions) -> None:
+    if options.in_zookeeper:
+        raise BadInput("cluster.metadata: zookeeper: not with cluster.attach yet; remove one of them")
+    artifacts.check_version(options.version, options.metadata)
 
 
 def _check_plain(settings: Mapping[str, Any], options: KafkaOptions) -> None:
