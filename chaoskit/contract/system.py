@@ -52,6 +52,15 @@ class Rooted(Protocol):
 
 
 @runtime_checkable
+class Varied(Protocol):
+    """Optional power of a system: some of its roles are there with some options only."""
+
+    def roles_with(self, options: Any) -> Collection[str]:
+        """Return those of `System.roles` that clusters with these options have."""
+        ...
+
+
+@runtime_checkable
 class Typed(Protocol):
     """Optional power of a system: its topics have types of its own.
 

@@ -34,7 +34,7 @@ from clusters.kafka.known import check_names, check_topology
 from clusters.kafka.metadata import check_metadata
 from clusters.kafka.operator import has_tools
 from clusters.kafka.retention import compacts
-from clusters.kafka.roles import ROLES
+from clusters.kafka.roles import OF_ZOOKEEPER, ROLES
 from clusters.kafka.security import check_security
 from clusters.kafka.settings import FEATURES_SINCE, KafkaOptions, broker_count
 
@@ -63,6 +63,10 @@ class System:
         SubscribingClients: "share groups (KIP-932) are not implemented",
         Decommissioning: "use `reassign` or `remove-broker` to drain a broker",
     }
+
+    def roles_with(self, options: KafkaOptions) -> tuple[str, ...]:
+        """See `chaoskit.contract.system.Varied`."""
+        return ROLES if options.in_zookeeper else tuple(each for each in ROLES if each not in OF_ZOOKEEPER)
 
     def service_powers(self, options: KafkaOptions) -> tuple[type, ...]:
         by_tools = (Leadership, Reassignment) if has_tools(options.version) else ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,12 +13,17 @@ from guaranteed import effect, table
 from kazoo.exceptions import NoNodeError
 
 from chaoskit.base.errors import BadInput
+from chaoskit.contract.disk import DATA
 from chaoskit.contract.guarantee import Declared
+from chaoskit.contract.host import ServiceState
 from chaoskit.contract.operating import Upgrade
 from chaoskit.contract.service import ServiceError
 from chaoskit.contract.topic import Topic
+from chaoskit.scenario.model import parse_scenario
+from chaoskit.scenario.plan import make_plan
 from clusters.kafka import artifacts, ensemble
 from clusters.kafka.ensemble import Ensemble
+from clusters.kafka.nodes import Nodes
 from clusters.kafka.settings import KafkaOptions, broker_count, nodes, server_properties, zookeepers
 from clusters.kafka.system import System
 from clusters.zookeeper import probe
@@ -196,6 +201,18 @@ def test_only_what_zookeeper_forgets_explains_that_an_election_is_forgotten(
     assert allowed.rule == rule
 
 
+def test_roles_of_zookeeper_are_refused_where_there_is_none() -> None:
+    assert {"controller", "zookeepers", "zookeeper-leader"} <= set(System().roles_with(_options()))
+    content = {
+        "name": "cut",
+        "cluster": {"system": "kafka"},
+        "workload": {"kind": "log"},
+        "faults": [{"at": "1s", "inject": "kill", "on": "zookeeper-leader", "for": "1s"}],
+    }
+    with pytest.raises(BadInput, match="zookeeper-leader"):
+        make_plan(parse_scenario(content, "cut"), "cut")
+
+
 class Tree:
     """A client of ZooKeeper that knows some nodes."""
 
@@ -236,3 +253,83 @@ def test_a_server_outside_the_quorum_is_missing(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(probe, "zookeeper_word", lambda *_: "This instance is not currently serving requests\n")
 
     assert known.missing() == "a ZooKeeper server is not part of the quorum"
+
+
+class Host:
+    """A host of a lab that keeps what it was given and told to run."""
+
+    def __init__(self, number: int) -> None:
+        self.name, self.address, self.data_dir = f"n{number}", f"10.0.0.{number}", "/data"
+        self.disks = {DATA: SimpleNamespace(path="/data")}
+        self.files: dict[str, str] = {}
+        self.spawned: list[str] = []
+
+    def install(self, jars: Path) -> str:
+        return f"/cache/{jars.name}"
+
+    def put(self, content: bytes, path: str) -> None:
+        self.files[path] = content.decode()
+
+    def run(self, argv: Sequence[str], **_: Any) -> Any:
+        return SimpleNamespace(status=1, out="", err="")
+
+    def as_service(self, argv: Sequence[str]) -> Sequence[str]:
+        return argv
+
+    def state(self, service: str) -> ServiceState:
+        return ServiceState.RUNNING if service in self.spawned else ServiceState.GONE
+
+    def spawn(self, service: str, argv: Sequence[str], environment: Any) -> None:
+        self.spawned.append(service)
+
+
+def _nodes(monkeypatch: pytest.MonkeyPatch, apart: Any, waited: list[int]) -> tuple[Nodes, list[Any]]:
+    monkeypatch.setattr(Ensemble, "await_readiness", lambda _, node: waited.append(node))
+    hosts: list[Any] = [Host(number) for number in range(1, 5)]
+    options = _options(zookeeper={"hosts": apart, "config": {"forceSync": "no"}})
+    return Nodes(hosts, options, Path("kafka-2.3.0"), Ensemble(hosts, options)), hosts
+
+
+def test_zookeeper_is_started_before_the_broker_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[int] = []
+    placed, hosts = _nodes(monkeypatch, "combined", waited)
+    for host in hosts:
+        placed.start(host)
+        placed.start(host)
+
+    assert [host.spawned for host in hosts] == [["zookeeper", "kafka"]] * 3 + [["kafka"]]
+    assert [placed.services(host) for host in hosts] == [("zookeeper", "kafka")] * 3 + [("kafka",)]
+    assert waited == [1, 2, 3, 4], "each broker waits for ZooKeeper, once"
+
+
+def test_a_host_apart_gets_the_files_of_zookeeper_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    placed, (broker, *_, apart) = _nodes(monkeypatch, 1, [])
+    placed.start(apart)
+
+    assert apart.spawned == ["zookeeper"]
+    assert "/etc/kafka/server.properties" not in apart.files
+    assert "/etc/kafka/zoo.cfg" not in broker.files
+    assert apart.files["/data/zookeeper/myid"] == "4\n"
+    written = dict(line.split("=", 1) for line in apart.files["/etc/kafka/zoo.cfg"].splitlines())
+    assert written["clientPortAddress"] == "10.0.0.4"
+    assert written["forceSync"] == "no"
+    assert not [name for name in written if name.startswith("server.")], "one server is no quorum"
+
+
+def test_the_metadata_of_a_broker_is_in_the_logs_of_its_zookeeper(monkeypatch: pytest.MonkeyPatch) -> None:
+    placed, (host, *_) = _nodes(monkeypatch, "combined", [])
+    listed: list[str] = []
+    monkeypatch.setattr(host, "run", lambda argv, **_: listed.extend(argv) or SimpleNamespace(out="", status=0))
+    placed.files(host, "metadata", "log-0", 0)
+
+    assert "/data/zookeeper/version-2/log.*" in listed
+
+
+def test_a_broker_waits_until_zookeeper_has_forgotten_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers: list[object] = ["still there", None]
+    tree = Tree()
+    monkeypatch.setattr(tree, "exists", lambda _: answers.pop(0), raising=False)
+    monkeypatch.setattr(probe, "zookeeper_word", lambda *_: "Mode: standalone\n")
+    _ensemble(monkeypatch, tree).await_readiness(2)
+
+    assert answers == []
