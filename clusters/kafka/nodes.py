@@ -27,7 +27,7 @@ _FOLDER = "/etc/kafka"
 _METADATA = "__cluster_metadata"
 _PARTITION_FILE = re.compile(r"/([^/]+)-(\d+)/[^/]+$")
 PROPERTIES = f"{_FOLDER}/server.properties"
-_ZOOKEEPER_LOGS = "version-2/log.*"
+_ZOOKEEPER_DATA = "version-2"
 _NAMES = {SERVICE: "Kafka", ZOOKEEPER: "ZooKeeper"}
 _LOGGING = (
     f"-Dlog4j2.configurationFile={_FOLDER}/log4j2.properties",
@@ -81,13 +81,14 @@ class Nodes:
         name = pattern.format(topic=topic, partition=partition)
         places = " ".join(f"{folder}/{name}" for folder in self._log_dirs(host))
         if self._ensemble is not None and what == "metadata":
-            places = f"{folder_of(host.data_dir)}/{_ZOOKEEPER_LOGS}"
+            places = f"{folder_of(host.data_dir)}/{_ZOOKEEPER_DATA}/log.*"
         listed = host.run(["sh", "-c", "ls -tr $1 2>/dev/null", "list", places], check=False)
         return listed.out.split()
 
     def partition_of(self, path: str) -> Place | None:
         found = _PARTITION_FILE.search(path)
-        return (found[1], int(found[2])) if found and found[1] != _METADATA else None
+        is_metadata = found is None or found[1] == _METADATA or f"{folder_of('')}/{_ZOOKEEPER_DATA}/" in path
+        return None if found is None or is_metadata else (found[1], int(found[2]))
 
     def release_of(self, host: ServiceHost) -> str:
         """See `chaoskit.contract.operating.Upgrade`."""

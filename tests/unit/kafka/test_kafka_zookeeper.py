@@ -323,6 +323,8 @@ def test_the_metadata_of_a_broker_is_in_the_logs_of_its_zookeeper(monkeypatch: p
     placed.files(host, "metadata", "log-0", 0)
 
     assert "/data/zookeeper/version-2/log.*" in listed
+    assert placed.partition_of("/data/zookeeper/version-2/log.1") is None
+    assert placed.partition_of("/data/kafka/log-0-2/00000.log") == ("log-0", 2)
 
 
 def test_a_broker_waits_until_zookeeper_has_forgotten_it(monkeypatch: pytest.MonkeyPatch) -> None:
