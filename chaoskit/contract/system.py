@@ -17,7 +17,7 @@ from chaoskit.contract.datamodel import MODELS, DataModel
 from chaoskit.contract.guarantee import Declared, Guarantees
 from chaoskit.contract.host import Root, ServiceHost
 from chaoskit.contract.installation import Installation
-from chaoskit.contract.operating import Decommissioning, Leadership, Reassignment, Upgrade
+from chaoskit.contract.operating import Decommissioning, Leadership, Migration, Reassignment, Upgrade
 from chaoskit.contract.power import Powered
 from chaoskit.contract.queue import QueueFeature
 from chaoskit.contract.service import DataFiles, Service
@@ -104,7 +104,7 @@ class Imposing(Protocol):
         ...
 
 
-SERVICE_POWERS = (Installation, Leadership, Reassignment, Decommissioning, Upgrade, DataFiles)
+SERVICE_POWERS = (Installation, Leadership, Reassignment, Decommissioning, Upgrade, Migration, DataFiles)
 CLIENT_POWERS = tuple(power for model in MODELS for power in model.powers)
 """All powers of services, and of their clients, that the built-in nemeses and workloads use."""
 

@@ -18,6 +18,7 @@ from clusters.kafka.connection import BOOTSTRAP, NAMESPACE, coordinated_id
 from clusters.kafka.effective import Reporter
 from clusters.kafka.ensemble import Ensemble
 from clusters.kafka.java.settings import own_client
+from clusters.kafka.migration import Migrator, can_migrate
 from clusters.kafka.nodes import Nodes
 from clusters.kafka.operator import Operator, has_tools
 from clusters.kafka.probe import PartitionState, answers
@@ -59,7 +60,15 @@ class KafkaCluster(KafkaService):
         reporter = Reporter(numbered, admin, lambda: self._topics.names, beside)
         installed = Installed(hosts, self.answers, self._nodes.start, self._nodes.services)
         upgrader = [] if options.in_zookeeper else [Upgrader(self._nodes, operator)]
-        self._holders += [installed, self._nodes, *upgrader, reporter, *by_tools]
+        self._holders += [installed, self._nodes, *upgrader, *self._migrator(), reporter, *by_tools]
+
+    def _migrator(self) -> list[Migrator]:
+        if self._ensemble is None or not can_migrate(self._options):
+            return []
+        return [Migrator(self._hosts, self._options, self._nodes, self._ensemble, self._leave_zookeeper)]
+
+    def _leave_zookeeper(self) -> None:
+        self._ensemble = None
 
     def answers(self, host: ServiceHost, timeout_s: float = 0.5) -> bool:
         return all(self._answers(service, host, timeout_s) for service in self._nodes.services(host))

@@ -34,13 +34,14 @@ class Ensemble:
 
     Attributes:
         servers: the hosts with a server.
+        connection: the connection string for clients.
     """
 
     def __init__(self, hosts: Sequence[ServiceHost], options: KafkaOptions) -> None:
         self._ids = {hosts[index].name: index + 1 for index in zookeepers(options, len(hosts))}
         self._options = options
         self.servers = [host for host in hosts if host.name in self._ids]
-        self._connection = connection([host.address for host in self.servers])
+        self.connection = connection([host.address for host in self.servers])
 
     def install(self, host: ServiceHost) -> None:
         """Write the configuration of the host's server, if it has one."""
@@ -93,12 +94,21 @@ class Ensemble:
         Raises:
             ServiceError: no server serves, or no broker is the controller.
         """
-        with connected(self._connection, "the controller") as client:
+        with connected(self.connection, "the controller") as client:
             try:
                 content = client.get("/controller")[0]
             except NoNodeError as error:
                 raise ServiceError("no broker is currently the controller") from error
         return int(json.loads(content)["brokerid"])
+
+    def cluster_id(self) -> str:
+        """Return the id that the brokers gave the cluster.
+
+        Raises:
+            ServiceError: no server serves, or there is none.
+        """
+        with connected(self.connection, "the id of the cluster") as client:
+            return str(json.loads(client.get("/cluster/id")[0])["id"])
 
     def settings_in_effect(self) -> Mapping[str, Mapping[str, str]]:
         """See `chaoskit.contract.service.Reporting`."""
@@ -110,7 +120,7 @@ class Ensemble:
     def _has_forgotten(self, node: int) -> bool:
         """Return whether a broker is not registered; False if no server serves just now."""
         try:
-            with connected(self._connection, "the registered brokers") as client:
+            with connected(self.connection, "the registered brokers") as client:
                 return client.exists(f"/brokers/ids/{node}") is None
         except ServiceError:
             return False

@@ -43,6 +43,9 @@ class Nodes:
         options: as in the scenario.
         jars: folder of verified jars on this machine.
         ensemble: the ZooKeeper servers; None in KRaft mode.
+
+    Attributes:
+        cluster_id: the id with which log directories are formatted.
     """
 
     def __init__(
@@ -52,17 +55,18 @@ class Nodes:
         self._options = options
         self._ensemble = ensemble
         self._services = _placed(options, hosts)
-        self._cluster_id = self._given_id() or cluster_id()
+        self._in_zookeeper = {host.name for host in hosts} if options.in_zookeeper else set[str]()
+        self.cluster_id = self._given_id() or cluster_id()
         self._jars: dict[str, str] = {}
         on_each(range(len(hosts)), lambda index: self._install(index, jars))
 
     def start(self, host: ServiceHost) -> None:
-        if self._ensemble is not None:
+        if self._ensemble is not None and ZOOKEEPER in self.services(host):
             self._ensemble.start(host, self._classpath(host), _LOGGING)
         if SERVICE not in self.services(host) or host.state(SERVICE) is not ServiceState.GONE:
             return
-        if self._ensemble is not None:
-            host.run(host.as_service(["mkdir", "-p", *self._log_dirs(host)]))
+        if self._ensemble is not None and host.name in self._in_zookeeper:
+            host.run(host.as_service(["mkdir", "-p", *self.log_dirs(host)]))
             self._ensemble.await_readiness(self._hosts.index(host) + 1)
         elif host.run(["ls", *self._metadata(host)], check=False).status != 0:
             self._format(host)
@@ -70,6 +74,21 @@ class Nodes:
         heap = settings.heap_of(options)
         argv = server(self._classpath(host), options.jvm, settings.PRODUCTION_JVM)
         host.spawn(SERVICE, [*argv, f"-Xms{heap}", f"-Xmx{heap}", *_LOGGING, "kafka.Kafka", PROPERTIES], {})
+
+    def move(
+        self, host: ServiceHost, services: tuple[str, ...], properties: str, *, in_zookeeper: bool = False
+    ) -> None:
+        """Give a host other services and another server.properties, which count from its next start on.
+
+        Args:
+            host: the host.
+            services: its services, in start order.
+            properties: content of server.properties.
+            in_zookeeper: whether its broker is still registered in ZooKeeper.
+        """
+        self._services[host.name] = services
+        (self._in_zookeeper.add if in_zookeeper else self._in_zookeeper.discard)(host.name)
+        host.put(properties.encode(), PROPERTIES)
 
     def services(self, host: ServiceHost) -> tuple[str, ...]:
         return self._services[host.name]
@@ -79,7 +98,7 @@ class Nodes:
         if pattern is None:
             raise ServiceError(f"unknown type of Kafka file {what!r}; known: {', '.join(settings.DATA_FILES)}")
         name = pattern.format(topic=topic, partition=partition)
-        places = " ".join(f"{folder}/{name}" for folder in self._log_dirs(host))
+        places = " ".join(f"{folder}/{name}" for folder in self.log_dirs(host))
         if self._ensemble is not None and what == "metadata":
             places = f"{folder_of(host.data_dir)}/{_ZOOKEEPER_DATA}/log.*"
         listed = host.run(["sh", "-c", "ls -tr $1 2>/dev/null", "list", places], check=False)
@@ -122,7 +141,7 @@ class Nodes:
         if self._ensemble is not None:
             self._ensemble.install(host)
         if SERVICE in self.services(host):
-            properties = settings.server_properties(self._options, addresses, index, self._log_dirs(host))
+            properties = settings.server_properties(self._options, addresses, index, self.log_dirs(host))
             host.put(properties.encode(), PROPERTIES)
         if self._ensemble is None:
             self._format(host)
@@ -133,8 +152,8 @@ class Nodes:
         Raises:
             BadInput: Kafka rejects the configuration.
         """
-        host.run(host.as_service(["mkdir", "-p", *self._log_dirs(host)]))
-        tool = ["kafka.tools.StorageTool", "format", "--ignore-formatted", "-t", self._cluster_id, "-c", PROPERTIES]
+        host.run(host.as_service(["mkdir", "-p", *self.log_dirs(host)]))
+        tool = ["kafka.tools.StorageTool", "format", "--ignore-formatted", "-t", self.cluster_id, "-c", PROPERTIES]
         tool += [each for name, level in self._options.features.items() for each in ("--feature", f"{name}={level}")]
         tool += users(self._options.security)
         done = host.run(host.as_service([*java(self._classpath(host)), *tool]), timeout_s=60, check=False)
@@ -157,13 +176,14 @@ class Nodes:
 
     def metadata_dir(self, host: ServiceHost) -> str:
         """Return the folder of a node's metadata log: the first log directory, as Kafka chooses it."""
-        return self._log_dirs(host)[0]
+        return self.log_dirs(host)[0]
 
     def _metadata(self, host: ServiceHost) -> list[str]:
         """Return the files that a formatted log directory has."""
-        return [f"{folder}/meta.properties" for folder in self._log_dirs(host)]
+        return [f"{folder}/meta.properties" for folder in self.log_dirs(host)]
 
-    def _log_dirs(self, host: ServiceHost) -> list[str]:
+    def log_dirs(self, host: ServiceHost) -> list[str]:
+        """Return the host's log directories."""
         return paths(self._options.log_dirs, host.disks, settings.DATA_FOLDER)
 
     def _classpath(self, host: ServiceHost) -> str:

@@ -190,14 +190,23 @@ def _in_zookeeper(options: KafkaOptions, addresses: Sequence[str], index: int) -
     }
 
 
+def quorum(options: KafkaOptions, addresses: Sequence[str]) -> dict[str, Any]:
+    """Return the settings by which a node finds the controllers."""
+    first = 0 if options.controllers == "combined" else broker_count(options, len(addresses))
+    voters = range(first, len(addresses))
+    return {
+        "controller.quorum.voters": ",".join(f"{voter + 1}@{addresses[voter]}:{CONTROLLER_PORT}" for voter in voters),
+        "listener.security.protocol.map": f"PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT{protocols(options.security)}",
+        "controller.listener.names": "CONTROLLER",
+    }
+
+
 def _in_kraft(options: KafkaOptions, addresses: Sequence[str], index: int) -> dict[str, Any]:
     """Return the settings of a node's place in a cluster of KRaft."""
     brokers = broker_count(options, len(addresses))
-    combined = options.controllers == "combined"
     is_broker = index < brokers
-    is_controller = combined or not is_broker
+    is_controller = options.controllers == "combined" or not is_broker
     address = addresses[index]
-    voters = range(len(addresses)) if combined else range(brokers, len(addresses))
     listeners = [f"PLAINTEXT://{address}:{BROKER_PORT}"] * is_broker
     clients = listener(options.security, address) if is_broker else {}
     listeners += [f"{name}://{where}" for name, where in clients.items()]
@@ -206,10 +215,8 @@ def _in_kraft(options: KafkaOptions, addresses: Sequence[str], index: int) -> di
     fixed = {
         "process.roles": ",".join(roles),
         "node.id": index + 1,
-        "controller.quorum.voters": ",".join(f"{voter + 1}@{addresses[voter]}:{CONTROLLER_PORT}" for voter in voters),
         "listeners": ",".join(listeners),
-        "listener.security.protocol.map": f"PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT{protocols(options.security)}",
-        "controller.listener.names": "CONTROLLER",
+        **quorum(options, addresses),
     }
     if is_broker:
         known = {"PLAINTEXT": f"{address}:{BROKER_PORT}", **clients}

@@ -15,7 +15,7 @@ from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.installation import Installation
 from chaoskit.contract.ledger import LedgerClients
-from chaoskit.contract.operating import Decommissioning, Leadership, Reassignment, Upgrade
+from chaoskit.contract.operating import Decommissioning, Leadership, Migration, Reassignment, Upgrade
 from chaoskit.contract.queue import QueueClients
 from chaoskit.contract.service import DataFiles
 from clusters.common.diagnosis import java_and_jars
@@ -32,6 +32,7 @@ from clusters.kafka.java.client import JavaClients
 from clusters.kafka.java.settings import check_java_clients
 from clusters.kafka.known import check_names, check_topology
 from clusters.kafka.metadata import check_metadata
+from clusters.kafka.migration import can_migrate
 from clusters.kafka.operator import has_tools
 from clusters.kafka.retention import compacts
 from clusters.kafka.roles import OF_ZOOKEEPER, ROLES
@@ -40,6 +41,9 @@ from clusters.kafka.settings import FEATURES_SINCE, KafkaOptions, broker_count
 
 _JAVA_MIN = {True: 17, False: 8}
 """Kafka 4 brokers need Java 17; earlier ones Java 8."""
+
+_JAVA_CLIENTS_SINCE = (3, 0)
+"""Before 2.5 consumers do not tell the generation of their group; releases in between were not tried."""
 
 
 class System:
@@ -53,6 +57,7 @@ class System:
     given: Mapping[type, str] = {
         **dict.fromkeys((Leadership, Reassignment), "version: 4.0.0 or later"),
         Upgrade: "metadata: kraft",
+        Migration: "zookeeper.hosts: 1",
     }
     never: Mapping[type, str] = {
         SequencedClients: "applications cannot set sequence ids; a new producer starts a new sequence",
@@ -71,7 +76,8 @@ class System:
     def service_powers(self, options: KafkaOptions) -> tuple[type, ...]:
         by_tools = (Leadership, Reassignment) if has_tools(options.version) else ()
         upgrade = () if options.in_zookeeper else (Upgrade,)
-        return (Installation, DataFiles, *upgrade, *by_tools)
+        migration = (Migration,) if can_migrate(options) else ()
+        return (Installation, DataFiles, *upgrade, *migration, *by_tools)
 
     def client_powers(self, options: KafkaOptions) -> tuple[type, ...]:
         return (LogClients,) if options.clients == "java" else (LogClients, TransactionalClients, FeedClients)
@@ -158,6 +164,10 @@ def _check_plain(settings: Mapping[str, Any], options: KafkaOptions) -> None:
 
 def _check_clients(declared: Declared) -> None:
     if declared.options.clients == "java":
+        if artifacts.parse_version(declared.options.version) < _JAVA_CLIENTS_SINCE:
+            raise BadInput(
+                f"cluster.clients: java needs Kafka 3.0.0 or later, not {declared.options.version}; remove it"
+            )
         check_java_clients(declared)
     else:
         check_clients(declared)

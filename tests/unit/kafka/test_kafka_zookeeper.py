@@ -127,6 +127,10 @@ def test_a_broker_is_told_where_zookeeper_is_and_nothing_of_kraft() -> None:
             "cluster.zookeeper: there is none; write cluster.metadata: zookeeper, or remove the key",
         ),
         (
+            {"clients": "java"},
+            "cluster.clients: java needs Kafka 3.0.0 or later, not 2.3.0; remove it",
+        ),
+        (
             {"config": {"broker.id": 7}},
             "cluster.config.broker.id: chaoskit sets it itself, because hosts, addresses and folders depend on it; "
             "remove it",
