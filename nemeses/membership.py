@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from chaoskit.contract.host import ServiceState
 from chaoskit.contract.installation import Installation
 from chaoskit.contract.nemesis import Nemesis, NemesisError, Strike
-from chaoskit.contract.operating import Decommissioning, Leadership, Reassignment, Upgrade
+from chaoskit.contract.operating import Decommissioning, Leadership, Migration, Reassignment, Upgrade
 from chaoskit.contract.part import Part
 from chaoskit.contract.system import System
 from nemeses.services import (
@@ -223,6 +223,48 @@ class RollingUpgrade(Nemesis):
         if others := {name: release for name, release in running.items() if release != wanted}:
             raise NemesisError(f"running {others} instead of {wanted}")
         return f"upgraded {strike.names} from {', '.join(strike.notes['before'])} to {wanted}{strike.notes['final']}"
+
+    def heal(self, strike: Strike) -> None:
+        for host in strike.hosts:
+            start_services(strike, host)
+
+    def verify_healed(self, strike: Strike) -> str:
+        return answers_again(strike)
+
+
+class MigrateMetadata(Nemesis):
+    """Moves the cluster's metadata to another service under load: hosts restart one by one, in several rounds."""
+
+    summary = "move the cluster's metadata to another service, in rounds of restarts one by one"
+    family = "membership"
+    moves = True
+    renews = False
+    lasts = False
+    restores = False
+    service_powers = (
+        Installation,
+        Migration,
+    )
+
+    def occupies(self, parameters: Any) -> Collection[Part]:
+        return {Part.PROCESSES}
+
+    def inject(self, strike: Strike) -> None:
+        power, strike.notes["told"] = strike.service.power(Migration), []
+        hosts = strike.service.power(Installation).hosts
+        if missed := [host.name for host in hosts if host not in strike.hosts]:
+            raise NemesisError(f"all hosts migrate, but not {', '.join(missed)}; write on: all")
+        for name in power.rounds:
+            power.begin_round(name)
+            for host in filter(power.takes_part, strike.hosts):
+                stop_in_order(host, strike.service)
+                power.reconfigure(host)
+                start_services(strike, host)
+                strike.service.wait_ready(ANSWER_TIMEOUT_S)
+            strike.notes["told"].append(power.end_round(name))
+
+    def verify(self, strike: Strike) -> str:
+        return "; ".join(strike.notes["told"])
 
     def heal(self, strike: Strike) -> None:
         for host in strike.hosts:

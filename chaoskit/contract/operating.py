@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from chaoskit.contract.host import ServiceHost
@@ -81,4 +82,35 @@ class Upgrade(Protocol):
 
     def finish_upgrade(self, version: str) -> str:
         """Enable the features of the new release, once all hosts run it; return evidence."""
+        ...
+
+
+@runtime_checkable
+class Migration(Protocol):
+    """Optional power: move the cluster's metadata to another service, in rounds of restarts.
+
+    Attributes:
+        rounds: names of the rounds, in order.
+    """
+
+    rounds: Sequence[str]
+
+    def begin_round(self, name: str) -> None:
+        """Prepare a round: start what hosts need that are restarted in it."""
+        ...
+
+    def reconfigure(self, host: ServiceHost) -> None:
+        """Give a host, which is stopped, the configuration of the round."""
+        ...
+
+    def takes_part(self, host: ServiceHost) -> bool:
+        """Return whether a host is restarted in the rounds."""
+        ...
+
+    def end_round(self, name: str) -> str:
+        """Wait until a round had its effect, once all hosts were restarted in it; return evidence.
+
+        Raises:
+            ServiceError: it did not have it in time.
+        """
         ...

@@ -17,7 +17,7 @@ from chaoskit.contract.datamodel import MODELS, DataModel
 from chaoskit.contract.guarantee import Declared, Guarantees
 from chaoskit.contract.host import Root, ServiceHost
 from chaoskit.contract.installation import Installation
-from chaoskit.contract.operating import Decommissioning, Leadership, Reassignment, Upgrade
+from chaoskit.contract.operating import Decommissioning, Leadership, Migration, Reassignment, Upgrade
 from chaoskit.contract.power import Powered
 from chaoskit.contract.queue import QueueFeature
 from chaoskit.contract.service import DataFiles, Service
@@ -48,6 +48,15 @@ class Rooted(Protocol):
 
     def root(self, options: Any) -> Root:
         """Return the root for these options."""
+        ...
+
+
+@runtime_checkable
+class Varied(Protocol):
+    """Optional power of a system: some of its roles are there with some options only."""
+
+    def roles_with(self, options: Any) -> Collection[str]:
+        """Return those of `System.roles` that clusters with these options have."""
         ...
 
 
@@ -95,7 +104,7 @@ class Imposing(Protocol):
         ...
 
 
-SERVICE_POWERS = (Installation, Leadership, Reassignment, Decommissioning, Upgrade, DataFiles)
+SERVICE_POWERS = (Installation, Leadership, Reassignment, Decommissioning, Upgrade, Migration, DataFiles)
 CLIENT_POWERS = tuple(power for model in MODELS for power in model.powers)
 """All powers of services, and of their clients, that the built-in nemeses and workloads use."""
 

@@ -18,7 +18,7 @@ from chaoskit.contract.host import HostProvider
 from chaoskit.contract.installation import Installation
 from chaoskit.contract.installed import nemesis
 from chaoskit.contract.mistakes import Model, validated, without_wrong
-from chaoskit.contract.system import Fetching, System, between_clients, typed
+from chaoskit.contract.system import Fetching, System, Varied, between_clients, typed
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Backlog, Paced, Resends, Routed, Transactions
 from chaoskit.contract.workload import CONSUMER, PRODUCER, SideTopics, Workload
@@ -311,7 +311,9 @@ def _cluster_powers(cluster: ClusterSpec, system: System, options: Any) -> tuple
 def _roles(cluster: ClusterSpec, system: System, options: Any) -> Sequence[str]:
     if cluster.attach and isinstance(system, Attaching):
         return tuple(system.attached_roles)
-    return () if between_clients(system, options) else system.roles
+    if between_clients(system, options):
+        return ()
+    return tuple(system.roles_with(options)) if isinstance(system, Varied) else system.roles
 
 
 def _check_attach(cluster: ClusterSpec, system: System, declared: Declared) -> None:

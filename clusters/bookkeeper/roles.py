@@ -6,6 +6,7 @@ from chaoskit.contract.role import Every
 from chaoskit.contract.vocabulary import Place
 from clusters.storage import metadata
 from clusters.storage.roles import StorageRoles
+from clusters.zookeeper.probe import zookeeper_leader
 
 ROLES = (
     Every("ensemble"), "ensemble-bookie", "outside", "zookeeper-leader", Every("zookeepers"), Every("bookies"),
@@ -20,7 +21,7 @@ class Roles(StorageRoles):
         if role in fixed:
             return tuple(host.name for host in fixed[role]())
         if role == "zookeeper-leader":
-            return self.zookeeper_leader()
+            return zookeeper_leader(self.zookeepers())
         ledger, addresses = metadata.newest_open([host.address for host in self.zookeepers()])
         ensemble = self.named(addresses)
         return self.outside(ensemble, f"ledger {ledger}") if role == "outside" else ensemble

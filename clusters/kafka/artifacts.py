@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from chaoskit.base.errors import BadInput
 from clusters.common import maven
 from clusters.common.release import numbers_of
 
-VERSION_MIN = (3, 0)
+_KRAFT_SINCE = (3, 0)
 """First release whose KRaft mode can be tested (production-ready since 3.3). KRaft in 2.8 is an early preview: it
 assigns no producer ids, and with several nodes its raft thread crashes on the first registration that it fetches."""
+
+_ZOOKEEPER_SINCE, _ZOOKEEPER_UNTIL = (2, 3), (4,)
+"""The first release that is supported with ZooKeeper, and the first one without it."""
+
+_SCALA_SINCE = (2, 4)
+"""First release that was built for Scala 2.13."""
+
+_NEWER_ZOOKEEPER = ("org.apache.zookeeper", "zookeeper", "3.5.10")
+"""Takes the place of 3.4.14, which does not connect on Java 14 and later (ZOOKEEPER-3779)."""
 
 _LOGGING = {
     True: [
@@ -25,14 +35,30 @@ def parse_version(version: str) -> tuple[int, ...]:
     """Return the parts of a release number.
 
     Raises:
-        BadInput: it is not a release number, or the release does not support KRaft.
+        BadInput: it is not a release number.
     """
-    numbers = numbers_of("Kafka", version, "write for example 4.1.1", parts=(2, 3))
-    if numbers < VERSION_MIN:
+    return numbers_of("Kafka", version, "write for example 4.1.1", parts=(2, 3))
+
+
+def check_version(version: str, metadata: str) -> None:
+    """Reject a release that cannot run with its metadata there: `kraft` or `zookeeper`.
+
+    Raises:
+        BadInput: names the remedy.
+    """
+    numbers = parse_version(version)
+    if metadata == "kraft" and numbers < _KRAFT_SINCE:
         raise BadInput(
-            f"cluster.version: Kafka {version} has no KRaft, or only a preview; chaoskit supports Kafka 3.0+"
+            f"cluster.version: Kafka {version} has no KRaft, or only a preview; chaoskit supports Kafka 3.0+, and 2.3 "
+            "to 3.9 with cluster.metadata: zookeeper"
         )
-    return numbers
+    if metadata == "zookeeper" and numbers >= _ZOOKEEPER_UNTIL:
+        raise BadInput(
+            f"cluster.metadata: Kafka {version} has no ZooKeeper any more; write cluster.version: 2.3.0 to 3.9.1, or "
+            "metadata: kraft"
+        )
+    if metadata == "zookeeper" and numbers < _ZOOKEEPER_SINCE:
+        raise BadInput(f"cluster.version: Kafka {version} is too old; chaoskit supports 2.3 to 3.9 with ZooKeeper")
 
 
 def fetch(version: str) -> Path:
@@ -41,7 +67,9 @@ def fetch(version: str) -> Path:
     Raises:
         BadInput: no such version, no Maven, or a cached jar was changed.
     """
-    return _fetch("kafka", "kafka_2.13", version)
+    numbers = parse_version(version)
+    scala = "2.13" if numbers >= _SCALA_SINCE else "2.12"
+    return _fetch("kafka", f"kafka_{scala}", version, [] if numbers >= _SCALA_SINCE else [_NEWER_ZOOKEEPER])
 
 
 def is_fetched(version: str) -> bool:
@@ -59,7 +87,7 @@ def fetch_clients(version: str) -> Path:
     return _fetch("kafka-clients", "kafka-clients", version)
 
 
-def _fetch(name: str, artifact: str, version: str) -> Path:
-    logging = _LOGGING[parse_version(version) >= (4,)]
+def _fetch(name: str, artifact: str, version: str, others: Sequence[maven.Coordinates] = ()) -> Path:
+    needed = [*_LOGGING[parse_version(version) >= (4,)], *others]
     main = ("org.apache.kafka", artifact, version)
-    return maven.fetch(maven.Release("Kafka", f"{name}-{version}", main, logging, "kafka.apache.org/downloads"))
+    return maven.fetch(maven.Release("Kafka", f"{name}-{version}", main, needed, "kafka.apache.org/downloads"))

@@ -10,12 +10,15 @@ from confluent_kafka.admin import AdminClient
 
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.installation import Installed
+from chaoskit.contract.service import ServiceError
 from chaoskit.contract.vocabulary import Place
 from clusters.common.properties import setting
 from clusters.kafka import roles, settings
 from clusters.kafka.connection import BOOTSTRAP, NAMESPACE, coordinated_id
 from clusters.kafka.effective import Reporter
+from clusters.kafka.ensemble import Ensemble
 from clusters.kafka.java.settings import own_client
+from clusters.kafka.migration import Migrator, can_migrate
 from clusters.kafka.nodes import Nodes
 from clusters.kafka.operator import Operator, has_tools
 from clusters.kafka.probe import PartitionState, answers
@@ -23,13 +26,15 @@ from clusters.kafka.security import Credentials
 from clusters.kafka.service import KafkaService
 from clusters.kafka.settings import BROKER_PORT, CONTROLLER_PORT, KafkaOptions
 from clusters.kafka.upgrade import Upgrader
+from clusters.zookeeper.probe import zookeeper_answers
+from clusters.zookeeper.server import ZOOKEEPER
 
 
 class KafkaCluster(KafkaService):
     """A formatted Kafka cluster; see `chaoskit.contract.service.Service`.
 
     Args:
-        hosts: brokers first, then controller-only hosts.
+        hosts: brokers first, then hosts with controllers or ZooKeeper only.
         options: as in the scenario.
         jars: folder of verified jars on this machine.
     """
@@ -43,20 +48,37 @@ class KafkaCluster(KafkaService):
         self.owner = f"this cluster of Kafka {options.version}"
         self._hosts = hosts
         self._brokers = brokers
-        self._nodes = Nodes(hosts, options, jars)
+        self._ensemble = Ensemble(hosts, options) if options.in_zookeeper else None
+        self._nodes = Nodes(hosts, options, jars, self._ensemble)
         self._credentials = Credentials(options.security, brokers) if options.security else None
         if self._credentials is not None:
             self._credentials.install()
         operator = Operator(brokers, admin, options.version, self.answers)
         by_tools = [operator] if has_tools(options.version) else []
         numbered = {host.name: str(node) for node, host in enumerate(brokers, 1)}
-        reporter = Reporter(numbered, admin, lambda: self._topics.names)
+        beside = self._ensemble.settings_in_effect if self._ensemble is not None else dict
+        reporter = Reporter(numbered, admin, lambda: self._topics.names, beside)
         installed = Installed(hosts, self.answers, self._nodes.start, self._nodes.services)
-        self._holders += [installed, self._nodes, Upgrader(self._nodes, operator), reporter, *by_tools]
+        upgrader = [] if options.in_zookeeper else [Upgrader(self._nodes, operator)]
+        self._holders += [installed, self._nodes, *upgrader, *self._migrator(), reporter, *by_tools]
+
+    def _migrator(self) -> list[Migrator]:
+        if self._ensemble is None or not can_migrate(self._options):
+            return []
+        return [Migrator(self._hosts, self._options, self._nodes, self._ensemble, self._leave_zookeeper)]
+
+    def _leave_zookeeper(self) -> None:
+        self._ensemble = None
 
     def answers(self, host: ServiceHost, timeout_s: float = 0.5) -> bool:
-        port = BROKER_PORT if host in self._brokers else CONTROLLER_PORT
-        return answers(host.address, port, timeout_s)
+        return all(self._answers(service, host, timeout_s) for service in self._nodes.services(host))
+
+    def find(self, role: str, place: Place | None) -> tuple[str, ...]:
+        if role not in roles.OF_ZOOKEEPER:
+            return super().find(role, place)
+        if self._ensemble is None:
+            raise ServiceError(f"{role}: this cluster has no ZooKeeper; see cluster.metadata")
+        return self._ensemble.leader() if role == roles.ZOOKEEPER_LEADER else self._ensemble.names()
 
     def client_settings(self) -> dict[str, Any]:
         secured = self._credentials.client_settings() if self._credentials else {}
@@ -71,9 +93,19 @@ class KafkaCluster(KafkaService):
             self._nodes.check_alive(host)
         if silent:
             return f"no answer from {', '.join(host.name for host in silent)}"
+        if self._ensemble is not None and (missing := self._ensemble.missing()):
+            return missing
         return self._topics.missing(len(self._brokers))
 
+    def _answers(self, service: str, host: ServiceHost, timeout_s: float) -> bool:
+        if service == ZOOKEEPER:
+            return zookeeper_answers(host.address, timeout_s)
+        port = BROKER_PORT if host in self._brokers else CONTROLLER_PORT
+        return answers(host.address, port, timeout_s)
+
     def _holding(self, role: str, place: Place | None) -> Sequence[int]:
+        if role == "controller" and self._ensemble is not None:
+            return [self._ensemble.controller()]
         if role == "controller":
             return [roles.controller_node(self._hosts, self._nodes.metadata_dir)]
         if role == "transaction-coordinator":

@@ -21,9 +21,17 @@ class Reporter:
         brokers: id of each broker's node, by the name of its host.
         admin: client for requests.
         topics: returns the topics of the trial.
+        beside: returns what other processes of the cluster report, by process.
     """
 
-    def __init__(self, brokers: Mapping[str, str], admin: AdminClient, topics: Callable[[], Sequence[str]]) -> None:
+    def __init__(
+        self,
+        brokers: Mapping[str, str],
+        admin: AdminClient,
+        topics: Callable[[], Sequence[str]],
+        beside: Callable[[], Mapping[str, Mapping[str, str]]] = dict,
+    ) -> None:
+        self._beside = beside
         self._brokers = brokers
         self._admin = admin
         self._topics = topics
@@ -32,7 +40,7 @@ class Reporter:
         told: dict[str, Mapping[str, str | None]] = {}
         if failed := wait_while(lambda: self._ask(told), _TIMEOUT_S):
             raise ServiceError(f"settings in effect: {failed}")
-        return told
+        return {**told, **self._beside()}
 
     def _ask(self, told: dict[str, Mapping[str, str | None]]) -> str:
         """Add what brokers tell; return why one did not, which a closed connection is reason enough for."""

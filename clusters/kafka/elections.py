@@ -31,10 +31,11 @@ def eligible_leaders(options: KafkaOptions) -> bool:
 
 
 def unclean(options: KafkaOptions) -> bool:
-    """Return whether a replica outside the in-sync set may lead; before Kafka 3.9, KRaft ignores the setting."""
+    """Return whether a replica outside the in-sync set may lead; KRaft ignores the setting before Kafka 3.9, which
+    clusters with ZooKeeper do not."""
     broker = setting(options.config, "unclean.leader.election.enable", False)
     asked = is_true(setting(options.topic, "unclean.leader.election.enable", broker))
-    return asked and artifacts.parse_version(options.version) >= _UNCLEAN_SINCE
+    return asked and (options.in_zookeeper or artifacts.parse_version(options.version) >= _UNCLEAN_SINCE)
 
 
 def _unclean_election(declared: Declared, effects: Sequence[Effect]) -> str:

@@ -24,6 +24,7 @@ from clusters.kafka.retention import deletes, offsets_expire
 from clusters.kafka.sending import acks, acks_one, acks_zero, acks_zero_order, in_flight, never_twice, retries
 from clusters.kafka.settings import KafkaOptions
 from clusters.kafka.storing import disks_lost, files_changed, os_flush
+from clusters.kafka.zookeeper_guarantees import ZOOKEEPER_RULES
 
 _LAG_NS = 30 * SECOND
 """Default of `replica.lag.time.max.ms`."""
@@ -175,6 +176,7 @@ RULES = (
     ),
     *FEED_RULES,
     *ELECTION_RULES,
+    *ZOOKEEPER_RULES,
     Rule(
         "kafka.retries",
         ("duplicate",),

@@ -13,7 +13,9 @@ from pathlib import Path
 
 from clusters.common.javaclass import classes
 from clusters.common.names import Known, overridden, raise_any, remembered, unknown
-from clusters.kafka.settings import KafkaOptions, server_properties
+from clusters.kafka.settings import KafkaOptions, nodes, server_properties, zookeepers
+from clusters.zookeeper import known as zookeeper
+from clusters.zookeeper.server import ZOOKEEPER, zoo_cfg
 
 BROKER, TOPIC = "broker", "topic"
 
@@ -22,6 +24,9 @@ FAMILIES = (
     r"(ssl|sasl|config\.providers|kafka\.metrics|remote\.log\.metadata|r[sl]mm?\.config)\..+",
 )
 """Settings with a listener's name in them, and those that plug-ins read."""
+
+_ZOO_CFG = "cluster.zookeeper.config"
+"""The key that has the settings of ZooKeeper's servers."""
 
 _INTERNAL = (r"internal\..+",)
 """Settings of topics that Kafka's own tests use."""
@@ -86,7 +91,7 @@ def check_names(options: KafkaOptions, jars: Path) -> None:
     Raises:
         BadInput: names each setting, with the nearest one that exists.
     """
-    if not options.config and not options.topic:
+    if not options.config and not options.topic and not options.zookeeper.config:
         return
     names = remembered(jars, gather)
     process, unchecked = f"Kafka {options.version}", options.config_unchecked
@@ -96,6 +101,7 @@ def check_names(options: KafkaOptions, jars: Path) -> None:
         [
             *unknown("cluster.config", options.config, brokers, unchecked),
             *unknown("cluster.topic", options.topic, topics, unchecked),
+            *zookeeper.errors(_ZOO_CFG, options.zookeeper.config, names[ZOOKEEPER], process, unchecked),
         ]
     )
 
@@ -107,12 +113,15 @@ def check_topology(options: KafkaOptions, hosts: int) -> None:
         BadInput: names each setting.
     """
     addresses = [f"host-{index}" for index in range(hosts)]
-    written = [server_properties(options, addresses, index, []) for index in range(hosts)]
-    raise_any(overridden("cluster.config", options.config, written))
+    written = [server_properties(options, addresses, index, []) for index in nodes(options, hosts)]
+    servers = {index + 1: addresses[index] for index in zookeepers(options, hosts)}
+    given = options.zookeeper.config
+    of_zookeeper = [zoo_cfg(given, servers, address, "") for address in servers.values()]
+    raise_any([*overridden("cluster.config", options.config, written), *overridden(_ZOO_CFG, given, of_zookeeper)])
 
 
 def gather(jars: Path) -> Mapping[str, Iterable[str]]:
-    """Return the names of settings in the jars of a release, by `BROKER` and `TOPIC`."""
+    """Return the names of settings in the jars of a release, by `BROKER`, `TOPIC` and `ZOOKEEPER`."""
     found = {name: each.strings for name, each in classes(jars, _JARS, _PLACES) if not name.endswith(_OF_CLIENTS)}
     topics = {text for text in found[OF_TOPICS] if _NAME_OF_TOPIC.fullmatch(text)} | _THROTTLED
     of_groups = {text for name, texts in found.items() if _OTHERS.fullmatch(name) for text in texts}
@@ -120,7 +129,8 @@ def gather(jars: Path) -> Mapping[str, Iterable[str]]:
     brokers = {text for texts in found.values() for text in texts if _NAME.fullmatch(text)}
     fragments = {text for text in found.get(_CONFIG, ()) if _FRAGMENT.fullmatch(text)}
     brokers = (brokers - topics - others - fragments) | {f"log.{text}" for text in fragments - topics}
-    return {TOPIC: topics, BROKER: brokers | _defaults_of_topics(topics - _THROTTLED)}
+    brokers |= _defaults_of_topics(topics - _THROTTLED)
+    return {TOPIC: topics, BROKER: brokers, ZOOKEEPER: zookeeper.gather(jars)}
 
 
 def _defaults_of_topics(topics: Collection[str]) -> set[str]:

@@ -1,7 +1,8 @@
 """The current holders of roles in a Kafka cluster.
 
 Leaders, followers and in-sync replicas come from the brokers' metadata; the active controller comes from
-the quorum state on each node's disk, because metadata may name any broker as controller.
+the quorum state on each node's disk, because metadata may name any broker as controller. With ZooKeeper the controller
+is whom ZooKeeper names (`clusters.kafka.ensemble`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,14 @@ from chaoskit.contract.vocabulary import Place
 from clusters.kafka.probe import PartitionState, partition_states
 from clusters.kafka.settings import BROKER_PORT
 
-ROLES = ("leader", Every("followers"), "follower", Every("isr"), "controller", "coordinator", "transaction-coordinator")
+ZOOKEEPER_LEADER = "zookeeper-leader"
+OF_ZOOKEEPER = (ZOOKEEPER_LEADER, Every("zookeepers"))
+"""Roles that only clusters with ZooKeeper have."""
+
+ROLES = (
+    "leader", Every("followers"), "follower", Every("isr"), "controller", "coordinator", "transaction-coordinator",
+    *OF_ZOOKEEPER,
+)  # fmt: skip
 _TIMEOUT_S = 5
 _ANSWER_TIMEOUT_S = 0.2
 """A running broker answers in milliseconds; a paused one must not delay a fault."""

@@ -12,6 +12,8 @@ from clusters.common.directories import ON_DATA, Directories
 from clusters.common.java import PRODUCTION, Jvm
 from clusters.common.properties import Scalar, properties, setting
 from clusters.kafka.security import Security, listener, listener_properties, protocols
+from clusters.kafka.zookeeper import ZooKeeper
+from clusters.zookeeper import server
 
 BROKER_PORT = 9092
 CONTROLLER_PORT = 9093
@@ -38,7 +40,9 @@ class KafkaOptions(BaseModel):
     """The options of a Kafka cluster, in addition to its hosts.
 
     Attributes:
-        version: release number, 3.0 or later.
+        version: release number, 3.0 or later; 2.3 to 3.9 with `metadata: zookeeper`.
+        metadata: where the cluster keeps its metadata: in a quorum of its own controllers, or in ZooKeeper.
+        zookeeper: the ZooKeeper servers, with `metadata: zookeeper`.
         config: broker settings by Kafka's own names, for all brokers.
         topic: topic settings by Kafka's own names, for the workload's topics.
         config_unchecked: names in `config` and `topic` that are accepted although the release does not know them.
@@ -58,6 +62,8 @@ class KafkaOptions(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     version: str = "4.1.1"
+    metadata: Literal["kraft", "zookeeper"] = "kraft"
+    zookeeper: ZooKeeper = ZooKeeper()
     config: dict[str, Scalar] = {}
     topic: dict[str, Scalar] = {}
     config_unchecked: list[str] = []
@@ -69,6 +75,11 @@ class KafkaOptions(BaseModel):
     clients: Literal["librdkafka", "java"] = "librdkafka"
     heap: Size | None = None
     jvm: Jvm = []
+
+    @property
+    def in_zookeeper(self) -> bool:
+        """Whether the cluster keeps its metadata in ZooKeeper."""
+        return self.metadata == "zookeeper"
 
     @classmethod
     def misplaced(cls, key: str) -> str:
@@ -139,23 +150,23 @@ def min_insync(options: KafkaOptions) -> int:
 
 def broker_count(options: KafkaOptions, hosts: int) -> int:
     """Return how many of the hosts are brokers."""
-    return hosts if options.controllers == "combined" else hosts - options.controllers
+    apart = options.zookeeper.hosts if options.in_zookeeper else options.controllers
+    return hosts if apart == "combined" else hosts - apart
+
+
+def zookeepers(options: KafkaOptions, hosts: int) -> range:
+    """Return the indexes of the hosts with a ZooKeeper server."""
+    return options.zookeeper.servers(hosts) if options.in_zookeeper else range(0)
+
+
+def nodes(options: KafkaOptions, hosts: int) -> range:
+    """Return the indexes of the hosts with a process of Kafka."""
+    return range(broker_count(options, hosts) if options.in_zookeeper else hosts)
 
 
 def server_properties(options: KafkaOptions, addresses: Sequence[str], index: int, log_dirs: Sequence[str]) -> str:
     """Return server.properties of the host at `index`; node ids count from 1."""
-    brokers = broker_count(options, len(addresses))
-    combined = options.controllers == "combined"
-    is_broker = index < brokers
-    is_controller = combined or not is_broker
-    address = addresses[index]
-    voters = range(len(addresses)) if combined else range(brokers, len(addresses))
-    listeners = [f"PLAINTEXT://{address}:{BROKER_PORT}"] * is_broker
-    clients = listener(options.security, address) if is_broker else {}
-    listeners += [f"{name}://{where}" for name, where in clients.items()]
-    listeners += [f"CONTROLLER://{address}:{CONTROLLER_PORT}"] * is_controller
-    roles = ["broker"] * is_broker + ["controller"] * is_controller
-    replication = min(3, brokers)
+    replication = min(3, broker_count(options, len(addresses)))
     ours = {
         **DEFAULTS,
         "offsets.topic.replication.factor": replication,
@@ -164,17 +175,51 @@ def server_properties(options: KafkaOptions, addresses: Sequence[str], index: in
     }
     if rack := [zone for zone, members in options.zones.items() if f"n{index + 1}" in members]:
         ours["broker.rack"] = rack[0]
+    topology = _in_zookeeper if options.in_zookeeper else _in_kraft
+    return properties(ours, options.config, topology(options, addresses, index), {"log.dirs": ",".join(log_dirs)})
+
+
+def _in_zookeeper(options: KafkaOptions, addresses: Sequence[str], index: int) -> dict[str, Any]:
+    """Return the settings of a broker's place in a cluster with ZooKeeper."""
+    servers = [addresses[each] for each in zookeepers(options, len(addresses))]
+    return {
+        "broker.id": index + 1,
+        "zookeeper.connect": server.connection(servers),
+        "listeners": f"PLAINTEXT://{addresses[index]}:{BROKER_PORT}",
+        "advertised.listeners": f"PLAINTEXT://{addresses[index]}:{BROKER_PORT}",
+    }
+
+
+def quorum(options: KafkaOptions, addresses: Sequence[str]) -> dict[str, Any]:
+    """Return the settings by which a node finds the controllers."""
+    first = 0 if options.controllers == "combined" else broker_count(options, len(addresses))
+    voters = range(first, len(addresses))
+    return {
+        "controller.quorum.voters": ",".join(f"{voter + 1}@{addresses[voter]}:{CONTROLLER_PORT}" for voter in voters),
+        "listener.security.protocol.map": f"PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT{protocols(options.security)}",
+        "controller.listener.names": "CONTROLLER",
+    }
+
+
+def _in_kraft(options: KafkaOptions, addresses: Sequence[str], index: int) -> dict[str, Any]:
+    """Return the settings of a node's place in a cluster of KRaft."""
+    brokers = broker_count(options, len(addresses))
+    is_broker = index < brokers
+    is_controller = options.controllers == "combined" or not is_broker
+    address = addresses[index]
+    listeners = [f"PLAINTEXT://{address}:{BROKER_PORT}"] * is_broker
+    clients = listener(options.security, address) if is_broker else {}
+    listeners += [f"{name}://{where}" for name, where in clients.items()]
+    listeners += [f"CONTROLLER://{address}:{CONTROLLER_PORT}"] * is_controller
+    roles = ["broker"] * is_broker + ["controller"] * is_controller
     fixed = {
         "process.roles": ",".join(roles),
         "node.id": index + 1,
-        "controller.quorum.voters": ",".join(f"{voter + 1}@{addresses[voter]}:{CONTROLLER_PORT}" for voter in voters),
         "listeners": ",".join(listeners),
-        "listener.security.protocol.map": f"PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT{protocols(options.security)}",
-        "controller.listener.names": "CONTROLLER",
-        "log.dirs": ",".join(log_dirs),
+        **quorum(options, addresses),
     }
     if is_broker:
         known = {"PLAINTEXT": f"{address}:{BROKER_PORT}", **clients}
         fixed["advertised.listeners"] = ",".join(f"{name}://{where}" for name, where in known.items())
         fixed |= listener_properties(options.security)
-    return properties(ours, options.config, fixed)
+    return fixed

@@ -15,7 +15,7 @@ from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.installation import Installation
 from chaoskit.contract.ledger import LedgerClients
-from chaoskit.contract.operating import Decommissioning, Leadership, Reassignment, Upgrade
+from chaoskit.contract.operating import Decommissioning, Leadership, Migration, Reassignment, Upgrade
 from chaoskit.contract.queue import QueueClients
 from chaoskit.contract.service import DataFiles
 from clusters.common.diagnosis import java_and_jars
@@ -31,14 +31,19 @@ from clusters.kafka.guarantees import GUARANTEES
 from clusters.kafka.java.client import JavaClients
 from clusters.kafka.java.settings import check_java_clients
 from clusters.kafka.known import check_names, check_topology
+from clusters.kafka.metadata import check_metadata
+from clusters.kafka.migration import can_migrate
 from clusters.kafka.operator import has_tools
 from clusters.kafka.retention import compacts
-from clusters.kafka.roles import ROLES
+from clusters.kafka.roles import OF_ZOOKEEPER, ROLES
 from clusters.kafka.security import check_security
 from clusters.kafka.settings import FEATURES_SINCE, KafkaOptions, broker_count
 
 _JAVA_MIN = {True: 17, False: 8}
 """Kafka 4 brokers need Java 17; earlier ones Java 8."""
+
+_JAVA_CLIENTS_SINCE = (3, 0)
+"""Before 2.5 consumers do not tell the generation of their group; releases in between were not tried."""
 
 
 class System:
@@ -49,7 +54,11 @@ class System:
     models = (LOG, PUBSUB)
     guarantees = GUARANTEES
     driver_class = DRIVER_CLASS
-    given: Mapping[type, str] = dict.fromkeys((Leadership, Reassignment), "version: 4.0.0 or later")
+    given: Mapping[type, str] = {
+        **dict.fromkeys((Leadership, Reassignment), "version: 4.0.0 or later"),
+        Upgrade: "metadata: kraft",
+        Migration: "zookeeper.hosts: 1",
+    }
     never: Mapping[type, str] = {
         SequencedClients: "applications cannot set sequence ids; a new producer starts a new sequence",
         LedgerClients: "Kafka has partitions, not ledgers",
@@ -60,9 +69,15 @@ class System:
         Decommissioning: "use `reassign` or `remove-broker` to drain a broker",
     }
 
+    def roles_with(self, options: KafkaOptions) -> tuple[str, ...]:
+        """See `chaoskit.contract.system.Varied`."""
+        return ROLES if options.in_zookeeper else tuple(each for each in ROLES if each not in OF_ZOOKEEPER)
+
     def service_powers(self, options: KafkaOptions) -> tuple[type, ...]:
         by_tools = (Leadership, Reassignment) if has_tools(options.version) else ()
-        return (Installation, DataFiles, Upgrade, *by_tools)
+        upgrade = () if options.in_zookeeper else (Upgrade,)
+        migration = (Migration,) if can_migrate(options) else ()
+        return (Installation, DataFiles, *upgrade, *migration, *by_tools)
 
     def client_powers(self, options: KafkaOptions) -> tuple[type, ...]:
         return (LogClients,) if options.clients == "java" else (LogClients, TransactionalClients, FeedClients)
@@ -71,6 +86,8 @@ class System:
         options: KafkaOptions = declared.options
         version = artifacts.parse_version(options.version)
         problems = Problems()
+        problems.tried(artifacts.check_version, options.version, options.metadata)
+        problems.tried(check_metadata, options, declared.hosts)
         problems.tried(_check_sizes, declared)
         problems.tried(check_directories, options.log_dirs, declared.disks, "cluster.log_dirs")
         problems.tried(_check_topic, options, version)
@@ -85,6 +102,7 @@ class System:
         return artifacts.is_fetched(options.version)
 
     def prepare(self, options: KafkaOptions) -> None:
+        artifacts.check_version(options.version, options.metadata)
         check_names(options, artifacts.fetch(options.version))
 
     def deployment(self, options: KafkaOptions) -> KafkaOptions:
@@ -106,7 +124,7 @@ class System:
         problems = Problems()
         problems.tried(attached.check, settings)
         problems.tried(_check_plain, settings, declared.options)
-        problems.tried(artifacts.parse_version, declared.options.version)
+        problems.tried(_check_attached, declared.options)
         problems.tried(_check_sizes, declared)
         problems.tried(_check_clients, declared)
         problems.raise_any()
@@ -133,6 +151,12 @@ class System:
         return java_and_jars("Kafka", 17, "Kafka 4")
 
 
+def _check_attached(options: KafkaOptions) -> None:
+    if options.in_zookeeper:
+        raise BadInput("cluster.metadata: zookeeper: not with cluster.attach yet; remove one of them")
+    artifacts.check_version(options.version, options.metadata)
+
+
 def _check_plain(settings: Mapping[str, Any], options: KafkaOptions) -> None:
     if options.clients == "java" and (further := sorted(settings.keys() - {BOOTSTRAP})):
         raise BadInput(f"cluster.clients: java: cluster.attach.{further[0]} is not supported with it yet")
@@ -140,6 +164,10 @@ def _check_plain(settings: Mapping[str, Any], options: KafkaOptions) -> None:
 
 def _check_clients(declared: Declared) -> None:
     if declared.options.clients == "java":
+        if artifacts.parse_version(declared.options.version) < _JAVA_CLIENTS_SINCE:
+            raise BadInput(
+                f"cluster.clients: java needs Kafka 3.0.0 or later, not {declared.options.version}; remove it"
+            )
         check_java_clients(declared)
     else:
         check_clients(declared)

@@ -1,7 +1,7 @@
 """The current holders of roles in a Pulsar cluster.
 
 Owners and ensembles come from brokers; roles of ZooKeeper and bookies come from ZooKeeper itself
-(`clusters.storage.roles`), independently of brokers.
+(`clusters.storage.roles`, `clusters.zookeeper.probe`), independently of brokers.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from chaoskit.contract.service import Placed, ServiceError
 from chaoskit.contract.vocabulary import Place
 from clusters.pulsar.admin import Admin
 from clusters.pulsar.settings import Placement
-from clusters.storage.roles import TIMEOUT_S, StorageRoles
+from clusters.storage.roles import StorageRoles
+from clusters.zookeeper.probe import TIMEOUT_S, zookeeper_leader
 
 ROLES = (
     "leader", "owner", Every("ensemble"), "ensemble-bookie", "outside", "zookeeper-leader", "load-manager-leader",
@@ -54,7 +55,7 @@ class Roles(StorageRoles):
             if place is None:
                 raise ServiceError(f"{role} is a role of a partition, but the workload has no partitions")
             return by_partition[role](*place)
-        return self.zookeeper_leader() if role == "zookeeper-leader" else self._load_manager_leader()
+        return zookeeper_leader(self.zookeepers()) if role == "zookeeper-leader" else self._load_manager_leader()
 
     def brokers(self) -> list[ServiceHost]:
         """Return the hosts with a broker."""

@@ -1,1 +1,1 @@
-"""ZooKeeper and bookies, the common base of BookKeeper and Pulsar."""
+"""Bookies, with the ZooKeeper servers that they need: the common base of BookKeeper and Pulsar."""

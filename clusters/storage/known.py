@@ -1,7 +1,7 @@
 """The settings of a release of BookKeeper and ZooKeeper, read from its jars; see `clusters.kafka.known`.
 
-A bookie reads its file with Commons Configuration, and ZooKeeper makes a system property `zookeeper.<name>` of what it
-does not know: neither of them complains. So every name is known here that their code asks for.
+A bookie reads its file with Commons Configuration, which does not complain about what it does not know. So every name
+is known here that its code asks for; ZooKeeper's names are in `clusters.zookeeper.known`.
 """
 
 from __future__ import annotations
@@ -12,16 +12,15 @@ from pathlib import Path
 
 from clusters.common.javaclass import classes
 from clusters.common.names import Known, overridden, unknown
-from clusters.storage.settings import BOOKIE, ZOOKEEPER, BookieFolders, StorageOptions, bookkeeper_conf, zoo_cfg
+from clusters.storage.settings import BOOKIE, BookieFolders, StorageOptions, bookkeeper_conf, zoo_cfg
+from clusters.zookeeper import known as zookeeper
+from clusters.zookeeper.server import ZOOKEEPER
 
 CLIENT = "client"
 """Settings of BookKeeper's client, in a bookie's auto-recovery, in brokers and in the ledger workload."""
 
 FAMILIES_BOOKIE = (r"(codahale|prometheus)Stats\w+", r"\w+\.\w+\..+")
 """Settings of providers of statistics, and those of other libraries, which have two dots."""
-
-FAMILIES_ZOOKEEPER = (r"(server|group|weight|authProvider|metricsProvider|ssl|sasl)\..+",)
-"""Settings with a server's number in them, and those that providers read."""
 
 _BOOKKEEPER_JARS = ("*bookkeeper*.jar", "*http-server*.jar")
 _COMMON = r"org/apache/bookkeeper/(common/conf|conf)/(Abstract|Component|Concurrent)Configuration"
@@ -32,16 +31,12 @@ _BOOKIE_CLASSES = (
 )
 _CAMEL = re.compile(r"[a-z]+[A-Z_]\w*|throttle|passwd")
 
-_PROPERTY = "zookeeper."
-_OF_FILE = "org/apache/zookeeper/server/quorum/QuorumPeerConfig"
-_NAME = re.compile(r"[a-z0-9][\w-]*(\.[\w-]+)*")
-
 
 def gather(jars: Path) -> Mapping[str, Iterable[str]]:
     """Return the names of settings in the jars of a release, by `BOOKIE`, `CLIENT` and `ZOOKEEPER`."""
     common = _texts(jars, _COMMON)
     clients = common | _texts(jars, _CLIENT_CLASSES)
-    return {BOOKIE: clients | _texts(jars, _BOOKIE_CLASSES), CLIENT: clients, ZOOKEEPER: _of_zookeeper(jars)}
+    return {BOOKIE: clients | _texts(jars, _BOOKIE_CLASSES), CLIENT: clients, ZOOKEEPER: zookeeper.gather(jars)}
 
 
 def errors(options: StorageOptions, names: Mapping[str, frozenset[str]], process: str) -> list[str]:
@@ -53,13 +48,10 @@ def errors(options: StorageOptions, names: Mapping[str, frozenset[str]], process
         process: the system and its release, such as `BookKeeper 4.17.2`.
     """
     bookie = Known(f"a bookie of {process}", names[BOOKIE], FAMILIES_BOOKIE)
-    twice = {
-        f"{_PROPERTY}{name}": f"ZooKeeper puts {_PROPERTY!r} in front itself; write {name}" for name in names[ZOOKEEPER]
-    }
-    zookeeper = Known(f"ZooKeeper of {process}", names[ZOOKEEPER], FAMILIES_ZOOKEEPER, twice)
+    unchecked, of_zookeeper = options.config_unchecked, names[ZOOKEEPER]
     return [
-        *unknown("cluster.config.bookie", options.config.bookie, bookie, options.config_unchecked),
-        *unknown("cluster.config.zookeeper", options.config.zookeeper, zookeeper, options.config_unchecked),
+        *unknown("cluster.config.bookie", options.config.bookie, bookie, unchecked),
+        *zookeeper.errors("cluster.config.zookeeper", options.config.zookeeper, of_zookeeper, process, unchecked),
     ]
 
 
@@ -78,13 +70,3 @@ def _texts(jars: Path, wanted: str) -> set[str]:
     return {
         text for _, each in classes(jars, _BOOKKEEPER_JARS, wanted) for text in each.strings if _CAMEL.fullmatch(text)
     }
-
-
-def _of_zookeeper(jars: Path) -> set[str]:
-    """Return what `zoo.cfg` may have: the keys of its parser, and all system properties that begin with `zookeeper.`"""
-    found: set[str] = set()
-    for name, each in classes(jars, ("zookeeper-3*.jar",), r"org/apache/zookeeper/.*", _PROPERTY):
-        found |= {text.removeprefix(_PROPERTY) for text in each.strings if text.startswith(_PROPERTY)}
-        if name == _OF_FILE:
-            found |= each.strings
-    return {text for text in found if _NAME.fullmatch(text) and not text.startswith(_PROPERTY)}

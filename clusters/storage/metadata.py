@@ -6,25 +6,20 @@ Layouts: BookKeeper's `LegacyHierarchicalLedgerManager` (ledger 12 is at `/ledge
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from itertools import takewhile
 
 from kazoo.client import KazooClient
-from kazoo.exceptions import KazooException, NoNodeError
-from kazoo.handlers.threading import KazooTimeoutError
+from kazoo.exceptions import NoNodeError
 
 from chaoskit.contract.service import ServiceError
-from clusters.storage.settings import LEDGERS, ZOOKEEPER_PORT
+from clusters.storage.settings import LEDGERS
+from clusters.zookeeper.server import connection
+from clusters.zookeeper.tree import CONNECT_S, connected
 
-_CONNECT_S = 3
-"""Time limit for connecting to a server that serves, while trying others that do not."""
-
-_QUIET = logging.getLogger("chaoskit.kazoo")
-_QUIET.addHandler(logging.NullHandler())
-_QUIET.propagate = False
+_LOOKED_UP = "the metadata of ledgers"
 
 _LEVELS = (re.compile(r"\d{2}"), re.compile(r"\d{4}"), re.compile(r"L\d{4}"))
 _STATE, _SEGMENT, _OPEN = 5, 6, 1
@@ -41,7 +36,7 @@ def newest_open(servers: Sequence[str]) -> tuple[int, list[str]]:
     Raises:
         ServiceError: no server serves, or no ledger is open.
     """
-    with _connected(servers) as client:
+    with connected(connection(servers), _LOOKED_UP) as client:
         for ledger, path in _newest_first(client):
             state, ensembles = parse(client.get(path)[0])
             if state == _OPEN:
@@ -55,20 +50,20 @@ def stored(servers: Sequence[str], first: int) -> dict[int, set[str]]:
     Raises:
         ServiceError: no server serves.
     """
-    with _connected(servers) as client:
+    with connected(connection(servers), _LOOKED_UP) as client:
         paths = takewhile(lambda each: each[0] >= first, _newest_first(client))
         asked = [(ledger, client.get_async(path)) for ledger, path in paths]
         found = {}
         for ledger, told in asked:
             with suppress(NoNodeError):  # it was deleted in between
-                _, ensembles = parse(told.get(timeout=_CONNECT_S)[0])
+                _, ensembles = parse(told.get(timeout=CONNECT_S)[0])
                 found[ledger] = {address for ensemble in ensembles for address in ensemble}
         return found
 
 
 def next_ledger(servers: Sequence[str]) -> int:
     """Return an id greater than those of all existing ledgers; raises like `newest_open`."""
-    with _connected(servers) as client:
+    with connected(connection(servers), _LOOKED_UP) as client:
         return max((ledger for ledger, _ in _newest_first(client)), default=-1) + 1
 
 
@@ -88,19 +83,6 @@ def parse(content: bytes) -> tuple[int, list[list[str]]]:
             members = [each for number, each in _fields(value) if number == _MEMBER and isinstance(each, bytes)]
             ensembles.append([member.decode().rpartition(":")[0] for member in members])
     return state, ensembles
-
-
-@contextmanager
-def _connected(servers: Sequence[str]) -> Iterator[KazooClient]:
-    client = KazooClient(",".join(f"{address}:{ZOOKEEPER_PORT}" for address in servers), logger=_QUIET)
-    try:
-        client.start(timeout=_CONNECT_S)
-        yield client
-    except (KazooException, KazooTimeoutError) as error:
-        raise ServiceError(f"no ZooKeeper server serves the metadata of ledgers: {error}") from error
-    finally:
-        client.stop()
-        client.close()
 
 
 def _newest_first(client: KazooClient) -> Iterator[tuple[int, str]]:

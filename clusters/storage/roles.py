@@ -1,6 +1,6 @@
 """The current holders of roles among ZooKeeper servers and bookies.
 
-All ZooKeeper servers are asked for the leader; registered bookies are ephemeral nodes in ZooKeeper.
+Registered bookies are ephemeral nodes in ZooKeeper.
 """
 
 from __future__ import annotations
@@ -9,15 +9,11 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from chaoskit.base.parallel import on_each
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.service import ServiceError
 from chaoskit.contract.vocabulary import Place
-from clusters.storage import probe
 from clusters.storage.settings import Placement
-
-TIMEOUT_S = 0.5
-"""A running server answers in milliseconds; a paused one must not delay a fault."""
+from clusters.zookeeper import probe
 
 _WRITABLE = re.compile(r"/ledgers/available/([0-9a-fA-F.:]+):\d+$", re.MULTILINE)
 
@@ -50,27 +46,11 @@ class StorageRoles(ABC):
         """Return the addresses of the bookies registered as writable; empty if ZooKeeper cannot be reached."""
         for host in self.zookeepers():
             try:
-                if probe.zookeeper_mode(host.address, TIMEOUT_S):
-                    return set(_WRITABLE.findall(probe.zookeeper_word(host.address, "dump", TIMEOUT_S)))
+                if probe.zookeeper_mode(host.address, probe.TIMEOUT_S):
+                    return set(_WRITABLE.findall(probe.zookeeper_word(host.address, "dump", probe.TIMEOUT_S)))
             except OSError:
                 continue
         return set()
-
-    def zookeeper_modes(self) -> list[str]:
-        """Return the current mode of each ZooKeeper server; empty for one that does not serve."""
-        return on_each(self.zookeepers(), _mode)
-
-    def zookeeper_leader(self) -> tuple[str, ...]:
-        """Return the name of the host with the ZooKeeper leader.
-
-        Raises:
-            ServiceError: there is none.
-        """
-        modes = zip(self.zookeepers(), self.zookeeper_modes(), strict=True)
-        leaders = [host.name for host, mode in modes if mode in ("leader", "standalone")]
-        if not leaders:
-            raise ServiceError("ZooKeeper currently has no leader")
-        return (leaders[0],)
 
     def outside(self, ensemble: tuple[str, ...], of: str) -> tuple[str, ...]:
         """Return the names of the hosts whose bookie is not in an ensemble.
@@ -93,10 +73,3 @@ class StorageRoles(ABC):
         if unknown := [address for address in addresses if address not in names]:
             raise ServiceError(f"no host of the lab has the address {', '.join(unknown)}")
         return tuple(names[address] for address in addresses)
-
-
-def _mode(host: ServiceHost) -> str:
-    try:
-        return probe.zookeeper_mode(host.address, TIMEOUT_S)
-    except OSError:
-        return ""

@@ -14,19 +14,19 @@ from chaoskit.contract.disk import DataDisk
 from clusters.common.directories import ON_DATA, Directories, check_directories, paths
 from clusters.common.java import Jvm
 from clusters.common.properties import Scalar, properties
+from clusters.zookeeper import server
+from clusters.zookeeper.server import QUORUM_DEFAULT, ZOOKEEPER
 
-ZOOKEEPER, BOOKIE = "zookeeper", "bookie"
-"""Names of the services, in start order."""
+BOOKIE = "bookie"
+"""Name of the service."""
 
-ZOOKEEPER_PORT, BOOKIE_PORT = 2181, 3181
+BOOKIE_PORT = 3181
 BOOKIE_FOLDER = "bookkeeper"
 """A bookie's folder in each of its directories."""
 
 LEDGERS = "/ledgers"
 """Path of the ledgers' metadata in ZooKeeper."""
 
-_PEER_PORTS = "2888:3888"
-_QUORUM_DEFAULT = 3
 _ACK_QUORUM_DEFAULT = 2
 
 Count = Annotated[int, Field(ge=1)]
@@ -194,7 +194,7 @@ class StorageOptions(BaseModel):
         Raises:
             BadInput: a role needs more hosts than there are.
         """
-        zookeepers = self.roles.zookeepers or (_QUORUM_DEFAULT if hosts >= _QUORUM_DEFAULT else 1)
+        zookeepers = self.roles.zookeepers or (QUORUM_DEFAULT if hosts >= QUORUM_DEFAULT else 1)
         bookies = self.roles.bookies or hosts
         enough_hosts({"zookeepers": zookeepers, "bookies": bookies}, hosts)
         return zookeepers, bookies
@@ -230,8 +230,8 @@ def quorums(options: StorageOptions, bookies: int) -> Quorums:
         BadInput: they are inconsistent, or there are too few bookies.
     """
     given = options.persistence
-    ensemble = given.ensemble or min(_QUORUM_DEFAULT, bookies)
-    write = given.write_quorum or min(_QUORUM_DEFAULT, ensemble)
+    ensemble = given.ensemble or min(QUORUM_DEFAULT, bookies)
+    write = given.write_quorum or min(QUORUM_DEFAULT, ensemble)
     ack = given.ack_quorum or min(_ACK_QUORUM_DEFAULT, write)
     if ensemble > bookies:
         raise BadInput(f"cluster.persistence.ensemble: {ensemble} requires as many bookies; there are {bookies}")
@@ -254,7 +254,7 @@ def check_bookies(options: StorageOptions, disks: Sequence[str]) -> None:
 
 def connection(addresses: Sequence[str], placed: Placement) -> str:
     """Return the connection string for ZooKeeper clients."""
-    return ",".join(f"{addresses[index]}:{ZOOKEEPER_PORT}" for index in placed.zookeepers)
+    return server.connection([addresses[index] for index in placed.zookeepers])
 
 
 def metadata_uri(addresses: Sequence[str], placed: Placement) -> str:
@@ -262,27 +262,10 @@ def metadata_uri(addresses: Sequence[str], placed: Placement) -> str:
     return f"zk+hierarchical://{connection(addresses, placed).replace(',', ';')}{LEDGERS}"
 
 
-def zookeeper_folder(data_dir: str) -> str:
-    """Return the folder of a ZooKeeper server on its host."""
-    return f"{data_dir}/zookeeper"
-
-
 def zoo_cfg(options: StorageOptions, addresses: Sequence[str], index: int, data_dir: str) -> str:
     """Return zoo.cfg of the host at `index`; server ids count from 1."""
-    placed = options.place(len(addresses))
-    servers = {f"server.{each + 1}": f"{addresses[each]}:{_PEER_PORTS}" for each in placed.zookeepers}
-    return properties(
-        {"tickTime": 2000, "initLimit": 10, "syncLimit": 5, "preAllocSize": 1024},
-        options.config.zookeeper,
-        {
-            "dataDir": zookeeper_folder(data_dir),
-            "clientPort": ZOOKEEPER_PORT,
-            "clientPortAddress": addresses[index],
-            "4lw.commands.whitelist": "*",
-            "admin.enableServer": False,
-            **(servers if len(servers) > 1 else {}),
-        },
-    )
+    servers = {each + 1: addresses[each] for each in options.place(len(addresses)).zookeepers}
+    return server.zoo_cfg(options.config.zookeeper, servers, addresses[index], data_dir)
 
 
 @dataclass(frozen=True, slots=True)

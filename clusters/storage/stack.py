@@ -22,7 +22,9 @@ from clusters.common.supervision import Supervisor, last_errors
 from clusters.storage import probe, settings
 from clusters.storage.decommission import Decommissioner, bookie_id, decommissioning
 from clusters.storage.roles import StorageRoles
-from clusters.storage.settings import BOOKIE, ZOOKEEPER, BookieFolders, Placement, StorageOptions
+from clusters.storage.settings import BOOKIE, BookieFolders, Placement, StorageOptions
+from clusters.zookeeper.probe import settings_of, zookeeper_modes
+from clusters.zookeeper.server import PROGRAM, ZOOKEEPER, prepare
 
 _OPENED = (
     "java.base/java.nio",
@@ -114,7 +116,7 @@ class StorageStack(ABC, Generic[Options]):
     def program(self, service: str) -> list[str]:
         """Return the Java class of a service, with arguments."""
         return {
-            ZOOKEEPER: ["org.apache.zookeeper.server.quorum.QuorumPeerMain", self._file("zoo.cfg")],
+            ZOOKEEPER: [PROGRAM, self._file("zoo.cfg")],
             BOOKIE: ["org.apache.bookkeeper.server.Main", "--conf", self._file("bookkeeper.conf")],
         }[service]
 
@@ -173,7 +175,7 @@ class StorageStack(ABC, Generic[Options]):
             self._refuse_loops(silent)
         if silent:
             return f"no answer from {', '.join(f'{service} on {host.name}' for host, service in silent)}"
-        if not all(self._roles.zookeeper_modes()):
+        if not all(zookeeper_modes(self._roles.zookeepers())):
             return "a ZooKeeper server is not part of the quorum"
         if missing := self._unregistered():
             return f"bookies on {', '.join(missing)} are not registered as writable"
@@ -189,16 +191,12 @@ class StorageStack(ABC, Generic[Options]):
     def settings_in_effect(self) -> dict[str, Mapping[str, str]]:
         """See `chaoskit.contract.service.Reporting`. A bookie without HTTP server reports none."""
         try:
-            told = {
-                self.hosts[index].name: probe.zookeeper_word(self._addresses[index], "conf", _REPORT_TIMEOUT_S)
-                for index in self._placed.zookeepers
+            return {
+                f"zookeeper {host.name}": settings_of(host.address, _REPORT_TIMEOUT_S)
+                for host in self._roles.zookeepers()
             }
         except OSError as error:
             raise ServiceError(f"settings in effect: a ZooKeeper server does not answer: {error}") from error
-        pairs = {name: (line.partition("=") for line in said.splitlines()) for name, said in told.items()}
-        return {
-            f"zookeeper {name}": {key: value for key, found, value in each if found} for name, each in pairs.items()
-        }
 
     def find(self, role: str, place: Place | None) -> tuple[str, ...]:
         return self._roles.find(role, place)
@@ -222,7 +220,7 @@ class StorageStack(ABC, Generic[Options]):
             return
         options = self._options
         if service == ZOOKEEPER:
-            self._prepare_zookeeper(host)
+            prepare(host, list(self.hosts).index(host) + 1)
         if service == BOOKIE:
             self._prepare_bookie(host)
             if options.is_patient:
@@ -264,13 +262,6 @@ class StorageStack(ABC, Generic[Options]):
         ZooKeeper election the old session lasts longer. The bookie then shuts down, and its process stays.
         """
         wait_until(lambda: host.address not in self._roles.registered_bookies(), _UNREGISTERED_S, every_s=_POLL_S)
-
-    def _prepare_zookeeper(self, host: ServiceHost) -> None:
-        """Create what a server expects on an empty disk."""
-        folder = settings.zookeeper_folder(host.data_dir)
-        if host.run(["test", "-d", folder], check=False).status != 0:
-            host.run(host.as_service(["mkdir", "-p", folder]))
-            host.put(f"{list(self.hosts).index(host) + 1}\n".encode(), f"{folder}/myid")
 
     def _prepare_bookie(self, host: ServiceHost) -> None:
         """Create what a bookie expects on empty disks. If it lost one of its disks, set it up again as an empty bookie.
@@ -322,7 +313,7 @@ class StorageStack(ABC, Generic[Options]):
         Raises:
             ServiceError: it does not serve within half a minute.
         """
-        if not wait_until(lambda: any(self._roles.zookeeper_modes()), _QUORUM_TIMEOUT_S, every_s=_POLL_S):
+        if not wait_until(lambda: any(zookeeper_modes(self._roles.zookeepers())), _QUORUM_TIMEOUT_S, every_s=_POLL_S):
             raise ServiceError(f"ZooKeeper had no quorum within {_QUORUM_TIMEOUT_S} s")
 
 

@@ -19,6 +19,7 @@ from chaoskit.scenario.plan import make_plan
 
 SHORT = {
     "kafka/power-all:os-flush",
+    "kafka/zookeeper-quiet:v2-3",
     "pulsar/power-all:journal-os",
     "bookkeeper/fencing",
     "rabbitmq/restart:transient",
@@ -26,7 +27,8 @@ SHORT = {
     "cyclonedds/partition:keep-last",
     "zenoh/packet-loss:udp",
 }
-"""Those that `make test` runs: a short trial of each system; `make chaos` runs all but the nightly ones."""
+"""Those that `make test` runs: a short trial of each system, and of Kafka with ZooKeeper; `make chaos` runs all but the
+nightly ones."""
 
 INVALID = {
     "kafka/mix:weak",

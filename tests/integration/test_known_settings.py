@@ -102,6 +102,14 @@ def test_settings_came_and_went_with_releases() -> None:
     assert "controller.quorum.bootstrap.servers" in last - first
 
 
+def test_the_oldest_release_knows_its_settings_and_those_of_zookeeper() -> None:
+    names = {group: set(each) for group, each in gather(kafka.fetch("2.3.0")).items()}
+
+    assert {"zookeeper.session.timeout.ms", "log.dirs", "log.flush.interval.messages", "broker.id"} <= names[BROKER]
+    assert not names[BROKER] & {"dirs", "flush.interval.messages", "process.roles"}
+    assert {"tickTime", "forceSync", "preAllocSize", "maxClientCnxns"} <= names["zookeeper"]
+
+
 def test_defaults_of_groups_are_settings_of_brokers() -> None:
     for version in ("4.1.1", "4.4.0"):
         brokers = set(gather(kafka.fetch(version))[BROKER])

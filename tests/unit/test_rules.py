@@ -52,6 +52,9 @@ def _hosts(plan: Plan, on: str) -> tuple[str, ...]:
         placed = place(len(names))
         indexes = placed.zookeepers if role.startswith("zookeeper") else placed.bookies
         return tuple(names[index] for index in indexes)
+    ensemble = getattr(plan.system_options, "zookeeper", None)
+    if ensemble is not None and role.startswith("zookeeper"):
+        return tuple(names[index] for index in ensemble.servers(len(names)))
     counts = {"all": len(names), "followers": plan.declared.replication - 1}
     return tuple(names[: counts.get(role, 1)])
 

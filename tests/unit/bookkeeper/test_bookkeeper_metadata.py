@@ -14,6 +14,7 @@ from chaoskit.contract.service import ServiceError
 from clusters.bookkeeper.options import BookKeeperOptions
 from clusters.bookkeeper.roles import Roles
 from clusters.storage import metadata
+from clusters.zookeeper import server as zookeeper_server
 
 ADDRESS = "127.0.0.1"
 OPEN, IN_RECOVERY, CLOSED = 1, 2, 3
@@ -98,7 +99,7 @@ def _frame(connection: socket.socket) -> bytes | None:
 def nodes(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, bytes]]:
     content = {"/ledgers/available/x": b"", "/ledgers/INSTANCEID": b"", "/ledgers/idgen/ID-1": b""}
     server = Server(content)
-    monkeypatch.setattr(metadata, "ZOOKEEPER_PORT", server.port)
+    monkeypatch.setattr(zookeeper_server, "ZOOKEEPER_PORT", server.port)
     yield content
     server.close()
 

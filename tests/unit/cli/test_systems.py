@@ -41,4 +41,5 @@ def test_a_cell_is_a_word_or_a_sentence() -> None:
 
 def test_every_system_is_listed() -> None:
     listed = ["bookkeeper", "cyclonedds", "kafka", "mosquitto", "pulsar", "rabbitmq", "rocketmq", "zenoh"]
-    assert [line.split()[0] for line in printed().splitlines()[1:]] == listed
+    rows = [line for line in printed().splitlines()[1:] if not line.startswith(" ")]
+    assert [line.split()[0] for line in rows] == listed

@@ -9,7 +9,7 @@ import pytest
 
 from chaoskit.base.errors import BadInput
 from clusters.common import maven
-from clusters.kafka.artifacts import fetch, parse_version
+from clusters.kafka.artifacts import check_version, fetch, parse_version
 
 
 @pytest.mark.parametrize(("version", "parts"), [("4.1.1", (4, 1, 1)), ("3.0", (3, 0)), ("3.10.0", (3, 10, 0))])
@@ -32,9 +32,11 @@ def test_what_is_no_release_number_is_refused(version: str) -> None:
 @pytest.mark.parametrize("version", ["2.7.2", "2.7", "1.0.0", "0.8.2"])
 def test_releases_without_kraft_are_refused(version: str) -> None:
     with pytest.raises(
-        BadInput, match=rf"Kafka {version} has no KRaft, or only a preview; chaoskit supports Kafka 3\.0\+"
+        BadInput,
+        match=rf"Kafka {version} has no KRaft, or only a preview; chaoskit supports Kafka 3\.0\+, and 2\.3 to 3\.9 "
+        r"with cluster\.metadata: zookeeper",
     ):
-        parse_version(version)
+        check_version(version, "kraft")
 
 
 @pytest.fixture

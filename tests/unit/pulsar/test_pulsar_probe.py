@@ -12,9 +12,16 @@ import pytest
 
 from clusters.pulsar import probe
 from clusters.storage import probe as storage_probe
+from clusters.zookeeper import probe as zookeeper_probe
 
 ADDRESS = "127.0.0.1"
-PORTS = {"zookeeper": "ZOOKEEPER_PORT", "bookie": "BOOKIE_PORT", "broker": "BROKER_PORT"}
+PORTS = {
+    "zookeeper": (zookeeper_probe, "ZOOKEEPER_PORT"),
+    "bookie": (storage_probe, "BOOKIE_PORT"),
+    "broker": (probe, "BROKER_PORT"),
+}
+"""The module that probes a service, and the name of its port there."""
+
 Conversation = Callable[[socket.socket], None]
 
 
@@ -22,7 +29,7 @@ Conversation = Callable[[socket.socket], None]
 def _server(monkeypatch: pytest.MonkeyPatch, service: str, talk: Conversation) -> Iterator[None]:
     """Serve one connection on the port of a service."""
     with socket.create_server((ADDRESS, 0)) as listener:
-        monkeypatch.setattr(probe if service == "broker" else storage_probe, PORTS[service], listener.getsockname()[1])
+        monkeypatch.setattr(*PORTS[service], listener.getsockname()[1])
         over = threading.Event()
 
         def serve() -> None:
@@ -106,7 +113,7 @@ def test_a_service_answers_in_its_own_protocol(
 @pytest.mark.parametrize("service", PORTS)
 def test_a_paused_service_whose_kernel_accepts_does_not_answer(monkeypatch: pytest.MonkeyPatch, service: str) -> None:
     with socket.create_server((ADDRESS, 0)) as listener:
-        monkeypatch.setattr(probe if service == "broker" else storage_probe, PORTS[service], listener.getsockname()[1])
+        monkeypatch.setattr(*PORTS[service], listener.getsockname()[1])
 
         assert not probe.answers(service, ADDRESS, 0.1)
 
@@ -114,7 +121,7 @@ def test_a_paused_service_whose_kernel_accepts_does_not_answer(monkeypatch: pyte
 @pytest.mark.parametrize("service", PORTS)
 def test_a_port_that_nobody_listens_on_does_not_answer(monkeypatch: pytest.MonkeyPatch, service: str) -> None:
     with socket.create_server((ADDRESS, 0)) as listener:
-        monkeypatch.setattr(probe if service == "broker" else storage_probe, PORTS[service], listener.getsockname()[1])
+        monkeypatch.setattr(*PORTS[service], listener.getsockname()[1])
 
     assert not probe.answers(service, ADDRESS, 5)
 
@@ -122,4 +129,4 @@ def test_a_port_that_nobody_listens_on_does_not_answer(monkeypatch: pytest.Monke
 @pytest.mark.parametrize(("talk", "mode"), [(_zookeeper, "follower"), (_outside_quorum, "")])
 def test_a_zookeeper_server_says_what_it_is(monkeypatch: pytest.MonkeyPatch, talk: Conversation, mode: str) -> None:
     with _server(monkeypatch, "zookeeper", talk):
-        assert storage_probe.zookeeper_mode(ADDRESS, 5) == mode
+        assert zookeeper_probe.zookeeper_mode(ADDRESS, 5) == mode

@@ -10,7 +10,7 @@ from chaoskit.contract.service import ServiceError
 from clusters.pulsar.admin import TopicState
 from clusters.pulsar.roles import ROLES, Roles
 from clusters.pulsar.settings import PulsarOptions
-from clusters.storage import probe
+from clusters.zookeeper import probe
 
 
 class FakeHost:
