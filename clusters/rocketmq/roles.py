@@ -15,7 +15,8 @@ from chaoskit.contract.vocabulary import Place
 from clusters.rocketmq import admin
 from clusters.rocketmq.settings import BROKER_PORT, RocketOptions, broker_name, controllers
 
-ROLES = ("leader", "master", Every("slaves"), "slave", "controller-leader", "name-server")
+CONTROLLER_LEADER = "controller-leader"
+ROLES = ("leader", "master", Every("slaves"), "slave", CONTROLLER_LEADER, "name-server")
 """`leader` is an alias of `master`, so that scenarios of other systems need no change."""
 
 _TIMEOUT_S = 0.5
@@ -58,7 +59,7 @@ class Roles:
         """See `chaoskit.contract.service.Placing`."""
         if role == "name-server":
             return tuple(host.name for host in self._hosts)
-        if role == "controller-leader":
+        if role == CONTROLLER_LEADER:
             return (self._controller_leader(),)
         if place is None:
             raise ServiceError(f"{role} is a role of a partition, but the workload has no partitions")
@@ -101,8 +102,6 @@ class Roles:
         return GroupState(self._names.get(newest.master, ""), names, self._named(newest.in_sync), newest.epoch)
 
     def _controller_leader(self) -> str:
-        if not self._options.elects:
-            raise ServiceError("there are no controllers; set cluster.mode: controller")
         told = self._controllers_say(lambda controller: admin.leading_controller(controller, _TIMEOUT_S))
         named = [self._names[address] for address in told if address in self._names]
         if not named:

@@ -26,7 +26,7 @@ from clusters.rocketmq.deploy import RocketCluster
 from clusters.rocketmq.guarantees import GUARANTEES
 from clusters.rocketmq.known import check_names, check_topology
 from clusters.rocketmq.queues import TYPES
-from clusters.rocketmq.roles import ROLES
+from clusters.rocketmq.roles import CONTROLLER_LEADER, ROLES
 from clusters.rocketmq.settings import RocketOptions
 
 _JAVA_MIN = 11
@@ -65,6 +65,10 @@ class System:
         Upgrade: "rolling upgrades are not implemented",
         DataFiles: "queues share one commit log; use `files:` instead of `what:`",
     }
+
+    def roles_with(self, options: RocketOptions) -> Collection[str]:
+        """See `chaoskit.contract.system.Varied`."""
+        return [role for role in ROLES if role != CONTROLLER_LEADER or options.elects]
 
     def service_powers(self, options: RocketOptions) -> tuple[type, ...]:
         return (Installation,)

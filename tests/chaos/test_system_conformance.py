@@ -27,6 +27,6 @@ def hosts(name: str) -> Iterator[Sequence[ServiceHost]]:
         journal.close()
 
 
-@pytest.mark.parametrize("name", ["kafka", "pulsar", "bookkeeper", "rabbitmq", "rocketmq"])
+@pytest.mark.parametrize("name", ["kafka", "pulsar", "bookkeeper", "rabbitmq"])
 def test_a_system_is_whole(name: str, hosts: Sequence[ServiceHost]) -> None:
     check_cluster(name, hosts, workloads={workload: {} for workload in support(system(name, "system")).workloads})
