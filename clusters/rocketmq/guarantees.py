@@ -139,21 +139,12 @@ def _retries(declared: Declared, effects: Sequence[Effect]) -> str:
     )
 
 
-def _positions_late(declared: Declared, effects: Sequence[Effect]) -> str:
+def _counted_twice(declared: Declared, effects: Sequence[Effect]) -> str:
     if declared.get(Group) is None or not disturbed(effects):
         return ""
     return (
-        "a group's positions are in the broker's memory and written every 5 s, slaves copy them every 10 s, and a "
-        "commit has no answer: after a failure members receive again what they had"
-    )
-
-
-def _divided_alone(declared: Declared, effects: Sequence[Effect]) -> str:
-    if declared.get(Group) is None:
-        return ""
-    return (
-        "each member of a group divides the queues by itself, by the list of members that it has, so that two may have "
-        "one queue for a while"
+        "a member that connected again counts twice while the broker keeps its former connection, for two minutes at "
+        "most: what falls to the second one is read by nobody"
     )
 
 
@@ -184,6 +175,15 @@ def _popped_again(declared: Declared, effects: Sequence[Effect]) -> str:
 
 RULES = (
     Rule(
+        "rocketmq.disks-lost",
+        ("truncated", "unacked-vanished"),
+        _disks_lost,
+        "set mode: controller, allAckInSyncStateSet=true and minInSyncReplicas=2",
+        "RocketMQ documentation, Controller mode, minInSyncReplicas",
+        "rocketmq/disk-wiped:one-copy",
+        "rocketmq/disk-wiped:two-copies",
+    ),
+    Rule(
         "rocketmq.os-flush",
         ("truncated", "unacked-vanished"),
         _os_flush,
@@ -191,15 +191,6 @@ RULES = (
         "RocketMQ documentation, broker setting flushDiskType; CommitLog.handleDiskFlush",
         "rocketmq/power-all:async-flush",
         "rocketmq/power-all:sync-flush",
-    ),
-    Rule(
-        "rocketmq.disks-lost",
-        ("truncated",),
-        _disks_lost,
-        "set mode: controller, allAckInSyncStateSet=true and minInSyncReplicas=2",
-        "RocketMQ documentation, Controller mode, minInSyncReplicas",
-        "rocketmq/disk-wiped:one-copy",
-        "rocketmq/disk-wiped:two-copies",
     ),
     Rule(
         "rocketmq.one-copy",
@@ -277,24 +268,16 @@ RULES = (
     ),
     *TRANSACTION_RULES,
     Rule(
-        "rocketmq.positions-late",
-        ("commit-regression", "redelivered", "rewound"),
-        _positions_late,
+        "rocketmq.counted-twice",
+        ("stuck-partition",),
+        _counted_twice,
         "",
-        "RocketMQ documentation, broker setting flushConsumerOffsetInterval; SlaveSynchronize, RemoteBrokerOffsetStore",
+        "ConsumerGroupInfo.getAllClientId: one id for each connection; docs/rocketmq.md, Found on the way",
         "rocketmq/group:master-killed",
         "rocketmq/group:quiet",
         anywhere=True,
-    ),
-    Rule(
-        "rocketmq.divided-alone",
-        ("double-assignment",),
-        _divided_alone,
-        "",
-        "RocketMQ documentation, consumer load balancing: the assignment may be inconsistent for a while",
-        "rocketmq/group:members-crash",
-        "rocketmq/group:quiet",
-        anywhere=True,
+        alone=True,
+        known="RocketMQ 5.5.0, ConsumerGroupInfo.getAllClientId: a client with two connections counts twice",
     ),
 )
 
@@ -322,7 +305,7 @@ def promises(declared: Declared) -> Mapping[str, str]:
         "misrouted": "a message stays in the queue that it was sent to",
         "corrupt": "a message carries a CRC of its body",
         "failed-visible": "a send is classified as failed only if nothing was appended",
-        "double-assignment": "a queue is read by one member of a group",
+        "double-assignment": "each member divides the queues by itself, and tells no generation",
         "stuck-partition": "delivery resumes once the queue has a master",
         "stuck": "what is readable is delivered to whoever reads the queue",
         "crashed": RUNS,

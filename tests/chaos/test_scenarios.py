@@ -34,6 +34,7 @@ INVALID = {
     "kafka/mix:weak",
     "kafka/power-after-format",
     "rabbitmq/unsynced-metadata:mnesia",
+    "rocketmq/master-isolated:left-behind",
     "bookkeeper/lost-volume:immediate",
     "bookkeeper/read-only-restart:v4-17-2",
 }

@@ -156,6 +156,7 @@ final class RocketMQSender implements Sender {
   /** Whether an attempt to send a message proves that it was not written. */
   private static boolean isNeverSent(Exception error) {
     return error instanceof RemotingConnectException
+        || error instanceof IllegalStateException // no name server said where the topic is
         || error instanceof MQClientException && error.getCause() == null
         || error instanceof MQBrokerException
             && NOT_WRITTEN.contains(((MQBrokerException) error).getResponseCode());

@@ -68,8 +68,7 @@ def _why(rule: str, declared: Declared, effects: list[Effect]) -> str:
         ("any-order", _queue(), NO_FAULT),
         ("popped-again", _queue("fifo"), KILLED_N1),
         ("delayed-again", _queue(settings=(("delay", 3000),)), KILLED_N1),
-        ("positions-late", _declared(traits=(Group(),)), KILLED_N1),
-        ("divided-alone", _declared(traits=(Group(),)), NO_FAULT),
+        ("counted-twice", _declared(traits=(Group(),)), KILLED_N1),
     ],
 )
 def test_a_rule_allows_what_its_cause_explains(rule: str, declared: Declared, effects: list[Effect]) -> None:
@@ -105,9 +104,8 @@ def test_a_rule_allows_what_its_cause_explains(rule: str, declared: Declared, ef
         ("popped-again", _queue("fifo"), NO_FAULT),
         ("delayed-again", _queue(), KILLED_N1),
         ("delayed-again", _queue(settings=(("delay", 3000),)), CLIENT_GONE),
-        ("positions-late", _declared(traits=(Group(),)), NO_FAULT),
-        ("positions-late", _declared(), KILLED_N1),
-        ("divided-alone", _declared(), NO_FAULT),
+        ("counted-twice", _declared(traits=(Group(),)), NO_FAULT),
+        ("counted-twice", _declared(), KILLED_N1),
     ],
 )
 def test_a_rule_does_not_allow_what_a_near_miss_cannot_have_caused(
