@@ -23,6 +23,7 @@ SHORT = {
     "pulsar/power-all:journal-os",
     "bookkeeper/fencing",
     "rabbitmq/restart:transient",
+    "rocketmq/power-all:alone",
     "mosquitto/crash-subscriber:qos-0",
     "cyclonedds/partition:keep-last",
     "zenoh/packet-loss:udp",
