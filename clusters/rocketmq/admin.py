@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from clusters.rocketmq.remoting import Refused, ask
 
 Server = tuple[str, int]
+"""Address and port."""
 
 _CREATE_TOPIC, _DELETE_TOPIC, _FORGET_TOPIC, _TOPIC_CONFIG = 17, 215, 216, 351
 _CREATE_GROUP, _DELETE_GROUP = 200, 207
-_PULL, _BY_TAG, _NONE_HERE = 11, 4, (19, 20)
-_MAX_OFFSET, _MIN_OFFSET, _GROUP_OFFSET = 30, 31, 14
 _BROKER_CONFIG, _RUNTIME, _CLUSTER, _HA_STATUS = 26, 28, 106, 907
 _CONTROLLER_METADATA, _SYNC_STATE = 1005, 1006
-_NO_SUCH_TOPIC, _NO_SUCH_OFFSET = 17, 22
+_NO_SUCH_TOPIC = 17
 _READ_AND_WRITE = 6
 
 
@@ -95,14 +94,6 @@ def forget_topic(name_server: Server, topic: str, timeout_s: float) -> None:
     ask(name_server, _FORGET_TOPIC, timeout_s, {"topic": topic})
 
 
-def bounds(broker: Server, topic: str, queue: int, timeout_s: float) -> tuple[int, int]:
-    """Return the first offset of a queue, and the one after its last; raises like `ask`."""
-    where = {"topic": topic, "queueId": queue}
-    low = ask(broker, _MIN_OFFSET, timeout_s, where).fields["offset"]
-    high = ask(broker, _MAX_OFFSET, timeout_s, where).fields["offset"]
-    return int(low), int(high)
-
-
 def create_group(
     broker: Server, group: str, timeout_s: float, *, ordered: bool = False, retries: int | None = None
 ) -> None:
@@ -123,44 +114,6 @@ def create_group(
 def delete_group(broker: Server, group: str, timeout_s: float) -> None:
     """Delete a group of consumers on a broker; raises like `ask`."""
     ask(broker, _DELETE_GROUP, timeout_s, {"groupName": group, "cleanOffset": True})
-
-
-def lag(broker: Server, topic: str, queue: int, group: str, timeout_s: float) -> int:
-    """Return how many messages of a queue a group has not taken yet; raises like `ask`."""
-    low, high = bounds(broker, topic, queue, timeout_s)
-    reached = _reached(broker, topic, queue, group, timeout_s)
-    return max(0, high - max(low, reached or 0))
-
-
-def waits(broker: Server, topic: str, queue: int, group: str, tag: str, timeout_s: float) -> bool:  # noqa: PLR0917
-    """Return whether a group has not passed a message with this tag yet, in a queue of which it takes note only of
-    such messages; raises like `ask`."""
-    _, high = bounds(broker, topic, queue, timeout_s)
-    reached = _reached(broker, topic, queue, group, timeout_s)
-    offset = 0 if reached is None else reached + 1
-    where = {"consumerGroup": "chaoskit-looks", "topic": topic, "queueId": queue, "maxMsgNums": 32}
-    how = {"sysFlag": _BY_TAG, "commitOffset": 0, "suspendTimeoutMillis": 0, "subscription": tag, "subVersion": 0}
-    while offset < high:
-        try:
-            ask(broker, _PULL, timeout_s, {**where, **how, "queueOffset": offset})
-        except Refused as refusal:
-            if refusal.code not in _NONE_HERE:
-                raise
-            offset = max(offset + 1, int(refusal.fields["nextBeginOffset"]))
-        else:
-            return True
-    return False
-
-
-def _reached(broker: Server, topic: str, queue: int, group: str, timeout_s: float) -> int | None:
-    """Return the offset that a group has committed; None: none."""
-    try:
-        where = {"consumerGroup": group, "topic": topic, "queueId": queue}
-        return int(ask(broker, _GROUP_OFFSET, timeout_s, where).fields["offset"])
-    except Refused as refusal:
-        if refusal.code != _NO_SUCH_OFFSET:
-            raise
-        return None
 
 
 def timer_lag_s(broker: Server, timeout_s: float) -> int:

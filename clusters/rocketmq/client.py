@@ -15,7 +15,7 @@ from clusters.common.properties import is_true
 from clusters.common.relay.consumer import JavaConsumer
 from clusters.common.relay.process import Jvm
 from clusters.common.relay.producer import JavaProducer
-from clusters.rocketmq import admin, client_settings
+from clusters.rocketmq import admin, client_settings, progress
 from clusters.rocketmq.client_settings import consumer_settings, producer_settings, transactional_settings
 from clusters.rocketmq.connection import (
     BROKERS,
@@ -159,7 +159,7 @@ class RocketAuditor(JavaConsumer):
             try:
                 if admin.copying(broker, _ASK_S).is_master:
                     _none_open(broker)
-                    return admin.bounds(broker, topic, queue, timeout_s)
+                    return progress.bounds(broker, (topic, queue), timeout_s)
             except (OSError, ServiceError) as error:
                 why = str(error)
         raise ServiceError(f"no end position of {topic}/{partition}: {why}")
@@ -175,5 +175,5 @@ def _none_open(broker: admin.Server) -> None:
         ServiceError: some have not.
         OSError: it does not answer.
     """
-    if count := admin.lag(broker, _HALVES, 0, _ENDED, _ASK_S):
+    if count := progress.lag(broker, (_HALVES, 0), _ENDED, _ASK_S):
         raise ServiceError(f"{count} transactions are still open")

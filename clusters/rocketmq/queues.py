@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from chaoskit.contract.topic import DEAD, Topic
-from clusters.rocketmq import admin
+from clusters.rocketmq import admin, progress
 from clusters.rocketmq.admin import Server
 
 NORMAL, FIFO = "normal", "fifo"
@@ -67,7 +67,7 @@ def delays(topics: Sequence[Topic]) -> Mapping[str, int]:
 
 
 def left(master: Server, queue: str, cluster: str, timeout_s: float) -> int:
-    """Return how many messages of a queue wait for its group, or to be delivered again; raises like `admin.bounds`.
+    """Return how many messages of a queue wait for its group, or to be delivered again; raises like `progress.bounds`.
 
     Args:
         master: the master of its brokers.
@@ -77,11 +77,12 @@ def left(master: Server, queue: str, cluster: str, timeout_s: float) -> int:
     """
     topic, group = real_topic(queue), group_of(queue)
     parts = 1 if queue.endswith(DEAD) else QUEUES
-    waiting = sum(admin.lag(master, topic, each, group, timeout_s) for each in range(parts))
-    again = admin.lag(master, f"%RETRY%{group}_{topic}", 0, group, timeout_s)
+    waiting = sum(progress.lag(master, (topic, each), group, timeout_s) for each in range(parts))
+    again = progress.lag(master, (f"%RETRY%{group}_{topic}", 0), group, timeout_s)
     revive = f"rmq_sys_REVIVE_LOG_{cluster}"
     held = any(
-        admin.waits(master, revive, each, _REVIVE_GROUP, _CHECKPOINT, timeout_s) for each in range(_REVIVE_QUEUES)
+        progress.waits(master, (revive, each), (_REVIVE_GROUP, _CHECKPOINT), timeout_s)
+        for each in range(_REVIVE_QUEUES)
     )
     late = admin.timer_lag_s(master, timeout_s) > _TIMER_LAG_S
     return waiting + again + held + late
