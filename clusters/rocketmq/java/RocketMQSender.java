@@ -154,7 +154,7 @@ final class RocketMQSender implements Sender {
   }
 
   /** Whether an attempt to send a message proves that it was not written. */
-  private static boolean isNeverSent(Exception error) {
+  static boolean isNeverSent(Exception error) {
     return error instanceof RemotingConnectException
         || error instanceof IllegalStateException // no name server said where the topic is
         || error instanceof MQClientException && error.getCause() == null
@@ -162,11 +162,11 @@ final class RocketMQSender implements Sender {
             && NOT_WRITTEN.contains(((MQBrokerException) error).getResponseCode());
   }
 
-  private void pause() {
+  static void pause() {
     try {
       Thread.sleep(AGAIN_MS);
     } catch (InterruptedException ended) {
-      closing = true;
+      throw new IllegalStateException(ended);
     }
   }
 

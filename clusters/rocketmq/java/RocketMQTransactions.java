@@ -98,17 +98,26 @@ final class RocketMQTransactions implements Sender, TransactionListener {
     Message message = new Message(place.topic, "", key == null ? "" : new String(key), content);
     MessageAccessor.putProperty(message, MessageConst.PROPERTY_TRANSACTION_PREPARED, "true");
     MessageAccessor.putProperty(message, MessageConst.PROPERTY_PRODUCER_GROUP, group);
+    MessageClientIDSetter.setUniqID(message);
     sent.add(message);
-    try {
-      SendResult result = producer.send(message, RocketMQRelay.queue(place, brokers));
-      if (result.getSendStatus() == SendStatus.SEND_OK) {
-        halves.add(new Half(message, result));
-        completions.written(token, -1);
-      } else {
-        completions.failed(token, result.getSendStatus().name());
+    long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(producer.getSendMsgTimeout());
+    while (true) {
+      try {
+        SendResult result = producer.send(message, RocketMQRelay.queue(place, brokers));
+        if (result.getSendStatus() == SendStatus.SEND_OK) {
+          halves.add(new Half(message, result));
+          completions.written(token, -1);
+        } else {
+          completions.failed(token, result.getSendStatus().name());
+        }
+        return;
+      } catch (Exception error) {
+        if (!RocketMQSender.isNeverSent(error) || System.nanoTime() > deadline) {
+          RocketMQSender.tellFailed(completions, token, error, true);
+          return;
+        }
       }
-    } catch (Exception error) {
-      RocketMQSender.tellFailed(completions, token, error, true);
+      RocketMQSender.pause();
     }
   }
 
