@@ -26,7 +26,7 @@ final class RocketMQReceiver implements Receiver {
   RocketMQReceiver(Map<String, Object> settings, Requests requests) throws Exception {
     this.requests = requests;
     brokers = Integer.parseInt((String) settings.get(RocketMQRelay.BROKERS));
-    consumer = new DefaultLitePullConsumer((String) settings.get(RocketMQRelay.GROUP));
+    consumer = RocketMQRelay.made(() -> new DefaultLitePullConsumer((String) settings.get(RocketMQRelay.GROUP)));
     consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
     RocketMQRelay.configure(consumer, settings);
   }

@@ -3,6 +3,7 @@ import java.io.IOException;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Supplier;
 import org.apache.rocketmq.client.consumer.DefaultLitePullConsumer;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
 import org.apache.rocketmq.common.message.MessageQueue;
@@ -12,6 +13,9 @@ public final class RocketMQRelay extends Relay {
   static final String GROUP = "group";
   static final String BROKERS = "brokers";
   static final String SEND = "send";
+
+  private static final int TRIES = 50;
+  private static final long AGAIN_MS = 50;
 
   private static final Set<String> OURS =
       Set.of(
@@ -43,8 +47,11 @@ public final class RocketMQRelay extends Relay {
   }
 
   @Override
-  void check(String role, Map<String, Object> settings, Refusals refusals) {
-    Object client = role.equals("producer") ? new DefaultMQProducer("check") : new DefaultLitePullConsumer("check");
+  void check(String role, Map<String, Object> settings, Refusals refusals) throws Exception {
+    Object client =
+        role.equals("producer")
+            ? made(() -> new DefaultMQProducer("check"))
+            : made(() -> new DefaultLitePullConsumer("check"));
     for (Map.Entry<String, Object> each : new HashMap<>(settings).entrySet()) {
       if (isOurs(each.getKey())) {
         continue;
@@ -57,6 +64,21 @@ public final class RocketMQRelay extends Relay {
         refusals.refused(each.getKey(), String.valueOf(refused.getMessage()));
       }
     }
+  }
+
+  /**
+   * Makes a client, which looks through the network interfaces of this machine for an address, and breaks if somebody
+   * removes one meanwhile (NetworkUtil.getLocalAddress).
+   */
+  static <T> T made(Supplier<T> client) throws InterruptedException {
+    for (int tries = 1; tries < TRIES; tries++) {
+      try {
+        return client.get();
+      } catch (NullPointerException interfaceGone) {
+        Thread.sleep(AGAIN_MS);
+      }
+    }
+    return client.get();
   }
 
   /** Sets properties of a client by their names. */

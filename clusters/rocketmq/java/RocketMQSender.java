@@ -67,7 +67,7 @@ final class RocketMQSender implements Sender {
         delaysMs.put(parts[0], Long.valueOf(parts[1]));
       }
     }
-    producer = new DefaultMQProducer((String) settings.get(RocketMQRelay.GROUP));
+    producer = RocketMQRelay.made(() -> new DefaultMQProducer((String) settings.get(RocketMQRelay.GROUP)));
     RocketMQRelay.configure(producer, settings);
     producer.start();
   }

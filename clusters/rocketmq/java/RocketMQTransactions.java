@@ -52,7 +52,7 @@ final class RocketMQTransactions implements Sender, TransactionListener {
     brokers = Integer.parseInt((String) settings.get(RocketMQRelay.BROKERS));
     tells = settings.get(END).equals("sent");
     answers = settings.get(CHECK).equals("answered");
-    producer = new TransactionMQProducer(group);
+    producer = RocketMQRelay.made(() -> new TransactionMQProducer(group));
     producer.setTransactionListener(this);
     RocketMQRelay.configure(producer, settings);
     producer.start();
