@@ -46,8 +46,8 @@ def _counts_forgotten(declared: Declared, effects: Sequence[Effect]) -> str:
     if queueing is None or not (queueing.unsettled or _parted(declared, effects)):
         return ""
     return (
-        "redelivery counts are in the memory of the topic's owner, which counts what consumers refuse, not what one had "
-        "that left, and forgets them when the last consumer leaves or another broker takes over"
+        "redelivery counts are in the memory of the topic's owner, which counts what consumers refuse, not what one "
+        "had that left, and forgets them when the last consumer leaves or another broker takes over"
     )
 
 
