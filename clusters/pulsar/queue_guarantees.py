@@ -66,6 +66,13 @@ def _any_order(declared: Declared, effects: Sequence[Effect]) -> str:
     return "a shared subscription keeps no order: what a consumer had, and did not settle, goes to others later"
 
 
+def _clock_ahead(declared: Declared, effects: Sequence[Effect]) -> str:
+    delayed = any("delay" in dict(topic.settings) for topic in declared.topics)
+    if not delayed or not any(each.ahead_ns for each in effects if each.on_hosts):
+        return ""
+    return "brokers deliver a delayed message when their own clock says that its time has come, and one was ahead"
+
+
 def _expired(declared: Declared, effects: Sequence[Effect]) -> str:
     if declared.get(Queueing) is None or not expires(declared):
         return ""
@@ -124,6 +131,16 @@ QUEUE_RULES = (
         'Pulsar documentation, "Subscription types", Shared',
         "pulsar/queue:paused-broker-killed",
         "pulsar/queue:quiet",
+        anywhere=True,
+    ),
+    Rule(
+        "pulsar.queue-clock",
+        ("delivered-early",),
+        _clock_ahead,
+        "keep the clocks of brokers in step",
+        'Pulsar documentation, "Delayed message delivery"',
+        "pulsar/queue:delayed-clock-ahead",
+        "pulsar/queue:delayed",
         anywhere=True,
     ),
     Rule(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import guaranteed
 import pytest
-from guaranteed import effect
+from guaranteed import SECOND, effect
 
 from chaoskit.base import plugins
 from chaoskit.base.errors import BadInput
@@ -20,6 +21,7 @@ from clusters.pulsar.queues import imposed
 from clusters.pulsar.settings import PulsarOptions
 
 KILLED = effect("kill", "n4")
+AHEAD = replace(effect("clock-jump", "n4"), ahead_ns=10 * SECOND, delays=False)
 STRICT = {"broker": {"isDelayedDeliveryDeliverAtTimeStrict": True}}
 NORMAL = {"confirms": True, "persistent": True, "consumers": 2}
 
@@ -136,6 +138,8 @@ EXPIRED = {"dropped", "expired-late"}
         ({"settings": {"message-ttl": 1000}}, [], EXPIRED),
         ({"namespace": {"messageTTL": 1}}, [], EXPIRED),
         ({"settings": {"delay": 1000}}, [], set()),
+        ({"settings": {"delay": 1000}, "queueing": {"consumers": 0}}, [AHEAD], {"delivered-early"}),
+        ({"queueing": {"consumers": 0}}, [AHEAD], set()),
     ],
 )
 def test_what_is_allowed_of_queues(given: dict[str, Any], effects: list[Effect], allowed: set[str]) -> None:
