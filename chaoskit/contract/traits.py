@@ -135,7 +135,6 @@ class Queueing:
             `chaoskit.contract.system.Queues`.
         exchange: the system's own way of routing messages to the queues; empty: directly.
         settings: what the queues are declared with, names of `chaoskit.history.format.schema.QUEUE_SETTINGS`.
-        prefetch: number of unsettled deliveries at which a consumer gets no more; 0: no limit.
         unsettled: whether consumers leave messages unsettled, or refuse some.
         crashes: whether consumers exit abruptly.
     """
@@ -147,6 +146,5 @@ class Queueing:
     features: tuple[tuple[str, QueueFeature], ...] = ()
     exchange: str = ""
     settings: tuple[tuple[str, int], ...] = ()
-    prefetch: int = 0
     unsettled: bool = False
     crashes: bool = False

@@ -54,7 +54,8 @@ class PulsarQueueConsumer:
     Args:
         connection: see `PulsarCluster.client_settings`.
         settings: of `pulsar.Client.subscribe`.
-        prefetch: number of unsettled deliveries of each queue at which nothing more is taken or fetched; 0: none.
+        prefetch: number of unsettled deliveries of each queue at which nothing more is taken, and number of messages
+            that the library fetches ahead, since brokers do not count what is not settled; 0: none.
     """
 
     def __init__(self, connection: Mapping[str, Any], settings: Mapping[str, Any], prefetch: int) -> None:
@@ -62,9 +63,8 @@ class PulsarQueueConsumer:
         self._admin = Admin(connection["brokers"])
         self._subscription = subscription(connection)
         self._declared: Mapping[str, Mapping[str, int]] = connection[QUEUES]
-        self._fetches = prefetch // 2 or _LIMITLESS
-        self._takes = prefetch - prefetch // 2
-        self._settings = {**consumer_settings(settings), "receiver_queue_size": self._fetches}
+        self._takes = prefetch
+        self._settings = {**consumer_settings(settings), "receiver_queue_size": prefetch or _LIMITLESS}
         self._sources: dict[str, Source | None] = {}
         self._unsettled: dict[int, tuple[str, pulsar.Message]] = {}
         self._taken: Counter[str] = Counter()

@@ -39,7 +39,6 @@ FEATURES = (
 
 LIVES, TTL_POLICY, TTL_DEFAULT = "message-ttl", "messageTTL", "ttlDurationDefaultInSeconds"
 _SECOND_MS = 1000
-_PREFETCH_MIN = 2
 
 _PUBLISHER = {"batching_enabled": False}
 """Defaults of publishers that differ from those of producers of logs: brokers settle, count and delay entries."""
@@ -136,8 +135,6 @@ def _refused_keys(queueing: Queueing) -> list[str]:
         )
     if "message_ttl" in asked:
         refused.append("workload.message_ttl: messages of Pulsar have no time to live of their own; use ttl")
-    if 0 < queueing.prefetch < _PREFETCH_MIN:
-        refused.append(f"workload.prefetch: pulsar-client holds at least one message back; write {_PREFETCH_MIN}")
     return refused
 
 

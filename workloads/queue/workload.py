@@ -48,7 +48,6 @@ def _queueing(options: QueueOptions) -> Queueing:
         features=tuple(options.features()),
         exchange=exchange_of(options),
         settings=tuple(settings_of(options).items()),
-        prefetch=options.prefetch,
         unsettled=options.unsettles,
         crashes=options.crash_every is not None,
     )

@@ -118,8 +118,8 @@ def test_deliveries_are_told_with_how_often_they_came_before(client: FakeClient)
     ]
 
 
-@pytest.mark.parametrize(("prefetch", "fetched", "taken"), [(0, 1000, 6), (2, 1, 1), (5, 2, 3), (100, 50, 6)])
-def test_what_is_fetched_and_what_is_taken_are_the_prefetch_together(
+@pytest.mark.parametrize(("prefetch", "fetched", "taken"), [(0, 1000, 6), (1, 1, 1), (5, 5, 5), (100, 100, 6)])
+def test_a_consumer_takes_as_many_as_its_prefetch_and_fetches_as_many_ahead(
     client: FakeClient, prefetch: int, fetched: int, taken: int
 ) -> None:
     consumer = _consumer(prefetch)
@@ -131,7 +131,7 @@ def test_what_is_fetched_and_what_is_taken_are_the_prefetch_together(
 
 
 def test_a_consumer_takes_more_once_it_settled_something(client: FakeClient) -> None:
-    consumer = _consumer(4)
+    consumer = _consumer(2)
     (first, second), _ = consumer.poll(0, 100)
     assert consumer.poll(0.01, 100) == ([], None)
 

@@ -48,7 +48,6 @@ def _declared(
             r"workload\.reject_every: .*; use return_every with delivery_limit and dead_letters",
         ),
         ({"queueing": {"features": (("message_ttl", QueueFeature.EXPIRY),)}}, r"workload\.message_ttl: .*; use ttl"),
-        ({"queueing": {"prefetch": 1}}, r"workload\.prefetch: .*; write 2"),
         ({"settings": {"message-ttl": 1500}}, r"workload\.ttl: Pulsar counts in seconds"),
         (
             {"settings": {"message-ttl": 1000, "dead-letters": 1, "delivery-limit": 1}},
