@@ -129,7 +129,7 @@ QUEUE_RULES = (
         _any_order,
         "",
         'Pulsar documentation, "Subscription types", Shared',
-        "pulsar/queue:paused-broker-killed",
+        "pulsar/queue:crashing",
         "pulsar/queue:quiet",
         anywhere=True,
     ),
