@@ -141,6 +141,8 @@ class Queueing:
             `chaoskit.contract.system.Queues`.
         exchange: the system's own way of routing messages to the queues; empty: directly.
         settings: what the queues are declared with, names of `chaoskit.history.format.schema.QUEUE_SETTINGS`.
+        unsettled: whether consumers leave messages unsettled, or refuse some.
+        crashes: whether consumers exit abruptly.
     """
 
     confirms: bool
@@ -150,3 +152,5 @@ class Queueing:
     features: tuple[tuple[str, QueueFeature], ...] = ()
     exchange: str = ""
     settings: tuple[tuple[str, int], ...] = ()
+    unsettled: bool = False
+    crashes: bool = False

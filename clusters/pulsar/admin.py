@@ -19,6 +19,8 @@ from clusters.pulsar.settings import TOPICS, WEB_PORT
 Answer = TypeVar("Answer")
 
 _CREATE_TIMEOUT_S = 15
+_EARLIEST = {"ledgerId": -1, "entryId": -1, "partitionIndex": -1}
+"""The position before the first message."""
 
 
 _MISSING = re.compile(r"No such (entry|ledger)", re.IGNORECASE)
@@ -88,6 +90,32 @@ class Admin:
         except Refused as refusal:
             if refusal.status != httpx.codes.CONFLICT:
                 raise
+
+    def create_subscription(self, topic: str, partition: int, name: str) -> None:
+        """Create a subscription of a partition that begins with its first message, unless it exists.
+
+        Raises:
+            Refused: brokers reject it.
+            ServiceError: no broker answers.
+        """
+        path = f"/admin/v2/persistent/{TOPICS}/{partition_name(topic, partition)}/subscription/{name}"
+        try:
+            self._ask("PUT", path, _CREATE_TIMEOUT_S, _EARLIEST)
+        except Refused as refusal:
+            if refusal.status != httpx.codes.CONFLICT:
+                raise
+
+    def backlog(self, topic: str, partition: int, subscription: str, timeout_s: float) -> tuple[int, int]:
+        """Return how many entries of a partition a subscription has not acknowledged, and the number of its consumers.
+
+        Raises:
+            ServiceError: no broker answers, or the owner does not, or it has no such subscription.
+        """
+        path = f"/admin/v2/persistent/{TOPICS}/{partition_name(topic, partition)}/stats?getPreciseBacklog=true"
+        told = self._ask("GET", path, timeout_s)["subscriptions"].get(subscription)
+        if told is None:
+            raise ServiceError(f"{topic}/{partition} has no subscription {subscription}")
+        return int(told["msgBacklog"]), len(told["consumers"])
 
     def delete_topic(self, name: str) -> None:
         """Delete a partitioned topic and its subscriptions, if it exists.

@@ -7,14 +7,18 @@ from typing import Any
 
 from chaoskit.contract.client import Completed
 from chaoskit.contract.power import P, held
+from chaoskit.contract.queue import Publishing
 from clusters.pulsar.consumer import PulsarAuditor, PulsarConsumer
 from clusters.pulsar.producer import PulsarProducer
+from clusters.pulsar.queue_consumer import PulsarQueueConsumer
+from clusters.pulsar.queue_publisher import PulsarPublisher
 from clusters.pulsar.sequenced import PulsarSequencedProducer
 from clusters.pulsar.subscriber import PulsarSubscriber
 
 
 class PulsarClients:
-    """The powers `LogClients`, `SequencedClients` and `SubscribingClients` of `chaoskit.contract.client`."""
+    """The powers `LogClients`, `SequencedClients` and `SubscribingClients` of `chaoskit.contract.client`, and
+    `chaoskit.contract.queue.QueueClients`."""
 
     def __init__(self, connection: Mapping[str, Any]) -> None:
         self._connection = connection
@@ -41,3 +45,11 @@ class PulsarClients:
 
     def auditor(self, settings: Mapping[str, Any]) -> PulsarAuditor:
         return PulsarAuditor(self._connection)
+
+    def publisher(
+        self, settings: Mapping[str, Any], index: int, completed: Completed, publishing: Publishing
+    ) -> PulsarPublisher:
+        return PulsarPublisher(self._connection, settings, completed)
+
+    def queue_consumer(self, settings: Mapping[str, Any], index: int, prefetch: int) -> PulsarQueueConsumer:
+        return PulsarQueueConsumer(self._connection, settings, prefetch)

@@ -10,14 +10,16 @@ from typing import Any
 
 from chaoskit.base.errors import BadInput
 from chaoskit.base.waiting import wait_while
+from chaoskit.contract.datamodel import QUEUE
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.service import Placed, ServiceError
 from chaoskit.contract.topic import Topic
 from clusters.pulsar import probe, settings
 from clusters.pulsar.admin import Admin, Refused, partition_name
-from clusters.pulsar.connection import BEGINS, NAMESPACE
+from clusters.pulsar.connection import BEGINS, NAMESPACE, subscription
 from clusters.pulsar.java.settings import own_client
 from clusters.pulsar.operator import Operator
+from clusters.pulsar.queues import QUEUES, TTL_POLICY, ttl_s
 from clusters.pulsar.roles import Roles
 from clusters.pulsar.settings import BROKER, BROKER_PORT, WEB_PORT, PulsarOptions
 from clusters.storage.settings import connection
@@ -67,6 +69,8 @@ class PulsarCluster(StorageStack[PulsarOptions]):
         for name, number in topic.places:
             begins = self._admin.state(name, number, _CREATE_TIMEOUT_S).first_ledger
             self._begins[partition_name(name, number)] = begins
+        if topic.model is QUEUE:
+            self._begin_queue(topic)
 
     def settings_in_effect(self) -> dict[str, Mapping[str, str]]:
         names = {host.address: host.name for host in self.hosts}
@@ -81,6 +85,8 @@ class PulsarCluster(StorageStack[PulsarOptions]):
 
     def end_trial(self) -> None:
         topics, self._topics, self._begins = self._topics, [], {}
+        if any(map(ttl_s, topics)):
+            _insist("workload.ttl", partial(self._admin.set_policy, TTL_POLICY, 0))
         for topic in topics:
             _insist(f"topic {topic.name}", partial(self._admin.delete_topic, topic.name))
 
@@ -90,6 +96,7 @@ class PulsarCluster(StorageStack[PulsarOptions]):
             "brokers": self._brokers,
             NAMESPACE: self._namespace,
             BEGINS: self._begins,
+            QUEUES: {topic.name: dict(topic.settings) for topic in self._topics if topic.model is QUEUE},
             **own_client(self._options),
         }
 
@@ -122,6 +129,13 @@ class PulsarCluster(StorageStack[PulsarOptions]):
         return super().missing() or next(
             filter(None, (self._missing_partition(*each) for each in self._partitions())), ""
         )
+
+    def _begin_queue(self, topic: Topic) -> None:
+        """Create a queue's subscription before anything is sent, and say how long messages live."""
+        name = subscription({NAMESPACE: self._namespace})
+        _insist(f"queue {topic.name}", partial(self._admin.create_subscription, topic.name, 0, name))
+        if lives := ttl_s(topic):
+            _insist("workload.ttl", partial(self._admin.set_policy, TTL_POLICY, lives))
 
     def _partitions(self) -> list[tuple[str, int]]:
         return [place for topic in self._topics for place in topic.places]

@@ -1,9 +1,10 @@
 """Pulsar's guarantees: promises, and rules for documented failures.
 
 The rules for bookies and ZooKeeper are in `clusters.storage.durability`, those for subscriptions in
-`subscription_guarantees`. Sources: Pulsar's documentation of `brokerDeduplicationEnabled`; for sequence ids and
-batches, `MessageDeduplication.isDuplicate` (Pulsar 4.0.7), pull request 5491 of apache/pulsar (which added the highest
-sequence id to batches of the Java client), issue 1395 of apache/pulsar-client-go, and runs (docs/deduplication.md).
+`subscription_guarantees`, those for queues in `queue_guarantees`. Sources: Pulsar's documentation of
+`brokerDeduplicationEnabled`; for sequence ids and batches, `MessageDeduplication.isDuplicate` (Pulsar 4.0.7), pull
+request 5491 of apache/pulsar (which added the highest sequence id to batches of the Java client), issue 1395 of
+apache/pulsar-client-go, and runs (docs/deduplication.md).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from chaoskit.contract.traits import Group, Resends
 from clusters.common.effects import disturbed
 from clusters.common.supervision import RUNS
 from clusters.pulsar.producer import resolve_producer
+from clusters.pulsar.queue_guarantees import QUEUE_RULES, queue_promises
 from clusters.pulsar.subscription_guarantees import SUBSCRIPTION_PROMISES, SUBSCRIPTION_RULES
 from clusters.storage.durability import ONE_WRITER, STORAGE_RULES, kept
 
@@ -148,6 +150,7 @@ RULES = (
         anywhere=True,
     ),
     *SUBSCRIPTION_RULES,
+    *QUEUE_RULES,
 )
 
 
@@ -173,6 +176,7 @@ def promises(declared: Declared) -> Mapping[str, str]:
         "failed-visible": "a send is classified as failed only if the client rejected it before it was pending",
         "corrupt": "brokers verify a CRC32C of each entry that they read, clients a CRC32C of each message",
         **SUBSCRIPTION_PROMISES,
+        **queue_promises(declared),
     }
 
 

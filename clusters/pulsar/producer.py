@@ -115,9 +115,8 @@ class PulsarProducer:
             self._client.shutdown()
         self._give_up()
 
-    def _hand_over(
-        self, route: Route, key: bytes | None, payload: bytes, token: int, sequence: int | None = None
-    ) -> bool:
+    def _hand_over(self, route: Route, key: bytes | None, payload: bytes, token: int, **more: Any) -> bool:
+        """Enqueue one message, with `more` of what `pulsar.Producer.send_async` takes; see `send`."""
         if len(self._pending) >= self._pending_max:
             return False
         try:
@@ -126,7 +125,6 @@ class PulsarProducer:
             self._completed(token, FAIL, name_of(error), None)
             return True
         self._pending[token] = route
-        more = {} if sequence is None else {"sequence_id": sequence}
         partition_key = None if key is None else key.decode()
         # Called on a thread of the client, or within this call if the client rejects the message.
         producer.send_async(payload, partial(self._tell, token), partition_key=partition_key, **more)

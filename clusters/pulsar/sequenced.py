@@ -32,7 +32,7 @@ class PulsarSequencedProducer(PulsarProducer):
     def send_as(  # noqa: PLR0917 - as the protocol
         self, topic: str, partition: int, key: bytes | None, payload: bytes, token: int, sequence: int
     ) -> bool:
-        return self._hand_over((topic, partition), key, payload, token, sequence)
+        return self._hand_over((topic, partition), key, payload, token, sequence_id=sequence)
 
     def last_sequence(self, topic: str, partition: int) -> int:
         try:

@@ -9,7 +9,7 @@ from chaoskit.base.errors import Problems
 from chaoskit.contract.benchmark import Driven
 from chaoskit.contract.capability import Capability
 from chaoskit.contract.client import LogClients, SequencedClients, SubscribingClients, TransactionalClients
-from chaoskit.contract.datamodel import LOG
+from chaoskit.contract.datamodel import LOG, QUEUE
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.host import ServiceHost
 from chaoskit.contract.installation import Installation
@@ -17,10 +17,11 @@ from chaoskit.contract.ledger import LedgerClients
 from chaoskit.contract.operating import Leadership, Reassignment, Upgrade
 from chaoskit.contract.queue import QueueClients
 from chaoskit.contract.service import DataFiles
-from chaoskit.contract.traits import Group
+from chaoskit.contract.topic import Topic
+from chaoskit.contract.traits import Group, Queueing
 from clusters.common.diagnosis import java_and_jars
 from clusters.common.java import check_java
-from clusters.pulsar import artifacts
+from clusters.pulsar import artifacts, queues
 from clusters.pulsar.benchmark import DRIVER_CLASS, driven
 from clusters.pulsar.client import PulsarClients
 from clusters.pulsar.connection import CLASSPATH
@@ -45,13 +46,16 @@ class System:
 
     options = PulsarOptions
     roles = ROLES
-    models = (LOG,)
+    models = (LOG, QUEUE)
+    types = queues.TYPES
+    unreplicated = ()
+    queue_features = queues.FEATURES
+    exchanges = ()
     guarantees = GUARANTEES
     driver_class = DRIVER_CLASS
     given = GIVEN_AUTO_RECOVERY
     never: Mapping[type, str] = {
         Reassignment: "topics have no replicas of their own; bookies store their ledgers",
-        QueueClients: "use workload.kind: subscription; a topic keeps its messages at positions",
         LedgerClients: "use `system: bookkeeper` to test ledgers",
     }
     notyet: Mapping[type, str] = {
@@ -64,7 +68,9 @@ class System:
         return (Installation, Leadership, *decommissioning(options))
 
     def client_powers(self, options: PulsarOptions) -> tuple[type, ...]:
-        return (LogClients,) if options.clients == "java" else (LogClients, SequencedClients, SubscribingClients)
+        if options.clients == "java":
+            return (LogClients,)
+        return (LogClients, SequencedClients, SubscribingClients, QueueClients)
 
     def check(self, declared: Declared) -> None:
         options: PulsarOptions = declared.options
@@ -97,6 +103,10 @@ class System:
     def brokers(self, options: PulsarOptions, hosts: int) -> int:
         return len(options.place(hosts).bookies)
 
+    def imposed(self, options: PulsarOptions, topic: Topic) -> Mapping[str, int]:
+        """See `chaoskit.contract.system.Imposing`."""
+        return queues.imposed(options, topic)
+
     def describe_position(self, position: int) -> str:
         """See `chaoskit.contract.system.Positions`."""
         return describe(position)
@@ -112,6 +122,9 @@ class System:
 def _check_clients(declared: Declared) -> None:
     if declared.options.clients == "java":
         check_java_clients(declared)
+        return
+    if declared.get(Queueing) is not None:
+        queues.check_queues(declared)
         return
     problems = Problems()
     problems.tried(resolve_producer, declared.producer)

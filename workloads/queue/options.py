@@ -16,8 +16,8 @@ NOWHERE = "nowhere"
 """The routing key that no queue is bound to."""
 
 
-_ASKS_IF = {"confirms": (True, False), "persistent": (False,)}
-"""Keys that ask for something that a system may not have with these values; others do if they are set."""
+_CHOICES = ("confirms", "persistent")
+"""Keys that ask for something where they are false."""
 
 _FEATURES = {
     "confirms": QueueFeature.CONFIRMS,
@@ -122,15 +122,19 @@ class QueueOptions(LoadOptions):
         """How long nothing must arrive before a queue can be empty: as `drain`, after what still waits has come."""
         return self.drain + (self.delay or 0) + ((self.lives_ns or 0) if self.dead_letters else 0)
 
+    @property
+    def unsettles(self) -> bool:
+        """Whether consumers leave messages unsettled, or refuse some."""
+        return bool(self.nack_every or self.return_every or self.reject_every or self.leave_every)
+
     def features(self) -> list[tuple[str, QueueFeature]]:
-        """Return, by key, what the keys that are set ask of the system's queues."""
-        return [
-            (key, feature) for key, feature in _FEATURES.items() if key in self.model_fields_set and self._asks(key)
-        ]
+        """Return, by key, what the keys that differ from their defaults ask of the system's queues."""
+        return [(key, feature) for key, feature in _FEATURES.items() if self._asks(key)]
 
     def _asks(self, key: str) -> bool:
-        value = getattr(self, key)
-        return value in _ASKS_IF[key] if key in _ASKS_IF else value not in (0, None, "each")
+        """Whether a key asks for something; one that is as by default does not, since a resolved scenario has all."""
+        given, default = getattr(self, key), type(self).model_fields[key].default
+        return given != default and (key in _CHOICES or given not in (0, None))
 
     def queue_names(self) -> list[str]:
         """Return the names of all queues that messages are sent to."""

@@ -48,4 +48,6 @@ def _queueing(options: QueueOptions) -> Queueing:
         features=tuple(options.features()),
         exchange=exchange_of(options),
         settings=tuple(settings_of(options).items()),
+        unsettled=options.unsettles,
+        crashes=options.crash_every is not None,
     )

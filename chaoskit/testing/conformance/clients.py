@@ -199,8 +199,11 @@ def _check_queue(clients: QueueClients, topic: Topic, settings: dict[str, Any], 
         again = _arrive(second, 1)
         payloads = [arrival.delivery.payload for arrival in again]
         wants.that(payloads == sent[:1], f"after a consumer ended, what it had not settled came again: {payloads}")
-        wants.that(all(arrival.delivery.delivery for arrival in again), "a second delivery is not marked")
-        second.settle([arrival.tag for arrival in again], "ack")
+        second.settle([arrival.tag for arrival in again], "nack")
+        refused = _arrive(second, 1)
+        wants.that(len(refused) == 1, "what was refused did not come again")
+        wants.that(all(arrival.delivery.delivery for arrival in refused), "what was refused comes again unmarked")
+        second.settle([arrival.tag for arrival in refused], "ack")
         wants.that(wait_until(lambda: second.left(topic.name)[0] == 0, _WITHIN_S), "a drained queue is not empty")
     finally:
         second.close()

@@ -51,6 +51,33 @@ def _broker(monkeypatch: pytest.MonkeyPatch, status: int, content: Any) -> Itera
         thread.join()
 
 
+def test_a_subscription_begins_with_the_first_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    with _broker(monkeypatch, 204, b"") as asked:
+        Admin([ADDRESS]).create_subscription("queue-0", 0, "s")
+
+    ((method, path, body),) = asked
+    assert (method, path) == ("PUT", "/admin/v2/persistent/public/default/queue-0-partition-0/subscription/s")
+    assert json.loads(body) == {"ledgerId": -1, "entryId": -1, "partitionIndex": -1}
+
+
+def test_a_subscription_that_exists_need_not_be_created(monkeypatch: pytest.MonkeyPatch) -> None:
+    with _broker(monkeypatch, 409, {"reason": "exists"}):
+        Admin([ADDRESS]).create_subscription("queue-0", 0, "s")
+    with _broker(monkeypatch, 500, {"reason": "no"}), pytest.raises(Refused, match="no"):
+        Admin([ADDRESS]).create_subscription("queue-0", 0, "s")
+
+
+def test_the_backlog_of_a_subscription_is_told_with_its_consumers(monkeypatch: pytest.MonkeyPatch) -> None:
+    stats = {"subscriptions": {"s": {"msgBacklog": 7, "consumers": [{}, {}]}}}
+    with _broker(monkeypatch, 200, stats) as asked:
+        assert Admin([ADDRESS]).backlog("queue-0", 0, "s", 1) == (7, 2)
+        with pytest.raises(ServiceError, match="queue-0/0 has no subscription other"):
+            Admin([ADDRESS]).backlog("queue-0", 0, "other", 1)
+
+    path = "/admin/v2/persistent/public/default/queue-0-partition-0/stats?getPreciseBacklog=true"
+    assert asked[0][:2] == ("GET", path)
+
+
 def test_a_topic_is_created_with_its_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
     with _broker(monkeypatch, 204, b"") as asked:
         Admin([ADDRESS]).create_topic("log-0", 3)

@@ -1,0 +1,194 @@
+"""Pulsar's guarantees for queues: topics with one shared subscription.
+
+Sources: Pulsar's documentation of shared subscriptions, dead letter topics, message expiry and batching at batch index
+level, and of `managedLedgerDefaultMarkDeleteRateLimit` (acknowledgements are persisted at most once per second);
+`PersistentDispatcherMultipleConsumers.removeConsumer` and `clearComponentsAfterRemovedAllConsumers`, and
+`InMemoryRedeliveryTracker` (Pulsar 4.0.7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from chaoskit.contract.guarantee import Declared, Effect, Rule
+from chaoskit.contract.traits import Queueing
+from clusters.common.effects import disturbed
+from clusters.common.properties import is_true, setting
+from clusters.pulsar.queues import batches, expires
+
+_TTL_CHECK = "messageExpiryCheckIntervalInMinutes"
+_TTL_CHECK_MIN = 5
+
+
+def _consumed(declared: Declared) -> Queueing | None:
+    """Return the queues of a workload that has consumers during the load."""
+    queueing = declared.get(Queueing)
+    return queueing if queueing is not None and queueing.consumers else None
+
+
+def _comes_again(declared: Declared, effects: Sequence[Effect]) -> str:
+    if _consumed(declared) is None or not disturbed(effects):
+        return ""
+    return (
+        "delivery is at least once: acknowledgements are persisted once per second and have no receipt, and a consumer "
+        "publishes a dead letter before it acknowledges the message"
+    )
+
+
+def _parted(declared: Declared, effects: Sequence[Effect]) -> bool:
+    """Return whether consumers may have lost what they had, or the owner what it knew of them."""
+    queueing = _consumed(declared)
+    return queueing is not None and (queueing.crashes or disturbed(effects))
+
+
+def _counts_forgotten(declared: Declared, effects: Sequence[Effect]) -> str:
+    queueing = _consumed(declared)
+    if queueing is None or not (queueing.unsettled or _parted(declared, effects)):
+        return ""
+    return (
+        "redelivery counts are in the memory of the topic's owner, which counts what consumers refuse, not what one "
+        "had that left, and forgets them when the last consumer leaves or another broker takes over"
+    )
+
+
+def _limit_forgotten(declared: Declared, effects: Sequence[Effect]) -> str:
+    if not _parted(declared, effects):
+        return ""
+    return (
+        "consumers go by redelivery counts, which the topic's owner forgets when it ends or the last consumer leaves, "
+        "and forget what they refused when they end"
+    )
+
+
+def _any_order(declared: Declared, effects: Sequence[Effect]) -> str:
+    if not _parted(declared, effects):
+        return ""
+    return "a shared subscription keeps no order: what a consumer had, and did not settle, goes to others later"
+
+
+def _clock_ahead(declared: Declared, effects: Sequence[Effect]) -> str:
+    delayed = any("delay" in dict(topic.settings) for topic in declared.topics)
+    if not delayed or not any(each.ahead_ns for each in effects if each.on_hosts):
+        return ""
+    return "brokers deliver a delayed message when their own clock says that its time has come, and one was ahead"
+
+
+def _expired(declared: Declared, effects: Sequence[Effect]) -> str:
+    if declared.get(Queueing) is None or not expires(declared):
+        return ""
+    minutes = setting(declared.options.config.broker, _TTL_CHECK, _TTL_CHECK_MIN)
+    return f"brokers delete messages that have expired, which they look for each {minutes} min ({_TTL_CHECK})"
+
+
+def _whole_batches(declared: Declared, effects: Sequence[Effect]) -> str:
+    queueing = _consumed(declared)
+    by_index = is_true(declared.consumer.get("batch_index_ack_enabled")) and is_true(
+        setting(declared.options.config.broker, "acknowledgmentAtBatchIndexLevelEnabled", False)
+    )
+    if queueing is None or not batches(declared) or by_index:
+        return ""
+    if not (queueing.unsettled or _parted(declared, effects)):
+        return ""
+    return "acknowledged messages of a batch are delivered again together with unacknowledged ones"
+
+
+QUEUE_RULES = (
+    Rule(
+        "pulsar.queue-batches",
+        ("duplicate",),
+        _whole_batches,
+        "set workload.producer.batching_enabled: false, or batch_index_ack_enabled and the brokers' "
+        "acknowledgmentAtBatchIndexLevelEnabled",
+        'Pulsar documentation, "Batching", at batch index level',
+        "pulsar/queue:batches",
+        "pulsar/queue:batch-index",
+    ),
+    Rule(
+        "pulsar.queue-counts",
+        ("redelivery-flag-missing",),
+        _counts_forgotten,
+        "",
+        "Pulsar 4.0.7, PersistentDispatcherMultipleConsumers.removeConsumer, clearComponentsAfterRemovedAllConsumers",
+        "pulsar/queue:left",
+        "pulsar/queue:quiet",
+        anywhere=True,
+    ),
+    Rule(
+        "pulsar.queue-limit",
+        ("delivery-limit-exceeded",),
+        _limit_forgotten,
+        "",
+        "Pulsar 4.0.7, InMemoryRedeliveryTracker",
+        "pulsar/queue:dead-letters-broker-killed",
+        "pulsar/queue:dead-letters",
+        anywhere=True,
+    ),
+    Rule(
+        "pulsar.queue-order",
+        ("fifo-violation",),
+        _any_order,
+        "",
+        'Pulsar documentation, "Subscription types", Shared',
+        "pulsar/queue:crashing",
+        "pulsar/queue:quiet",
+        anywhere=True,
+    ),
+    Rule(
+        "pulsar.queue-clock",
+        ("delivered-early",),
+        _clock_ahead,
+        "keep the clocks of brokers in step",
+        'Pulsar documentation, "Delayed message delivery"',
+        "pulsar/queue:delayed-clock-ahead",
+        "pulsar/queue:delayed",
+        anywhere=True,
+    ),
+    Rule(
+        "pulsar.queue-expiry",
+        ("dropped", "expired-late"),
+        _expired,
+        "remove workload.ttl",
+        'Pulsar documentation, "Message retention and expiry", time to live',
+        "pulsar/queue:expired",
+        "pulsar/queue:quiet",
+        anywhere=True,
+    ),
+    Rule(
+        "pulsar.queue-at-least-once",
+        ("duplicate", "dead-letter-twice"),
+        _comes_again,
+        "",
+        "Pulsar documentation, broker setting managedLedgerDefaultMarkDeleteRateLimit, and dead letter topic",
+        "pulsar/queue:broker-killed",
+        "pulsar/queue:quiet",
+        anywhere=True,
+    ),
+)
+
+_QUEUE_PROMISES = {
+    "duplicate": "an acknowledged message is not delivered again without a failure",
+    "dropped": "a queue keeps messages until they are acknowledged, or expire",
+    "unacked-vanished": "a subscription keeps unacknowledged messages and delivers them again",
+    "redelivery-flag-missing": "the owner of a topic counts what consumers refuse while some are connected",
+    "fifo-violation": "messages that nobody had before are read in the order of the topic",
+    "dead-letter-missing": "a message is acknowledged once it is in the dead letter topic",
+    "dead-letter-early": "a message is dead-lettered once it was redelivered as often as the policy says",
+    "dead-letter-mislabelled": "a dead letter tells the topic that it was in",
+    "dead-letter-twice": "without a failure a message is dead-lettered once",
+    "delivery-limit-exceeded": "a message that was redelivered as often as the policy says is dead-lettered next time",
+    "delivered-early": "brokers hold a delayed message until its time, less their tick unless they are strict",
+    "expired-early": "a message is kept until its time to live has passed",
+    "expired-late": "no message has a time to live",
+    "over-length": "a queue has no maximum length",
+    "depth-wrong": "the backlog of a subscription counts what is not acknowledged",
+    "priority-inversion": "a queue has no priorities",
+    "unroutable-confirmed": "a message goes to the topic that it is sent to",
+    "two-active": "all consumers of a shared subscription are active",
+    "no-failover": "all consumers of a shared subscription are active",
+    "stuck": "a queue delivers what is ready to a consumer that has room",
+}
+
+
+def queue_promises(declared: Declared) -> Mapping[str, str]:
+    """Return, by anomaly, why it must not occur in a queue if no rule allows it; none for other workloads."""
+    return {} if declared.get(Queueing) is None else _QUEUE_PROMISES

@@ -1,0 +1,43 @@
+"""A publisher to queues: a producer of topics whose messages may wait on the brokers before they are delivered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from chaoskit.contract.client import Completed
+from chaoskit.contract.vocabulary import Outcome
+from clusters.pulsar.producer import PulsarProducer
+from clusters.pulsar.queues import QUEUES, publisher_settings
+
+
+class PulsarPublisher(PulsarProducer):
+    """See `chaoskit.contract.queue.Publisher`."""
+
+    def __init__(self, connection: Mapping[str, Any], settings: Mapping[str, Any], completed: Completed) -> None:
+        super().__init__(connection, publisher_settings(settings), _without_position(completed))
+        declared: Mapping[str, Mapping[str, int]] = connection[QUEUES]
+        self._delays = {
+            queue: timedelta(milliseconds=given["delay"]) for queue, given in declared.items() if given.get("delay")
+        }
+
+    def send(self, topic: str, partition: int, key: bytes | None, payload: bytes, token: int) -> bool:
+        return self.publish(topic, payload, token, None)
+
+    def publish(self, topic: str, payload: bytes, token: int, priority: int | None) -> bool:
+        """See `chaoskit.contract.queue.Publisher`; there are no priorities."""
+        delay = self._delays.get(topic)
+        more = {} if delay is None else {"deliver_after": delay}
+        return self._hand_over((topic, 0), None, payload, token, **more)
+
+
+def _without_position(completed: Completed) -> Completed:
+    """Return a callback that tells no positions: a queue has none."""
+
+    def told(
+        token: int, outcome: Outcome, error: str | None, position: int | None, at_ns: int | None = None, /
+    ) -> None:
+        completed(token, outcome, error, None, at_ns)
+
+    return told

@@ -1,0 +1,166 @@
+"""Queues in Pulsar: topics with one shared subscription, and what a workload may ask of them.
+
+Sources: Pulsar's documentation of delayed delivery (`isDelayedDeliveryDeliverAtTimeStrict`,
+`delayedDeliveryTickTimeMillis`), of message expiry, of backlog quotas and of dead letter topics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pulsar
+
+from chaoskit.base.errors import BadInput, Problems
+from chaoskit.contract.datamodel import QUEUE, DataModel
+from chaoskit.contract.guarantee import Declared
+from chaoskit.contract.queue import QueueFeature
+from chaoskit.contract.topic import Topic
+from chaoskit.contract.traits import Queueing
+from clusters.common.properties import is_true, setting
+from clusters.pulsar.connection import library_settings
+from clusters.pulsar.producer import resolve_producer
+from clusters.pulsar.settings import PulsarOptions
+
+QUEUES = "queues"
+"""Key of the client settings: what each queue was declared with, by its name."""
+
+SHARED = "shared"
+TYPES: Mapping[DataModel, Sequence[str]] = {QUEUE: (SHARED,)}
+FEATURES = (
+    QueueFeature.CONFIRMS,
+    QueueFeature.DELAY,
+    QueueFeature.EXPIRY,
+    QueueFeature.PREFETCH,
+    QueueFeature.REFUSAL,
+    QueueFeature.DELIVERY_LIMIT,
+    QueueFeature.DEAD_LETTERS,
+)
+
+LIVES, TTL_POLICY, TTL_DEFAULT = "message-ttl", "messageTTL", "ttlDurationDefaultInSeconds"
+_SECOND_MS = 1000
+
+_PUBLISHER = {"batching_enabled": False}
+"""Defaults of publishers that differ from those of producers of logs: brokers settle, count and delay entries."""
+
+_CONSUMER = {"negative_ack_redelivery_delay_ms": 1000}
+"""Defaults that differ from pulsar-client's: what is refused must come again within a run (the library waits one
+minute)."""
+
+_CONSUMER_OURS = (
+    "topic", "subscription_name", "schema", "message_listener", "crypto_key_reader", "initial_position",
+    "batch_receive_policy", "key_shared_policy", "dead_letter_policy", "pattern_auto_discovery_period",
+    "consumer_type", "receiver_queue_size",
+)  # fmt: skip
+
+_EVICTS = "consumer_backlog_eviction"
+
+
+def publisher_settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of publishers: given ones over ours; see `resolve_producer`."""
+    return {**_PUBLISHER, **given}
+
+
+def consumer_settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of consumers of queues: given ones over ours.
+
+    Raises:
+        BadInput: unknown setting, or one that the workload's own keys set.
+    """
+    return library_settings({**_CONSUMER, **given}, pulsar.Client.subscribe, _CONSUMER_OURS, "consumer")
+
+
+def batches(declared: Declared) -> bool:
+    """Return whether publishers send several messages in one entry."""
+    return bool(resolve_producer(publisher_settings(declared.producer)).get("batching_enabled"))
+
+
+def ttl_s(topic: Topic) -> int:
+    """Return how long messages of a queue live, in seconds; 0: for ever."""
+    return dict(topic.settings).get(LIVES, 0) // _SECOND_MS
+
+
+def imposed(options: PulsarOptions, topic: Topic) -> dict[str, int]:
+    """Return what brokers do to a queue besides what the workload declared, with names of `schema.QUEUE_SETTINGS`.
+
+    Unless they are strict, they deliver a delayed message as much too early as their tick is long.
+    """
+    if topic.model is not QUEUE:
+        return {}
+    found, broker = {}, options.config.broker
+    lives = int(options.namespace.get(TTL_POLICY) or 0) or int(setting(broker, TTL_DEFAULT, 0))
+    if lives and not ttl_s(topic):
+        found[LIVES] = lives * _SECOND_MS
+    delay = dict(topic.settings).get("delay")
+    if delay and not is_true(setting(broker, "isDelayedDeliveryDeliverAtTimeStrict", False)):
+        found["delay"] = max(delay - int(setting(broker, "delayedDeliveryTickTimeMillis", _SECOND_MS)), 0)
+    return found
+
+
+def expires(declared: Declared) -> bool:
+    """Return whether messages of any queue expire."""
+    return any(
+        LIVES in {**dict(topic.settings), **imposed(declared.options, topic)}
+        for topic in declared.topics
+        if topic.model is QUEUE
+    )
+
+
+def check_queues(declared: Declared) -> None:
+    """Reject what queues of Pulsar cannot do.
+
+    Raises:
+        BadInput: names each key and its remedy.
+    """
+    queueing = declared.get(Queueing)
+    if queueing is None:
+        return
+    problems = Problems()
+    problems.tried(resolve_producer, publisher_settings(declared.producer))
+    problems.tried(consumer_settings, declared.consumer)
+    for refusal in (*_refused_keys(queueing), *_refused_settings(queueing), *_refused_policies(declared.options)):
+        problems.add(BadInput(refusal))
+    problems.raise_any()
+
+
+def _refused_keys(queueing: Queueing) -> list[str]:
+    asked = dict(queueing.features)
+    refused = []
+    if not queueing.confirms:
+        refused.append("workload.confirms: brokers answer every send of Pulsar's clients; remove it")
+    if "reject_every" in asked:
+        refused.append(
+            "workload.reject_every: a consumer of Pulsar can only ask for a message again; use return_every with "
+            "delivery_limit and dead_letters"
+        )
+    if "message_ttl" in asked:
+        refused.append("workload.message_ttl: messages of Pulsar have no time to live of their own; use ttl")
+    return refused
+
+
+def _refused_settings(queueing: Queueing) -> list[str]:
+    settings = dict(queueing.settings)
+    lives, dead, limit = (settings.get(each, 0) for each in (LIVES, "dead-letters", "delivery-limit"))
+    refused = []
+    if lives % _SECOND_MS:
+        refused.append("workload.ttl: Pulsar counts in seconds; write whole ones")
+    if lives and dead:
+        refused.append("workload.ttl: Pulsar deletes what expires, also dead letters; remove dead_letters")
+    if dead and not limit:
+        refused.append("workload.dead_letters: Pulsar has them for messages that are returned too often only; set "
+                       "delivery_limit")  # fmt: skip
+    if limit and not dead:
+        refused.append("workload.delivery_limit: Pulsar has one only with a dead letter topic; set dead_letters: true")
+    return refused
+
+
+def _refused_policies(options: PulsarOptions) -> list[str]:
+    refused = []
+    if _EVICTS in str(options.namespace.get("backlogQuota")):
+        refused.append(f"cluster.namespace.backlogQuota: what {_EVICTS} drops is not judged; use producer_exception")
+    if setting(options.config.broker, "backlogQuotaDefaultRetentionPolicy", "") == _EVICTS:
+        refused.append(
+            f"cluster.config.broker.backlogQuotaDefaultRetentionPolicy: what {_EVICTS} drops is not judged; use "
+            "producer_exception"
+        )
+    return refused
