@@ -16,7 +16,8 @@ from clusters.common.properties import setting
 from clusters.rocketmq.client_settings import ANSWERED, CHECK, END, SENT, transactional_settings
 
 _NOTED, _ASKED = ("transactionOpBatchInterval", 3000), ("transactionTimeOut", 6000)
-"""Settings of brokers with their defaults, ms."""
+_ASKED_AGAIN = ("transactionCheckInterval", 5000)
+"""Settings of brokers with their defaults here, ms."""
 
 
 def _tells(declared: Declared) -> bool:
@@ -42,10 +43,11 @@ def _again(declared: Declared, effects: Sequence[Effect]) -> str:
     if declared.get(Transactions) is None:
         return ""
     config = declared.options.config
-    noted_ms, asked_ms = (int(setting(config, name, default)) for name, default in (_NOTED, _ASKED))
+    noted_ms = int(setting(config, *_NOTED))
     noted = f"that a transaction has ended is written up to {noted_ms} ms after its message came to light (" + _NOTED[0]
-    if asked_ms <= noted_ms:
-        return f"{noted}), and after {_ASKED[0]}={asked_ms} the broker asks, and the message is written again"
+    for name, default in (_ASKED,) if _tells(declared) else (_ASKED, _ASKED_AGAIN):
+        if (asked_ms := int(setting(config, name, default))) <= noted_ms:
+            return f"{noted}), and after {name}={asked_ms} the broker asks, and the message is written again"
     if disturbed(effects):
         return f"{noted}): after a failure in between the broker asks, and the message is written again"
     return ""
@@ -81,7 +83,7 @@ TRANSACTION_RULES = (
         "rocketmq.committed-again",
         ("duplicate",),
         _again,
-        "set transactionTimeOut to more than transactionOpBatchInterval",
+        "set transactionTimeOut and transactionCheckInterval to more than transactionOpBatchInterval",
         "TransactionalMessageServiceImpl.deletePrepareMessage; broker setting transactionOpBatchInterval",
         "rocketmq/transactions:impatient",
         "rocketmq/transactions:quiet",

@@ -100,6 +100,11 @@ def _impatient(asks_after_ms: int) -> Declared:
     return Declared(options, 3, 3, (), {}, {}, (Transactions(),))
 
 
+def _often(asks_every_ms: int, **producer: str) -> Declared:
+    options = RocketOptions(config={"transactionCheckInterval": asks_every_ms})
+    return Declared(options, 3, 3, (), producer, {}, (Transactions(),))
+
+
 def test_a_transaction_has_one_message() -> None:
     _check_transactions(_declared())
     with pytest.raises(BadInput, match=r"workload\.messages: 50: a transaction has one message; set messages: 1"):
@@ -115,6 +120,9 @@ def test_a_transaction_has_one_message() -> None:
         ("check-unanswered", _declared(end="unsent"), KILL, False),
         ("committed-again", _declared(), KILL, True),
         ("committed-again", _impatient(3000), NO_FAULT, True),
+        ("committed-again", _often(3000, end="unsent"), NO_FAULT, True),
+        ("committed-again", _often(3001, end="unsent"), NO_FAULT, False),
+        ("committed-again", _often(3000), NO_FAULT, False),
         ("committed-again", _impatient(3001), NO_FAULT, False),
         ("committed-again", _declared(), NO_FAULT, False),
         ("committed-late", _declared(), NO_FAULT, True),
