@@ -53,6 +53,7 @@ _CONSUMER_OURS = (
     "consumer_type", "receiver_queue_size",
 )  # fmt: skip
 
+_TIMEOUT = "unacked_messages_timeout_ms"
 _EVICTS = "consumer_backlog_eviction"
 
 
@@ -118,6 +119,13 @@ def check_queues(declared: Declared) -> None:
     problems = Problems()
     problems.tried(resolve_producer, publisher_settings(declared.producer))
     problems.tried(consumer_settings, declared.consumer)
+    if declared.consumer.get(_TIMEOUT):
+        problems.add(
+            BadInput(
+                f"workload.consumer.{_TIMEOUT}: what comes again after it is not judged in queues; remove it, or use "
+                "workload.kind: subscription"
+            )
+        )
     for refusal in (*_refused_keys(queueing), *_refused_settings(queueing), *_refused_policies(declared.options)):
         problems.add(BadInput(refusal))
     problems.raise_any()

@@ -57,6 +57,10 @@ def _declared(
         ({"settings": {"delivery-limit": 1}}, r"workload\.delivery_limit: .*; set dead_letters: true"),
         ({"consumer": {"receiver_queue_size": 5}}, r"workload\.consumer\.receiver_queue_size: pulsar-client has no"),
         ({"consumer": {"consumer_type": "Shared"}}, r"workload\.consumer\.consumer_type: pulsar-client has no"),
+        (
+            {"consumer": {"unacked_messages_timeout_ms": 10_000}},
+            r"workload\.consumer\.unacked_messages_timeout_ms: .*; remove it, or use workload\.kind: subscription",
+        ),
         ({"producer": {"acks": 1}}, r"workload\.producer\.acks: pulsar-client has no such setting"),
         (
             {"namespace": {"backlogQuota": {"policy": "consumer_backlog_eviction"}}},
