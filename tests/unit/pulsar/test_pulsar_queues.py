@@ -61,6 +61,10 @@ def _declared(
             {"consumer": {"unacked_messages_timeout_ms": 10_000}},
             r"workload\.consumer\.unacked_messages_timeout_ms: .*; remove it, or use workload\.kind: subscription",
         ),
+        (
+            {"consumer": {"negative_ack_redelivery_delay_ms": 60_000}},
+            r"workload\.consumer\.negative_ack_redelivery_delay_ms: .*; write 20000 at most",
+        ),
         ({"producer": {"acks": 1}}, r"workload\.producer\.acks: pulsar-client has no such setting"),
         (
             {"namespace": {"backlogQuota": {"policy": "consumer_backlog_eviction"}}},
