@@ -25,7 +25,7 @@ from chaoskit.contract.topic import DEAD
 from chaoskit.contract.vocabulary import INFO, OK, Outcome
 from clusters.pulsar.admin import Admin
 from clusters.pulsar.connection import close_soon, connect, full_name, name_of, subscription
-from clusters.pulsar.queues import QUEUES, consumer_settings
+from clusters.pulsar.queues import QUEUES, REFUSAL_DELAY, consumer_settings
 from clusters.pulsar.settings import BROKER_PORT
 
 _LIMITLESS = 1000
@@ -70,7 +70,7 @@ class PulsarQueueConsumer:
         self._taken: Counter[str] = Counter()
         self._tag = 0
         self._next = 0
-        self._refusal_s = self._settings["negative_ack_redelivery_delay_ms"] / 1000 * _TICKS + _TELL_S
+        self._refusal_s = self._settings[REFUSAL_DELAY] / 1000 * _TICKS + _TELL_S
         self._refused_until = 0.0
 
     def consume(self, queues: Sequence[str]) -> None:

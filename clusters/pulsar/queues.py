@@ -43,7 +43,9 @@ _SECOND_MS = 1000
 _PUBLISHER = {"batching_enabled": False}
 """Defaults of publishers that differ from those of producers of logs: brokers settle, count and delay entries."""
 
-_CONSUMER = {"negative_ack_redelivery_delay_ms": 1000}
+REFUSAL_DELAY = "negative_ack_redelivery_delay_ms"
+_REFUSAL_DELAY_MAX_MS = 20_000
+_CONSUMER = {REFUSAL_DELAY: 1000}
 """Defaults that differ from pulsar-client's: what is refused must come again within a run (the library waits one
 minute)."""
 
@@ -53,6 +55,7 @@ _CONSUMER_OURS = (
     "consumer_type", "receiver_queue_size",
 )  # fmt: skip
 
+_TIMEOUT = "unacked_messages_timeout_ms"
 _EVICTS = "consumer_backlog_eviction"
 
 
@@ -118,9 +121,30 @@ def check_queues(declared: Declared) -> None:
     problems = Problems()
     problems.tried(resolve_producer, publisher_settings(declared.producer))
     problems.tried(consumer_settings, declared.consumer)
-    for refusal in (*_refused_keys(queueing), *_refused_settings(queueing), *_refused_policies(declared.options)):
+    for refusal in (
+        *_refused_consumers(declared.consumer),
+        *_refused_keys(queueing),
+        *_refused_settings(queueing),
+        *_refused_policies(declared.options),
+    ):
         problems.add(BadInput(refusal))
     problems.raise_any()
+
+
+def _refused_consumers(given: Mapping[str, Any]) -> list[str]:
+    refused = []
+    if given.get(_TIMEOUT):
+        refused.append(
+            f"workload.consumer.{_TIMEOUT}: what comes again after it is not judged in queues; remove it, or use "
+            "workload.kind: subscription"
+        )
+    delay_ms = given.get(REFUSAL_DELAY, 0)
+    if isinstance(delay_ms, int) and delay_ms > _REFUSAL_DELAY_MAX_MS:
+        refused.append(
+            f"workload.consumer.{REFUSAL_DELAY}: a consumer that leaves waits so long for its refusals; write "
+            f"{_REFUSAL_DELAY_MAX_MS} at most"
+        )
+    return refused
 
 
 def _refused_keys(queueing: Queueing) -> list[str]:

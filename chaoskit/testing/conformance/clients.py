@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -27,6 +28,8 @@ from chaoskit.testing.conformance.wants import Wants
 
 _COUNT = 20
 _WITHIN_S = 30.0
+_ACKS_S = 1.0
+"""How long a consumer lives on so that its acknowledgements count, as for the checkers of queues."""
 
 
 class _Completion(NamedTuple):
@@ -191,6 +194,7 @@ def _check_queue(clients: QueueClients, topic: Topic, settings: dict[str, Any], 
         wants.that(not any(arrival.delivery.delivery for arrival in arrivals), "first deliveries are marked")
         outcome, error = first.settle([arrival.tag for arrival in arrivals[1:]], "ack")
         wants.that(outcome == OK, f"an acknowledgement failed: {error}")
+        time.sleep(_ACKS_S)
     finally:
         first.close(abruptly=True)
     second = clients.queue_consumer(settings, 1, _COUNT)

@@ -57,6 +57,14 @@ def _declared(
         ({"settings": {"delivery-limit": 1}}, r"workload\.delivery_limit: .*; set dead_letters: true"),
         ({"consumer": {"receiver_queue_size": 5}}, r"workload\.consumer\.receiver_queue_size: pulsar-client has no"),
         ({"consumer": {"consumer_type": "Shared"}}, r"workload\.consumer\.consumer_type: pulsar-client has no"),
+        (
+            {"consumer": {"unacked_messages_timeout_ms": 10_000}},
+            r"workload\.consumer\.unacked_messages_timeout_ms: .*; remove it, or use workload\.kind: subscription",
+        ),
+        (
+            {"consumer": {"negative_ack_redelivery_delay_ms": 60_000}},
+            r"workload\.consumer\.negative_ack_redelivery_delay_ms: .*; write 20000 at most",
+        ),
         ({"producer": {"acks": 1}}, r"workload\.producer\.acks: pulsar-client has no such setting"),
         (
             {"namespace": {"backlogQuota": {"policy": "consumer_backlog_eviction"}}},

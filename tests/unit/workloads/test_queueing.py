@@ -11,7 +11,8 @@ from loads import RUN, Load, Powers, rows_of
 
 from chaoskit.contract.client import Unreachable
 from chaoskit.contract.datamodel import QUEUE
-from chaoskit.contract.queue import Arrival, Change, Death, Publishing
+from chaoskit.contract.queue import Arrival, Change, Death, Publishing, QueueFeature
+from chaoskit.contract.traits import Queueing
 from chaoskit.contract.vocabulary import Outcome
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Task
 from chaoskit.history.format import payload
@@ -287,3 +288,29 @@ def test_every_nth_message_goes_nowhere() -> None:
 def test_options_that_contradict_each_other_are_refused(given: dict[str, Any], why: str) -> None:
     with pytest.raises(ValueError, match=why):
         _options(**given)
+
+
+def test_a_resolved_scenario_asks_for_no_more_than_the_written_one() -> None:
+    written = _options(persistent=False, confirms=True, nack_every=5, prefetch=100)
+    resolved = QueueOptions.model_validate(written.model_dump())
+
+    asked = [("persistent", QueueFeature.DURABILITY), ("nack_every", QueueFeature.REFUSAL)]
+    assert written.features() == resolved.features() == asked
+    assert QueueOptions.model_validate(_options().model_dump()).features() == []
+
+
+@pytest.mark.parametrize(
+    ("given", "unsettled", "crashes"),
+    [
+        ({}, False, False),
+        ({"leave_every": 2}, True, False),
+        ({"return_every": 2, "delivery_limit": 1}, True, False),
+        ({"crash_every": "1s"}, False, True),
+    ],
+)
+def test_guarantees_are_told_what_consumers_do_not_settle(
+    given: dict[str, Any], unsettled: bool, crashes: bool
+) -> None:
+    (queueing,) = (each for each in QueueWorkload().traits(_options(**given)) if isinstance(each, Queueing))
+
+    assert (queueing.unsettled, queueing.crashes) == (unsettled, crashes)
