@@ -13,6 +13,7 @@ from chaoskit.contract.traits import Group, Queueing
 from clusters.common.effects import LOSES, disturbed, hosts_down_together, hosts_hit
 from clusters.common.properties import is_true, setting
 from clusters.common.supervision import RUNS
+from clusters.rocketmq.artifacts import parse_version
 from clusters.rocketmq.client_settings import ASYNC, ONEWAY, producer_settings, way_of, way_to_queues
 from clusters.rocketmq.queues import FIFO
 from clusters.rocketmq.settings import RocketOptions
@@ -20,6 +21,10 @@ from clusters.rocketmq.transaction_guarantees import TRANSACTION_PROMISES, TRANS
 
 _RETRIES = 2
 """Default of `retryTimesWhenSendAsyncFailed` and `retryTimesWhenSendFailed`."""
+
+_GIVES_UP_SLAVES = (5, 4)
+"""First release whose `AutoSwitchHAService.removeConnection` changes the set in use; before, the former set counted
+until controllers had agreed (`getSyncStateSet`)."""
 
 
 def flushes_each(options: RocketOptions) -> bool:
@@ -81,6 +86,18 @@ def _one_copy(declared: Declared, effects: Sequence[Effect]) -> str:
     return (
         "allAckInSyncStateSet=false, inSyncReplicas=1: the master acknowledges alone, and what no slave has yet is "
         "lost when another broker becomes master"
+    )
+
+
+def _gives_up_slaves(declared: Declared, effects: Sequence[Effect]) -> str:
+    options: RocketOptions = declared.options
+    if not options.elects or not is_true(setting(options.config, "allAckInSyncStateSet", False)):
+        return ""
+    if parse_version(options.version) < _GIVES_UP_SLAVES or not hosts_hit(effects):
+        return ""
+    return (
+        "a master whose connection to a slave breaks takes it out of its own sync-state set before controllers agree: "
+        "what waited for the last slave is acknowledged, by the master alone"
     )
 
 
@@ -201,6 +218,17 @@ RULES = (
         "rocketmq/master-isolated:one-copy",
         "rocketmq/master-isolated:all-copies",
         elects=True,
+    ),
+    Rule(
+        "rocketmq.gives-up-slaves",
+        ("truncated",),
+        _gives_up_slaves,
+        "set version: 5.3.3",
+        "AutoSwitchHAService.removeConnection and GroupTransferService.doWaitTransfer of 5.4.0; docs/rocketmq.md",
+        "rocketmq/master-isolated:gives-up",
+        "rocketmq/master-isolated:all-copies",
+        elects=True,
+        known="RocketMQ since 5.4.0, AutoSwitchHAService.removeConnection: a master changes its sync-state set alone",
     ),
     Rule(
         "rocketmq.oneway",

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from chaoskit.base.errors import BadInput, Problems
+from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.topic import DEAD, Topic
+from chaoskit.contract.traits import Queueing
 from clusters.rocketmq import admin, progress
 from clusters.rocketmq.admin import Server
 
@@ -25,6 +28,35 @@ _CHECKPOINT = "ck"
 be looked at, and is passed once all of the batch is acknowledged or given again (`PopReviveService`)."""
 
 _TIMER_LAG_S = 2
+
+
+def check_queues(declared: Declared) -> None:
+    """Reject queues that RocketMQ does not have.
+
+    Raises:
+        BadInput: names each key of the workload, and what to write.
+    """
+    queueing, problems = declared.get(Queueing), Problems()
+    if queueing is None:
+        return
+    settings = dict(queueing.settings)
+    if "reject_every" in dict(queueing.features):
+        problems.add(
+            BadInput(
+                "workload.reject_every: a consumer of RocketMQ can only let a message come again; use return_every "
+                "with delivery_limit and dead_letters"
+            )
+        )
+    if settings.get("dead-letters") and not settings.get("delivery-limit"):
+        problems.add(
+            BadInput(
+                "workload.dead_letters: RocketMQ has them for messages that are returned too often only; set "
+                "delivery_limit"
+            )
+        )
+    if settings.get("delay") and any(topic.kind == FIFO for topic in declared.topics):
+        problems.add(BadInput("workload.delay: a topic of RocketMQ keeps an order or delays; remove type: fifo"))
+    problems.raise_any()
 
 
 def real_topic(queue: str) -> str:

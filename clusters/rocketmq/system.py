@@ -25,7 +25,7 @@ from clusters.rocketmq.client_settings import check_clients
 from clusters.rocketmq.deploy import RocketCluster
 from clusters.rocketmq.guarantees import GUARANTEES
 from clusters.rocketmq.known import check_names, check_topology
-from clusters.rocketmq.queues import TYPES
+from clusters.rocketmq.queues import TYPES, check_queues
 from clusters.rocketmq.roles import CONTROLLER_LEADER, ROLES
 from clusters.rocketmq.settings import RocketOptions
 
@@ -85,6 +85,7 @@ class System:
         problems.tried(check_java, _JAVA_MIN, f"RocketMQ {options.version}")
         problems.tried(check_clients, declared)
         problems.tried(_check_transactions, declared)
+        problems.tried(check_queues, declared)
         problems.raise_any()
 
     def is_fetched(self, options: RocketOptions) -> bool:

@@ -35,7 +35,8 @@ CLOCK_N1 = [replace(_effect("clock-offset", "n1"), delays=False)]
 
 
 def _declared(mode: str = "controller", config: dict[str, Any] | None = None, **more: Any) -> Declared:
-    return Declared(RocketOptions(mode=mode, config=config or {}), 3, 3, (), more.pop("producer", {}), {}, **more)
+    options = RocketOptions(mode=mode, config=config or {}, version=more.pop("version", "5.5.0"))
+    return Declared(options, 3, 3, (), more.pop("producer", {}), {}, **more)
 
 
 def _queue(kind: str = "normal", settings: tuple[tuple[str, int], ...] = (), **more: Any) -> Declared:
@@ -59,6 +60,7 @@ def _why(rule: str, declared: Declared, effects: list[Effect]) -> str:
         ("disks-lost", _declared("master-slave", SYNCED), WIPED_N1),
         ("disks-lost", _declared("controller", {**SYNCED, **ALL_COPIES}), WIPED_TWO),
         ("one-copy", _declared("controller"), KILLED_N1),
+        ("gives-up-slaves", _declared("controller", ALL_COPIES), KILLED_N1),
         ("oneway", _declared(producer={"send": "oneway"}), KILLED_N1),
         ("not-in-order", _declared(producer={"send": "async"}), NO_FAULT),
         ("not-in-order", _declared(producer={"send": "oneway"}), NO_FAULT),
@@ -90,6 +92,10 @@ def test_a_rule_allows_what_its_cause_explains(rule: str, declared: Declared, ef
         ("one-copy", _declared("controller", {"inSyncReplicas": 2}), KILLED_N1),
         ("one-copy", _declared("master-slave"), KILLED_N1),
         ("one-copy", _declared("controller"), NO_FAULT),
+        ("gives-up-slaves", _declared("controller", ALL_COPIES), NO_FAULT),
+        ("gives-up-slaves", _declared("controller", {"inSyncReplicas": 2}), KILLED_N1),
+        ("gives-up-slaves", _declared("controller", ALL_COPIES, version="5.3.3"), KILLED_N1),
+        ("gives-up-slaves", _declared("master-slave", ALL_COPIES), KILLED_N1),
         ("oneway", _declared(producer={"send": "oneway"}), NO_FAULT),
         ("oneway", _declared(producer={"send": "oneway"}), CLOCK_N1),
         ("oneway", _declared(), KILLED_N1),

@@ -8,10 +8,14 @@ import pytest
 
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.datamodel import QUEUE
+from chaoskit.contract.guarantee import Declared
+from chaoskit.contract.queue import QueueFeature
 from chaoskit.contract.topic import Topic
+from chaoskit.contract.traits import Queueing
 from chaoskit.scenario.plan import read_plan
 from clusters.rocketmq import admin, queues
 from clusters.rocketmq.client_settings import pop_settings, way_to_queues
+from clusters.rocketmq.settings import RocketOptions
 
 MASTER = ("10.0.0.1", 10911)
 
@@ -93,3 +97,28 @@ def test_how_long_a_message_is_invisible_is_checked() -> None:
 def test_what_queues_cannot_do_is_refused(workload: dict[str, Any], words: str) -> None:
     with pytest.raises(BadInput, match=words):
         read_plan(_content(**workload), "s.yaml", seed=1)
+
+
+@pytest.mark.parametrize(
+    ("queueing", "kind", "words"),
+    [
+        ({"features": (("reject_every", QueueFeature.REFUSAL),)}, "normal", r"workload\.reject_every: .*; use return_"),
+        ({"settings": (("dead-letters", 1),)}, "normal", r"workload\.dead_letters: .*; set delivery_limit"),
+        ({"settings": (("delay", 3000),)}, "fifo", r"workload\.delay: .*; remove type: fifo"),
+    ],
+)
+def test_what_a_queue_of_rocketmq_cannot_do_is_refused(queueing: dict[str, Any], kind: str, words: str) -> None:
+    with pytest.raises(BadInput, match=words):
+        queues.check_queues(_declared(kind, queueing))
+
+
+def test_what_a_queue_of_rocketmq_can_do_is_not_refused() -> None:
+    limited = (("dead-letters", 1), ("delivery-limit", 2), ("delay", 3000))
+
+    queues.check_queues(_declared("normal", {"settings": limited}))
+    queues.check_queues(_declared("fifo", {"settings": limited[:2]}))
+
+
+def _declared(kind: str, queueing: dict[str, Any]) -> Declared:
+    traits = (Queueing(True, True, 2, **queueing),)
+    return Declared(RocketOptions(), 1, 1, (Topic("queue-0", QUEUE, kind=kind),), {}, {}, traits)
