@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from chaoskit.base.latency import Flags, Ints, buckets
+from chaoskit.base.quantities import MILLISECOND
 from chaoskit.base.waits import Wait, Waits, are_in, first_of_each, waits
 from chaoskit.contract.datamodel import DataModel
 from chaoskit.history.format.schema import AUDITOR, OUTCOMES, SENDING
@@ -182,7 +183,9 @@ def partition_measured(
     rows = received_rows(messages, operations)
     first, reader = delivered_rows(tables, operations, rows, timing.load.begin_ns, model)
     told = single("received", rows.size), _of_transactions(messages, operations)
-    counts = pa.concat_tables([*_sent(sends, timing), *told, *_delivered(messages, (first, reader), sends, timing)])
+    late = _late(tables, first, timing)
+    delivered = _delivered(messages, (first, reader), sends, timing)
+    counts = pa.concat_tables([*_sent(sends, timing), *told, *delivered, *late])
     found = sends.waits(timing, model)
     lasting = [each for each in waits_of(found, timing) if each[2].answered or each[0] in _LASTING or model.lasts]
     return counts, _waits(partition, sends, found, lasting)
@@ -289,6 +292,17 @@ def _delivered(messages: pa.Table, deliveries: tuple[Ints, Ints], sends: Sends, 
     groups = np.unique(reader) if reader.size else np.zeros(1, np.int64)
     seen = [are_in(acked, np.sort(value[reader == each])) for each in groups]
     yield single("undelivered", sum(np.count_nonzero(~each) for each in seen))
+
+
+def _late(tables: tuple[pa.Table, pa.Table], first: Ints, timing: Timing) -> Iterator[pa.Table]:
+    """Yield COUNTS of how long after its delay each first delivery of a delayed message was."""
+    messages, observations = tables
+    declared = is_word(observations["kind"], "declared") & is_word(observations["name"], "delay")
+    if declared.any():
+        delay_ms = observations["position"].take(pa.array(np.flatnonzero(declared)[-1:])).to_numpy()
+        sent_ns, received_ns = (messages[name].take(pa.array(first)).to_numpy() for name in ("sent_ns", "received_ns"))
+        late_ns = np.maximum(received_ns - sent_ns - delay_ms * MILLISECOND, 0)
+        yield counted("late", timing.phases(sent_ns, received_ns), buckets(late_ns))
 
 
 def _waits(partition: Partition, sends: Sends, found: Waits, told: list[tuple[str, int, Wait]]) -> pa.Table:

@@ -25,6 +25,7 @@ COUNTS = pa.schema(
 - `send_from_actual`: acknowledged ones, from the call
 - `end_to_end`: first deliveries; the segment is the number in `PHASES`
 - `travelled`: the same; the segment is that of `Timing.edges` in which they were due
+- `late`: first deliveries of delayed messages, from when their delay had passed; the segment is that of `end_to_end`
 - `undelivered`: acknowledged sends that were never delivered
 - `due`, `acked`: sends by the segment of `Timing.edges` in which they were due, and were acknowledged
 - `made`: messages sent; the segment is the bin of `Load` in which they were due

@@ -118,6 +118,8 @@ def latency(counts: pa.Table, missing: tuple[Ints, Ints], timing: Timing, folder
 
     deliveries = histogram(counts, "end_to_end")
     undelivered = total(counts, "undelivered") if deliveries.get_total_count() else 0
+    late = histogram(counts, "late")
+    lateness = _percentiles(_written(late, folder, "late"), 0) if late.get_total_count() else None
     from_actual = _written(histogram(counts, "send_from_actual"), folder, "send_from_actual")
     return {
         "send": {**sends(None), **_slowest(counts, "send", timing)},
@@ -126,6 +128,7 @@ def latency(counts: pa.Table, missing: tuple[Ints, Ints], timing: Timing, folder
             **_percentiles(_written(deliveries, folder, "end_to_end"), undelivered),
             **_slowest(counts, "travelled", timing),
         },
+        **({"late": lateness} if lateness else {}),
         **{
             name: {
                 "send": sends(index),

@@ -193,6 +193,7 @@ class LatencyTold(PhaseTold, total=False):
     """Latencies of a run."""
 
     send_from_actual: PointTold
+    late: PointTold
     quiet: PhaseTold
     under_faults: PhaseTold
     after_faults: PhaseTold

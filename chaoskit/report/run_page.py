@@ -129,6 +129,7 @@ def _latencies(told: Mapping[str, Any], *, with_faults: bool) -> list[tuple[str,
     end_to_end = told.get("end_to_end", {})
     unsure = f" (± {end_to_end['uncertainty_ms']:.1f} ms: two clocks)" if "uncertainty_ms" in end_to_end else ""
     rows.append((f"end to end, due to first received{unsure}", end_to_end))
+    rows.append(("late: from the end of its delay to first received", told.get("late", {})))
     return [(text, point) for text, point in rows if point]
 
 

@@ -291,9 +291,9 @@ def _recovered(told: Mapping[str, Any]) -> str:
 
 def _measured(verdict: Verdict) -> list[str]:
     lines = ["What it cost"]
-    for name in ("send", "send_from_actual", "end_to_end"):
+    for name in ("send", "send_from_actual", "end_to_end", "late"):
         point = verdict.latency.get(name, {})
-        lines += _latency(name.replace("_", " "), point)
+        lines += _latency("late, after its delay" if name == "late" else name.replace("_", " "), point)
         lines += [f"    {slowest_in_words(point['slowest'], verdict.faults)}"] if "slowest" in point else []
     if verdict.faults:
         for name, words in PHASE_WORDS.items():

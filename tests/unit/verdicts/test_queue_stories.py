@@ -195,3 +195,23 @@ def test_a_standby_consumer_that_is_given_nothing_is_no_failover(tmp_path: Path,
     run.drained(302, left=range(100, 300), consumers=("consumer-1",))
 
     assert "no-failover" in found(run.judged(300, 10))
+
+
+@pytest.mark.parametrize(("declared", "told"), [({"delay": 3000}, True), ({}, False)])
+def test_how_late_delayed_messages_are_counts_from_the_end_of_their_delay(
+    tmp_path: Path, declared: dict[str, int], told: bool
+) -> None:
+    run = QueueRun(tmp_path, {"consumers": 1, "rate": 100}, {"prefetch": 10, **declared})
+    run.op("consumer-0", "subscribe", 0.001)
+    run.publish(range(100), 0.01)
+    for value in range(100):
+        sent = 0.05 + value * 0.01
+        run.op("consumer-0", "receive", sent + 3.5 + 1.5 * (value == 7), received=[(TASKS, 0, value, None, sent, 0)])
+    run.drained(10, consumers=["consumer-0"])
+
+    latency = run.judged(8, 100).latency
+
+    assert ("late" in latency) == told
+    if told:
+        assert latency["late"]["p50_ms"] == pytest.approx(500, rel=0.02)
+        assert latency["late"]["max_ms"] == pytest.approx(2000, rel=0.02)
