@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -71,9 +72,8 @@ def _clusters() -> dict[str, Plan]:
     return {f"{plan.scenario.cluster.system} {plan.system_options.model_dump_json()}": plan for plan in plans}
 
 
-@pytest.mark.parametrize(("system", "place", "name", "nearest"), MISSPELT)
-def test_a_misspelt_setting_is_refused_with_the_right_one(system: str, place: str, name: str, nearest: str) -> None:
-    for version in RELEASES[system]:
+def _refused(releases: Sequence[str], system: str, place: str, name: str, nearest: str) -> None:
+    for version in releases:
         with pytest.raises(BadInput) as refused:
             installed.system(system, "").prepare(_options(system, version, place, {name: 1}))
 
@@ -81,6 +81,21 @@ def test_a_misspelt_setting_is_refused_with_the_right_one(system: str, place: st
         installed.system(system, "").prepare(_options(system, version, place, {nearest: 1}))
 
 
+@pytest.mark.parametrize(("system", "place", "name", "nearest"), MISSPELT)
+def test_a_misspelt_setting_is_refused_with_the_right_one(system: str, place: str, name: str, nearest: str) -> None:
+    default = installed.system(system, "").options.model_fields["version"].default
+    _refused([default], system, place, name, nearest)
+
+
+@pytest.mark.chaos
+@pytest.mark.long
+@pytest.mark.parametrize(("system", "place", "name", "nearest"), MISSPELT)
+def test_so_it_is_by_all_releases(system: str, place: str, name: str, nearest: str) -> None:
+    _refused(RELEASES[system], system, place, name, nearest)
+
+
+@pytest.mark.chaos
+@pytest.mark.long
 def test_every_setting_of_the_repository_is_known() -> None:
     clusters = _clusters()
 
@@ -90,11 +105,15 @@ def test_every_setting_of_the_repository_is_known() -> None:
         plan.system.prepare(plan.system_options)
 
 
+@pytest.mark.chaos
+@pytest.mark.long
 @pytest.mark.parametrize("version", RELEASES["kafka"])
 def test_settings_of_plug_ins_are_taken(version: str) -> None:
     installed.system("kafka", "").prepare(_options("kafka", version, "config", dict.fromkeys(PLUG_INS, "x")))
 
 
+@pytest.mark.chaos
+@pytest.mark.long
 def test_settings_came_and_went_with_releases() -> None:
     first, last = (set(gather(kafka.fetch(version))[BROKER]) for version in ("3.0.2", "4.1.1"))
 
@@ -110,6 +129,8 @@ def test_the_oldest_release_knows_its_settings_and_those_of_zookeeper() -> None:
     assert {"tickTime", "forceSync", "preAllocSize", "maxClientCnxns"} <= names["zookeeper"]
 
 
+@pytest.mark.chaos
+@pytest.mark.long
 def test_defaults_of_groups_are_settings_of_brokers() -> None:
     for version in ("4.1.1", "4.4.0"):
         brokers = set(gather(kafka.fetch(version))[BROKER])
