@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from omb_files import DRIVER, PULSAR_DRIVER, WORKLOAD
+from omb_files import DRIVER, PULSAR_DRIVER, ROCKETMQ_DRIVER, WORKLOAD
 
 from chaoskit.base import yaml
 
@@ -55,8 +55,9 @@ def _counts(folder: Path) -> dict[str, int]:
         (DRIVER, ("--java",), ""),
         (PULSAR_DRIVER, (), "client.ioThreads: pulsar-client, or the lab, has no such setting"),
         (PULSAR_DRIVER, ("--java",), ""),
+        (ROCKETMQ_DRIVER, (), ""),
     ],
-    ids=["librdkafka", "kafka-java", "pulsar-client", "pulsar-java"],
+    ids=["librdkafka", "kafka-java", "pulsar-client", "pulsar-java", "rocketmq"],
 )
 def test_a_workload_of_omb_in_a_lab(
     tmp_path: Path, driver: dict[str, Any], options: tuple[str, ...], told: str
