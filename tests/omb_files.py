@@ -30,3 +30,10 @@ PULSAR_DRIVER: dict[str, Any] = {
         "blockIfQueueFull": True, "pendingQueueSize": 0},
     "consumer": {"receiverQueueSize": 10_000, "subscriptionType": "Failover"},
 }  # fmt: skip
+ROCKETMQ_DRIVER: dict[str, Any] = {
+    "name": "RocketMQ",
+    "driverClass": "io.openmessaging.benchmark.driver.rocketmq.RocketMQBenchmarkDriver",
+    "clusterName": "DefaultCluster", "namesrvAddr": "127.0.0.1:9876", "vipChannelEnabled": False, "batchCQ": True,
+    "autoBatch": True, "batchMaxDelayMs": 5, "enableBackpressure": True, "backpressureConcurrency": 1024,
+    "accessKey": None, "secretKey": None,
+}  # fmt: skip

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 import click
@@ -24,6 +25,9 @@ from chaoskit.interop.omb.climb import Step, climb, climbs
 from chaoskit.interop.omb.plans import Bench, Wishes, read_benches
 from chaoskit.interop.omb.recording import RecordingCost, recording_cost
 from chaoskit.interop.omb.room import check_room
+from chaoskit.interop.omb.stored import stored_run
+from chaoskit.judge.judging import check_run
+from chaoskit.judge.verdict import Verdict
 from chaoskit.report.benchmarks_page import write_benchmarks
 from chaoskit.run.interruption import INTERRUPTED
 from chaoskit.run.site import Site
@@ -47,6 +51,7 @@ NO_RESULT = 1
 @click.option(
     "--only", multiple=True, metavar="CELL", help="Of a sweep: run only these cells, such as 'zenoh-*'; repeatable."
 )
+@click.option("--resume", is_flag=True, help="In a lab: take pairs that the store has a run of from there.")
 @click.option("--out", type=PATH, default=Path(), help="Folder for the results.  [default: this one]")
 @click.option("--html", type=PATH, help="Also write a page with tables and charts.")
 @store_option
@@ -62,6 +67,7 @@ def command(
     backlog: str | None,
     p99: str | None,
     only: tuple[str, ...],
+    resume: bool,
     out: Path,
     html: Path | None,
     store: Path,
@@ -78,7 +84,7 @@ def command(
     """
     if (sweep := as_sweep(files)) is not None:
         given = {"--lab": lab, "--hosts": hosts, "--java": java, "--duration": duration, "--warm-up": warm_up}
-        reject(given | {"--backlog": backlog, "--p99": p99})
+        reject(given | {"--backlog": backlog, "--p99": p99, "--resume": resume})
         check_folder("--html", html)
         return bench_sweep(load_sweep(sweep, only=only), store, out, html, dry_run=dry_run)
     if only:
@@ -89,33 +95,56 @@ def command(
     )
     size = _quantity("--backlog", backlog, parse_size)
     benches = read_benches(tuple(map(Path, files)), Wishes(lab, hosts, warm_up_ns, length_ns, p99_ns, size, java))
+    if resume:
+        _check_resumable(benches, lab=lab)
+    stored = {each.plan.scenario.name: stored_run(each.plan, store) for each in benches if resume}
     if lab:
         check_room(benches, state_folder())
     _tell_differences(benches)
     if dry_run:
-        show_plans([each.plan for each in benches], drawn=False)
+        show_plans([each.plan for each in benches if not stored.get(each.plan.scenario.name)], drawn=False)
         return 0
     check_folder("--html", html)
     owner.make_folder(out)
     costs = [recording_cost(size) for size in sorted({each.workload.messageSize for each in benches})]
     with Site(store) as site:
-        told = _run(benches, site, out, html, costs)
+        told = _run(benches, partial(_execute, site, stored), out, html, costs)
     if told:
         show(told, costs)
     code = worst_exit_code(each.verdict.verdict for each in told) if told else 0
     return code if len(told) == len(benches) else code or NO_RESULT
 
 
+def _check_resumable(benches: Sequence[Bench], *, lab: bool) -> None:
+    if not lab:
+        raise BadInput("--resume: a cluster that runs already is another one each time; remove it, or add --lab")
+    if searching := next((each for each in benches if climbs(each)), None):
+        raise BadInput(f"--resume: {searching.stem}: the highest rate is found anew each time; remove it")
+
+
+def _execute(site: Site, stored: Mapping[str, Path | None], bench: Bench) -> tuple[Path, Verdict]:
+    """Run a bench, or judge its run that is in the store; return the run folder and the verdict."""
+    name = bench.plan.scenario.name
+    if folder := stored.get(name):
+        click.echo(f"{name}: from the store: {folder}", err=True)
+        return folder, check_run(folder)
+    with LiveProgress(name, bench.plan.scenario.workload.duration / 1e9) as progress:
+        return site.run(bench.plan, progress)
+
+
 def _run(
-    benches: list[Bench], site: Site, out: Path, html: Path | None, costs: Sequence[RecordingCost]
+    benches: list[Bench],
+    execute: Callable[[Bench], tuple[Path, Verdict]],
+    out: Path,
+    html: Path | None,
+    costs: Sequence[RecordingCost],
 ) -> list[Benched]:
     """Run all, and write what they did; fewer if the user interrupts, or if no rate was borne by some."""
     told: list[Benched] = []
     steps: list[Step] = []
 
     def run(bench: Bench) -> Benched:
-        with LiveProgress(bench.plan.scenario.name, bench.plan.scenario.workload.duration / 1e9) as progress:
-            folder, verdict = site.run(bench.plan, progress)
+        folder, verdict = execute(bench)
         if INTERRUPTED in verdict.reasons:
             raise RunInterrupted(f"interrupted: what {folder} measured is no result, and nothing after it was run")
         return benched(bench, folder, verdict)

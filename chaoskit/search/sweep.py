@@ -16,14 +16,13 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from chaoskit.base import store
 from chaoskit.base.errors import BadInput, RunFailed, RunInterrupted, nearest
 from chaoskit.base.quantities import Duration
 from chaoskit.contract import installed
 from chaoskit.contract.event import Event, Watcher
 from chaoskit.contract.mistakes import validated
-from chaoskit.judge.verdict_file import read_verdict
 from chaoskit.run.deployment import Ground
+from chaoskit.run.finished import finished_runs
 from chaoskit.run.interruption import INTERRUPTED
 from chaoskit.run.site import Site
 from chaoskit.scenario.files import find
@@ -277,9 +276,8 @@ def _stored(cell: Cell, store_folder: Path) -> Results:
     results = Results()
     wanted = {seed: plan.resolved() for seed, plan in cell.plans.items()}
     scenario = next(iter(wanted.values()))["name"]
-    for path in sorted((store_folder / scenario).glob(f"*/{store.VERDICT}")):
-        content, verdict = store.read_yaml(path.parent / store.SCENARIO), read_verdict(path.parent)
+    for _, content, verdict in finished_runs(store_folder, scenario):
         seed = content.get("seed")
-        if wanted.get(seed) == content and INTERRUPTED not in verdict["reasons"]:
+        if wanted.get(seed) == content:
             results.verdicts[seed] = verdict
     return results

@@ -33,6 +33,9 @@ CHOICES = {SEND: WAYS, END: (SENT, "unsent"), CHECK: (ANSWERED, "unanswered")}
 """What producers of transactions do once one has ended: whether they tell the broker, and answer when it asks. Nobody
 should do otherwise; but a message may be lost, and a producer may be gone."""
 
+BATCHES = {"batchMaxDelayMs": 30_000, "batchMaxBytes": 2 * 2**20, "totalBatchMaxBytes": 2**63 - 1}
+"""What `ProduceAccumulator` takes at most, and refuses no sooner than when a producer starts."""
+
 NAME_SERVERS = "namesrvAddr"
 
 _CLIENT = {"pollNameServerInterval": 1000}
@@ -109,6 +112,10 @@ def check_clients(declared: Declared) -> None:
     for name, values in CHOICES.items():
         if declared.producer.get(name, values[0]) not in values:
             problems.add(BadInput(f"workload.producer.{name}: write {', '.join(values[:-1])} or {values[-1]}"))
+    for name, most in BATCHES.items():
+        given = declared.producer.get(name, 1)
+        if given is not None and not (type(given) is int and 1 <= given <= most):
+            problems.add(BadInput(f"workload.producer.{name}: write a number from 1 to {most}"))
     chosen = {"producer": (declared.producer, producer_settings(declared.producer))}
     if declared.get(Queueing):
         problems.tried(pop_settings, declared.consumer)

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from chaoskit.base.errors import BadInput, Problems
+from chaoskit.contract.benchmark import Driven
 from chaoskit.contract.capability import Capability
 from chaoskit.contract.client import LogClients, SequencedClients, SubscribingClients, TransactionalClients
 from chaoskit.contract.datamodel import LOG, QUEUE, DataModel
@@ -20,6 +21,7 @@ from chaoskit.contract.traits import Transactions
 from clusters.common.diagnosis import java_and_jars
 from clusters.common.java import check_java
 from clusters.rocketmq import artifacts
+from clusters.rocketmq.benchmark import DRIVER_CLASS, driven
 from clusters.rocketmq.client import RocketClients
 from clusters.rocketmq.client_settings import check_clients
 from clusters.rocketmq.deploy import RocketCluster
@@ -37,6 +39,7 @@ class System:
     """Entry point `rocketmq` of `chaoskit.clusters`."""
 
     options = RocketOptions
+    driver_class = DRIVER_CLASS
     roles = ROLES
     models = (LOG, QUEUE)
     types: Mapping[DataModel, Sequence[str]] = {QUEUE: TYPES}
@@ -106,6 +109,10 @@ class System:
 
     def brokers(self, options: RocketOptions, hosts: int) -> int:
         return hosts
+
+    def driven(self, content: Mapping[str, Any], *, java: bool) -> Driven:
+        """See `chaoskit.contract.benchmark.Benchmarked`."""
+        return driven(content)
 
     def diagnose(self) -> list[Capability]:
         return java_and_jars("RocketMQ", _JAVA_MIN, "RocketMQ")

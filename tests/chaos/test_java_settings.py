@@ -11,21 +11,26 @@ from chaoskit.contract.guarantee import Declared
 from chaoskit.scenario.plan import read_plan
 from clusters.kafka.java import settings as kafka
 from clusters.pulsar.java import settings as pulsar
+from clusters.rocketmq.client_settings import check_clients
 
 pytestmark = [pytest.mark.chaos, pytest.mark.long]
 
 
 def _check(cluster: Any = None, **clients: Any) -> None:
-    kafka.check_java_clients(_declared("kafka", cluster or {}, clients))
+    kafka.check_java_clients(_declared("kafka", {"clients": "java", **(cluster or {})}, clients))
 
 
 def _check_pulsar(cluster: Any = None, **clients: Any) -> None:
-    pulsar.check_java_clients(_declared("pulsar", cluster or {}, clients))
+    pulsar.check_java_clients(_declared("pulsar", {"clients": "java", **(cluster or {})}, clients))
+
+
+def _check_rocketmq(**clients: Any) -> None:
+    check_clients(_declared("rocketmq", {}, clients))
 
 
 def _declared(system: str, cluster: dict[str, Any], clients: dict[str, Any]) -> Declared:
     workload = {"kind": "log", "duration": "10s", **clients}
-    content = {"name": "x", "cluster": {"system": system, "clients": "java", **cluster}, "workload": workload}
+    content = {"name": "x", "cluster": {"system": system, **cluster}, "workload": workload}
     return read_plan(content, "x.yaml").declared
 
 
@@ -97,3 +102,20 @@ def test_every_setting_that_pulsars_own_client_refuses_is_named() -> None:
 def test_a_group_of_pulsar_has_one_reader_of_a_partition() -> None:
     with pytest.raises(BadInput, match=r"workload\.consumer\.subscriptionType: a log is read by one consumer"):
         _check_pulsar(consumption="group", consumer={"subscriptionType": "Shared"})
+
+
+def test_settings_of_batches_of_rocketmqs_client_are_taken() -> None:
+    _check_rocketmq(
+        producer={"autoBatch": True, "batchMaxDelayMs": 5, "batchMaxBytes": 32_768, "totalBatchMaxBytes": 2**25}
+    )
+
+
+def test_every_setting_that_rocketmqs_client_refuses_is_named() -> None:
+    with pytest.raises(BadInput) as refused:
+        _check_rocketmq(producer={"batchMaxDelayMs": -1, "batchMaxBytes": 2**22, "autoBatches": True})
+
+    assert sorted(str(refused.value).splitlines()) == [
+        "workload.producer.autoBatches: RocketMQ's client has no such property",
+        "workload.producer.batchMaxBytes: write a number from 1 to 2097152",
+        "workload.producer.batchMaxDelayMs: write a number from 1 to 30000",
+    ]

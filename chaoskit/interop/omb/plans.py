@@ -11,6 +11,7 @@ from typing import Any
 from chaoskit.base import plugins
 from chaoskit.base.errors import BadInput, nearest
 from chaoskit.contract import installed
+from chaoskit.contract.attach import Attaching
 from chaoskit.contract.benchmark import Benchmarked, Driven
 from chaoskit.interop.omb.workload import OmbWorkload, parse_workload, scenario_of
 from chaoskit.scenario.plan import Plan, read_plan
@@ -96,7 +97,7 @@ def read_benches(files: Sequence[Path], wishes: Wishes) -> list[Bench]:
         BadInput: names the file, the key and the remedy.
     """
     contents = {file: load_mapping(file, "a workload or a driver of the OpenMessaging Benchmark") for file in files}
-    drivers = [_driver(content, file, java=wishes.java) for file, content in contents.items() if _CLASS in content]
+    drivers = [_driver(content, file, wishes) for file, content in contents.items() if _CLASS in content]
     workloads = {
         file: parse_workload(content, str(file)) for file, content in contents.items() if _CLASS not in content
     }
@@ -131,7 +132,7 @@ def _planned(  # noqa: PLR0917 - what a bench is
     return Bench(stem, workload, driver, *durations_ns, wishes, read_plan(content, source))
 
 
-def _driver(content: Mapping[str, Any], file: Path, *, java: bool) -> Driver:
+def _driver(content: Mapping[str, Any], file: Path, wishes: Wishes) -> Driver:
     source = str(file)
     wanted = str(content[_CLASS]).rpartition(".")[2]
     systems = {name: installed.system(name, source) for name in plugins.names("cluster")}
@@ -140,11 +141,13 @@ def _driver(content: Mapping[str, Any], file: Path, *, java: bool) -> Driver:
         raise BadInput(f"{source}: {_CLASS}: {wanted} is not supported; {nearest(wanted, known)}")
     system = systems[known[wanted]]
     assert isinstance(system, Benchmarked)
+    if not wishes.lab and not isinstance(system, Attaching):
+        raise BadInput(f"{source}: {_CLASS}: {known[wanted]} is benched in a lab only; add --lab")
     own, lab = {key: value for key, value in content.items() if key != _OURS}, content.get(_OURS, {})
     if not isinstance(lab, Mapping):
         raise BadInput(f"{source}: {_OURS}: write keys of `cluster` below it, such as config: {{...}}")
     try:
-        driven = system.driven(own, java=java)
+        driven = system.driven(own, java=wishes.java)
         driven = replace(driven, lab={**driven.lab, **lab})
     except BadInput as error:
         raise BadInput(f"{source}: {error}") from error

@@ -27,6 +27,9 @@ public final class RocketMQRelay extends Relay {
           RocketMQTransactions.END,
           RocketMQTransactions.CHECK);
 
+  // Properties of a producer whose setters have the property's own name.
+  private static final Set<String> PLAIN = Set.of("batchMaxBytes", "batchMaxDelayMs", "totalBatchMaxBytes");
+
   public static void main(String[] arguments) throws IOException {
     new RocketMQRelay().run(arguments[0]);
   }
@@ -116,7 +119,7 @@ public final class RocketMQRelay extends Relay {
   }
 
   private static String setter(String name) {
-    return "set" + Character.toUpperCase(name.charAt(0)) + name.substring(1);
+    return PLAIN.contains(name) ? name : "set" + Character.toUpperCase(name.charAt(0)) + name.substring(1);
   }
 
   private static Object parsed(Class<?> kind, String value) {

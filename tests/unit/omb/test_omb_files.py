@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from omb_files import DRIVER, PULSAR_DRIVER, WORKLOAD
+from omb_files import DRIVER, PULSAR_DRIVER, ROCKETMQ_DRIVER, WORKLOAD
 
 from chaoskit.base import yaml
 from chaoskit.base.errors import BadInput
@@ -190,3 +190,59 @@ def test_pulsars_own_client_takes_all_settings(tmp_path: Path) -> None:
 def test_what_a_driver_of_pulsar_cannot_say(tmp_path: Path, driver: Any, why: str) -> None:
     with pytest.raises(BadInput, match=why):
         _benches(tmp_path, _LAB, driver={**PULSAR_DRIVER, **driver})
+
+
+def test_a_driver_of_rocketmq(tmp_path: Path) -> None:
+    driver = {**ROCKETMQ_DRIVER, "chaoskit": {"mode": "controller", "config": {"flushDiskType": "SYNC_FLUSH"}}}
+
+    (bench,) = _benches(tmp_path, _LAB, driver=driver)
+
+    options, load = bench.plan.system_options, bench.plan.workload_options
+    assert (bench.plan.scenario.cluster.hosts, options.mode, options.jvm) == (3, "controller", ["production"])
+    assert options.config == {"flushDiskType": "SYNC_FLUSH"}
+    assert (load.topics, load.partitions) == (1, 6)
+    assert load.producer == {
+        "send": "async",
+        "vipChannelEnabled": False,
+        "autoBatch": True,
+        "batchMaxDelayMs": 5,
+        "enableBackpressureForAsyncMode": True,
+        "backPressureForAsyncSendNum": 1024,
+    }
+    assert load.consumer == {"vipChannelEnabled": False}
+    assert bench.driver.driven.ignored == (
+        "consumers pull, as members of a group; OMB's are pushed to",
+        "batchCQ: topics of a lab have plain consume queues",
+    )
+
+
+def test_rocketmqs_client_knows_each_setting_of_the_driver(tmp_path: Path) -> None:
+    numbers = {"maxMessageSize": 1000, "compressMsgBodyOverHowmuch": 4096, "batchMaxBytes": 100}
+    driver = {**ROCKETMQ_DRIVER, **numbers, "totalBatchMaxBytes": 1000, "accessKey": "me"}
+
+    (bench,) = _benches(tmp_path, _LAB, driver=driver)
+
+    producer = bench.plan.workload_options.producer
+    assert {name: producer[name] for name in numbers} == numbers
+    assert bench.driver.driven.ignored[-1] == "accessKey: a lab asks nobody for a key"
+
+
+@pytest.mark.parametrize(
+    ("driver", "why"),
+    [
+        ({"batchMaxDelayMillis": 5}, r"kafka\.yaml: batchMaxDelayMillis: OMB's driver of RocketMQ .*batchMaxDelayMs"),
+        ({"autoBatch": "yes"}, r"kafka\.yaml: autoBatch: 'yes': write true or false"),
+        ({"maxMessageSize": True}, r"kafka\.yaml: maxMessageSize: True: write a number"),
+    ],
+)
+def test_what_a_driver_of_rocketmq_cannot_say(tmp_path: Path, driver: Any, why: str) -> None:
+    with pytest.raises(BadInput, match=why):
+        _benches(tmp_path, _LAB, driver={**ROCKETMQ_DRIVER, **driver})
+
+
+@pytest.mark.parametrize(("driver", "system"), [(ROCKETMQ_DRIVER, "rocketmq"), (PULSAR_DRIVER, "pulsar")])
+def test_systems_that_cannot_be_attached_need_a_lab(tmp_path: Path, driver: Any, system: str) -> None:
+    wishes = Wishes(lab=False, hosts=None, warm_up_ns=None, length_ns=None)
+
+    with pytest.raises(BadInput, match=rf"kafka\.yaml: driverClass: {system} is benched in a lab only; add --lab"):
+        _benches(tmp_path, wishes, driver=driver)
