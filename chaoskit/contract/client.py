@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from chaoskit.base.errors import ChaoskitError
-from chaoskit.contract.vocabulary import Outcome
+from chaoskit.contract.vocabulary import Outcome, Place
 from chaoskit.history.recording.recorder import Delivery, DeliveryReports
 
 Settlement = Literal["ack", "ack-cumulative", "nack", "reject"]
@@ -179,6 +179,19 @@ class Consumer(Protocol):
         ...
 
 
+class SeekingConsumer(Consumer, Protocol):
+    """A consumer that reads again from a place that it chooses."""
+
+    def seek_to_time(self, place: Place, at_ms: int) -> str | None:
+        """Continue a partition at its first message of this time (UNIX, ms) or later, as the system knows it; return an
+        error, if any, after which it may have moved."""
+        ...
+
+    def seek_to(self, place: Place, position: int) -> str | None:
+        """Continue a partition at a position; return an error, as `seek_to_time` does."""
+        ...
+
+
 class Subscriber(Protocol):
     """One consumer of a subscription with per-message acknowledgement."""
 
@@ -261,6 +274,15 @@ class LogClients(Protocol):
 
     def auditor(self, settings: Mapping[str, Any]) -> Auditor:
         """Connect the reader of the final read, with the same visibility as consumers with these settings."""
+        ...
+
+
+@runtime_checkable
+class SeekingClients(Protocol):
+    """Optional power of a system's clients: consumers that read again from a time or a position."""
+
+    def seeking_consumer(self, settings: Mapping[str, Any], group: int = 0) -> SeekingConsumer:
+        """Connect a consumer, as `LogClients.consumer`."""
         ...
 
 

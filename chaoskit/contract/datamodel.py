@@ -9,7 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from chaoskit.base.errors import BadInput, nearest
-from chaoskit.contract.client import LogClients, SequencedClients, SubscribingClients, TransactionalClients
+from chaoskit.contract.client import (
+    LogClients,
+    SeekingClients,
+    SequencedClients,
+    SubscribingClients,
+    TransactionalClients,
+)
 from chaoskit.contract.feed import FeedClients
 from chaoskit.contract.ledger import LedgerClients
 from chaoskit.contract.queue import QueueClients
@@ -44,7 +50,9 @@ class DataModel:
         return model_named, (self.name,)
 
 
-LOG = DataModel("log", (LogClients, TransactionalClients, SequencedClients, SubscribingClients), bounded=True)
+LOG = DataModel(
+    "log", (LogClients, SeekingClients, TransactionalClients, SequencedClients, SubscribingClients), bounded=True
+)
 """Messages at positions, kept until they expire; the system reports the end of each partition."""
 
 LEDGER = DataModel("ledger", (LedgerClients,), bounded=True, lasts=False)

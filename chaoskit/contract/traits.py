@@ -89,6 +89,19 @@ class Backlog:
 
 
 @dataclass(frozen=True, slots=True)
+class Replays:
+    """Consumers go back once, and read again.
+
+    Attributes:
+        after_ns: when, ns since the start of the load.
+        by_time: whether they seek a time, rather than a position.
+    """
+
+    after_ns: int
+    by_time: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Transactions:
     """Producers write in transactions.
 

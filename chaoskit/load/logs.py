@@ -7,7 +7,7 @@ from typing import Any
 from chaoskit.contract.client import LogClients
 from chaoskit.contract.datamodel import LOG
 from chaoskit.contract.topic import Topic
-from chaoskit.contract.traits import Group, Paced, Routed
+from chaoskit.contract.traits import Group, Paced, Replays, Routed
 from chaoskit.contract.vocabulary import AUDITOR
 from chaoskit.contract.workload import CONSUMER, PRODUCER, Job
 from chaoskit.load.auditor import audit
@@ -53,4 +53,5 @@ class GroupedWorkload(PartitionedWorkload):
         routed = Routed(tuple((topic, partition) for topic, partition, _ in options.routes()))
         members = -(-options.consumers // options.groups)
         group = (Group(options.groups, members),) if options.consumption == "group" else ()
-        return (*super().traits(options), routed, *group)
+        replays = () if options.replay is None else (Replays(options.replay.after, options.replay.by == "time"),)
+        return (*super().traits(options), routed, *group, *replays)

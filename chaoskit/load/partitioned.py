@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from chaoskit.base.quantities import Duration
 from chaoskit.contract.vocabulary import Place
 from chaoskit.load.options import LoadOptions
 
@@ -73,16 +74,41 @@ class PartitionedOptions(LoadOptions):
         return [(topic, zlib.crc32(key) % self.partitions, key) for topic in self.topic_names() for key in keys]
 
 
+class ReplayOptions(BaseModel):
+    """Each consumer goes back once and reads again what it received last; this is no anomaly.
+
+    Attributes:
+        after: when, from the start of the load.
+        back: how far, before then.
+        by: `time`: the system is asked for the first message from then on; `position`: to the first position that the
+            consumer received since then.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    after: Annotated[Duration, Field(gt=0)]
+    back: Annotated[Duration, Field(gt=0)]
+    by: Literal["time", "position"] = "time"
+
+
 class GroupedOptions(PartitionedOptions):
     """The options of logs that are read partition by partition, or by groups.
 
     Attributes:
         consumption: `assigned` partitions, or as members of one `group`.
         groups: number of groups, which share the consumers evenly; each group receives everything.
+        replay: have consumers read again.
     """
 
     consumption: Literal["assigned", "group"] = "assigned"
     groups: int = Field(default=1, ge=1, lt=2**20)
+    replay: ReplayOptions | None = None
+
+    @model_validator(mode="after")
+    def _replay_by_somebody(self) -> Self:
+        if self.replay is not None and not self.consumers:
+            raise ValueError("replay requires consumers; set consumers: 1 or more")
+        return self
 
     @model_validator(mode="after")
     def _groups_of_somebody(self) -> Self:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from chaoskit.base.errors import BadInput, nearest
+from chaoskit.base.quantities import format_duration
+from chaoskit.contract.client import SeekingClients
 from chaoskit.contract.explaining import explanations
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.system import Queues, System, Typed
-from chaoskit.contract.traits import Queueing
+from chaoskit.contract.traits import Queueing, Replays
 from chaoskit.contract.workload import Workload
 from chaoskit.scenario.model import Scenario
 
@@ -34,6 +36,9 @@ def check_workload(scenario: Scenario, system: System, options: Any, workload: W
         if power not in offered:
             why = missing_powers(system).get(power, "not supported")
             raise BadInput(f"workload.kind: {kind} needs {power.__name__}, which clients of {name} lack: {why}")
+    if (replays := declared.get(Replays)) is not None:
+        why = "" if SeekingClients in offered else missing_powers(system).get(SeekingClients, "not supported")
+        _check_replays(scenario, replays, why)
 
 
 def check_copies(system: System, load: Any, declared: Declared) -> None:
@@ -56,6 +61,19 @@ def check_copies(system: System, load: Any, declared: Declared) -> None:
                 f"workload.replication: a {topic.model.name} of type {topic.kind!r} has one copy only; remove it, or "
                 f"set workload.type to one of {', '.join(replicated)}"
             )
+
+
+def _check_replays(scenario: Scenario, replays: Replays, why_not: str) -> None:
+    if why_not:
+        name = scenario.cluster.system
+        raise BadInput(f"workload.replay needs SeekingClients, which clients of {name} lack: {why_not}")
+    if replays.after_ns >= scenario.workload.duration:
+        lasts = format_duration(scenario.workload.duration)
+        raise BadInput(f"workload.replay.after: must be before the end of the load, {lasts}")
+    if scenario.record == "latency":
+        raise BadInput("workload.replay: what came back cannot be told from sequences; write record: history")
+    if replays.by_time and scenario.workload.drivers:
+        raise BadInput("workload.replay.by: drivers have clocks of their own, which cannot be compared; write position")
 
 
 def _check_queues(system: System, declared: Declared) -> None:

@@ -44,6 +44,8 @@ class LogView:
     Attributes:
         setting: the partition and its audit.
         operations: at least the operations that the messages refer to.
+        sought: rows of the operations that sought something here, and the position that each must be at by then at the
+            latest, or `NONE`.
         sends: messages sent.
         receives: messages received, with any payload.
         intact: messages received with an intact payload.
@@ -54,9 +56,9 @@ class LogView:
         refused = part.observations.filter(pa.array(is_one_of(part.observations["kind"], ["unreadable"])))
         self._refused = integers(refused["position"]), integers(refused["value"])
         self.operations = Operations.of(part.operations)
-        self.operations = replace(
-            self.operations, repositions=self.operations.repositions & ~_kept(part, self.operations)
-        )
+        self.sought = _sought(part, self.operations)
+        kept = _kept(part, self.operations) | _elsewhere(part, self.operations, self.sought[0])
+        self.operations = replace(self.operations, repositions=self.operations.repositions & ~kept)
         self.sends, self.receives = split_messages(part.messages, self.operations)
         intact = self.receives.payload == INTACT
         self.intact = self.receives if intact.all() else self.receives.take(np.flatnonzero(intact))
@@ -292,6 +294,16 @@ def _kept(part: Part, rows: Operations) -> Flags:
     again = here[moves[1:]] & here[moves[:-1]] & (rows.process[moves[1:]] == rows.process[moves[:-1]])
     kept[moves[1:][again]] = True
     return kept
+
+
+def _sought(part: Part, rows: Operations) -> tuple[Ints, Ints]:
+    told = np.flatnonzero(is_one_of(part.observations["kind"], ["sought"]))
+    return rows.rows_of(integers(part.observations["op"])[told]), integers(part.observations["position"])[told]
+
+
+def _elsewhere(part: Part, rows: Operations, sought: Ints) -> Flags:
+    """Return whether each operation is a replay that left a reader where it was in this partition."""
+    return is_one_of(part.operations["f"], ["replay"]) & ~marked(rows.op.size, sought)
 
 
 def disagreeing(size: int, subject: Ints, observation: Ints) -> Ints:

@@ -134,8 +134,8 @@ def pauses_ns(operations: pa.Table, rows: Operations, members: Ints) -> Ints:
 
 
 def seeks_ns(operations: pa.Table, rows: Operations, members: Ints) -> Ints:
-    """Return when any of these processes executed a seek, ascending."""
-    seeks: Flags = is_one_of(operations["f"], ["seek"]) & np.isin(rows.process, members)
+    """Return when any of these processes sought another position in the partition of these rows, ascending."""
+    seeks: Flags = is_one_of(operations["f"], ["seek", "replay"]) & rows.repositions & np.isin(rows.process, members)
     return np.sort(rows.start_ns[seeks])
 
 

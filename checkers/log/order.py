@@ -2,8 +2,8 @@
 
 A producer is one ordered pipeline: it invokes its sends in sequence order, so the log must keep that order for each
 key (messages without a key are one group). A consumer moves forward, one visible message at a time, until it is
-repositioned. What cannot be concluded: the order of messages with unknown position, and a skip over positions that
-no client read.
+repositioned; a replay leads it to a message that it sought, or before it. What cannot be concluded: the order of
+messages with unknown position, and a skip over positions that no client read.
 
 Cost: O(n) time for unkeyed messages, a radix sort for keyed ones; 24 bytes per message.
 """
@@ -14,13 +14,14 @@ import numpy as np
 import pyarrow as pa
 
 from chaoskit.contract.anomaly import About, Anomaly
-from checkers.arrays.columns import Ints
-from checkers.arrays.findings import findings_of
+from checkers.arrays.columns import NONE, Ints
+from checkers.arrays.ends import OK
+from checkers.arrays.findings import findings_of, merged
 from checkers.arrays.models import LOGS
 from checkers.arrays.view import LogView
 
 REORDERED_DETAILS = ("completed before the next was invoked", "one ordered pipeline")
-MOVED = ("internal", "between polls")
+MOVED = ("internal", "between polls", "past what a replay sought")
 
 
 REORDERED = Anomaly(
@@ -66,16 +67,58 @@ SKIPPED = Anomaly(
 
 
 def skipped_cases(view: LogView) -> pa.Table:
-    """Find where a consumer moved forward past a position with a visible message.
+    """Find where a consumer moved forward past a position with a visible message, or a replay led it behind one that it
+    sought.
 
     Jepsen: poll-skip, int-poll-skip. Evidence: `value`, `position` and `op` are where it landed; `other_op` is the
-    previous receive, `other_position` the first visible position that was passed over, and `other_value` the
-    message there.
+    previous receive, or the replay, `other_position` the first visible position that was passed over, and
+    `other_value` the message there.
     """
     before, after, first, _ = view.passed
     passed = view.visible_positions[first]
     other = view.intact.value[view.first_received_at(passed)]
-    return _moves(view, SKIPPED, before, after, other_value=other, other_position=view.positions.numbers(passed))
+    moved = _moves(view, SKIPPED, before, after, other_value=other, other_position=view.positions.numbers(passed))
+    return merged([moved, _missed(view)])
+
+
+def _missed(view: LogView) -> pa.Table:
+    """Find replays after which the consumer began behind a visible position that it sought, and that did not expire."""
+    visible = view.positions.numbers(view.visible_positions)
+    low = view.setting.bounds.low if view.setting.bounds else 0
+    landings = [_landed(view, int(replay)) for replay in view.sought[0]]
+    known = np.array([landed is not None for landed in landings], np.bool_) & (view.sought[1] != NONE)
+    replays, targets = (column[known] for column in view.sought)
+    landed = np.array(landings)[known].astype(np.int64)
+    firsts = np.searchsorted(visible, np.maximum(targets, low))
+    missed = firsts < np.searchsorted(visible, view.receives.position[landed])
+    at, passed = view.receives.take(landed[missed]), view.visible_positions[firsts[missed]]
+    return findings_of(
+        view.setting,
+        SKIPPED,
+        details=MOVED,
+        detail=np.full(passed.size, 2),
+        value=at.value,
+        position=at.position,
+        op=view.operations.op[at.operation],
+        other_value=view.intact.value[view.first_received_at(passed)],
+        other_position=view.positions.numbers(passed),
+        other_op=view.operations.op[replays[missed]],
+        at_ns=at.received_ns,
+    )
+
+
+def _landed(view: LogView, replay: int) -> int | None:
+    """Return the first receive after a replay that certainly happened; None if the consumer was moved again before."""
+    rows, reads, read = view.operations, view.receives, view.reading.row
+    if rows.outcome[replay] != OK:
+        return None
+    polls, ended_ns = reads.operation[read], rows.end_ns[replay]
+    after = read[(rows.process[polls] == rows.process[replay]) & (rows.start_ns[polls] >= ended_ns)]
+    if not after.size:
+        return None
+    moves_ns = rows.start_ns[rows.repositions & (rows.process == rows.process[replay])]
+    again = (moves_ns >= ended_ns) & (moves_ns <= rows.end_ns[reads.operation[after[0]]])
+    return None if again.any() else int(after[0])
 
 
 REWOUND = Anomaly(

@@ -9,7 +9,13 @@ from typing import Any
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.base.installing import with_extra
 from chaoskit.contract.capability import Capability
-from chaoskit.contract.client import LogClients, SequencedClients, SubscribingClients, TransactionalClients
+from chaoskit.contract.client import (
+    LogClients,
+    SeekingClients,
+    SequencedClients,
+    SubscribingClients,
+    TransactionalClients,
+)
 from chaoskit.contract.datamodel import LEDGER
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.host import ServiceHost
@@ -33,7 +39,7 @@ from clusters.storage.settings import check_bookies, quorums
 _JAVA_MIN = 17
 """BookKeeper 4.17 also runs on Java 8, but the JVM options used here open packages that Java 8 does not have."""
 
-_CLIENTS = (LogClients, TransactionalClients, SequencedClients, SubscribingClients, QueueClients)
+_CLIENTS = (LogClients, SeekingClients, TransactionalClients, SequencedClients, SubscribingClients, QueueClients)
 _LEDGERS_ONLY = "BookKeeper has ledgers, not topics"
 
 

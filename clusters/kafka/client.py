@@ -17,7 +17,8 @@ from clusters.kafka.transactions import TRANSACTIONAL_ID, KafkaTransactionalProd
 
 
 class KafkaClients:
-    """The powers `LogClients` and `TransactionalClients` of `chaoskit.contract.client`, and `FeedClients`."""
+    """The powers `LogClients`, `SeekingClients` and `TransactionalClients` of `chaoskit.contract.client`, and
+    `FeedClients`."""
 
     def __init__(self, connection: Mapping[str, Any]) -> None:
         self._connection = resolved(librdkafka(connection), "cluster.attach")
@@ -40,6 +41,9 @@ class KafkaClients:
 
     def consumer(self, settings: Mapping[str, Any], group: int = 0) -> KafkaConsumer:
         return KafkaConsumer({**self._connection, **settings, "group.id": self.group(settings, group)})
+
+    def seeking_consumer(self, settings: Mapping[str, Any], group: int = 0) -> KafkaConsumer:
+        return self.consumer(settings, group)
 
     def group(self, settings: Mapping[str, Any], number: int) -> str:
         """Return the name of the group with a number, given the settings of its consumers."""

@@ -11,7 +11,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaExcepti
 from chaoskit.contract.client import Membership, PositionLost, Reached
 from chaoskit.contract.recording import Delivery, delivered
 from chaoskit.contract.service import ServiceError
-from chaoskit.contract.vocabulary import INFO, OK, Outcome
+from chaoskit.contract.vocabulary import INFO, OK, Outcome, Place
 from clusters.kafka.connection import CONNECTION_DEFAULTS
 from clusters.kafka.membership import SESSION, resolve_consumer, takes_a_few
 
@@ -136,6 +136,25 @@ class KafkaConsumer:
             if (each.topic, each.partition) == (topic, partition) or each.offset < 0:
                 each.offset = OFFSET_BEGINNING
         self._consumer.assign(assigned)
+
+    def seek_to_time(self, place: Place, at_ms: int) -> str | None:
+        """See `chaoskit.contract.client.SeekingConsumer`."""
+        try:
+            (found,) = self._consumer.offsets_for_times([TopicPartition(*place, at_ms)], timeout=_COMMITTED_S)
+        except KafkaException as error:
+            return str(error.args[0].name())
+        if found.error is not None:
+            return str(found.error.name())
+        return None if found.offset < 0 else self.seek_to(place, found.offset)
+
+    def seek_to(self, place: Place, position: int) -> str | None:
+        """See `chaoskit.contract.client.SeekingConsumer`."""
+        try:
+            self._consumer.seek(TopicPartition(*place, position))
+        except KafkaException as error:
+            return str(error.args[0].name())
+        self._reached.pop(place, None)
+        return None
 
     def hold(self, *, paused: bool) -> None:
         self._paused = paused

@@ -8,7 +8,13 @@ from typing import Any
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.contract.benchmark import Driven
 from chaoskit.contract.capability import Capability
-from chaoskit.contract.client import LogClients, SequencedClients, SubscribingClients, TransactionalClients
+from chaoskit.contract.client import (
+    LogClients,
+    SeekingClients,
+    SequencedClients,
+    SubscribingClients,
+    TransactionalClients,
+)
 from chaoskit.contract.datamodel import LOG, PUBSUB
 from chaoskit.contract.feed import FeedClients
 from chaoskit.contract.guarantee import Declared
@@ -57,6 +63,7 @@ class System:
     given: Mapping[type, str] = {
         **dict.fromkeys((Leadership, Reassignment), "version: 4.0.0 or later"),
         Upgrade: "metadata: kraft",
+        SeekingClients: "clients: librdkafka",
         Migration: "zookeeper.hosts: 1",
     }
     never: Mapping[type, str] = {
@@ -80,7 +87,9 @@ class System:
         return (Installation, DataFiles, *upgrade, *migration, *by_tools)
 
     def client_powers(self, options: KafkaOptions) -> tuple[type, ...]:
-        return (LogClients,) if options.clients == "java" else (LogClients, TransactionalClients, FeedClients)
+        if options.clients == "java":
+            return (LogClients,)
+        return (LogClients, SeekingClients, TransactionalClients, FeedClients)
 
     def check(self, declared: Declared) -> None:
         options: KafkaOptions = declared.options

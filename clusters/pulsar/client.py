@@ -17,8 +17,8 @@ from clusters.pulsar.subscriber import PulsarSubscriber
 
 
 class PulsarClients:
-    """The powers `LogClients`, `SequencedClients` and `SubscribingClients` of `chaoskit.contract.client`, and
-    `chaoskit.contract.queue.QueueClients`."""
+    """The powers `LogClients`, `SeekingClients`, `SequencedClients` and `SubscribingClients` of
+    `chaoskit.contract.client`, and `chaoskit.contract.queue.QueueClients`."""
 
     def __init__(self, connection: Mapping[str, Any]) -> None:
         self._connection = connection
@@ -39,6 +39,9 @@ class PulsarClients:
 
     def consumer(self, settings: Mapping[str, Any], group: int = 0) -> PulsarConsumer:
         return PulsarConsumer(self._connection, settings, group)
+
+    def seeking_consumer(self, settings: Mapping[str, Any], group: int = 0) -> PulsarConsumer:
+        return self.consumer(settings, group)
 
     def subscriber(self, settings: Mapping[str, Any], kind: str) -> PulsarSubscriber:
         return PulsarSubscriber(self._connection, settings, kind)

@@ -107,6 +107,24 @@ class PulsarConsumer:
         if source is not None:
             source.seek(pulsar.MessageId.earliest)
 
+    def seek_to_time(self, place: Partition, at_ms: int) -> str | None:
+        """See `chaoskit.contract.client.SeekingConsumer`."""
+        return self._seek(place, at_ms)
+
+    def seek_to(self, place: Partition, position: int) -> str | None:
+        """See `chaoskit.contract.client.SeekingConsumer`."""
+        return self._seek(place, pulsar.MessageId(-1, *unpack(position)))
+
+    def _seek(self, place: Partition, target: Any) -> str | None:
+        source = self._sources[place]
+        try:
+            if source is not None:
+                source.seek(target)
+        except pulsar.PulsarException as error:
+            return name_of(error)
+        self._last.pop(place, None)
+        return None
+
     def hold(self, *, paused: bool) -> None:
         self._paused = paused
 

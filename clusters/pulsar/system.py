@@ -8,7 +8,13 @@ from typing import Any
 from chaoskit.base.errors import Problems
 from chaoskit.contract.benchmark import Driven
 from chaoskit.contract.capability import Capability
-from chaoskit.contract.client import LogClients, SequencedClients, SubscribingClients, TransactionalClients
+from chaoskit.contract.client import (
+    LogClients,
+    SeekingClients,
+    SequencedClients,
+    SubscribingClients,
+    TransactionalClients,
+)
 from chaoskit.contract.datamodel import LOG, QUEUE
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.host import ServiceHost
@@ -53,7 +59,7 @@ class System:
     exchanges = ()
     guarantees = GUARANTEES
     driver_class = DRIVER_CLASS
-    given = GIVEN_AUTO_RECOVERY
+    given: Mapping[type, str] = {**GIVEN_AUTO_RECOVERY, SeekingClients: "clients: pulsar-client"}
     never: Mapping[type, str] = {
         Reassignment: "topics have no replicas of their own; bookies store their ledgers",
         LedgerClients: "use `system: bookkeeper` to test ledgers",
@@ -70,7 +76,7 @@ class System:
     def client_powers(self, options: PulsarOptions) -> tuple[type, ...]:
         if options.clients == "java":
             return (LogClients,)
-        return (LogClients, SequencedClients, SubscribingClients, QueueClients)
+        return (LogClients, SeekingClients, SequencedClients, SubscribingClients, QueueClients)
 
     def check(self, declared: Declared) -> None:
         options: PulsarOptions = declared.options

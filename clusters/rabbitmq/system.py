@@ -7,7 +7,13 @@ from typing import Any
 
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.contract.capability import Capability
-from chaoskit.contract.client import LogClients, SequencedClients, SubscribingClients, TransactionalClients
+from chaoskit.contract.client import (
+    LogClients,
+    SeekingClients,
+    SequencedClients,
+    SubscribingClients,
+    TransactionalClients,
+)
 from chaoskit.contract.datamodel import LOG
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.host import Root, ServiceHost
@@ -52,6 +58,7 @@ class System:
         Upgrade: "4.3 can be reached from 4.2 only, and 4.0 from 3.13 (their release notes); Debian has neither",
     }
     notyet: Mapping[type, str] = {
+        SeekingClients: "consumers of streams that move while they read are not implemented",
         DataFiles: "queues cannot be mapped to files; use `files:` instead of `what:`",
     }
 

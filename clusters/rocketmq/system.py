@@ -8,7 +8,13 @@ from typing import Any
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.contract.benchmark import Driven
 from chaoskit.contract.capability import Capability
-from chaoskit.contract.client import LogClients, SequencedClients, SubscribingClients, TransactionalClients
+from chaoskit.contract.client import (
+    LogClients,
+    SeekingClients,
+    SequencedClients,
+    SubscribingClients,
+    TransactionalClients,
+)
 from chaoskit.contract.datamodel import LOG, QUEUE, DataModel
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.host import ServiceHost
@@ -63,6 +69,7 @@ class System:
         Reassignment: "a broker's queues stay with the brokers of its name",
     }
     notyet: Mapping[type, str] = {
+        SeekingClients: "consumers that move while they read are not implemented",
         Leadership: "electing another master on purpose is not implemented",
         Decommissioning: "brokers cannot be taken away",
         Upgrade: "rolling upgrades are not implemented",

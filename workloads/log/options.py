@@ -45,6 +45,8 @@ class LogOptions(GroupedOptions):
             return self
         if not self.consumers:
             raise ValueError("backlog requires consumers; set consumers: 1 or more")
+        if self.replay is not None:
+            raise ValueError("backlog counts what was received, and replay has it received twice; remove one of them")
         if self.consumption == "assigned" and self.consumers > partitions:
             raise ValueError(f"backlog requires consumption: group, or at most {partitions} consumers")
         return self

@@ -68,6 +68,7 @@ OBSERVATIONS = pa.schema(
 | `subscribed` | `subscribe` | subscription; null: a queue | index into `SUBSCRIPTION_TYPES`, of a subscription | |
 | `subscribed`, `unsubscribed` | `subscribe`, `unsubscribe` | promise, of a feed | 1: it is lasting | N kept |
 | `reading` | `assign` | | | |
+| `sought` | `replay` | `time` or `position`: how | ns back | where it must be at the latest; null: unknown |
 | `cancelled` | `receive` | | | |
 | `acked`, `nacked`, `rejected` | `ack`, `nack`, `reject` | subscription | value, in a queue | position, in a log |
 | `declared` | `declare` | a setting of a queue, one of `QUEUE_SETTINGS` | | its number |
@@ -115,7 +116,7 @@ LEADER, REPLICA, IN_SYNC = "leader", "replica", "in-sync"
 DIRECTIONS = ("sent", "received")
 KINDS = (
     "committed", "assigned", "confirmed", "ended", "subscribed", "acked", "nacked", "unreadable", "declared",
-    "prioritised", "rejected", "dead-lettered", "depth", "reading", "cancelled", "unsubscribed",
+    "prioritised", "rejected", "dead-lettered", "depth", "reading", "cancelled", "unsubscribed", "sought",
 )  # fmt: skip
 QUEUE_SETTINGS = (
     "message-ttl", "delay", "max-length", "delivery-limit", "priorities", "prefetch", "single-active", "dead-letters",
@@ -145,8 +146,8 @@ messages; a `receive` gets what a subscription delivers to one of its consumers.
 ASKING = ("poll", "receive")
 """Operations (`f`) with which a client asks for messages that are delivered to it."""
 
-REPOSITIONING = ("assign", "subscribe", "seek", "open", "recover")
-"""Operations (`f`) after which a consumer may be anywhere in the log."""
+REPOSITIONING = ("assign", "subscribe", "seek", "replay", "open", "recover")
+"""Operations (`f`) after which a consumer may be anywhere in the log; a `replay` only in partitions that it sought."""
 
 AUDITOR = "auditor"
 """The client of the final read."""

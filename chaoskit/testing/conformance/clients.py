@@ -13,6 +13,7 @@ from chaoskit.contract.client import (
     Consumer,
     LogClients,
     Producer,
+    SeekingClients,
     SequencedClients,
     SubscribingClients,
     TransactionalClients,
@@ -106,6 +107,30 @@ def _reaches(auditor: Auditor, topic: str, end: int, wants: Wants) -> None:
         return auditor.position(topic, 0) >= end
 
     wants.that(wait_until(reached, _WITHIN_S), f"a final read is at {auditor.position(topic, 0)}, not at {end}")
+
+
+def _check_seeking(clients: SeekingClients, topic: Topic, settings: dict[str, Any], wants: Wants) -> None:
+    consumer, place = clients.seeking_consumer(settings), (topic.name, 0)
+    received: list[Delivery] = []
+
+    def some() -> bool:
+        received.extend(consumer.poll(0.1, _COUNT)[0])
+        return bool(received)
+
+    try:
+        consumer.assign([place])
+        if not wants.that(wait_until(some, _WITHIN_S), "a consumer received nothing that it could go back to"):
+            return
+        first = received[0]
+        for how in ("position", "time"):
+            by_time = how == "time"
+            error = consumer.seek_to_time(place, 0) if by_time else consumer.seek_to(place, first.position)
+            wants.that(error is None, f"a {how} could not be sought: {error}")
+            received.clear()
+            begins = wait_until(some, _WITHIN_S) and received[0].position == first.position
+            wants.that(begins, f"after seeking the {how} of the first message, another one came first")
+    finally:
+        consumer.close()
 
 
 def _check_transactions(clients: TransactionalClients, topic: Topic, settings: dict[str, Any], wants: Wants) -> None:
@@ -295,6 +320,7 @@ def _read(consumer: Consumer, wanted: list[bytes]) -> list[bytes]:
 
 _SUITES: Mapping[type, _Suite] = {
     LogClients: _check_log,
+    SeekingClients: _check_seeking,
     TransactionalClients: _check_transactions,
     SequencedClients: _check_sequences,
     SubscribingClients: _check_subscription,

@@ -56,6 +56,11 @@ def unreadable(place: str, first: int, until: int) -> Row:
     return {"kind": "unreadable", **_at(place), "name": None, "value": until, "position": first}
 
 
+def sought(place: str, position: int | None) -> Row:
+    """Where a consumer that went back must be at the latest."""
+    return {"kind": "sought", **_at(place), "name": "time", "value": 1, "position": position}
+
+
 def seen_by(kind: str, place: str) -> Row:
     """What a client was told about a partition."""
     return {"kind": kind, **_at(place), "name": None, "value": None, "position": None}

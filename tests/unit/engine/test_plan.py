@@ -11,7 +11,7 @@ from samples import content, plan
 from chaoskit.base.errors import BadInput
 from chaoskit.base.quantities import SECOND
 from chaoskit.base.store import write_yaml
-from chaoskit.contract.traits import Group, Paced, Resends, Routed, Subscription
+from chaoskit.contract.traits import Group, Paced, Replays, Resends, Routed, Subscription
 from chaoskit.scenario.files import find, ready_made
 from chaoskit.scenario.model import parse_scenario
 from chaoskit.scenario.plan import make_plan
@@ -192,10 +192,32 @@ def test_a_workload_needs_clients_that_can() -> None:
 
 
 @pytest.mark.parametrize(
+    ("changes", "refusal"),
+    [
+        (
+            {"cluster": {"system": "rocketmq", "hosts": 3}},
+            "workload.replay needs SeekingClients, which clients of rocketmq lack: consumers that move while they read",
+        ),
+        (
+            {"cluster": {"system": "kafka", "hosts": 3, "clients": "java"}},
+            "workload.replay needs SeekingClients, which clients of kafka lack: set cluster.clients: librdkafka",
+        ),
+        ({"after": "20s"}, "workload.replay.after: must be before the end of the load, 20s"),
+        ({"record": "latency"}, "workload.replay: what came back cannot be told from sequences; write record: history"),
+    ],
+)
+def test_consumers_go_back_only_where_that_can_be_done_and_judged(changes: dict[str, Any], refusal: str) -> None:
+    replay = {"after": changes.pop("after", "5s"), "back": "1s"}
+
+    assert refusal in _refusal(workload={"kind": "log", "duration": "20s", "replay": replay}, **changes)
+
+
+@pytest.mark.parametrize(
     ("system", "load", "traits"),
     [
         ("kafka", {"kind": "log"}, ()),
         ("kafka", {"kind": "log", "consumption": "group"}, (Group(),)),
+        ("kafka", {"kind": "log", "replay": {"after": "5s", "back": "1s"}}, (Replays(5 * SECOND, by_time=True),)),
         ("kafka", {"kind": "dedup"}, (Resends("asked", False),)),
         ("pulsar", {"kind": "dedup", "restart_every": "1s", "resend": "at-once"}, (Resends("at-once", True),)),
         ("pulsar", {"kind": "subscription", "subscription": "failover"}, (Group(), Subscription("failover"))),

@@ -307,3 +307,33 @@ def test_settings_of_consumers_are_those_of_readers_or_of_members() -> None:
 def test_settings_of_members_that_are_of_no_use_are_refused(given: dict[str, Any], refusal: str) -> None:
     with pytest.raises(BadInput, match=refusal):
         group_settings(given)
+
+
+@pytest.mark.parametrize(
+    ("by", "sought"), [("time", [1_700_000_000_000]), ("position", [pulsar.MessageId(-1, 3, 4, 2)])]
+)
+def test_a_reader_goes_back_to_a_time_or_a_position(
+    by: str, sought: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = _client(monkeypatch, p0=[FakeMessage(0)])
+    consumer = PulsarConsumer({NAMESPACE: ""}, {})
+    consumer.assign([("log-0", 0)])
+    consumer.poll(0.1, 1)
+
+    seek = consumer.seek_to_time if by == "time" else consumer.seek_to
+    told = seek(("log-0", 0), 1_700_000_000_000 if by == "time" else pack(3, 4, 2))
+
+    assert (told, client.sources[_name(0)].sought) == (None, sought)
+
+
+def test_a_seek_that_failed_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(where: Any) -> None:
+        raise pulsar.Timeout("no owner")
+
+    client = _client(monkeypatch, p0=[FakeMessage(0)])
+    consumer = PulsarConsumer({NAMESPACE: ""}, {})
+    consumer.assign([("log-0", 0)])
+    consumer.poll(0.1, 1)
+    monkeypatch.setattr(client.sources[_name(0)], "seek", refused)
+
+    assert consumer.seek_to_time(("log-0", 0), 5) == "Timeout"

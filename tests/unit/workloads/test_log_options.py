@@ -47,6 +47,13 @@ def _options(**given: Any) -> LogOptions:
         ({"backlog": {"size": "1MiB"}, "consumers": 2}, "backlog requires consumption: group, or at most 1 consumers"),
         ({"backlog": {"size": "1MiB", "drain": 0}}, "workload.backlog.drain: must be more than 0"),
         ({"backlog": {}}, "workload.backlog.size: "),
+        ({"replay": {"after": "2s"}}, "workload.replay.back: "),
+        ({"replay": {"after": "2s", "back": "1s", "by": "key"}}, "workload.replay.by: "),
+        (
+            {"replay": {"after": "2s", "back": "1s"}, "consumers": 0},
+            "workload: replay requires consumers; set consumers",
+        ),
+        ({"replay": {"after": "2s", "back": "1s"}, "backlog": {"size": "1MiB"}}, "workload: backlog counts what was"),
         ({"produser": {}}, 'workload.produser: unknown key; did you mean "producer"?'),
     ],
 )
