@@ -44,6 +44,7 @@ from chaoskit.judge.machine import Second, late_ms, machine_of, seconds_of
 from chaoskit.judge.metrics import figures, measure
 from chaoskit.judge.models import unguarded
 from chaoskit.judge.readers import readers_of
+from chaoskit.judge.replays import not_replayed
 from chaoskit.judge.subject import Subject, read_subject
 from chaoskit.judge.timing import FaultTimes, Timing, faults_of, load_of
 from chaoskit.judge.verdict import Found, Verdict, allow, decide, derive, describe_cause
@@ -183,7 +184,8 @@ def _verdict(  # noqa: PLR0917 - see `judge`
     audit, complete = _audit(subject, history)
     counted = load["counts"]
     in_vain = counted["sent"] and not counted["acked_in_load"]
-    problems = (*liveness.get("problems", ()), *unguarded(history))
+    declared = subject.plan.declared if subject.plan else None
+    problems = (*liveness.get("problems", ()), *unguarded(history), *not_replayed(history, declared))
     bounded = compare(subject.bounds, availability, load["latency"])
     outcome, reasons = decide(
         anomalies,
