@@ -113,7 +113,9 @@ class PulsarConsumer:
 
     def seek_to(self, place: Partition, position: int) -> str | None:
         """See `chaoskit.contract.client.SeekingConsumer`."""
-        return self._seek(place, pulsar.MessageId(-1, *unpack(position)))
+        ledger, entry, index = unpack(position)
+        # The broker begins with this entry; of its batch, the library leaves out what is up to this index.
+        return self._seek(place, pulsar.MessageId(-1, ledger, entry, index - 1))
 
     def _seek(self, place: Partition, target: Any) -> str | None:
         source = self._sources[place]

@@ -310,7 +310,7 @@ def test_settings_of_members_that_are_of_no_use_are_refused(given: dict[str, Any
 
 
 @pytest.mark.parametrize(
-    ("by", "sought"), [("time", [1_700_000_000_000]), ("position", [pulsar.MessageId(-1, 3, 4, 2)])]
+    ("by", "sought"), [("time", [1_700_000_000_000]), ("position", [pulsar.MessageId(-1, 3, 4, 1)])]
 )
 def test_a_reader_goes_back_to_a_time_or_a_position(
     by: str, sought: list[Any], monkeypatch: pytest.MonkeyPatch
