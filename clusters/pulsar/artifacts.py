@@ -6,8 +6,8 @@ from pathlib import Path
 
 from clusters.common import maven
 
-VERSION_MIN = (3, 0)
-"""First supported release. The gRPC versions of 2.10 and earlier conflict and cannot be resolved."""
+VERSION_MIN = (2, 10)
+"""First supported release. Earlier ones have other settings for where the metadata are."""
 
 _RANGES_BEFORE = (4,)
 """Up to 3.x, dependencies specify ranges of gRPC versions. Maven's resolution of these does not terminate without the

@@ -26,9 +26,10 @@ def test_what_is_no_release_number_is_refused(version: str) -> None:
     )
 
 
-def test_releases_that_do_not_resolve_are_refused() -> None:
-    with pytest.raises(BadInput, match=r"cluster\.version: 2\.10\.6 is too old; chaoskit supports Pulsar 3\.0\+"):
-        parse_version("2.10.6")
+def test_releases_with_other_settings_are_refused() -> None:
+    assert parse_version("2.10.5") == (2, 10, 5)
+    with pytest.raises(BadInput, match=r"cluster\.version: 2\.9\.1 is too old; chaoskit supports Pulsar 2\.10\+"):
+        parse_version("2.9.1")
 
 
 def test_a_cached_release_is_used_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
