@@ -23,6 +23,9 @@ _EARLIEST = {"ledgerId": -1, "entryId": -1, "partitionIndex": -1}
 """The position before the first message."""
 
 
+_MARKER, _ABORTED = "X-Pulsar-marker-type", "X-Pulsar-txn-aborted"
+"""Headers with which a broker tells of an entry that it was asked for."""
+
 _MISSING = re.compile(r"No such (entry|ledger)", re.IGNORECASE)
 """Bookies answered, and none of them has it."""
 
@@ -182,6 +185,16 @@ class Admin:
             return str(refused)
         return ""
 
+    def is_invisible(self, topic: str, partition: int, ledger: int, entry: int, timeout_s: float) -> bool:
+        """Return whether brokers give an entry to nobody: the end of a transaction, or what one sent that was aborted.
+
+        Raises:
+            ServiceError: no broker answers, or none can read it.
+        """
+        path = f"/admin/v2/persistent/{TOPICS}/{partition_name(topic, partition)}/ledger/{ledger}/entry/{entry}"
+        told = self._first(lambda broker: self._response("GET", broker, path, timeout_s)).headers
+        return _MARKER in told or told.get(_ABORTED) == "true"
+
     def owner(self, topic: str, partition: int, timeout_s: float) -> str:
         """Return the address of the broker that owns a partition; all brokers are asked in parallel.
 
@@ -286,6 +299,11 @@ class Admin:
     def _content(
         self, method: str, broker: str, path: str, timeout_s: float, body: object = None, *, redirected: bool = True
     ) -> bytes:
+        return self._response(method, broker, path, timeout_s, body, redirected=redirected).content
+
+    def _response(
+        self, method: str, broker: str, path: str, timeout_s: float, body: object = None, *, redirected: bool = True
+    ) -> httpx.Response:
         url = f"http://{broker}:{WEB_PORT}{path}"
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         content = None if body is None else json.dumps(body)
@@ -297,7 +315,7 @@ class Admin:
             raise ServiceError(f"broker {broker} does not answer: {error}") from error
         if not response.is_success:
             raise Refused(response.status_code, _reason(response.content))
-        return response.content
+        return response
 
 
 def ledger_entries(stats: dict[str, Any]) -> list[tuple[int, int]]:

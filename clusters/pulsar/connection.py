@@ -23,6 +23,9 @@ BEGINS = "begins"
 CLASSPATH = "classpath"
 """Key of the client settings: the class path of Pulsar's own client, if workloads use that."""
 
+TRANSACTIONS = "transactions"
+"""Key of the client settings: whether Pulsar's own client may begin transactions."""
+
 _SUBSCRIPTION = "chaoskit"
 
 CONNECTION_DEFAULTS = {"operation_timeout_seconds": 10, "connection_timeout_ms": 2000, "stats_interval_in_seconds": 0}

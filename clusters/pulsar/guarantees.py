@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from chaoskit.contract.guarantee import Declared, Effect, Guarantees, Rule
-from chaoskit.contract.traits import Group, Resends
+from chaoskit.contract.traits import Group, Resends, Transactions
+from clusters.common.cycles import CYCLES
 from clusters.common.effects import disturbed
 from clusters.common.supervision import RUNS
 from clusters.pulsar.producer import resolve_producer
@@ -87,7 +88,26 @@ def _moved(declared: Declared, effects: Sequence[Effect]) -> str:
     )
 
 
+def _not_isolated(declared: Declared, effects: Sequence[Effect]) -> str:
+    if declared.get(Transactions) is None:
+        return ""
+    return (
+        "Pulsar's transactions are atomic and read committed, but not isolated from each other: their writes "
+        "interleave in the log"
+    )
+
+
 RULES = (
+    Rule(
+        "pulsar.not-isolated",
+        CYCLES,
+        _not_isolated,
+        "no setting isolates them; use one producer for messages that must not interleave",
+        "Pulsar documentation, transactions; PIP-31",
+        "pulsar/transactions:two-producers",
+        "pulsar/transactions:one-producer",
+        anywhere=True,
+    ),
     Rule(
         "pulsar.resent-behind",
         ("dropped-as-duplicate",),

@@ -68,10 +68,11 @@ class PulsarOptions(StorageOptions):
     """The options of a Pulsar cluster, in addition to its hosts.
 
     Attributes:
-        version: release number of Pulsar, 3.0.0 or later; it determines the versions of BookKeeper and ZooKeeper.
+        version: release number of Pulsar, 2.10.0 or later; it determines the versions of BookKeeper and ZooKeeper.
         namespace: policies of the workload's namespace, named by the last part of their path in the admin API.
         deduplication: whether brokers drop messages that they already have from a producer.
         clients: `pulsar-client` (C++), or `java` for Pulsar's own producers and consumers.
+        transactions: whether brokers coordinate transactions.
     """
 
     version: str = "4.0.7"
@@ -79,6 +80,7 @@ class PulsarOptions(StorageOptions):
     namespace: dict[str, Any] = Field(default={})
     deduplication: bool = False
     clients: Literal["pulsar-client", "java"] = "pulsar-client"
+    transactions: bool = False
     roles: Roles = Roles()
     heap: Heap = Heap()
 
@@ -109,7 +111,7 @@ def broker_conf(options: PulsarOptions, addresses: Sequence[str], index: int) ->
             "numHttpServerThreads": 8,
             "numOrderedExecutorThreads": 2,
             "numExecutorThreadPoolSize": 2,
-            "systemTopicEnabled": False,
+            "systemTopicEnabled": options.transactions,
             "topicLevelPoliciesEnabled": False,
         },
         options.config.broker,
@@ -125,6 +127,7 @@ def broker_conf(options: PulsarOptions, addresses: Sequence[str], index: int) ->
             "managedLedgerDefaultWriteQuorum": persistence.write,
             "managedLedgerDefaultAckQuorum": persistence.ack,
             "brokerDeduplicationEnabled": options.deduplication,
+            **({"transactionCoordinatorEnabled": True} if options.transactions else {}),
         },
     )
 
@@ -135,6 +138,7 @@ _ELSEWHERE = {
     "managedLedgerDefaultWriteQuorum": "cluster.persistence.write_quorum",
     "managedLedgerDefaultAckQuorum": "cluster.persistence.ack_quorum",
     "brokerDeduplicationEnabled": "cluster.deduplication",
+    "transactionCoordinatorEnabled": "cluster.transactions",
 }
 
 

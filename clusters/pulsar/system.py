@@ -30,11 +30,11 @@ from clusters.common.java import check_java
 from clusters.pulsar import artifacts, queues
 from clusters.pulsar.benchmark import DRIVER_CLASS, driven
 from clusters.pulsar.client import PulsarClients
-from clusters.pulsar.connection import CLASSPATH
+from clusters.pulsar.connection import CLASSPATH, TRANSACTIONS
 from clusters.pulsar.consumer import group_settings, reader_settings
 from clusters.pulsar.deploy import PulsarCluster
 from clusters.pulsar.guarantees import GUARANTEES
-from clusters.pulsar.java.client import JavaClients
+from clusters.pulsar.java.client import JavaClients, TransactionalJavaClients
 from clusters.pulsar.java.settings import check_java_clients
 from clusters.pulsar.known import check_names, check_topology
 from clusters.pulsar.positions import describe
@@ -59,13 +59,16 @@ class System:
     exchanges = ()
     guarantees = GUARANTEES
     driver_class = DRIVER_CLASS
-    given: Mapping[type, str] = {**GIVEN_AUTO_RECOVERY, SeekingClients: "clients: pulsar-client"}
+    given: Mapping[type, str] = {
+        **GIVEN_AUTO_RECOVERY,
+        SeekingClients: "clients: pulsar-client",
+        TransactionalClients: "transactions: true, and cluster.clients: java",
+    }
     never: Mapping[type, str] = {
         Reassignment: "topics have no replicas of their own; bookies store their ledgers",
         LedgerClients: "use `system: bookkeeper` to test ledgers",
     }
     notyet: Mapping[type, str] = {
-        TransactionalClients: "pulsar-client 3.13 for Python has no transactions",
         Upgrade: "rolling upgrades are not implemented",
         DataFiles: "topics cannot be mapped to files; use `files:` instead of `what:`",
     }
@@ -75,7 +78,7 @@ class System:
 
     def client_powers(self, options: PulsarOptions) -> tuple[type, ...]:
         if options.clients == "java":
-            return (LogClients,)
+            return (LogClients, TransactionalClients) if options.transactions else (LogClients,)
         return (LogClients, SeekingClients, SequencedClients, SubscribingClients, QueueClients)
 
     def check(self, declared: Declared) -> None:
@@ -104,7 +107,9 @@ class System:
         return PulsarCluster(hosts, options, artifacts.fetch(options.version))
 
     def clients(self, settings: Mapping[str, Any]) -> PulsarClients | JavaClients:
-        return JavaClients(settings) if CLASSPATH in settings else PulsarClients(settings)
+        if CLASSPATH not in settings:
+            return PulsarClients(settings)
+        return TransactionalJavaClients(settings) if TRANSACTIONS in settings else JavaClients(settings)
 
     def brokers(self, options: PulsarOptions, hosts: int) -> int:
         return len(options.place(hosts).bookies)

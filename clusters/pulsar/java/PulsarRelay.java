@@ -22,6 +22,11 @@ public final class PulsarRelay extends Relay {
   }
 
   @Override
+  Sender transactional(Map<String, Object> settings, Completions completions) throws Exception {
+    return new PulsarTransactions(new PulsarConnection(settings), completions);
+  }
+
+  @Override
   Receiver receiver(Map<String, Object> settings, Requests requests) throws Exception {
     return new PulsarReceiver(new PulsarConnection(settings));
   }

@@ -11,6 +11,7 @@ import org.apache.pulsar.client.api.Producer;
 import org.apache.pulsar.client.api.PulsarClientException;
 import org.apache.pulsar.client.api.Schema;
 import org.apache.pulsar.client.api.TypedMessageBuilder;
+import org.apache.pulsar.client.api.transaction.Transaction;
 import org.apache.pulsar.client.impl.conf.ProducerConfigurationData;
 
 /** Pulsar's producers, one for each partition. */
@@ -34,7 +35,11 @@ final class PulsarSender implements Sender {
 
   @Override
   public void send(long token, String topic, int partition, byte[] key, byte[] content) {
-    Place place = new Place(topic, partition);
+    send(token, new Place(topic, partition), key, content, null);
+  }
+
+  /** Sends a message inside of a transaction, or outside of any if that is null. */
+  void send(long token, Place place, byte[] key, byte[] content, Transaction inside) {
     Producer<byte[]> producer;
     try {
       producer = producer(place);
@@ -42,7 +47,8 @@ final class PulsarSender implements Sender {
       completions.refused(token, error);
       return;
     }
-    TypedMessageBuilder<byte[]> message = producer.newMessage().value(content);
+    TypedMessageBuilder<byte[]> message = inside == null ? producer.newMessage() : producer.newMessage(inside);
+    message.value(content);
     if (key != null) {
       message.key(new String(key, StandardCharsets.UTF_8));
     }

@@ -14,12 +14,20 @@ from chaoskit.contract.power import P, held
 from chaoskit.contract.vocabulary import Outcome
 from clusters.common.relay.consumer import JavaConsumer
 from clusters.common.relay.producer import JavaProducer
+from clusters.common.relay.transactional import JavaTransactionalProducer
 from clusters.pulsar.client import PulsarClients
 from clusters.pulsar.connection import CLASSPATH, subscription
 from clusters.pulsar.consumer import PulsarAuditor
 from clusters.pulsar.java.relay import RELAY
-from clusters.pulsar.java.settings import SUBSCRIPTION, connected, consumer_settings, producer_settings
+from clusters.pulsar.java.settings import (
+    SUBSCRIPTION,
+    connected,
+    consumer_settings,
+    producer_settings,
+    transactional_settings,
+)
 from clusters.pulsar.producer import PulsarProducer
+from clusters.pulsar.transactions import TransactionalAuditor
 
 NEVER_SENT = {"MemoryBufferIsFullError", "ProducerQueueIsFullError"}
 """Errors that prove that a message was not written: raised before it is pending (`ProducerImpl.canEnqueueRequest`,
@@ -52,6 +60,20 @@ class JavaClients:
 
     def auditor(self, settings: Mapping[str, Any]) -> PulsarAuditor:
         return self._ours.auditor({})
+
+
+class TransactionalJavaClients(JavaClients):
+    """The power `TransactionalClients`, too: of a cluster with transaction coordinators."""
+
+    def transactional_producer(
+        self, settings: Mapping[str, Any], name: str, completed: Completed
+    ) -> JavaTransactionalProducer:
+        resolved = connected(self._connection, transactional_settings(settings))
+        process = RELAY.start(self._classpath, "transactional", resolved)
+        return JavaTransactionalProducer(process, NEVER_SENT, completed)
+
+    def auditor(self, settings: Mapping[str, Any]) -> PulsarAuditor:
+        return TransactionalAuditor(self._connection)
 
 
 class PulsarJavaConsumer(JavaConsumer):

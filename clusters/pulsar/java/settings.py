@@ -12,9 +12,9 @@ from typing import Any
 
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.contract.guarantee import Declared
-from chaoskit.contract.traits import Group
+from chaoskit.contract.traits import Group, Transactions
 from clusters.common.relay.process import Chosen
-from clusters.pulsar.connection import CLASSPATH
+from clusters.pulsar.connection import CLASSPATH, TRANSACTIONS
 from clusters.pulsar.java.relay import RELAY
 from clusters.pulsar.positions import BATCH_MAX
 from clusters.pulsar.settings import TOPICS, PulsarOptions
@@ -33,7 +33,7 @@ _CLIENT = {
 _PRODUCER = {"batchingMaxPublishDelayMicros": 5000, "blockIfQueueFull": True, "sendTimeoutMs": 30_000}
 _CONSUMER = {"receiverQueueSize": 1000}
 _GROUP_TYPES = ("Failover", "Exclusive")
-_TYPE, _BATCH = "subscriptionType", "batchingMaxMessages"
+_TYPE, _BATCH, _SEND_TIMEOUT = "subscriptionType", "batchingMaxMessages", "sendTimeoutMs"
 _SIMILAR = (*_CLIENT, *_PRODUCER, *_CONSUMER, _BATCH, "batchingMaxBytes", "batchingEnabled")
 _OURS = {
     "producer": ("topicName", "messageRoutingMode", SERVICE_URL, NAMESPACE),
@@ -49,6 +49,11 @@ def producer_settings(given: Mapping[str, Any]) -> dict[str, Any]:
     return _chosen({**_CLIENT, **_PRODUCER, **given})
 
 
+def transactional_settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the effective settings of producers of transactions; the client wants sends that wait without end."""
+    return {**producer_settings({**given, _SEND_TIMEOUT: 0}), "enableTransaction": True}
+
+
 def consumer_settings(given: Mapping[str, Any], *, grouped: bool) -> dict[str, Any]:
     """Return the effective settings of members of a group, or of readers; see `producer_settings`."""
     return _chosen({**_CLIENT, **_CONSUMER, **({_TYPE: "Failover"} if grouped else {}), **given})
@@ -61,7 +66,9 @@ def connected(connection: Mapping[str, Any], settings: Mapping[str, Any]) -> dic
 
 def own_client(options: PulsarOptions) -> dict[str, str]:
     """Return the client setting by which workers use Pulsar's own client; empty if they do not."""
-    return {CLASSPATH: RELAY.classpath(options.version)} if options.clients == "java" else {}
+    if options.clients != "java":
+        return {}
+    return {CLASSPATH: RELAY.classpath(options.version), **({TRANSACTIONS: "on"} if options.transactions else {})}
 
 
 def check_java_clients(declared: Declared) -> None:
@@ -83,6 +90,8 @@ def check_java_clients(declared: Declared) -> None:
         for refusal in RELAY.refusals(path, tried, _SIMILAR):
             problems.add(refusal)
     problems.tried(_check_batch, declared.producer.get(_BATCH))
+    if declared.get(Transactions) is not None and declared.producer.get(_SEND_TIMEOUT):
+        problems.add(BadInput(f"workload.producer.{_SEND_TIMEOUT}: sends of transactions have none; remove it"))
     if grouped and of_consumers.get(_TYPE) not in _GROUP_TYPES:
         problems.add(
             BadInput(f"workload.consumer.{_TYPE}: a log is read by one consumer at a time; write {_GROUP_TYPES[0]}")

@@ -18,6 +18,7 @@ from chaoskit.history.recording.recorder import Delivery
 from clusters.common.relay import frames, process
 from clusters.common.relay.consumer import JavaConsumer
 from clusters.common.relay.producer import JavaProducer
+from clusters.common.relay.transactional import JavaTransactionalProducer
 
 
 class Jvm:
@@ -128,6 +129,33 @@ def test_what_a_jvm_that_ended_does_not_tell_stays_unknown(
     assert told[0] == (7, OK, None, 1, 5)
     assert told[1] == (8, INFO, "the JVM ended", None)
     assert producer.pending() == 0
+
+
+@pytest.fixture
+def transactional(jvm: Jvm, told: Told) -> JavaTransactionalProducer:
+    return JavaTransactionalProducer(jvm.ours, (), lambda *row: told.append(row))
+
+
+def test_a_transaction_ends_as_the_jvm_says(jvm: Jvm, transactional: JavaTransactionalProducer, told: Told) -> None:
+    jvm.says(_done(-2, -1, 5))
+    assert transactional.register(1.0) is None
+    transactional.begin()
+    assert transactional.commit(5.0) == (OK, None)
+    jvm.says(_done(-3, -1, 6, "refused TransactionAborted"))
+    assert transactional.commit(5.0) == (FAIL, "TransactionAborted")
+    assert jvm.heard() == struct.pack(">cq?cq?", b"e", -2, True, b"e", -3, True)
+    assert told == [], "the end of a transaction is no message"
+
+
+def test_an_end_that_is_told_too_late_is_not_that_of_the_next(
+    jvm: Jvm, transactional: JavaTransactionalProducer, told: Told
+) -> None:
+    outcome, error = transactional.commit(0)
+    jvm.says(_done(-2, -1, 5) + _done(7, 3, 6) + _done(-3, -1, 7, "CoordinatorNotFoundException"))
+
+    assert (outcome, error) == (INFO, "the client did not end it in time")
+    assert transactional.commit(5.0) == (INFO, "CoordinatorNotFoundException")
+    assert told == [(7, OK, None, 3, 6)]
 
 
 class Member:

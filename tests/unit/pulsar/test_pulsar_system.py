@@ -8,11 +8,14 @@ import pytest
 
 from chaoskit.base import plugins
 from chaoskit.base.errors import BadInput
+from chaoskit.contract.client import TransactionalClients
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.operating import Decommissioning
+from chaoskit.contract.power import optional
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Group
-from clusters.pulsar.settings import PulsarOptions
+from clusters.pulsar.java.settings import transactional_settings
+from clusters.pulsar.settings import PulsarOptions, broker_conf
 
 
 def _check(hosts: int, producer: Any = None, consumer: Any = None, grouped: bool = False, **options: Any) -> None:
@@ -65,3 +68,36 @@ def test_bookies_can_be_decommissioned_where_others_copy_what_they_kept(bookie: 
     options = PulsarOptions.model_validate({"config": {"bookie": bookie}})
 
     assert (Decommissioning in system.service_powers(options)) is offered
+
+
+@pytest.mark.parametrize(
+    ("options", "can"),
+    [
+        ({"clients": "java", "transactions": True}, True),
+        ({"clients": "java"}, False),
+        ({"transactions": True}, False),
+    ],
+)
+def test_transactions_need_coordinators_and_the_own_client(options: dict[str, Any], can: bool) -> None:
+    system: Any = plugins.load("cluster", "pulsar", "cluster.system")
+
+    assert (TransactionalClients in system.client_powers(PulsarOptions.model_validate(options))) is can
+    settings = (
+        {"service_url": "", "classpath": "", "transactions": "on"} if can else {"service_url": "", "classpath": ""}
+    )
+    assert (optional(system.clients(settings), TransactionalClients) is not None) is can
+
+
+def test_brokers_coordinate_transactions_only_if_asked_to() -> None:
+    off, on = (broker_conf(PulsarOptions(transactions=each), ["10.0.0.1"], 0) for each in (False, True))
+
+    assert "transactionCoordinatorEnabled" not in off
+    assert "systemTopicEnabled=false" in off
+    assert "transactionCoordinatorEnabled=true" in on
+    assert "systemTopicEnabled=true" in on
+
+
+def test_sends_of_transactions_wait_without_end() -> None:
+    settings = transactional_settings({"sendTimeoutMs": 5, "batchingEnabled": False})
+
+    assert (settings["sendTimeoutMs"], settings["enableTransaction"], settings["batchingEnabled"]) == (0, True, False)
