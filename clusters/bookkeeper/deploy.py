@@ -63,5 +63,5 @@ class BookKeeperCluster(StorageStack[BookKeeperOptions]):
             "first_ledger": self._first,
         }
 
-    def metadata_setup(self, host: ServiceHost) -> list[list[str]]:
-        return [["org.apache.bookkeeper.bookie.BookieShell", "-conf", self._file("bookkeeper.conf"), "initnewcluster"]]
+    def metadata_setup(self, host: ServiceHost) -> list[str]:
+        return ["org.apache.bookkeeper.bookie.BookieShell", "-conf", self._file("bookkeeper.conf"), "initnewcluster"]

@@ -25,7 +25,7 @@ from clusters.pulsar.settings import BROKER, BROKER_PORT, WEB_PORT, PulsarOption
 from clusters.storage.settings import connection
 from clusters.storage.stack import StorageStack
 
-_COORDINATORS = 3
+_COORDINATORS = "3"
 _POLL_S = 0.1
 _CREATE_TIMEOUT_S = 30
 _STATE_TIMEOUT_S = 3
@@ -116,20 +116,16 @@ class PulsarCluster(StorageStack[PulsarOptions]):
     def service_answers(self, service: str, host: ServiceHost, timeout_s: float) -> bool:
         return probe.answers(service, host.address, timeout_s)
 
-    def metadata_setup(self, host: ServiceHost) -> list[list[str]]:
-        """Return the commands; what is there already stays."""
+    def metadata_setup(self, host: ServiceHost) -> list[str]:
+        """Return the command; what is there already stays."""
         store = f"zk:{connection(self._addresses, self._placed)}"
         broker = self._brokers[0]
         program = ["org.apache.pulsar.PulsarClusterMetadataSetup", "--cluster", settings.CLUSTER_NAME]
         stores = ["--metadata-store", store, "--configuration-metadata-store", store]
         urls = ["--web-service-url", f"http://{broker}:{WEB_PORT}"]
         urls += ["--broker-service-url", f"pulsar://{broker}:{BROKER_PORT}"]
-        commands = [[*program, *stores, *urls]]
-        if self._options.transactions:
-            coordinators = ["--initial-num-transaction-coordinators", str(_COORDINATORS)]
-            setup = ["org.apache.pulsar.PulsarTransactionCoordinatorMetadataSetup", "--cluster", settings.CLUSTER_NAME]
-            commands.append([*setup, "--configuration-store", store, *coordinators])
-        return commands
+        coordinators = ["--initial-num-transaction-coordinators", _COORDINATORS] if self._options.transactions else []
+        return [*program, *stores, *urls, *coordinators]
 
     def missing(self) -> str:
         return super().missing() or next(

@@ -96,8 +96,8 @@ class StorageStack(ABC, Generic[Options]):
         return held(kind, self._holders, f"this {self._system} cluster")
 
     @abstractmethod
-    def metadata_setup(self, host: ServiceHost) -> list[list[str]]:
-        """Return the Java classes, with arguments, that initialize the metadata of a new cluster in ZooKeeper."""
+    def metadata_setup(self, host: ServiceHost) -> list[str]:
+        """Return the Java class, with arguments, that initializes the metadata of a new cluster in ZooKeeper."""
 
     def configuration(self, index: int) -> Mapping[str, str]:
         """Return the content of each file of the host at `index`, by its path."""
@@ -301,11 +301,11 @@ class StorageStack(ABC, Generic[Options]):
         return [*opened, logging, "-Dio.netty.tryReflectionSetAccessible=true"]
 
     def _set_up_metadata(self, host: ServiceHost) -> None:
-        for program in self.metadata_setup(host):
-            done = host.run([*self._tool(host), *program], timeout_s=_SETUP_TIMEOUT_S, check=False)
-            if done.status != 0:
-                said = (done.out + done.err).strip()[-1000:]
-                raise ServiceError(f"{self._system}'s metadata could not be initialized:\n{said}")
+        argv = [*self._tool(host), *self.metadata_setup(host)]
+        done = host.run(argv, timeout_s=_SETUP_TIMEOUT_S, check=False)
+        if done.status != 0:
+            said = (done.out + done.err).strip()[-1000:]
+            raise ServiceError(f"{self._system}'s metadata could not be initialized:\n{said}")
 
     def _await_quorum(self) -> None:
         """Wait until ZooKeeper serves.

@@ -35,9 +35,10 @@ final class PulsarTransactions implements Sender {
 
   @Override
   public void close(int timeoutMs) throws Exception {
+    long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMs);
     line.shutdown();
     line.awaitTermination(timeoutMs, TimeUnit.MILLISECONDS);
-    sender.close(timeoutMs);
+    sender.close((int) Math.max(0, TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime())));
   }
 
   private void sendInside(long token, Place place, byte[] key, byte[] content) {
