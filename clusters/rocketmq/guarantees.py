@@ -27,6 +27,10 @@ _GIVES_UP_SLAVES = (5, 4)
 until controllers had agreed (`getSyncStateSet`)."""
 
 
+_READS_FLUSHED = (5, 3)
+"""First release that gives readers of a master with SYNC_FLUSH only what is flushed."""
+
+
 def flushes_each(options: RocketOptions) -> bool:
     """Return whether a message is on the master's disk before it is acknowledged."""
     return str(setting(options.config, "flushDiskType", "ASYNC_FLUSH")) == "SYNC_FLUSH"
@@ -65,6 +69,18 @@ def _os_flush(declared: Declared, effects: Sequence[Effect]) -> str:
     return (
         f"flushDiskType=ASYNC_FLUSH: {cut} host(s) lost power at the same time, and what was acknowledged may have "
         "been in memory only"
+    )
+
+
+def _read_unflushed(declared: Declared, effects: Sequence[Effect]) -> str:
+    options: RocketOptions = declared.options
+    if parse_version(options.version) >= _READS_FLUSHED or not flushes_each(options):
+        return ""
+    if not _gone_together(declared, effects, LOSES):
+        return ""
+    return (
+        "before 5.3 readers get messages that the master has not flushed: after a power cut, others are at the "
+        "positions that they have read"
     )
 
 
@@ -208,6 +224,17 @@ RULES = (
         "RocketMQ documentation, broker setting flushDiskType; CommitLog.handleDiskFlush",
         "rocketmq/power-all:async-flush",
         "rocketmq/power-all:sync-flush",
+    ),
+    Rule(
+        "rocketmq.read-unflushed",
+        ("truncated", "offset-conflict", "redelivered", "sequence-jump"),
+        _read_unflushed,
+        "set version: 5.5.0",
+        "issue 8239 of apache/rocketmq, and its pull request 8240",
+        "rocketmq/read-unflushed:v5-2-0",
+        "rocketmq/read-unflushed:current",
+        known="https://github.com/apache/rocketmq/issues/8239",
+        alone=True,
     ),
     Rule(
         "rocketmq.one-copy",

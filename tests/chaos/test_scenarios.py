@@ -36,6 +36,7 @@ INVALID = {
     "kafka/power-after-format",
     "rabbitmq/unsynced-metadata:mnesia",
     "rocketmq/master-isolated:left-behind",
+    "rocketmq/disk-wiped:one-copy",
     "bookkeeper/lost-volume:immediate",
     "bookkeeper/read-only-restart:v4-17-2",
 }
