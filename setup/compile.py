@@ -14,7 +14,11 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-_SOURCES = ("chaoskit/history/recording/hot.c", "chaoskit/interop/jepsen/scan.c")
+_SOURCES = (
+    "chaoskit/history/recording/hot.c",
+    "chaoskit/history/format/occurrences.c",
+    "chaoskit/interop/jepsen/scan.c",
+)
 _FLAGS = ("-O2", "-Wall", "-Wno-missing-field-initializers", "-shared", "-fPIC")
 
 

@@ -28,6 +28,9 @@ EFFECTIVE = "effective.json"
 MACHINE = "machine.jsonl"
 """What the machine did while the load ran."""
 
+EXPOSURE = "exposure.json"
+"""The durability lag and the loss windows in each second of a run whose disks were recorded."""
+
 RECORDINGS = "disks"
 """Folder with the disk recordings of a run's hosts."""
 

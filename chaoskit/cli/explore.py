@@ -9,6 +9,8 @@ from pathlib import Path
 import click
 from rich.table import Table
 
+from chaoskit.base.errors import BadInput
+from chaoskit.base.quantities import parse_duration
 from chaoskit.base.store import find_run
 from chaoskit.cli.console import wide_console
 from chaoskit.cli.options import PATH, store_option
@@ -17,7 +19,7 @@ from chaoskit.cli.summary import worst_exit_code
 from chaoskit.contract.disk import CutMode
 from chaoskit.contract.event import Event
 from chaoskit.judge.verdict import INVALID
-from chaoskit.search.explore import CrashPoint, PointTried
+from chaoskit.search.explore import CrashPoint, PointTried, Wishes
 from chaoskit.search.explore import explore as explore_run
 
 _STARTED = {True: "yes", False: "NO", None: "not known"}
@@ -32,7 +34,7 @@ class ExploreProgress(SeriesProgress):
                 kept = "started" if point.lost is None else f"{point.lost:,} of {point.acked:,} acked lost"
                 failed = "NOT started" if point.started is False else "not known whether it started"
                 outcome = kept if point.started else f"{failed}: {point.why_not}"
-                self._print(f"point {number}/{total}: operation {point.operation} at {point.at_s:.2f} s: {outcome}")
+                self._print(f"point {number}/{total}: {point.why}, at {point.at_s:.2f} s: {outcome}")
             case _:
                 super().on(event)
 
@@ -47,36 +49,59 @@ class ExploreProgress(SeriesProgress):
     "--on-cut", type=click.Choice([mode.value for mode in CutMode]), default=CutMode.REORDER.value, show_default=True,
     help="What happens to unflushed writes.",
 )  # fmt: skip
+@click.option(
+    "--apart", default="0s", show_default=True, help="The hosts lose their power within this time of each other."
+)
+@click.option("--whole", is_flag=True, help="At each point, one host, drawn, loses nothing that its disk had received.")
 @store_option
 @click.option("--json", "as_json", is_flag=True, help="Print the crash points as JSON and nothing else.")
-def command(run: Path, *, points: int, seed: int, on_cut: str, store: Path, as_json: bool) -> int:
-    """Cut the power of RUN's recorded disk at many points, and check each time that the system starts with all
-    acknowledged messages.
+def command(
+    run: Path, *, points: int, seed: int, on_cut: str, apart: str, whole: bool, store: Path, as_json: bool
+) -> int:
+    """Cut the power of all hosts of RUN at many points, on their recorded disks, and check each time that the system
+    starts with all acknowledged messages.
 
-    RUN must have one host and `cluster: {disk: {kind: programmable, record: true}}`. The exit code is 0 if the
-    system started at every point and lost nothing beyond what its guarantees allow, 2 if a point could not be
-    tried, else 1.
+    RUN must have `cluster: {disk: {kind: programmable, record: true}}`. A quarter of the points is before the load, a
+    quarter where most acknowledged messages are on no disk, a quarter where a folder changes, and a quarter by dice.
+    Points that leave the disks in the same state are tried once. The exit code is 0 if the system started at every
+    point and lost nothing beyond what its guarantees allow, 2 if a point could not be tried, else 1.
     """
+    wishes = Wishes(points, seed, on_cut, _nanoseconds(apart), whole)
     with ExploreProgress("explore") as progress:
-        found = explore_run(find_run(run), store, progress, count=points, seed=seed, on_cut=on_cut)
+        found = explore_run(find_run(run), store, progress, wishes)
     if as_json:
         click.echo(json.dumps([asdict(point) for point in found], indent=2))
     else:
-        _show(found)
+        _show(found, points)
     return worst_exit_code(point.verdict for point in found)
 
 
-def _show(found: list[CrashPoint]) -> None:
-    table = Table("operation", "at", "unflushed, kept", "started", "acked", "lost", "", box=None, pad_edge=False)
+def _nanoseconds(apart: str) -> int:
+    try:
+        return parse_duration(apart)
+    except ValueError as error:
+        raise BadInput(f"--apart: {error}") from error
+
+
+def _show(found: list[CrashPoint], wished: int) -> None:
+    table = Table(
+        "at", "why there", "unflushed, kept", "started", "acked", "lost", "predicted", "", box=None, pad_edge=False
+    )
     for point in found:
         verdict = "NOT ALLOWED" if point.verdict == INVALID else ""
+        sectors, kept = (sum(cut[name] for cut in point.cuts.values()) for name in ("sectors", "kept"))
         table.add_row(
-            f"{point.operation:,}",
             f"{point.at_s:.2f} s",
-            f"{point.cut['sectors']:,}, {point.cut['kept']:,} sectors",
+            point.why,
+            f"{sectors:,}, {kept:,} sectors",
             _STARTED[point.started] + (f": {point.why_not[:300]}" if point.why_not else ""),
             f"{point.acked:,}",
             "-" if point.lost is None else f"{point.lost:,}{' (allowed)' if point.lost and point.allowed else ''}",
+            "-" if point.predicted is None else f"{point.predicted:,}",
             verdict,
         )
     wide_console().print(table)
+    if len(found) < wished:
+        click.echo(
+            f"{len(found)} points: the run has no more states of its disks that differ, or they are hard to find"
+        )

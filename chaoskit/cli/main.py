@@ -27,6 +27,7 @@ VERBS = {
     "replay": "Repeat a recorded run: the same faults at the same times, roles looked up again.",
     "shrink": "Find the smallest timeline that still makes a failed run fail.",
     "explore": "Test recovery from power cuts at many points of a recorded disk.",
+    "exposure": "Tell what a power cut would have cost at each instant of a recorded run.",
     "analyze": "Compare all runs of a store with Spark.",
     "report": "Write a run's report as one HTML file.",
     "list": "List the runs of a store.",

@@ -107,5 +107,5 @@ def _show(planned: Sweep, found: dict[str, Results], *, as_json: bool) -> None:
 
 def _show_cost(planned: Sweep, found: dict[str, Results]) -> None:
     click.echo()
-    print_table(cost.header(planned), cost.rows(planned, found), len(planned.axes) - 1, "cost of durability")
+    print_table(cost.header(planned, found), cost.rows(planned, found), len(planned.axes) - 1, "cost of durability")
     click.echo("\n".join(["", *cost.LEGEND]))

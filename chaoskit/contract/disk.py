@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated, Any, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -34,6 +33,7 @@ class CutMode(StrEnum):
     `torn`: as `prefix`, plus some sectors of the next write: the write that the cut interrupts.
     `reorder`: each write with probability `keep`. A later one may be kept and an earlier one lost.
     `sectors`: each sector of each write with probability `keep`: both reordered and torn.
+    `whole`: all of them, as with a cache that has a battery.
     """
 
     DROP = "drop"
@@ -41,6 +41,7 @@ class CutMode(StrEnum):
     TORN = "torn"
     REORDER = "reorder"
     SECTORS = "sectors"
+    WHOLE = "whole"
 
 
 class OnCut(BaseModel):
@@ -178,30 +179,4 @@ class ProgrammableDisk(Protocol):
     def last_cut(self) -> dict[str, Any]:
         """Return what was in the disk's cache at the last power cut, and what was kept: writes, sectors, kept
         (sectors), torn (writes kept in part), lies (flushes acknowledged but not persistent), mode, seed."""
-        ...
-
-
-@runtime_checkable
-class CrashPoints(Protocol):
-    """Optional power of a host provider: rebuild a recorded disk as a power cut would have left it."""
-
-    def operation_times(self, recording: Path) -> list[int]:
-        """Return the time of each operation of a recorded disk, CLOCK_MONOTONIC ns; the first is operation 1."""
-        ...
-
-    def crash_image(self, recording: Path, image: Path, after: int, on_cut: str, seed: int) -> dict[str, Any]:
-        """Write the image of the disk after a power cut; return what was in the cache and what was kept.
-
-        Args:
-            recording: a host's recording, from `Lab.keep`.
-            image: path of the image; an existing file is overwritten.
-            after: number of the last operation before the cut; 0 is before the first.
-            on_cut: a `CutMode`.
-            seed: seed for the writes that are kept.
-        """
-        ...
-
-    def disk_with(self, options: Any, images: Mapping[str, Path]) -> dict[str, Any]:
-        """Return `cluster.disk` of a scenario whose hosts start from these images; otherwise as in `options`, without
-        recording."""
         ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from chaoskit.history.compacting.drivers import DriverLog
 from chaoskit.history.format import payload
+from chaoskit.history.format.occurrences import search as payloads
 from chaoskit.history.recording.hot import delivered
 from chaoskit.history.recording.recorder import Delivery, DeliveryReports, OperationFailed, Progress, Recorder
 from chaoskit.history.recording.wal import NO_POSITION
@@ -18,4 +19,5 @@ __all__ = [
     "Recorder",
     "delivered",
     "payload",
+    "payloads",
 ]

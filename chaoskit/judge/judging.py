@@ -40,6 +40,7 @@ from chaoskit.judge.checking import find
 from chaoskit.judge.consequence import consequences, stayed
 from chaoskit.judge.crashes import hosts_of, place_of, with_crashes
 from chaoskit.judge.digested import Digested, Told
+from chaoskit.judge.exposure import recorded_exposure
 from chaoskit.judge.machine import Second, late_ms, machine_of, seconds_of
 from chaoskit.judge.metrics import figures, measure
 from chaoskit.judge.models import unguarded
@@ -218,6 +219,7 @@ def _verdict(  # noqa: PLR0917 - see `judge`
         rates=load["rates"],
         availability=availability,
         latency=_with_uncertainty(load["latency"], history),
+        exposure=recorded_exposure(folder, subject),
     )
 
 

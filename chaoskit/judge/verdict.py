@@ -63,6 +63,7 @@ class Verdict:
         liveness, availability, latency, counts, audit: as in verdict.json.
         bounds: the times that the scenario expects to be bounded.
         drivers: the machines that ran clients, if the harness did not.
+        exposure: what a power cut would have cost, if the disks were recorded; see `chaoskit.judge.exposure`.
         machine: what the harness's machine did during the load; None if nobody watched.
         replayable: whether `chaoskit replay` can repeat it; false for an imported history.
     """
@@ -84,6 +85,7 @@ class Verdict:
     load_start_s: float = 0.0
     drivers: tuple[DriverTold, ...] = ()
     machine: Machine | None = None
+    exposure: Mapping[str, Any] = field(default_factory=dict)
     replayable: bool = True
 
     @property
@@ -139,6 +141,7 @@ class Verdict:
             "bounds": {name: asdict(each) for name, each in self.bounds.items()},
             **({"drivers": list(self.drivers)} if self.drivers else {}),
             **({"machine": self.machine} if self.machine else {}),
+            **({"exposure": dict(self.exposure)} if self.exposure else {}),
         }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, Literal, NotRequired, Required
 
 import pyarrow as pa
 from pydantic import ConfigDict, Field, with_config
@@ -210,6 +210,36 @@ class BoundTold(TypedDict):
 
 
 @_Further
+class LagTold(TypedDict):
+    """How long after its acknowledgement a message was on stable storage of some hosts; None: never."""
+
+    p50: float | None
+    p99: float | None
+    max: float | None
+    never: _Count
+
+
+@_Further
+class LossTold(TypedDict):
+    """How many acknowledged messages a power cut would have lost."""
+
+    median: _Count
+    max: _Count
+    at_s: float
+    in_doubt: _Count
+
+
+class ExposureTold(TypedDict, total=False):
+    """What a power cut would have cost; only `doubts` if that could not be measured."""
+
+    acked: _Count
+    copies_at_ack: dict[str, _Count]
+    lag_ms: dict[str, LagTold]
+    loss_window: dict[str, LossTold]
+    doubts: Required[list[str]]
+
+
+@_Further
 class VerdictTold(TypedDict):
     """The content of verdict.json."""
 
@@ -230,6 +260,7 @@ class VerdictTold(TypedDict):
     latency: LatencyTold
     bounds: NotRequired[dict[str, BoundTold]]
     drivers: NotRequired[list[DriverTold]]
+    exposure: NotRequired[ExposureTold]
 
 
 def read_verdict(folder: Path) -> Any:

@@ -21,9 +21,9 @@ from chaoskit.judge.readers import Readers, readers_of
 from chaoskit.judge.subject import Declared
 from chaoskit.judge.timing import Timing, faults_of, load_of
 from chaoskit.judge.verdict_file import read_findings, read_verdict
-from chaoskit.report import charts, membership
+from chaoskit.report import charts, exposed, membership
 from chaoskit.report.following import in_order
-from chaoskit.report.series import Series, anomalies_of, series_of
+from chaoskit.report.series import Axis, Series, anomalies_of, series_of
 from chaoskit.report.summary import describe_example, replay_command
 from chaoskit.report.words import PHASE_WORDS
 
@@ -70,7 +70,9 @@ def run_page(folder: Path) -> str:
             anomalies_of(findings, series.axis),
             history.placements,
             readers_of(history, load.end_ns),
-        ),
+        )
+        + exposed.figures(_course(folder), _domain(series.axis)),
+        exposure=exposed.in_words(verdict["exposure"]) if "exposure" in verdict else [],
         latencies=_latencies(verdict["latency"], with_faults=bool(faults)),
         unavailable=series.unavailable,
         bounds={name: describe(Bounded(**each)) for name, each in verdict.get("bounds", {}).items()},
@@ -177,8 +179,7 @@ def _figures(
     placements: Placements,
     readers: Sequence[Readers],
 ) -> list[dict[str, Any]]:
-    axis = series.axis
-    domain = [axis.start_ns / 1e9, (axis.start_ns + axis.count * axis.bin_ns) / 1e9]
+    domain = _domain(series.axis)
     send = "Send latency, from when a message was due to its acknowledgement"
     end_to_end = "End-to-end latency, from when a message was due to its receipt"
     figures = [
@@ -190,6 +191,16 @@ def _figures(
         ("end-to-end", end_to_end, _latency(series.end_to_end, faults, domain)),
     ]
     return [{"id": name, "title": title, "spec": spec} for name, title, spec in figures if spec is not None]
+
+
+def _domain(axis: Axis) -> list[float]:
+    return [axis.start_ns / 1e9, (axis.start_ns + axis.count * axis.bin_ns) / 1e9]
+
+
+def _course(folder: Path) -> list[dict[str, Any]]:
+    """Return the exposure of each second, if the disks were recorded."""
+    path = folder / store.EXPOSURE
+    return store.read_json(path, list[dict[str, Any]]) if path.exists() else []
 
 
 def _latency(rows: list[dict[str, float]], faults: list[dict[str, Any]], domain: list[float]) -> charts.Spec | None:

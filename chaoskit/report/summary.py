@@ -13,6 +13,7 @@ from chaoskit.history.format.schema import PRODUCER_SHIFT
 from chaoskit.judge.bounds import describe
 from chaoskit.judge.consequence_words import in_words
 from chaoskit.judge.verdict import VALID, Found, Verdict
+from chaoskit.report import exposed
 from chaoskit.report.following import in_order
 from chaoskit.report.words import (
     PHASE_WORDS,
@@ -310,7 +311,10 @@ def _measured(verdict: Verdict) -> list[str]:
             f"{_recovered(each)}"
             for each in partitions[:_PARTITIONS_SHOWN]
         ]
-    return lines + [f"  {name}: {describe(bounded)}" for name, bounded in verdict.bounds.items()]
+    lines += [f"  {name}: {describe(bounded)}" for name, bounded in verdict.bounds.items()]
+    if verdict.exposure:
+        lines += ["", "What a power cut would have cost", *(f"  {line}" for line in exposed.in_words(verdict.exposure))]
+    return lines
 
 
 def _latency(name: str, point: Mapping[str, Any]) -> list[str]:

@@ -6,7 +6,6 @@ is kept even if a step fails.
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -26,6 +25,7 @@ from chaoskit.contract.traits import Backlog, Group, Paced, Routed
 from chaoskit.contract.workload import PRODUCER, Task
 from chaoskit.history.digesting import live
 from chaoskit.history.format.models import write_topics
+from chaoskit.history.format.origin import read_run_id
 from chaoskit.history.format.schema import AUDITOR
 from chaoskit.run import gauge
 from chaoskit.run.backlog import Backlogging
@@ -322,7 +322,7 @@ class Trial:
             "options": self._plan.workload_options.model_dump(mode="json", by_alias=True),
             "connection": self._service.client_settings(),
             "wal": str(self._folder / "wal"),
-            "run_id": secrets.randbits(63),
+            "run_id": read_run_id(self._folder / "wal"),
             "namespace": self._namespace,
             "bound_ns": scenario.recovery,
         }

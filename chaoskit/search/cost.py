@@ -13,49 +13,81 @@ from chaoskit.search.sweep import Results, Sweep
 from chaoskit.search.table import proves
 
 _POINTS = {key: name for key, name in PERCENTILE_WORDS.items() if key != "max_ms"}
+_EXPOSURE = ("2nd copy, p50 / p99 ms", "cut of all: median / most")
 _NONE = "-"
 
 
-def header(sweep: Sweep) -> list[str]:
-    """Return the column titles of the table: the other axes, cost without a fault, then each fault."""
+def header(sweep: Sweep, found: Mapping[str, Results]) -> list[str]:
+    """Return the column titles of the table: the other axes, cost without a fault, exposure if disks were recorded,
+    then each fault."""
     axes = [axis for axis in sweep.axes if axis != sweep.across]
     return [
         *axes,
         "acks/s",
         *(f"{name} ms" for name in _POINTS.values()),
-        *(f"lost: {fault}" for fault in _faults(sweep)[1:]),
+        *(_EXPOSURE if _recorded(found) else ()),
+        *(f"lost: {fault}" for fault in _faults(sweep)),
     ]
 
 
 def rows(sweep: Sweep, found: Mapping[str, Results]) -> Iterator[list[str]]:
     """Yield the table's rows, one for each combination of the other axes."""
     place = sweep.axes.index(sweep.across)
-    faults = _faults(sweep)
+    first = sweep.cells[0].variants[place]
+    recorded, faults = _recorded(found), _faults(sweep)
     settings: dict[tuple[str, ...], dict[str, Sequence[Mapping[str, Any]]]] = {}
     for cell in sweep.cells:
         rest = (*cell.variants[:place], *cell.variants[place + 1 :])
         verdicts = [verdict for _, verdict in sorted(found[cell.name].verdicts.items())]
         settings.setdefault(rest, {})[cell.variants[place]] = verdicts
     for names, runs in settings.items():
-        calm = runs.get(faults[0], [])
-        yield [*names, *_cost(calm), *(_lost(runs.get(fault, [])) for fault in faults[1:])]
+        calm = [verdict for name, each in runs.items() if name not in faults for verdict in each]
+        exposed = _exposure(calm) if recorded else []
+        lost = [_lost(runs.get(fault, [])) for fault in faults]
+        yield [*names, *_cost(runs.get(first, [])), *exposed, *lost]
 
 
 def markdown(sweep: Sweep, found: Mapping[str, Results]) -> str:
     """Return the table in Markdown, with a legend."""
-    lines = [header(sweep), ["---"] * len(header(sweep)), *rows(sweep, found)]
+    titles = header(sweep, found)
+    lines = [titles, ["---"] * len(titles), *rows(sweep, found)]
     return "\n".join(["## Cost of durability", "", *(f"| {' | '.join(line)} |" for line in lines), "", *LEGEND, ""])
 
 
 LEGEND = (
     "Cost: of the runs without a fault; latency: of acknowledged sends, from when they were due, median over the runs.",
+    "2nd copy: from the acknowledgement until a message is on stable storage of two hosts; cut of all: acknowledged",
+    "messages on no stable storage, over time; medians over the runs whose disks were recorded (docs/exposure.md).",
     "Lost: acknowledged messages that were lost, of those acknowledged, in all runs; ?: a run does not tell.",
 )
 
 
 def _faults(sweep: Sweep) -> list[str]:
+    """Return the variants of the axis of faults that have any."""
     place = sweep.axes.index(sweep.across)
-    return list(dict.fromkeys(cell.variants[place] for cell in sweep.cells))
+    return list(dict.fromkeys(cell.variants[place] for cell in sweep.cells if cell.plan.scenario.faults))
+
+
+def _recorded(found: Mapping[str, Results]) -> bool:
+    return any("loss_window" in _exposure_of(verdict) for each in found.values() for verdict in each.verdicts.values())
+
+
+def _exposure_of(verdict: Mapping[str, Any]) -> Mapping[str, Any]:
+    exposure: Mapping[str, Any] = verdict.get("exposure", {})
+    return exposure
+
+
+def _exposure(verdicts: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the lag to the second copy, and the loss window of a cut of all, of the runs whose disks were recorded."""
+    told = [each for verdict in verdicts if (each := _exposure_of(verdict)).get("acked")]
+    if not told:
+        return [_NONE] * len(_EXPOSURE)
+    lags = [[each["lag_ms"].get("2", {}).get(name) for each in told] for name in ("p50", "p99")]
+    windows = [[each["loss_window"]["all"][name] for each in told] for name in ("median", "max")]
+    return [
+        " / ".join("never" if None in values else f"{median(values):,.1f}" for values in lags),
+        " / ".join(number(round(median(values))) for values in windows),
+    ]
 
 
 def _cost(verdicts: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -24,13 +24,16 @@ from chaoskit.contract.capability import Capability
 from chaoskit.contract.clock import SettableClock
 from chaoskit.contract.disk import DATA, BreakableDisk, CutMode, OnCut, ProgrammableDisk, ReplaceableDisk, SlowDisk
 from chaoskit.contract.host import HostError, PowerSwitch, ResourceLimits, Root
+from chaoskit.contract.recorded_disk import DiskOperations, Stored
 from clusters.hosts import capabilities, roots
 from clusters.hosts.clock.library import clock_library
-from clusters.hosts.disk.crash import copy_sparse, make_crash_image, operation_times
-from clusters.hosts.disk.layout import BASE, DISKS, LOG, THROTTLE
+from clusters.hosts.disk.crash import copy_sparse, crash_state, make_crash_image, read_operations
+from clusters.hosts.disk.ending import end_recording, ended_ns
+from clusters.hosts.disk.layout import BASE, DISKS, END, LOG, THROTTLE
 from clusters.hosts.disk.options import DiskOptions, check_disk
 from clusters.hosts.disk.plain import PlainDisk, attached
 from clusters.hosts.disk.programmable import SoftwareDisk
+from clusters.hosts.disk.stored import stored
 from clusters.hosts.disk.throttle import available as throttling
 from clusters.hosts.disk.throttle import lift
 from clusters.hosts.exposure import shield, unshield
@@ -94,14 +97,17 @@ class LocalLab:
         Returns:
             The subfolders, each with `disk-base` and `disk-operations`; see `clusters.hosts.disk.crash`.
         """
-        kept = []
-        for base in sorted(self.folder.glob(f"*/{DISKS}/{DATA}/{BASE}")):
-            target = folder / base.relative_to(self.folder).parts[0]
+        recorded = {
+            host: disk for host in self.hosts if ((disk := self.folder / host.name / DISKS / DATA) / BASE).exists()
+        }
+        syncs_ns = self._witness.syncs_ns()
+        on_each(list(recorded), lambda host: end_recording(host, host.disks[DATA].path, recorded[host], syncs_ns))
+        for host, disk in recorded.items():
+            target = folder / host.name
             target.mkdir(parents=True, exist_ok=True)
-            copy_sparse(base, target / BASE)
-            copy_sparse(base.with_name(LOG), target / LOG)
-            kept.append(target)
-        return kept
+            for name in (BASE, LOG, END):
+                copy_sparse(disk / name, target / name)
+        return [folder / host.name for host in recorded]
 
     def close(self) -> None:
         on_each(self.hosts, lambda host: host.kill())
@@ -183,13 +189,19 @@ class LocalProvider:
             raise BadInput("removing the hosts that were left behind requires root: sudo chaoskit heal")
         return _remove(entry["lab"], Path(entry["folder"]))
 
-    def operation_times(self, recording: Path) -> list[int]:
-        return operation_times(recording / LOG)
+    def operations(self, recording: Path) -> DiskOperations:
+        return read_operations(recording / LOG, ended_ns(recording))
+
+    def crash_state(self, recording: Path, after: int, on_cut: str, seed: int) -> str:
+        return crash_state(recording / LOG, after=after, on_cut=OnCut(mode=CutMode(on_cut)), seed=seed)
 
     def crash_image(self, recording: Path, image: Path, after: int, on_cut: str, seed: int) -> dict[str, Any]:
         survivors = OnCut(mode=CutMode(on_cut))
         cut = make_crash_image(recording / BASE, recording / LOG, image, after=after, on_cut=survivors, seed=seed)
         return cut.as_json()
+
+    def stored(self, recording: Path, run_id: int, size: int) -> Stored:
+        return stored(recording, run_id, size)
 
     def disk_with(self, options: LocalOptions, images: Mapping[str, Path]) -> dict[str, Any]:
         return options.model_copy(update={"kind": "plain", "record": False, "images": images}).model_dump(mode="json")

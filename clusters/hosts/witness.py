@@ -107,6 +107,11 @@ class SyncWitness:
         self._look()
         return self._seen_ns[-1] if self._seen_ns else None
 
+    def syncs_ns(self) -> list[int]:
+        """Return when syncs were seen, CLOCK_MONOTONIC in ns."""
+        self._look()
+        return list(self._seen_ns)
+
     def await_quiet(self, quiet_ns: int, within_ns: int) -> None:
         """Return once nobody has synced for a while; in any case after some time.
 

@@ -51,6 +51,9 @@ def test_crash_points_of_a_broker_show_what_a_flush_keeps(kafka: Any, tmp_path: 
         workload={"rate": 200, "replication": 1, "consumers": 0, "duration": "5s"},
     )
     recorded.assert_valid()
+    told = recorded.verdict.exposure
+    assert told["copies_at_ack"] == {"0": told["acked"] * lost, "1": told["acked"] * (not lost)}
+    assert not told["doubts"]
 
     status, printed = invoke("explore", recorded.folder, "--points", 4, "--store", tmp_path, "--json")
 
@@ -59,6 +62,26 @@ def test_crash_points_of_a_broker_show_what_a_flush_keeps(kafka: Any, tmp_path: 
     under_load = points[1:]
     assert all(point["started"] for point in under_load), "the first may lie before the sync that ends set-up"
     assert status == int(not points[0]["started"])
-    assert points[-1]["acked"] > 100
+    assert max(point["acked"] for point in points) > 100
     assert any(point["lost"] for point in under_load) == lost
     assert json.loads((recorded.folder / "crash-points.json").read_text()) == points
+
+
+@pytest.mark.parametrize(("flush", "exposed"), [(1, False), (None, True)])
+def test_a_cut_of_all_brokers_loses_what_was_predicted(kafka: Any, tmp_path: Path, flush: Any, exposed: bool) -> None:
+    recorded = kafka(
+        topic={"flush.messages": flush, "min.insync.replicas": 2},
+        cluster={"disk": {"kind": "programmable", "size": "512MiB", "record": True}},
+        workload={"rate": 500, "consumers": 0, "duration": "6s"},
+    )
+    assert bool(recorded.verdict.exposure["loss_window"]["all"]["max"]) == exposed
+
+    status, printed = invoke(
+        "explore", recorded.folder, "--points", 3, "--on-cut", "drop", "--store", tmp_path, "--json"
+    )
+
+    points = json.loads(printed)
+    assert status == 0
+    assert [point["started"] for point in points] == [True] * 3
+    assert [point["lost"] for point in points] == [point["predicted"] for point in points]
+    assert any(point["lost"] for point in points) == exposed

@@ -24,7 +24,7 @@ _FILES = {
         store.SCENARIO, store.TIMELINE, store.RECOVERY, store.DEPLOYMENT, store.EFFECTIVE,
         store.MACHINE, "digest/*", "digest/course/*",
     ),
-    JUDGED: ("findings.parquet", store.VERDICT, "latency/*"),
+    JUDGED: ("findings.parquet", store.VERDICT, store.EXPOSURE, "latency/*"),
 }  # fmt: skip
 _REMEDY = {
     RECORDED: f"Restore it from a copy; or delete {FILE} to judge the folder as it is",

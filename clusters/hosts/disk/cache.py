@@ -53,8 +53,8 @@ class WriteCache:
         persist(self._image, self.writes)
         self.discard()
 
-    def destage(self, limit: int) -> None:
-        """Write the oldest entries to the image until at most `limit` bytes are left."""
+    def destage(self, limit: int) -> int:
+        """Write the oldest entries to the image until at most `limit` bytes are left; return their number."""
         count = 0
         while self.size > limit:
             self.size -= len(self.writes[count][1])
@@ -64,6 +64,7 @@ class WriteCache:
         self._pages.clear()
         for offset, content in self.writes:
             self._index(offset, content)
+        return count
 
     def discard(self) -> None:
         """Discard all writes."""

@@ -110,7 +110,9 @@ class Device:
             self._log.write(offset, content)
         self._cache.write(offset, content)
         if self._cache.size > settings.cache:
-            self._cache.destage(settings.cache // 2)
+            count = self._cache.destage(settings.cache // 2)
+            if self._log is not None:
+                self._log.mark(Kind.DESTAGE, count)
 
     async def flush(self) -> None:
         """Handle a flush.

@@ -22,6 +22,9 @@ BASE = "disk-base"
 
 LOG = "disk-operations"
 
+END = "disk-end.json"
+"""When the recorded run ended, and whether its host was synced then; see `end.Ended`."""
+
 SNAPSHOT = "disk-snapshot"
 
 THROTTLE = "disk-throttled"

@@ -25,11 +25,12 @@ _MAGIC = b"ckop"
 
 
 class Kind(IntEnum):
-    """Kind of an operation or event."""
+    """Kind of an operation or event. A destage makes the oldest unflushed writes persistent, for want of space."""
 
     WRITE = 1
     FLUSH = 2
     CUT = 3
+    DESTAGE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class Operation:
     Attributes:
         number: number of the operation, from 1.
         time_ns: CLOCK_MONOTONIC when the disk received it.
+        offset: where a write begins; of a destage, the number of writes.
         position: offset of its content in the log file.
     """
 
@@ -61,9 +63,9 @@ class OperationLog:
         header = _HEADER.pack(_MAGIC, Kind.WRITE, monotonic_ns(), offset, len(content))
         os.writev(self._file, (header, content))
 
-    def mark(self, kind: Kind) -> None:
-        """Append a flush or a cut."""
-        os.write(self._file, _HEADER.pack(_MAGIC, kind, monotonic_ns(), 0, 0))
+    def mark(self, kind: Kind, count: int = 0) -> None:
+        """Append a flush, a cut, or a destage of so many writes."""
+        os.write(self._file, _HEADER.pack(_MAGIC, kind, monotonic_ns(), count, 0))
 
 
 class Recording:
@@ -85,8 +87,9 @@ class Recording:
             yield Operation(number, Kind(kind), time_ns, offset, length, position)
             position += length
 
-    def content(self, operation: Operation, start: int, end: int) -> bytes:
-        """Return bytes [start, end) of a write's content."""
+    def content(self, operation: Operation, start: int = 0, end: int | None = None) -> bytes:
+        """Return bytes [start, end) of a write's content; all by default."""
+        end = operation.length if end is None else end
         return self._content[operation.position + start : operation.position + end]
 
 
@@ -97,12 +100,11 @@ def opened(path: Path) -> Iterator[Recording]:
     Raises:
         BadInput: there is no log.
     """
-    try:
-        with path.open("rb") as file:
-            if os.fstat(file.fileno()).st_size == 0:
-                yield Recording(b"")
-                return
-            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-                yield Recording(content)
-    except FileNotFoundError:
-        raise BadInput(f"{path}: no operation log; record one with cluster.disk.record: true") from None
+    if not path.exists():
+        raise BadInput(f"{path}: no operation log; record one with cluster.disk.record: true")
+    with path.open("rb") as file:
+        if os.fstat(file.fileno()).st_size == 0:
+            yield Recording(b"")
+            return
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            yield Recording(content)

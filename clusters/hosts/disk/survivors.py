@@ -73,6 +73,8 @@ def draw_survivors(lengths: Sequence[int], on_cut: OnCut, random: Random) -> lis
                 for start in range(0, length, SECTOR)
                 if random.random() < on_cut.keep
             ]
+        case CutMode.WHOLE:
+            return _whole(lengths, range(len(lengths)))
 
 
 def summarise(lengths: Sequence[int], kept: Sequence[Extent], **fields: Any) -> CutRecord:

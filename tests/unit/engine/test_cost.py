@@ -61,13 +61,34 @@ def test_settings_are_rows_and_faults_are_columns(path: Path) -> None:
         "power/each": Results({1: _verdict(3, verdict="invalid")}),
     }
 
-    assert cost.header(sweep) == [
+    assert cost.header(sweep, found) == [
         "flush", "acks/s", "p50 ms", "p99 ms", "p99.9 ms", "p99.99 ms", "lost: kill", "lost: power",
     ]  # fmt: skip
     assert list(cost.rows(sweep, found)) == [
         ["os", "1,000", "1.0", "5.0", "9.0", "12.2", "0 of 200 ?", "15 of 200"],
         ["each", "-", "-", "-", "-", "-", "0 of 100 ?", "3 of 100 (not as expected)"],
     ]
+
+
+def test_a_run_without_faults_whose_disks_were_recorded_tells_the_exposure(path: Path) -> None:
+    path.write_text(
+        SWEEP.replace("  flush:", "    recorded: {cluster: {disk: {kind: programmable, record: true}}}\n  flush:")
+    )
+    sweep = load_sweep(path)
+    lag = {"p50": -1.5, "p99": 2.25, "max": 3.0, "never": 0}
+    exposure = {"acked": 5, "lag_ms": {"2": lag}, "loss_window": {"all": {"median": 1200, "max": 3000}}, "doubts": []}
+    never = {**exposure, "lag_ms": {"2": lag | {"p99": None}}}
+    found = {cell.name: Results() for cell in sweep.cells}
+    found["none/os"] = Results({1: _verdict()})
+    found["recorded/os"] = Results({1: _verdict(exposure=exposure), 2: _verdict(exposure=never)})
+    found["kill/each"] = Results({1: _verdict(exposure=exposure)})
+    found["recorded/each"] = Results({1: _verdict(exposure={"doubts": ["not recorded"]})})
+
+    titles = cost.header(sweep, found)
+    rows = list(cost.rows(sweep, found))
+
+    assert titles[6:] == ["2nd copy, p50 / p99 ms", "cut of all: median / most", "lost: kill", "lost: power"]
+    assert [row[6:8] for row in rows] == [["-1.5 / never", "1,200 / 3,000"], ["-", "-"]]
 
 
 def test_the_axis_must_be_there(path: Path) -> None:
@@ -81,7 +102,8 @@ def test_the_axis_must_be_there(path: Path) -> None:
 def test_ready_made_ones(system: str) -> None:
     sweep = load_sweep(find_sweep(f"sweeps/cost-{system}"))
 
-    assert len(sweep.cells) == 24
-    assert len(cost.header(sweep)) == 2 + 5 + 3
-    rows = list(cost.rows(sweep, {cell.name: Results() for cell in sweep.cells}))
+    found = {cell.name: Results() for cell in sweep.cells}
+    assert len(sweep.cells) == 30
+    assert len(cost.header(sweep, found)) == 2 + 5 + 3
+    rows = list(cost.rows(sweep, found))
     assert [row[0] for row in rows] == ["1", "1", "6", "6", "16", "16"]

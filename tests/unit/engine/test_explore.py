@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from recorded import MS, recorded
 
+from chaoskit.base import store
 from chaoskit.base.errors import ChaoskitError, RunFailed
 from chaoskit.contract.datamodel import LOG, PUBSUB, QUEUE, DataModel
+from chaoskit.contract.recorded_disk import NEVER
 from chaoskit.contract.service import ServiceError
 from chaoskit.contract.topic import Topic
 from chaoskit.history.format.schema import OK
+from chaoskit.judge.loss_window import Copies
 from chaoskit.scenario.plan import Plan, read_plan
-from chaoskit.search.explore import CrashPoint, Recorded, _try, restart
+from chaoskit.search.explore import CrashPoint, HostCut, Wishes, _try, points, restart
+from chaoskit.search.instants import DICE, EARLY, EXPOSED, FOLDERS, Instant, instants
+from chaoskit.search.recorded import Recorded, RecordedHost
 
 ONE_BROKER: dict[str, Any] = {
     "name": "recorded",
@@ -39,11 +47,18 @@ def test_the_run_of_a_point_is_one_that_can_be_run() -> None:
     assert not plan.provider_options.record
 
 
+def _copies(acked_ms: Sequence[int], stable_ms: Sequence[Sequence[int]], written_ms: Any = None) -> Copies:
+    acked, stable = np.array(acked_ms) * MS, np.array(stable_ms).reshape(len(stable_ms), -1) * MS
+    written = stable if written_ms is None else np.array(written_ms) * MS
+    never = np.full(acked.size, NEVER)
+    return Copies([f"n{each}" for each in range(1, len(stable) + 1)], acked, never, stable, written, never * 0)
+
+
 def _with_four_acked(folder: Path, model: DataModel) -> Recorded:
     sends = [(0, at, at + 1, OK) for at in (0, 10, 20, 30)]
     history = recorded(folder, sends, [("consumer-0", 0, 5), ("consumer-0", 1, 25)], model=model)
     plan: Any = SimpleNamespace(declared=SimpleNamespace(topics=(Topic("t", model, 1, 1),)))
-    return Recorded(folder, plan, history, folder, [], plan)
+    return Recorded(folder, plan, history, {}, plan, _copies([], [[]]))
 
 
 @pytest.mark.parametrize(("model", "due"), [(LOG, [0, 1, 2]), (QUEUE, [1, 2])])
@@ -73,9 +88,9 @@ def test_what_failed_beside_the_system_says_nothing_of_it(
 
     disks: Any = SimpleNamespace(disk_with=lambda *_: {"kind": "programmable"})
     history = recorded(tmp_path, [(0, 0, 1, OK)])
-    run = Recorded(tmp_path, read_plan(ONE_BROKER, "recorded.yaml"), history, tmp_path, [2 * MS], disks)
+    run = Recorded(tmp_path, read_plan(ONE_BROKER, "recorded.yaml"), history, {}, disks, _copies([1], [[5]]))
 
-    point = _try(run, 1, {}, tmp_path / "image", fail)
+    point = _try(run, Instant(2 * MS, EARLY), {"n1": HostCut(2 * MS, 1, "drop")}, {}, {}, fail)
 
     assert (point.started, point.verdict, point.acked, point.lost) == (started, verdict, 1, 0)
     assert str(cause) in point.why_not
@@ -86,4 +101,69 @@ def test_what_failed_beside_the_system_says_nothing_of_it(
     [(0, False, "valid"), (None, False, "valid"), (3, True, "valid"), (3, False, "invalid")],
 )
 def test_a_loss_must_be_allowed(lost: int | None, allowed: bool, verdict: str) -> None:
-    assert CrashPoint(1, 0.5, {}, True, "", 10, lost, allowed, "").verdict == verdict
+    assert CrashPoint(0.5, EARLY, {}, True, "", 10, lost, 0, allowed, "").verdict == verdict
+
+
+class _Disks:
+    """Recordings in which a disk changes with every tenth operation."""
+
+    def crash_state(self, recording: Path, after: int, on_cut: str, seed: int) -> str:
+        return f"{after // 10}{'w' * (on_cut == 'whole')}"
+
+
+def _two_hosts(folder: Path, copies: Copies, folders: Sequence[int] = ()) -> Recorded:
+    times_ns = np.arange(100) * MS
+    host = RecordedHost(folder, times_ns, np.array(folders, np.int64))
+    store.write_json(folder / store.RECOVERY, {"recovered": None, "load_start_ns": 40 * MS})
+    nothing: Any = None
+    disks: Any = _Disks()
+    return Recorded(folder, nothing, nothing, {"n1": host, "n2": host}, disks, copies)
+
+
+def test_instants_are_where_a_cut_shows_most(tmp_path: Path) -> None:
+    exposed = _copies([50, 51, 52], [[53, 53, 53], [60, 60, 60]])
+    run = _two_hosts(tmp_path, exposed, folders=[20, 71])
+
+    chosen: dict[str, set[int]] = {}
+    for instant in islice(instants(run, seed=1), 400):
+        chosen.setdefault(instant.why, set()).add(instant.at_ns // MS)
+
+    assert max(chosen[EARLY]) < 40
+    assert chosen[EXPOSED] == {52}
+    assert chosen[FOLDERS] == {69, 70}
+
+
+def test_where_nothing_is_exposed_it_is_by_dice(tmp_path: Path) -> None:
+    run = _two_hosts(tmp_path, _copies([50], [[49], [49]]))
+
+    assert {instant.why for instant in islice(instants(run, seed=1), 40)} == {EARLY, DICE}
+
+
+def test_states_that_are_equal_are_tried_once_and_the_search_ends(tmp_path: Path) -> None:
+    run = _two_hosts(tmp_path, _copies([50], [[49], [49]]))
+
+    found = [cuts for _, cuts in points(run, Wishes(count=1000))]
+
+    assert len({cuts["n1"].operation // 10 for cuts in found}) == len(found)
+    assert 5 <= len(found) <= 11
+
+
+def test_cuts_may_be_apart_and_may_spare_a_disk(tmp_path: Path) -> None:
+    run = _two_hosts(tmp_path, _copies([50], [[49], [49]]))
+
+    found = [list(cuts.values()) for _, cuts in points(run, Wishes(count=10, apart_ns=30 * MS, whole=True))]
+
+    assert all(sorted(cut.on_cut for cut in each) == ["reorder", "whole"] for each in found)
+    assert any(abs(first.at_ns - second.at_ns) > 5 * MS for first, second in found)
+    assert all(abs(first.at_ns - second.at_ns) <= 30 * MS for first, second in found)
+
+
+def test_what_is_missing_after_a_cut_is_predicted(tmp_path: Path) -> None:
+    copies = _copies([10, 20, 30], [[12, 40, NEVER // MS], [15, 25, 45]], [[11, 19, 29], [15, 25, 44]])
+    run = _two_hosts(tmp_path, copies)
+
+    assert run.missing_at([11 * MS, 11 * MS], [False, False]) == 1
+    assert run.missing_at([31 * MS, 31 * MS], [False, False]) == 1
+    assert run.missing_at([31 * MS, 31 * MS], [True, False]) == 0
+    assert run.missing_at([11 * MS, 15 * MS], [False, False]) == 0
+    assert run.missing_at([50 * MS, 50 * MS], [False, False]) == 0

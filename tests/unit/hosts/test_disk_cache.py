@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from chaoskit.base.errors import BadInput
 from chaoskit.contract.disk import SECTOR, CutMode, DiskSettings, OnCut
 from clusters.hosts.disk.cache import WriteCache
-from clusters.hosts.disk.crash import count_operations, make_crash_image, operation_at
+from clusters.hosts.disk.crash import count_operations, crash_state, make_crash_image, operation_at, read_operations
 from clusters.hosts.disk.device import Device
 from clusters.hosts.disk.oplog import Kind, OperationLog, opened
 from clusters.hosts.disk.survivors import cut_random, draw_survivors, summarise
@@ -162,6 +162,45 @@ def test_a_crash_image_is_the_disk_that_the_power_cut_left(tmp_path_factory: Any
 
     assert (folder / "made").read_bytes() == live.read_bytes()
     assert record.cut == cuts + 1
+
+
+@given(
+    steps=st.lists(st.one_of(runs, st.just("flush"), st.just("destage"), st.just("cut")), max_size=20),
+    mode=st.sampled_from(CutMode),
+    seed=st.integers(0, 3),
+)
+def test_equal_states_are_equal_disks(tmp_path_factory: Any, steps: Any, mode: CutMode, seed: int) -> None:
+    folder = tmp_path_factory.mktemp("states")
+    base, log = image_in(folder), OperationLog(folder / "log")
+    kinds = {"flush": Kind.FLUSH, "cut": Kind.CUT}
+    for step in steps:
+        if step == "destage":
+            log.mark(Kind.DESTAGE, 1)
+        elif step in kinds:
+            log.mark(kinds[step])
+        else:
+            log.write(*content_of(step))
+    images: dict[str, bytes] = {}
+    for after in range(len(steps) + 1):
+        given = {"after": after, "on_cut": OnCut(mode=mode), "seed": seed}
+        make_crash_image(base, folder / "log", folder / "made", **given)
+        image = (folder / "made").read_bytes()
+        assert images.setdefault(crash_state(folder / "log", **given), image) == image
+
+
+@pytest.mark.parametrize(("block", "found"), [(b"\x0c\0\x01\x02.\0\0\0", [2]), (b"\x0c\0\x01\x02..\0\0", [])])
+def test_flushes_after_a_folder_changed_are_found(tmp_path: Path, block: bytes, found: list[int]) -> None:
+    log = OperationLog(tmp_path / "log")
+    log.write(4096, bytes(4) + block + bytes(4084))
+    log.mark(Kind.FLUSH)
+    log.write(8192, bytes(4096))
+    log.mark(Kind.FLUSH)
+
+    operations = read_operations(tmp_path / "log", 2**62)
+
+    assert operations.folders.tolist() == found
+    assert len(operations.times_ns) == 4
+    assert len(read_operations(tmp_path / "log", int(operations.times_ns[1])).times_ns) == 2
 
 
 def test_operations_are_found_by_time_and_a_torn_record_is_left_out(tmp_path: Path) -> None:

@@ -1,0 +1,64 @@
+"""`chaoskit exposure`: what a power cut would have cost, at each instant of a run whose disks were recorded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.table import Table
+
+from chaoskit.base.store import find_run
+from chaoskit.cli.console import wide_console
+from chaoskit.cli.options import PATH
+from chaoskit.judge.exposure import measure_exposure
+from chaoskit.judge.subject import read_subject
+
+
+@click.command("exposure")
+@click.argument("run", type=PATH)
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON and nothing else.")
+def command(run: Path, *, as_json: bool) -> int:
+    """Tell what a power cut would have cost at each instant of RUN, without any cut.
+
+    RUN must have the recordings of all hosts' disks: `cluster: {disk: {kind: programmable, record: true}}`. For every
+    acknowledged message: on how many hosts it was on stable storage when it was acknowledged, and how long until it
+    was (the lag; negative: before the acknowledgement). The loss window is the number of acknowledged messages that no
+    surviving or returning disk has, over time. What a surviving host may have in its memory only is in doubt.
+    """
+    folder = find_run(run)
+    told = measure_exposure(folder, read_subject(folder)).as_json()
+    if as_json:
+        click.echo(json.dumps(told, indent=2))
+    else:
+        show_exposure(told)
+    return 0
+
+
+def show_exposure(told: Mapping[str, Any]) -> None:
+    """Print an exposure, as in verdict.json."""
+    acked = told["acked"]
+    click.echo(f"acknowledged: {acked:,} messages")
+    console = wide_console()
+    table = Table("on stable storage of", "messages when acknowledged", box=None, pad_edge=False)
+    for copies, count in told["copies_at_ack"].items():
+        table.add_row(f"{copies} host{'s' * (copies != '1')}", f"{count:,}")
+    console.print(table)
+    table = Table("after the acknowledgement, on", "p50", "p99", "max", "never", box=None, pad_edge=False)
+    for copies, lag in told["lag_ms"].items():
+        times = [_time(lag[name]) for name in ("p50", "p99", "max")]
+        table.add_row(f"{copies} host{'s' * (copies != '1')}", *times, f"{lag['never']:,}")
+    console.print(table)
+    table = Table("a power cut of", "would lose: median", "at most", "at", "in doubt", box=None, pad_edge=False)
+    for hosts, window in told["loss_window"].items():
+        at = f"{window['at_s']:.1f} s" if window["max"] else "-"
+        table.add_row(hosts, f"{window['median']:,}", f"{window['max']:,}", at, f"{window['in_doubt']:,}")
+    console.print(table)
+    for doubt in told["doubts"]:
+        click.echo(f"doubt: {doubt}")
+
+
+def _time(milliseconds: float | None) -> str:
+    return "never" if milliseconds is None else f"{milliseconds:,.1f} ms"
