@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from chaoskit.base.errors import BadInput, Problems
 from chaoskit.contract.guarantee import Declared
+from chaoskit.contract.service import ServiceError
 from chaoskit.contract.topic import DEAD, Topic
 from chaoskit.contract.traits import Queueing
 from clusters.rocketmq import admin, progress
@@ -99,13 +100,17 @@ def delays(topics: Sequence[Topic]) -> Mapping[str, int]:
 
 
 def left(master: Server, queue: str, cluster: str, timeout_s: float) -> int:
-    """Return how many messages of a queue wait for its group, or to be delivered again; raises like `progress.bounds`.
+    """Return how many messages of a queue wait for its group, or to be delivered again.
 
     Args:
         master: the master of its brokers.
         queue: its name.
         cluster: name of the cluster.
         timeout_s: of each question.
+
+    Raises:
+        ServiceError: the master does not answer; or none waits, but some may still come, whose number nobody tells.
+        OSError: it cannot be reached.
     """
     topic, group = real_topic(queue), group_of(queue)
     parts = 1 if queue.endswith(DEAD) else QUEUES
@@ -117,4 +122,6 @@ def left(master: Server, queue: str, cluster: str, timeout_s: float) -> int:
         for each in range(_REVIVE_QUEUES)
     )
     late = admin.timer_lag_s(master, timeout_s) > _TIMER_LAG_S
-    return waiting + again + held + late
+    if not waiting + again and (held or late):
+        raise ServiceError("messages may come that wait for their time, or to be delivered again")
+    return waiting + again

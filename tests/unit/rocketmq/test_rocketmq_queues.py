@@ -10,6 +10,7 @@ from chaoskit.base.errors import BadInput
 from chaoskit.contract.datamodel import QUEUE
 from chaoskit.contract.guarantee import Declared
 from chaoskit.contract.queue import QueueFeature
+from chaoskit.contract.service import ServiceError
 from chaoskit.contract.topic import Topic
 from chaoskit.contract.traits import Queueing
 from chaoskit.scenario.plan import read_plan
@@ -122,3 +123,22 @@ def test_what_a_queue_of_rocketmq_can_do_is_not_refused() -> None:
 def _declared(kind: str, queueing: dict[str, Any]) -> Declared:
     traits = (Queueing(True, True, 2, **queueing),)
     return Declared(RocketOptions(), 1, 1, (Topic("queue-0", QUEUE, kind=kind),), {}, {}, traits)
+
+
+@pytest.mark.parametrize(
+    ("waiting", "held", "late_s", "left"),
+    [(0, False, 0, 0), (3, False, 0, 3 * 5), (3, True, 0, 3 * 5), (0, True, 0, None), (0, False, 60, None)],
+)
+def test_what_may_still_come_is_no_number_of_messages(
+    waiting: int, held: bool, late_s: float, left: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four queues of the topic and one of what is to be delivered again."""
+    monkeypatch.setattr(queues.progress, "lag", lambda *_: waiting)
+    monkeypatch.setattr(queues.progress, "waits", lambda *_: held)
+    monkeypatch.setattr(queues.admin, "timer_lag_s", lambda *_: late_s)
+
+    if left is None:
+        with pytest.raises(ServiceError, match="may come"):
+            queues.left(MASTER, "q", "c", 1.0)
+    else:
+        assert queues.left(MASTER, "q", "c", 1.0) == left
