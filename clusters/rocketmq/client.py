@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -30,7 +29,7 @@ from clusters.rocketmq.connection import (
 )
 from clusters.rocketmq.java.relay import RELAY
 from clusters.rocketmq.pop import relay as pop
-from clusters.rocketmq.pop.consumer import RocketQueueConsumer
+from clusters.rocketmq.pop.consumer import Invisible, RocketQueueConsumer
 from clusters.rocketmq.settings import BROKER_PORT
 from clusters.rocketmq.transactions import RocketTransactionalProducer
 
@@ -44,8 +43,6 @@ _ANY = -1
 """The client chooses one of a topic's queues."""
 
 _ASK_S = 2.0
-_COMES_AGAIN_S = 5.0
-"""How long after its time an invisible message may need to be counted as waiting again (`PopReviveService`)."""
 
 
 class RocketClients:
@@ -54,7 +51,7 @@ class RocketClients:
     def __init__(self, connection: Mapping[str, Any]) -> None:
         self._connection = connection
         self._producers = f"{connection[NAMESPACE]}producers"
-        self._visible_at: float | None = None
+        self._invisible: Invisible | None = None
 
     def power(self, kind: type[P]) -> P:
         return held(kind, [self], "RocketMQ's client")
@@ -96,15 +93,15 @@ class RocketClients:
 
     def queue_consumer(self, settings: Mapping[str, Any], index: int, prefetch: int) -> RocketQueueConsumer:
         invisible_s = client_settings.pop_settings(settings).invisible_duration / SECOND
-        if self._visible_at is None:
-            self._visible_at = time.monotonic() + invisible_s + _COMES_AGAIN_S
+        if self._invisible is None:
+            self._invisible = Invisible(invisible_s)
         told = {
             "endpoints": self._connection[PROXIES],
             "invisible_ms": round(invisible_s * 1000),
             "prefetch": prefetch,
         }
         process = pop.RELAY.start(str(self._connection[POP_CLASSPATH]), "queues", told)
-        return RocketQueueConsumer(process, self._connection[BROKERS][0], self._visible_at)
+        return RocketQueueConsumer(process, self._connection[BROKERS][0], self._invisible)
 
     def _start(self, role: str, settings: Mapping[str, Any], group: str) -> Jvm:
         own = {

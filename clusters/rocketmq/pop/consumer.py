@@ -24,6 +24,30 @@ DELIVERY_LIMIT = "delivery_limit"
 
 _ASK_S = 2.0
 
+_COMES_AGAIN_S = 5.0
+"""How long after its time an invisible message may need to be counted as waiting again (`PopReviveService`)."""
+
+
+class Invisible:
+    """Messages that consumers popped and left: they are invisible for a while.
+
+    Args:
+        duration_s: how long.
+    """
+
+    def __init__(self, duration_s: float) -> None:
+        self._lasts_s = duration_s + _COMES_AGAIN_S
+        self._until = 0.0
+        self.begin()
+
+    def begin(self) -> None:
+        """A consumer may have left some now."""
+        self._until = time.monotonic() + self._lasts_s
+
+    def there(self) -> bool:
+        """Return whether some may still be invisible."""
+        return time.monotonic() < self._until
+
 
 class RocketQueueConsumer:
     """See `chaoskit.contract.queue.QueueConsumer`.
@@ -31,13 +55,15 @@ class RocketQueueConsumer:
     Args:
         jvm: the JVM of its client.
         brokers: addresses of the brokers that have the queues.
-        visible_at: time.monotonic() from which on whatever consumers before this one left is visible again.
+        invisible: what consumers before this one left; it adds what it leaves itself.
     """
 
-    def __init__(self, jvm: Jvm, brokers: Sequence[str], visible_at: float) -> None:
+    def __init__(self, jvm: Jvm, brokers: Sequence[str], invisible: Invisible) -> None:
         self._dialogue = Dialogue(jvm)
         self._brokers = brokers
-        self._visible_at = visible_at
+        self._invisible = invisible
+        self._unsettled: set[int] = set()
+        self._more = False
 
     def consume(self, queues_: Sequence[str]) -> None:
         for queue in queues_:
@@ -51,11 +77,14 @@ class RocketQueueConsumer:
             (told,) = answer.records(queue, 0)
             death = Death(DELIVERY_LIMIT, queue.removesuffix(DEAD), 1) if queue.endswith(DEAD) else None
             arrivals.append(Arrival(told._replace(position=NO_POSITION), told.position, death))
+            self._unsettled.add(told.position)
+        self._more = bool(arrivals)
         return arrivals, error or None
 
     def settle(self, tags: Sequence[int], how: Settlement) -> tuple[Outcome, str | None]:
         kind = b"n" if how == "nack" else b"a"
         error = self._ask(kind + struct.pack(f">i{len(tags)}q", len(tags), *tags)).text()
+        self._unsettled.difference_update(() if error else tags)
         return (INFO, error) if error else (OK, None)
 
     def changes(self) -> list[Change]:
@@ -68,13 +97,14 @@ class RocketQueueConsumer:
             master = address, BROKER_PORT
             try:
                 if admin.copying(master, _ASK_S).is_master:
-                    others = time.monotonic() < self._visible_at
-                    return queues.left(master, queue, CLUSTER_NAME, _ASK_S), 1 + others
+                    return queues.left(master, queue, CLUSTER_NAME, _ASK_S), 1 + self._invisible.there()
             except (OSError, ServiceError) as error:
                 why = str(error)
         raise Unreachable(f"queue {queue}: {why}")
 
     def close(self, *, abruptly: bool = False) -> None:
+        if self._unsettled or self._more:
+            self._invisible.begin()
         self._dialogue.close()
 
     def _ask(self, request: bytes) -> Answer:
