@@ -116,10 +116,11 @@ def delete_group(broker: Server, group: str, timeout_s: float) -> None:
     ask(broker, _DELETE_GROUP, timeout_s, {"groupName": group, "cleanOffset": True})
 
 
-def timer_lag_s(broker: Server, timeout_s: float) -> int:
-    """Return how many seconds late a broker delivers what waits for its time; raises like `ask`."""
+def behind(broker: Server, timeout_s: float) -> tuple[int, int]:
+    """Return how many seconds late a broker delivers what waits for its time, and how many bytes of its log are in no
+    queue yet; raises like `ask`."""
     told = ask(broker, _RUNTIME, timeout_s).content()["table"]
-    return int(told.get("timerReadBehind", 0))
+    return int(told.get("timerReadBehind", 0)), int(told.get("dispatchBehindBytes", 0))
 
 
 def settings_of(broker: Server, timeout_s: float) -> dict[str, str]:
